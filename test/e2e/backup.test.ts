@@ -358,7 +358,7 @@ t.test(
 
     const old = join(dir, 'test.db.2026-01-02T00-00-00.000Z')
     renameSync(first, old)
-    t.match((await runCommand(['doctor'], env)).stdout, /newest is of 2026-01-02/)
+    t.match((await runCommand(['doctor'], env)).stdout, /newest is from 2026-01-02/)
     const again = await startProgram(t, env)
     await until('the next is made after a restart', () => made(again).length > 0, patience)
     await again.stop()
@@ -395,7 +395,7 @@ t.test('an embedded database is backed up before its first pending migration', a
 
   const { stderr } = await runCommand(['migrate'], urlOf(path))
   t.match(stderr, `prospect-pages 0.2.0 applied migration ${NEXT_NUMBER}, this is ${VERSION}`)
-  t.match(stderr, `The backup from before is ${before}.`)
+  t.match(stderr, `The backup made before that is ${before}.`)
   await answerOf(['restore', before], urlOf(path))
   t.match(await answerOf(['migrate'], urlOf(path)), { applied: [] }, 'the old release works again')
 

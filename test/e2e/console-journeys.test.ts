@@ -90,7 +90,11 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
-    t.match(lines, [{ name: 'Alan Turing' }, { payload: { form: 'contact' } }, { done: true, logs: 1 }])
+    t.match(lines, [
+      { prospect: { name: 'Alan Turing' } },
+      { prospectLog: { payload: { form: 'contact' } } },
+      { done: true, logs: 1 },
+    ])
     await pressOn(page, 'Erase…')
     await type(page, 'word', 'somebody@example.com')
     await press(page, 'Enter')

@@ -167,7 +167,7 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
     const { page, wrong } = await open(t, browser, server.url, { viewport: WIDE })
     const focused = (what: string) => page.evaluate(`document.activeElement.matches(${JSON.stringify(what)})`)
     const tabTo = async (what: string) => {
-      for (let pressed = 0; pressed < 60; pressed++) {
+      for (let pressed = 0; pressed < 120; pressed++) {
         await page.keyboard.press('Tab')
         if (await focused(what)) return
       }

@@ -46,14 +46,14 @@ t.test('an erasure that nobody completes is reported', async (t) => {
   asked(25)
   t.strictSame((await diagnosed(t, env)).failed, [])
   asked(50)
-  const detail = /^erasure_\w+ is not completed \(since 20.*Z\)$/
-  t.match((await diagnosed(t, env)).failed, [{ name: 'erasures', detail, remedy: /eraser runs/ }])
+  const detail = /^erasure_\w+ has not been completed \(since 20.*Z\)$/
+  t.match((await diagnosed(t, env)).failed, [{ name: 'erasures', detail, remedy: /serve is running/ }])
 })
 
 t.test('a clock far past the time at which the database was last served is reported', async (t) => {
   const { path, env } = await filled(t)
   execute(path, "insert into served values (1, '2020-01-01T00:00:00.000Z', null)")
-  const detail = /the clock is at 20.*, but the database was last served at 2020-01-01T00:00:00.000Z$/
+  const detail = /the clock says 20.*, but the database was last served at 2020-01-01T00:00:00.000Z$/
   t.match((await diagnosed(t, env)).failed, [{ name: 'retention', detail, remedy: /^check the clock/ }])
 })
 
@@ -69,7 +69,7 @@ t.test('webhook secrets are warned of while unencrypted; all that sign must open
     "update webhook_endpoints set previous_secret = 'v1:lost', previous_secret_until = '9999' where slot = 2"
   execute(path, lost)
   t.match((await diagnosed(t, env)).failed, [
-    { name: 'webhook secrets', detail: /^(no key opens a secret of webhookendpoint_[^;]*(; |$)){2}$/ },
+    { name: 'webhook secrets', detail: /^(no key decrypts a secret of webhookendpoint_[^;]*(; |$)){2}$/ },
   ])
   execute(path, "update webhook_endpoints set previous_secret_until = '2025'")
   t.strictSame((await diagnosed(t, env)).failed, [], 'an old secret that no longer signs is not needed')
@@ -83,7 +83,7 @@ t.test('webhook secrets are warned of while unencrypted; all that sign must open
     "update hooks set secret = 'v1:lost' where slot = 1; update hooks set secret = 'hash' where slot = 2",
   )
   t.match((await diagnosed(t, env)).failed, [
-    { name: 'webhook secrets', detail: /^no key opens a secret of hook_[^;]*$/ },
+    { name: 'webhook secrets', detail: /^no key decrypts a secret of hook_[^;]*$/ },
   ])
 })
 

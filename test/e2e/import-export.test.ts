@@ -66,7 +66,7 @@ for (const kind of databaseKinds())
       t.match(stdout, '"payload":{  "a" : [  1] },')
       t.strictSame(Object.keys(logs[0] ?? {}), [
         ...['prospectLogId', 'prospectId', 'tenantId', 'source', 'type', 'payload', 'email', 'name'],
-        ...['idempotencyKey', 'occurredAt', 'createdAt', 'createdProspect'],
+        ...['externalId', 'idempotencyKey', 'occurredAt', 'createdAt', 'createdProspect'],
       ])
       t.match(logs, [
         { tenantId, createdProspect: true, email: 'Ada@example.com', name: 'Ada', idempotencyKey: null },
@@ -203,6 +203,52 @@ for (const kind of databaseKinds())
       child.stdout.destroy()
       const [code] = await once(child, 'close')
       t.strictSame([code, stderr], [0, ''])
+    })
+
+    t.test(
+      'prospects are imported from CSV, killed and resumed without doubles, and exported again',
+      async (t) => {
+        const tenant = await newTenant()
+        const file = join(newFolder(t), 'people.CSV')
+        const people = Array.from(
+          { length: 3_000 },
+          (_, n) => `crm-${n},${n}@example.com,"Person\n""${n}"""\n`,
+        )
+        writeFileSync(file, `externalId,email,name\n${people.join('')}`)
+        const args = ['prospects', 'import', '--tenant', tenant, '--file', file]
+        const child = spawn(NODE, [BIN, ...args], { env: { ...inherited(), ...env } })
+        const closed = once(child, 'close')
+        const query = `select count(*) as n from prospects where tenant_id = '${tenant}'`
+        const count = async () => Number((await rows<{ n: number }>(query))[0]?.n)
+        await until('some are stored', async () => (await count()) > 0, { tries: 6_000, pauseMs: 10 })
+        child.kill('SIGKILL')
+        await closed
+        const stored = await count()
+        const again = await runCommand(args, env)
+        t.match(JSON.parse(again.stdout), { read: 3_000, created: 3_000 - stored, found: stored, refused: 0 })
+        const rest = JSON.parse((await runCommand([...args, '--from-line', '5002'], env)).stdout)
+        t.match(rest, { read: 500, found: 500 }, 'each has two lines')
+        const csv = await runCommand(['prospects', 'export', '--tenant', tenant, '--format', 'csv'], env)
+        t.ok(csv.stdout === `externalId,email,name\n${people.join('')}`, 'as it was')
+        const lines = await runCommand(['prospects', 'export', '--tenant', tenant], env)
+        const to = ['prospects', 'import', '--tenant', await newTenant(), '--file', '-']
+        t.match(JSON.parse((await runCommand(to, env, lines.stdout)).stdout), { created: 3_000, refused: 0 })
+      },
+    )
+
+    t.test('api prints everything about a person, line by line', async (t) => {
+      const tenant = await newTenant()
+      const logs = Array.from({ length: 150 }, (_, n) => activity(n, { email: 'ada@example.com' }))
+      await run('import', ['--tenant', tenant, '--file', '-'], linesFor(logs))
+      const { logs: stored } = await exported(tenant)
+      const path = `/v0/prospects/${stored[0]?.['prospectId']}/export`
+      const { code, stdout } = await runCommand(['api', 'GET', path, '--tenant', tenant], env)
+      t.equal(code, 0)
+      const [first, ...lines] = linesOf<Exported>(stdout)
+      t.match(first, { prospect: { email: 'ada@example.com' } })
+      t.strictSame(lines.pop(), { done: true, logs: 150 })
+      const texts = (found: readonly unknown[]) => found.map((one) => JSON.stringify(one)).sort()
+      t.strictSame(texts(lines.map((line) => line['prospectLog'])), texts(stored))
     })
 
     t.test('an unknown tenant, a missing file and a missing database are refused', async (t) => {

@@ -51,7 +51,7 @@ for (const kind of databaseKinds())
     let findings = await status()
 
     if (kind.name === 'postgres') {
-      const locked = /^could not look at page_versions: locked by pid \d+ \(a forgotten psql\)$/
+      const locked = /^could not be checked: page_versions: locked by pid \d+ \(a forgotten psql\)$/
       for (const name of ['failed version', 'stuck version'])
         t.match(
           findings.filter(({ kind }) => kind === name),

@@ -28,7 +28,7 @@ const LOG = { method: 'POST', path: '/v0/prospect_logs', body: ACTIVITY } as con
 const setting = async (t: Test, kind: DatabaseKind, seeding = seed) => {
   const database = await kind.open(t)
   const seeded = await seeding(database.env)
-  const server = await startProgram(t, database.env)
+  const server = await startProgram(t, { ...database.env, MCP: 'read' })
   await server.ready()
   const { apiKey, pageGroupId } = seeded
   const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
@@ -127,6 +127,9 @@ for (const kind of databaseKinds())
         publishedVersion: { versionNumber: 1 },
         latestVersion: { status: 'published' },
       })
+      const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_pages' } }
+      const { body: told } = await call('POST', '/mcp', asked)
+      t.match(told.result.content, [{ text: new RegExp(pageGroupId) }], 'an assistant sees the group')
       t.notMatch(server.stdout(), 'pp_', 'no key is created for a database that has one')
     })
 
@@ -134,7 +137,7 @@ for (const kind of databaseKinds())
       const { env } = await kind.open(t)
       const server = await startProgram(t, env)
       await server.ready()
-      for (const path of ['/healthz', '/readyz', '/openapi.json', '/problems/unavailable'])
+      for (const path of ['/healthz', '/readyz', '/openapi.json', '/llms.txt', '/problems/unavailable'])
         t.equal((await fetch(server.url + path)).status, 200, path)
     })
 

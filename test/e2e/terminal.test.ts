@@ -103,7 +103,7 @@ t.test('activities can be typed', { skip }, async (t) => {
   const keys = `{"source":"typed","payload":{}}\n${CTRL_D}`
   const { code, text } = await onTerminal(line, env, 80, { after: 'Ctrl-D.\r\n', keys })
   t.equal(code, 0)
-  t.match(text, /^Type or paste JSON lines; end with Ctrl-D\.\n/)
+  t.match(text, /^Type or paste the lines; end with Ctrl-D\.\n/)
   t.match(text, /^logged {4}1$/m)
 })
 

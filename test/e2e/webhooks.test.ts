@@ -82,7 +82,7 @@ for (const kind of databaseKinds()) {
       for (const name of ['webhook secrets', 'encryption']) t.match(named(name), { state: 'ok' })
       for (const key of [{}, { SECRETS_KEY: randomBytes(32).toString('base64') }]) {
         const wrong = (await diagnosed(t, { ...database.env, ...key })).named('webhook secrets')
-        t.match(wrong, { state: 'failed', detail: /^no key opens a secret of webhookendpoint_/ })
+        t.match(wrong, { state: 'failed', detail: /^no key decrypts a secret of webhookendpoint_/ })
       }
     })
 

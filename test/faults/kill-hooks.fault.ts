@@ -5,6 +5,9 @@ import { signatureOf } from '../support/hooks.ts'
 import { caller, databaseKinds, seed, startProgram } from '../support/program.ts'
 import { faultsRandom } from '../support/random.ts'
 
+// Each test has its time limit from the command that runs it.
+t.setTimeout(0)
+
 const ROUNDS = 8
 const VENDORS = 8
 const FORGERS = 4

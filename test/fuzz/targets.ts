@@ -63,7 +63,9 @@ export const pathOf = (ids: readonly string[]): fc.Arbitrary<string> => {
     fc
       .tuple(fc.constantFrom('prospect_logs', 'prospects', 'erasures'), segment)
       .map(([resource, id]) => `/v0/${resource}/${id}`),
-    segment.map((id) => `/v0/prospects/${id}/prospect_logs`),
+    fc
+      .tuple(segment, fc.constantFrom('prospect_logs', 'export', 'merge'))
+      .map(([id, what]) => `/v0/prospects/${id}/${what}`),
     segment.map((id) => `/v0/page_groups/${id}/pages`),
     segment.map((id) => `/v0/page_groups/${id}`),
     fc.tuple(segment, segment).map(([group, page]) => `/v0/page_groups/${group}/pages/${page}`),

@@ -1,8 +1,12 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import { PROBLEMS } from '../../src/adapters/http/problems.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { settingsHelp } from '../../src/config/settings.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
+import { findAttention } from '../../src/operations/findings.ts'
+import { newFolder } from '../support/program.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
@@ -57,4 +61,60 @@ t.test('the API page lists every scope and every problem code', async (t) => {
 t.test('who follows the page on erasure erases nobody that another page logs', async (t) => {
   const [, erased = 'nobody'] = /"email":"([^"]+)"/.exec(read('docs/erasure.md')) ?? []
   for (const page of PAGES.filter((page) => page !== 'docs/erasure.md')) t.notMatch(read(page), erased, page)
+})
+
+/** The texts in code that a pattern finds, without what is filled in. */
+const textsIn = (files: string, pattern: RegExp): string[] =>
+  globSync(files, { cwd: root.pathname })
+    .flatMap((file) => [...read(file).matchAll(pattern)].map(([, text = '']) => text))
+    .flatMap((text) => text.split(/\$\{.*?\}/))
+    .map((part) => part.trim())
+    .filter((part) => part.length > 3)
+
+/** In a database without tables and a folder without backups, everything that `status` looks at is a finding. */
+const kindsOfFindings = async (folder: string): Promise<string[]> => {
+  const [file, backups] = [join(folder, 'empty.db'), join(folder, 'backups')]
+  writeFileSync(file, '')
+  mkdirSync(backups)
+  const found = [
+    ...(await findAttention(readConfig({ DATABASE_URL: `sqlite:${file}`, BACKUP_DIR: backups }), Date.now())),
+    ...(await findAttention(readConfig({ DATABASE_URL: `sqlite:${folder}/none.db` }), Date.now())),
+  ]
+  // Only PostgreSQL has locks that others wait for.
+  return [...found.map(({ kind }) => kind), 'lock']
+}
+
+t.test('the page on troubleshooting explains all that the service can say is wrong', async (t) => {
+  const page = read('docs/troubleshooting.md')
+  const work = textsIn('src/compose/telemetry.ts', /background\(log, '(.*?)'/g)
+  const checks = /(?:\b(?:passed|warned|failed|check|unlessFound)\(\s*|select )'([\w ]+)'(?:,| as name)/g
+  const names = {
+    'the code of a problem': Object.keys(PROBLEMS),
+    'a finding of status': await kindsOfFindings(newFolder(t)),
+    'a check of doctor': textsIn('src/operations/*.ts', checks),
+  }
+  for (const [what, list] of Object.entries(names))
+    for (const name of list) t.ok(page.includes(`\`${name}\``), `${what}: ${name}`)
+  const said: Record<string, string[]> = {
+    'an alert': textsIn('deploy/prometheus-alerts.yml', /- alert: (\w+)/g),
+    'a line of the log': [
+      ...work,
+      ...textsIn(
+        'src/{cli,compose,adapters}/**/*.ts',
+        /\blog(?:\.(?:warn|error|fatal)|\[[^\]]+\])\(.*['`](.+?)['`]\)/g,
+      ),
+      ...textsIn('src/adapters/postgres/migrate.ts', /\bwarn\('(.*?):/g),
+      ...textsIn('src/compose/telemetry.ts', /(?:resting|disabled): '(.*?)'/g),
+      ...textsIn('src/compose/eraser.ts', /PAUSED =\s*'(.*?):/g),
+      ...textsIn('src/config/near-names.ts', /warning: `(.*?)`/g),
+      ...textsIn('src/adapters/sqlite/place.ts', /detail = `(.*?)\. /g),
+    ],
+    'why the service is unavailable': textsIn(
+      'src/**/*.ts',
+      /(?:unavailable\(|refuse\('unavailable', |TOO_MANY\w* = |NO_ANSWER_IN_TIME = )['`](.*?)['`]/g,
+    ),
+  }
+  for (const [what, texts] of Object.entries(said))
+    for (const text of new Set(texts)) t.ok(page.includes(text), `${what}: ${text}`)
+  for (const found of Object.values({ ...names, ...said })) t.ok(found.length > 10)
 })

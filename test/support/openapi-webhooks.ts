@@ -22,7 +22,8 @@ const ONLY_IDS: Readonly<Record<string, readonly string[]>> = {
 
 const SUMMARIES: Readonly<Record<string, string>> = {
   'prospect.created': 'A prospect was created',
-  'prospect.updated': 'The email or the name of a prospect changed',
+  'prospect.updated': 'The email, the external id or the name of a prospect changed',
+  'prospect.merged': 'All activities of a prospect have moved to the one that it was merged into',
   'prospect.erased': 'A prospect was erased',
   'prospect_log.created': 'An activity was logged',
   'page_group.created': 'A page group was created',

@@ -417,7 +417,8 @@ const contentOf = ({ lines }: Route, answer: v.GenericSchema, examples: Texts['a
   const schema = referenceTo(answer)
   if (!lines) return { 'application/json': { schema, examples } }
   const description = `JSON lines. Each is a [${String(schema['$ref']).split('/').at(-1)}](${schema['$ref']}).`
-  return { 'application/x-ndjson': { schema: { type: 'string', description }, examples } }
+  const lineSchema = { contentMediaType: 'application/json', contentSchema: schema }
+  return { 'application/x-ndjson': { schema: { type: 'string', description, ...lineSchema }, examples } }
 }
 const hasRevision = (answer: v.GenericSchema | undefined): boolean =>
   answer === PageGroup || answer === PageWithVersion

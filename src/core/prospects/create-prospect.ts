@@ -29,7 +29,8 @@ export const createProspects =
     const decide = (some: readonly (typeof named)[number][], known: KnownActivities) => {
       const now = isoTime(clock())
       const prospects = knownProspects(known.prospects, now)
-      const events: NewEvent[] = []
+      /** One for each prospect, by its id. */
+      const events = new Map<string, NewEvent>()
       const outcomes = attemptEach(some, (input) => {
         const { tenantId, matchable } = input
         if (!isIdentified(matchable)) refuseUnnamed(input)
@@ -40,11 +41,12 @@ export const createProspects =
           : prospects.added(tenantId, newId('prospect'), matchable, name)
         const { prospectId } = prospect
         const type = found ? 'prospect.updated' : 'prospect.created'
-        if (prospect !== found) events.push(newEvent(newId, type, input, { prospectId }, now))
+        if (prospect !== found && !events.has(prospectId))
+          events.set(prospectId, newEvent(newId, type, input, { prospectId }, now))
         return { tenantId, prospectId, created: !found }
       })
-      const changes = { prospects: prospects.changes(), logs: [], events }
-      return { outcomes, changes: events.length === 0 ? null : changes }
+      const changes = { prospects: prospects.changes(), logs: [], events: [...events.values()] }
+      return { outcomes, changes: events.size === 0 ? null : changes }
     }
 
     const saved = await decideAndSave(named, {
