@@ -1,30 +1,47 @@
--- Distributes the tables by tenant with Citus. Run this once, as the owner of the tables, on the coordinator, after the
--- first `prospect-pages migrate`; then serve with DATABASE_CLUSTER=citus. docs/growing.md describes each step.
+-- Distributes the tables by tenant with Citus. Run this as the owner of the tables, on the coordinator, after every
+-- `prospect-pages migrate`; it can be run again. Then serve with DATABASE_CLUSTER=citus. docs/growing.md describes each step.
 --
 --   DATABASE_URL=$OWNER_URL DATABASE_CLUSTER=citus prospect-pages migrate
 --   psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/citus.sql
 --
--- All rows of a tenant are on one machine, where its statements run. Only `tenants` is copied to every machine, because
--- foreign keys need it there. A write to it needs every machine, and so the tables that change at any time stay on the
--- coordinator alone, as `served` does: a key can be revoked while a worker is down, and `usage_counts` shows who floods it.
+-- All that a tenant has is on one machine, where its statements run. Copied to every machine are `tenants`, to which foreign
+-- keys refer, and `schema_migrations`, which a starting process reads. A write to them needs every machine, and so tables
+-- that change at any time stay on the coordinator alone: a key can be revoked while a worker is down.
+
+set local citus.multi_shard_modify_mode = 'sequential';
 
 -- It would refer from a table that is not distributed yet to one that is.
-alter table page_groups drop constraint page_groups_tenant_id_brand_id_fkey;
+do $$ begin if not exists (select 1 from pg_dist_partition where logicalrelid = 'page_groups'::regclass) then
+  alter table page_groups drop constraint page_groups_tenant_id_brand_id_fkey; end if; end $$;
 
-select create_reference_table('tenants');
-select create_distributed_table('brands', 'tenant_id');
-select create_distributed_table('page_groups', 'tenant_id', colocate_with => 'brands');
-alter table page_groups add foreign key (tenant_id, brand_id) references brands;
-select create_distributed_table('page_counts', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('pages', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('page_versions', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('prospects', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('erasures', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('merges', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('prospect_logs', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('counted_tenants', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('prospect_log_counts', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('events', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('event_counts', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('webhook_endpoints', 'tenant_id', colocate_with => 'brands');
-select create_distributed_table('webhook_deliveries', 'tenant_id', colocate_with => 'brands');
+select create_reference_table(name) from (values ('tenants'), ('schema_migrations')) as missing (name)
+where not exists (select 1 from pg_dist_partition where logicalrelid = name::regclass and partmethod = 'n' and repmodel = 't');
+
+select create_distributed_table(name, 'tenant_id', colocate_with => case name when 'brands' then 'default' else 'brands' end)
+from (values ('brands'), ('page_groups'), ('page_counts'), ('pages'), ('page_versions'), ('prospects'), ('erasures'), ('merges'),
+  ('prospect_logs'), ('counted_tenants'), ('prospect_log_counts'), ('events'), ('event_counts'), ('webhook_endpoints'),
+  ('webhook_deliveries')) as missing (name)
+where not exists (select 1 from pg_dist_partition where logicalrelid = name::regclass and partmethod = 'h');
+
+do $$ begin if not exists (select 1 from pg_constraint where conname = 'page_groups_tenant_id_brand_id_fkey') then
+  alter table page_groups add foreign key (tenant_id, brand_id) references brands; end if; end $$;
+
+-- Known to every machine, kept on the coordinator.
+select citus_add_local_table_to_metadata(name) from (values ('api_keys'), ('hooks'), ('served'), ('usage_counts')) as missing (name)
+where not exists (select 1 from pg_dist_partition where logicalrelid = name::regclass);
+
+-- What says who a caller is, for the time when the coordinator is away: for each API key and each hook a copy of its row, by
+-- the hash of the key or the id of the hook. `row` is null after a hook was removed.
+create table if not exists identity_copies (
+  key text collate "C" primary key,
+  tenant_id text collate "C" not null references tenants on delete cascade,
+  row json,
+  version text collate "C" not null
+);
+create index if not exists identity_copies_of_tenant on identity_copies (tenant_id);
+select create_distributed_table(name, 'key', colocate_with => 'none') from (values ('identity_copies')) as missing (name)
+where not exists (select 1 from pg_dist_partition where logicalrelid = name::regclass and partmethod = 'h');
+alter table api_keys add column if not exists is_copied boolean not null default false;
+alter table hooks add column if not exists is_copied boolean not null default false;
+create index if not exists api_keys_not_copied on api_keys (key_hash) where not is_copied;
+create index if not exists hooks_not_copied on hooks (hook_id) where not is_copied;

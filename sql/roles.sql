@@ -72,3 +72,6 @@ grant update (name, retention_days, suspended_at, deleted_at) on tenants to pros
 
 -- A key can expire or be revoked; its hash, tenant and scopes cannot change.
 grant insert, update (expires_at, revoked_at, rotated_at) on api_keys to prospect_pages;
+
+-- III. On Citus: sql/citus.sql adds these.
+do $$ begin if to_regclass('identity_copies') is not null then execute 'grant select, insert, delete, update (row, version) on identity_copies to prospect_pages'; execute 'grant update (is_copied) on api_keys, hooks to prospect_pages'; end if; end $$;

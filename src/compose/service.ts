@@ -33,8 +33,8 @@ import { createWebhooks } from './webhooks.ts'
 const KEYS_REMEMBERED_MS_MAX = 30_000
 /** Statements of all callers that wait for a connection. */
 const STATEMENTS_WAITING_MAX = 2_000
-/** On a cluster a list is of one tenant, so it takes more of them to serve several. */
-const LISTS_ON_CLUSTER = { listsInFlightMax: 8, tenantListsMax: 2 }
+/** On a cluster a list is of one tenant, or of one machine: it takes more of them to serve several. */
+const LISTS_ON_CLUSTER = { listsInFlightMax: 16, tenantListsMax: 2 }
 
 const ALLOW_LISTS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
 

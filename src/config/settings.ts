@@ -94,7 +94,7 @@ export const SETTINGS = {
   DATABASE_CLUSTER: [
     '',
     nullable((given) => oneOf(['citus'])(given) as 'citus'),
-    'citus: the tables of DATABASE_URL are distributed with sql/citus.sql; empty: a single PostgreSQL',
+    'citus: DATABASE_URL is any node of a cluster whose tables sql/citus.sql has distributed; empty: a single PostgreSQL',
   ],
   BACKUP_DIR: ['', nullable(String), 'folder for scheduled backups of the embedded database; empty: none'],
   BACKUP_EVERY: ['24h', duration, 'how often a server makes one, such as 90m, 24h or 7d'],
@@ -173,7 +173,11 @@ export const SETTINGS = {
     'requests in progress at a time, over all tenants; others wait',
   ],
   REQUESTS_WAITING_MAX: ['2000', whole(1, 1e6), 'requests that wait, of all tenants; beyond it 503'],
-  DATABASE_CONNECTIONS_MAX: ['10', whole(1, 1_000), 'connections of each worker to PostgreSQL'],
+  DATABASE_CONNECTIONS_MAX: [
+    '10',
+    whole(1, 1_000),
+    'connections of each worker to PostgreSQL, or to each node of Citus',
+  ],
   STATEMENT_MS_MAX: ['5000', whole(100, 600_000), 'time limit of one statement'],
   PUBLISHER_POLL_MS: ['1000', whole(10, 600_000), 'how often the publisher polls for new versions'],
   DOCS: ['on', onOrOff, 'the API reference at /docs: on, off'],

@@ -59,7 +59,7 @@ export type UseCaseSettings = {
   readonly statementMsMax: number
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
-  /** On Citus: each list has calls of one tenant; at most this many lists per tenant in flight. */
+  /** On Citus: each list has calls of one tenant, or writes of tenants on one machine; at most this many lists of one in flight. */
   readonly tenantListsMax?: number | undefined
 }
 export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
@@ -87,6 +87,7 @@ export const composeUseCases = (deps: Deps) => {
     ...(tenantListsMax !== undefined && { groupListsMax: tenantListsMax }),
     observer: observerOf?.(operation),
   })
+  const writeMany = (operation: string) => ({ ...options(operation), placeOf: deps.store.placeOf })
   const readOne = (operation: string) => ({ ...options(operation), ...PAGES })
   const readSlices = (operation: string) => ({ ...options(operation), ...SLICES })
   const turning = { ...deps, inTurn: createTurns() }
@@ -94,7 +95,7 @@ export const composeUseCases = (deps: Deps) => {
   const createAll = createProspects(deps)
   const gatherLogs = () =>
     gather(logAll, {
-      ...options('logProspectActivity'),
+      ...writeMany('logProspectActivity'),
       weightOf: ({ payload, email }) => payload.rawJson.length + lengthOf(email),
     })
   const located = (activity: NewActivity): LocatedActivity => {
@@ -117,7 +118,7 @@ export const composeUseCases = (deps: Deps) => {
     logProspectActivities: (activities: readonly NewActivity[]) => logAll(activities.map(located)),
     listProspects: gather(listProspects(deps), readSlices('listProspects')),
     createProspect: gather(createAll, {
-      ...options('createProspect'),
+      ...writeMany('createProspect'),
       weightOf: ({ email, name }) => lengthOf(email) + lengthOf(name),
     }),
     updateProspect: updateProspect({ ...deps, remembered }),
@@ -133,7 +134,7 @@ export const composeUseCases = (deps: Deps) => {
     deletePageGroup: deletePageGroup(turning),
     listPages: gather(listPages(deps), readSlices('listPages')),
     createPageWithVersion: gather(createPagesWithVersion(deps), {
-      ...options('createPageWithVersion'),
+      ...writeMany('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName, content }) =>
         lengthOf(supplementaryContext) + lengthOf(customName) + lengthOf(content?.rawJson),
     }),

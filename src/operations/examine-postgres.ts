@@ -7,6 +7,7 @@ import { lastOf, type Migration } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { type Check, checkMigrations, failed, failedBy, inWords, passed } from './check.ts'
+import { examineNodes } from './examine-nodes.ts'
 
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
@@ -26,7 +27,7 @@ export const examinePostgres = async (
   const session = settings.databasePooler ? { prepare: false } : { connection }
   const sql = openPostgres(url, { max: 1, ...session })
   try {
-    return await withTimeout(examine(sql, known, settings, clock), MS_MAX)
+    return await withTimeout(examine(sql, url, known, settings, clock), MS_MAX)
   } catch (error) {
     const setting = /^DATABASE_DIRECT_URL/.exec((error as Error).message) ?? 'DATABASE_URL'
     const remedy = `check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in ${setting}`
@@ -36,11 +37,18 @@ export const examinePostgres = async (
   }
 }
 
-const examine = async (sql: Sql, known: readonly Migration[], settings: Settings, clock: Clock) => {
+const examine = async (
+  sql: Sql,
+  url: string,
+  known: readonly Migration[],
+  settings: Settings,
+  clock: Clock,
+) => {
   const { databasePooler, databaseDirectUrl: direct, databaseCluster, statementMsMax } = settings
   const obstacle = refused(await findObstacle(askOn(sql), databasePooler, databaseCluster, direct))
   if (obstacle.length > 0) return obstacle
   const cluster = refused(await findClusterObstacle(askOn(sql), databaseCluster))
+  if (databaseCluster && cluster.length === 0) cluster.push(await examineNodes(sql, direct ?? url))
   const beforeMs = clock()
   const [found] = await sql<[Found]>`
     select current_setting('server_version') as version, current_setting('server_version_num')::int as version_number,
@@ -50,7 +58,7 @@ const examine = async (sql: Sql, known: readonly Migration[], settings: Settings
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
       (select string_agg(privilege || ' on ' || "table", ', ') from (values
           ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update, delete}'), ('brands', '{select, delete}'),
-          ('hooks', '{select, insert, update, delete}'),
+          ('hooks', '{select, insert, update, delete}'), ('identity_copies', '{select, insert, update, delete}'),
           ('prospects', '{select, insert, update, delete}'), ('prospect_logs', '{select, insert, update, delete}'),
           ('tenants', '{select, delete}'), ('served', '{select, insert, update}'),
           ('erasures', '{select, insert, update, delete}'),

@@ -2,7 +2,7 @@ import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../..
 import type { Columns } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES, without } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import { byTenant, soleTenantOf, sortedBy, upTo, wantedTenant } from './by-tenant.ts'
+import { byTenant, leadTenantOf, sortedBy, upTo, wantedTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken, later } from './statements.ts'
@@ -48,7 +48,7 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
     const prospects = prospectsInLockOrder(changes)
     const all = [...changes.prospects, ...changes.logs]
     const hasLogs = changes.logs.length > 0
-    const tenantId = soleTenantOf(isCluster, hasLogs ? changes.logs : all)
+    const tenantId = leadTenantOf(isCluster, hasLogs ? changes.logs : all)
     const saved = columnsFor(prospects, PROSPECTS)[tenantId === null ? 'into' : 'values']
     const parts = prospects.length === 0 ? [] : [savedPart(saved(prospects))]
     if (!hasLogs) return outbox.record(all, events, parts, sql`select 1`)
@@ -60,7 +60,7 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
 
   /** A tenant's list with events is saved as a whole or not at all on a cluster, where only `values` go to one machine. */
   recordLogs: async (logs, events) => {
-    const tenantId = soleTenantOf(isCluster, logs)
+    const tenantId = leadTenantOf(isCluster, logs)
     const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
     const insert = insertLogs(logs, tenantId)
     const write = (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => {
@@ -84,7 +84,8 @@ const UNLESS_KNOWN = sql`
   on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
 const insertLogs = (logs: readonly NewLog[], tenantId: string | null) => {
-  const its = tenantId === null ? logs : sortedBy(logs, 'source', 'idempotencyKey', 'prospectLogId')
+  const its =
+    tenantId === null ? logs : sortedBy(logs, 'tenantId', 'source', 'idempotencyKey', 'prospectLogId')
   return sql`insert into prospect_logs ${columnsFor(its, LOGS)[tenantId === null ? 'into' : 'values'](its.map(logRow))}`
 }
 const IN_LOCK_ORDER = sql`order by tenant_id, source, idempotency_key, prospect_log_id`

@@ -1,63 +1,141 @@
 import { DomainFailure, unavailable } from '../../core/engine/failures.ts'
-import { memoized } from '../../core/engine/keys.ts'
 import type { Ask, PostgresSettings } from './connect.ts'
 import { sqlStateOf } from './error-codes.ts'
-import { createSemaphore } from './semaphore.ts'
-import { ALL_TENANTS, queryOver } from './sql.ts'
+import { createSemaphore, type PoolCounts } from './semaphore.ts'
+import { ALL_TENANTS, queryOver, sql } from './sql.ts'
 import { NO_ANSWER_IN_TIME } from './with-timeout.ts'
 
-/** In case tenants are moved to another machine. */
-const NODES_KNOWN_MS_MAX = 60_000
+/** In place of a tenant: only the coordinator has the rows. */
+export const COORDINATOR = '@'
+/** In case tenants are moved to another machine. Until then that one passes their statements on. */
+const ADDRESS_KNOWN_MS_MAX = 60_000
+/** Beyond this number all are forgotten. */
+const ADDRESSES_MAX = 100_000
+
+export type Connected = {
+  readonly ask: Ask
+  /** A name of the machine on which a tenant lives, or of the tenant while that is not known. */
+  readonly placeOf?: (of: { readonly tenantId: string }) => string
+  readonly close: () => Promise<void>
+}
+type Named = Connected & { readonly name: string }
+/** Where a tenant lives. `found` once that was looked up. */
+type Place = { readonly node: Promise<Named>; readonly until: number; found?: Named | undefined }
+type Node = { readonly nodename: string; readonly nodeport: number }
 
 /**
- * Keeps a node that does not respond from using up the pool: at most 80 % of the connections go to one node. A statement
- * to all nodes may wait for it too, so only one of these is in flight at a time. After a timeout, one statement at a time
- * tries the node until one succeeds; the others are refused at once.
+ * Every node of a cluster knows where each tenant lives. A statement for a tenant is sent to its node directly: no other
+ * node has to be alive for it, and a node that does not respond can only use up the connections to itself. What concerns
+ * no tenant, and what concerns all, is sent to the node of `settings.url`; what only the coordinator has, to that one.
  */
-export const askByNode = (ask: Ask, settings: PostgresSettings): Ask => {
-  const newNode = (inFlightMax: number) => ({
-    semaphore: createSemaphore({ ...settings, inFlightMax }),
-    isSilent: false,
-  })
-  const allNodes = newNode(1)
-  const inFlightMax = Math.max(1, Math.floor(settings.connectionsMax * 0.8) - 1)
-  const nodeBy = memoized((_groupId: number) => newNode(inFlightMax))
-  const known = new Map<string, Promise<number>>()
-  let knownUntil = 0
+export const connectToNodes = (
+  settings: PostgresSettings,
+  connectTo: (settings: PostgresSettings) => Connected,
+): Connected => {
+  const { url, pooler, observer } = settings
+  const pools: (() => PoolCounts)[] = []
+  const sumOf = (count: keyof PoolCounts) => pools.reduce((sum, counts) => sum + counts()[count], 0)
+  observer?.pool(() => ({ inFlight: sumOf('inFlight'), waiting: sumOf('waiting') }))
+  const open = (address: string) => {
+    const pool = (counts: () => PoolCounts) => void pools.push(counts)
+    return connectTo({ ...settings, url: address, ...(observer && { observer: { ...observer, pool } }) })
+  }
+  const unguarded = open(url)
+  const own = unlessSilent(unguarded)
+  const nodes = new Map<string, Named>()
+  const known = new Map<string, Place>()
+  const query = queryOver(own.ask)
 
-  /** The group of machines on which a tenant lives: the coordinator knows it. */
-  const lookUp = async (tenantId: string): Promise<number> => {
-    const [row] = await queryOver(ask)()<{ node: number }>`
-      select groupid as node from pg_dist_placement
-      where shardid = get_shard_id_for_distribution_column('page_versions', ${tenantId}::text)`
-    return row?.node ?? -1
+  const nodeAt = ({ nodename, nodeport }: Node): Named => {
+    const name = `${nodename}:${nodeport}`
+    // A pooler is the only way to all of them.
+    const address = pooler ? url : urlAt(url, nodename, nodeport)
+    const node = nodes.get(name) ?? { name, ...unlessSilent(open(address)) }
+    nodes.set(name, node)
+    return node
   }
-  const nodeOf = async (tenantId: string) => {
-    if (performance.now() > knownUntil) known.clear()
-    if (known.size === 0) knownUntil = performance.now() + NODES_KNOWN_MS_MAX
-    const found = known.get(tenantId) ?? lookUp(tenantId)
-    known.set(tenantId, found)
-    found.catch(() => known.delete(tenantId))
-    return nodeBy(await found)
+  const lookUp = async (tenantId: string): Promise<Named> => {
+    const group =
+      tenantId === COORDINATOR
+        ? sql`0`
+        : sql`(select groupid from pg_dist_placement
+            where shardid = get_shard_id_for_distribution_column('page_versions', ${tenantId}::text))`
+    const [node] = await query()<Node>`
+      select nodename, nodeport from pg_dist_node where groupid = ${group} and noderole = 'primary'`
+    return node ? nodeAt(node) : { name: '', ...own }
+  }
+  /** While it cannot be looked up, it is believed to be where it was. */
+  const nodeOf = (tenantId: string): Promise<Named> => {
+    const last = known.get(tenantId)
+    if (last !== undefined && performance.now() < last.until) return last.node
+    if (known.size >= ADDRESSES_MAX) known.clear()
+    const node = lookUp(tenantId).catch((error) => last?.node ?? Promise.reject(error))
+    const place: Place = { node, until: performance.now() + ADDRESS_KNOWN_MS_MAX, found: last?.found }
+    known.set(tenantId, place)
+    node.then(
+      (found) => {
+        place.found = found
+      },
+      () => known.delete(tenantId),
+    )
+    return node
   }
 
-  return async (statement, tenantId = null) => {
-    if (tenantId === null) return ask(statement)
-    const node = tenantId === ALL_TENANTS ? allNodes : await nodeOf(tenantId)
-    const release = await node.semaphore.acquire(tenantId)
-    try {
-      if (node.isSilent && node.semaphore.counts().inFlight > 1)
-        throw unavailable('The database machine of this tenant does not answer.')
-      const rows = await ask(statement)
-      node.isSilent = false
-      return rows
-    } catch (error) {
-      if (!(error instanceof DomainFailure)) node.isSilent = false
-      else if (sqlStateOf(error.cause) === '57014' || error.message === NO_ANSWER_IN_TIME)
-        node.isSilent = true
-      throw error
-    } finally {
-      release()
-    }
+  // It may wait for any node, so only one is in flight.
+  const toAll = createSemaphore({ ...settings, inFlightMax: 1 })
+  const askAll = unlessSilent(unguarded).ask
+  const ask: Ask = async (statement, tenantId = null) => {
+    if (tenantId === null) return own.ask(statement)
+    if (tenantId !== ALL_TENANTS) return (await nodeOf(tenantId)).ask(statement, tenantId)
+    const release = await toAll.acquire()
+    return askAll(statement).finally(release)
   }
+  return {
+    ask,
+    placeOf: ({ tenantId }) => {
+      const found = known.get(tenantId)?.found
+      return found ? String(found.name) : tenantId
+    },
+    close: async () => {
+      await Promise.all([own, ...nodes.values()].map(({ close }) => close()))
+    },
+  }
+}
+
+/** After a timeout, one statement at a time tries a node until one succeeds; the others are refused at once. */
+const unlessSilent = ({ ask, close }: Connected): Connected => {
+  let isSilent = false
+  let inFlight = 0
+  return {
+    ask: async (statement, tenantId) => {
+      if (isSilent && inFlight > 0) throw unavailable('The database machine does not answer.')
+      inFlight++
+      try {
+        const rows = await ask(statement, tenantId)
+        isSilent = false
+        return rows
+      } catch (error) {
+        if (!(error instanceof DomainFailure)) isSilent = false
+        else if (sqlStateOf(error.cause) === '57014' || error.message === NO_ANSWER_IN_TIME) isSilent = true
+        throw error
+      } finally {
+        inFlight--
+      }
+    },
+    close,
+  }
+}
+
+/** The addresses of the other nodes, with everything else as in `url`. */
+export const otherNodes = async (ask: Ask, url: string): Promise<readonly string[]> => {
+  const nodes = await queryOver(ask)()<Node>`
+    select nodename, nodeport from pg_dist_node
+    where noderole = 'primary' and groupid <> (select groupid from pg_dist_local_group)`
+  return nodes.map(({ nodename, nodeport }) => urlAt(url, nodename, nodeport))
+}
+
+const urlAt = (url: string, host: string, port: number): string => {
+  const [address = '', parameters = ''] = url.split(/\?(.*)/s)
+  const others = parameters.split('&').filter((parameter) => !/^(host=|port=|$)/.test(parameter))
+  return `${address}?${[...others, `host=${encodeURIComponent(host)}`, `port=${port}`].join('&')}`
 }

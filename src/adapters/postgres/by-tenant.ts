@@ -41,11 +41,9 @@ export const upTo = (rows: number, tenantId: string | null) =>
 /** Longer lists, which no gathering makes, would take more parameters than a statement can have. */
 const VALUES_ROWS_MAX = 2_000
 
-/** The one tenant of what a cluster is to write; null if there are several, or too many rows for its own form. */
-export const soleTenantOf = (isCluster: boolean, rows: Lists[string]): string | null => {
-  const tenantId = (isCluster && rows.length <= VALUES_ROWS_MAX && rows[0]?.tenantId) || null
-  return rows.every((row) => row.tenantId === tenantId) ? tenantId : null
-}
+/** The tenant to whose machine a cluster sends rows that it is to write; null without one, or for too many for its own form. */
+export const leadTenantOf = (isCluster: boolean, rows: Lists[string]): string | null =>
+  (isCluster && rows.length <= VALUES_ROWS_MAX && rows[0]?.tenantId) || null
 
 /** Sorted by these members. Any order will do that is the same everywhere: rows are locked in it. */
 export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: (keyof Row)[]): Row[] =>

@@ -49,7 +49,7 @@ export const waitingOnCluster = <Want extends Look>(
   const lookApart = async (want: Want) => {
     let { afterTenantId } = want
     for (;;) {
-      // The coordinator itself knows on which group of machines each tenant lives.
+      // Every node knows on which group of machines each tenant lives.
       const tenants = await query()<{ tenantId: string; node: number }>`
         select t.tenant_id, p.groupid as node
         from (
@@ -87,7 +87,9 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
     const claimed: Claimed[] = []
     let { afterTenantId } = want
     for (;;) {
-      const waiting = [...(await look({ ...want, afterTenantId, max: want.max - claimed.length }))]
+      const looked = look({ ...want, afterTenantId, max: want.max - claimed.length })
+      // What is claimed already must not be lost.
+      const waiting = [...(await looked.catch((error) => (claimed.length > 0 ? [] : Promise.reject(error))))]
       if (waiting.length === 0) return claimed
       while (waiting.length > 0) {
         const claims: Promise<readonly Claimed[]>[] = []

@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
 import { unavailable } from '../../core/engine/failures.ts'
-import { askByNode } from './by-node.ts'
+import type { Connected } from './by-node.ts'
 import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
 import { endPool, ONE_PLAN, openPostgres, PLAN_EACH, type Pool, type Sql } from './open.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
@@ -33,7 +33,7 @@ type Connection = { readonly pool: Pool; readonly until: number }
 type Rows = readonly (object | undefined)[]
 /**
  * Sends one statement and returns its rows. Refuses `unavailable` if the database cannot answer in time. `tenantId` is
- * the one tenant that the statement names, if it does, or `ALL_TENANTS`.
+ * the one tenant that the statement names, if it does, or `ALL_TENANTS`, or `COORDINATOR`.
  */
 export type Ask = <Answer extends Rows>(
   statement: (sql: Sql) => postgres.PendingQuery<Answer>,
@@ -59,7 +59,7 @@ const lifeMs = (): number => 60_000 * (1 + Math.random())
  * searches every place where a connection has ever been. Each is replaced after a minute or two: a plan made when the
  * tables were empty may be a bad one later.
  */
-export const connect = (settings: PostgresSettings) => {
+export const connect = (settings: PostgresSettings): Connected => {
   const connections = new Set<Connection>()
   const free: Connection[] = []
   let closed = false
@@ -107,7 +107,7 @@ export const connect = (settings: PostgresSettings) => {
     closed = true
     await Promise.all([...connections].map(({ pool }) => endPool(pool, 5)))
   }
-  return { ask: settings.cluster ? askByNode(ask, settings) : ask, close }
+  return { ask, close }
 }
 
 /**
@@ -120,7 +120,7 @@ const openConnection = (settings: PostgresSettings): Pool => {
   return openPostgres(url, {
     max: 1,
     max_lifetime: null,
-    ...((pooler || cluster) && { prepare: false }),
+    ...(pooler && { prepare: false }),
     ...(!pooler && { connection: { ...limits, ...(cluster ? PLAN_EACH : ONE_PLAN) } }),
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })

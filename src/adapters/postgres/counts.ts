@@ -8,7 +8,7 @@ const COUNT = columns('c', COLUMNS.prospect_log_counts)
 const USED = columns('u', COLUMNS.usage_counts)
 const ADDED = columns('a', 'unit, at timestamptz, source, type, count bigint')
 
-export const postgresCounts = (query: Query, isCluster: boolean): Counts => {
+export const postgresCounts = (query: Query, isCluster: boolean, central: Query): Counts => {
   const isWaiting = ({ readSince, beforeId, beyondId }: Parameters<Counts['waiting']>[0]) => sql`
     v.read_at >= ${readSince} and (v.position > ${beyondId} or exists (
       select 1 from prospect_logs l
@@ -79,7 +79,7 @@ export const postgresCounts = (query: Query, isCluster: boolean): Counts => {
 
     // In one order: two processes that add to the same rows must not wait for each other.
     addUsage: async (at, used, { before, after, max }) => {
-      await query()`
+      await central()`
         with removed as (
           delete from usage_counts where ctid = any(array(
             select ctid from usage_counts where at < ${before} or at > ${after}
@@ -94,7 +94,7 @@ export const postgresCounts = (query: Query, isCluster: boolean): Counts => {
 
     sumUsage: ({ tenantId, since, rowsMax, limit }) => {
       const ofTenant = tenantId === null ? nothing : sql`and c.tenant_id = ${tenantId}`
-      return query()<UsageSum>`
+      return central()<UsageSum>`
         select c.tenant_id, c.api_key_id, sum(c.requests)::float8 as requests,
           sum(c.activities)::float8 as activities, sum(c.bytes)::float8 as bytes, min(min(c.at)) over () as since
         from (

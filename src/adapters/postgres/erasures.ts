@@ -37,6 +37,7 @@ export const postgresErasures = (
   isCluster: boolean,
   erased: (tenantId: string) => void,
   outbox: Outbox,
+  central: Query,
 ): Erasures => ({
   find: async (want) => {
     const { tenantId } = want
@@ -152,9 +153,9 @@ export const postgresErasures = (
     return row !== undefined && Math.max(row.blocks, row.logs) === max
   },
 
-  lastServed: async () => (await query()<Served>`select served_at, paused_at from served`)[0] ?? null,
+  lastServed: async () => (await central()<Served>`select served_at, paused_at from served`)[0] ?? null,
   markServed: async ({ servedAt, pausedAt }) => {
-    await query()`
+    await central()`
       insert into served (id, served_at, paused_at) values (1, ${servedAt}, ${pausedAt})
       on conflict (id) do update set served_at = excluded.served_at, paused_at = excluded.paused_at`
   },

@@ -5,6 +5,7 @@ import { unavailable } from '../../core/engine/failures.ts'
 import { type Applied, checksumOf, type Migration, missingMigrations } from '../stores/migrations.ts'
 import { type Ask, askOn } from './connect.ts'
 import { isConnectionFatal, isTransient, sqlStateOf } from './error-codes.ts'
+import { refuseWorker } from './obstacle.ts'
 import { endPool, openPostgres } from './open.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -56,6 +57,7 @@ export const migratePostgres = async (
   const sql = openPostgres(url, { max: 1, prepare: false })
   try {
     if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), LOOK_MS_MAX)) return []
+    await refuseWorker(askOn(sql))
     const connection = await withTimeout(sql.reserve(), LOOK_MS_MAX).catch(notYetOr)
     return await migrateOn(connection, askOn(connection), migrations)
   } finally {
@@ -75,6 +77,7 @@ export const planPostgres = async (url: string, migrations: readonly Migration[]
       )
     )
       return { pending: [], locks: [] }
+    await refuseWorker(ask)
     const pending = await withTimeout(apply(ask, migrations), PLAN_MS_MAX)
     return { pending, locks: await sql.unsafe(LOCKS) }
   } catch (error) {
@@ -113,12 +116,12 @@ export const migrateOn = async (
   }
 }
 
-/** Begins a transaction, and applies in it what is missing. */
+/** Begins a transaction, and applies in it what is missing: statement by statement, or Citus cannot alter its tables. */
 const apply = async (ask: Ask, migrations: readonly Migration[]): Promise<readonly string[]> => {
   await ask((sql) => sql.unsafe(BEGIN))
   const missing = missingMigrations(migrations, await appliedMigrations(ask))
   for (const { number, name, sql: text } of missing) {
-    await ask((sql) => sql.unsafe(text))
+    for (const statement of text.split(/;$/m)) if (statement.trim()) await ask((sql) => sql.unsafe(statement))
     await ask(
       (sql) => sql`
       insert into schema_migrations (number, name, checksum, version)

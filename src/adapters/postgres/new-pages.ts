@@ -1,4 +1,5 @@
-import type { NewPageRow } from '../../core/ports/pages.ts'
+import type { PageGroupRead } from '../../core/ports/page-groups.ts'
+import type { KnownPages, NewPageRow } from '../../core/ports/pages.ts'
 import {
   COLUMNS,
   firstVersionRow,
@@ -7,7 +8,7 @@ import {
   newPageRow,
 } from '../stores/rows.ts'
 import { sortedBy } from './by-tenant.ts'
-import { type Fragment, joined, sql } from './sql.ts'
+import { type Fragment, type Query, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'
 
 const PAGES = columns('page', NEW_PAGE_COLUMNS)
@@ -59,12 +60,16 @@ export const pagesFromArrays = (created: readonly NewPageRow[]): Write => {
  */
 export const pagesOnCluster = (created: readonly NewPageRow[]): Write => {
   const { pages, versions, counts } = rowsOf(created)
-  const checks = [...Map.groupBy(counts, ({ tenantId }) => tenantId)].map(
-    ([tenantId, its]) => sql`
-      select count(*) / (count(*) = ${its.length}::int)::int as active from page_groups g
-      where g.tenant_id = ${tenantId} and (g.status || '/' || g.page_group_id) collate "C"
-        = any (${textArray(its.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])`,
-  )
+  const isOne = new Set(counts.map(({ tenantId }) => tenantId)).size === 1
+  const isWanted = isOne
+    ? sql`g.tenant_id = ${counts[0]?.tenantId ?? null}`
+    : sql`g.tenant_id = any (${textArray(counts.map(({ tenantId }) => tenantId))}::text[])
+        and g.tenant_id || g.page_group_id
+          = any (${textArray(counts.map(({ tenantId, pageGroupId }) => tenantId + pageGroupId))}::text[])`
+  const check = sql`
+    select count(*) / (count(*) = ${counts.length}::int)::int as active from page_groups g
+    where ${isWanted} and (g.status || '/' || g.page_group_id) collate "C"
+      = any (${textArray(counts.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])`
   const parts = sql`
     added as (
       insert into pages ${PAGES.values(pages)}
@@ -73,5 +78,15 @@ export const pagesOnCluster = (created: readonly NewPageRow[]): Write => {
     ), counted as (
       insert into page_counts as c ${COUNTS.values(counts)} ${COUNT_UP}
     )`
-  return { parts: [parts], done: joined([...checks, sql`select 1`], sql` union all `) }
+  return { parts: [parts], done: sql`${check} union all select 1` }
 }
+
+/** Of tenants that live on one machine: to it by one statement, however many they are. */
+export const groupsTogether = (query: Query, [...groups]: readonly PageGroupRead[]) =>
+  query(groups[0]?.tenantId)<KnownPages['groups'][number]>`
+    select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count::int as pages_count
+    from page_groups g
+      left join page_counts c on c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id
+    where g.tenant_id = any (${textArray(groups.map(({ tenantId }) => tenantId))}::text[])
+      and (case when g.status <> 'deleted' then g.page_group_id end)
+        = any (${textArray(groups.map(({ pageGroupId }) => pageGroupId))}::text[])`

@@ -41,10 +41,10 @@ export const nameDirect = (error: Error): never => {
 
 const IS_CITUS = `select to_regclass('pg_dist_partition')::text as list`
 type Cluster = 'citus' | null | undefined
-/** The first and the last that sql/citus.sql distributes. */
+/** The first and the last that sql/citus.sql distributes: it may have been run before a migration, and not since. */
 const DISTRIBUTED = `
   select count(*) = 2 as are_distributed from pg_dist_partition
-  where partmethod = 'h' and logicalrelid in (to_regclass('brands'), to_regclass('prospect_logs'))`
+  where partmethod = 'h' and logicalrelid in (to_regclass('brands'), to_regclass('identity_copies'))`
 
 /** Why the setting `DATABASE_CLUSTER` is not what the database is, with the remedy; or null. */
 export const findClusterObstacle = async (ask: Ask, cluster: Cluster, migrates = false) => {
@@ -55,6 +55,21 @@ export const findClusterObstacle = async (ask: Ask, cluster: Cluster, migrates =
   if (Boolean(cluster) === tables?.areDistributed || (cluster && migrates)) return null
   if (!cluster) return 'The tables are distributed by Citus. Set DATABASE_CLUSTER=citus.'
   return 'The tables are not distributed. Run prospect-pages migrate, then psql -1 -f sql/citus.sql.'
+}
+
+const COORDINATOR_OF_WORKER = `
+  select nodename || ':' || nodeport as coordinator from pg_dist_node
+  where groupid = 0 and noderole = 'primary' and exists (select 1 from pg_dist_local_group g where g.groupid <> 0)`
+
+/** What changes the tables of a cluster goes to its coordinator. */
+export const refuseWorker = async (ask: Ask): Promise<void> => {
+  const [citus] = await ask((sql) => sql.unsafe<{ list: string | null }[]>(IS_CITUS))
+  if (!citus?.list) return
+  const [found] = await ask((sql) => sql.unsafe<{ coordinator: string }[]>(COORDINATOR_OF_WORKER))
+  if (found === undefined) return
+  throw new Error(
+    `DATABASE_URL is a worker of Citus. Run prospect-pages migrate with the coordinator, ${found.coordinator}.`,
+  )
 }
 
 /** A migration of a cluster may find tables that are not distributed yet. */

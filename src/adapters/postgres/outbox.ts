@@ -2,7 +2,7 @@ import { unavailable } from '../../core/engine/failures.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { byTenant, soleTenantOf } from './by-tenant.ts'
+import { byTenant, leadTenantOf } from './by-tenant.ts'
 import { sqlStateOf } from './error-codes.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, textArray, unlessOvertaken } from './statements.ts'
@@ -56,7 +56,7 @@ export const createOutbox = (
   const lookUp = async (rows: readonly OfTenant[]): Promise<readonly string[]> => {
     const found = await byTenant(isCluster, { rows }, (tenantId, its) => {
       return query(tenantId)<OfTenant>`
-        select distinct w.tenant_id from webhook_endpoints w where ${isEnabledOf(tenantId, idsOf(its.rows))}`
+        select distinct w.tenant_id from webhook_endpoints w where ${isEnabledOf(tenantId !== null, idsOf(its.rows))}`
     })
     for (const id of idsOf(rows)) users.delete(id)
     if (users.size + found.length > USERS_MAX) users.clear()
@@ -66,7 +66,7 @@ export const createOutbox = (
 
   const insertOf = (events: readonly NewEvent[], saved?: Saved) => {
     const rows = events.map(eventRow)
-    if (saved === undefined) return EVENTS[soleTenantOf(isCluster, rows) === null ? 'into' : 'values'](rows)
+    if (saved === undefined) return EVENTS[leadTenantOf(isCluster, rows) === null ? 'into' : 'values'](rows)
     return sql`(${EVENTS.names}) select ${saved.tenantId}, ${OTHERS} from ${EVENTS.from(rows)} ${saved.which}`
   }
 
@@ -76,7 +76,7 @@ export const createOutbox = (
     const assumed = everyEvent ? tenantIds : tenantIds.filter((id) => users.has(id)).sort()
     const its = assumed.length === 0 ? [] : events.filter(({ tenantId }) => assumed.includes(tenantId))
     const eventInserts = its.length === 0 ? [] : [sql`noted as (insert into events ${insertOf(its, saved)})`]
-    const isEnabled = isEnabledOf(soleTenantOf(isCluster, rows), tenantIds)
+    const isEnabled = isEnabledOf(isCluster, tenantIds)
     try {
       const answer = await write(eventInserts, everyEvent ? ALWAYS : areSubscribers(assumed, isEnabled))
       if (eventInserts.length > 0) wrote()
@@ -94,7 +94,7 @@ export const createOutbox = (
     unlessOvertaken(
       withEvents(rows, events, (eventInserts, assumptionHolds) => {
         const all = [...parts, ...eventInserts]
-        return query(soleTenantOf(isCluster, rows))`
+        return query(leadTenantOf(isCluster, rows))`
           ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} ${done} where ${assumptionHolds} ${tail}`
       }),
     )
@@ -114,10 +114,10 @@ const OTHERS = sql`event.event_id, event.sequence, event.type, event.ids, event.
 
 const idsOf = (rows: readonly OfTenant[]) => [...new Set(rows.map(({ tenantId }) => tenantId))]
 
-const isEnabledOf = (tenantId: string | null, tenantIds: readonly string[]) =>
-  tenantId === null
-    ? sql`w.tenant_id = any (${textArray(tenantIds)}::text[]) and w.status = 'enabled'`
-    : sql`w.tenant_id = ${tenantId} and w.status = 'enabled'`
+const isEnabledOf = (isCluster: boolean, tenantIds: readonly string[]) =>
+  isCluster && tenantIds.length === 1
+    ? sql`w.tenant_id = ${tenantIds[0] ?? null} and w.status = 'enabled'`
+    : sql`w.tenant_id = any (${textArray(tenantIds)}::text[]) and w.status = 'enabled'`
 
 /** That of some tenants exactly those assumed use events. */
 const areSubscribers = (assumed: readonly string[], isEnabled: Fragment) =>

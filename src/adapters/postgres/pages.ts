@@ -2,7 +2,7 @@ import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
 import { newVersionRow, SHOWN_VERSION, storedPage } from '../stores/rows.ts'
 import { byTenant, rowsOfEach, slicesByTenant, upTo, wantedTenant } from './by-tenant.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
-import { pagesFromArrays, pagesOnCluster, VERSIONS } from './new-pages.ts'
+import { groupsTogether, pagesFromArrays, pagesOnCluster, VERSIONS } from './new-pages.ts'
 import type { Outbox } from './outbox.ts'
 import { IF_CHANGED, pagesCount } from './page-groups.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
@@ -31,6 +31,8 @@ export const postgresPages = (
   outbox: Outbox,
 ): Pages => ({
   recall: async (wants) => {
+    const isTogether = isCluster && wants.keys.length === 0 && wants.groups.length > 1
+    if (isTogether) return { groups: await groupsTogether(query, wants.groups), pages: [] }
     const rows = await byTenant(isCluster, wants, (tenantId, { groups, keys }) => {
       return query(tenantId)<RecallRow>`
         select l.tenant_id, l.page_group_id, l.status, l.title, ${pagesCount(tenantId)},

@@ -1,4 +1,5 @@
 import type { Table } from '../stores/tables.ts'
+import { COORDINATOR } from './by-node.ts'
 import { type Fragment, joined, type Query, sql } from './sql.ts'
 
 /** On Citus these stay on the coordinator. */
@@ -9,7 +10,7 @@ export const removalOf = ({ name, key, columns }: Table) => {
   const table = sql([name])
   const rest = key.filter((column) => column !== 'tenant_id')
   const listed = (form: (column: string) => string) => sql([rest.map(form).join(', ')])
-  const ofTenant = (tenantId: string) => (LOCAL.includes(name) ? null : tenantId)
+  const ofTenant = (tenantId: string) => (LOCAL.includes(name) ? COORDINATOR : tenantId)
   /** Behind the last row that was deleted, so that no step walks over what those before it left in the index. */
   const isAfter = (position: readonly string[]): Fragment =>
     position.length === 0

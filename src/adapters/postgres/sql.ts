@@ -15,7 +15,7 @@ export const joined = (fragments: readonly Fragment[], between: Fragment): Fragm
 /** In place of a tenant: the statement reads rows of all tenants, on every machine of a cluster. */
 export const ALL_TENANTS = '*'
 
-/** Sends one statement, for its one tenant or for `ALL_TENANTS`. It is prepared where the driver prepares any. */
+/** Sends one statement, for one tenant, `ALL_TENANTS` or the `COORDINATOR`; prepared unless long, where the driver prepares any. */
 export type Query = {
   (
     tenantId?: string | null,
@@ -30,7 +30,7 @@ export const queryOver =
   (texts, ...parts) => {
     const parameters: Value[] = []
     const text = textOf({ texts, parts }, parameters)
-    return ask((sql) => sql.unsafe(text, parameters, { prepare: true }), tenantId)
+    return ask((sql) => sql.unsafe(text, parameters, { prepare: text.length < 10_000 }), tenantId)
   }
 
 /** Adds the parameters to those of the statement. */

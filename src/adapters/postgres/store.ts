@@ -1,6 +1,8 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
 import { postgresActivities } from './activities.ts'
+import { postgresApiKeys } from './api-keys.ts'
+import { COORDINATOR, connectToNodes, otherNodes } from './by-node.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { postgresCounts } from './counts.ts'
 import { postgresErasures } from './erasures.ts'
@@ -17,8 +19,8 @@ import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
 import { postgresSchedules } from './schedules.ts'
 import { postgresSignals } from './signals.ts'
-import { queryOver } from './sql.ts'
-import { postgresApiKeys, postgresTenants } from './tenants.ts'
+import { type Query, queryOver } from './sql.ts'
+import { postgresTenants } from './tenants.ts'
 import { postgresVersions } from './versions.ts'
 import { postgresWebhooks } from './webhooks.ts'
 
@@ -28,10 +30,11 @@ export const postgresStore = (
   migrations: readonly Migration[],
   warn: Warn = () => {},
 ): Store => {
-  const { ask, close } = connect(settings)
+  const { ask, placeOf, close } = settings.cluster ? connectToNodes(settings, connect) : connect(settings)
   const { url, pooler, cluster, everyEvent } = settings
   const directUrl = pooler === undefined ? url : pooler.directUrl
-  const { watch, notify, close: closeSignals } = postgresSignals(directUrl, ask)
+  const others = cluster && directUrl !== null ? () => otherNodes(ask, directUrl) : undefined
+  const { watch, notify, close: closeSignals } = postgresSignals(directUrl, ask, others)
 
   const ports = portsOver(ask, migrations, notify, cluster, everyEvent)
   let isUsable = false
@@ -47,6 +50,7 @@ export const postgresStore = (
 
   return {
     ...ports,
+    ...(placeOf && { placeOf }),
     ready: () => refuseUnusable().then(ports.ready),
     migrate: async () => {
       await refuseUnusable(true)
@@ -65,9 +69,10 @@ export const portsOver = (
   cluster?: 'citus',
   everyEvent = false,
   query = queryOver(ask),
-): Omit<Store, 'migrate' | 'watch' | 'close'> => {
+): Omit<Store, 'migrate' | 'watch' | 'placeOf' | 'close'> => {
   const isCluster = cluster !== undefined
   const refuseUnready = readiness(migrations)
+  const onCoordinator: Query = isCluster ? () => query(COORDINATOR) : query
   const onChange = (tenantId: string) => notify(`prospects ${tenantId}`)
   const outbox = createOutbox(query, isCluster, everyEvent, () => notify('events'))
   return {
@@ -75,16 +80,16 @@ export const portsOver = (
     prospects: postgresProspects(query, onChange, isCluster, outbox),
     merges: postgresMerges(query, isCluster, onChange, outbox),
     prospectLogs: postgresProspectLogs(query, isCluster),
-    counts: postgresCounts(query, isCluster),
+    counts: postgresCounts(query, isCluster, onCoordinator),
     pageGroups: postgresPageGroups(query, outbox),
     pages: postgresPages(query, () => notify('versions'), isCluster, outbox),
     versions: postgresVersions(query, isCluster, outbox),
     schedules: postgresSchedules(query, isCluster),
-    erasures: postgresErasures(query, isCluster, onChange, outbox),
+    erasures: postgresErasures(query, isCluster, onChange, outbox, onCoordinator),
     events: postgresEvents(query, isCluster, notify),
     webhooks: postgresWebhooks(query, isCluster, () => notify('events', 'deliveries')),
-    hooks: postgresHooks(query, () => notify('keys')),
-    apiKeys: postgresApiKeys(query, () => notify('keys')),
+    hooks: postgresHooks(onCoordinator, () => notify('keys'), isCluster ? query : null),
+    apiKeys: postgresApiKeys(onCoordinator, () => notify('keys'), isCluster ? query : null),
     tenants: postgresTenants(query, () => notify('keys')),
     ready: async () => refuseUnready(await appliedMigrations(ask)),
   }

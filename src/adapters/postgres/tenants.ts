@@ -1,10 +1,9 @@
-import type { ApiKeys, OfTenant, StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
-import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
+import { COLUMNS } from '../stores/rows.ts'
 import { TENANT_TABLES } from '../stores/tables.ts'
 import { removalOf } from './removal.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
-import { columns, textArray } from './statements.ts'
+import { columns } from './statements.ts'
 
 const TENANT = columns('tenant', COLUMNS.tenants)
 const REMOVALS = TENANT_TABLES.map(removalOf)
@@ -15,6 +14,9 @@ const NEW = { retentionDays: null, suspendedAt: null, deletedAt: null }
 /** Condition that this tenant is suspended. */
 export const isSuspended = (tenantId: Fragment) =>
   sql`exists (select 1 from tenants t where t.tenant_id = ${tenantId} and t.suspended_at is not null)`
+
+/** In the same commit: every process forgets keys and hooks. Citus lets no `void` leave a part of a statement. */
+export const FORGET_KEYS = sql`pg_notify('prospect_pages', 'keys') is null as notified`
 
 /** Calls `changed` after a tenant was suspended or resumed. */
 export const postgresTenants = (query: Query, changed: () => void): Tenants => ({
@@ -55,7 +57,7 @@ export const postgresTenants = (query: Query, changed: () => void): Tenants => (
           suspended_at = case when ${suspendedAt}::timestamptz is not null then coalesce(suspended_at, ${suspendedAt}) end
         where tenant_id = ${tenantId} and deleted_at is null returning ${TENANT.names}
       )
-      select ${TENANT.selected} from tenant, pg_notify('prospect_pages', 'keys')`
+      select ${TENANT.selected} from tenant cross join (select ${FORGET_KEYS}) as forgotten`
     if (tenant === undefined) return null
     changed()
     return tenant
@@ -81,46 +83,7 @@ export const postgresTenants = (query: Query, changed: () => void): Tenants => (
   remove: async (tenantId) => {
     await query()`
       with removed as (delete from tenants where tenant_id = ${tenantId} and deleted_at is not null returning 1)
-      select pg_notify('prospect_pages', 'keys') from removed`
+      select ${FORGET_KEYS} from removed`
     changed()
   },
 })
-
-const KEYS = columns('key', COLUMNS.api_keys)
-
-/** Ending a key notifies all processes in the same commit, so that they forget it; then it calls `ended`. */
-export const postgresApiKeys = (query: Query, ended: () => void): ApiKeys => {
-  const keysWhere = async (condition: Fragment): Promise<StoredApiKey[]> => {
-    const rows = await query()<ApiKeyRow>`select ${KEYS.names} from api_keys where ${condition}`
-    return rows.map(storedApiKey)
-  }
-  return {
-    findByHashes: async (keyHashes) => {
-      const rows = await query()<ApiKeyRow & OfTenant>`
-        select ${KEYS.names}, ${isSuspended(sql`api_keys.tenant_id`)} as is_suspended from api_keys
-        where key_hash = any(${textArray(keyHashes)}::text[])`
-      return rows.map((row) => ({ ...storedApiKey(row), isSuspended: row.isSuspended }))
-    },
-    find: async (apiKeyId) => (await keysWhere(sql`api_key_id = ${apiKeyId}`))[0] ?? null,
-    list: (tenantId) => keysWhere(sql`tenant_id = ${tenantId} order by api_key_id`),
-    isEmpty: async () => (await query()`select 1 from api_keys limit 1`).length === 0,
-    add: async (key) => {
-      const row = { ...key, scopes: textArray(key.scopes) }
-      await query()`insert into api_keys ${KEYS.values([row])}`
-    },
-    end: async (apiKeyId, when) => {
-      const { revokedAt = null, rotatedAt = null, expiresAt = null }: Partial<StoredApiKey> = when
-      await query()`
-        with ended as (
-          update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),
-            rotated_at = coalesce(${rotatedAt}, rotated_at), expires_at = coalesce(${expiresAt}, expires_at)
-          where api_key_id = ${apiKeyId}
-        )
-        select pg_notify('prospect_pages', 'keys')`
-      ended()
-    },
-    markUsed: async (apiKeyId, at) => {
-      await query()`update api_keys set last_used_at = ${at} where api_key_id = ${apiKeyId}`
-    },
-  }
-}

@@ -9,7 +9,9 @@ export type GatherOptions<Input> = {
   readonly listsInFlightMax: number
   /** Whose call it is, such as the tenant's. If the calls that wait do not fit into one list, groups take turns. */
   readonly groupOf?: (input: Input) => string
-  /** Each list has calls of one group; at most this many lists per group in flight. By default any calls share a list. */
+  /** Groups whose calls may share a list. By default each has lists of its own. */
+  readonly placeOf?: ((input: Input) => string) | undefined
+  /** Each list has calls of one place; at most this many lists per place in flight. By default any calls share a list. */
   readonly groupListsMax?: number
   /** Of all members of a list together; a heavier member goes alone. */
   readonly listWeightMax?: number
@@ -46,6 +48,7 @@ export const gather = <Input, Answer>(
   if (typeof run !== 'function' || !(listLengthMax >= 1 && listsInFlightMax >= 1))
     throw new TypeError('gather needs a function, and listLengthMax and listsInFlightMax of at least 1.')
   const { listWeightMax = Infinity, weightOf = () => 0, groupOf = () => '', groupListsMax } = options
+  const { placeOf = groupOf } = options
   let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
   const inFlight = new Set<readonly Member<Input, Answer>[]>()
@@ -70,16 +73,17 @@ export const gather = <Input, Answer>(
     return ranked.sort((a, b) => a.rank - b.rank).map(({ member }) => member)
   }
 
-  /** If lists are of one group: of the one that has waited longest of those that have room for one more list, if any. */
+  /** If lists are of one place: of the one that has waited longest of those that have room for one more list, if any. */
   const takeList = (): readonly Member<Input, Answer>[] => {
     if (groupListsMax === undefined) {
       if (lengthOf(pending) < pending.length) pending = inTurns(pending)
       return pending.splice(0, lengthOf(pending))
     }
-    const busy = [...inFlight].map(([first]) => first && groupOf(first.input))
-    const groups = [...Map.groupBy(pending, ({ input }) => groupOf(input))]
-    const isFree = (group: string) => busy.filter((other) => other === group).length < groupListsMax
-    const members = groups.find(([group]) => isFree(group))?.[1] ?? []
+    const busy = [...inFlight].map(([first]) => first && placeOf(first.input))
+    const places = [...Map.groupBy(pending, ({ input }) => placeOf(input))]
+    const isFree = (place: string) => busy.filter((other) => other === place).length < groupListsMax
+    const found = places.find(([place]) => isFree(place))?.[1] ?? []
+    const members = lengthOf(found) < found.length ? inTurns(found) : found
     const list = new Set(members.slice(0, lengthOf(members)))
     pending = pending.filter((member) => !list.has(member))
     return [...list]

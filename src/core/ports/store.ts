@@ -51,6 +51,8 @@ export type Store = {
   readonly hooks: Hooks
   readonly apiKeys: ApiKeys
   readonly tenants: Tenants
+  /** Where tenants live on several machines: a name of the tenant's. Writes for tenants of one machine are sent together. */
+  readonly placeOf?: (of: { readonly tenantId: string }) => string
   /**
    * Brings the database to this program's schema; refuses one that is newer. Resolves with the names of the migrations
    * that it applied, in order: none if there was nothing to do.

@@ -1,0 +1,89 @@
+import { isUnavailable, unavailable } from '../../core/engine/failures.ts'
+import type { OfTenant } from '../../core/ports/api-keys.ts'
+import { type Query, sql } from './sql.ts'
+import { isSuspended } from './tenants.ts'
+import { withTimeout } from './with-timeout.ts'
+
+/** A coordinator that takes longer is away. */
+const LOOK_MS_MAX = 1_000
+const REST_MS = 1_000
+const AT_ONCE_MAX = 100
+
+/** After a column in a change of a row. */
+export const NOT_COPIED = sql`, is_copied = false`
+
+type Copied<Row> = {
+  /** Rows that are to be copied, of the coordinator, by key after one. */
+  readonly pending: (afterKey: string, max: number) => Promise<readonly Row[]>
+  /** Marks a row as copied, if it is still that one. */
+  readonly mark: (row: Row) => Promise<unknown>
+  readonly keyOf: (row: Row) => string
+  /** Sorts after what it was before each change. */
+  readonly versionOf: (row: Row) => string
+}
+
+/**
+ * On a cluster the rows that say who a caller is are on the coordinator, which decides: so a key can be revoked while any
+ * worker is away. For the time when the coordinator is away, each is copied to the worker that the hash of its key says. A
+ * copy that a worker missed is made up for by the look-ups that follow; an older copy never replaces a newer one.
+ */
+export const copiesOf = <Row extends { readonly tenantId: string }>(
+  query: Query,
+  { pending, mark, keyOf, versionOf }: Copied<Row>,
+) => {
+  let restUntil = 0
+  let awayUntil = 0
+  let afterKey = ''
+  const put = (key: string, tenantId: string, row: string | null, version: string) => query()`
+    insert into identity_copies as c (key, tenant_id, row, version)
+    values (${key}, ${tenantId}, ${row}::text::json, ${version})
+    on conflict (key) do update set row = excluded.row, version = excluded.version
+      where c.version < excluded.version`
+  const copyOne = async (row: Row) => {
+    await put(keyOf(row), row.tenantId, JSON.stringify(row), versionOf(row))
+    await mark(row)
+  }
+  /** As far as workers are there. The next time it goes on behind the last one. */
+  const copyPending = async (): Promise<void> => {
+    restUntil = performance.now() + REST_MS
+    const rows = await pending(afterKey, AT_ONCE_MAX).catch(() => [])
+    const last = rows[AT_ONCE_MAX - 1]
+    afterKey = last ? keyOf(last) : ''
+    await Promise.allSettled(rows.map(copyOne))
+  }
+  const findCopies = async (keys: readonly string[], error: unknown): Promise<(Row & OfTenant)[]> => {
+    const asked = keys.map(
+      (key) => query()<OfTenant & { row: string | null }>`
+        select c.row::text as row, ${isSuspended(sql`c.tenant_id`)} as is_suspended
+        from identity_copies c where c.key = ${key}`,
+    )
+    const found = (await Promise.allSettled(asked)).map((one) =>
+      one.status === 'fulfilled' ? one.value : [],
+    )
+    // It may exist without a copy. Of several, each is looked up again on its own: one caller's guess fails no other.
+    if (found.some(({ length }) => length === 0))
+      throw keys.length === 1 ? error : new Error('Not every key has a copy.')
+    return found
+      .flat()
+      .flatMap(({ row, isSuspended }) => (row === null ? [] : { ...JSON.parse(row), isSuspended }))
+  }
+  return {
+    /** After it was changed. */
+    copy: (row: Row) => copyOne(row).catch(() => {}),
+    /** Those that `findRows` finds; while the coordinator is away, the copies. */
+    find: async (keys: readonly string[], findRows: () => Promise<readonly (Row & OfTenant)[]>) => {
+      if (performance.now() < awayUntil) return findCopies(keys, COORDINATOR_AWAY)
+      const rows = await withTimeout(findRows(), LOOK_MS_MAX).catch((error) => {
+        if (!isUnavailable(error)) throw error
+        awayUntil = performance.now() + REST_MS
+        return findCopies(keys, error)
+      })
+      if (performance.now() > restUntil) void copyPending()
+      return rows
+    },
+    /** Before the row itself: what is removed must not be found as a copy. */
+    remove: (key: string, tenantId: string) => put(key, tenantId, null, 'removed'),
+  }
+}
+
+const COORDINATOR_AWAY = unavailable('The coordinator of the database does not answer.')
