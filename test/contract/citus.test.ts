@@ -4,16 +4,28 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
+import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { fillTenant, verbs } from '../store-contract/verbs.ts'
-import { distribute, runOn, startCitus, whyNoCitus, workerOf } from '../support/citus.ts'
+import { BY_TENANT, distribute, runOn, startCitus, whyNoCitus, workerOf } from '../support/citus.ts'
 import { testContractOn } from '../support/contract.ts'
 import { diagnosed } from '../support/doctor.ts'
+import { SIGNED, signatureOf } from '../support/hooks.ts'
 import { fillSource, postgresRows, sqliteRows } from '../support/moving.ts'
 import { executionOf } from '../support/plans.ts'
-import { answerOf, caller, newFolder, runCommand, seed, startProgram, until } from '../support/program.ts'
+import {
+  answerOf,
+  caller,
+  type Environment,
+  newFolder,
+  runCommand,
+  seed,
+  startProgram,
+  until,
+} from '../support/program.ts'
 import { POSTGRES_SETTINGS, type Sent } from '../support/stores.ts'
 import { useEverything } from '../support/use-everything.ts'
 
@@ -22,13 +34,16 @@ if (why !== null) process.stderr.write(`${why}\n`)
 const ROLES = readFileSync(new URL('../../sql/roles.sql', import.meta.url), 'utf8')
 const CITUS = { DATABASE_CLUSTER: 'citus' }
 const CALLERS = 24
+const A_SECOND = { tries: 40 }
+/** What 0.1.0 distributed. */
+const FORMER = BY_TENANT.filter((table) => table !== 'merges')
 
 testContractOn('citus')
 
 t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
   const citus = await startCitus()
   t.teardown(citus.stop)
-  const { workers, preparedTransactions } = citus
+  const { coordinator, workers, preparedTransactions } = citus
   /** A command that is refused, and why. */
   const refused = async (t: Test, args: readonly string[], env: Record<string, string>, remedy: RegExp) => {
     const { code, stderr } = await runCommand(args, { ...env, PORT: '0' })
@@ -36,37 +51,78 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
     t.match(stderr, remedy)
   }
   const serve = async (t: Test, env: Record<string, string>) => {
-    const server = await startProgram(t, { ...env, STATEMENT_MS_MAX: '1000' })
+    const more = { STATEMENT_MS_MAX: '1000', WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' }
+    const server = await startProgram(t, { ...env, ...more })
     await server.ready()
     return server
   }
-  /** A distributed database with a tenant on each worker. */
+  const nodesOf = (url: string) => {
+    const at = (url: string) => ({ DATABASE_URL: url, ...CITUS })
+    const [first, second, third] = citus.atEachNode(url)
+    return [at(first), at(second), at(third)] as const
+  }
+  const goesDown = async (t: Test, node: typeof coordinator) => {
+    await node.halt()
+    t.teardown(async () => node.isRunning() || (await node.start()))
+  }
+  /** A receiver of webhooks, which counts them. */
+  const startReceiver = async (t: Test) => {
+    let received = 0
+    const receiver = createServer((_, response) => {
+      received++
+      response.writeHead(204).end()
+    })
+    await once(receiver.listen(0, '127.0.0.1'), 'listening')
+    t.teardown(async () => receiver.close().closeAllConnections())
+    return { url: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`, received: () => received }
+  }
+  /** A distributed database with a tenant on each worker; how it is reached at each node. */
   const twoTenants = async () => {
-    const env = { DATABASE_URL: await citus.newDistributed(), ...CITUS }
+    const nodes = nodesOf(await citus.newDistributed())
+    const [env] = nodes
     const tenants: (Awaited<ReturnType<typeof seed>> | undefined)[] = [undefined, undefined]
     while (tenants.includes(undefined)) {
       const seeded = await seed(env)
       tenants[await workerOf(citus, env.DATABASE_URL, seeded.tenantId)] = seeded
     }
-    return { env, tenants: tenants as Awaited<ReturnType<typeof seed>>[] }
+    return { env, nodes, tenants: tenants as Awaited<ReturnType<typeof seed>>[] }
   }
 
   t.test('a database is migrated, distributed, given to its roles, and used for everything', async (t) => {
-    const url = await citus.newDatabase()
-    await runOn(url, [
-      'create role prospect_pages_owner login',
-      'create role prospect_pages login',
-      'grant create on schema public to prospect_pages_owner',
-    ])
-    const as = (role: string) => ({ DATABASE_URL: url.replace('postgres@', `${role}@`), ...CITUS })
-    const [owner, server] = [as('prospect_pages_owner'), as('prospect_pages')]
-    t.match(await answerOf(['migrate'], owner), { applied: ['0001_init.sql'] })
-    await refused(t, ['serve'], owner, /sql\/citus\.sql/)
-    t.match((await diagnosed(t, owner)).failed, [{ remedy: /sql\/citus\.sql/ }, { name: 'durability' }])
-    await distribute(owner.DATABASE_URL)
-    await runOn(owner.DATABASE_URL, ['begin', ...ROLES.split(/;$/m), 'commit'])
-    await useEverything(t, server)
-    t.match((await diagnosed(t, server)).failed, [{ name: 'durability' }], 'fsync is off here')
+    const roles = ['create role prospect_pages_owner login', 'create role prospect_pages login']
+    for (const former of [null, FORMER]) {
+      const url = await citus.newDatabase()
+      await runOn(url, [...roles.splice(0), 'grant create on schema public to prospect_pages_owner'])
+      const as = (role: string) => nodesOf(url.replace('postgres@', `${role}@`))
+      const [owner, ownerAtWorker] = as('prospect_pages_owner')
+      const [, server] = as('prospect_pages')
+      const { DATABASE_URL: ownerUrl } = owner
+      if (former !== null) {
+        await migratePostgres(ownerUrl, readMigrations('postgres').slice(0, 3), () => {})
+        await runOn(ownerUrl, [
+          "select create_reference_table('tenants')",
+          'alter table page_groups drop constraint page_groups_tenant_id_brand_id_fkey',
+          ...former.map((table) => `select create_distributed_table('${table}', 'tenant_id')`),
+          'alter table page_groups add foreign key (tenant_id, brand_id) references brands',
+          "insert into tenants values ('tenant_a', 'Former', now())",
+        ])
+      }
+      const elsewhere = new RegExp(`the coordinator, ${coordinator.folder}:5432`)
+      for (const more of [[], ['--dry-run']]) await refused(t, ['migrate', ...more], ownerAtWorker, elsewhere)
+      const [applied] = readMigrations('postgres').slice(former ? 3 : 0)
+      t.match((await answerOf(['migrate'], owner)).applied[0], applied?.name)
+      if (former === null) {
+        await refused(t, ['serve'], owner, /sql\/citus\.sql/)
+        t.match((await diagnosed(t, owner)).failed, [{ remedy: /sql\/citus\.sql/ }, { name: 'durability' }])
+      }
+      await distribute(ownerUrl)
+      await distribute(ownerUrl)
+      const left = await runOn(ownerUrl, ['delete from tenants returning name'])
+      t.strictSame(left, former ? [{ name: 'Former' }] : [])
+      await runOn(ownerUrl, ['begin', ...ROLES.split(/;$/m), 'commit'])
+      await useEverything(t, server)
+      t.match((await diagnosed(t, server)).failed, [{ name: 'durability' }], 'fsync is off here')
+    }
   })
 
   t.test('a setting that is not what the database is refuses it, with the remedy', async (t) => {
@@ -95,7 +151,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
     }
   })
 
-  t.test('each statement for a tenant is one task of one worker', async (t) => {
+  t.test('each statement for a tenant is one task of one worker, whichever node plans it', async (t) => {
     const url = await citus.newDistributed()
     const sent: Sent[] = []
     const onStatement = (text: string, parameters: readonly unknown[]) => sent.push({ text, parameters })
@@ -104,37 +160,36 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
       readMigrations('postgres'),
     )
     t.teardown(store.close)
-    const sql = openPostgres(url, { max: 1, onnotice: () => {} })
-    t.teardown(() => sql.end())
+    const nodes = citus.atEachNode(url).map((url) => openPostgres(url, { max: 1 }))
+    t.teardown(() => Promise.all(nodes.map((sql) => sql.end())))
     const things = await fillTenant(store)
     for (const verb of verbs.filter((verb) => verb.serves !== 'commands' && 'toStrangers' in verb)) {
       sent.length = 0
       await verb.ask(store, things.tenant, things)
       t.ok(sent.length > 0, verb.name)
-      for (const { text, parameters } of sent) {
-        // Nobody waits for this, so it may belong to the verb before.
-        if (text.includes('pg_notify')) continue
-        await sql.unsafe(`prepare ours as ${text}`)
-        const rows = await sql.unsafe(`explain ${executionOf('ours', parameters)}`)
-        await sql.unsafe('deallocate ours')
-        const plan = rows.map((row) => Object.values(row)[0]).join('\n')
-        const tasks = [...plan.matchAll(/Task Count: (\d+)/g)].map(([, count]) => count)
-        t.ok(tasks.length > 0 && tasks.every((count) => count === '1'), `${verb.name} sends one task`, {
-          text,
-          plan,
-        })
-      }
+      // Nobody waits for a notification, so it may belong to the verb before.
+      const asked = sent.filter(({ text }) => !/pg_notify|pg_dist_node/.test(text))
+      for (const { text, parameters } of asked)
+        for (const sql of nodes) {
+          await sql.unsafe(`prepare ours as ${text}`)
+          const rows = await sql.unsafe(`explain ${executionOf('ours', parameters)}`)
+          await sql.unsafe('deallocate ours')
+          const plan = rows.map((row) => Object.values(row)[0]).join('\n')
+          const tasks = [...plan.matchAll(/Task Count: (\d+)/g)].map(([, count]) => count)
+          const isOne = tasks.length > 0 && tasks.every((count) => count === '1')
+          t.ok(isOne, `${verb.name} sends one task`, { text, plan })
+        }
     }
   })
 
   t.test(
     'no request is a two-phase commit, nor is publishing, however many tenants call at once',
     async (t) => {
-      const { env, tenants } = await twoTenants()
-      const server = await serve(t, env)
+      const { env, nodes, tenants } = await twoTenants()
+      const servers = await Promise.all(nodes.map((node) => serve(t, node)))
       const before = preparedTransactions()
       const page = async ({ apiKey, pageGroupId }: (typeof tenants)[number], n: number) => {
-        const call = caller(server.url, apiKey)
+        const call = caller(String(servers[n % 3]?.url), apiKey)
         const pages = `/v0/page_groups/${pageGroupId}/pages`
         const activity = { source: 'crm', payload: {}, email: `${n % 4}@example.com`, idempotencyKey: `${n}` }
         t.equal((await call('POST', '/v0/prospect_logs', activity)).status, 201)
@@ -156,27 +211,116 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
 
   t.test('while a worker is down its tenants get 503, others are served, keys are revoked', async (t) => {
     const { env, tenants } = await twoTenants()
-    let received = 0
-    const receiver = createServer((_, response) => {
-      received++
-      response.writeHead(204).end()
-    })
-    await once(receiver.listen(0, '127.0.0.1'), 'listening')
-    t.teardown(async () => receiver.close().closeAllConnections())
-    const server = await serve(t, { ...env, WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' })
+    const { url, received } = await startReceiver(t)
+    const server = await serve(t, env)
     const [down, up] = tenants.map(({ apiKey }) => caller(server.url, apiKey))
-    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
     await up?.('POST', '/v0/webhook_endpoints', { url, types: ['prospect_log.created'] })
     const activity = { source: 'crm', payload: {}, email: 'ada@example.com' }
     const log = async (call = up) => (await call?.('POST', '/v0/prospect_logs', activity))?.status
     t.strictSame([await log(down), await log(up)], [201, 201])
-    await workers[0].halt()
-    t.teardown(workers[0].start)
+    await goesDown(t, workers[0])
     t.strictSame([await log(down), await log(up), await log(down), await log(up)], [503, 201, 503, 201])
     t.equal((await fetch(`${server.url}/readyz`)).status, 200, 'it is ready for the others')
-    await until('the others get their webhooks', () => received === 3)
+    await until('the others get their webhooks', () => received() === 3)
     for (const { apiKeyId } of tenants) await answerOf(['keys', 'revoke', apiKeyId], env)
     for (const call of [down, up])
       await until('the revoked key is refused', async () => (await log(call)) === 401)
+  })
+
+  t.test('a key revoked at any node is refused by the servers of all nodes within a second', async (t) => {
+    const { nodes, tenants } = await twoTenants()
+    const servers = await Promise.all(nodes.map((node) => serve(t, node)))
+    const revokedAt = async (env: Environment) => {
+      const created = ['keys', 'create', '--tenant', String(tenants[1]?.tenantId)]
+      const { apiKey, apiKeyId } = await answerOf(created, env)
+      const answer = (status: number) =>
+        servers.map(({ url }) =>
+          until(
+            `${url} answers ${status}`,
+            async () => (await caller(url, apiKey)('GET', '/v0/page_groups')).status === status,
+            A_SECOND,
+          ),
+        )
+      await Promise.all(answer(200))
+      await answerOf(['keys', 'revoke', apiKeyId], env)
+      await t.resolves(Promise.all(answer(401)))
+    }
+    for (const node of nodes) await revokedAt(node)
+    await goesDown(t, workers[0])
+    const { failed } = await diagnosed(t, nodes[2])
+    t.match(failed[0], { name: 'cluster', detail: /a worker of Citus; 1 of 2 other nodes answer/ })
+    for (const node of nodes.toSpliced(1, 1)) await revokedAt(node)
+  })
+
+  t.test(
+    'a server that starts while the coordinator is down serves the keys and hooks it copied',
+    async (t) => {
+      const { env, nodes, tenants } = await twoTenants()
+      const { url, received } = await startReceiver(t)
+      const before = await serve(t, env)
+      const send = async (to: string, path: string) => {
+        const headers = { 'x-signature': signatureOf('{}'), 'content-type': 'application/json' }
+        return (await fetch(to + path, { method: 'POST', body: '{}', headers })).status
+      }
+      const withHooks = async ({ apiKey, pageGroupId }: (typeof tenants)[number]) => {
+        const call = caller(before.url, apiKey)
+        await call('POST', '/v0/webhook_endpoints', { url, types: ['page_version.published'] })
+        const newHook = async () =>
+          (await call('POST', '/v0/hooks', { source: 'vendor', verify: SIGNED })).body
+        return { apiKey, pageGroupId, hook: await newHook(), removed: await newHook() }
+      }
+      const those = await Promise.all(tenants.map(withHooks))
+      const NOT_COPIED =
+        'select 1 from api_keys where not is_copied union all select 1 from hooks where not is_copied'
+      await until('keys and hooks are copied', async () => {
+        for (const { removed } of those) await send(before.url, removed.path)
+        return (await runOn(env.DATABASE_URL, [NOT_COPIED])).length === 0
+      })
+      for (const { apiKey, removed } of those)
+        t.equal((await caller(before.url, apiKey)('DELETE', `/v0/hooks/${removed.hookId}`)).status, 204)
+      const created = ['keys', 'create', '--tenant', String(tenants[0]?.tenantId)]
+      const { apiKey: unknown } = await answerOf(created, env)
+      await goesDown(t, coordinator)
+      for (const [n, node] of nodes.slice(1).entries()) {
+        const server = await serve(t, node)
+        for (const { apiKey, pageGroupId, hook, removed } of those) {
+          const call = caller(server.url, apiKey)
+          const activity = { source: 'crm', payload: {}, email: 'ada@example.com' }
+          t.equal((await call('POST', '/v0/prospect_logs', activity)).status, 201)
+          t.equal(await send(server.url, hook.path), 200)
+          t.equal(await send(server.url, removed.path), 404)
+          const pages = `/v0/page_groups/${pageGroupId}/pages`
+          const { pageId } = (await call('POST', pages, {})).body
+          const read = async () => (await call('GET', `${pages}/${pageId}`)).body
+          await until('it is published', async () => (await read()).publishedVersion)
+        }
+        t.equal((await caller(server.url, unknown)('GET', '/v0/page_groups')).status, 503)
+        await until('the webhooks are sent', () => received() === 2 * n + 2)
+      }
+    },
+  )
+
+  t.test('a key revoked while the worker with its copy is down is refused for ever', async (t) => {
+    const { env, nodes, tenants } = await twoTenants()
+    const { apiKey = '', apiKeyId = '' } = tenants[0] ?? {}
+    const copy = `from api_keys where is_copied and api_key_id = '${apiKeyId}'`
+    const isCopied = async () => (await runOn(env.DATABASE_URL, [`select key_hash ${copy}`]))[0]
+    const status = async (url: string, key = apiKey) =>
+      (await caller(url, key)('GET', '/v0/page_groups')).status
+    const before = await serve(t, env)
+    t.equal(await status(before.url), 200)
+    const { keyHash } = await until('its copy is made', isCopied)
+    const away = await workerOf(citus, env.DATABASE_URL, String(keyHash), 'identity_copies')
+    await goesDown(t, workers[away as 0 | 1])
+    await answerOf(['keys', 'revoke', apiKeyId], env)
+    await until('it is refused', async () => (await status(before.url)) === 401)
+    t.notOk(await isCopied())
+    await workers[away as 0 | 1].start()
+    await until('its copy is made up for', async () => {
+      await status(before.url, newApiKeyText())
+      return isCopied()
+    })
+    await goesDown(t, coordinator)
+    for (const node of nodes.slice(1)) t.equal(await status((await serve(t, node)).url), 401)
   })
 })

@@ -24,7 +24,7 @@ const [IN_CLUSTER = '', IN_DATABASE = ''] = [...read('SECURITY.md').matchAll(/^`
 const statementsIn = (text: string): string[] =>
   text
     .replaceAll(/--.*$/gm, '')
-    .split(';')
+    .split(/;\s*$/m)
     .map((statement) => statement.trim().replaceAll(/\s+/g, ' '))
     .filter((statement) => statement !== '')
 

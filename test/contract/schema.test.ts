@@ -3,13 +3,15 @@ import t, { type Test } from 'tap'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { type Database, openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
+import { BY_TENANT, placedBy } from '../support/citus.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { postgresSchema, postgresSchemaLines, schemaFile, sqliteSchema } from '../support/schema.ts'
 import { opened, sqliteKind } from '../support/stores.ts'
 
 /** On the coordinator alone: keys and hooks, which tell the tenant, and what concerns the whole database. */
-const ON_COORDINATOR = ['api_keys', 'hooks', 'served', 'schema_migrations', 'usage_counts']
-const NOT_BY_TENANT = ['tenants', ...ON_COORDINATOR]
+const ON_COORDINATOR = ['api_keys', 'hooks', 'served', 'usage_counts']
+const ON_EVERY_NODE = ['tenants', 'schema_migrations']
+const NOT_BY_TENANT = [...ON_EVERY_NODE, ...ON_COORDINATOR]
 
 t.test('the schema on SQLite is the committed one', async (t) => {
   t.equal(await sqliteSchema(), readFileSync(schemaFile('sqlite'), 'utf8'))
@@ -55,13 +57,10 @@ t.test('on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => {
   )
 
   t.test('sql/citus.sql places every table once, and those that grow by their tenant', async (t) => {
-    const citus = readFileSync(new URL('../../sql/citus.sql', import.meta.url), 'utf8')
-    const placed = (call: RegExp) => [...citus.matchAll(call)].map(([, name]) => name)
-    const onEveryNode = placed(/^select create_reference_table\('(\w+)'/gm)
-    const byTenant = placed(/^select create_distributed_table\('(\w+)', 'tenant_id'/gm)
-    t.strictSame(onEveryNode, ['tenants'])
+    t.strictSame(placedBy('create_reference_table'), ON_EVERY_NODE)
+    t.strictSame(placedBy('citus_add_local_table_to_metadata'), ON_COORDINATOR)
     const tables = new Set((await postgresSchemaLines(url)).map(({ table }) => table))
-    t.strictSame([...onEveryNode, ...ON_COORDINATOR, ...byTenant].sort(), [...tables].sort())
+    t.strictSame([...NOT_BY_TENANT, ...BY_TENANT].sort(), [...tables].sort())
   })
 
   t.test('every id is compared byte by byte, so that all stores sort alike', async (t) => {

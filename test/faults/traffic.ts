@@ -10,6 +10,8 @@ export type Write = Call & { readonly key: string; readonly kind: 'activity' | '
 export type Seen = Answer & {
   readonly key: string | null
   readonly kind: Write['kind'] | 'read'
+  /** Of the server. */
+  readonly url: string
   /** When it came, by `performance.now()`. */
   readonly at: number
 }
@@ -69,7 +71,7 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
     if (write.kind === 'keyless') uncertain.add(write.key)
     else unacknowledged.set(write.key, write)
     const answer = await call(url, write)
-    answers.push({ ...answer, key: write.key, kind: write.kind, at: performance.now() })
+    answers.push({ ...answer, url, key: write.key, kind: write.kind, at: performance.now() })
     if (answer.status === 201) {
       unacknowledged.delete(write.key)
       uncertain.delete(write.key)
@@ -82,7 +84,7 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
 
   const read = async (url: string, path: string): Promise<void> => {
     const answer = await call(url, { method: 'GET', path })
-    answers.push({ ...answer, key: null, kind: 'read', at: performance.now() })
+    answers.push({ ...answer, url, key: null, kind: 'read', at: performance.now() })
   }
 
   return {

@@ -114,7 +114,9 @@ export const eventWrites = section('event writes', () => ({}), {
     const events = logs.map(({ tenantId, prospectLogId }) =>
       someEvent(tenantId, { type: 'prospect_log.created', ids: { prospectLogId } }),
     )
-    await store.activities.recordLogs(logs, events)
+    const ids = await store.activities.recordLogs(logs, events)
+    // It may skip all.
+    if (ids.length === 0) await store.activities.recordLogs(logs.slice(1), events.slice(1))
     same([await user.number(), await other.number()], [1, 0])
     like(await user.read(), [{ type: 'prospect_log.created', ids: { prospectLogId: added.prospectLogId } }])
   },

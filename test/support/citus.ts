@@ -14,6 +14,8 @@ export type ThrowawayCitus = {
   readonly newDatabase: () => Promise<string>
   /** The same, migrated and distributed. */
   readonly newDistributed: () => Promise<string>
+  /** Such a `DATABASE_URL` at the coordinator and at both workers. */
+  readonly atEachNode: (url: string) => readonly [string, string, string]
   /** How many transactions the workers have been asked to prepare for a two-phase commit. */
   readonly preparedTransactions: () => number
   readonly stop: () => Promise<void>
@@ -21,6 +23,17 @@ export type ThrowawayCitus = {
 
 const SHARDS = 4
 const DISTRIBUTE = readFileSync(new URL('../../sql/citus.sql', import.meta.url), 'utf8')
+/** What it does without Citus. */
+export const ADDED_BY_CITUS = DISTRIBUTE.split(/;$/m).filter(
+  (statement) => /^(create|alter) /m.test(statement) && !statement.includes('$$'),
+)
+/** The tables that it gives to this function, with these arguments. */
+export const placedBy = (call: string): string[] => {
+  const at = DISTRIBUTE.indexOf(`select ${call}`)
+  const [, tables = ''] = /\(values (.*?)\) as missing/s.exec(DISTRIBUTE.slice(at)) ?? []
+  return at < 0 ? [] : [...tables.matchAll(/\w+/g)].map(String)
+}
+export const BY_TENANT = placedBy("create_distributed_table(name, 'tenant_id'")
 const SETTINGS = {
   shared_preload_libraries: 'citus',
   wal_level: 'logical',
@@ -71,6 +84,11 @@ export const startCitus = async (): Promise<ThrowawayCitus> => {
       await distribute(url)
       return url
     },
+    atEachNode: (url) => {
+      const at = ({ folder }: ThrowawayPostgres) =>
+        url.replace(/host=.*/, `host=${encodeURIComponent(folder)}`)
+      return [at(coordinator), at(workers[0]), at(workers[1])]
+    },
     preparedTransactions: () => prepared,
     stop: async () => {
       await Promise.all([coordinator, ...workers].map(({ stop }) => stop()))
@@ -78,15 +96,16 @@ export const startCitus = async (): Promise<ThrowawayCitus> => {
   }
 }
 
-/** Which of the workers has the rows of a tenant. */
+/** Which of the workers has the rows of a tenant, or of another value that a table is distributed by. */
 export const workerOf = async (
   { workers }: ThrowawayCitus,
   url: string,
-  tenantId: string,
+  value: string,
+  table = 'pages',
 ): Promise<number> => {
   const [row] = await runOn(url, [
     `select nodename as folder from pg_dist_shard_placement
-      where shardid = get_shard_id_for_distribution_column('pages', '${tenantId}')`,
+      where shardid = get_shard_id_for_distribution_column('${table}', '${value}')`,
   ])
   return workers.findIndex(({ folder }) => folder === row?.['folder'])
 }

@@ -200,7 +200,7 @@ const fillPages = async (store: Store, tenant: { tenantId: string; brandId: stri
 const ISO_TIME = 'to_char(%, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'
 
 /** Each database has its own: its migrations, and when it was last served. */
-const NOT_MOVED = "('schema_migrations', 'served')"
+const NOT_MOVED = "('schema_migrations', 'served', 'identity_copies')"
 
 /** Every row of every table that is moved, or of every view, from the database's own list of them and their columns. */
 export const sqliteRows = async (
@@ -225,7 +225,7 @@ export const postgresRows = async (
   const sql = openPostgres(url, { max: 1, transform: {} })
   const columns = await sql<{ table: string; column: string; type: string }[]>`
     select table_name as "table", column_name as "column", data_type as type from information_schema.columns
-    where table_schema = 'public' and table_name not in ${sql.unsafe(NOT_MOVED)}
+    where table_schema = 'public' and column_name <> 'is_copied' and table_name not in ${sql.unsafe(NOT_MOVED)}
       and table_name in (select ${sql(`${type}name`)} from ${sql(`pg_${type}s`)}) order by table_name`
   const all: Record<string, string[]> = {}
   for (const [table, its] of Map.groupBy(columns, (one) => one.table)) {

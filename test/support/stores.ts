@@ -16,7 +16,7 @@ import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import type { NewLog, ProspectChange } from '../../src/core/ports/activities.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { postgresStore as storeOverInstance } from '../../src/entry/postgres.ts'
-import { startCitus, whyNoCitus } from './citus.ts'
+import { ADDED_BY_CITUS, runOn, startCitus, type ThrowawayCitus, whyNoCitus } from './citus.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
 
 // A file against three stores may take longer than tap's half minute; `--test-timeout` is the limit.
@@ -168,10 +168,10 @@ export const sqliteKind = (): StoreKind => ({
   end: async () => {},
 })
 
-type Server = Pick<ThrowawayPostgres, 'newDatabase' | 'stop'>
+type Server = Pick<ThrowawayPostgres, 'newDatabase' | 'stop'> & Partial<Pick<ThrowawayCitus, 'atEachNode'>>
 const startDistributed = async (): Promise<Server> => {
-  const { newDistributed, stop } = await startCitus()
-  return { newDatabase: newDistributed, stop }
+  const { newDistributed, atEachNode, stop } = await startCitus()
+  return { newDatabase: newDistributed, atEachNode, stop }
 }
 
 const postgresKind = (
@@ -180,12 +180,15 @@ const postgresKind = (
   start: () => Promise<Server> = startPostgres,
 ): StoreKind => {
   let server: Promise<Server> | undefined
+  let openedStores = 0
   return {
     name,
     skip,
     open: async (emptied = null, everyEvent = false) => {
       server ??= start()
-      const url = emptied ?? (await (await server).newDatabase())
+      const { newDatabase, atEachNode } = await server
+      const url = emptied ?? (await newDatabase())
+      const nodes = atEachNode?.(url) ?? [url]
       if (emptied !== null) await empty(emptied)
       const stores: Store[] = []
       const sent: Sent[] = []
@@ -200,7 +203,8 @@ const postgresKind = (
           ...POSTGRES_SETTINGS,
           ...(name === 'citus' && { cluster: name }),
           everyEvent,
-          url,
+          // On a cluster each store connects to the next node.
+          url: nodes[openedStores++ % nodes.length] ?? url,
           onStatement: (text, parameters) => sent.push({ text, parameters }),
         }
         const store =
@@ -230,6 +234,8 @@ const postgresKind = (
 const empty = async (url: string): Promise<void> => {
   const sql = openPostgres(url, { max: 1 })
   // To truncate so many tables takes ten times as long as to delete the few rows of a test.
+  // For Citus, which refuses this in parallel.
+  await sql.unsafe(`set citus.multi_shard_modify_mode = 'sequential'`)
   await sql.unsafe(`do $$ declare name text; begin
     for name in select tablename from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'
       order by array_position(array['brands', 'tenants'], tablename::text) nulls first
@@ -248,7 +254,11 @@ const routedStore = (settings: PostgresSettings): Store => {
   const { watch, notify, close: closeSignals } = postgresSignals(settings.url, ask)
   return {
     ...portsOver(ask, migrations, notify, 'citus', settings.everyEvent, query),
-    migrate: () => migratePostgres(settings.url, migrations, () => {}),
+    migrate: async () => {
+      const applied = await migratePostgres(settings.url, migrations, () => {})
+      await runOn(settings.url, ADDED_BY_CITUS)
+      return applied
+    },
     watch,
     close: () => closeSignals().then(close),
   }

@@ -1,71 +1,125 @@
 import t from 'tap'
-import { askByNode } from '../../../src/adapters/postgres/by-node.ts'
+import { COORDINATOR, connectToNodes } from '../../../src/adapters/postgres/by-node.ts'
+import { claimOnCluster } from '../../../src/adapters/postgres/claim-on-cluster.ts'
 import type { Ask } from '../../../src/adapters/postgres/connect.ts'
-import { ALL_TENANTS, queryOver } from '../../../src/adapters/postgres/sql.ts'
+import { parseAddress } from '../../../src/adapters/postgres/open.ts'
+import { ALL_TENANTS, type Query, queryOver, sql } from '../../../src/adapters/postgres/sql.ts'
 import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/with-timeout.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 import { noOf } from '../../core/scene.ts'
+import { POSTGRES_SETTINGS } from '../../support/stores.ts'
 
-const SETTINGS = {
-  url: '',
-  connectionsMax: 10,
-  statementMsMax: 5_000,
-  lockMsMax: 2_000,
-  waitingMax: 1_000,
-  waitMsMax: 1,
-}
+const URL_OF_ONE = 'postgres://me@one:5432/pages?sslmode=require'
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-/** Two machines, of which the second one is silent: tenants named `silent …` live there. */
-const setting = () => {
-  const silent: PromiseWithResolvers<never>[] = []
-  const answered: string[] = []
-  const ask: Ask = async (statement) => {
-    const sent = { text: '', parameters: [] as readonly unknown[] }
-    const unsafe = (text: string, parameters: readonly unknown[]) => Object.assign(sent, { text, parameters })
-    statement({ unsafe } as never)
-    const [tenantId] = sent.parameters.map(String)
-    if (sent.text.includes('pg_dist_placement'))
-      return [{ node: tenantId?.startsWith('silent') ? 2 : 1 }] as never
-    if (tenantId === undefined || tenantId.startsWith('silent')) {
-      const never = Promise.withResolvers<never>()
-      silent.push(never)
-      return never.promise
+/** A coordinator and the workers `one`, where `DATABASE_URL` leads, and `two`, with the tenants that are named so. */
+const setting = (more: object = {}) => {
+  const opened: string[] = []
+  const sent: string[] = []
+  const unanswered: PromiseWithResolvers<never>[] = []
+  const away = new Set<string>()
+  let canLookUp = true
+  const connectTo = ({ url }: { url: string }) => {
+    opened.push(url)
+    const node = parseAddress(url).server.host ?? 'one'
+    const ask: Ask = async (statement) => {
+      const unsafe = (text: string, [tenantId]: readonly unknown[]) => ({ text, tenantId: String(tenantId) })
+      const { text, tenantId } = statement({ unsafe } as never) as never as { text: string; tenantId: string }
+      if (text.includes('pg_dist_node')) {
+        if (!canLookUp) throw unavailable('away')
+        const nodename = text.includes('pg_dist_placement') ? tenantId.split(' ')[0] : 'coordinator'
+        return [{ nodename, nodeport: 5432 }] as never
+      }
+      sent.push(node)
+      if (!away.has(node)) return [] as never
+      unanswered.push(Promise.withResolvers<never>())
+      return unanswered.at(-1)?.promise as never
     }
-    answered.push(tenantId)
-    return [] as never
+    return { ask, close: async () => {} }
   }
-  const query = queryOver(askByNode(ask, SETTINGS))
+  const settings = { ...POSTGRES_SETTINGS, waitMsMax: 1, url: URL_OF_ONE, ...more }
+  const query = queryOver(connectToNodes(settings, connectTo).ask)
   return {
-    silent,
-    answered,
-    /** Every statement that has no answer yet is given up. */
-    giveUp: () => {
-      for (const { reject } of silent.splice(0)) reject(unavailable(NO_ANSWER_IN_TIME))
+    opened,
+    sent,
+    away,
+    unanswered,
+    forgetsNodes: () => {
+      canLookUp = false
     },
-    read: (tenantId: string) => query(tenantId)`select 1 from pages where tenant_id = ${tenantId}`,
-    readAll: () => query(ALL_TENANTS)`select 1 from pages`,
+    read: (tenantId: string | null) => query(tenantId)`select 1 from pages where tenant_id = ${tenantId}`,
   }
 }
 
-t.test('a machine that is silent leaves a fifth of the connections to others', async (t) => {
-  const { silent, answered, read, readAll } = setting()
-  for (let n = 0; n < 20; n++) read(`silent ${n % 3}`).catch(() => {})
-  for (let n = 0; n < 5; n++) readAll().catch(() => {})
-  await settled()
-  t.equal(silent.length, 8)
-  await read('other')
-  t.strictSame(answered, ['other'])
+t.test('a statement goes to the node of its tenant, to the coordinator, or to its own', async (t) => {
+  const { opened, sent, read } = setting()
+  for (const tenantId of ['two a', 'one a', COORDINATOR, null, ALL_TENANTS, 'two b']) await read(tenantId)
+  t.strictSame(sent, ['two', 'one', 'coordinator', 'one', 'one', 'two'])
+  const hosts = ['two', 'one', 'coordinator'].map((host) => `&host=${host}&port=5432`)
+  t.strictSame(
+    opened,
+    ['', ...hosts].map((host) => `${URL_OF_ONE}${host}`),
+  )
 })
 
-t.test('once it was silent, only one statement at a time tries it', async (t) => {
-  const { silent, giveUp, read } = setting()
-  const first = read('silent').catch((error) => error.message)
+t.test('behind a pooler every node is reached through it', async (t) => {
+  const { opened, read } = setting({ pooler: { directUrl: null } })
+  for (const tenantId of ['two a', 'one a']) await read(tenantId)
+  t.strictSame(opened, [URL_OF_ONE, URL_OF_ONE, URL_OF_ONE], 'by connections of its own')
+})
+
+t.test('while its node cannot be looked up, a tenant is believed to be where it was', async (t) => {
+  const { sent, read, forgetsNodes } = setting()
+  const { now } = performance
+  t.teardown(() => Object.assign(performance, { now }))
+  await read('two a')
+  forgetsNodes()
+  for (let minutes = 2; minutes < 6; minutes += 2) {
+    performance.now = () => now.call(performance) + minutes * 60_000
+    await read('two a')
+  }
+  t.strictSame(sent, ['two', 'two', 'two'])
+  t.match(await noOf(read('two b')), { kind: 'unavailable' })
+})
+
+t.test('once a node was silent, one statement at a time tries it until one succeeds', async (t) => {
+  const { sent, away, unanswered, read } = setting()
+  away.add('two')
+  const first = noOf(read('two a'))
   await settled()
-  giveUp()
-  t.equal(await first, NO_ANSWER_IN_TIME)
-  void read('silent')
+  unanswered.pop()?.reject(unavailable(NO_ANSWER_IN_TIME))
+  await first
+  const trying = read('two a')
   await settled()
-  t.match(await noOf(read('silent')), { kind: 'unavailable' })
-  t.equal(silent.length, 1)
+  t.match(await noOf(read('two b')), { kind: 'unavailable' })
+  await read('one a')
+  t.strictSame(sent, ['two', 'two', 'one'])
+  away.clear()
+  unanswered.pop()?.resolve([] as never)
+  await trying
+  await Promise.all([read('two a'), read('two b')])
+  t.equal(sent.length, 5)
+})
+
+t.test('only one statement for all tenants is in flight', async (t) => {
+  const { sent, away, read } = setting()
+  away.add('one')
+  void read(ALL_TENANTS)
+  t.match(await noOf(read(ALL_TENANTS)), { kind: 'unavailable' })
+  t.strictSame(sent, ['one'])
+})
+
+t.test('what is claimed when the next look fails is not lost', async (t) => {
+  let looks = 0
+  const query: Query = (tenantId) => async () => {
+    if (tenantId === 'a') return [{ tenantId }] as never
+    if (looks++ > 0) throw unavailable('away')
+    return [{ tenantId: 'a', count: 1 }] as never
+  }
+  const part = sql`true`
+  const parts = { table: part, key: part, isClaimed: part, counted: part, answered: part }
+  const claim = claimOnCluster(query, { ...parts, isClaimable: () => part })
+  const want = { now: '', until: '', horizon: '', afterTenantId: '', max: 9 }
+  t.strictSame(await claim(want), [{ tenantId: 'a' }])
+  t.match(await noOf(claim(want)), { kind: 'unavailable' })
 })

@@ -99,6 +99,13 @@ t.test('with groups each list is of one, oldest call first, and nobody is lost',
   t.strictSame(lists, [['a1', 'a2', 'a3'], ['b1', 'b2'], ['c1'], ['d1']])
 })
 
+t.test('groups of one place share its lists, and take turns when a list is full', async (t) => {
+  const placeOf = (input: string) => (groupOf(input) === 'c' ? 'other' : 'same')
+  const { call, lists } = setting(upper, { ...BY_GROUP, placeOf, listLengthMax: 3 })
+  await Promise.all(['a1', 'a2', 'a3', 'b1', 'c1'].map(call))
+  t.strictSame(lists, [['a1', 'b1', 'a2'], ['a3'], ['c1']])
+})
+
 t.test('a group has no more lists in flight than it may, and holds up no other', async (t) => {
   const { run, letGo } = heldRun()
   const { call, lists } = setting(run, { ...BY_GROUP, groupListsMax: 1 })
