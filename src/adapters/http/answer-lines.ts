@@ -16,8 +16,8 @@ type Deps = {
 }
 
 /**
- * An answer of JSON lines. Each part is made in a turn of its own once the reader has taken the one before: nothing is held
- * for a reader who waits. It is logged when it begins; an error in the middle is reported, and ends it early.
+ * An answer of JSON lines. Each part is made when the reader has taken the one before and other work has had its turn: nothing is
+ * held for a reader who waits. It is logged when it begins; an error in the middle is reported, and ends it early.
  */
 export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiResponse => ({
   status: 200,

@@ -58,7 +58,7 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
       : outbox.record(all, events, [...parts, sql`logged as (${insert})`], sql`select 1`)
   },
 
-  /** A tenant's list with events is saved as a whole or not at all on a cluster, where only `values` go to one machine. */
+  /** On a cluster, where only `values` go to one machine, a list with events is saved as a whole or not at all. */
   recordLogs: async (logs, events) => {
     const tenantId = leadTenantOf(isCluster, logs)
     const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
