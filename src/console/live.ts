@@ -140,7 +140,7 @@ export const followLogs = (tail: Tail) => {
   }
   const show = (): void => {
     const rows = waiting
-    waiting = []
+    waiting = news = []
     onWaiting(0, false)
     onRows(rows, restart)
   }

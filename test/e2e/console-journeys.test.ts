@@ -57,6 +57,8 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     await press(page, 'Escape')
     t.ok(await page.evaluate('document.activeElement.matches("[data-row]")'), 'the focus is back')
     await seen('grace@example.com')
+    for (let polls = 0; polls < 2; polls++) await page.waitForResponse((answer) => answer.status() === 304)
+    t.notOk(await page.locator('.fresh').isVisible(), 'what is shown is no longer new')
     await press(page, '?')
     await seen('next and previous row')
     await press(page, 'Escape')
