@@ -123,6 +123,8 @@ export const createApi = (deps: Deps): Api => {
           const beganMs = performance.now()
           admission.leave(place)
           const found = await wait()
+          if (performance.now() - beganMs > KNOWN_MS_MAX)
+            requireActiveTenant(await identify(apiKey, request.address))
           Object.assign(known, { waitedMs: Math.floor((known.waitedMs ?? 0) + performance.now() - beganMs) })
           if (found.isNew) place = admission.arrive(tenantId)
           if (found.isNew) await admission.turn(place)

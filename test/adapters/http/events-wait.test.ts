@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
+import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
 import { DATABASE_AWAY, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { until } from '../../support/program.ts'
 
@@ -154,6 +156,18 @@ t.test('429 and 403: the limit and the scope are checked before the wait', async
   letGo()
   t.equal((await wait()).status, 200)
   t.equal((await wait()).status, 429)
+})
+
+t.test('401: a key that was revoked during the wait gets no event', async (t) => {
+  const { wait, log, keyFor, store, clock, someoneWaits, nobodyWaits } = await openFeed()
+  const { apiKey, apiKeyId } = await keyFor(3_600_000)
+  const reader = wait('', apiKey)
+  await someoneWaits()
+  await revokeApiKey({ store, clock })(apiKeyId)
+  await pause(1_100)
+  await log()
+  t.match(await reader, { status: 401, json: { code: 'invalid_api_key', items: undefined } })
+  await nobodyWaits()
 })
 
 t.test('503: a reader is told that the database went away while it waited', async (t) => {
