@@ -14,6 +14,8 @@ export type ProspectLogCounting = ProspectLogCountQuery & { readonly tenantId: s
 type Deps = Omit<Needs<'counts'>, 'newId'> & { readonly counts: boolean; readonly statementMsMax: number }
 /** With a filter more are read than returned, but not without end. */
 const FILTERED_MAX = 50_000
+/** The day after it begins with a year of five digits, which no store compares with those of four. */
+const LAST_DAY_MS = Date.UTC(9999, 11, 31)
 const DEFAULT_MS = { hour: 48 * HOUR_MS, day: 30 * DAY_MS }
 
 /**
@@ -25,7 +27,7 @@ export const listProspectLogCounts =
   async ({ tenantId, by, source, type, ...given }: ProspectLogCounting): Promise<ProspectLogCounts> => {
     if (!isCounted) refuse('not_found', 'Activities are not counted here: COUNTS is off.')
     const now = clock()
-    const endMs = given.until === undefined ? now : Date.parse(given.until)
+    const endMs = given.until === undefined ? now : Math.min(Date.parse(given.until), LAST_DAY_MS)
     const untilMs = startOf(by, endMs + UNIT_MS[by] - 1)
     const sinceMs =
       given.since === undefined ? untilMs - DEFAULT_MS[by] : startOf(by, Date.parse(given.since))

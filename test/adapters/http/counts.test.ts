@@ -48,6 +48,19 @@ t.test('400: more than 10,000 counts are refused by name', async (t) => {
   t.strictSame((await call(`${COUNTS}?source=s7&type=u`)).json['items'], [])
 })
 
+t.test('200: up to the last moment of the year 9999', async (t) => {
+  const { call, store, clock, owner } = await openScene()
+  const { tenantId } = owner
+  const at = new Date(clock()).toISOString()
+  await store.counts.markRead(tenantId, at)
+  for (const unit of ['hour', 'day'] as const) {
+    const count = { unit, at, source: 'crm', type: 't', count: 1 }
+    await store.counts.record({ tenantId, from: '', to: '', removeFrom: null, add: [count] })
+    const { json } = await call(`${COUNTS}?by=${unit}&since=${at}&until=9999-12-31T23:59:59.999Z`)
+    t.match(json['items'], [{ source: 'crm', count: 1 }], unit)
+  }
+})
+
 t.test('404: activities are not counted', async (t) => {
   const { call } = await openScene({ counts: false })
   t.match(await call(COUNTS), { status: 404, json: { code: 'not_found', detail: /COUNTS/ } })
