@@ -27,7 +27,7 @@ export type VersionCreation = { readonly version: CreatedVersion; readonly repla
  * Creates a version of a page, in `processing` for a publisher to claim; it is published then, or at `publishAt` if that is to
  * come. Its texts are not checked.
  * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `idempotency_key_reused`,
- * and `invalid_request`: the time.
+ * and `invalid_request`: the time, or one although it is not to be published.
  */
 export const createVersion =
   (deps: PageDeps & Needs<'versions'>) =>
@@ -47,8 +47,9 @@ export const createVersion =
       }
       if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
       requireActiveGroup(page)
+      if (!publish && at !== undefined) refuseTime()
       const now = clock()
-      const publishAt = publish ? timeAhead(at, now, 'publishAt') : null
+      const publishAt = timeAhead(at, now, 'publishAt')
       if (publishAt !== null) requireRoom(page)
       const [newest] = content === undefined ? await store.versions.find([{ ...want, ...latest }]) : []
       const isSame = supplementaryContext === undefined
@@ -72,6 +73,11 @@ export const createVersion =
       return { edit, answer: creationOf(want, added, false) }
     })
   }
+
+const refuseTime = () => {
+  const errors = [{ detail: 'must not be given if publish is false', pointer: '/publishAt' }]
+  return refuse('invalid_request', 'A version that is not to be published has no `publishAt`.', { errors })
+}
 
 const creationOf = (
   { tenantId, pageGroupId, pageId }: PageWant,
