@@ -24,9 +24,9 @@ export const ABOUT = `**Authentication.** Send an API key in the \`x-api-key\` h
 \`Idempotent-Replayed: true\`. It must repeat the payload byte for byte. After a 503 or a lost connection the write may or may
 not have happened: retry it with the same key.
 
-**Conditional requests.** Every GET answers an \`ETag\`. Sent back as \`If-None-Match\`, it saves the body while nothing has changed
-(304). The \`ETag\` of a page or page group is its revision: sent back as \`If-Match\` with a change, it guards against overwriting
-somebody else's (412).
+**Conditional requests.** Every GET answers an \`ETag\`, except the export of a prospect. Sent back as \`If-None-Match\`, it saves the
+body while nothing has changed (304). The \`ETag\` of a page or page group is its revision: sent back as \`If-Match\` with a change,
+it guards against overwriting somebody else's (412).
 
 **Pagination.** Lists are sorted newest first, unless they say otherwise, and stay consistent while others write. While \`hasMore\` is true, pass
 \`nextCursor\` as \`cursor\`. A slice holds at most 1 MiB of JSON, so it may be shorter than \`limit\` while \`hasMore\` is true.
