@@ -25,8 +25,19 @@ const headerValue = v.pipe(
   v.string(),
   v.regex(/^[!-~]([ -~]{0,998}[!-~])?$/, 'must be 1 to 1,000 visible ASCII characters'),
 )
+/** Upper and lower case are the same header: only the last one would be sent. */
+const areDistinct = (headers: Readonly<Record<string, string>>) => {
+  const names = Object.keys(headers)
+  return new Set(names.map((name) => name.toLowerCase())).size === names.length
+}
 const headers = described(
-  v.nullable(v.pipe(v.record(headerName, headerValue), v.maxEntries(10, 'must be at most 10 headers'))),
+  v.nullable(
+    v.pipe(
+      v.record(headerName, headerValue),
+      v.maxEntries(10, 'must be at most 10 headers'),
+      v.check(areDistinct, 'must not name a header twice'),
+    ),
+  ),
   'Headers to send with every webhook, none that HTTP or the service sets itself. Null or `{}`: none.',
 )
 

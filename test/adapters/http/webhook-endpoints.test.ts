@@ -109,6 +109,7 @@ t.test('400: headers that are none, or that HTTP or the service sets, each with 
     await refused({ 'x-key': value }, '/x-key')
   await refused(Object.fromEntries(Array.from({ length: 11 }, (_, i) => [`x-${i}`, 'v'])), '')
   await refused('x-key: 1', '')
+  await refused({ 'X-Key': '1', 'x-key': '2' }, '')
 })
 
 t.test('200: headers are sent with every webhook, and shown by their names alone', async (t) => {
