@@ -145,9 +145,13 @@ const decide = (
     if (found === null && prospectId !== undefined) prospectNotFound()
     if (found) return { prospect: prospects.filled(found, matchable, name), isNew: false }
     if (!isIdentified(matchable) && requireIdentity && !activity.isVerified) {
-      const isGiven = activity.email !== undefined
-      const detail = isGiven ? 'is blank or a placeholder' : 'is required without a prospectId'
-      const errors = [{ detail, pointer: '/email' }]
+      const { email, externalId } = activity
+      const pointer = email === undefined && externalId !== undefined ? '/externalId' : '/email'
+      const isGiven = (email ?? externalId) !== undefined
+      const detail = isGiven
+        ? 'is blank or a placeholder'
+        : 'is required without a prospectId or an externalId'
+      const errors = [{ detail, pointer }]
       refuse('invalid_request', 'An activity must identify its prospect.', { errors })
     }
     return { prospect: prospects.added(tenantId, newId('prospect'), matchable, name), isNew: true }

@@ -95,5 +95,8 @@ const whomOf = ({ tenantId, prospectId, email, externalId }: ErasureRequest) => 
   const [by] = [...prospects, ...wants.emails, ...wants.externalIds]
   if (by !== undefined) return { by, wants, emailHash, externalIdHash }
   if (externalId !== undefined) return refuseAs('is blank or a placeholder', 'externalId')
-  return refuseAs(email === undefined ? 'is required without a prospectId' : 'is blank or a placeholder')
+  const isMissing = email === undefined
+  return refuseAs(
+    isMissing ? 'is required without a prospectId or an externalId' : 'is blank or a placeholder',
+  )
 }

@@ -145,14 +145,18 @@ t.test('an email of ten kilobytes is as good as any other', async (t) => {
 
 t.test('where identity is required, an activity must bring an id or an email', async (t) => {
   const { log, logs, prospects } = setting({ requireIdentity: true })
-  const nobodys = [{}, { email: ' ' }, { email: 'n/a' }, { name: 'Ada' }]
-  for (const fields of nobodys) {
-    const detail = fields.email ? 'is blank or a placeholder' : 'is required without a prospectId'
+  const missing = 'is required without a prospectId or an externalId'
+  for (const [fields, detail, pointer] of [
+    [{}, missing, '/email'],
+    [{ name: 'Ada' }, missing, '/email'],
+    [{ email: ' ' }, 'is blank or a placeholder', '/email'],
+    [{ email: 'n/a', externalId: '-' }, 'is blank or a placeholder', '/email'],
+    [{ externalId: 'null' }, 'is blank or a placeholder', '/externalId'],
+  ] as const)
     t.match(await noOf(log({ ...activity, ...fields })), {
       kind: 'invalid_request',
-      facts: { errors: [{ detail, pointer: '/email' }] },
+      facts: { errors: [{ detail, pointer }] },
     })
-  }
   t.strictSame([logs(), prospects()], [[], []])
   const { receipt } = await log({ ...activity, email: 'ada@example.com' })
   await log({ ...activity, prospectId: receipt.prospectId })
