@@ -1069,7 +1069,7 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   publishVersion: { detail: 'must be at most two years ahead', pointer: '/publishAt' },
   unscheduleVersion: REPEATED,
   unpublishPage: REPEATED,
-  eraseProspect: { detail: 'is required without a prospectId or an externalId', pointer: '/email' },
+  eraseProspect: { detail: 'is required without a prospectId or externalId', pointer: '/email' },
   listErasures: WRONG_LIMIT,
   getErasure: REPEATED,
   unblockErasure: REPEATED,

@@ -148,11 +148,8 @@ const decide = (
       const { email, externalId } = activity
       const pointer = email === undefined && externalId !== undefined ? '/externalId' : '/email'
       const isGiven = (email ?? externalId) !== undefined
-      const detail = isGiven
-        ? 'is blank or a placeholder'
-        : 'is required without a prospectId or an externalId'
-      const errors = [{ detail, pointer }]
-      refuse('invalid_request', 'An activity must identify its prospect.', { errors })
+      const detail = isGiven ? 'is blank or a placeholder' : 'is required without a prospectId or externalId'
+      refuse('invalid_request', 'An activity must identify its prospect.', { errors: [{ detail, pointer }] })
     }
     return { prospect: prospects.added(tenantId, newId('prospect'), matchable, name), isNew: true }
   }

@@ -96,7 +96,5 @@ const whomOf = ({ tenantId, prospectId, email, externalId }: ErasureRequest) => 
   if (by !== undefined) return { by, wants, emailHash, externalIdHash }
   if (externalId !== undefined) return refuseAs('is blank or a placeholder', 'externalId')
   const isMissing = email === undefined
-  return refuseAs(
-    isMissing ? 'is required without a prospectId or an externalId' : 'is blank or a placeholder',
-  )
+  return refuseAs(isMissing ? 'is required without a prospectId or externalId' : 'is blank or a placeholder')
 }

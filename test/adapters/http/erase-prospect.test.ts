@@ -86,7 +86,7 @@ t.test('200: erasures are listed slice by slice', async (t) => {
 t.test('400: an erasure names exactly one person, and blocks for whole days up to ten years', async (t) => {
   const { erase, prospectId } = await openSceneOf()
   for (const [json, detail, errors] of [
-    [{}, FAULT, { detail: 'is required without a prospectId or an externalId', pointer: '/email' }],
+    [{}, FAULT, { detail: 'is required without a prospectId or externalId', pointer: '/email' }],
     [{ email: ADA, prospectId }, FAULT, { detail: 'must not be given with a prospectId', pointer: '/email' }],
     [
       { email: ADA, externalId: 'crm 1' },

@@ -145,7 +145,7 @@ t.test('an email of ten kilobytes is as good as any other', async (t) => {
 
 t.test('where identity is required, an activity must bring an id or an email', async (t) => {
   const { log, logs, prospects } = setting({ requireIdentity: true })
-  const missing = 'is required without a prospectId or an externalId'
+  const missing = 'is required without a prospectId or externalId'
   for (const [fields, detail, pointer] of [
     [{}, missing, '/email'],
     [{ name: 'Ada' }, missing, '/email'],
