@@ -1,8 +1,8 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
-import { isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
+import { fileAt, isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
 import { orNull } from '../core/engine/outcome.ts'
 import { type Check, checkMigrations, failed, failedBy, passed } from './check.ts'
@@ -14,7 +14,7 @@ const QUICK_BYTES_MAX = 1_073_741_824
 
 /** What can be wrong with the embedded database. `thorough` also reads every page of a large file. */
 export const examineSqlite = (configuredPath: string, known: readonly Migration[], thorough: boolean) => {
-  const path = resolve(configuredPath)
+  const path = fileAt(configuredPath)
   const folder = nearestFolder(path)
   const places = [writeAccess(path, folder), disk(folder)]
   if (isLost(path)) return [failed('database', lostDetail(path), LOST_REMEDY), ...places]

@@ -5,15 +5,15 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  realpathSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy, isDamaged } from '../adapters/sqlite/error-codes.ts'
 import { appliedMigrations } from '../adapters/sqlite/last-migration.ts'
+import { fileAt } from '../adapters/sqlite/place.ts'
 import { missingMigrations, readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { copyDatabase, embeddedPath, flush, removeBeside } from './backup.ts'
@@ -25,14 +25,13 @@ import { findFault, openReadOnly } from './read-only.ts'
  * program cannot use, and a database that another process has open. A kill leaves the old database or the new one.
  */
 export const restore = (database: Config['database'], backup: string) => {
-  const given = resolve(embeddedPath(database, 'Restore it with pg_restore'))
+  const path = fileAt(embeddedPath(database, 'Restore it with pg_restore'))
   openReadOnly(backup, (file) => {
     const fault = findFault(file)
     if (fault !== null) throw new Error(`${backup} is damaged and was not restored: ${fault}`)
     missingMigrations(readMigrations('sqlite'), appliedMigrations(file))
   })
-  mkdirSync(dirname(given), { recursive: true, mode: 0o700 })
-  const path = existsSync(given) ? realpathSync(given) : given
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const old = existsSync(path) ? lock(path) : null
   const kept = `${path}.before-restore-${fileTime(Date.now())}`
   try {

@@ -6,10 +6,12 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
@@ -17,6 +19,7 @@ import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { backUp } from '../../src/operations/backup.ts'
 import { sqliteSource } from '../../src/operations/move-from-sqlite.ts'
+import { restore } from '../../src/operations/restore.ts'
 import { until } from '../support/program.ts'
 import { addTenant, someClaim } from '../support/rows.ts'
 
@@ -152,6 +155,54 @@ t.test(
     t.equal(tenantsIn(elsewhere), 1)
   },
 )
+
+t.test('behind a link too, a file is missed and its journal is kept', async (t) => {
+  const { path, elsewhere, openStore } = setting(t)
+  const link = join(dirname(path), 'link.db')
+  symlinkSync('test.db', link)
+  const store = await openStore(link)
+  await addTenant(store)
+  backUp({ kind: 'sqlite', path: link }, elsewhere)
+  const journal = readFileSync(`${path}-wal`)
+  await store.close()
+  rmSync(path)
+  writeFileSync(`${path}-wal`, journal)
+  const detail = /test\.db is missing, but its journal .*test\.db-wal is there: put the file back, or move/
+  await t.rejects(openStore(link), detail)
+  t.throws(() => sqliteSource(link, readMigrations('sqlite')), detail)
+  t.notOk(existsSync(path))
+  t.ok(journal.equals(readFileSync(`${path}-wal`)))
+  restore({ kind: 'sqlite', path: link }, elsewhere)
+  t.equal(tenantsIn(path), 1, 'it is restored where the link leads')
+})
+
+t.test('behind a link too, a file overwritten in place keeps what was copied over it', async (t) => {
+  const { path, elsewhere, openStore } = setting(t)
+  const link = join(dirname(path), 'link.db')
+  symlinkSync(path, link)
+  const store = await openStore(link)
+  await addTenant(store)
+  backUp({ kind: 'sqlite', path: link }, elsewhere)
+  await addTenant(store)
+  const copy = readFileSync(elsewhere)
+  writeFileSync(path, copy)
+  await t.rejects(store.ready(), { kind: 'unavailable' } as never)
+  await store.close()
+  t.ok(copy.equals(readFileSync(path)))
+  t.notOk(existsSync(`${path}-wal`), 'nothing would be applied to it')
+})
+
+t.test('a link that leads to another file is noticed', async (t) => {
+  const { path, elsewhere, openStore } = setting(t)
+  const link = join(dirname(path), 'link.db')
+  symlinkSync('test.db', link)
+  const store = await openStore(link)
+  await addTenant(store)
+  backUp({ kind: 'sqlite', path: link }, elsewhere)
+  unlinkSync(link)
+  symlinkSync('elsewhere.db', link)
+  await t.rejects(addTenant(store), { kind: 'unavailable' } as never)
+})
 
 t.test('a deleted journal is noticed, and nothing that was acknowledged is lost', async (t) => {
   const { path, openStore } = setting(t)

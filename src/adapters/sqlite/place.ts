@@ -1,9 +1,27 @@
-import { accessSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { obstructed, unavailable } from '../../core/engine/failures.ts'
 import { orNull } from '../../core/engine/outcome.ts'
 import { giveUp, shareNumber } from './overwritten.ts'
+
+const LINKS_MAX = 40
+/** The file that a path leads to, even if it is missing: SQLite keeps the journal beside it, not beside a link to it. */
+export const fileAt = (path: string, linksMax = LINKS_MAX): string => {
+  const target = linksMax > 0 ? orNull(() => readlinkSync(path)) : null
+  if (target === null) return resolve(path)
+  return fileAt(resolve(realpathSync(dirname(path)), target), linksMax - 1)
+}
 
 /** A new file would make SQLite delete the journal. Another process creates the file first, then its journal. */
 export const isLost = (place: string): boolean => existsSync(`${place}-wal`) && !existsSync(place)
@@ -11,7 +29,8 @@ export const lostDetail = (place: string): string =>
   `${place} is missing, but its journal ${place}-wal is there`
 export const LOST_REMEDY = 'put the file back, or move the journal away'
 
-export const refuseLost = (place: string): void => {
+export const refuseLost = (path: string): void => {
+  const place = fileAt(path)
   if (statSync(place, { throwIfNoEntry: false })?.isDirectory())
     throw obstructed('no_folder', `${place} is a folder.`)
   if (isLost(place)) throw new Error(`${lostDetail(place)}: ${LOST_REMEDY}.`)
@@ -31,7 +50,8 @@ export const prepareFile = (place: string): void => {
  * overwritten keeps its inode, but is written to while its journal is missing, or has another number afterwards.
  */
 export const watchPlace = (file: DatabaseSync, place: string) => {
-  const opened = lookAt(place)
+  const real = fileAt(place)
+  const opened = lookAt(place, real)
   const { number, release } = shareNumber(place, opened.file)
   const openedNumber = number()
   let { writtenMs } = opened
@@ -39,14 +59,14 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
   return {
     /** Refuses `unavailable` while the file is not in its place, and for good once it was overwritten. */
     refuseMoved: (): void => {
-      const now = lookAt(place)
+      const now = lookAt(place, real)
       const isMoved = now.file !== opened.file || now.journal !== opened.journal
       // Closing deletes the journal: this throws if the file is closed.
       if (isMoved) file.prepare('select 1')
       if (now.file === opened.file && now.writtenMs !== writtenMs && !isJournalEmpty && !isOverwritten) {
         writtenMs = now.writtenMs
         isOverwritten = isMoved || number() !== openedNumber
-        if (isOverwritten) giveUp(file, isMoved ? null : place)
+        if (isOverwritten) giveUp(file, isMoved ? null : real)
       }
       // The journal stays in the old place, and would be applied to another file there. So it is written to its own file,
       // once: later it may contain what another process wrote to the other file.
@@ -63,8 +83,9 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
   }
 }
 
-const lookAt = (place: string) => {
-  const [file, journal] = [place, `${place}-wal`].map((path) => orNull(() => statSync(path)))
+/** The place may be a link that leads elsewhere by now. */
+const lookAt = (place: string, real: string) => {
+  const [file, journal] = [place, `${real}-wal`].map((path) => orNull(() => statSync(path)))
   const inode = (found?: { readonly dev: number; readonly ino: number } | null) =>
     `${found?.dev} ${found?.ino}`
   return { file: inode(file), journal: inode(journal), writtenMs: file?.mtimeMs }
