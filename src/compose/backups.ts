@@ -32,13 +32,14 @@ type Runtime = Pick<Telemetry, 'metrics'> & { readonly store: Store; readonly lo
 export const createBackups = (config: Config, { store, log, metrics }: Runtime): Background => {
   if (metrics) backupMetrics(metrics.instruments, () => lastMs(config))
   const command = [...process.execArgv, process.argv[1] ?? '', 'backup', '--if-due']
+  /** Of no clock that can be set. */
   let restsUntilMs = 0
   const step = async (stop: AbortSignal): Promise<false> => {
     const nowMs = Date.now()
-    if (stop.aborted || nowMs < restsUntilMs) return false
+    if (stop.aborted || performance.now() < restsUntilMs) return false
     try {
       if (!isBackupDue(config, nowMs)) return false
-      restsUntilMs = nowMs + RETRY_MS
+      restsUntilMs = performance.now() + RETRY_MS
       const { stdout } = await promisify(execFile)(process.execPath, command, { signal: stop })
       const answer = JSON.parse(stdout)
       // Another process may have been faster.

@@ -53,7 +53,10 @@ export const backUpIntoFolder = (config: Config, folder: string, onlyIfDue: bool
     if (onlyIfDue && !isBackupDue(config, Date.now())) return null
     removeBeside(place, /^\.\d{4}-\d\d-\d\dT.*Z\.unfinished-/)
     const copy = backUp(database, `${place}.${fileTime(Date.now())}`)
-    const others = backupsIn(folder, name).filter((file) => file !== basename(copy.file))
+    const made = basename(copy.file)
+    const all = backupsIn(folder, name)
+    // One that is named after this one was named by a wrong clock: it is older.
+    const others = [...all.filter((file) => file < made), ...all.filter((file) => file > made)]
     for (const file of others.slice(backupsKept - 1)) rmSync(join(folder, file))
     rmSync(commandFailure(place), { force: true })
     if (backupCommand !== null) pass(copy.file, backupCommand, commandFailure(place))

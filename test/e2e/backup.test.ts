@@ -376,6 +376,24 @@ t.test(
   },
 )
 
+t.test('backups that a wrong clock named are the first to be deleted', async (t) => {
+  const { folder, path } = await backedUp(t)
+  const dir = join(folder, 'dir')
+  mkdirSync(dir)
+  for (const day of ['01', '02'])
+    writeFileSync(join(dir, `test.db.2999-01-${day}T00-00-00.000Z`), 'of a clock that was ahead')
+  const env = { ...urlOf(path), BACKUP_DIR: dir, BACKUPS_KEPT: '2' }
+  const [{ file: first }, { file: second }] = [
+    await answerOf(['backup'], env),
+    await answerOf(['backup'], env),
+  ]
+  const kept = readdirSync(dir).filter((name) => /Z$/.test(name))
+  t.strictSame(
+    kept.map((name) => join(dir, name)),
+    [first, second],
+  )
+})
+
 t.test('an embedded database is backed up before its first pending migration', async (t) => {
   const { folder, path } = await backedUp(t)
   const next = join(makeNextRelease(join(folder, 'next')), 'src/cli/bin.ts')
