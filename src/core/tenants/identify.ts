@@ -29,10 +29,10 @@ export const identify = ({ apiKeys, clock, ...deps }: Deps) => {
   const findKey = deps.findKey ?? (async (keyHash) => (await apiKeys.findByHashes([keyHash]))[0] ?? null)
   const lastMarked = new Map<string, number>()
 
-  /** Not awaited. Losing one does no harm. */
+  /** Not awaited. Losing one does no harm. A time to come was marked by a clock that was ahead. */
   const markUsed = ({ apiKeyId, lastUsedAt }: StoredApiKey, now: number) => {
     const marked = lastMarked.get(apiKeyId) ?? (lastUsedAt === null ? 0 : Date.parse(lastUsedAt))
-    if (now - marked < MARKED_MS) return
+    if (Math.abs(now - marked) < MARKED_MS) return
     if (lastMarked.size >= MARKED_KEYS_MAX) lastMarked.clear()
     lastMarked.set(apiKeyId, now)
     apiKeys.markUsed(apiKeyId, isoTime(now)).catch(() => {})

@@ -96,6 +96,15 @@ t.test('another process that marked the key within five minutes is enough', asyn
   t.equal(await lastUsedAt(), '2026-01-01T00:00:00.000Z')
 })
 
+t.test('a use that a clock marked which was ahead is marked anew', async (t) => {
+  const { apiKey, clock, identify: ours, lastUsedAt, store } = await setting()
+  const dayAhead = () => clock() + 86_400_000
+  await identify({ apiKeys: store.apiKeys, clock: dayAhead })(apiKey)
+  t.equal(await lastUsedAt(), '2026-01-02T00:00:00.000Z')
+  await ours(apiKey)
+  t.equal(await lastUsedAt(), '2026-01-01T00:00:00.000Z')
+})
+
 t.test('a key is good even where its use cannot be marked', async (t) => {
   const { apiKey, apiKeyId, clock, store } = await setting()
   const markUsed = () => Promise.reject(new Error('the disk is full'))
