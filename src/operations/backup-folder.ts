@@ -8,6 +8,8 @@ import { isoTime } from '../core/engine/times.ts'
 import { backUp, embeddedPath, removeBeside } from './backup.ts'
 
 const COMMAND_MS_MAX = 60 * 60_000
+/** Of what it writes to stderr, this much of the end is kept: some write about their progress all the time. */
+const WORDS_MAX = 2_000
 
 /** A time as a part of file names. */
 export const fileTime = (ms: number): string => isoTime(ms).replaceAll(':', '-')
@@ -67,13 +69,15 @@ export const backUpIntoFolder = (config: Config, folder: string, onlyIfDue: bool
 }
 
 const pass = (file: string, command: string, failure: string): void => {
-  const limits = { timeout: COMMAND_MS_MAX, killSignal: 'SIGKILL' } as const
+  const limits = { timeout: COMMAND_MS_MAX, killSignal: 'SIGKILL', maxBuffer: Infinity } as const
   writeFileSync(failure, `${file} is complete, but BACKUP_COMMAND has not ended.`)
   try {
     execFileSync(command, [file], { stdio: ['ignore', 'ignore', 'pipe'], ...limits })
     rmSync(failure)
   } catch (error) {
-    const detail = `${file} is complete, but BACKUP_COMMAND failed: ${(error as Error).message}`
+    const { message } = error as Error
+    const words = message.length > WORDS_MAX ? `…${message.slice(-WORDS_MAX)}` : message
+    const detail = `${file} is complete, but BACKUP_COMMAND failed: ${words}`
     writeFileSync(failure, detail)
     throw new Error(detail)
   }

@@ -376,6 +376,21 @@ t.test(
   },
 )
 
+t.test('BACKUP_COMMAND may write as much as it likes about its progress', async (t) => {
+  const { folder, path } = await backedUp(t)
+  const [dir, script] = [join(folder, 'dir'), join(folder, 'copy.sh')]
+  mkdirSync(dir)
+  const env = { ...urlOf(path), BACKUP_DIR: dir, BACKUP_COMMAND: script }
+  const writes = '#!/bin/sh\nhead -c 3000000 /dev/zero | tr "\\0" "." >&2\n'
+  writeFileSync(script, writes, { mode: 0o700 })
+  t.match(await runCommand(['backup'], env), { code: 0, stderr: '' })
+  t.match(await answerOf(['doctor'], env), { ok: true })
+  writeFileSync(script, `${writes}echo no room there >&2\nexit 3\n`)
+  const failed = await runCommand(['backup'], env)
+  t.match(failed, { code: 1, stderr: /BACKUP_COMMAND failed: …\.+no room there/ })
+  t.ok(failed.stderr.length < 3_000)
+})
+
 t.test('backups that a wrong clock named are the first to be deleted', async (t) => {
   const { folder, path } = await backedUp(t)
   const dir = join(folder, 'dir')
