@@ -1,3 +1,4 @@
+import { HALF_MOVED, MOVE_MARK } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres, PLAN_EACH } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Config } from '../config/config.ts'
@@ -48,6 +49,8 @@ export const readPostgres = async <Answer>(url: string, settings: Config, use: U
       throw held ? new Error(`${held['tables']}: locked by ${held['session']}`) : error
     })
   try {
+    const [mark] = await ask(`select to_regclass('${MOVE_MARK}')::text as mark`)
+    if (mark?.['mark']) throw new Error(HALF_MOVED)
     return await use({ read, locks })
   } finally {
     await endPool(sql, 1)

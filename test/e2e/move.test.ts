@@ -6,6 +6,8 @@ import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { TABLES } from '../../src/adapters/stores/tables.ts'
+import { readConfig } from '../../src/config/config.ts'
+import { findAttention } from '../../src/operations/findings.ts'
 import { type Moved, move, type Row, type Source, type Target } from '../../src/operations/move.ts'
 import { sqliteSource } from '../../src/operations/move-from-sqlite.ts'
 import { postgresTarget } from '../../src/operations/move-to-postgres.ts'
@@ -184,6 +186,9 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     t.match((await diagnosed(t, { DATABASE_URL: url })).failed, [
       { detail: /^The move .* is not complete$/, remedy: /^Run the same .* empty the database\.$/ },
     ])
+    const [finding, ...others] = await findAttention(readConfig({ DATABASE_URL: url }), Date.now())
+    t.match(finding, { kind: 'database', detail: remedy })
+    t.strictSame(others, [])
     t.equal((await runCommand(args)).code, 0)
     t.strictSame((await diagnosed(t, { DATABASE_URL: url })).named('role')?.state, 'ok', 'it can be used')
     t.strictSame(await postgresRows(url), await sqliteRows(path))

@@ -4,6 +4,8 @@ import { withTimeout } from './with-timeout.ts'
 
 /** `move` creates this table before it copies the first row, and drops it after the last. */
 export const MOVE_MARK = 'unfinished_move'
+export const HALF_MOVED =
+  'The move into this database is not complete. Run the same prospect-pages move again, or empty the database.'
 const LOOK = `
   select current_setting('plan_cache_mode') as plans, to_regclass('${MOVE_MARK}') is not null as is_half_moved,
     current_database() || extract(epoch from pg_postmaster_start_time()) as identity`
@@ -16,8 +18,7 @@ export const findObstacle = async (ask: Ask, isPooler: boolean, cluster: Cluster
   const found = await look(ask)
   if (!isPooler && found?.plans !== (cluster ? PLAN_EACH : ONE_PLAN).plan_cache_mode)
     return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'
-  if (found?.isHalfMoved)
-    return 'The move into this database is not complete. Run the same prospect-pages move again, or empty the database.'
+  if (found?.isHalfMoved) return HALF_MOVED
   if (!direct) return null
   const sql = openPostgres(direct, { max: 1, prepare: false, connection: ONE_PLAN })
   const looked = withTimeout(look(askOn(sql)), 5_000).catch(nameDirect)
