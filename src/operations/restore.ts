@@ -26,10 +26,17 @@ import { findFault, openReadOnly } from './read-only.ts'
  */
 export const restore = (database: Config['database'], backup: string) => {
   const path = fileAt(embeddedPath(database, 'Restore it with pg_restore'))
+  const refuse = (why: string) => {
+    throw new Error(`${backup} was not restored: ${why}`)
+  }
+  if (fileAt(backup) === path) refuse('it is the database itself.')
+  if (!existsSync(backup)) refuse('it does not exist.')
   openReadOnly(backup, (file) => {
     const fault = findFault(file)
     if (fault !== null) throw new Error(`${backup} is damaged and was not restored: ${fault}`)
-    missingMigrations(readMigrations('sqlite'), appliedMigrations(file))
+    const applied = appliedMigrations(file)
+    if (applied.length === 0) refuse('it is not a database of prospect-pages.')
+    missingMigrations(readMigrations('sqlite'), applied)
   })
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const old = existsSync(path) ? lock(path) : null

@@ -287,8 +287,13 @@ t.test('restore refuses what is no backup of this program, and leaves the databa
     [newer, /newer than this program: prospect-pages 9\.8\.7/],
     [empty, /is not a database of prospect-pages/],
     [join(folder, 'missing.db'), /does not exist/],
+    [path, /is the database itself/],
   ] as const)
     t.throws(() => restore({ kind: 'sqlite', path }, backup), detail, backup)
+  for (const backup of [empty, path, join(folder, 'missing.db')])
+    t.match(linesOf((await runCommand(['restore', backup], urlOf(path))).stderr), [
+      { detail: /was not restored/, remedy: 'Choose another backup.' },
+    ])
   t.strictSame(await tenantsIn(path), ['Early'])
   t.strictSame(
     readdirSync(folder).filter((name) => name.startsWith('test.db.')),
