@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Config } from '../config/config.ts'
@@ -33,15 +33,23 @@ export const lastBackupMs = ({ database, backupDir }: Config, nowMs: number): nu
   return time === undefined ? 0 : Date.parse(time.replace(/T(..)-(..)-/, 'T$1:$2:'))
 }
 
-export const isBackupDue = (config: Config, nowMs: number): boolean =>
-  nowMs - (lastBackupMs(config, nowMs) ?? nowMs) >= config.backupEvery
-
 /** Kept until the next success, for `doctor`. */
 export const commandFailure = (place: string): string => `${place}.command-failed`
 
+/** Whether a backup is due, or the newest one must be passed on again. */
+export const isBackupDue = (config: Config, nowMs: number): boolean =>
+  isLate(config, nowMs) || isUnpassed(config)
+const isLate = (config: Config, nowMs: number): boolean =>
+  nowMs - (lastBackupMs(config, nowMs) ?? nowMs) >= config.backupEvery
+const isUnpassed = ({ database, backupDir, backupCommand }: Config): boolean =>
+  backupCommand !== null &&
+  backupDir !== null &&
+  database.kind === 'sqlite' &&
+  existsSync(commandFailure(join(backupDir, basename(database.path))))
+
 /**
  * Backs up into `BACKUP_DIR`, deletes all but the newest backups and passes the new one to `BACKUP_COMMAND`. Processes do
- * so one after another. Null if no backup is due.
+ * so one after another. With `onlyIfDue` it may only pass the newest on again, or return null: there is nothing to do.
  */
 export const backUpIntoFolder = (config: Config, folder: string, onlyIfDue: boolean) => {
   const { database, backupsKept, backupCommand } = config
@@ -52,7 +60,13 @@ export const backUpIntoFolder = (config: Config, folder: string, onlyIfDue: bool
   const lock = new DatabaseSync(`${place}.lock`)
   try {
     lock.exec(`pragma busy_timeout = ${COMMAND_MS_MAX}; begin exclusive`)
-    if (onlyIfDue && !isBackupDue(config, Date.now())) return null
+    const nowMs = Date.now()
+    if (onlyIfDue && !isLate(config, nowMs)) {
+      if (backupCommand === null || !isUnpassed(config)) return null
+      const file = `${place}.${fileTime(lastBackupMs(config, nowMs) ?? 0)}`
+      pass(file, backupCommand, commandFailure(place))
+      return { file, bytes: statSync(file).size }
+    }
     removeBeside(place, /^\.\d{4}-\d\d-\d\dT.*Z\.unfinished-/)
     const copy = backUp(database, `${place}.${fileTime(Date.now())}`)
     const made = basename(copy.file)

@@ -9,7 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
@@ -394,6 +394,25 @@ t.test('BACKUP_COMMAND may write as much as it likes about its progress', async 
   const failed = await runCommand(['backup'], env)
   t.match(failed, { code: 1, stderr: /BACKUP_COMMAND failed: …\.+no room there/ })
   t.ok(failed.stderr.length < 3_000)
+})
+
+t.test('a backup that BACKUP_COMMAND could not take is passed to it again', async (t) => {
+  const { folder, path } = await backedUp(t)
+  const [dir, script, seen] = [join(folder, 'dir'), join(folder, 'copy.sh'), join(folder, 'seen')]
+  mkdirSync(dir)
+  const env = { ...urlOf(path), BACKUP_DIR: dir, BACKUP_COMMAND: script }
+  writeFileSync(script, '#!/bin/sh\nexit 3\n', { mode: 0o700 })
+  for (let time = 0; time < 2; time++) t.equal((await runCommand(['backup', '--if-due'], env)).code, 1)
+  writeFileSync(script, `#!/bin/sh\necho "$1" >> '${seen}'\n`)
+  const { file } = await answerOf(['backup', '--if-due'], env)
+  t.equal(readFileSync(seen, 'utf8'), `${file}\n`)
+  t.strictSame(
+    readdirSync(dir).filter((name) => /Z$/.test(name)),
+    [basename(file)],
+    'only one was made',
+  )
+  t.strictSame(await answerOf(['backup', '--if-due'], env), { skipped: 'no backup is due' })
+  t.match(await answerOf(['doctor'], env), { ok: true })
 })
 
 t.test('backups that a wrong clock named are the first to be deleted', async (t) => {
