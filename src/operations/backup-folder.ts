@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Config } from '../config/config.ts'
 import { obstructed } from '../core/engine/failures.ts'
@@ -57,7 +57,7 @@ export const backUpIntoFolder = (config: Config, folder: string, onlyIfDue: bool
   if (!existsSync(folder)) throw obstructed('no_folder', `The folder ${folder} does not exist.`)
   const place = join(folder, name)
   // The system releases this lock if the process is killed.
-  const lock = new DatabaseSync(`${place}.lock`)
+  const lock = new DatabaseSync(resolve(`${place}.lock`))
   try {
     lock.exec(`pragma busy_timeout = ${COMMAND_MS_MAX}; begin exclusive`)
     const nowMs = Date.now()

@@ -11,7 +11,7 @@ import {
   statfsSync,
   statSync,
 } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { backupBefore, readMigrations } from '../adapters/stores/migrations.ts'
@@ -57,7 +57,8 @@ export const copyDatabase = (
   const folder = dirname(file)
   if (!existsSync(folder)) throw obstructed('no_folder', `The folder ${folder} does not exist.`)
   refuseNoRoom(folder, path)
-  const unfinished = `${file}.unfinished-${randomUUID()}`
+  // Resolved, because to SQLite a name such as `file:copy.db` is a URI.
+  const unfinished = resolve(`${file}.unfinished-${randomUUID()}`)
   try {
     // Created before SQLite writes to it, so that other users can read it at no time.
     closeSync(openSync(unfinished, 'wx', 0o600))

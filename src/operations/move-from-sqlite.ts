@@ -1,4 +1,5 @@
 import { accessSync, constants, existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { isBusy } from '../adapters/sqlite/error-codes.ts'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
@@ -13,7 +14,7 @@ export const sqliteSource = (path: string, migrations: readonly Migration[]) => 
   refuseLost(path)
   if (!existsSync(path)) throw obstructed('no_source', `The source ${path} does not exist.`)
   accessSync(path, constants.W_OK)
-  const file = new DatabaseSync(path)
+  const file = new DatabaseSync(resolve(path))
   // Node 22.13 to 22.15 may collect a statement whose rows are still being read, so this keeps a reference to it.
   const reads = new Map<Table, StatementSync>()
   return {

@@ -1,4 +1,5 @@
 import { accessSync, constants } from 'node:fs'
+import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { refuseLost } from '../adapters/sqlite/place.ts'
 import { obstructed } from '../core/engine/failures.ts'
@@ -12,7 +13,8 @@ export const openReadOnly = <Answer>(path: string, read: (file: DatabaseSync) =>
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     throw obstructed('no_database_file', `The database file ${path} does not exist.`)
   }
-  const file = new DatabaseSync(path, { readOnly: true })
+  // To SQLite a name such as `file:copy.db` is a URI.
+  const file = new DatabaseSync(resolve(path), { readOnly: true })
   try {
     file.exec('pragma busy_timeout = 5000')
     return read(file)

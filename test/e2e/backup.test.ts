@@ -249,6 +249,21 @@ t.test('restore brings a backup back and keeps the old file beside it', async (t
   t.equal(statSync(path).mode & 0o777, 0o600)
 })
 
+t.test('a name that SQLite would take for a URI is the name of a file', async (t) => {
+  const { folder, path } = await backedUp(t)
+  const before = process.cwd()
+  process.chdir(folder)
+  t.teardown(() => process.chdir(before))
+  renameSync(path, 'file:test.db')
+  const database = { kind: 'sqlite', path: 'file:test.db' } as const
+  const { bytes } = backUp(database, 'file:copy.db')
+  t.match(statSync('file:copy.db'), { size: bytes, mode: 0o100600 })
+  restore(database, 'file:copy.db')
+  for (const name of ['file:copy.db', 'file:test.db'])
+    t.strictSame(await tenantsIn(join(folder, name)), ['Early'])
+  t.notOk(readdirSync(folder).some((name) => name.includes('unfinished')))
+})
+
 t.test('restore refuses while a server has the database open, and works once it has stopped', async (t) => {
   const { path, file } = await backedUp(t)
   const server = await startProgram(t, urlOf(path))
