@@ -1,20 +1,22 @@
 import { randomFillSync } from 'node:crypto'
-import { decodeTime, monotonicFactory } from 'ulid'
+import { monotonicFactory } from 'ulid'
+import { DAY_MS, timeOfId } from '../core/engine/times.ts'
 import type { NewId } from '../core/ports/world.ts'
 
-/** Ids that sort by age even within a millisecond, and when the clock is set back. */
+/** Ids that sort by age even within a millisecond, and when the clock is set back; by more than a day, it was wrong before. */
 export const createNewId = (): NewId => {
   const fractions = randomFractions()
-  const ulid = monotonicFactory(fractions)
+  let [ulid, lastMs] = [monotonicFactory(fractions), 0]
   return (prefix, after) => {
-    const isAhead = after !== undefined && timeOf(after) >= Date.now()
+    const nowMs = Date.now()
+    if (nowMs < lastMs - DAY_MS) [ulid, lastMs] = [monotonicFactory(fractions), 0]
+    lastMs = Math.max(lastMs, nowMs)
+    const isAhead = after !== undefined && timeOfId(after) >= nowMs
     // That of a clock that is ahead must not become the time of all other ids.
-    const next = isAhead ? monotonicFactory(fractions)(timeOf(after) + 1) : ulid()
+    const next = isAhead ? monotonicFactory(fractions)(timeOfId(after) + 1) : ulid(nowMs)
     return `${prefix}_${next.toLowerCase()}`
   }
 }
-
-const timeOf = (id: string): number => decodeTime(id.slice(-26).toUpperCase())
 
 /** Random numbers from 0 to less than 1. The system is asked for many bytes at once; each call has its price. */
 const randomFractions = (): (() => number) => {

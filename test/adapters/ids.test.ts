@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
+import { timeOfId } from '../../src/core/engine/times.ts'
 import type { IdPrefix } from '../../src/core/ports/world.ts'
 
 const NOW = Date.UTC(2026, 0, 1)
@@ -28,6 +29,16 @@ t.test('ids of one millisecond, and of a clock that is set back, still sort by a
   const ids = times.map((_, i) => sortable(newId(PREFIXES[i % PREFIXES.length] ?? 'page')))
   t.strictSame(ids, ids.toSorted())
   t.equal(new Set(ids).size, times.length)
+})
+
+t.test('after a clock that was far ahead is set right, ids have the right time', async (t) => {
+  const times = [NOW + 365 * 86_400_000, NOW, NOW + 1, NOW]
+  t.intercept(Date, 'now', { value: () => times.shift() ?? NOW })
+  const newId = createNewId()
+  newId('page')
+  const ids = [newId('page'), newId('page'), newId('page')]
+  t.strictSame(ids.map(timeOfId), [NOW, NOW + 1, NOW + 1])
+  t.strictSame(ids, ids.toSorted())
 })
 
 t.test('two processes at the same moment make different ids', async (t) => {
