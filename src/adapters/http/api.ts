@@ -20,8 +20,8 @@ import {
   type ApiResponse,
   type Headers,
   headerOf,
+  isOld,
   json,
-  KNOWN_MS_MAX,
   requestIdIn,
   responseOf,
   splitTarget,
@@ -100,8 +100,7 @@ export const createApi = (deps: Deps): Api => {
       const askedMs = performance.now()
       let bytes = route.body && (await readBody(request, place, bytesMax, requireJson))
       // Meanwhile the key may be revoked, or the tenant deleted.
-      if (performance.now() - askedMs > KNOWN_MS_MAX)
-        requireActiveTenant(await identify(apiKey, request.address))
+      if (isOld(askedMs)) requireActiveTenant(await identify(apiKey, request.address))
       if (bytes !== undefined) Object.assign(known, { bodyBytes: bytes.length })
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
@@ -123,8 +122,7 @@ export const createApi = (deps: Deps): Api => {
           const beganMs = performance.now()
           admission.leave(place)
           const found = await wait()
-          if (performance.now() - beganMs > KNOWN_MS_MAX)
-            requireActiveTenant(await identify(apiKey, request.address))
+          if (isOld(beganMs)) requireActiveTenant(await identify(apiKey, request.address))
           Object.assign(known, { waitedMs: Math.floor((known.waitedMs ?? 0) + performance.now() - beganMs) })
           if (found.isNew) place = admission.arrive(tenantId)
           if (found.isNew) await admission.turn(place)

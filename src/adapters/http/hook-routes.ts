@@ -8,9 +8,9 @@ import {
   type ApiRequest,
   type ApiResponse,
   type Headers,
+  isOld,
   json,
   jsonLine,
-  KNOWN_MS_MAX,
 } from './requests.ts'
 import type { Rows } from './route.ts'
 import type { Match } from './router.ts'
@@ -76,7 +76,7 @@ export const receiveOver =
     try {
       const askedMs = performance.now()
       const body = (await readBody(request, place)) ?? new Uint8Array()
-      if (performance.now() - askedMs > KNOWN_MS_MAX) requireActiveTenant(await receiver.find(hookId, token))
+      if (isOld(askedMs)) requireActiveTenant(await receiver.find(hookId, token))
       Object.assign(known, { bodyBytes: body.length })
       const turn = admission.turn(place)
       if (turn !== undefined) await turn

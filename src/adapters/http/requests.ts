@@ -83,8 +83,8 @@ export const splitTarget = (target: string): { path: string; query: string } => 
 /** Null where the percent-encoding is malformed. */
 export const percentDecoded = (text: string) => orNull(() => decodeURIComponent(text))
 
-/** What is known of a caller holds for so long, however slowly its body arrives. */
-export const KNOWN_MS_MAX = 1_000
+/** What is known of a caller holds for a second, however slowly its body arrives and however long it waits. */
+export const isOld = (sinceMs: number): boolean => performance.now() - sinceMs > 1_000
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/

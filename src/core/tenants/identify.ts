@@ -39,8 +39,7 @@ export const identify = ({ apiKeys, clock, ...deps }: Deps) => {
   }
 
   return async (apiKey: string | undefined): Promise<Caller> => {
-    if (apiKey === undefined || apiKey === '')
-      return refuse('missing_api_key', 'The header x-api-key is missing.')
+    if (!apiKey) return refuse('missing_api_key', 'The header x-api-key is missing.')
     const keyHash = checkedApiKeyHash(apiKey)
     const key = keyHash === null ? null : await findKey(keyHash)
     const now = clock()
