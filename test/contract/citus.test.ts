@@ -3,11 +3,13 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
+import { sha256 } from '../../src/core/engine/keys.ts'
 import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { fillTenant, verbs } from '../store-contract/verbs.ts'
 import { BY_TENANT, distribute, runOn, startCitus, whyNoCitus, workerOf } from '../support/citus.ts'
@@ -225,6 +227,29 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
     for (const { apiKeyId } of tenants) await answerOf(['keys', 'revoke', apiKeyId], env)
     for (const call of [down, up])
       await until('the revoked key is refused', async () => (await log(call)) === 401)
+  })
+
+  t.test('what is to be copied to a worker that does not answer makes no process unready', async (t) => {
+    const { env, nodes, tenants } = await twoTenants()
+    const servers = await Promise.all(nodes.slice(0, 2).map((node) => serve(t, node)))
+    const newKey = async () => {
+      const created = ['keys', 'create', '--tenant', String(tenants[0]?.tenantId)]
+      const { apiKey } = await answerOf(created, env)
+      const copiedTo = await workerOf(citus, env.DATABASE_URL, sha256(apiKey), 'identity_copies')
+      return copiedTo === 1 && apiKey
+    }
+    const apiKey = await until('a key is copied to the other worker', newKey)
+    t.teardown(workers[1].freeze())
+    const unready: number[] = []
+    for (let n = 0; n < 60; n++) {
+      for (const { url } of servers) {
+        t.equal((await caller(url, apiKey)('GET', '/v0/page_groups')).status, 200)
+        const { status } = await fetch(`${url}/readyz`)
+        if (status !== 200) unready.push(status)
+      }
+      await pause(50)
+    }
+    t.strictSame(unready, [])
   })
 
   t.test('a key revoked at any node is refused by the servers of all nodes within a second', async (t) => {

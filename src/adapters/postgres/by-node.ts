@@ -7,6 +7,8 @@ import { NO_ANSWER_IN_TIME } from './with-timeout.ts'
 
 /** In place of a tenant: only the coordinator has the rows. */
 export const COORDINATOR = '@'
+/** In place of a tenant, before a key of `identity_copies`: the node that has the copy. */
+export const COPY_OF = '#'
 /** In case tenants are moved to another machine. Until then that one passes their statements on. */
 const ADDRESS_KNOWN_MS_MAX = 60_000
 /** Beyond this number all are forgotten. */
@@ -55,11 +57,14 @@ export const connectToNodes = (
     return node
   }
   const lookUp = async (tenantId: string): Promise<Named> => {
+    const [table, value] = tenantId.startsWith(COPY_OF)
+      ? [sql`'identity_copies'`, tenantId.slice(COPY_OF.length)]
+      : [sql`'page_versions'`, tenantId]
     const group =
       tenantId === COORDINATOR
         ? sql`0`
         : sql`(select groupid from pg_dist_placement
-            where shardid = get_shard_id_for_distribution_column('page_versions', ${tenantId}::text))`
+            where shardid = get_shard_id_for_distribution_column(${table}, ${value}::text))`
     const [node] = await query()<Node>`
       select nodename, nodeport from pg_dist_node where groupid = ${group} and noderole = 'primary'`
     return node ? nodeAt(node) : { name: '', ...own }

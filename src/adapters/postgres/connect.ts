@@ -33,7 +33,7 @@ type Connection = { readonly pool: Pool; readonly until: number }
 type Rows = readonly (object | undefined)[]
 /**
  * Sends one statement and returns its rows. Refuses `unavailable` if the database cannot answer in time. `tenantId` is
- * the one tenant that the statement names, if it does, or `ALL_TENANTS`, or `COORDINATOR`.
+ * the one tenant that the statement names, if it does, or `ALL_TENANTS`, `COORDINATOR`, or `COPY_OF` with a key.
  */
 export type Ask = <Answer extends Rows>(
   statement: (sql: Sql) => postgres.PendingQuery<Answer>,

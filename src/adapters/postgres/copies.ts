@@ -1,5 +1,6 @@
 import { isUnavailable, unavailable } from '../../core/engine/failures.ts'
 import type { OfTenant } from '../../core/ports/api-keys.ts'
+import { COPY_OF } from './by-node.ts'
 import { type Query, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 import { withTimeout } from './with-timeout.ts'
@@ -34,7 +35,7 @@ export const copiesOf = <Row extends { readonly tenantId: string }>(
   let restUntil = 0
   let awayUntil = 0
   let afterKey = ''
-  const put = (key: string, tenantId: string, row: string | null, version: string) => query()`
+  const put = (key: string, tenantId: string, row: string | null, version: string) => query(COPY_OF + key)`
     insert into identity_copies as c (key, tenant_id, row, version)
     values (${key}, ${tenantId}, ${row}::text::json, ${version})
     on conflict (key) do update set row = excluded.row, version = excluded.version
@@ -53,7 +54,7 @@ export const copiesOf = <Row extends { readonly tenantId: string }>(
   }
   const findCopies = async (keys: readonly string[], error: unknown): Promise<(Row & OfTenant)[]> => {
     const asked = keys.map(
-      (key) => query()<OfTenant & { row: string | null }>`
+      (key) => query(COPY_OF + key)<OfTenant & { row: string | null }>`
         select c.row::text as row, ${isSuspended(sql`c.tenant_id`)} as is_suspended
         from identity_copies c where c.key = ${key}`,
     )

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { COORDINATOR, connectToNodes } from '../../../src/adapters/postgres/by-node.ts'
+import { COORDINATOR, COPY_OF, connectToNodes } from '../../../src/adapters/postgres/by-node.ts'
 import { claimOnCluster } from '../../../src/adapters/postgres/claim-on-cluster.ts'
 import type { Ask } from '../../../src/adapters/postgres/connect.ts'
 import { parseAddress } from '../../../src/adapters/postgres/open.ts'
@@ -60,6 +60,12 @@ t.test('a statement goes to the node of its tenant, to the coordinator, or to it
     opened,
     ['', ...hosts].map((host) => `${URL_OF_ONE}${host}`),
   )
+})
+
+t.test('a copy is on the node of its key', async (t) => {
+  const { sent, read } = setting()
+  for (const key of ['two a', 'one a']) await read(COPY_OF + key)
+  t.strictSame(sent, ['two', 'one'])
 })
 
 t.test('behind a pooler every node is reached through it', async (t) => {
