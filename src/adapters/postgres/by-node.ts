@@ -1,4 +1,4 @@
-import { DomainFailure, unavailable } from '../../core/engine/failures.ts'
+import { DomainFailure, isUnavailable, unavailable } from '../../core/engine/failures.ts'
 import type { Ask, PostgresSettings } from './connect.ts'
 import { sqlStateOf } from './error-codes.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
@@ -11,6 +11,8 @@ export const COORDINATOR = '@'
 export const COPY_OF = '#'
 /** In case tenants are moved to another machine. Until then that one passes their statements on. */
 const ADDRESS_KNOWN_MS_MAX = 60_000
+/** After a node could not answer: its address may have changed. */
+const ADDRESS_DOUBTED_MS = 1_000
 /** Beyond this number all are forgotten. */
 const ADDRESSES_MAX = 100_000
 
@@ -22,7 +24,7 @@ export type Connected = {
 }
 type Named = Connected & { readonly name: string }
 /** Where a tenant lives. `found` once that was looked up. */
-type Place = { readonly node: Promise<Named>; readonly until: number; found?: Named | undefined }
+type Place = { readonly node: Promise<Named>; until: number; found?: Named | undefined }
 type Node = { readonly nodename: string; readonly nodeport: number }
 
 /**
@@ -86,12 +88,22 @@ export const connectToNodes = (
     return node
   }
 
+  const askNodeOf: Ask = async (statement, tenantId) => {
+    const { ask } = await nodeOf(tenantId ?? '')
+    return ask(statement, tenantId).catch((error) => {
+      const place = known.get(tenantId ?? '')
+      if (place && isUnavailable(error))
+        place.until = Math.min(place.until, performance.now() + ADDRESS_DOUBTED_MS)
+      throw error
+    })
+  }
+
   // It may wait for any node, so only one is in flight.
   const toAll = createSemaphore({ ...settings, inFlightMax: 1 })
   const askAll = unlessSilent(unguarded).ask
   const ask: Ask = async (statement, tenantId = null) => {
     if (tenantId === null) return own.ask(statement)
-    if (tenantId !== ALL_TENANTS) return (await nodeOf(tenantId)).ask(statement, tenantId)
+    if (tenantId !== ALL_TENANTS) return askNodeOf(statement, tenantId)
     const release = await toAll.acquire()
     return askAll(statement).finally(release)
   }

@@ -19,6 +19,7 @@ const setting = (more: object = {}) => {
   const unanswered: PromiseWithResolvers<never>[] = []
   const away = new Set<string>()
   let canLookUp = true
+  let movedTo: string | null = null
   const connectTo = ({ url }: { url: string }) => {
     opened.push(url)
     const node = parseAddress(url).server.host ?? 'one'
@@ -27,7 +28,9 @@ const setting = (more: object = {}) => {
       const { text, tenantId } = statement({ unsafe } as never) as never as { text: string; tenantId: string }
       if (text.includes('pg_dist_node')) {
         if (!canLookUp) throw unavailable('away')
-        const nodename = text.includes('pg_dist_placement') ? tenantId.split(' ')[0] : 'coordinator'
+        const nodename = text.includes('pg_dist_placement')
+          ? (movedTo ?? tenantId.split(' ')[0])
+          : 'coordinator'
         return [{ nodename, nodeport: 5432 }] as never
       }
       sent.push(node)
@@ -44,6 +47,9 @@ const setting = (more: object = {}) => {
     sent,
     away,
     unanswered,
+    moves: (node: string) => {
+      movedTo = node
+    },
     forgetsNodes: () => {
       canLookUp = false
     },
@@ -86,6 +92,21 @@ t.test('while its node cannot be looked up, a tenant is believed to be where it 
   }
   t.strictSame(sent, ['two', 'two', 'two'])
   t.match(await noOf(read('two b')), { kind: 'unavailable' })
+})
+
+t.test('a second after a node could not answer, it is looked up where its tenant is now', async (t) => {
+  const { sent, away, unanswered, moves, read } = setting()
+  const { now } = performance
+  t.teardown(() => Object.assign(performance, { now }))
+  away.add('two')
+  const refused = noOf(read('two a'))
+  await settled()
+  moves('three')
+  unanswered.pop()?.reject(unavailable('away'))
+  await refused
+  performance.now = () => now.call(performance) + 1_000
+  await read('two a')
+  t.strictSame(sent, ['two', 'three'])
 })
 
 t.test('once a node was silent, one statement at a time tries it until one succeeds', async (t) => {
