@@ -9,6 +9,8 @@ import { NO_ANSWER_IN_TIME } from './with-timeout.ts'
 export const COORDINATOR = '@'
 /** In place of a tenant, before a key of `identity_copies`: the node that has the copy. */
 export const COPY_OF = '#'
+/** In place of a tenant: whichever other worker answers first, or its own node if there is no other. */
+export const ANOTHER_WORKER = '!'
 /** In case tenants are moved to another machine. Until then that one passes their statements on. */
 const ADDRESS_KNOWN_MS_MAX = 60_000
 /** After a node could not answer: its address may have changed. */
@@ -98,11 +100,21 @@ export const connectToNodes = (
     })
   }
 
+  const askAnother: Ask = async (statement) => {
+    const workers = await query()<Node>`
+      select nodename, nodeport from pg_dist_node where noderole = 'primary' and isactive
+        and groupid not in (0, (select groupid from pg_dist_local_group))`
+    return workers.length === 0
+      ? own.ask(statement)
+      : Promise.any(workers.map((node) => nodeAt(node).ask(statement)))
+  }
+
   // It may wait for any node, so only one is in flight.
   const toAll = createSemaphore({ ...settings, inFlightMax: 1 })
   const askAll = unlessSilent(unguarded).ask
   const ask: Ask = async (statement, tenantId = null) => {
     if (tenantId === null) return own.ask(statement)
+    if (tenantId === ANOTHER_WORKER) return askAnother(statement)
     if (tenantId !== ALL_TENANTS) return askNodeOf(statement, tenantId)
     const release = await toAll.acquire()
     return askAll(statement).finally(release)

@@ -1,6 +1,6 @@
 import { isUnavailable, unavailable } from '../../core/engine/failures.ts'
 import type { OfTenant } from '../../core/ports/api-keys.ts'
-import { COPY_OF } from './by-node.ts'
+import { ANOTHER_WORKER, COPY_OF } from './by-node.ts'
 import { type Query, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 import { withTimeout } from './with-timeout.ts'
@@ -35,6 +35,8 @@ export const copiesOf = <Row extends { readonly tenantId: string }>(
   let restUntil = 0
   let awayUntil = 0
   let afterKey = ''
+  let connected: Promise<unknown> = Promise.resolve()
+  let connectedUntil = 0
   const put = (key: string, tenantId: string, row: string | null, version: string) => query(COPY_OF + key)`
     insert into identity_copies as c (key, tenant_id, row, version)
     values (${key}, ${tenantId}, ${row}::text::json, ${version})
@@ -52,7 +54,16 @@ export const copiesOf = <Row extends { readonly tenantId: string }>(
     afterKey = last ? keyOf(last) : ''
     await Promise.allSettled(rows.map(copyOne))
   }
+  /** On a machine that is cut off from all others, copies may be older than what those others have revoked. */
+  const refuseIfCutOff = (error: unknown) => {
+    if (performance.now() > connectedUntil) {
+      connectedUntil = performance.now() + REST_MS
+      connected = withTimeout(query(ANOTHER_WORKER)`select 1`, LOOK_MS_MAX)
+    }
+    return connected.catch(() => Promise.reject(error))
+  }
   const findCopies = async (keys: readonly string[], error: unknown): Promise<(Row & OfTenant)[]> => {
+    await refuseIfCutOff(error)
     const asked = keys.map(
       (key) => query(COPY_OF + key)<OfTenant & { row: string | null }>`
         select c.row::text as row, ${isSuspended(sql`c.tenant_id`)} as is_suspended

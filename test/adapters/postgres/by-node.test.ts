@@ -1,5 +1,10 @@
 import t from 'tap'
-import { COORDINATOR, COPY_OF, connectToNodes } from '../../../src/adapters/postgres/by-node.ts'
+import {
+  ANOTHER_WORKER,
+  COORDINATOR,
+  COPY_OF,
+  connectToNodes,
+} from '../../../src/adapters/postgres/by-node.ts'
 import { claimOnCluster } from '../../../src/adapters/postgres/claim-on-cluster.ts'
 import type { Ask } from '../../../src/adapters/postgres/connect.ts'
 import { parseAddress } from '../../../src/adapters/postgres/open.ts'
@@ -13,7 +18,7 @@ const URL_OF_ONE = 'postgres://me@one:5432/pages?sslmode=require'
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A coordinator and the workers `one`, where `DATABASE_URL` leads, and `two`, with the tenants that are named so. */
-const setting = (more: object = {}) => {
+const setting = (more: object = {}, workers: readonly string[] = []) => {
   const opened: string[] = []
   const sent: string[] = []
   const unanswered: PromiseWithResolvers<never>[] = []
@@ -28,6 +33,8 @@ const setting = (more: object = {}) => {
       const { text, tenantId } = statement({ unsafe } as never) as never as { text: string; tenantId: string }
       if (text.includes('pg_dist_node')) {
         if (!canLookUp) throw unavailable('away')
+        if (text.includes('isactive'))
+          return workers.map((nodename) => ({ nodename, nodeport: 5432 })) as never
         const nodename = text.includes('pg_dist_placement')
           ? (movedTo ?? tenantId.split(' ')[0])
           : 'coordinator'
@@ -72,6 +79,21 @@ t.test('a copy is on the node of its key', async (t) => {
   const { sent, read } = setting()
   for (const key of ['two a', 'one a']) await read(COPY_OF + key)
   t.strictSame(sent, ['two', 'one'])
+})
+
+t.test('whichever other worker answers first shows that this one is not cut off', async (t) => {
+  const { sent, away, unanswered, read } = setting({}, ['two', 'three'])
+  away.add('two')
+  await read(ANOTHER_WORKER)
+  t.strictSame(sent, ['two', 'three'])
+  away.add('three')
+  const refused = t.rejects(read(ANOTHER_WORKER))
+  await settled()
+  for (const { reject } of unanswered) reject(unavailable('away'))
+  await refused
+  const alone = setting()
+  await alone.read(ANOTHER_WORKER)
+  t.strictSame(alone.sent, ['one'], 'without another worker nobody can tell')
 })
 
 t.test('behind a pooler every node is reached through it', async (t) => {
