@@ -44,7 +44,8 @@ export const postgresSignals = (
 
   const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
 
-  /** Listens on one connection until that is lost, does not answer any more, or the store is closed. */
+  const wanted = new Set([url])
+  /** Listens on one connection until that is lost, does not answer any more, is not wanted, or the store is closed. */
   const listen = async (address: string, emitDoubtful: (isSure: boolean) => void): Promise<void> => {
     let isLost = false
     let fail = () => {}
@@ -74,7 +75,7 @@ export const postgresSignals = (
       await answered(sql`listen prospect_pages`)
       listeners.emitAll()
       listeners.emit('prospects')
-      while (!isLost) {
+      while (!isLost && wanted.has(address)) {
         await answered(sql`select 1`)
         await beat()
       }
@@ -84,7 +85,6 @@ export const postgresSignals = (
     }
   }
 
-  const wanted = new Set([url])
   const listenAlways = async (address: string | null, doubtfulMsMax = Infinity): Promise<void> => {
     let sureAt = -Infinity
     const emitDoubtful = (isSure: boolean) => {
