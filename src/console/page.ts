@@ -27,6 +27,8 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const comparison = h('section')
   let versions: readonly Version[] = []
   let isLonger = false
+  /** Whether the versions are as new as the page: what changes one may fail before the other is read. */
+  let isCurrent = false
   const older = loadMore(async (cursor) => {
     const slice = await get<Slice<Version>>(`${url}/versions`, { limit: 50, cursor }, signal)
     versions = [...versions, ...slice.items]
@@ -40,12 +42,15 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     call<VersionWithContent>('GET', `${url}${path`/versions/${versionId}`}`, { signal })
   const hold = () => {
     const change = page.hold()
-    return (method: string, where: string, body?: object) =>
-      change(method, `${url}${where}`, body).finally(show)
+    return (method: string, where: string, body?: object) => {
+      isCurrent = false
+      return change(method, `${url}${where}`, body).finally(show)
+    }
   }
   const publish = ({ versionId, versionNumber }: Version) =>
     attempt(async () => {
       await hold()('POST', path`/versions/${versionId}/publish`)
+      await refresh()
       tell(`Readers get version ${versionNumber} now.`)
     })
   const publishLater = ({ versionId, versionNumber }: Version) => {
@@ -127,6 +132,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     const slice = await get<Slice<Version>>(`${url}/versions`, { limit: 50 }, signal)
     versions = slice.items
     isLonger = false
+    isCurrent = true
     older.follow(slice.nextCursor)
   }
   const compare = (left: string, right: string) =>
@@ -208,6 +214,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const unpublish = () =>
     attempt(async () => {
       await hold()('POST', '/unpublish')
+      await refresh()
       tell('Unpublished. Publish a version to show the page again.')
     })
   const refresh = async (): Promise<void> => {
@@ -243,8 +250,10 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   if (left && right) void compare(left, right)
   const work = async (): Promise<void> => {
     const isProcessing = versions.some(({ status }) => status === 'processing')
-    if (!(await page.read(signal)) && !isProcessing) return
+    if (await page.read(signal)) isCurrent = false
+    if (isCurrent && !isProcessing) return
     if (!isLonger) await loadVersions()
+    isCurrent = true
     show()
   }
   void repeat({ signal, ms: POLL_MS, work })
