@@ -56,7 +56,7 @@ const rowOf = (row: Row, signal: AbortSignal, onToggle: (row: Row, opened: HTMLE
     h('td', {}, h('bdi.tag', {}, log.type)),
     h('td.start.mono', {}, h('bdi', {}, start)),
   )
-  return Object.assign(element, { opener })
+  return Object.assign(element, { opener, row })
 }
 
 type TailOptions = {
@@ -111,12 +111,18 @@ export const activityTable = (options: TailOptions) => {
       rows.set(id, element)
     }
   }
+  const newest = (): Row | null => rows.get([...rows.keys()].sort().at(-1) ?? '')?.row ?? null
+  const onGone = (ids: readonly string[]): void => {
+    if (ids.length === 0) return
+    for (const id of ids) remove(id)
+    onNewest(newest(), null)
+  }
   const onRows = (given: readonly Row[], restart: Restart | null): void => {
     if (restart) for (const id of [...rows.keys()]) remove(id)
     insert(given)
     const ids = [...rows.keys()].sort()
     for (const id of ids.slice(0, Math.max(ids.length - max, 0))) if (!opened.has(id)) remove(id)
-    onNewest(given[0] ?? null, restart)
+    onNewest(newest(), restart)
     mark.set(state())
   }
   const onWaiting = (count: number, isMore: boolean): void => {
@@ -127,7 +133,7 @@ export const activityTable = (options: TailOptions) => {
   }
   const tail = followLogs({
     ...{ signal, query, state, onRows, onWaiting, onState: mark.set, shown: () => rows },
-    ...{ limit: Math.min(max, SLICE_LENGTH), onGone: (ids) => ids.forEach(remove) },
+    ...{ limit: Math.min(max, SLICE_LENGTH), onGone },
   })
   const element = table(['When', 'Who', 'Source', 'Type', 'Payload'], [])
   element.tBodies[0]?.replaceWith(body)

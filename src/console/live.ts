@@ -161,7 +161,8 @@ export const followLogs = (tail: Tail) => {
       }
       const ids = new Set(rows.map(({ log }) => log.prospectLogId))
       const oldest = nextCursor ? (rows.at(-1)?.log.prospectLogId ?? '') : ''
-      if (rows.length > 0) onGone([...shown().keys()].filter((id) => id >= oldest && !ids.has(id)))
+      if (rows.length > 0 || !nextCursor)
+        onGone([...shown().keys()].filter((id) => id >= oldest && !ids.has(id)))
       const known = new Set(waiting.map(({ log }) => log.prospectLogId))
       const isUnseen = ({ log }: Row) => !shown().has(log.prospectLogId)
       // Older ones than all that are shown take the places of those that are gone; they are not news.

@@ -47,7 +47,7 @@ const firstSteps = () => {
 /** How the service is doing, in one sentence, one chart and ten rows. It is shown once all of it is there. */
 export const view: View = async (place, signal) => {
   const mark = liveMark()
-  const sentence = h('h1', {}, 'Nothing has arrived yet')
+  const sentence = h('h1')
   const by = h('p.lead.muted')
   const empty = h('div', { hidden: true }, firstSteps())
   const newest = h('section', {}, h('h2.label', {}, 'Newest'))
@@ -63,7 +63,11 @@ export const view: View = async (place, signal) => {
     const isEmpty = rows.size() === 0
     empty.hidden = !isEmpty
     newest.hidden = isEmpty
-    if (row === null) return
+    if (row === null) {
+      refill(sentence, 'Nothing has arrived yet')
+      refill(by)
+      return
+    }
     hasChart ??= addChart()
     const { createdAt, source, name, email } = row.log
     const who = name ?? email

@@ -9,6 +9,8 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await page.evaluate(`location.hash = '#/${address}'`)
     return { page, seen: (text: string | RegExp) => page.getByText(text).first().waitFor() }
   }
+  const log = (email: string, more: object = {}) =>
+    call('POST', '/v0/prospect_logs', { source: 'crm', email, payload: {}, ...more })
   const pages = `/v0/page_groups/${pageGroupId}/pages`
   /** A page with two versions, of which the first is published. */
   const newPage = async (): Promise<string> => {
@@ -36,6 +38,25 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
       await page.getByRole('button', { name: 'Roll back' }).click()
       await seen('Readers get version 1 now.')
       await second.getByText('published before').waitFor()
+    },
+  )
+
+  t.test(
+    'the sentence names the newest activity that is left after an erasure, even if none is',
+    async (t) => {
+      const people: string[] = []
+      for (let n = 0; n < 12; n++) people.push((await log(`${n}@example.com`)).body.prospectId)
+      const { page, seen } = await open('now')
+      const rows = page.locator('table.activities tbody tr')
+      await seen('by 11@example.com')
+      await call('POST', '/v0/erasures', { prospectId: people[5] })
+      await rows.getByText('1@example.com', { exact: true }).waitFor()
+      t.match(await page.locator('.lead').textContent(), 'by 11@example.com')
+      await call('POST', '/v0/erasures', { prospectId: people[11] })
+      await seen('by 10@example.com')
+      for (const prospectId of people) await call('POST', '/v0/erasures', { prospectId })
+      await seen('Nothing has arrived yet')
+      t.equal(await rows.count(), 0)
     },
   )
 })
