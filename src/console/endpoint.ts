@@ -146,9 +146,14 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   const poll = repeated<WebhookEndpoint>(url)
   const work = async (): Promise<void> => {
     const answer = await poll({}, signal)
-    if (answer) endpoint = answer.value
-    if (answer && endpoint.failures > 0) lastError = await lastErrorOf(url, signal)
-    if (answer) show()
+    if (answer) {
+      endpoint = answer.value
+      show()
+    }
+    if (answer && endpoint.failures > 0) {
+      lastError = await lastErrorOf(url, signal)
+      show()
+    }
     await deliveries.refresh()
   }
   show()

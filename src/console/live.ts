@@ -123,7 +123,7 @@ type Tail = {
 /** The newest activities as they arrive. `show` shows those that wait; `first` resolves once the first are there. */
 export const followLogs = (tail: Tail) => {
   const { signal, query, limit, state, onState, onRows, onGone, onWaiting, shown } = tail
-  const poll = repeated<Slice<ProspectLog>>('/prospect_logs')
+  let poll = repeated<Slice<ProspectLog>>('/prospect_logs')
   let waiting: readonly Row[] = []
   let news: readonly Row[] = []
   let restart: Restart | null = null
@@ -152,9 +152,11 @@ export const followLogs = (tail: Tail) => {
       let { nextCursor } = answer.value
       const isConnected = () => rows.some(({ log }) => shown().has(log.prospectLogId))
       for (let read = 1; read < SLICES_MAX && shown().size > 0 && nextCursor && !isConnected(); read++) {
-        const more: LogSlice = await call('GET', '/prospect_logs', {
-          query: { ...query, limit, cursor: nextCursor },
-          signal,
+        const rest = { query: { ...query, limit, cursor: nextCursor }, signal }
+        const more = await call<Slice<ProspectLog>>('GET', '/prospect_logs', rest).catch((error) => {
+          // What was not read to its end is read again: it is not known yet.
+          poll = repeated('/prospect_logs')
+          throw error
         })
         rows.push(...rowsOf(more))
         nextCursor = more.value.nextCursor

@@ -59,4 +59,33 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
       t.equal(await rows.count(), 0)
     },
   )
+
+  t.test(
+    'what could not be read to its end is read again, though the list has not changed since',
+    async (t) => {
+      await log('first@example.com')
+      const { page, seen } = await open('now')
+      await seen('by first@example.com')
+      const busy = { status: 503, body: '{"code":"unavailable","detail":"busy"}' }
+      await page.route(/prospect_logs\?.*cursor=/, (route) => route.fulfill(busy), { times: 1 })
+      const items = Array.from({ length: 30 }, (_, n) => ({
+        source: 'crm',
+        email: `many${n}@example.com`,
+        payload: {},
+      }))
+      await call('POST', '/v0/prospect_logs/batch', { items })
+      await seen('by many29@example.com')
+
+      const url = '/v0/webhook_endpoints'
+      const { webhookEndpointId } = (await call('POST', url, { url: 'http://127.0.0.1:9/' })).body
+      await log('last@example.com')
+      const endpoint = await open(`webhooks/${webhookEndpointId}`)
+      await endpoint.seen('failing')
+      await endpoint.page.route(/deliveries\?status=pending/, (route) => route.fulfill(busy))
+      await call('PATCH', `${url}/${webhookEndpointId}`, { description: 'Ours' })
+      await endpoint.seen('Ours')
+      await call('DELETE', `${url}/${webhookEndpointId}`)
+      t.pass('both are shown')
+    },
+  )
 })
