@@ -94,7 +94,8 @@ export const activityTable = (options: TailOptions) => {
     rows.delete(id)
   }
   const toggled = ({ log }: Row, element: HTMLElement | null): void => {
-    if (element) opened.add(log.prospectLogId)
+    // One that has left the table while it was read holds nothing.
+    if (element?.isConnected) opened.add(log.prospectLogId)
     else opened.delete(log.prospectLogId)
     mark.set(state())
     onOpened?.(element ? log.prospectLogId : null)

@@ -83,8 +83,10 @@ export const deliveriesOf = (
   const refresh = async (): Promise<void> => {
     if (isLonger) return
     const query: Query = { limit: 50, status }
-    const answer = await poll(query, signal)
-    if (answer === null) return
+    const asked = poll
+    const answer = await asked(query, signal)
+    // An answer to what was asked before another status was chosen is not shown any more.
+    if (answer === null || asked !== poll) return
     older.follow(answer.value.nextCursor)
     const { items } = answer.value
     const none = h('p.muted.empty', {}, 'No deliveries.')

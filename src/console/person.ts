@@ -133,13 +133,16 @@ const timelineOf = (
     return item
   }
   const poll = repeated<Slice<ProspectLog>>(url)
+  /** What came while one was being opened is shown once it is closed. */
+  let late: Awaited<ReturnType<typeof poll>> = null
   const pollPerson = repeated<Prospect>(path`/prospects/${id}`)
   const work = async (): Promise<void> => {
     const found = await pollPerson({}, signal)
     if (found) onPerson(found.value)
     if (!can('prospect_logs:read') || state() === 'held') return
-    const answer = await poll({ limit: 20 }, signal)
-    if (answer === null) return
+    const answer = (await poll({ limit: 20 }, signal)) ?? late
+    late = state() === 'held' ? answer : null
+    if (answer === null || late !== null) return
     older.follow(answer.value.nextCursor)
     refill(list, rowsOf(answer).map(itemOf))
   }

@@ -1,3 +1,4 @@
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { noConsole, openConsole, startConsole } from '../support/console.ts'
 import { until } from '../support/program.ts'
@@ -12,6 +13,25 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
   const log = (email: string, more: object = {}) =>
     call('POST', '/v0/prospect_logs', { source: 'crm', email, payload: {}, ...more })
   const pages = `/v0/page_groups/${pageGroupId}/pages`
+  /** Holds back the answers to what is asked for. */
+  const hold = (page: Page, what: RegExp) => {
+    const begun = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    void page.route(what, async (route) => {
+      const response = await route.fetch()
+      begun.resolve()
+      await released.promise
+      await route.fulfill({ response }).catch(() => {})
+    })
+    const release = async () => {
+      const answered = page.waitForResponse(what)
+      released.resolve()
+      await answered
+      await page.unrouteAll({ behavior: 'wait' })
+      for (let frames = 0; frames < 3; frames++) await page.evaluate('new Promise(requestAnimationFrame)')
+    }
+    return { begun: () => begun.promise, release }
+  }
   /** A page with two versions, of which the first is published. */
   const newPage = async (): Promise<string> => {
     const { pageId } = (await call('POST', pages, { content: { a: 1 } })).body
@@ -88,4 +108,46 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
       t.pass('both are shown')
     },
   )
+
+  t.test('an answer that comes late changes nothing of what was chosen or opened since', async (t) => {
+    const url = '/v0/webhook_endpoints'
+    const { webhookEndpointId } = (await call('POST', url, { url: 'http://127.0.0.1:9/' })).body
+    const { prospectId } = (await log('cleo@example.com')).body
+    const endpoint = await open(`webhooks/${webhookEndpointId}`)
+    const deliveries = endpoint.page.locator('main tbody tr')
+    await endpoint.page.getByText('prospect_log.created').waitFor()
+    const held = hold(endpoint.page, /deliveries\?limit=50$/)
+    await log('dora@example.com')
+    await held.begun()
+    await endpoint.page.getByRole('button', { name: 'delivered', exact: true }).click()
+    await endpoint.seen('No deliveries.')
+    await held.release()
+    t.equal(await deliveries.count(), 0, 'none was delivered')
+    await call('DELETE', `${url}/${webhookEndpointId}`)
+
+    const person = await open(`people/${prospectId}`)
+    await person.page.locator('.timeline .open').waitFor()
+    const refreshed = hold(person.page, /\/prospect_logs\?/)
+    await log('cleo@example.com', { type: 'came_late' })
+    await refreshed.begun()
+    await person.page.locator('.timeline .open').click()
+    await person.seen('Copy payload')
+    await refreshed.release()
+    t.equal(await person.page.locator('.detail').count(), 1, 'it is still open')
+    await person.page.locator('.timeline .open').click()
+    await person.seen('came_late')
+
+    for (let n = 0; n < 10; n++) await log(`${n}@example.org`)
+    const now = await open('now')
+    await now.seen('by 9@example.org')
+    const detail = hold(now.page, /prospect_logs\/prospectlog_/)
+    await now.page.getByText('0@example.org', { exact: true }).click()
+    await detail.begun()
+    await log('next@example.org')
+    await now.seen('by next@example.org')
+    await detail.release()
+    await log('last@example.org')
+    await now.seen('by last@example.org')
+    t.equal(await now.page.locator('.live').textContent(), 'live', 'nothing is open, so nothing is held')
+  })
 })
