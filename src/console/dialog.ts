@@ -158,6 +158,8 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
       content.replaceChildren(h('div', {}, answer))
       submit.remove()
       cancel.textContent = 'Close'
+      // A secret is shown only once: also to those who closed the dialog while they waited for it.
+      if (!dialog.open) openDialog(dialog)
       cancel.focus()
     } catch (error) {
       if (!dialog.open) return complain(error)

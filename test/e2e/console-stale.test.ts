@@ -150,4 +150,22 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await now.seen('by last@example.org')
     t.equal(await now.page.locator('.live').textContent(), 'live', 'nothing is open, so nothing is held')
   })
+
+  t.test('a secret that is shown once is shown, even if Esc was pressed while it was made', async (t) => {
+    const { page, seen } = await open('webhooks')
+    await page.getByRole('button', { name: 'New endpoint' }).click()
+    await page.locator('dialog [name=url]').fill('http://127.0.0.1:9/')
+    const created = hold(page, /webhook_endpoints$/)
+    await page.getByRole('button', { name: 'Create' }).click()
+    await created.begun()
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    await created.release()
+    await seen(/^whsec_/)
+    await page.keyboard.press('Escape')
+    await page.locator('dialog').waitFor({ state: 'detached' })
+    const { items } = (await call('GET', '/v0/webhook_endpoints')).body
+    t.equal(items.length, 1)
+    await call('DELETE', `/v0/webhook_endpoints/${items[0].webhookEndpointId}`)
+  })
 })
