@@ -53,14 +53,20 @@ export const button = (text: Child, onclick: (event: Event) => unknown, attribut
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 const nameOf = (element: Element): string => element.getAttribute('aria-label') ?? element.textContent
+/** What a control is called, and what its row is about: each row may have one of that name. */
+const nameInRow = (element: Element): string => {
+  const row = element.closest('tr')?.querySelector('[data-row]')
+  return `${nameOf(element)} ${row?.getAttribute('href') ?? row?.textContent ?? ''}`
+}
 /** Puts new content in place of the old. The focus stays on the control of the same name. */
 export const refill = (place: HTMLElement, ...children: readonly Child[]): void => {
   const { activeElement } = document
   const focused =
     activeElement && activeElement !== place && place.contains(activeElement) ? activeElement : null
+  const wanted = focused && nameInRow(focused)
   const alike = () =>
     [...place.querySelectorAll<HTMLElement>(focused?.tagName ?? 'none')].filter(
-      (element) => nameOf(element) === nameOf(focused as Element),
+      (element) => nameInRow(element) === wanted,
     )
   const index = focused ? alike().indexOf(focused as HTMLElement) : -1
   place.replaceChildren()

@@ -168,4 +168,15 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     t.equal(items.length, 1)
     await call('DELETE', `/v0/webhook_endpoints/${items[0].webhookEndpointId}`)
   })
+
+  t.test('the focus stays on the button of its row while another row comes before it', async (t) => {
+    const pageId = await newPage()
+    const { page, seen } = await open(`pages/${pageGroupId}/${pageId}`)
+    await page.getByRole('button', { name: 'Publish', exact: true }).focus()
+    await call('POST', `${pages}/${pageId}/versions`, { content: { a: 3 }, publish: false })
+    await seen('version 3 is newer and ready')
+    await page.keyboard.press('Enter')
+    await seen('Readers get version 2 now.')
+    t.equal((await call('GET', `${pages}/${pageId}`)).body.publishedVersion.versionNumber, 2)
+  })
 })
