@@ -47,7 +47,8 @@ export const personView = async (id: string, signal: AbortSignal) => {
     )
   }
   showPerson()
-  const correct = () =>
+  const correct = () => {
+    const before = prospect
     ask({
       title: 'Correct this person',
       action: 'Save',
@@ -55,21 +56,25 @@ export const personView = async (id: string, signal: AbortSignal) => {
         field(
           'Email',
           'email',
-          { value: prospect.email },
+          { value: before.email },
           'Activities with this email belong to this person. Empty: no email.',
         ),
-        field('External id', 'externalId', { value: prospect.externalId, maxlength: 255 }),
-        field('Name', 'name', { value: prospect.name, maxlength: 255 }),
+        field('External id', 'externalId', { value: before.externalId, maxlength: 255 }),
+        field('Name', 'name', { value: before.name, maxlength: 255 }),
       ],
       run: async ({ email = '', externalId = '', name = '' }) => {
-        if (email && email !== prospect.email && !/^\S+@\S+$/.test(email.trim()))
+        if (email && email !== (before.email ?? '') && !/^\S+@\S+$/.test(email.trim()))
           throw new Error('This is not an email address.')
-        const changes = { email: email || null, externalId: externalId || null, name: name || null }
+        // What was not touched is not sent: an activity may have filled it in meanwhile.
+        const given = Object.entries({ email, externalId, name })
+        const touched = given.filter(([member, value]) => (before[member as 'name'] ?? '') !== value)
+        const changes = Object.fromEntries(touched.map(([member, value]) => [member, value || null]))
         prospect = (await call<Prospect>('PATCH', url, { body: changes })).value
         forgetPeople()
         showPerson()
       },
     })
+  }
   const timeline = timelineOf(id, signal, mark, (found) => {
     prospect = found
     showPerson()

@@ -179,4 +179,16 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await seen('Readers get version 2 now.')
     t.equal((await call('GET', `${pages}/${pageId}`)).body.publishedVersion.versionNumber, 2)
   })
+
+  t.test('correcting the email of a person leaves the name that came meanwhile', async (t) => {
+    const { prospectId } = (await log('blank@example.com')).body
+    const { page, seen } = await open(`people/${prospectId}`)
+    await page.getByRole('button', { name: 'Correct…' }).click()
+    await log('blank@example.com', { name: 'Filled In' })
+    await page.locator('dialog [name=email]').fill('right@example.com')
+    await page.keyboard.press('Enter')
+    await seen('right@example.com')
+    const { email, name } = (await call('GET', `/v0/prospects/${prospectId}`)).body
+    t.strictSame({ email, name }, { email: 'right@example.com', name: 'Filled In' })
+  })
 })
