@@ -32,8 +32,10 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
       .split('\n')
       .map((line) => line.trim())
       .filter(Boolean)
-  const isTouched = (member: Member) =>
-    inputs.get(member)?.input.value !== (hookNow().map[member] ?? []).join('\n')
+  const keptOf = (member: Member): string => (hookNow().map[member] ?? []).join('\n')
+  /** What each field was filled with. */
+  const filled = new Map<Member, string>()
+  const isTouched = (member: Member) => inputs.get(member)?.input.value !== filled.get(member)
   /** Empty at the whole body, which is never a member. */
   const tryMember = (member: Member): string => {
     const places = placesIn(member)
@@ -60,10 +62,9 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
     for (const [member, { found }] of inputs) found.textContent = tryMember(member)
   }
   const rows = MEMBERS.map((member) => {
-    const value = (hookNow().map[member] ?? []).join('\n')
     const input = h('textarea', {
       name: member,
-      value,
+      value: keptOf(member),
       rows: Math.max((hookNow().map[member] ?? []).length, 1),
       oninput: tryAll,
       'aria-label': `Places of ${member}`,
@@ -71,17 +72,20 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
     })
     const found = h('output.mono', {}, '')
     inputs.set(member, { input, found })
+    filled.set(member, input.value)
     return h('tr', {}, h('td', {}, member), h('td', {}, input), h('td', {}, h('bdi', {}, found)))
   })
   const save = () =>
     attempt(async () => {
       // What was not touched stays as it is.
       const before = hookNow().map
+      const saved = MEMBERS.map((member) => [member, inputs.get(member)?.input.value ?? ''] as const)
       await change({
         map: Object.fromEntries(
           MEMBERS.map((member) => [member, isTouched(member) ? placesIn(member) : before[member]]),
         ),
       })
+      for (const [member, value] of saved) filled.set(member, value)
       tell('Saved. It applies from the next delivery on.')
     })
   tryAll()
@@ -99,6 +103,15 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
   )
   return {
     element,
+    /** What somebody else has saved appears where nobody has typed. */
+    follow: (): void => {
+      for (const [member, { input }] of inputs) {
+        if (isTouched(member)) continue
+        input.value = keptOf(member)
+        filled.set(member, input.value)
+      }
+      tryAll()
+    },
     tryOn: (text: string | null): void => {
       payload = text
       tryAll()

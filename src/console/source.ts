@@ -99,7 +99,10 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
       // What the server says may be ten seconds old.
       hook = { ...answer.value, lastReceivedAt: (seen ?? '') > (now ?? '') ? seen : now }
     }
-    if (answer) show()
+    if (answer) {
+      show()
+      mapping.follow()
+    }
     const logs = can('prospect_logs:read') ? await pollLogs({ source: hook.source, limit: 1 }, signal) : null
     if (logs === null) return
     const [log] = logs.value.items

@@ -191,4 +191,22 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     const { email, name } = (await call('GET', `/v0/prospects/${prospectId}`)).body
     t.strictSame({ email, name }, { email: 'right@example.com', name: 'Filled In' })
   })
+
+  t.test('saving a mapping leaves the places that somebody else has changed meanwhile', async (t) => {
+    const map = { email: ['/email'], name: ['/name'] }
+    const { hookId } = (await call('POST', '/v0/hooks', { source: 'web', verify: { token: true }, map })).body
+    const { page, seen } = await open(`sources/${hookId}`)
+    await page.locator('[name=name]').fill('/full_name')
+    await call('PATCH', `/v0/hooks/${hookId}`, { map: { ...map, email: ['/contact/email'] } })
+    await until(
+      'it is shown',
+      async () => (await page.locator('[name=email]').inputValue()) === '/contact/email',
+    )
+    await page.getByRole('button', { name: 'Save the mapping' }).click()
+    await seen('Saved.')
+    t.match((await call('GET', `/v0/hooks/${hookId}`)).body.map, {
+      email: ['/contact/email'],
+      name: ['/full_name'],
+    })
+  })
 })
