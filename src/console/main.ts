@@ -157,10 +157,13 @@ session.onRefused = async ({ message }) => {
   const { signInForm } = await import('./sign-in.ts')
   const form = signInForm(why, async (key, isKept) => {
     await session.open(key, isKept)
+    shell()
     dialog.close()
     void show()
+    watchExpiry()
   })
-  const dialog = h('dialog', { 'aria-label': 'Sign in' }, form)
+  const onclose = () => session.self === null && signIn(why)
+  const dialog = h('dialog', { 'aria-label': 'Sign in', onclose }, form)
   openDialog(dialog)
 }
 addEventListener('hashchange', () => {

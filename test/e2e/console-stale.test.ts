@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { noConsole, openConsole, startConsole } from '../support/console.ts'
-import { until } from '../support/program.ts'
+import { answerOf, until } from '../support/program.ts'
 
 t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
-  const { server, browser, call, apiKey, pageGroupId } = await startConsole(t)
+  const { server, browser, call, apiKey, pageGroupId, env } = await startConsole(t)
   const open = async (address: string) => {
     const { page } = await openConsole(t, browser, server.url, { key: apiKey, refused: [404, 409, 410, 503] })
     await page.evaluate(`location.hash = '#/${address}'`)
@@ -12,6 +12,13 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
   }
   const log = (email: string, more: object = {}) =>
     call('POST', '/v0/prospect_logs', { source: 'crm', email, payload: {}, ...more })
+  /** A key of another tenant, by name. It expires in five minutes. */
+  const otherTenant = async (): Promise<string> => {
+    const { tenantId } = await answerOf(['tenants', 'create', '--name', 'Other'], env)
+    return (
+      await answerOf(['keys', 'create', '--tenant', tenantId, '--scope', 'all', '--expires', '5m'], env)
+    ).apiKey
+  }
   const pages = `/v0/page_groups/${pageGroupId}/pages`
   /** Holds back the answers to what is asked for. */
   const hold = (page: Page, what: RegExp) => {
@@ -209,4 +216,34 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
       name: ['/full_name'],
     })
   })
+
+  t.test(
+    'a key that is refused while a dialog is open: another tenant may sign in, and Esc asks again',
+    async (t) => {
+      const other = await otherTenant()
+      const refuse = (page: Page) =>
+        page.route(
+          '**/v0/webhook_endpoints',
+          (route) => route.fulfill({ status: 401, body: '{"detail":"No."}' }),
+          {
+            times: 1,
+          },
+        )
+      const { page, seen } = await open('webhooks')
+      await page.getByRole('button', { name: 'New endpoint' }).click()
+      await refuse(page)
+      await seen('Sign in again to return')
+      await page.getByLabel('API key').fill(other)
+      await page.keyboard.press('Enter')
+      await page.locator('.rail .brand', { hasText: 'Other' }).waitFor()
+      t.equal(await page.locator('dialog [name=url]').count(), 1, 'what is typed stays')
+      await refuse(page)
+      await seen('Sign in again to return')
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('Escape')
+      await page.getByLabel('API key').fill(apiKey)
+      await page.keyboard.press('Enter')
+      await page.locator('.rail .brand', { hasText: 'Tenant' }).waitFor()
+    },
+  )
 })
