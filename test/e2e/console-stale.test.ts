@@ -246,4 +246,19 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
       await page.locator('.rail .brand', { hasText: 'Tenant' }).waitFor()
     },
   )
+
+  t.test('the notice about a key that expires goes with the key, and can be dismissed', async (t) => {
+    const { page } = await openConsole(t, browser, server.url, { key: await otherTenant() })
+    const notice = page.getByText('Your key expires in 5 minutes.')
+    await notice.waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('API key').fill(apiKey)
+    await page.keyboard.press('Enter')
+    await notice.waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('API key').fill(await otherTenant())
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Dismiss' }).click()
+    t.equal(await notice.count(), 0)
+  })
 })
