@@ -18,6 +18,7 @@ export const session = {
     apiKey = key
     self = (await call<ApiKey>('GET', '/api_keys/self')).value
     if (isKept) session.keep()
+    else if (sessionStorage.getItem(KEPT_AS) !== key) sessionStorage.removeItem(KEPT_AS)
   },
   get isKept(): boolean {
     return sessionStorage.getItem(KEPT_AS) !== null

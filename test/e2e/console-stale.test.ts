@@ -261,4 +261,18 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await page.getByRole('button', { name: 'Dismiss' }).click()
     t.equal(await notice.count(), 0)
   })
+
+  t.test('a link that is pasted where another key is kept ends what was kept', async (t) => {
+    const { page } = await openConsole(t, browser, server.url)
+    await page.getByLabel('API key').fill(apiKey)
+    await page.getByLabel('Keep the key in this tab').check()
+    await page.keyboard.press('Enter')
+    await page.locator('.rail').waitFor()
+    await page.evaluate(`location.hash = '#key=${await otherTenant()}'`)
+    await page.locator('.rail .brand', { hasText: 'Other' }).waitFor()
+    await page.getByRole('button', { name: 'Keep the key in this tab' }).click()
+    await page.reload()
+    await page.locator('.rail .brand').waitFor()
+    t.match(await page.locator('.rail .brand').textContent(), 'Other')
+  })
 })
