@@ -63,7 +63,7 @@ const connect = (): void => {
     for (const label of [secret, header])
       label.querySelector('input')?.toggleAttribute('required', !label.hidden)
     const name = source.querySelector('input')
-    if (name && !name.dataset['typed']) name.value = vendor === 'token' || vendor === 'hmac' ? '' : vendor
+    if (name && !('typed' in name.dataset)) name.value = vendor === 'token' || vendor === 'hmac' ? '' : vendor
   }
   source.addEventListener('input', ({ target }) =>
     (target as HTMLInputElement).setAttribute('data-typed', ''),

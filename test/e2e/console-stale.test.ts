@@ -275,4 +275,12 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await page.locator('.rail .brand').waitFor()
     t.match(await page.locator('.rail .brand').textContent(), 'Other')
   })
+
+  t.test('the name that was typed for a source stays when the vendor is chosen', async (t) => {
+    const { page } = await open('sources')
+    await page.getByRole('button', { name: 'Connect a source' }).click()
+    await page.locator('dialog [name=source]').fill('my shop')
+    await page.locator('dialog [name=vendor]').selectOption('shopify')
+    t.equal(await page.locator('dialog [name=source]').inputValue(), 'my shop')
+  })
 })
