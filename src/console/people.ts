@@ -16,7 +16,11 @@ const listView = async (place: Place, signal: AbortSignal) => {
   const search = (event: Event) => {
     event.preventDefault()
     const q = String(new FormData(event.target as HTMLFormElement).get('q')).trim()
-    location.hash = /^prospect_\w+$/.test(q) ? addressOf(['people', q]) : addressOf(['people'], { q })
+    const isId = /^prospect_[a-z0-9]{26}$/.test(q)
+    const address = isId ? addressOf(['people', q]) : addressOf(['people'], { q })
+    // Whoever asks the same again wants to know what is so now.
+    if (location.hash === address) dispatchEvent(new Event('hashchange'))
+    else location.hash = address
   }
   const query = h('input', {
     name: 'q',

@@ -283,4 +283,22 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await page.locator('dialog [name=vendor]').selectOption('shopify')
     t.equal(await page.locator('dialog [name=source]').inputValue(), 'my shop')
   })
+
+  t.test(
+    'a person is searched for again with the same words, and by an external id that looks like an id',
+    async (t) => {
+      const { page, seen } = await open('people')
+      await page.locator('[name=q]').fill('later@example.com')
+      await page.keyboard.press('Enter')
+      await seen('No one with exactly this email')
+      await log('later@example.com', { name: 'Later' })
+      await page.getByRole('button', { name: 'Find' }).click()
+      await seen('Later')
+      await call('POST', '/v0/prospects', { externalId: 'prospect_4711', name: 'Pia' })
+      await page.locator('[name=q]').fill('prospect_4711')
+      await page.keyboard.press('Enter')
+      await seen('Pia')
+      t.pass('both are found')
+    },
+  )
 })
