@@ -12,8 +12,8 @@ const CONTROLS = /[\u007f-\u009f]/g
 const escapeOf = (char: string) => `\\u00${char.charCodeAt(0).toString(16)}`
 /** The request that logs an activity again. */
 const curlOf = (log: Log, payload: string): string => {
-  const { source, type, email, name, occurredAt, idempotencyKey } = log
-  const given = Object.entries({ source, type, email, name, occurredAt, idempotencyKey })
+  const { source, type, email, externalId, name, occurredAt, idempotencyKey } = log
+  const given = Object.entries({ source, type, email, externalId, name, occurredAt, idempotencyKey })
   const members = given
     .filter(([, value]) => value !== null)
     .map(([member, value]) => `"${member}":${JSON.stringify(value)}`)

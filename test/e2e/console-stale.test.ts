@@ -301,4 +301,13 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
       t.pass('both are found')
     },
   )
+
+  t.test('the request that logs an activity again names the same person', async (t) => {
+    const { body } = await log('x@example.com', { email: undefined, externalId: 'crm-4711' })
+    const { page } = await open(`activity/${body.prospectLogId}`)
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Copy as curl' }).click()
+    await page.getByText('Copied.').waitFor()
+    t.match(await page.evaluate('navigator.clipboard.readText()'), '"externalId":"crm-4711"')
+  })
 })
