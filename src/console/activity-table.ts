@@ -15,8 +15,8 @@ const personBy = (id: string, signal: AbortSignal): Promise<Prospect | null> => 
   if (people.size > ROWS_MAX) people.clear()
   const found = asking.then(() => (signal.aborted ? null : get<Prospect>(path`/prospects/${id}`, {}, signal)))
   const settled = found.catch(() => null)
-  // One that was not found out is asked for again.
-  void settled.then((person) => person ?? people.delete(id))
+  // One that was not found out, or has no name yet, is asked for again.
+  void settled.then((person) => person?.name || person?.email || people.delete(id))
   asking = settled
   people.set(id, settled)
   return settled

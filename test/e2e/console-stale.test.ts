@@ -310,4 +310,17 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await page.getByText('Copied.').waitFor()
     t.match(await page.evaluate('navigator.clipboard.readText()'), '"externalId":"crm-4711"')
   })
+
+  t.test('somebody without a name has one in the rows that come after it is known', async (t) => {
+    const anonymous = (more: object) => log('', { email: undefined, externalId: 'u-1', ...more })
+    await anonymous({ type: 'one' })
+    const { page, seen } = await open('activity')
+    await seen('no name yet')
+    await anonymous({ type: 'two', name: 'Nina' })
+    await seen('Nina')
+    await anonymous({ type: 'three' })
+    const row = page.locator('tbody tr', { hasText: 'three' })
+    await row.getByText('Nina').waitFor()
+    t.pass('it is shown')
+  })
 })
