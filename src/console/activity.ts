@@ -46,6 +46,8 @@ export const view: View = async (place: Place, signal: AbortSignal) => {
     none.hidden = rows.size() > 0
     none.textContent = hasMore ? `None of the newest ${fits}. Older ones may.` : `No activity ${fits}.`
     const isFull = rows.size() >= ROWS_MAX
+    // Those that came before may have been many or none: the oldest rows have made room.
+    if (isFull) older.element.hidden = false
     older.element.textContent = isFull
       ? `Continue from the oldest of ${counted(ROWS_MAX, 'row')}`
       : 'Load older'

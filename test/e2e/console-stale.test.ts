@@ -323,4 +323,21 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await row.getByText('Nina').waitFor()
     t.pass('it is shown')
   })
+
+  t.test('what has left a full table can still be reached, even if all of it came live', async (t) => {
+    const { page } = await open('activity?source=flood')
+    const rows = page.locator('table.activities tbody tr')
+    let sent = 0
+    // Into an empty table come no more than one slice.
+    for (const count of [40, 200, 200, 200]) {
+      const items = Array.from({ length: count }, () => ({ source: 'flood', payload: {} }))
+      await call('POST', '/v0/prospect_logs/batch', { items })
+      sent += count
+      await until('they are shown', async () => (await rows.count()) === Math.min(sent, 500))
+    }
+    await page.getByRole('button', { name: 'Continue from the oldest of 500 rows' }).click()
+    await until('others are shown', async () => (await rows.count()) < 500)
+    await rows.first().waitFor()
+    t.match(page.url(), 'until=')
+  })
 })
