@@ -108,6 +108,10 @@ export const below = (row: HTMLElement, columns: number, detail: Child): HTMLEle
   row.after(opened)
   return opened
 }
+export const closeMenu = (): void => {
+  document.body.classList.remove('menu-open')
+  document.querySelector('.menu')?.setAttribute('aria-expanded', 'false')
+}
 /** A few choices, one of them chosen. */
 export const segments = (
   label: string,

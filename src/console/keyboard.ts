@@ -1,6 +1,6 @@
 import { session } from './api.ts'
 import { openDialog } from './dialog.ts'
-import { button, h } from './dom.ts'
+import { button, closeMenu, h } from './dom.ts'
 import { addressOf } from './place.ts'
 
 const mainNow = () => document.getElementById('main') as HTMLElement
@@ -36,7 +36,7 @@ export const onKey = (event: KeyboardEvent): void => {
   const isTyping = (target as Element).matches('input, textarea, select')
   if (key === 'Escape') {
     const opened = [...mainNow().querySelectorAll<HTMLElement>('[aria-expanded=true]')].at(-1)
-    document.body.classList.remove('menu-open')
+    closeMenu()
     if (isTyping) {
       // A search field would lose what is in it.
       event.preventDefault()

@@ -1,6 +1,6 @@
 import { can, Problem, session } from './api.ts'
 import { complain, forgive, openDialog } from './dialog.ts'
-import { button, h, icon, refreshTimes } from './dom.ts'
+import { button, closeMenu, h, icon, refreshTimes } from './dom.ts'
 import { addressOf, placeNow, type View } from './place.ts'
 
 /** The key of a link. It leaves the address before anything else. */
@@ -42,7 +42,7 @@ const show = async (): Promise<void> => {
     if (link.getAttribute('data-view') === name) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
   }
-  document.body.classList.remove('menu-open')
+  closeMenu()
   document.title = `${title} · ${session.self?.tenantName ?? 'prospect-pages'}`
   try {
     const content = can(scope)

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { noConsole, openConsole, startConsole } from '../support/console.ts'
+import { noConsole, openConsole, PHONE, startConsole } from '../support/console.ts'
 import { answerOf, until } from '../support/program.ts'
 
 t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
@@ -339,5 +339,15 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await until('others are shown', async () => (await rows.count()) < 500)
     await rows.first().waitFor()
     t.match(page.url(), 'until=')
+  })
+
+  t.test('a menu that has closed says so', async (t) => {
+    const { page } = await openConsole(t, browser, server.url, { key: apiKey, viewport: PHONE })
+    const menu = page.getByRole('button', { name: 'Menu' })
+    await menu.click()
+    t.equal(await menu.getAttribute('aria-expanded'), 'true')
+    await page.locator('nav [data-view=people]').click()
+    await page.locator('nav').waitFor({ state: 'hidden' })
+    t.equal(await menu.getAttribute('aria-expanded'), 'false')
   })
 })
