@@ -114,5 +114,7 @@ export const deliveriesOf = (
       older.element,
     ),
     refresh,
+    /** Whether older ones were loaded: then what is shown stays as it is. */
+    isHeld: () => isLonger,
   }
 }

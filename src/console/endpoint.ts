@@ -5,7 +5,7 @@ import { deliveriesOf } from './deliveries.ts'
 import { ask, askToDelete, attempt, gated, idOf, tell } from './dialog.ts'
 import { card, counted, facts, h, refill, time } from './dom.ts'
 import { field } from './fields.ts'
-import { liveMark, repeat } from './live.ts'
+import { type LiveState, liveMark, repeat } from './live.ts'
 import { addressOf, type Place } from './place.ts'
 import { chosenIn, endpointFields, healthOf, secretShown } from './webhooks.ts'
 
@@ -157,7 +157,8 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     await deliveries.refresh()
   }
   show()
-  void repeat({ signal, ms: POLL_MS, work, onState: mark.set })
+  const onState = (now: LiveState) => mark.set(now === 'live' && deliveries.isHeld() ? 'held' : now)
+  void repeat({ signal, ms: POLL_MS, work, onState })
   return [
     h('header', {}, h('a.crumbs', { href: addressOf(['webhooks']) }, 'Webhooks'), heading, mark),
     card(about, buttons, tested),

@@ -350,4 +350,19 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await page.locator('nav').waitFor({ state: 'hidden' })
     t.equal(await menu.getAttribute('aria-expanded'), 'false')
   })
+
+  t.test(
+    'deliveries that stay as they are, because older ones were loaded, are not called live',
+    async (t) => {
+      const url = '/v0/webhook_endpoints'
+      const { webhookEndpointId } = (await call('POST', url, { url: 'http://127.0.0.1:9/' })).body
+      const items = Array.from({ length: 60 }, () => ({ source: 'crm', payload: {} }))
+      await call('POST', '/v0/prospect_logs/batch', { items })
+      const { page } = await open(`webhooks/${webhookEndpointId}`)
+      await page.getByRole('button', { name: 'Load older' }).click()
+      await page.locator('.live', { hasText: 'held while you read' }).waitFor()
+      t.ok((await page.locator('main tbody tr').count()) > 50)
+      await call('DELETE', `${url}/${webhookEndpointId}`)
+    },
+  )
 })
