@@ -94,12 +94,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
   const work = async (): Promise<void> => {
     const answer = await poll({}, signal)
     if (answer) {
-      const { lastReceivedAt: seen } = hook
-      const { lastReceivedAt: now } = answer.value
-      // What the server says may be ten seconds old.
-      hook = { ...answer.value, lastReceivedAt: (seen ?? '') > (now ?? '') ? seen : now }
-    }
-    if (answer) {
+      hook = answer.value
       show()
       mapping.follow()
     }
@@ -108,10 +103,6 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     const [log] = logs.value.items
     const payload = memberOf(itemTexts(logs.text)[0] ?? '{}', 'payload')
     mapping.tryOn(log ? payload : null)
-    if (log && log.createdAt > (hook.lastReceivedAt ?? '')) {
-      hook = { ...hook, lastReceivedAt: log.createdAt }
-      show()
-    }
     refill(
       last,
       log

@@ -365,4 +365,14 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
       await call('DELETE', `${url}/${webhookEndpointId}`)
     },
   )
+
+  t.test('a hook has received only what came through it, whatever else has the same source', async (t) => {
+    const { hookId } = (await call('POST', '/v0/hooks', { source: 'shared', verify: { token: true } })).body
+    const { page, seen } = await open(`sources/${hookId}`)
+    await log('beside@example.com', { source: 'shared' })
+    await seen('Last activity of this source')
+    await page.waitForResponse((response) => response.status() === 304)
+    t.match(await page.locator('.lead').textContent(), 'waiting')
+    t.match(await page.locator('.facts').first().textContent(), 'Last receivednever')
+  })
 })
