@@ -77,8 +77,11 @@ export const view: View = async (place: Place, signal: AbortSignal) => {
     const value = isTime ? localTime(chosen[name]) : chosen[name]
     const label =
       name === 'since' ? 'From' : name === 'until' ? 'Before' : name === 'type' ? 'Type' : 'Source'
-    const onchange = (event: Event) => {
-      const text = (event.target as HTMLInputElement).value
+    // A time changes with each digit: it is looked for once it is typed to its end.
+    let isTyped = false
+    const choose = ({ target }: Event): void => {
+      isTyped = false
+      const text = (target as HTMLInputElement).value
       const given = isTime && text ? new Date(text).toISOString() : text
       location.hash = addressOf(['activity'], { ...chosen, [name]: given })
     }
@@ -90,7 +93,12 @@ export const view: View = async (place: Place, signal: AbortSignal) => {
         name,
         type: isTime ? 'datetime-local' : 'search',
         value,
-        onchange,
+        onchange: (event) => isTyped || choose(event),
+        onkeydown: (event) => {
+          isTyped = isTime
+          if (isTime && (event as KeyboardEvent).key === 'Enter') choose(event)
+        },
+        onblur: (event) => isTyped && choose(event),
         maxlength: 100,
         ...(isTime ? {} : { list: `${name}s`, placeholder: 'exact' }),
       }),

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { noConsole, openConsole, PHONE, startConsole } from '../support/console.ts'
+import { noConsole, openConsole, PHONE, press, startConsole } from '../support/console.ts'
 import { answerOf, until } from '../support/program.ts'
 
 t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
@@ -374,5 +374,19 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await page.waitForResponse((response) => response.status() === 304)
     t.match(await page.locator('.lead').textContent(), 'waiting')
     t.match(await page.locator('.facts').first().textContent(), 'Last receivednever')
+  })
+
+  t.test('a time is typed to its end before it is looked for', async (t) => {
+    const { page } = await open('activity?since=2026-11-20T10:45:00.000Z')
+    await until('it is filled in', async () => (await page.locator('[name=since]').inputValue()) !== '')
+    const before = await page.locator('[name=since]').inputValue()
+    await page.locator('[name=since]').focus()
+    await press(page, ...Array<string>(4).fill('ArrowRight'), '3')
+    t.match(await page.evaluate('decodeURIComponent(location.hash)'), /since=2026-11-20T10:45/, 'not yet')
+    await press(page, '0')
+    t.equal(await page.locator('[name=since]').inputValue(), before.replace(/..$/, '30'))
+    await press(page, 'Enter')
+    const since = new Date(before.replace(/..$/, '30')).toISOString()
+    await until('it is looked for', () => decodeURIComponent(page.url()).endsWith(`since=${since}`))
   })
 })
