@@ -29,7 +29,10 @@ export const heldResource = <T extends object>(url: string) => {
       return async (method: string, path: string, body?: object): Promise<void> => {
         try {
           const answer = await call<T>(method, path, { body, ifMatch: seen.etag })
-          if (answer.value !== undefined) take(method === 'PATCH' ? answer : await call<T>('GET', url))
+          if (answer.value === undefined) return
+          // The change is made: that it cannot be read at once is no failure of it.
+          const now = method === 'PATCH' ? answer : await call<T>('GET', url).catch(() => null)
+          if (now) take(now)
         } catch (error) {
           if (!(error instanceof Problem) || error.status !== 412) throw error
           const before = { ...seen.value } as Readonly<Record<string, unknown>>

@@ -50,8 +50,8 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const publish = ({ versionId, versionNumber }: Version) =>
     attempt(async () => {
       await hold()('POST', path`/versions/${versionId}/publish`)
-      await refresh()
       tell(`Readers get version ${versionNumber} now.`)
+      await refresh()
     })
   const publishLater = ({ versionId, versionNumber }: Version) => {
     const change = hold()
@@ -214,8 +214,8 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const unpublish = () =>
     attempt(async () => {
       await hold()('POST', '/unpublish')
-      await refresh()
       tell('Unpublished. Publish a version to show the page again.')
+      await refresh()
     })
   const refresh = async (): Promise<void> => {
     await Promise.all([page.read(), loadVersions()])

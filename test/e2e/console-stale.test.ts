@@ -389,4 +389,19 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     const since = new Date(before.replace(/..$/, '30')).toISOString()
     await until('it is looked for', () => decodeURIComponent(page.url()).endsWith(`since=${since}`))
   })
+
+  t.test('a change that was made is said to be made, even if the page cannot be read at once', async (t) => {
+    const pageId = await newPage()
+    const { page, seen } = await open(`pages/${pageGroupId}/${pageId}`)
+    await seen('Readers get')
+    const isPlain = (headers: Readonly<Record<string, string>>) => headers['if-none-match'] === undefined
+    const busy = { status: 503, body: '{"code":"unavailable","detail":"The database is busy."}' }
+    await page.route(new RegExp(`${pageId}$`), (route) =>
+      isPlain(route.request().headers()) ? route.fulfill(busy) : route.continue(),
+    )
+    await page.getByRole('button', { name: 'Unpublish' }).click()
+    await seen('Unpublished. Publish a version')
+    await seen('eaders get nothing')
+    t.equal(await page.getByText('The database is busy.').count(), 0)
+  })
 })
