@@ -19,7 +19,7 @@ export const deliveryView = async (endpointId: string, eventId: string, signal: 
       h('td', {}, `${ms.toLocaleString('en')} ms`),
       h('td', {}, status ?? 'none'),
       h('td', {}, h('bdi', {}, error)),
-      h('td.start.mono', {}, answer === null ? h('span.muted', {}, 'not kept') : h('bdi', {}, answer)),
+      h('td.mono', {}, answer === null ? h('span.muted', {}, 'not kept') : h('bdi', {}, answer)),
     ),
   )
   return [
@@ -33,7 +33,8 @@ export const deliveryView = async (endpointId: string, eventId: string, signal: 
       facts({
         State: status,
         Attempts: h('span', {}, attempts),
-        Next: nextAttemptAt && time(nextAttemptAt, true),
+        Next:
+          nextAttemptAt && (Date.parse(nextAttemptAt) > Date.now() ? time(nextAttemptAt, true) : 'due now'),
         Delivered: deliveredAt && time(deliveredAt, true),
         Event: h('a', { href: addressOf(['events', eventId]) }, 'Open the event'),
       }),

@@ -404,4 +404,25 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await seen('eaders get nothing')
     t.equal(await page.getByText('The database is busy.').count(), 0)
   })
+
+  t.test('what a receiver answered can be read to its end', async (t) => {
+    const url = '/v0/webhook_endpoints'
+    const { webhookEndpointId } = (await call('POST', url, { url: 'http://127.0.0.1:9/' })).body
+    await log('answer@example.com')
+    const [{ eventId }] = (await call('GET', `${url}/${webhookEndpointId}/deliveries`)).body.items
+    const { page } = await open('webhooks')
+    // The answers of receivers on this machine are not kept.
+    await page.route(`**/${eventId}`, async (route) => {
+      const json = await (await route.fetch()).json()
+      const answer = `the signature is wrong: ${'x'.repeat(900)}`
+      json.lastAttempts = [
+        { at: json.createdAt, ms: 1, status: 500, error: 'The receiver answered 500.', answer },
+      ]
+      await route.fulfill({ json })
+    })
+    await page.evaluate(`location.hash = '#/webhooks/${webhookEndpointId}/${eventId}'`)
+    const cell = page.locator('td', { hasText: 'the signature is wrong' })
+    t.ok(await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth))
+    await call('DELETE', `${url}/${webhookEndpointId}`)
+  })
 })
