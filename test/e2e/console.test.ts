@@ -14,6 +14,7 @@ import {
   noConsole,
   openConsole,
   PHONE,
+  paleIn,
   startConsole,
   TABLET,
   VIEWS,
@@ -99,6 +100,7 @@ t.test(
         }
         t.ok(await fits(page), `${address} ${at}`)
         t.strictSame(await namelessIn(page), [], `${address} ${at}: every control has a name`)
+        t.strictSame(await paleIn(page), [], `${address} ${at}: every text stands out`)
       }
       t.notMatch(await page.title(), 'hacked')
       t.equal(await page.locator('main img, main script').count(), 0)

@@ -75,6 +75,34 @@ export const namelessIn = async (page: Page): Promise<string[]> => {
 /** Nothing reaches past the edge of the window, so that nobody has to scroll sideways. */
 export const fits = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth')
 
+/** Texts that stand out too little from what is behind them: WCAG 2.2 asks for 4.5. What is disabled may. */
+export const paleIn = (page: Page) =>
+  page.evaluate<string[]>(`(() => {
+    const parts = (colour) => {
+      const [r, g, b, a = 1] = colour.match(/[\\d.]+/g).map(Number)
+      return colour.startsWith('color(') ? [r * 255, g * 255, b * 255, a] : [r, g, b, a]
+    }
+    const over = ([r, g, b, a], below) => [r, g, b].map((part, i) => part * a + below[i] * (1 - a))
+    const aboutOf = (element) => (element ? [...aboutOf(element.parentElement), getComputedStyle(element)] : [])
+    const light = (colour) => {
+      const [r, g, b] = colour.map((part) => (part <= 10 ? part / 3294 : ((part / 255 + 0.055) / 1.055) ** 2.4))
+      return 0.2126 * r + 0.7152 * g + 0.0722 * b
+    }
+    const contrastOf = (element) => {
+      const styles = aboutOf(element)
+      const behind = styles.reduce((below, { backgroundColor }) => over(parts(backgroundColor), below), [255, 255, 255])
+      const [r, g, b, a] = parts(styles.at(-1).color)
+      const opacity = styles.reduce((all, { opacity }) => all * opacity, a)
+      const [less, more] = [light(over([r, g, b, opacity], behind)), light(behind)].sort((x, y) => x - y)
+      return (more + 0.05) / (less + 0.05)
+    }
+    return [...document.querySelectorAll('#app *')]
+      .filter((one) => [...one.childNodes].some(({ nodeType, data }) => nodeType === 3 && data.trim()))
+      .filter((one) => one.checkVisibility() && !one.closest('svg, option, .unseen, .skip, [aria-disabled], :disabled'))
+      .filter((one) => contrastOf(one) < 4.5)
+      .map((one) => one.className + ' ' + one.textContent.slice(0, 40) + ' ' + contrastOf(one).toFixed(2))
+  })()`)
+
 /** Presses Tab until the focus is on something that matches. */
 export const tabTo = async (page: Page, what: string): Promise<void> => {
   for (let pressed = 0; pressed < 120; pressed++) {
