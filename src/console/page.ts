@@ -17,8 +17,8 @@ const POLL_MS = 2_000
 export const pageView = async (groupId: string, pageId: string, place: Place, signal: AbortSignal) => {
   const url = path`/page_groups/${groupId}/pages/${pageId}`
   const page = heldResource<PageWithVersion>(url)
-  const group = await get<Pick<PageGroup, 'title' | 'status'>>(path`/page_groups/${groupId}`, {}, signal)
-  const isActive = group.status === 'active'
+  const group = heldResource<Pick<PageGroup, 'title' | 'status'>>(path`/page_groups/${groupId}`)
+  await group.read(signal)
   await page.read(signal)
   const heading = h('div')
   const buttons = h('div.actions')
@@ -97,6 +97,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     const { versionId, versionNumber, computedName, createdAt, status } = version
     const current = page.value.publishedVersion
     const other = current && current.versionId !== versionId ? current.versionId : versions[i + 1]?.versionId
+    const isActive = group.value.status === 'active'
     const isOlder = current !== null && versionNumber < (current?.versionNumber ?? 0)
     const isPublishable =
       isActive && current?.versionId !== versionId && ['ready', 'published', 'scheduled'].includes(status)
@@ -161,6 +162,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
       unpublishAt,
     } = page.value
     const { versionNumber, status, failureReason } = latestVersion
+    const isActive = group.value.status === 'active'
     const isNewer = versionNumber > (publishedVersion?.versionNumber ?? 0)
     const states = {
       ...{ processing: 'being processed', failed: 'failed', ready: 'ready' },
@@ -207,7 +209,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
       }),
     )
     // What is open stays open: the rows change only if the versions do.
-    const state = JSON.stringify([versions, publishedVersion?.versionId])
+    const state = JSON.stringify([versions, publishedVersion?.versionId, isActive])
     if (list.dataset['state'] !== state) refill(list.tBodies[0] as HTMLElement, versions.map(rowOf))
     list.dataset['state'] = state
   }
@@ -250,7 +252,8 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   if (left && right) void compare(left, right)
   const work = async (): Promise<void> => {
     const isProcessing = versions.some(({ status }) => status === 'processing')
-    if (await page.read(signal)) isCurrent = false
+    // Both are asked for: each may have been changed by somebody else.
+    for (const one of [group, page]) if (await one.read(signal)) isCurrent = false
     if (isCurrent && !isProcessing) return
     if (!isLonger) await loadVersions()
     isCurrent = true
@@ -261,7 +264,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     h(
       'header',
       {},
-      h('a.crumbs', { href: addressOf(['pages', groupId]) }, h('bdi', {}, group.title)),
+      h('a.crumbs', { href: addressOf(['pages', groupId]) }, h('bdi', {}, group.value.title)),
       heading,
       buttons,
     ),

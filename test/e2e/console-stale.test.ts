@@ -425,4 +425,20 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     t.ok(await cell.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth))
     await call('DELETE', `${url}/${webhookEndpointId}`)
   })
+
+  t.test(
+    'a page whose group is archived meanwhile says so, and offers no version until it is active again',
+    async (t) => {
+      const { pageGroupId: groupId } = (await call('POST', '/v0/page_groups', { name: 'a', title: 'A' })).body
+      const { pageId } = (await call('POST', `/v0/page_groups/${groupId}/pages`, {})).body
+      const { page, seen } = await open(`pages/${groupId}/${pageId}`)
+      const create = page.getByRole('button', { name: 'New version' })
+      await create.waitFor()
+      await call('PATCH', `/v0/page_groups/${groupId}`, { status: 'archived' })
+      await seen('The group is archived')
+      t.equal(await create.count(), 0)
+      await call('PATCH', `/v0/page_groups/${groupId}`, { status: 'active' })
+      await create.waitFor()
+    },
+  )
 })
