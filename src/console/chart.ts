@@ -173,12 +173,11 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
     note.replaceChildren(h('span', {}, what, ' · counted', until))
   }
   const off = (error: unknown): void => {
-    const why =
-      error instanceof Problem && error.code === 'not_found'
-        ? 'Activities are not counted on this server: COUNTS is off.'
-        : 'The chart is not available: '
-    note.replaceChildren(why, error instanceof Problem && error.code !== 'not_found' ? error.message : '')
-    choices.hidden = error instanceof Problem && error.code === 'not_found'
+    const isOff = error instanceof Problem && error.code === 'not_found'
+    note.textContent = isOff
+      ? 'Activities are not counted on this server: COUNTS is off.'
+      : `The chart is not available: ${(error as Error).message}`
+    choices.hidden = isOff
   }
   const choose = (span: Span) => {
     drawnSpan = SPANS[span]

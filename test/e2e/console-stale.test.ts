@@ -441,4 +441,14 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
       await create.waitFor()
     },
   )
+
+  t.test('why the chart is not there is said, if the server cannot be reached', async (t) => {
+    await log('chart@example.com')
+    const { page, seen } = await open('now')
+    await seen(/counted until/)
+    await page.route(/prospect_log_counts/, (route) => route.abort())
+    await page.getByRole('button', { name: '7 days' }).click()
+    await seen('The chart is not available: The server cannot be reached.')
+    t.pass('it is said')
+  })
 })
