@@ -143,6 +143,7 @@ export const activityTable = (options: TailOptions) => {
     element,
     fresh,
     first: tail.first,
+    state,
     size: () => rows.size,
     oldest: () => [...rows.keys()].sort()[0],
     /** Older ones, at the end. */

@@ -107,7 +107,7 @@ export const view: View = async (place: Place, signal: AbortSignal) => {
   const pauser = button('Pause', () => {
     isPaused = !isPaused
     pauser.textContent = isPaused ? 'Resume' : 'Pause'
-    mark.set(isPaused ? 'paused' : 'live')
+    mark.set(rows.state())
   })
   await rows.first
   // An activity that is not among the newest is shown by itself.

@@ -451,4 +451,15 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     await seen('The chart is not available: The server cannot be reached.')
     t.pass('it is said')
   })
+
+  t.test('what is resumed while a row is open is held, not live', async (t) => {
+    await log('resumed@example.com')
+    const { page, seen } = await open('activity')
+    await page.locator('tbody .open').first().click()
+    await seen('held while you read')
+    await page.getByRole('button', { name: 'Pause', exact: true }).click()
+    await seen('paused')
+    await page.getByRole('button', { name: 'Resume', exact: true }).click()
+    t.equal(await page.locator('.live').textContent(), 'held while you read')
+  })
 })
