@@ -1,13 +1,13 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { noConsole, openConsole, PHONE, press, startConsole } from '../support/console.ts'
+import { goTo, noConsole, openConsole, PHONE, press, startConsole } from '../support/console.ts'
 import { answerOf, until } from '../support/program.ts'
 
 t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
   const { server, browser, call, apiKey, pageGroupId, env } = await startConsole(t)
   const open = async (address: string) => {
     const { page } = await openConsole(t, browser, server.url, { key: apiKey, refused: [404, 409, 410, 503] })
-    await page.evaluate(`location.hash = '#/${address}'`)
+    await goTo(page, address)
     return { page, seen: (text: string | RegExp) => page.getByText(text).first().waitFor() }
   }
   const log = (email: string, more: object = {}) =>
@@ -60,7 +60,8 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
       await second.getByText('scheduled').waitFor()
       await page.getByRole('button', { name: 'Publish', exact: true }).click()
       await seen('Readers get version 2 now.')
-      t.match(await second.innerText(), 'published')
+      await second.getByText('published', { exact: true }).waitFor()
+      t.equal(await second.getByText('scheduled').count(), 0)
       t.equal(await page.getByRole('button', { name: 'Unschedule' }).count(), 0)
       await page.getByRole('button', { name: 'Roll back' }).click()
       await seen('Readers get version 1 now.')
