@@ -5,6 +5,8 @@ import { answerOf, until } from '../support/program.ts'
 
 t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
   const { server, browser, call, apiKey, pageGroupId, env } = await startConsole(t)
+  // Each of them would go on asking.
+  t.afterEach(() => Promise.all(browser.contexts().map((context) => context.close())))
   const open = async (address: string) => {
     const { page } = await openConsole(t, browser, server.url, { key: apiKey, refused: [404, 409, 410, 503] })
     await goTo(page, address)
