@@ -27,8 +27,11 @@ export const unavailableUnlessRejected = (error: unknown): never => {
   if (isRejected || error instanceof DomainFailure) throw error
   throw unavailable('The database cannot answer now.', error)
 }
-/** Lock not available, a standby, no such database, a wrong password, completion unknown, an internal error. */
-const NOT_NOW_CODES = new Set(['55P03', '25006', '3D000', '28P01', '40003', 'XX000'])
+/**
+ * Lock not available, a deadlock, a conflict of writers, a standby, no such database, a wrong password, completion unknown,
+ * an internal error.
+ */
+const NOT_NOW_CODES = new Set(['55P03', '40P01', '40001', '25006', '3D000', '28P01', '40003', 'XX000'])
 
 /** The connection was lost or silent under the statement: it had been made, and PostgreSQL sent no ordinary error. */
 export const isConnectionFatal = (error: unknown): boolean =>

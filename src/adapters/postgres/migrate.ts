@@ -107,7 +107,7 @@ export const migrateOn = async (
         // The driver has taken a lost connection back, and would crash over anything that is done with it.
         isLost = isTransient(error) && isConnectionFatal(error)
         if (!isLost) await ask((sql) => sql`rollback`).catch(() => {})
-        if (!isLockTimeout(error) || tries === LOCK_TRIES_MAX) return notYetOr(error)
+        if (!isLocked(error) || tries === LOCK_TRIES_MAX) return notYetOr(error)
         await pause(LOCK_PAUSE_MS)
       }
     }
@@ -131,9 +131,10 @@ const apply = async (ask: Ask, migrations: readonly Migration[]): Promise<readon
   return missing.map(({ name }) => name)
 }
 
-const isLockTimeout = (error: unknown): boolean => sqlStateOf(error) === '55P03'
+/** A statement of a server was in the way. */
+const isLocked = (error: unknown): boolean => ['55P03', '40P01'].includes(sqlStateOf(error))
 const notYetOr = (error: unknown): never => {
-  const isNotYet = isTransient(error) || isLockTimeout(error)
+  const isNotYet = isTransient(error) || isLocked(error)
   throw isNotYet ? unavailable('The database cannot answer yet.', error) : error
 }
 

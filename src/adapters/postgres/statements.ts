@@ -78,8 +78,9 @@ const template = (text: string) => {
  * one column, or 22012, see `pages.record` and `erasures.record`). Nothing was saved. Citus names things in the message alone.
  */
 const isOvertaken = (error: unknown): boolean => {
-  const { message } = error as { message: string }
-  const code = sqlStateOf(error)
+  const why = Object(error).cause ?? error
+  const { message = '' } = Object(why)
+  const code = sqlStateOf(why)
   if (code === '23514') return /prospects_(email_hash_is_one|erased_is_blank)/.test(message)
   if (code === '23502') return message.includes('pages_count')
   return ['23505', '40P01', '40001', '22012'].includes(code)

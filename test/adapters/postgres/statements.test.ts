@@ -1,7 +1,9 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { columns } from '../../../src/adapters/postgres/statements.ts'
+import { unavailableUnlessRejected } from '../../../src/adapters/postgres/error-codes.ts'
+import { columns, unlessOvertaken } from '../../../src/adapters/postgres/statements.ts'
+import { noOf } from '../../core/scene.ts'
 
 t.test('rows are written out in order, and nothing is kept for each number of them', async (t) => {
   const { values } = columns('thing', 'a, b int')
@@ -22,4 +24,11 @@ t.test('rows are written out in order, and nothing is kept for each number of th
   const before = used()
   for (let count = 1; count <= 1_000; count++) values(rowsOf(count))
   t.ok(used() - before < 5_000_000)
+})
+
+t.test('a deadlock overtakes a write, and makes everything else unavailable', async (t) => {
+  const error = Object.assign(new Error('deadlock detected'), { name: 'PostgresError', code: '40P01' })
+  const asked = Promise.reject(error).catch(unavailableUnlessRejected)
+  t.match(await noOf(asked), { kind: 'unavailable' })
+  t.equal(await unlessOvertaken(asked), 'overtaken')
 })
