@@ -300,16 +300,16 @@ for (const kind of proxyKinds())
         const request = route.request()
         const { 'accept-encoding': _, ...headers } = await request.allHeaders()
         const { pathname, search } = new URL(request.url())
-        const {
-          status,
-          headers: answered,
-          text,
-        } = await ask(pathname + search, {
+        const answer = await ask(pathname + search, {
           method: request.method(),
           headers,
           ...(request.postData() && { body: request.postData() ?? '' }),
-        })
-        await route.fulfill({ status, headers: answered as Record<string, string>, body: text })
+        }).catch(() => null)
+        // The proxy is stopped before the page.
+        if (answer === null) return route.abort().catch(() => {})
+        const { status, text: body } = answer
+        const shown = { status, headers: answer.headers as Record<string, string>, body }
+        await route.fulfill(shown).catch(() => {})
       })
       const page = await context.newPage()
       const wrong: string[] = []
