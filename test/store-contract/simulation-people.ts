@@ -265,7 +265,8 @@ export const useCounts: MakeStep = (chance, seen) => {
       const found = await counts.find(tenantId)
       const { position: from = '', nextId = null } = found ?? {}
       const tallied = await counts.tally({ tenantId, afterId: from, beforeId, max: 5 })
-      const change = { tenantId, from, to: nextId ?? from, removeFrom, add }
+      const moved = { tenantId, from, to: nextId ?? from }
+      const change = removeFrom === null ? { ...moved, removeFrom, add } : { ...moved, removeFrom, add: [] }
       const all = { tenantId, unit: 'hour' as const, since: at, until: now(HOUR_MS), limit: 1e6 }
       return [
         found,

@@ -634,7 +634,7 @@ export const VERBS = {
       serves: 'publisher',
       ask: ({ counts }, { tenantId }) =>
         counts.record({
-          ...{ tenantId, from: COUNTED, to: COUNTED, removeFrom: at(9) },
+          ...{ tenantId, from: COUNTED, to: COUNTED, removeFrom: null },
           add: [{ unit: 'day', at: at(0), source: 'shop', type: 'ordered', count: 1 }],
         }),
       toStrangers: 'overtaken',

@@ -25,6 +25,8 @@ export type Used = Record<'requests' | 'activities' | 'bytes', number> &
   Readonly<Record<'tenantId' | 'apiKeyId', string>>
 /** `since`: the oldest minute of all that were summed. */
 export type UsageSum = Used & { readonly since: Timestamp }
+/** How far the position of a tenant moves. */
+type Moved = { readonly tenantId: string; readonly from: string; readonly to: string }
 /** The part of a store that counts logs, for tenants whose counts are read, and what API keys use. */
 export type Counts = {
   /** Begins to count for a tenant, or goes on. */
@@ -49,16 +51,16 @@ export type Counts = {
     readonly max: number
   }): Promise<readonly (Pick<LogCount, 'source' | 'type' | 'count'> & { readonly lastId: string })[]>
   /**
-   * Adds to the counts of a tenant, after removing those from `removeFrom` on, and moves its position; overtaken if that
-   * is no longer `from`.
+   * Adds to the counts of a tenant, or removes those from `removeFrom` on, and moves its position; overtaken if that is no
+   * longer `from`.
    */
-  record(change: {
-    readonly tenantId: string
-    readonly from: string
-    readonly to: string
-    readonly removeFrom: Timestamp | null
-    readonly add: readonly LogCount[]
-  }): Promise<Recorded>
+  record(
+    change: Moved &
+      (
+        | { readonly removeFrom: null; readonly add: readonly LogCount[] }
+        | { readonly removeFrom: Timestamp; readonly add: readonly never[] }
+      ),
+  ): Promise<Recorded>
   /** Those from one time up to another, oldest first. */
   list(want: {
     readonly tenantId: string
