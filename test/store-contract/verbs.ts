@@ -632,11 +632,12 @@ export const VERBS = {
     },
     record: {
       serves: 'publisher',
-      ask: ({ counts }, { tenantId }) =>
-        counts.record({
-          ...{ tenantId, from: COUNTED, to: COUNTED, removeFrom: null },
-          add: [{ unit: 'day', at: at(0), source: 'shop', type: 'ordered', count: 1 }],
-        }),
+      ask: async ({ counts }, { tenantId }) => {
+        const moved = { tenantId, from: COUNTED, to: COUNTED }
+        await counts.record({ ...moved, removeFrom: at(9), add: [] })
+        const add = [{ unit: 'day' as const, at: at(0), source: 'shop', type: 'ordered', count: 1 }]
+        return counts.record({ ...moved, removeFrom: null, add })
+      },
       toStrangers: 'overtaken',
     },
     list: {

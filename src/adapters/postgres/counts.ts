@@ -53,18 +53,20 @@ export const postgresCounts = (query: Query, isCluster: boolean, central: Query)
 
     record: async ({ tenantId, from, to, removeFrom, add }) => {
       const ofTenant = isCluster ? sql`and c.tenant_id = ${tenantId}` : nothing
+      const change =
+        removeFrom === null
+          ? sql`
+          insert into prospect_log_counts as c (${COUNT.names})
+          select w.tenant_id, ${ADDED.selected} from moved w cross join ${ADDED.from(add)}
+          on conflict (tenant_id, unit, at, source, type) do update set count = c.count + excluded.count`
+          : sql`
+          delete from prospect_log_counts c using moved
+          where c.tenant_id = moved.tenant_id and c.at >= ${removeFrom}::timestamptz ${ofTenant}`
       const rows = await query(tenantId)`
         with moved as (
           update counted_tenants t set position = ${to} where t.tenant_id = ${tenantId} and t.position = ${from}
           returning t.tenant_id
-        ), removed as (
-          delete from prospect_log_counts c using moved
-          where c.tenant_id = moved.tenant_id and c.at >= ${removeFrom}::timestamptz ${ofTenant}
-        ), added as (
-          insert into prospect_log_counts as c (${COUNT.names})
-          select w.tenant_id, ${ADDED.selected} from moved w cross join ${ADDED.from(add)}
-          on conflict (tenant_id, unit, at, source, type) do update set count = c.count + excluded.count
-        )
+        ), changed as (${change})
         select 1 from moved`
       return rows.length > 0 ? 'recorded' : 'overtaken'
     },
