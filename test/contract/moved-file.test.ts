@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
@@ -156,13 +156,19 @@ t.test(
   },
 )
 
-t.test('behind a link too, a file is missed and its journal is kept', async (t) => {
-  const { path, elsewhere, openStore } = setting(t)
-  const link = join(dirname(path), 'link.db')
-  symlinkSync('test.db', link)
-  const store = await openStore(link)
+/** A store behind a link, with a tenant and a backup. */
+const linked = async (t: Test, targetOf = basename) => {
+  const scene = setting(t)
+  const link = join(dirname(scene.path), 'link.db')
+  symlinkSync(targetOf(scene.path), link)
+  const store = await scene.openStore(link)
   await addTenant(store)
-  backUp({ kind: 'sqlite', path: link }, elsewhere)
+  backUp({ kind: 'sqlite', path: link }, scene.elsewhere)
+  return { ...scene, link, store }
+}
+
+t.test('behind a link too, a file is missed and its journal is kept', async (t) => {
+  const { path, elsewhere, openStore, link, store } = await linked(t)
   const journal = readFileSync(`${path}-wal`)
   await store.close()
   rmSync(path)
@@ -177,12 +183,7 @@ t.test('behind a link too, a file is missed and its journal is kept', async (t) 
 })
 
 t.test('behind a link too, a file overwritten in place keeps what was copied over it', async (t) => {
-  const { path, elsewhere, openStore } = setting(t)
-  const link = join(dirname(path), 'link.db')
-  symlinkSync(path, link)
-  const store = await openStore(link)
-  await addTenant(store)
-  backUp({ kind: 'sqlite', path: link }, elsewhere)
+  const { path, elsewhere, store } = await linked(t, (path) => path)
   await addTenant(store)
   const copy = readFileSync(elsewhere)
   writeFileSync(path, copy)
@@ -193,12 +194,7 @@ t.test('behind a link too, a file overwritten in place keeps what was copied ove
 })
 
 t.test('a link that leads to another file is noticed', async (t) => {
-  const { path, elsewhere, openStore } = setting(t)
-  const link = join(dirname(path), 'link.db')
-  symlinkSync('test.db', link)
-  const store = await openStore(link)
-  await addTenant(store)
-  backUp({ kind: 'sqlite', path: link }, elsewhere)
+  const { link, store } = await linked(t)
   unlinkSync(link)
   symlinkSync('elsewhere.db', link)
   await t.rejects(addTenant(store), { kind: 'unavailable' } as never)
