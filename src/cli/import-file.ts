@@ -3,7 +3,7 @@ import { addAbortSignal } from 'node:stream'
 import { isatty } from 'node:tty'
 import { setFlagsFromString } from 'node:v8'
 import { type Config, readConfig } from '../config/config.ts'
-import type { Import, Imported, RefusedLine } from '../operations/import-lines.ts'
+import type { Import, Imported, ReportedLine } from '../operations/import-lines.ts'
 import { type CommandDeps, type Input, isFolder, type Open, TENANT, valued, wrongUse } from './command.ts'
 import { report, reportEverySecond } from './output.ts'
 
@@ -39,16 +39,21 @@ export async function* importFile({ texts }: Input, open: Open, what: string, ru
   const onProgress = ({ read, nextLine }: Imported) =>
     reportProgress(`${read} ${what}, up to line ${nextLine - 1}`)
   const input = { store: world.store, tenantId, chunks, fromLine: Number(from), stop: stop.signal }
-  const limits = { lineBytesMax: config.bodyBytesMax, onRefused: reportRefused, onProgress }
+  let isReported = false
+  const onReported = (line: ReportedLine) => {
+    isReported = true
+    reportLine(line)
+  }
+  const limits = { lineBytesMax: config.bodyBytesMax, onReported, onProgress }
   const { imported, why } = await run({ ...input, ...limits }, world, config)
   const { nextLine, ...counts } = imported
   yield why === null ? counts : imported
-  process.exitCode = stop.signal.aborted ? 130 : Math.min(imported.refused, 1)
+  process.exitCode = stop.signal.aborted ? 130 : Number(isReported)
   if (why !== null && !stop.signal.aborted) throw why
 }
 
-const reportRefused = (refused: RefusedLine): void => {
-  const { line, code, detail, errors = [] } = refused
+const reportLine = (reported: ReportedLine): void => {
+  const { line, code, detail, errors = [] } = reported
   const faults = errors.map(({ pointer, detail }) => `; ${pointer} ${detail}`).join('')
-  report(`line ${line}: ${detail}${faults} (${code})`, refused)
+  report(`line ${line}: ${detail}${faults} (${code})`, reported)
 }

@@ -65,7 +65,11 @@ export const operations = {
     answer: logs.ProspectLogBatchResult,
   },
   /** Creates a prospect, or finds the one with this external id or email and fills its blanks. */
-  createProspect: { scope: 'prospects:write', body: prospects.NewProspect, answer: prospects.Prospect },
+  createProspect: {
+    scope: 'prospects:write',
+    body: prospects.NewProspect,
+    answer: prospects.MatchedProspect,
+  },
   /** Lists the prospects of a tenant, newest first, or the one with this email or external id. */
   listProspects: { scope: 'prospects:read', query: prospects.ProspectQuery, answer: prospects.ProspectSlice },
   /** Reads a prospect. */

@@ -10,8 +10,8 @@ import type { Line } from './lines.ts'
 export type Imported<Kind extends string = never> = Readonly<
   Record<Kind | 'read' | 'refused' | 'nextLine', number>
 >
-/** A line of which nothing is stored. */
-export type RefusedLine = ReturnType<typeof refusedLine>
+/** A line of which nothing is stored, or not everything. */
+export type ReportedLine = ReturnType<typeof reportedLine>
 /** What is read of which tenant's file, and who watches it. */
 export type Import = {
   readonly store: Pick<Store, 'tenants'>
@@ -21,7 +21,7 @@ export type Import = {
   /** Lines before it are skipped. */
   readonly fromLine: number
   readonly stop: AbortSignal
-  readonly onRefused: (refused: RefusedLine) => void
+  readonly onReported: (line: ReportedLine) => void
   readonly onProgress: (soFar: Imported) => void
 }
 type Steps<Item, Answer, Kind extends string> = {
@@ -32,7 +32,9 @@ type Steps<Item, Answer, Kind extends string> = {
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome<Answer>[]>
   /** What can become of a line that is not refused. */
   readonly kinds: readonly Kind[]
-  readonly kindOf: (answer: Answer) => Kind
+  readonly kindsOf: (answer: Answer) => readonly Kind[]
+  /** Why a line that is not refused is reported nevertheless. */
+  readonly conflictOf?: (answer: Answer) => DomainFailure | null
 }
 
 const LIST_MAX = { count: LIST_LENGTH_MAX, size: 1_048_576 }
@@ -42,8 +44,8 @@ const LIST_MAX = { count: LIST_LENGTH_MAX, size: 1_048_576 }
  * early at a stop, or when something fails that is not the fault of a line: that is `why`. Refuses `not_found`: the tenant.
  */
 export const importLines = async <Item, Answer, Kind extends string>(
-  { store, tenantId, fromLine, stop, onRefused, onProgress }: Import,
-  { lines, prepare, run, kinds, kindOf }: Steps<Item, Answer, Kind>,
+  { store, tenantId, fromLine, stop, onReported, onProgress }: Import,
+  { lines, prepare, run, kinds, kindsOf, conflictOf }: Steps<Item, Answer, Kind>,
 ) => {
   type Counts = Record<keyof Imported<Kind>, number>
   const zeros = Object.fromEntries(['read', ...kinds, 'refused'].map((name) => [name, 0]))
@@ -59,8 +61,10 @@ export const importLines = async <Item, Answer, Kind extends string>(
       const answers = await inOrder(list, { prepare, run })
       for (const [i, answer] of answers.entries()) {
         const { number } = list[i] as Line
-        if (answer instanceof Error) onRefused(refusedLine(number, answer))
-        imported[answer instanceof Error ? 'refused' : kindOf(answer)]++
+        const isRefused = answer instanceof Error
+        const fault = isRefused ? answer : conflictOf?.(answer)
+        if (fault) onReported(reportedLine(number, fault))
+        for (const kind of isRefused ? (['refused'] as const) : kindsOf(answer)) imported[kind]++
         imported.read++
         imported.nextLine = number + 1
       }
@@ -76,7 +80,7 @@ export const importLines = async <Item, Answer, Kind extends string>(
 const isBlank = ({ bytes }: Line): boolean => bytes?.every((byte) => byte <= 0x20) ?? false
 
 /** Throws what is not the fault of the line. */
-const refusedLine = (line: number, why: Error) => {
+const reportedLine = (line: number, why: Error) => {
   if (!(why instanceof DomainFailure) || why.kind === 'unavailable') throw why
   return { line, code: why.kind, detail: why.message, errors: why.facts.errors }
 }

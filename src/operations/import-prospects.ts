@@ -1,4 +1,4 @@
-import { refuse } from '../core/engine/failures.ts'
+import { DomainFailure, refuse } from '../core/engine/failures.ts'
 import { parseJson, refuseFaults } from '../core/engine/parse-input.ts'
 import type { CreatedProspect, createProspects } from '../core/prospects/create-prospect.ts'
 import { checkShape } from '../shapes/check.ts'
@@ -28,9 +28,21 @@ export const importProspects =
       const given = isCsv ? csvObjectOf(text, columns) : parseJson(text, 'The line')
       return { ...prospectIn(given), tenantId }
     }
-    const kindOf = ({ created }: CreatedProspect) => (created ? 'created' : 'found')
-    return importLines(input, { lines: lines(), prepare, run: create, kinds: ['created', 'found'], kindOf })
+    return importLines(input, { lines: lines(), prepare, run: create, kinds: KINDS, kindsOf, conflictOf })
   }
+
+const KINDS = ['created', 'found', 'conflicts'] as const
+const kindsOf = ({ created, prospect }: CreatedProspect) => [
+  created ? ('created' as const) : ('found' as const),
+  ...(prospect.emailTakenBy === null ? [] : (['conflicts'] as const)),
+]
+const conflictOf = ({ prospect: { prospectId, emailTakenBy } }: CreatedProspect) =>
+  emailTakenBy === null
+    ? null
+    : new DomainFailure(
+        'email_taken',
+        `The email belongs to ${emailTakenBy}. The rest is stored with ${prospectId}.`,
+      )
 
 const csvObjectOf = (text: string, columns: readonly string[]): object => {
   const fields = csvFieldsOf(text)

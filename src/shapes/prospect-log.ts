@@ -13,11 +13,11 @@ export const NewProspectLog = v.object({
   prospectId: optional(id('prospect'), 'The id of an existing prospect.'),
   email: optional(
     text(),
-    'Finds or creates the prospect. Compared after trimming and lowercasing. Any string is accepted, so that no activity is lost because of a malformed address. Placeholders such as `null`, `n/a` or `unknown` do not identify anyone.',
+    'Finds or creates the prospect, however the address is written. Any string is accepted, so that no activity is lost because of a malformed address: what is no address, such as `n/a` or `{{email}}`, stays on the activity and identifies no one.',
   ),
   externalId: optional(
     boundedText(1, 255),
-    'The id that another system has for the prospect. Finds or creates it, before the email does. Compared exactly. Placeholders identify nobody, as in `email`.',
+    'The id that another system has for the prospect. Finds or creates it, before the email does. Compared exactly. Placeholders such as `null` or `[object Object]` identify no one.',
   ),
   occurredAt: v.optional(
     dateTime(

@@ -6,7 +6,7 @@ import { boundedText, described, id, optional, text, timestamp } from './text.ts
 export const Prospect = v.object({
   prospectId: described(id('prospect'), 'The id of the prospect.'),
   tenantId: described(id('tenant'), 'The tenant that the API key belongs to.'),
-  email: described(v.nullable(v.string()), 'The email that identifies the prospect, normalised, or null.'),
+  email: described(v.nullable(v.string()), 'The email that identifies the prospect, normalized, or null.'),
   externalId: described(
     v.nullable(v.string()),
     'The id of the prospect in another system, as sent, or null.',
@@ -17,13 +17,20 @@ export const Prospect = v.object({
 })
 export type Prospect = v.InferOutput<typeof Prospect>
 
+/** Response of `POST /v0/prospects`. */
+export const MatchedProspect = v.object({
+  ...Prospect.entries,
+  emailTakenBy: described(
+    v.nullable(id('prospect')),
+    'The prospect that has the given email, if it is another one: this prospect then has none or its own. Otherwise null.',
+  ),
+})
+export type MatchedProspect = v.InferOutput<typeof MatchedProspect>
+
 /** Query of `GET /v0/prospects`. */
 export const ProspectQuery = v.object({
   ...SliceQuery.entries,
-  email: optional(
-    text(),
-    'Return only the prospect with this email, compared after trimming and lowercasing.',
-  ),
+  email: optional(text(), 'Return only the prospect with this email, however the address is written.'),
   externalId: optional(
     boundedText(1, 255),
     'Return only the prospect with this external id. Not with `email`.',
@@ -41,7 +48,7 @@ export const NewProspect = v.object({
     boundedText(1, 255),
     'The id that another system has for the person. Required without an email. Compared exactly.',
   ),
-  email: optional(text(), 'Required without an external id. Compared after trimming and lowercasing.'),
+  email: optional(text(), 'Required without an external id. The same address however it is written.'),
   name: optional(boundedText(1, 255), 'Sets the name of the prospect if it has none.'),
 })
 export type NewProspect = v.InferOutput<typeof NewProspect>
@@ -50,7 +57,7 @@ export type NewProspect = v.InferOutput<typeof NewProspect>
 export const ProspectChanges = v.object({
   email: optional(
     v.nullable(text()),
-    'Replaces the email, or removes it if null. Blank and placeholders are refused.',
+    'Replaces the email, or removes it if null. What is no address is refused.',
   ),
   externalId: optional(
     v.nullable(boundedText(1, 255)),

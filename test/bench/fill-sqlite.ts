@@ -1,7 +1,7 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { timelineKey } from '../../src/adapters/stores/timeline-key.ts'
-import { matchableEmail } from '../../src/core/prospects/identifiers.ts'
+import { identifiersOf } from '../../src/core/prospects/identifiers.ts'
 import {
   BODY_TEXT,
   emailOf,
@@ -23,7 +23,7 @@ export const fillSqlite = async (path: string, size: Size): Promise<Filled> => {
     file.function(
       'email_hash',
       { deterministic: true },
-      (email) => matchableEmail(String(email))?.emailHash ?? null,
+      (email) => identifiersOf({ email: String(email) }).emailHash,
     )
     file.function('timeline_key', { deterministic: true }, (prospectId, when) =>
       timelineKey(String(prospectId), String(when)),

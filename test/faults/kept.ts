@@ -1,5 +1,5 @@
 import { type TestedDatabase, until } from '../support/program.ts'
-import type { Traffic } from './traffic.ts'
+import { PLACEHOLDER, type Traffic } from './traffic.ts'
 
 type Kept = { readonly key: string; readonly id: string }
 
@@ -22,7 +22,7 @@ export const lostOf = async (
 /**
  * What is wrong with what was kept, in words, once every write with a key is acknowledged: each is there once, under
  * the one id that was told, and nothing else is, but a write without a key or an answer, once at most; groups count
- * their pages; each email is one prospect. With a tenant, this is asked of the rows of that tenant.
+ * their pages; each person is one prospect. With a tenant, this is asked of the rows of that tenant.
  */
 export const keptFaults = async (
   traffic: Traffic,
@@ -30,7 +30,7 @@ export const keptFaults = async (
   tenantId?: string,
 ): Promise<string[]> => {
   const whose = tenantId === undefined ? 'true' : `tenant_id = '${tenantId}'`
-  const { acknowledged, unacknowledged, uncertain, emails } = traffic
+  const { acknowledged, unacknowledged, uncertain, persons } = traffic
   const { rows } = database
   const faults = await lostOf(traffic, database, whose)
   for (const key of unacknowledged.keys()) faults.push(`never acknowledged: ${key}`)
@@ -57,7 +57,12 @@ export const keptFaults = async (
     select (select count(*) from prospects where ${whose}) as kept,
       (select count(*) from prospect_logs where ${whose} and created_prospect) as created`)
   for (const [what, count] of Object.entries(prospects ?? {}))
-    if (Number(count) !== emails.size) faults.push(`${emails.size} persons, prospects ${what}: ${count}`)
+    if (Number(count) !== persons.size) faults.push(`${persons.size} persons, prospects ${what}: ${count}`)
+  const joined = await rows<{ id: string }>(`
+    select l.prospect_log_id as id from prospect_logs l join prospects p
+      on p.tenant_id = l.tenant_id and p.prospect_id = l.prospect_id
+    where l.external_id <> coalesce(p.external_id, '') or (l.email = '${PLACEHOLDER}' and not l.created_prospect)`)
+  for (const { id } of joined) faults.push(`${id} is logged for another person`)
   return faults
 }
 

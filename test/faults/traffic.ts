@@ -47,7 +47,7 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
   const unacknowledged = new Map<string, Write>()
   /** What nobody can repeat: it was done once, or not at all. */
   const uncertain = new Set<string>()
-  const emails = new Set<string>()
+  const persons = new Set<string>()
   let writes = -1
   let replayed = 0
 
@@ -60,10 +60,10 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
       const headers = { 'idempotency-key': key }
       return { key, kind, method: 'POST', path, headers, body: { supplementaryContext: key } }
     }
-    const email = `person-${Math.floor(number / WRITES_OF_ONE)}@example.com`
-    emails.add(email)
+    const { person, ...named } = whoOf(number, kind)
+    persons.add(person)
     const known = kind === 'keyless' ? { type: key } : { idempotencyKey: key }
-    const body = { source: 'faults', email, payload: { number }, ...known }
+    const body = { source: 'faults', ...named, payload: { number }, ...known }
     return { key, kind, method: 'POST', path: '/v0/prospect_logs', body }
   }
 
@@ -92,7 +92,8 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
     acknowledged,
     unacknowledged,
     uncertain,
-    emails,
+    /** A prospect each. */
+    persons,
     /** Sent again and found to be there already. */
     replayed: () => replayed,
     /**
@@ -152,6 +153,21 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
       close()
     },
   }
+}
+
+/** What every stranger has as an email: each of their activities is of a new prospect. */
+export const PLACEHOLDER = '[object Object]'
+/** Of four in a row: one has an email, two have external ids and now and then each other's email, and one is many strangers. */
+const whoOf = (number: number, kind: Write['kind']) => {
+  const one = Math.floor(number / WRITES_OF_ONE)
+  const [first, emailOf] = [one - (one % 4), (of: number) => `person-${of}@example.com`]
+  if (one % 4 === 1 || one % 4 === 2) {
+    const externalId = `id-${one}`
+    return { person: externalId, externalId, email: emailOf(first + 1 + (number % 2)) }
+  }
+  // A write without a key may come to nothing, so it is by somebody who is there anyway.
+  if (one % 4 === 3 && kind === 'activity') return { person: `stranger ${number}`, email: PLACEHOLDER }
+  return { person: emailOf(first), email: emailOf(first) }
 }
 
 const ID_NAMES = { activity: 'prospectLogId', keyless: 'prospectLogId', page: 'pageId' } as const

@@ -8,7 +8,21 @@ const string = (text: fc.Arbitrary<string>): fc.Arbitrary<Json> => text.map((str
 const mostly = (fitting: fc.Arbitrary<Json>): fc.Arbitrary<Json> =>
   fc.oneof({ weight: 24, arbitrary: fitting }, { weight: 1, arbitrary: anyJson })
 
-const EMAILS = ['a@x', ' A@X ', 'é@x', 'e\u0301@x', 'null', '-1', '000', '', ' ', `${'long'.repeat(2_500)}@x`]
+const EMAILS = [
+  'a@x',
+  '<a@x>',
+  '[object Object]',
+  '{{a@x}}',
+  ' A@X ',
+  'é@x',
+  'e\u0301@x',
+  'null',
+  '-1',
+  '000',
+  '',
+  ' ',
+  `${'long'.repeat(2_500)}@x`,
+]
 const UNKNOWN_PROSPECT = `prospect_${'z'.repeat(26)}`
 const WRONG_IDS = ['', 'prospect_', 'page_00000000000000000000000001', `${UNKNOWN_PROSPECT}\n`, 'PROSPECT_0']
 

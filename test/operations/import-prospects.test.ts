@@ -5,14 +5,14 @@ import { requestErasure } from '../../src/core/erasures/request-erasure.ts'
 import { createProspects } from '../../src/core/prospects/create-prospect.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import { exportProspects } from '../../src/operations/export-prospects.ts'
-import type { RefusedLine } from '../../src/operations/import-lines.ts'
+import type { ReportedLine } from '../../src/operations/import-lines.ts'
 import { importProspects } from '../../src/operations/import-prospects.ts'
 
 const setting = async () => {
   const deps = { store: memoryStore(), clock: Date.now, newId: createNewId() }
   const newTenant = async () => (await createTenant(deps)({ name: 'a tenant' })).tenantId
   const tenantId = await newTenant()
-  const refused: RefusedLine[] = []
+  const refused: ReportedLine[] = []
   const load = async (
     text: string | AsyncIterable<Buffer>,
     isCsv = true,
@@ -25,7 +25,7 @@ const setting = async () => {
       {
         ...{ store: deps.store, tenantId: to, fromLine, lineBytesMax: 1_000, onProgress },
         ...{ chunks: typeof text === 'string' ? chunks() : text, stop: new AbortController().signal },
-        onRefused: (line) => refused.push(line),
+        onReported: (line) => refused.push(line),
       },
       isCsv,
     )
@@ -84,6 +84,20 @@ t.test('refused lines are reported, and the others imported', async (t) => {
   )
   t.match(refused[0]?.detail, 'The line has 3 fields, and the header 2.')
 })
+
+t.test(
+  'an email of another prospect is a conflict: the line is stored without it, and reported',
+  async (t) => {
+    const { load, exported, refused } = await setting()
+    const header = 'externalId,email,name\n'
+    const text = `${header}1,ada@x,\n2,<ADA@x>,Eve\n3,[object Object],\n4,Berlin,\n1,mailto:ada@x,\n`
+    t.match(await load(text), { read: 5, created: 4, found: 1, conflicts: 1, refused: 0 })
+    t.match(refused, [
+      { line: 3, code: 'email_taken', detail: /^The email belongs to prospect_\w+\. The rest is / },
+    ])
+    t.equal(await exported(), `${header}1,ada@x,\n2,,Eve\n3,,\n4,,\n`)
+  },
+)
 
 t.test('a header that names another column, or none to find a prospect by, is refused', async (t) => {
   const { load, exported } = await setting()

@@ -53,7 +53,7 @@ export const externalIds = section(
       const { log, people, kept } = given
       for (const inOneList of [true, false]) {
         const [x, y, z] = inOneList ? ['1', '2', '3'] : ['4', '5', '6']
-        const [a, b, c] = [`a${x}`, `b${x}`, `c${x}`]
+        const [a, b, c] = [`a${x}@x`, `b${x}@x`, `c${x}@x`]
         const activities = [
           { email: a },
           // The prospect of the email has no external id.
@@ -228,6 +228,73 @@ export const externalIds = section(
       for (const nobody of [{}, { email: 'n/a' }, { externalId: ' ' }, { name: 'Ada' }])
         equal(await create(nobody), 'invalid_request')
       same(await people(), [`1 ${ADA}`, '2 null'])
+    },
+
+    'a placeholder or a text that is no address joins nobody, and a conflict names the owner': async (
+      given,
+    ) => {
+      const { log, create, people } = given
+      const nobodies: Named[] = [
+        ...['[object Object]', '{{email}}', '*|EMAIL|*', 'Berlin', '#N/A', 'guest'].map((email) => ({
+          email,
+        })),
+        ...['[object Object]', '{{id}}', '(not set)', 'NaN', 'guest'].map((externalId) => ({ externalId })),
+      ]
+      const ids = await log(...nobodies, ...nobodies)
+      equal(new Set(ids).size, 2 * nobodies.length)
+      const [ada] = await log({ externalId: '1', email: ADA })
+      // Not what the email or the id of somebody else is filled with.
+      same(await log({ externalId: '1', email: 'Berlin' }, { externalId: 'guest', email: ADA }), [ada, ada])
+      like(await create({ externalId: '2', email: `<${ADA}>` }), {
+        created: true,
+        prospect: { email: null, emailTakenBy: ada },
+      })
+      like(await create({ externalId: '1', email: ADA }), { prospect: { emailTakenBy: null } })
+      like(await create({ externalId: '1', email: BOB }), { prospect: { email: ADA, emailTakenBy: null } })
+      same(
+        (await people()).filter((one) => one !== 'null null'),
+        [`1 ${ADA}`, '2 null'],
+      )
+    },
+
+    'people and blocks of 0.1.0 are found by the hashes that it gave their emails': async (given) => {
+      const { store, core, here, log, create, correct, erase, tenantId, clock } = given
+      const addedBy010 = async (email: string) => {
+        const prospect = someProspect(tenantId, { email, emailHash: sha256(email) })
+        await store.activities.record({ prospects: [prospect], logs: [someLog(prospect, { email })] })
+        return prospect.prospectId
+      }
+      const munich = await addedBy010('info@münchen.example')
+      const mailto = await addedBy010(`mailto:${ADA}`)
+      const berlin = await addedBy010('berlin')
+      const bob = await addedBy010(BOB)
+      const sent = ['INFO@münchen.example', ` MailTo:${ADA}`, `<${BOB}>`].map((email) => ({ email }))
+      same(await log(...sent), [munich, mailto, bob])
+      ok((await log({ email: 'Berlin' }))[0] !== berlin)
+      like(await create({ email: 'info@münchen.example', name: 'Info' }), {
+        created: false,
+        prospect: { prospectId: munich, email: 'info@münchen.example', name: 'Info' },
+      })
+      like(await correct(bob, { email: 'info@münchen.example' }), { kind: 'email_taken', prospectId: munich })
+      const [list] = await core.listProspects(here)([{ tenantId, limit: 2, email: `mailto:${ADA}` }])
+      like(list, { items: [{ prospectId: mailto }], hasMore: false })
+
+      like(await erase({ email: `mailto:${ADA}` }), { prospectId: mailto })
+      same(await log({ email: `mailto:${ADA}` }), ['prospect_erased'])
+      equal(await create({ email: `mailto:${ADA}` }), 'prospect_erased')
+      like(await correct(bob, { email: `mailto:${ADA}` }), { kind: 'prospect_erased' })
+      await log({ prospectId: bob, email: 'Info@münchen.example' })
+      like(await erase({ prospectId: munich }), { prospectId: munich })
+      const step = core.eraseProspects({ ...here, settleMs: 0 })
+      while (await step(ON));
+      clock.advance(HOUR_MS)
+      const { logs } = await given.kept()
+      same(
+        logs
+          .filter(({ prospectId, email }) => prospectId === bob && email !== BOB && email !== `<${BOB}>`)
+          .map(({ email }) => email),
+        [null],
+      )
     },
 
     'a correction takes a free external id, and is refused one of somebody else': async (given) => {

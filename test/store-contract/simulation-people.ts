@@ -19,10 +19,23 @@ import { sortedBy } from './simulation-world.ts'
 
 const EMAILS = [
   ...['a@x', ' A@X ', 'b@x', 'c@x', 'd@x', 'e@x', 'f@x', 'É@x', 'e\u0301@x', 'İ@x', 'ß@x', 'SS@x'],
-  ...['', '  ', 'null', 'N/A', '000', '--', 'anonymous', `${'long'.repeat(2_500)}@x`],
+  ...['A <a@x>', 'mailto:b@x', 'c@x\u200b', 'i@münchen.example', 'i@xn--mnchen-3ya.example'],
+  ...['', 'N/A', '[object Object]', '{{a@x}}', 'Berlin', `${'l'.repeat(990)}@x`, `${'long'.repeat(2_500)}@x`],
   ...AWKWARD_TEXTS,
 ]
-const EXTERNAL_IDS = ['1', ' 1', 'a@x', 'A@x', 'crm 1', '0', ' ', 'N/A', ...AWKWARD_TEXTS.filter(Boolean)]
+const EXTERNAL_IDS = [
+  '1',
+  ' 1',
+  'a@x',
+  'A@x',
+  'crm 1',
+  '0',
+  ' ',
+  'N/A',
+  '[object Object]',
+  '*|ID|*',
+  ...AWKWARD_TEXTS.filter(Boolean),
+]
 const NAMES = ['Ada', 'Grace', 'NULL', '\\']
 const TIMES = ['1970-01-01T00:00:00.000Z', '2026-01-01T23:00:00.000Z', '2999-12-31T23:59:59.999Z']
 export const SOURCES = ['crm', 'shop', 'NULL', '😀']

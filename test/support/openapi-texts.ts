@@ -340,12 +340,12 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   createProspect: {
     description:
-      'Creates a prospect with this `externalId`, `email` and `name`. If one exists with this `externalId`, otherwise with this `email`, its blanks are filled instead, and nothing is overwritten: repeating a request changes nothing. One of `externalId` and `email` is required.',
+      'Creates a prospect with this `externalId`, `email` and `name`. If one exists with this `externalId`, otherwise with this `email`, its blanks are filled instead, and nothing is overwritten: repeating a request changes nothing. One of `externalId` and `email` is required. An email that another prospect has is left out, and `emailTakenBy` names that prospect.',
     done: 'The prospect was created.',
     also: {
       status: 200,
       done: 'The prospect existed. What it lacked was filled.',
-      answers: { found: { summary: 'It existed', value: prospect } },
+      answers: { found: { summary: 'It existed', value: { ...prospect, emailTakenBy: null } } },
     },
     requests: {
       customer: {
@@ -353,7 +353,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
         value: { externalId: 'customer-4711', email: 'ada@example.com', name: 'Ada Lovelace' },
       },
     },
-    answers: { created: { summary: 'A new prospect', value: prospect } },
+    answers: { created: { summary: 'A new prospect', value: { ...prospect, emailTakenBy: null } } },
   },
   listProspects: {
     description:
@@ -1047,7 +1047,7 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   listProspects: WRONG_LIMIT,
   getProspect: REPEATED,
   mergeProspect: { detail: 'must be another prospect', pointer: '/into' },
-  updateProspect: { detail: 'is blank or a placeholder', pointer: '/email' },
+  updateProspect: { detail: 'is not an email address', pointer: '/email' },
   listTimeline: WRONG_LIMIT,
   exportProspect: { detail: 'this operation has no query parameters', parameter: 'limit' },
   listProspectLogs: { detail: 'is required with idempotencyKey', parameter: 'source' },

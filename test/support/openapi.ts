@@ -37,6 +37,7 @@ import {
 } from '../../src/shapes/page.ts'
 import { NewPageGroup, PageGroup, PageGroupChanges, PageGroupSlice } from '../../src/shapes/page-group.ts'
 import {
+  MatchedProspect,
   NewProspect,
   Prospect,
   ProspectChanges,
@@ -106,6 +107,7 @@ const SHAPES = {
   ProspectLogCount,
   ProspectLogCounts,
   Prospect,
+  MatchedProspect,
   ProspectSlice,
   NewProspect,
   ProspectChanges,

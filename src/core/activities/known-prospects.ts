@@ -7,7 +7,8 @@ import type {
   ProspectChange,
   StoredProspect,
 } from '../ports/activities.ts'
-import { type Identifiers, NO_IDENTIFIERS } from '../prospects/identifiers.ts'
+import type { ProspectWant } from '../ports/prospects.ts'
+import { type Identifiers, type Matchable, NO_IDENTIFIERS } from '../prospects/identifiers.ts'
 
 /** `recall` which also returns the survivors of prospects that were merged. Hardly ever a second read. */
 export const recallWithSurvivors = async (
@@ -47,14 +48,17 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
   const survivor = (prospect: StoredProspect | undefined): StoredProspect | undefined =>
     prospect?.mergedInto ? survivor(byId.get(keyOf(prospect.tenantId, prospect.mergedInto))) : prospect
 
-  const ownersOf = (tenantId: string, { emailHash, externalIdHash }: Identifiers) => ({
-    ofEmail: emailHash === null ? undefined : survivor(byEmail.get(keyOf(tenantId, emailHash))),
-    ofExternalId:
-      externalIdHash === null ? undefined : survivor(byExternalId.get(keyOf(tenantId, externalIdHash))),
-  })
+  const ownerIn = (owners: ReadonlyMap<string, StoredProspect>, tenantId: string, hash: string | null) =>
+    hash === null ? undefined : survivor(owners.get(keyOf(tenantId, hash)))
+  const ownersOf = (tenantId: string, { emailHash, formerEmailHash, externalIdHash }: Matchable) => {
+    const former = ownerIn(byEmail, tenantId, formerEmailHash)
+    // A block wins, whichever hash it has.
+    const ofEmail = former?.erasedAt ? former : (ownerIn(byEmail, tenantId, emailHash) ?? former)
+    return { ofEmail, ofExternalId: ownerIn(byExternalId, tenantId, externalIdHash) }
+  }
 
-  /** Of what identifies somebody, what the prospect lacks and nobody has. */
-  const freeFor = (prospect: StoredProspect, given: Identifiers): Partial<Identifiers> => {
+  /** Identifiers that the prospect lacks and no one else owns. */
+  const freeFor = (prospect: StoredProspect, given: Matchable): Partial<Identifiers> => {
     const { ofEmail, ofExternalId } = ownersOf(prospect.tenantId, given)
     const { email, emailHash, externalId, externalIdHash } = given
     const takesEmail = prospect.emailHash === null && emailHash !== null && !ofEmail
@@ -84,7 +88,7 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
      * The prospect with this id, else with this external id, else with this email, unless it has another external id.
      * Refuses `prospect_erased`: a blocked email or external id is refused for any prospect.
      */
-    find: (tenantId: string, prospectId: string | undefined, given: Identifiers) => {
+    find: (tenantId: string, prospectId: string | undefined, given: Matchable) => {
       const { ofEmail, ofExternalId } = ownersOf(tenantId, given)
       const isOther = given.externalIdHash !== null && (ofEmail?.externalIdHash ?? null) !== null
       const named = ofExternalId ?? (isOther ? undefined : ofEmail)
@@ -93,14 +97,20 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
       return found
     },
 
-    added: (tenantId: string, prospectId: string, given: Identifiers, name: string | null) => {
+    added: (tenantId: string, prospectId: string, given: Matchable, name: string | null) => {
       const blank = { emailHash: null, externalIdHash: null, erasedAt: null, mergedInto: null }
       const prospect = { tenantId, prospectId, name, ...blank }
       return put(prospect, freeFor(prospect, given))
     },
 
+    /** The id of another prospect that owns the given email, so that this one cannot have it; null if none does. */
+    emailTakenBy: ({ tenantId, prospectId }: ProspectWant, given: Matchable): string | null => {
+      const { ofEmail } = ownersOf(tenantId, given)
+      return ofEmail && ofEmail.prospectId !== prospectId ? ofEmail.prospectId : null
+    },
+
     /** The prospect with its blanks filled. Nothing is overwritten, and what identifies another prospect is ignored. */
-    filled: (prospect: StoredProspect, given: Identifiers, name: string | null) => {
+    filled: (prospect: StoredProspect, given: Matchable, name: string | null) => {
       const taken = freeFor(prospect, given)
       const isFilled = Object.keys(taken).length === 0 && (prospect.name !== null || name === null)
       return isFilled ? prospect : put({ ...prospect, name: prospect.name ?? name }, taken)

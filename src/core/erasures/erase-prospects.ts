@@ -58,8 +58,11 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
     const isNamed = emails.size + externalIds.size > 0
     const logs = isNamed ? await erasures.namesAfter(tenantId, after ?? '', LOOK_MAX) : []
     const foreign = logs.filter((log) => {
-      const { emailHash, externalIdHash } = identifiersOf(log)
-      return emails.has(emailHash ?? '') || externalIds.has(externalIdHash ?? '')
+      const { emailHash, formerEmailHash, externalIdHash } = identifiersOf(log)
+      return (
+        [emailHash, formerEmailHash].some((hash) => emails.has(hash ?? '')) ||
+        externalIds.has(externalIdHash ?? '')
+      )
     })
     const last = logs.at(-1)?.prospectLogId
     for (const erasure of cleared) {

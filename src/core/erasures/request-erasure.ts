@@ -9,6 +9,7 @@ import type { Requester } from '../ports/events.ts'
 import type { KnownProspect } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import { identifiersOf, isIdentified, wantedBy } from '../prospects/identifiers.ts'
+import { NO_IDENTIFIER } from '../prospects/refuse-unidentified.ts'
 import { getErasure } from './list-erasures.ts'
 
 /** The shortest block. None ends before its erasure: the second pass would clean what a person who returned has logged. */
@@ -34,8 +35,10 @@ export const requestErasure =
     const until = isoTime(nowMs + Math.max(blockDays * DAY_MS, BLOCK_MS_MIN))
 
     return untilRecorded(async () => {
-      const found = (await recallWithSurvivors(store.activities, whom.wants)).prospects.at(-1)
-      const live = found?.erasedAt === null ? found : null
+      const known = (await recallWithSurvivors(store.activities, whom.wants)).prospects
+      const live =
+        known.findLast(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null) ?? null
+      const found = live ?? known.at(-1)
       // In progress for a tombstone, or for an email or external id that no prospect had.
       const isById = request.prospectId !== undefined
       const by = isById && found ? { tenantId, prospectId: found.prospectId } : whom.by
@@ -89,12 +92,13 @@ const whomOf = ({ tenantId, prospectId, email, externalId }: ErasureRequest) => 
   if (prospectId !== undefined && email !== undefined) refuseAs('must not be given with a prospectId')
   if (externalId !== undefined && (prospectId ?? email) !== undefined)
     refuseAs('must not be given with a prospectId or an email', 'externalId')
-  const { emailHash, externalIdHash } = identifiersOf({ email, externalId })
+  const matchable = identifiersOf({ email, externalId })
+  const { emailHash, externalIdHash } = matchable
   const prospects = prospectId === undefined ? [] : [{ tenantId, prospectId }]
-  const wants = { prospects, ...wantedBy([{ tenantId, matchable: { emailHash, externalIdHash } }]), keys: [] }
+  const wants = { prospects, ...wantedBy([{ tenantId, matchable }]), keys: [] }
   const [by] = [...prospects, ...wants.emails, ...wants.externalIds]
   if (by !== undefined) return { by, wants, emailHash, externalIdHash }
-  if (externalId !== undefined) return refuseAs('is blank or a placeholder', 'externalId')
+  if (externalId !== undefined) return refuseAs(NO_IDENTIFIER.externalId, 'externalId')
   const isMissing = email === undefined
-  return refuseAs(isMissing ? 'is required without a prospectId or externalId' : 'is blank or a placeholder')
+  return refuseAs(isMissing ? 'is required without a prospectId or externalId' : NO_IDENTIFIER.email)
 }

@@ -1,7 +1,6 @@
-import type { NewProspect, Prospect } from '../../shapes/prospect.ts'
+import type { MatchedProspect, NewProspect } from '../../shapes/prospect.ts'
 import { knownProspects, recallWithSurvivors } from '../activities/known-prospects.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
-import { refuse } from '../engine/failures.ts'
 import { attemptEach, type Outcome, runValid } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
@@ -10,15 +9,16 @@ import type { NewEvent, Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import { getProspects } from './get-prospect.ts'
 import { identifiersOf, isIdentified, wantedBy } from './identifiers.ts'
+import { refuseUnidentified } from './refuse-unidentified.ts'
 
 /** Who is to be a prospect. */
 export type ProspectCreation = NewProspect & Requester & { readonly tenantId: string }
 /** `created`: it did not exist before. */
-export type CreatedProspect = { readonly prospect: Prospect; readonly created: boolean }
+export type CreatedProspect = { readonly prospect: MatchedProspect; readonly created: boolean }
 
 /**
  * Creates prospects, many at once, or finds those that exist and fills their blanks, by the same rules as when an activity
- * is logged. Refuses, per prospect: `prospect_erased`, and `invalid_request` if neither email nor external id identifies it.
+ * is logged: an email of another prospect is left out, and `emailTakenBy` names its owner. Refuses, per prospect: `prospect_erased`, and `invalid_request` if neither email nor external id identifies it.
  */
 export const createProspects =
   ({ store, clock, newId }: Needs<'activities' | 'prospects'>) =>
@@ -33,7 +33,8 @@ export const createProspects =
       const events = new Map<string, NewEvent>()
       const outcomes = attemptEach(some, (input) => {
         const { tenantId, matchable } = input
-        if (!isIdentified(matchable)) refuseUnnamed(input)
+        if (!isIdentified(matchable))
+          refuseUnidentified(input, 'A prospect needs an external id or an email.', UNIDENTIFIED)
         const name = input.name?.trim() ? input.name : null
         const found = prospects.find(tenantId, undefined, matchable)
         const prospect = found
@@ -43,7 +44,12 @@ export const createProspects =
         const type = found ? 'prospect.updated' : 'prospect.created'
         if (prospect !== found && !events.has(prospectId))
           events.set(prospectId, newEvent(newId, type, input, { prospectId }, now))
-        return { tenantId, prospectId, created: !found }
+        return {
+          tenantId,
+          prospectId,
+          created: !found,
+          emailTakenBy: prospects.emailTakenBy(prospect, matchable),
+        }
       })
       const changes = { prospects: prospects.changes(), logs: [], events: [...events.values()] }
       return { outcomes, changes: events.size === 0 ? null : changes }
@@ -56,17 +62,10 @@ export const createProspects =
     })
     return runValid(saved, async (wants) =>
       attemptEach(await getProspects({ store })(wants), (prospect, i) => ({
-        prospect,
+        prospect: { ...prospect, emailTakenBy: wants[i]?.emailTakenBy ?? null },
         created: wants[i]?.created ?? false,
       })),
     )
   }
 
-const refuseUnnamed = ({ email, externalId }: ProspectCreation): never => {
-  const pointer = externalId === undefined && email !== undefined ? '/email' : '/externalId'
-  const isGiven = (externalId ?? email) !== undefined
-  const detail = isGiven ? 'is blank or a placeholder' : 'is required without an email'
-  return refuse('invalid_request', 'A prospect needs an external id or an email.', {
-    errors: [{ detail, pointer }],
-  })
-}
+const UNIDENTIFIED = { detail: 'is required without an email', pointer: '/externalId' }

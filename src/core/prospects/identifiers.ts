@@ -1,62 +1,55 @@
 import { sha256 } from '../engine/keys.ts'
+import { ADDRESS_LENGTH_MAX, addressIn } from './email-address.ts'
+import { isPlaceholder } from './placeholders.ts'
 
-/** What upstream systems send for a missing email or id. Stored with the log, but never matched. */
-const JUNK = new Set(['null', 'undefined', 'none', 'n/a', 'anonymous', 'unknown', '-1'])
+/** Nearly every address: normalized as it stands. */
+const PLAIN_ADDRESS = /^\w[\w.+'=~!&/?-]*@[a-z\d][\w-]*(?:\.[\w-]+)*$/
+/** Most ids: no placeholder begins like this and has such a digit. */
+const PLAIN_ID = /^(?:[a-z]{2}[\w:.-]*)?[1-9][\w:.-]*$/i
 
-/** What identifies a prospect besides its own id; null what is missing, blank or junk. */
-export type Identifiers = {
-  readonly email: string | null
-  readonly emailHash: string | null
-  readonly externalId: string | null
-  readonly externalIdHash: string | null
-}
-export const NO_IDENTIFIERS: Identifiers = {
-  email: null,
-  emailHash: null,
-  externalId: null,
-  externalIdHash: null,
-}
+/** Columns that say who a prospect is besides its own id; null if missing, or if the text that was sent identifies no person. */
+export type Identifiers = Readonly<
+  Record<'email' | 'emailHash' | 'externalId' | 'externalIdHash', string | null>
+>
+export const NO_IDENTIFIERS = { email: null, emailHash: null, externalId: null, externalIdHash: null }
 type Sent = { readonly [Name in 'email' | 'externalId']?: string | null | undefined }
+/** `formerEmailHash`: the hash by which older databases know the email, from before 0.1.0 read addresses; null if it is the same. */
+export type Matchable = Identifiers & { readonly formerEmailHash: string | null }
 
-export const identifiersOf = ({ email, externalId }: Sent): Identifiers => ({
+/** The one place that decides what identifies a person: nothing else normalizes an email or knows a placeholder. */
+export const identifiersOf = ({ email, externalId }: Sent): Matchable => ({
   ...NO_IDENTIFIERS,
+  formerEmailHash: null,
   ...matchableEmail(email),
   ...matchableExternalId(externalId),
 })
 
-/** The email that identifies a prospect, normalised, and its hash; null if missing, blank or junk. Any other text counts. */
-export const matchableEmail = (email?: string | null) => {
-  const normalised = composed((email ?? '').trim().toLowerCase())
-  return isJunk(normalised) ? null : { email: normalised, emailHash: sha256(normalised) }
+/** The email in its normalized form, and its hashes; null unless it is an address. */
+const matchableEmail = (sent?: string | null) => {
+  const lower = (sent ?? '').trim().toLowerCase()
+  const email = PLAIN_ADDRESS.test(lower) && lower.length <= ADDRESS_LENGTH_MAX ? lower : addressIn(lower)
+  if (email === null) return null
+  const former = lower === email ? email : lower.normalize('NFC')
+  return { email, emailHash: sha256(email), formerEmailHash: former === email ? null : sha256(former) }
 }
 
-/** The id that another system has for a prospect, exactly as sent, and its hash; null as for an email. */
-export const matchableExternalId = (externalId?: string | null) =>
-  !externalId || isJunk(externalId.trim().toLowerCase())
+/** The id that another system has for a prospect, exactly as sent, and its hash; null for a placeholder. */
+const matchableExternalId = (externalId?: string | null) =>
+  !externalId || (!PLAIN_ID.test(externalId) && isPlaceholder(externalId))
     ? null
     : { externalId, externalIdHash: sha256(externalId) }
-
-const isJunk = (text: string): boolean => text === '' || JUNK.has(text) || /^[0-]+$/.test(text)
 
 type Hashes = Pick<Identifiers, 'emailHash' | 'externalIdHash'>
 export const isIdentified = ({ emailHash, externalIdHash }: Hashes): boolean =>
   emailHash !== null || externalIdHash !== null
 
+type Named = { readonly tenantId: string; readonly matchable: Matchable }
 /** What to look up for these. */
-export const wantedBy = (named: readonly { readonly tenantId: string; readonly matchable: Hashes }[]) => ({
-  emails: named.flatMap(({ tenantId, matchable: { emailHash } }) =>
-    emailHash === null ? [] : [{ tenantId, emailHash }],
+export const wantedBy = (named: readonly Named[]) => ({
+  emails: named.flatMap(({ tenantId, matchable: { emailHash, formerEmailHash } }) =>
+    [emailHash, formerEmailHash].flatMap((hash) => (hash === null ? [] : [{ tenantId, emailHash: hash }])),
   ),
   externalIds: named.flatMap(({ tenantId, matchable: { externalIdHash } }) =>
     externalIdHash === null ? [] : [{ tenantId, externalIdHash }],
   ),
 })
-
-const SHORT_LENGTH_MAX = 1_000
-
-/**
- * NFC sorts the combining marks of a letter in quadratic time: a megabyte of them would take minutes. A long text with
- * more marks in a row than any language uses (Unicode's Stream-Safe Text Format) is matched as it is.
- */
-const composed = (text: string): string =>
-  text.length > SHORT_LENGTH_MAX && /\p{M}{31}/u.test(text) ? text : text.normalize('NFC')

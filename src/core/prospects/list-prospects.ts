@@ -1,11 +1,11 @@
 import type { ProspectQuery } from '../../shapes/prospect.ts'
 import { DomainFailure, refuse } from '../engine/failures.ts'
 import { slicesOf } from '../engine/slices.ts'
-import type { FoundProspect } from '../ports/prospects.ts'
+import type { FoundProspect, ProspectsWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Scanned } from '../ports/world.ts'
 import { prospectOf } from './get-prospect.ts'
-import { matchableEmail, matchableExternalId } from './identifiers.ts'
+import { identifiersOf } from './identifiers.ts'
 import { survivorsOf } from './survivors.ts'
 
 /** Which slice of the prospects of a tenant to list. */
@@ -20,13 +20,26 @@ export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
     const rows = await survivorsOf(store.prospects, list.rows)
     return { ...list, rows: rows.filter((row) => row?.erasedAt === null) as FoundProspect[] }
   }
+  /** Once more by the former hash of an email that was not found. */
+  const listBoth = async (wants: readonly Want[]): ReturnType<typeof store.prospects.list> => {
+    const found = await store.prospects.list(wants)
+    const isMissing = ({ formerEmailHash }: Want, i: number) => {
+      const list = found[i]
+      return formerEmailHash !== null && list && 'rows' in list && list.rows.length === 0
+    }
+    const missing = wants.filter(isMissing)
+    if (missing.length === 0) return found
+    const again = missing.map((want) => ({ ...want, emailHash: want.formerEmailHash, formerEmailHash: null }))
+    const rest = (await listBoth(again)).values()
+    return found.map((list, i) => (isMissing(wants[i] as Want, i) ? (rest.next().value ?? list) : list))
+  }
   return slicesOf({
     nameOf: (listing: ProspectListing) => {
       const { emailHash, externalIdHash } = hashesOf(listing)
       return `prospects?${emailHash ?? ''}${externalIdHash === null ? '' : `&${externalIdHash}`}`
     },
     find: async (wants) => {
-      const found = await store.prospects.list(wants.map((want) => ({ ...want, ...hashesOf(want) })))
+      const found = await listBoth(wants.map((want) => ({ ...want, ...hashesOf(want) })))
       return Promise.all(found.map((list) => (list instanceof DomainFailure ? list : withSurvivors(list))))
     },
     positionOf: ({ prospectId }) => prospectId,
@@ -34,14 +47,17 @@ export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
   })
 }
 
+type Want = ProspectsWant & { readonly formerEmailHash: string | null }
+
 const hashesOf = ({ email, externalId }: ProspectListing) => {
   if (email !== undefined && externalId !== undefined)
     refuse('invalid_request', 'Prospects are found by email or by external id.', {
       errors: [{ detail: 'must not be given with email', parameter: 'externalId' }],
     })
+  const { emailHash, formerEmailHash, externalIdHash } = identifiersOf({ email, externalId })
   return {
-    emailHash: email === undefined ? null : (matchableEmail(email)?.emailHash ?? 'nobody'),
-    externalIdHash:
-      externalId === undefined ? null : (matchableExternalId(externalId)?.externalIdHash ?? 'nobody'),
+    emailHash: email === undefined ? null : (emailHash ?? 'nobody'),
+    formerEmailHash,
+    externalIdHash: externalId === undefined ? null : (externalIdHash ?? 'nobody'),
   }
 }

@@ -9,7 +9,8 @@ import type { Requester } from '../ports/events.ts'
 import type { ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import { prospectOf, shownProspect } from './get-prospect.ts'
-import { matchableEmail, matchableExternalId, NO_IDENTIFIERS, wantedBy } from './identifiers.ts'
+import { type Identifiers, identifiersOf, wantedBy } from './identifiers.ts'
+import { NO_IDENTIFIER } from './refuse-unidentified.ts'
 import { findSurvivors } from './survivors.ts'
 
 /** What to correct of which prospect. */
@@ -20,7 +21,7 @@ type Deps = Needs<'prospects' | 'activities'> & {
 
 /**
  * Corrects a prospect: the only use case that overwrites an email, an external id or a name; null clears it. The email is
- * normalised as when an activity is logged, and this process forgets what it remembered of prospects.
+ * normalized as when an activity is logged, and this process forgets what it remembered of prospects.
  * Refuses `prospect_not_found`, `prospect_erased`, `email_taken`, `external_id_taken`, and `invalid_request`: an email or an
  * external id that identifies nobody. One that was merged is corrected as its survivor.
  */
@@ -28,13 +29,31 @@ export const updateProspect =
   ({ store, clock, newId, remembered }: Deps) =>
   async ({ tenantId, prospectId, apiKeyId, ...changes }: ProspectCorrection): Promise<Prospect> => {
     let want = { tenantId, prospectId }
-    const email = correctedEmail(changes.email)
-    const externalId = correctedExternalId(changes.externalId)
+    const matchable = identifiersOf(changes)
+    const { email, externalId } = corrected(changes, matchable)
     const name = changes.name?.trim() === '' ? null : changes.name
     const update = { email, externalId, name, updatedAt: isoTime(clock()) }
     const by = { tenantId, apiKeyId }
     const isChange = [email, externalId, name].some((change) => change !== undefined)
+    const refuseTaken = async (): Promise<void> => {
+      const wants = { prospects: [], ...wantedBy([{ tenantId, matchable }]), keys: [] }
+      const known = await store.activities.recall(wants)
+      const ownerIdOf = (one: StoredProspect) => one.mergedInto ?? one.prospectId
+      const owner = known.prospects.find((one) => ownerIdOf(one) !== want.prospectId)
+      if (owner === undefined) return
+      if (owner.erasedAt !== null)
+        refuse('prospect_erased', 'The email or the external id is blocked after an erasure.')
+      const facts = { prospectId: ownerIdOf(owner) }
+      if (
+        owner.emailHash !== null &&
+        [matchable.emailHash, matchable.formerEmailHash].includes(owner.emailHash)
+      )
+        refuse('email_taken', 'Another prospect has this email.', facts)
+      refuse('external_id_taken', 'Another prospect has this external id.', facts)
+    }
     return untilRecorded(async () => {
+      // No unique index knows the former hash of an email.
+      if (matchable.formerEmailHash !== null) await refuseTaken()
       const about = { prospectId: want.prospectId }
       const events = [newEvent(newId, 'prospect.updated', by, about, update.updatedAt)]
       const updated = isChange ? await store.prospects.update({ ...want, ...update }, events) : null
@@ -46,35 +65,25 @@ export const updateProspect =
       }
       remembered?.forget(tenantId)
       if (updated !== 'overtaken') return prospectOf(updated)
-      const matchable = { ...NO_IDENTIFIERS, ...email, ...externalId }
-      const wants = { prospects: [], ...wantedBy([{ tenantId, matchable }]), keys: [] }
-      const known = await store.activities.recall(wants)
-      const ownerIdOf = (one: StoredProspect) => one.mergedInto ?? one.prospectId
-      const owner = known.prospects.find((one) => ownerIdOf(one) !== want.prospectId)
-      if (owner === undefined) return updated
-      if (owner.erasedAt !== null)
-        refuse('prospect_erased', 'The email or the external id is blocked after an erasure.')
-      if (owner.emailHash !== null && owner.emailHash === matchable.emailHash)
-        refuse('email_taken', 'Another prospect has this email.', { prospectId: ownerIdOf(owner) })
-      return refuse('external_id_taken', 'Another prospect has this external id.', {
-        prospectId: ownerIdOf(owner),
-      })
+      await refuseTaken()
+      return updated
     })
   }
 
-const correctedEmail = (email: string | null | undefined) => {
-  if (email === undefined) return undefined
-  if (email === null) return { email: null, emailHash: null }
-  return matchableEmail(email) ?? refusePlaceholder('an email address', '/email')
+/** What to set of what identifies the prospect: undefined for a member that was left out. */
+const corrected = (
+  changes: ProspectChanges,
+  { email, emailHash, externalId, externalIdHash }: Identifiers,
+) => {
+  if (changes.email != null && email === null) refuseMember('email')
+  if (changes.externalId != null && externalId === null) refuseMember('externalId')
+  return {
+    email: changes.email === undefined ? undefined : { email, emailHash },
+    externalId: changes.externalId === undefined ? undefined : { externalId, externalIdHash },
+  }
 }
 
-const correctedExternalId = (externalId: string | null | undefined) => {
-  if (externalId === undefined) return undefined
-  if (externalId === null) return { externalId: null, externalIdHash: null }
-  return matchableExternalId(externalId) ?? refusePlaceholder('an external id', '/externalId')
-}
-
-const refusePlaceholder = (what: string, pointer: string): never =>
-  refuse('invalid_request', `This is a placeholder, not ${what}.`, {
-    errors: [{ detail: 'is blank or a placeholder', pointer }],
+const refuseMember = (member: keyof typeof NO_IDENTIFIER): never =>
+  refuse('invalid_request', 'This identifies no one.', {
+    errors: [{ detail: NO_IDENTIFIER[member], pointer: `/${member}` }],
   })

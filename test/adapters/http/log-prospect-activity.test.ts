@@ -221,7 +221,7 @@ t.test('400: a body must be there', async (t) => {
 t.test('400: where identity is required, an activity must identify its prospect', async (t) => {
   const { call } = await openScene({ requireIdentity: true })
   const answer = await call(LOG, { json: { ...activity, email: 'n/a' } })
-  const errors = [{ detail: 'is blank or a placeholder', pointer: '/email' }]
+  const errors = [{ detail: 'is not an email address', pointer: '/email' }]
   t.strictSame(
     answer.json,
     problemFor(answer, 'invalid_request', 400, 'An activity must identify its prospect.', { errors }),

@@ -183,12 +183,11 @@ t.test('201 and 200: a prospect is created once, and what it lacks is filled', a
 t.test('400: a prospect needs an external id or an email that identifies somebody', async (t) => {
   const { call } = await setting()
   const missing = { detail: 'is required without an email', pointer: '/externalId' }
-  const blank = 'is blank or a placeholder'
   for (const [json, fault] of [
     [{}, missing],
     [{ name: 'Ada' }, missing],
-    [{ externalId: 'N/A' }, { detail: blank, pointer: '/externalId' }],
-    [{ email: ' ' }, { detail: blank, pointer: '/email' }],
+    [{ externalId: 'N/A' }, { detail: 'is blank or a placeholder', pointer: '/externalId' }],
+    [{ email: 'Berlin' }, { detail: 'is not an email address', pointer: '/email' }],
   ] as const) {
     const answer = await call('POST /v0/prospects', { json })
     const detail = 'A prospect needs an external id or an email.'

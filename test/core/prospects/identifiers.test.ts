@@ -1,51 +1,162 @@
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
 import t from 'tap'
-import { matchableEmail } from '../../../src/core/prospects/identifiers.ts'
+import { identifiersOf } from '../../../src/core/prospects/identifiers.ts'
 
-const hashOf = (email: string) => matchableEmail(email)?.emailHash
+const emailOf = (email?: string) => identifiersOf({ email }).email
+const externalIdOf = (externalId?: string) => identifiersOf({ externalId }).externalId
+const hashOf = (text: string) => createHash('sha256').update(text).digest('base64url')
 
-t.test('an email is kept trimmed, in lower case and composed', async (t) => {
-  t.equal(matchableEmail(' \tAda@Example.COM\u00a0')?.email, 'ada@example.com')
-  t.equal(matchableEmail('ZOE\u0308@example.com')?.email, 'zo\u00eb@example.com')
+t.test('an address is kept trimmed, in lower case and composed, with its domain in ASCII', async (t) => {
+  for (const [sent, email] of [
+    [' \tAda@Example.COM\u00a0', 'ada@example.com'],
+    ['ZOE\u0308@example.com', 'zo\u00eb@example.com'],
+    ['info@M\u00dcNCHEN.example', 'info@xn--mnchen-3ya.example'],
+    ['info@xn--mnchen-3ya.example', 'info@xn--mnchen-3ya.example'],
+    ['x@\u4f8b\u3048\u3002jp', 'x@xn--r8jz45g.jp'],
+    ['ada@example.com.', 'ada@example.com'],
+    ['a+b%c@sub.example', 'a+b%c@sub.example'],
+    ['null@example.com', 'null@example.com'],
+    ['a@b', 'a@b'],
+  ] as const)
+    t.equal(emailOf(sent), email, sent)
 })
 
-t.test('its hash is the same for all its spellings, and another for another email', async (t) => {
-  t.equal(hashOf('ada@example.com'), hashOf(' ADA@EXAMPLE.COM '))
-  t.equal(hashOf('zo\u00eb@example.com'), hashOf('zoe\u0308@example.com'))
-  t.not(hashOf('ada@example.com'), hashOf('ada@example.co'))
-  t.equal(hashOf('a'.repeat(10_000))?.length, 43)
+const address = fc.tuple(
+  fc.stringMatching(/^[a-z][a-z0-9.+_-]{0,20}$/),
+  fc.stringMatching(/^[a-z0-9]{1,9}(\.[a-z]{2,5}){1,2}$/),
+)
+/** How people, forms and mail programs write one address. */
+const spellings: readonly ((address: string) => string)[] = [
+  (a) => a.toUpperCase(),
+  (a) => `\u00a0 ${a}\r\n`,
+  (a) => `<${a}>`,
+  (a) => `Ada Lovelace <${a}>`,
+  (a) => `"Lovelace, Ada" < ${a} >`,
+  (a) => `mailto:${a}`,
+  (a) => `<MAILTO:${a.replace('+', '%2B')}?subject=Hello%20you>`,
+  (a) => `${a}\u200b`,
+  (a) => `\u2068${a}\u2069`,
+  (a) => a.replace('@', '\u00ad@\u200c'),
+  (a) => `\u200e ${[...a].join('\ufe0f')}`,
+]
+
+t.test('however it is written, an address is one prospect, and another address another one', async (t) => {
+  fc.assert(
+    fc.property(
+      address,
+      fc.constantFrom(...spellings),
+      fc.constantFrom(...spellings),
+      ([local, domain], one, two) => {
+        const plain = `${local}@${domain}`
+        t.equal(emailOf(one(plain)), plain)
+        t.equal(emailOf(two(one(plain).trim())) ?? plain, plain)
+        t.not(emailOf(one(`x${plain}`)), plain)
+      },
+    ),
+  )
 })
 
-t.test('no email, a blank one and what upstream systems send for none match nobody', async (t) => {
-  const junk = [
-    'null',
-    'undefined',
-    'none',
-    'n/a',
-    'anonymous',
-    'unknown',
-    '-1',
-    '0',
-    '0000',
-    '-',
-    '---',
-    '0-0',
-  ]
-  for (const email of [undefined, '', ' \t\n', ...junk]) t.equal(matchableEmail(email), null, String(email))
-  for (const email of junk)
-    t.equal(matchableEmail(` ${email.toUpperCase()} `), null, `spelled otherwise: ${email}`)
+t.test('what is kept of an email is found by it again', async (t) => {
+  fc.assert(
+    fc.property(
+      fc.tuple(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' })),
+      ([local, domain]) => {
+        const email = emailOf(`${local}@${domain}`)
+        if (email !== null) t.equal(emailOf(email), email, JSON.stringify([local, domain]))
+      },
+    ),
+  )
 })
 
-t.test('any other text is an email', async (t) => {
-  for (const email of ['a', 'nobody', 'null@example.com', '-1@example.com', '00100', '-0.', 'n/a?', '😀'])
-    t.equal(matchableEmail(email)?.email, email)
+/** Leftovers of templates and programs. The rest of a text can be anything. */
+const leftovers = (rest: string) => [
+  `{{${rest}}}`,
+  `\${${rest}}`,
+  `#{${rest}}`,
+  `<%= ${rest} %>`,
+  `*|${rest}|*`,
+  `%${rest}%`,
+  `[${rest}]`,
+  `[object ${rest}]`,
+]
+const PLACEHOLDERS =
+  `null undefined none nil nan n/a #N/A anonymous unknown guest test true false -1 0 0000 - --- 0-0 (null)
+  <null> "" ??? *** 00000000-0000-0000-0000-000000000000 {user_id} #REF! \\N`.split(/\s+/)
+
+t.test('no placeholder is the id of anybody, whatever its case and the blanks in it', async (t) => {
+  for (const word of [...PLACEHOLDERS, '(not set)', 'not set', '[object Object]', '', ' ', '\u200b'])
+    for (const sent of [word, ` ${word.toUpperCase()}\t`, [...word].join(' ')])
+      t.equal(externalIdOf(sent), null, JSON.stringify(sent))
+  fc.assert(
+    fc.property(fc.string(), (rest) => {
+      for (const sent of leftovers(rest)) t.equal(externalIdOf(sent), null, sent)
+    }),
+  )
 })
 
-t.test('a long run of combining marks is matched as it stands', async (t) => {
-  const email = `Z${'\u0301\u0323'.repeat(100_000)}`
-  t.equal(matchableEmail(` ${email}`)?.email, email.toLowerCase(), 'not composed: that takes half a minute')
+t.test('any other id is compared exactly', async (t) => {
+  for (const id of [
+    '1',
+    ' 1',
+    '00100',
+    '-2',
+    'a',
+    'A',
+    'crm-7',
+    'nullify',
+    'tester',
+    '{3F2504E0-4F89-11D3-9A0C-0305E82C3301}',
+    '\u{1f98a}',
+    'a%b%c',
+    '\u65e5\u672c',
+  ])
+    t.match(identifiersOf({ externalId: id }), { externalId: id, externalIdHash: hashOf(id) })
 })
 
-t.test('a long email is composed like a short one', async (t) => {
-  const domain = `@${'a'.repeat(10_000)}.example`
-  t.equal(hashOf(`zo\u00eb${domain}`), hashOf(`ZOE\u0308${domain}`))
+t.test('what is no address identifies nobody', async (t) => {
+  for (const sent of [
+    ...PLACEHOLDERS,
+    'Berlin',
+    '@',
+    'a@',
+    '@b',
+    'a@@b',
+    'a@b@c',
+    '-@-',
+    'meet me @ home',
+    'a@b, c@d',
+    'mailto:',
+    '<>',
+    '{{first}}@example.com',
+    'x@[1.2.3.4]',
+  ])
+    t.equal(emailOf(sent), null, sent)
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.string(), (text, rest) => {
+      t.equal(emailOf(text.replaceAll('@', '')), null)
+      for (const sent of leftovers(`a@${rest}`)) t.equal(emailOf(sent), null, sent)
+    }),
+  )
+})
+
+t.test('an address has at most 1,000 characters, however many come on top', async (t) => {
+  const longest = `${'a'.repeat(988)}@example.com`
+  t.equal(emailOf(`<${longest}>\u200b`), longest)
+  t.equal(emailOf(`a${longest}`), null)
+  t.equal(emailOf(`${'\u{1f98a}'.repeat(988)}@example.com`)?.length, 2 * 988 + 12)
+  t.equal(
+    emailOf(`Z${'\u0301\u0323'.repeat(100_000)}@example.com`),
+    null,
+    'composing them takes half a minute',
+  )
+})
+
+t.test('the hash that 0.1.0 gave an email is known if it differs, and only for an address', async (t) => {
+  const formerOf = (email: string) => identifiersOf({ email }).formerEmailHash
+  for (const email of [' Ada@Example.com', 'zoe\u0308@example.com', 'Berlin', '[object Object]', ''])
+    t.equal(formerOf(email), null, email)
+  t.equal(formerOf(' MAILTO:ada@example.com'), hashOf('mailto:ada@example.com'))
+  t.equal(formerOf('zoe\u0308@M\u00dcNCHEN.example'), hashOf('zo\u00eb@m\u00fcnchen.example'))
+  t.equal(identifiersOf({ email: 'mailto:ada@example.com' }).emailHash, hashOf('ada@example.com'))
 })
