@@ -246,7 +246,7 @@ const openService = async (t: Test, kind: StoreKind) => {
     const { versionId } = (
       await call(`POST ${versions}`, { json: {}, headers: { 'idempotency-key': keys[5] } })
     ).json
-    const gone = { email: `gone from ${tenantId}` }
+    const gone = { email: `gone-from-${tenantId}@example.com` }
     await call('POST /v0/erasures', { json: gone })
     const { erasureId } = (await call('POST /v0/erasures', { json: gone })).json
     const json = { url: 'https://example.com' }
