@@ -87,7 +87,7 @@ for (const kind of databaseKinds())
       const file = join(newFolder(t), 'lines.jsonl')
       const good = [activity(1, { idempotencyKey: '1' }), activity(2, { idempotencyKey: '2' })]
       const [first = '', second = ''] = good.map((one) => JSON.stringify(one))
-      const large = JSON.stringify(activity(3, { email: 'x'.repeat(2_000) }))
+      const large = JSON.stringify(activity(3, { email: `${'x'.repeat(988)}@example.com` }))
       const lines = [
         first,
         '{"source":""}',
