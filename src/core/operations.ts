@@ -147,7 +147,7 @@ export const operations = {
   deletePageGroup: { scope: 'page_groups:write', ids: group, takes: conditional },
   /** Lists the pages of a group, newest first. */
   listPages: { scope: 'pages:read', ids: group, query: SliceQuery, answer: pages.PageSlice },
-  /** Creates a page whose first version waits for a publisher. */
+  /** Creates a page whose first version waits for a publisher, which publishes it unless `publish` is false. */
   createPageWithVersion: {
     scope: 'pages:write',
     ids: group,

@@ -58,7 +58,17 @@ const progress = {
 
 const YEARS = 'An RFC 3339 date-time with an offset, at most two years ahead.'
 const later = (description: string) => v.optional(dateTime(`${description} ${YEARS}`))
-const publishAt = later('When to publish it. By default, or if that time is past, once it is ready.')
+/** How a new version is published, be it the first of a new page or a later one. */
+const publishing = {
+  publish: v.optional(
+    described(
+      v.boolean(),
+      'Whether to publish it once it is ready, unless a newer one is published by then.',
+    ),
+    true,
+  ),
+  publishAt: later('When to publish it. By default, or if that time is past, once it is ready.'),
+}
 
 export const PublishedVersion = v.object({
   ...version,
@@ -116,7 +126,7 @@ export const NewPage = v.object({
   supplementaryContext: optional(text(), ABOUT),
   customName: optional(text(), 'Used instead of the computed name unless blank.'),
   content: v.optional(anyObject(CONTENT)),
-  publishAt,
+  ...publishing,
 })
 export type NewPage = v.InferOutput<typeof NewPage>
 
@@ -125,7 +135,7 @@ export const CreatedPage = v.object({
   ...ids,
   status: described(
     v.literal('processing'),
-    'The status of the first version, which is published in the background.',
+    'The status of the first version, which is processed, and published if asked, in the background.',
   ),
 })
 export type CreatedPage = v.InferOutput<typeof CreatedPage>
@@ -144,14 +154,7 @@ export type PageChanges = v.InferOutput<typeof PageChanges>
 export const NewVersion = v.object({
   supplementaryContext: optional(v.nullable(text()), `${ABOUT} ${DEFAULT}`),
   content: optional(v.nullable(anyObject(CONTENT)), DEFAULT),
-  publish: v.optional(
-    described(
-      v.boolean(),
-      'Whether to publish it once it is ready, unless a newer one is published by then.',
-    ),
-    true,
-  ),
-  publishAt,
+  ...publishing,
 })
 export type NewVersion = v.InferOutput<typeof NewVersion>
 

@@ -89,9 +89,9 @@ t.test('all faults of an activity are found at once', async (t) => {
 })
 
 t.test('a page needs nothing, and its texts have no bound of their own', async (t) => {
-  t.strictSame(v.parse(NewPage, {}), {})
+  t.strictSame(v.parse(NewPage, {}), { publish: true })
   const page = { customName: '', supplementaryContext: 'x'.repeat(100_000) }
-  t.strictSame(v.parse(NewPage, { ...page, later: 1 }), page)
+  t.strictSame(v.parse(NewPage, { ...page, later: 1 }), { ...page, publish: true })
   for (const field of ['customName', 'supplementaryContext'])
     for (const given of [null, 1, [], 'a\0', '\ud800'])
       t.notOk(v.is(NewPage, { [field]: given }), `${field}: ${given}`)

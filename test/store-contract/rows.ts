@@ -143,6 +143,7 @@ export const somePage = (
   computedName: 'Offers 1',
   supplementaryContext: null,
   content: null,
+  publish: true,
   publishAt: null,
   idempotencyKey: null,
   requestHash: null,

@@ -24,6 +24,7 @@ export const createPages: MakeStep = (chance, seen) =>
     customName: maybe(chance, () => chance.oneOf(NAMES)),
     supplementaryContext: maybe(chance, () => chance.oneOf(CONTEXTS)),
     content: maybe(chance, () => ({ rawJson: chance.oneOf(PAYLOADS) })),
+    publish: maybe(chance, () => chance.onceIn(2)),
     publishAt: timeFrom(chance),
     idempotencyKey: chance.onceIn(3) ? `${chance.oneOf(KEYS)}${chance.below(4)}` : undefined,
   }))

@@ -18,6 +18,8 @@ export const versions = section('versions', () => ({}), {
         publishAt: null,
       },
     ])
+    const draft = await addPage(store, group, { publish: false })
+    like(await claim(store, 0), [{ versionId: draft.versionId, publish: false }])
   },
 
   'a namer gets the title and context of the group, and the context of the page': async ({ store }) => {

@@ -171,7 +171,7 @@ export const openScene = async ({
     keyFor: async (lifeMs: number) => newKey(owner.tenantId, SCOPES, lifeMs),
     newGroup: async (fields: PageGroupFields = {}, tenantId = owner.tenantId) =>
       (await createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })).pageGroup,
-    newPage: async (pageGroupId: string, json: NewPage = {}) =>
+    newPage: async (pageGroupId: string, json: Partial<NewPage> = {}) =>
       (await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json })).json as CreatedPage,
     /** Does what is due. */
     runSchedules: async () => {

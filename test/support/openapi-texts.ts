@@ -576,7 +576,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
   },
   createPageWithVersion: {
     description:
-      'Creates a page and its first version, which is published in the background, or at `publishAt`. Read the page to see when it is published.',
+      'Creates a page and its first version, which is named in the background and then published, or at `publishAt`; with `publish` false it stays `ready` until a person publishes it. Read the page to see when it is published.',
     done: 'The page was stored. A retry with the same idempotency key returns the same answer.',
     requests: {
       about: {
@@ -586,6 +586,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
       named: { summary: 'With a custom name', value: { customName: 'Spring sale' } },
       content: { summary: 'With content', value: { customName: 'Spring sale', content: CONTENT } },
       later: { summary: 'To be published later', value: { publishAt: PUBLISH_AT } },
+      draft: { summary: 'A draft, to be published by hand', value: { content: CONTENT, publish: false } },
       empty: { summary: 'Empty; the same as no body', value: {} },
     },
     answers: { created: { summary: 'Created', value: { ...page, status: 'processing' } } },

@@ -118,9 +118,9 @@ export const newVersionRow = (page: PageWant, version: NewVersionRow) => ({
   attempts: 0,
   claimableAt: version.createdAt,
 })
-/** The first version of a new page: it is to be published, now or later, and its idempotency key is that of the page. */
+/** The first version of a new page. Its idempotency key is that of the page. */
 export const firstVersionRow = (page: NewPageRow) =>
-  newVersionRow(page, { ...page, publish: page.publishAt === null, idempotencyKey: null, requestHash: null })
+  newVersionRow(page, { ...page, idempotencyKey: null, requestHash: null })
 
 /** Of a page group, those that may change. */
 export const PAGE_GROUP_CHANGES = without(

@@ -13,24 +13,28 @@ import type { KnownPages, NewPageRow } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId } from '../ports/world.ts'
 import { firstWords } from './first-words.ts'
-import { timeAhead } from './schedules.ts'
+import { publicationOf } from './schedules.ts'
 
 /** A page to create in a group. */
-export type PageToCreate = Omit<NewPage, 'content'> &
+export type PageToCreate = Omit<NewPage, 'content' | 'publish'> &
   Requester &
   Pick<NewPageRow, 'tenantId' | 'pageGroupId'> & {
     /** The text of a JSON object. */
     readonly content?: RawJson | undefined
+    /** By default true. */
+    readonly publish?: boolean | undefined
     readonly idempotencyKey?: string | undefined
   }
 /** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
 export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
 
 /**
- * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim.
+ * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim; it is published then, or at
+ * `publishAt` if that is to come, unless `publish` is false.
  * The page has a computed name from the first moment. Its texts are not checked: `createService` does that.
  *
- * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`, and `invalid_request`: the time.
+ * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`, and `invalid_request`: the
+ * time, or one although it is not to be published.
  */
 export const createPagesWithVersion =
   ({ store, clock, newId }: Needs<'pages'>) =>
@@ -67,11 +71,13 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
 
   const createOne = (input: PageToCreate): PageCreation => {
     const { tenantId, pageGroupId, customName = null, supplementaryContext = null } = input
-    const { idempotencyKey = null, content, publishAt } = input
+    const { idempotencyKey = null, content, publish = true, publishAt } = input
     const group = groups.get(groupKeyOf(input))
     if (group === undefined) return pageGroupNotFound()
 
-    const fields = [supplementaryContext, customName, ...(publishAt === undefined ? [] : [publishAt])]
+    // Only what is not the default is part of the hash: older versions knew neither.
+    const times = publishAt === undefined ? [] : [publishAt]
+    const fields = [supplementaryContext, customName, ...times, ...(publish ? [] : ['draft'])]
     const key = idempotencyKey === null ? null : keyOf(tenantId, pageGroupId, idempotencyKey)
     const requestHash = key === null ? null : requestHashOf(fields, content)
     const first = earlier.find(key, requestHash)
@@ -79,6 +85,8 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
 
     if (group.status !== 'active')
       refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
+    const publication = publicationOf(publish, publishAt, Date.parse(now))
+    // Last of all, so that a page that is refused takes no number.
     group.pagesCount++
     const row: CreatedRow = {
       tenantId,
@@ -89,7 +97,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
       computedName: firstWords(supplementaryContext, group.title, group.pagesCount),
       supplementaryContext,
       content: content ?? null,
-      publishAt: timeAhead(publishAt, Date.parse(now), 'publishAt'),
+      ...publication,
       idempotencyKey,
       requestHash,
       versionId: newId('pageversion'),

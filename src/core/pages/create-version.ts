@@ -9,7 +9,7 @@ import type { Needs } from '../ports/store.ts'
 import type { CreatedByKey } from '../ports/versions.ts'
 import { changePage, type PageDeps, requireActiveGroup } from './change-page.ts'
 import { firstWords } from './first-words.ts'
-import { requireRoom, timeAhead } from './schedules.ts'
+import { publicationOf, requireRoom } from './schedules.ts'
 
 const VERSIONS_MAX = 1_000
 
@@ -47,10 +47,9 @@ export const createVersion =
       }
       if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
       requireActiveGroup(page)
-      if (!publish && at !== undefined) refuseTime()
       const now = clock()
-      const publishAt = timeAhead(at, now, 'publishAt')
-      if (publishAt !== null) requireRoom(page)
+      const publication = publicationOf(publish, at, now)
+      if (publication.publishAt !== null) requireRoom(page)
       const [newest] = content === undefined ? await store.versions.find([{ ...want, ...latest }]) : []
       const isSame = supplementaryContext === undefined
       const context = isSame ? latest.supplementaryContext : supplementaryContext
@@ -62,8 +61,7 @@ export const createVersion =
         supplementaryContext: context,
         computedName: group ? firstWords(context, group.groupTitle, versionNumber) : latest.computedName,
         content: content === undefined ? (newest?.content ?? null) : content,
-        publish: publish && publishAt === null,
-        publishAt,
+        ...publication,
         idempotencyKey,
         requestHash,
         createdAt: isoTime(now),
@@ -73,11 +71,6 @@ export const createVersion =
       return { edit, answer: creationOf(want, added, false) }
     })
   }
-
-const refuseTime = () => {
-  const errors = [{ detail: 'must not be given if publish is false', pointer: '/publishAt' }]
-  return refuse('invalid_request', 'A version that is not to be published has no `publishAt`.', { errors })
-}
 
 const creationOf = (
   { tenantId, pageGroupId, pageId }: PageWant,

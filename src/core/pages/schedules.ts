@@ -90,6 +90,17 @@ export const savePage = (
   return store.pages.change(change, event ? [newEvent(newId, event, by, ids, updatedAt)] : [])
 }
 
+/**
+ * When a new version is to be published, if not at once, and whether its publisher publishes it. Refuses `invalid_request`: the
+ * time, or one although it is not to be published.
+ */
+export const publicationOf = (publish: boolean, at: Timestamp | undefined, now: number) => {
+  const publishAt = timeAhead(at, now, 'publishAt')
+  if (publish || at === undefined) return { publish: publish && publishAt === null, publishAt }
+  const errors = [{ detail: 'must not be given if publish is false', pointer: '/publishAt' }]
+  return refuse('invalid_request', 'A version that is not to be published has no `publishAt`.', { errors })
+}
+
 /** The time if it is still to come; null means now. Refuses `invalid_request` if it is more than two years ahead. */
 export const timeAhead = (
   time: Timestamp | null | undefined,

@@ -30,8 +30,8 @@ export type NewVersionRow = Omit<
   readonly idempotencyKey: string | null
   readonly requestHash: string | null
 }
-/** A page to store, with its first version, which is to be published, now or later. */
-export type NewPageRow = StoredPage & Omit<NewVersionRow, 'publish'>
+/** A page to store, with its first version, whose idempotency key is that of the page. */
+export type NewPageRow = StoredPage & NewVersionRow
 /** What was created under an idempotency key. */
 type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | 'createdAt'> & {
   readonly idempotencyKey: string

@@ -39,6 +39,27 @@ t.test('201: both fields may be left out, and the body with them', async (t) => 
   t.equal(await pagesCount(), 4)
 })
 
+t.test('201: a draft ends as ready, and readers get nothing until a person publishes it', async (t) => {
+  const { call, clock, publish, CREATE } = await openSceneOf()
+  const draft = { publish: false, content: { h1: 'Soon' } }
+  const sent = { headers: { 'idempotency-key': 'k1' }, json: draft }
+  const { json: page } = await call(CREATE, sent)
+  await publish()
+  const path = `${CREATE.replace('POST', 'GET')}/${page['pageId']}`
+  t.match((await call(path)).json, { publishedVersion: null, latestVersion: { status: 'ready' } })
+  t.match(await call(CREATE, sent), { status: 201, json: page, headers: { 'idempotent-replayed': 'true' } })
+  t.match(await call(CREATE, { ...sent, json: { ...draft, publish: true } }), { status: 422 })
+  const publishAt = new Date(clock() + 60_000).toISOString()
+  t.match(await call(CREATE, { json: { ...draft, publishAt } }), {
+    status: 400,
+    json: { errors: [{ pointer: '/publishAt', detail: 'must not be given if publish is false' }] },
+  })
+  t.match(await call(CREATE, { json: { publish: 'no' } }), {
+    status: 400,
+    json: { errors: [{ pointer: '/publish', detail: 'must be a boolean' }] },
+  })
+})
+
 t.test('201: a request repeated under its idempotency key is answered as the first time', async (t) => {
   const { call, clock, publish, pagesCount, CREATE } = await openSceneOf()
   const sent = { headers: { 'idempotency-key': 'k1' }, json: { customName: 'Sale' } }

@@ -9,7 +9,7 @@ import { someClaim } from '../../support/rows.ts'
 import { countedIds, idOf } from '../../support/setting.ts'
 
 /** A group with one page, and the request that reads it. */
-const openSceneOf = async (page: NewPage = {}, options = {}) => {
+const openSceneOf = async (page: Partial<NewPage> = {}, options = {}) => {
   const scene = await openScene(options)
   const { pageGroupId } = await scene.newGroup()
   const { pageId } = await scene.newPage(pageGroupId, page)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { sha256 } from '../../../src/core/engine/keys.ts'
 import type { PageToCreate } from '../../../src/core/pages/create-page-with-version.ts'
 import { createPagesWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
 import type { PageGroup } from '../../../src/shapes/page-group.ts'
@@ -59,6 +60,19 @@ t.test('a page is named by its context, else by its group and its number there',
   await createPages([inGroup(group)])
   const names = pages.map(async (created) => 'page' in created && (await readPage(created.page)).computedName)
   t.strictSame(await Promise.all(names), ['Offers 1', 'The spring sale', 'Offers 3'])
+})
+
+t.test('a page that is refused takes no number', async (t) => {
+  const { createPages, newGroup, readPage } = await scene()
+  const group = await newGroup({ title: 'Offers' })
+  const refused = [
+    { publishAt: '2030-01-01T00:00:00.000Z' },
+    { publish: false, publishAt: '2026-06-01T00:00:00.000Z' },
+  ]
+  const made = await createPages([...refused, {}].map((fields) => inGroup(group, fields)))
+  t.match(made, [{ kind: 'invalid_request' }, { kind: 'invalid_request' }, { replayed: false }])
+  const last = made.at(-1)
+  t.equal(last && 'page' in last && (await readPage(last.page)).computedName, 'Offers 1')
 })
 
 t.test('the pages of a group are counted exactly', async (t) => {
@@ -141,6 +155,19 @@ t.test('a repetition is answered even where the group has been archived since', 
   await updateGroup(group.pageGroupId, { status: 'archived' })
   t.strictSame(await createPage(keyedIn(group)), { page, replayed: true })
 })
+
+t.test(
+  'a key that was used before pages could be drafts is replayed; a draft is another request',
+  async (t) => {
+    const { createPage, newGroup, store } = await scene()
+    const group = await newGroup()
+    await createPage(keyedIn(group))
+    const { pages } = await store.pages.recall({ groups: [], keys: [{ ...group, idempotencyKey: 'k' }] })
+    t.equal(pages[0]?.requestHash, `1:${sha256('["Sale","Mine"]')}`)
+    t.match(await createPage({ ...keyedIn(group), publish: true }), { replayed: true }, 'true is the default')
+    t.match(await noOf(createPage({ ...keyedIn(group), publish: false })), { kind: 'idempotency_key_reused' })
+  },
+)
 
 const others = [
   { customName: 'Other', supplementaryContext: 'Sale' },
