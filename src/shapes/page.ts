@@ -145,7 +145,7 @@ export const PageChanges = v.object({
   customName: optional(v.nullable(text()), 'Replaces the custom name, or removes it if null.'),
   unpublishAt: optional(
     v.nullable(dateTime(YEARS)),
-    `When to unpublish the page; null: not. A version published by hand or at its time before that removes it. ${YEARS}`,
+    `When to unpublish the page, in the future; null: not. A version published by hand or at its time before that removes it. ${YEARS}`,
   ),
 })
 export type PageChanges = v.InferOutput<typeof PageChanges>
@@ -170,6 +170,6 @@ export type CreatedVersion = v.InferOutput<typeof CreatedVersion>
 /** Body of `POST /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish`. */
 export const Publication = v.object({
   publishAt: later('When to publish it. By default, or if that time is past, at once.'),
-  unpublishAt: later('When to unpublish the page again.'),
+  unpublishAt: later('When to unpublish the page again, in the future and after `publishAt`.'),
 })
 export type Publication = v.InferOutput<typeof Publication>

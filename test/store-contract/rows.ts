@@ -141,6 +141,7 @@ export const somePage = (
   pageId: newId('page'),
   customName: null,
   computedName: 'Offers 1',
+  pageNumber: 1,
   supplementaryContext: null,
   content: null,
   publish: true,

@@ -24,8 +24,13 @@ export const versions = section('versions', () => ({}), {
 
   'a namer gets the title and context of the group, and the context of the page': async ({ store }) => {
     const group = await addGroup(store, { title: 'Offers', pageContext: 'For friends' })
-    const page = await addPage(store, group, { supplementaryContext: 'Spring' })
-    const context = { groupTitle: 'Offers', pageContext: 'For friends', supplementaryContext: 'Spring' }
+    const page = await addPage(store, group, { supplementaryContext: 'Spring', pageNumber: 7 })
+    const context = {
+      groupTitle: 'Offers',
+      pageNumber: 7,
+      pageContext: 'For friends',
+      supplementaryContext: 'Spring',
+    }
     same({ ...(await store.versions.context(page)) }, context)
     equal(await store.versions.context({ ...page, tenantId: (await addTenant(store)).tenantId }), null)
   },

@@ -173,10 +173,11 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
         },
       ),
     context: async (want) => {
-      const [version, group] = [versions.byId.at(want), groups.byId.at(want)]
-      if (version === undefined || group === undefined) return null
+      const [version, group, page] = [versions.byId.at(want), groups.byId.at(want), pages.byId.at(want)]
+      if (version === undefined || group === undefined || page === undefined) return null
+      const { title: groupTitle, pageContext } = group
       const { supplementaryContext } = version
-      return { groupTitle: group.title, pageContext: group.pageContext, supplementaryContext }
+      return { groupTitle, pageNumber: page.pageNumber, pageContext, supplementaryContext }
     },
     // The newest first: of several of one page only that is published.
     settle: async (tenantId, settlements, events) => {

@@ -2,8 +2,8 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type {
   ClaimedVersion,
   CreatedByKey,
-  NamingContext,
   Settlement,
+  VersionContext,
   Versions,
 } from '../../core/ports/versions.ts'
 import { columnsOf } from '../stores/columns.ts'
@@ -71,9 +71,10 @@ export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbo
   claim: claimFrom<ClaimedVersion>(query, isCluster, QUEUE),
 
   context: async ({ tenantId, pageGroupId, pageId, versionId }) => {
-    const [context] = await query(tenantId)<NamingContext>`
-      select g.title as group_title, g.page_context, v.supplementary_context
+    const [context] = await query(tenantId)<VersionContext>`
+      select g.title as group_title, p.page_number, g.page_context, v.supplementary_context
       from page_versions v join page_groups g on g.tenant_id = ${tenantId} and g.page_group_id = v.page_group_id
+        join pages p on p.tenant_id = ${tenantId} and p.page_group_id = v.page_group_id and p.page_id = v.page_id
       where v.tenant_id = ${tenantId} and v.page_group_id = ${pageGroupId} and v.page_id = ${pageId}
         and v.version_id = ${versionId}`
     return context ?? null

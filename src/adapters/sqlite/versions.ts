@@ -29,8 +29,9 @@ export const VERSION = `select ${SHOWN} ${OF_PAGE} and version_id = :versionId`
 export const WITH_CONTENT = `select ${SHOWN}, content ${OF_PAGE} and version_id = :versionId`
 const BY_KEY = `select version_id, version_number, created_at, request_hash ${OF_PAGE} and idempotency_key = :idempotencyKey`
 const CONTEXT = `
-  select g.title as group_title, g.page_context, v.supplementary_context
+  select g.title as group_title, p.page_number, g.page_context, v.supplementary_context
   from page_versions v join page_groups g on g.tenant_id = v.tenant_id and g.page_group_id = v.page_group_id
+    join pages p on p.tenant_id = v.tenant_id and p.page_group_id = v.page_group_id and p.page_id = v.page_id
   where v.tenant_id = :tenantId and v.page_id = :pageId and v.version_id = :versionId`
 const CLAIMED = `
   select page_group_id, coalesce(:computedName, computed_name) as computed_name

@@ -41,7 +41,7 @@ export const COLUMNS = {
   page_counts: columnsOf('tenant_id, page_group_id, pages_count bigint, changes bigint'),
   pages: columnsOf(`tenant_id, page_group_id, page_id, custom_name, computed_name,
     published_version_id, automatic_after, latest_version_id, revision int, idempotency_key, request_hash,
-    created_at timestamptz, updated_at timestamptz, unpublish_at timestamptz`),
+    created_at timestamptz, updated_at timestamptz, unpublish_at timestamptz, page_number int`),
   page_versions: columnsOf(`tenant_id, page_id, version_id, page_group_id, version_number int,
     supplementary_context, computed_name, content json, status, published_at timestamptz, failure_reason,
     publish boolean, attempts int, claimable_at timestamptz, idempotency_key, request_hash,

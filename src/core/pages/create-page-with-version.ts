@@ -87,14 +87,15 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
       refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
     const publication = publicationOf(publish, publishAt, Date.parse(now))
     // Last of all, so that a page that is refused takes no number.
-    group.pagesCount++
+    const pageNumber = ++group.pagesCount
     const row: CreatedRow = {
       tenantId,
       apiKeyId: input.apiKeyId,
       pageGroupId,
       pageId: newId('page'),
       customName,
-      computedName: firstWords(supplementaryContext, group.title, group.pagesCount),
+      computedName: firstWords(supplementaryContext, group.title, pageNumber),
+      pageNumber,
       supplementaryContext,
       content: content ?? null,
       ...publication,

@@ -54,12 +54,11 @@ export const createVersion =
       const isSame = supplementaryContext === undefined
       const context = isSame ? latest.supplementaryContext : supplementaryContext
       const group = isSame ? null : await store.versions.context({ ...want, ...latest })
-      const versionNumber = latest.versionNumber + 1
       const added: NewVersionRow = {
         versionId: newId('pageversion', latest.versionId),
-        versionNumber,
+        versionNumber: latest.versionNumber + 1,
         supplementaryContext: context,
-        computedName: group ? firstWords(context, group.groupTitle, versionNumber) : latest.computedName,
+        computedName: group ? firstWords(context, group.groupTitle, group.pageNumber) : latest.computedName,
         content: content === undefined ? (newest?.content ?? null) : content,
         ...publication,
         idempotencyKey,

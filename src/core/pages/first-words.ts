@@ -2,11 +2,11 @@ const WORDS_MAX = 8
 const NAME_CODE_POINTS_MAX = 120
 const TEXT_LENGTH_MAX = 4_000
 
-/** The built-in name of a page: the first words of its context, else the title of its group and its number there. */
-export const firstWords = (context: string | null, groupTitle: string, number: number): string => {
+/** The built-in name of a page: the first words of its context, else the title of its group and its number there, if known. */
+export const firstWords = (context: string | null, groupTitle: string, number: number | null): string => {
   // Only the beginning of a long text is split.
   const words = (context ?? '').slice(0, TEXT_LENGTH_MAX).split(/\s+/u).filter(Boolean).slice(0, WORDS_MAX)
-  return oneLine(words.join(' ')) || `${oneLine(groupTitle)} ${number}`.trim()
+  return oneLine(words.join(' ')) || `${oneLine(groupTitle)} ${number ?? ''}`.trim() || 'Page'
 }
 
 /** One line of at most 120 characters, without control characters, surrounding quotes or blanks at either end. */

@@ -1,6 +1,5 @@
 import type { Publication, VersionStatus, VersionWithContent } from '../../shapes/page.ts'
 import { refuse, versionNotFound } from '../engine/failures.ts'
-import { isoTime } from '../engine/times.ts'
 import type { StoredPageWithVersions } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { VersionWant } from '../ports/versions.ts'
@@ -12,7 +11,7 @@ import {
   requireActiveGroup,
 } from './change-page.ts'
 import type { ReadPage } from './get-page.ts'
-import { publication, requireRoom, timeAhead, unscheduled, withdrawal } from './schedules.ts'
+import { publication, requireRoom, timeAhead, unscheduled, withdrawal, withdrawalTime } from './schedules.ts'
 import { statusAfter } from './version-states.ts'
 
 type Deps = PageDeps & Needs<'versions'>
@@ -34,8 +33,7 @@ export const publishVersion =
       if (statusAfter(found.status, 'publish') === null) notReady(found.status, 'published')
       const now = deps.clock()
       const publishAt = timeAhead(at, now, 'publishAt')
-      const unpublishAt = timeAhead(until, now, 'unpublishAt')
-      if (until !== undefined && until <= (publishAt ?? isoTime(now))) notAfter()
+      const unpublishAt = withdrawalTime(until, now, publishAt)
       if (publishAt !== null) {
         requireRoom(page, versionId)
         if (found.publishAt === publishAt && found.unpublishAt === unpublishAt) return null
@@ -80,8 +78,3 @@ const findVersion = async ({ store }: Deps, want: VersionWant) =>
 
 const notReady = (status: VersionStatus, what: string): never =>
   refuse('version_not_ready', `The version is \`${status}\` and cannot be ${what}.`)
-
-const notAfter = (): never => {
-  const errors = [{ detail: 'must be after the publication', pointer: '/unpublishAt' }]
-  return refuse('invalid_request', '`unpublishAt` is not after the publication.', { errors })
-}

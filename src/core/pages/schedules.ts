@@ -113,6 +113,18 @@ export const timeAhead = (
   return refuse('invalid_request', `\`${field}\` is more than two years ahead.`, { errors })
 }
 
+/** When a page is to be withdrawn; null: not. Refuses `invalid_request` unless that is later than now and the publication. */
+export const withdrawalTime = (
+  time: Timestamp | null | undefined,
+  now: number,
+  publishAt: Timestamp | null = null,
+) => {
+  const unpublishAt = timeAhead(time, now, 'unpublishAt')
+  if (!time || (unpublishAt !== null && unpublishAt > (publishAt ?? ''))) return unpublishAt
+  const errors = [{ detail: 'must be in the future, and after the publication', pointer: '/unpublishAt' }]
+  return refuse('invalid_request', '`unpublishAt` is past, or not after the publication.', { errors })
+}
+
 /** Refuses `limit_reached`. A version that is scheduled already keeps its place. */
 export const requireRoom = ({ scheduled }: CurrentPage, id?: string): void => {
   if (scheduled.length >= SCHEDULED_MAX && !scheduled.some(({ versionId }) => versionId === id))

@@ -4,7 +4,7 @@ import { writeInTurn } from '../engine/write-in-turn.ts'
 import { newEvent } from '../events/new-event.ts'
 import { changeAndRead, type PageDeps, type PageWrite } from './change-page.ts'
 import { loadPage, type ReadPage } from './get-page.ts'
-import { timeAhead } from './schedules.ts'
+import { withdrawalTime } from './schedules.ts'
 
 /**
  * Renames a page, or sets when it is unpublished; null removes its custom name or that time.
@@ -14,9 +14,8 @@ export const updatePage =
   (deps: PageDeps) =>
   ({ customName, unpublishAt, ...want }: PageWrite & PageChanges): Promise<ReadPage> =>
     changeAndRead(deps, want, (page) => {
-      timeAhead(unpublishAt, deps.clock(), 'unpublishAt')
       const name = customName === undefined ? page.customName : customName
-      const time = unpublishAt === undefined ? page.unpublishAt : unpublishAt
+      const time = unpublishAt === undefined ? page.unpublishAt : withdrawalTime(unpublishAt, deps.clock())
       if (name === page.customName && time === page.unpublishAt) return null
       return { customName: name, unpublishAt: time, event: 'page.updated' }
     })

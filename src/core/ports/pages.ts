@@ -30,8 +30,8 @@ export type NewVersionRow = Omit<
   readonly idempotencyKey: string | null
   readonly requestHash: string | null
 }
-/** A page to store, with its first version, whose idempotency key is that of the page. */
-export type NewPageRow = StoredPage & NewVersionRow
+/** A page to store, with its number in its group, and with its first version, whose idempotency key is that of the page. */
+export type NewPageRow = StoredPage & NewVersionRow & { readonly pageNumber: number }
 /** What was created under an idempotency key. */
 type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | 'createdAt'> & {
   readonly idempotencyKey: string

@@ -23,6 +23,8 @@ export type NamingContext = {
   readonly pageContext: string | null
   readonly supplementaryContext: string | null
 }
+/** The same, with the number of the page in its group: null if it was created before numbers were stored. */
+export type VersionContext = NamingContext & { readonly pageNumber: number | null }
 /** How an attempt ended. `computedName` null keeps the current name. */
 export type Settlement = Pick<ClaimedVersion, 'pageId' | 'versionId' | 'attempt'> &
   (
@@ -60,8 +62,8 @@ export type Versions = {
    * nothing to claim after that tenant, however many publishers claim at the same moment.
    */
   claim(want: ClaimWant): Promise<readonly ClaimedVersion[]>
-  /** What its namer needs to know; null if the version does not exist. */
-  context(version: VersionWant): Promise<NamingContext | null>
+  /** What naming needs to know; null if the version does not exist. */
+  context(version: VersionWant): Promise<VersionContext | null>
   /**
    * Saves those that are still `processing` under the same attempt; another publisher has claimed the others. Answers
    * the version ids of those it saved. `published` sets the pointer of the page, but only forwards, and only to a version

@@ -93,7 +93,7 @@ t.test('201: what a version leaves out is as in the newest one; null clears it',
   await add('{"supplementaryContext":"About summer","content":null,"publish":false}')
   t.match((await read(3)).json, { supplementaryContext: 'About summer', content: null })
   await add('{"supplementaryContext":null}')
-  t.match((await read(4)).json, { supplementaryContext: null, computedName: / 4$/, content: null })
+  t.match((await read(4)).json, { supplementaryContext: null, computedName: / 1$/, content: null })
   await publish()
   t.match((await call(`GET ${path}`)).json, {
     supplementaryContext: null,
@@ -304,10 +304,33 @@ t.test(
     await runSchedules()
     t.match((await call(`GET ${path}`)).json, { publishedVersion: { versionId }, unpublishAt })
     t.match((await call(`PATCH ${path}`, { json: { unpublishAt: null } })).json, { unpublishAt: null })
-    const past = at(-HOUR)
-    t.match((await call(`PATCH ${path}`, { json: { unpublishAt: past } })).json, { unpublishAt: past })
+    t.match((await call(`PATCH ${path}`, { json: { unpublishAt: at(HOUR) } })).json, {
+      unpublishAt: at(HOUR),
+    })
+    clock.advance(HOUR)
     await runSchedules()
     t.match((await call(`GET ${path}`)).json, { publishedVersion: null, unpublishAt: null })
+  },
+)
+
+t.test(
+  '400: a page cannot be unpublished in the past, neither by a change nor by a publication',
+  async (t) => {
+    const { call, clock, path, add, publish } = await setting()
+    const { versionId } = (await add('{}')).json
+    await publish()
+    const { body: before } = await call(`GET ${path}`)
+    for (const ms of [-HOUR, -1, 0]) {
+      const json = { unpublishAt: new Date(clock() + ms).toISOString() }
+      const [changed, published] = [
+        await call(`PATCH ${path}`, { json: { ...json, customName: 'Mine' } }),
+        await call(`POST ${path}/versions/${versionId}/publish`, { json }),
+      ]
+      const errors = [{ detail: 'must be in the future, and after the publication', pointer: '/unpublishAt' }]
+      t.match(changed, { status: 400, json: { code: 'invalid_request', errors } })
+      t.strictSame({ ...changed.json, instance: 0 }, { ...published.json, instance: 0 })
+    }
+    t.equal((await call(`GET ${path}`)).body, before, 'and nothing has changed')
   },
 )
 

@@ -69,6 +69,7 @@ const addPages = async (pageGroupId: string, count: number): Promise<void> => {
       computedName: BODY_TEXT.computedName,
       supplementaryContext: BODY_TEXT.supplementaryContext,
       content: null,
+      pageNumber: 1,
       publish: true,
       publishAt: null,
       idempotencyKey: null,

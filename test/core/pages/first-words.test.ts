@@ -20,6 +20,8 @@ t.test('a page always has a name, whatever its context and its group are called'
   for (const context of ['', '""', '\u200b\u0000', ' '.repeat(5_000)])
     t.equal(firstWords(context, 'Offers', 3), 'Offers 3')
   t.equal(firstWords(null, ' \u200b', 3), '3')
+  t.equal(firstWords(null, 'Offers', null), 'Offers', 'of a page from before numbers were stored')
+  t.equal(firstWords(null, ' \u200b', null), 'Page')
 })
 
 t.test('a name holds no half of a surrogate pair', async (t) => {
