@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { isNear } from '../config/near-names.ts'
+import { isNear } from '../shapes/near.ts'
 import { isStorable } from '../shapes/text.ts'
 import { COMMON_OPTIONS, type Command, type Input, wrongUse } from './command.ts'
 

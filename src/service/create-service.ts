@@ -121,7 +121,7 @@ export const createService = (options: ServiceOptions): Service => {
   }
   /** An operation as a function, or for many inputs if it takes a batch. */
   const callOf = (name: OperationId, { ids, query, body, takes, item }: Operation) => {
-    const shape = inTenant({ ...ids, ...query?.entries, ...(item ?? body)?.entries, ...takes })
+    const shape = inTenant({ ...ids, ...query?.entries, ...(item ?? body)?.entries, ...takes }, body)
     const prepare = async (given: unknown) => ofTenant(checked(shape, given))
     const run = useCases[name] as (input: object) => Promise<unknown>
     if (item === undefined) return async (given: unknown) => run(await prepare(given))

@@ -1,11 +1,12 @@
 import * as v from 'valibot'
+import { bodyOf } from './body.ts'
 import { sliceOf } from './slice.ts'
 import { boundedText, described, id, optional, text, timestamp, whole } from './text.ts'
 
 const BLOCK_DAYS_MAX = 3_650
 
 /** Body of `POST /v0/erasures`: exactly one of `prospectId`, `externalId` and `email`. */
-export const NewErasure = v.object({
+export const NewErasure = bodyOf({
   prospectId: optional(id('prospect'), 'The prospect to erase.'),
   email: optional(
     text(),

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { bodyOf } from './body.ts'
 import { HookMap, HookVerification, HookVerificationShown, isPointer, LEVELS_MAX } from './hook-rules.ts'
 import { NewProspectLog, ProspectLog } from './prospect-log.ts'
 import { sliceOf } from './slice.ts'
@@ -25,7 +26,7 @@ const status = described(
 )
 
 /** Body of `POST /v0/hooks`. */
-export const NewHook = v.object({
+export const NewHook = bodyOf({
   source: GIVEN.source,
   verify: GIVEN.verify,
   description: v.optional(GIVEN.description, null),
@@ -35,7 +36,7 @@ export const NewHook = v.object({
 export type NewHook = v.InferOutput<typeof NewHook>
 
 /** Body of `PATCH /v0/hooks/{hook_id}`. */
-export const HookChanges = v.object({
+export const HookChanges = bodyOf({
   ...v.partial(v.object({ ...GIVEN, status })).entries,
   overlapHours: overlapHours(
     'With `verify`: for how many hours the old secret or token stays valid, if nothing else of it changes.',
@@ -84,7 +85,7 @@ export type Hook = v.InferOutput<typeof Hook>
 export const HookSlice = v.object(sliceOf(Hook))
 
 /** Body of `POST /v0/hooks/{hook_id}/try`. */
-export const HookTrial = v.object({
+export const HookTrial = bodyOf({
   headers: v.optional(
     described(
       documented(v.record(v.string(), v.string()), {

@@ -1,5 +1,6 @@
 /** What programs pass to the operations that they call directly: what HTTP takes, with the ids of its path and key. */
 import * as v from 'valibot'
+import { objectLike } from './body.ts'
 import { idempotencyKey } from './prospect-log.ts'
 import { boundedText, text, whole } from './text.ts'
 
@@ -9,9 +10,9 @@ export type InTenant<Entries extends v.ObjectEntries> = { readonly entries: Entr
   OfTenant & v.InferInput<Members<Entries>>,
   OfTenant & v.InferOutput<Members<Entries>>
 >
-/** An object with these members and its tenant. */
-export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries) =>
-  v.object({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
+/** An object with these members and its tenant. It refuses what such a body refuses. */
+export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries, body?: object) =>
+  objectLike(body)({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
 /** As in a path: any text, because an id that does not exist is not found, whatever it looks like. */
 export const anyId = text()
 export const createdOnce = { idempotencyKey: v.optional(idempotencyKey()) }

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { bodyOf } from './body.ts'
 import { anyArray, rawArray } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, described, id, optional, text, timestamp, whole } from './text.ts'
@@ -54,14 +55,14 @@ export const PageGroupInput = v.object({
 })
 
 /** Body of `POST /v0/page_groups`. */
-export const NewPageGroup = v.object({
+export const NewPageGroup = bodyOf({
   ...v.omit(PageGroupInput, ['status']).entries,
   name: NAME,
   title: TITLE,
 })
 
 /** Body of `PATCH /v0/page_groups/{page_group_id}`. */
-export const PageGroupChanges = v.object({
+export const PageGroupChanges = bodyOf({
   ...PageGroupInput.entries,
   status: given(
     v.picklist(['active', 'archived']),

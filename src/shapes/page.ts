@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { bodyOf } from './body.ts'
 import { anyObject, rawObject } from './json.ts'
 import { sliceOf } from './slice.ts'
 import { dateTime, described, id, optional, text, timestamp, whole } from './text.ts'
@@ -122,7 +123,7 @@ export const PageWithVersion = v.object({
 export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 
 /** Body of `POST /v0/page_groups/{page_group_id}/pages`. */
-export const NewPage = v.object({
+export const NewPage = bodyOf({
   supplementaryContext: optional(text(), ABOUT),
   customName: optional(text(), 'Used instead of the computed name unless blank.'),
   content: v.optional(anyObject(CONTENT)),
@@ -141,7 +142,7 @@ export const CreatedPage = v.object({
 export type CreatedPage = v.InferOutput<typeof CreatedPage>
 
 /** Body of `PATCH /v0/page_groups/{page_group_id}/pages/{page_id}`. */
-export const PageChanges = v.object({
+export const PageChanges = bodyOf({
   customName: optional(v.nullable(text()), 'Replaces the custom name, or removes it if null.'),
   unpublishAt: optional(
     v.nullable(dateTime(YEARS)),
@@ -151,7 +152,7 @@ export const PageChanges = v.object({
 export type PageChanges = v.InferOutput<typeof PageChanges>
 
 /** Body of `POST /v0/page_groups/{page_group_id}/pages/{page_id}/versions`. */
-export const NewVersion = v.object({
+export const NewVersion = bodyOf({
   supplementaryContext: optional(v.nullable(text()), `${ABOUT} ${DEFAULT}`),
   content: optional(v.nullable(anyObject(CONTENT)), DEFAULT),
   ...publishing,
@@ -168,7 +169,7 @@ export const CreatedVersion = v.object({
 export type CreatedVersion = v.InferOutput<typeof CreatedVersion>
 
 /** Body of `POST /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish`. */
-export const Publication = v.object({
+export const Publication = bodyOf({
   publishAt: later('When to publish it. By default, or if that time is past, at once.'),
   unpublishAt: later('When to unpublish the page again, in the future and after `publishAt`.'),
 })

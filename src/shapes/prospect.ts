@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { bodyOf } from './body.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, described, id, optional, text, timestamp } from './text.ts'
 
@@ -43,7 +44,7 @@ export const ProspectSlice = v.object(sliceOf(Prospect))
 export type ProspectSlice = v.InferOutput<typeof ProspectSlice>
 
 /** Body of `POST /v0/prospects`. */
-export const NewProspect = v.object({
+export const NewProspect = bodyOf({
   externalId: optional(
     boundedText(1, 255),
     'The id that another system has for the person. Required without an email. Compared exactly.',
@@ -54,7 +55,7 @@ export const NewProspect = v.object({
 export type NewProspect = v.InferOutput<typeof NewProspect>
 
 /** Body of `PATCH /v0/prospects/{prospect_id}`. */
-export const ProspectChanges = v.object({
+export const ProspectChanges = bodyOf({
   email: optional(
     v.nullable(text()),
     'Replaces the email, or removes it if null. What is no address is refused.',
@@ -68,7 +69,7 @@ export const ProspectChanges = v.object({
 export type ProspectChanges = v.InferOutput<typeof ProspectChanges>
 
 /** Body of `POST /v0/prospects/{prospect_id}/merge`. */
-export const ProspectMerge = v.object({
+export const ProspectMerge = bodyOf({
   into: described(
     id('prospect'),
     'The prospect that remains. If it was merged itself, this is its survivor. Merging is final.',

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { bodyOf } from './body.ts'
 import { EVENT_TYPES } from './event.ts'
 import { rawObject } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
@@ -57,7 +58,7 @@ const CHOSEN = {
 const status = described(v.picklist(['enabled', 'disabled']), 'A disabled endpoint gets nothing.')
 
 /** Body of `POST /v0/webhook_endpoints`. */
-export const NewWebhookEndpoint = v.object({
+export const NewWebhookEndpoint = bodyOf({
   url: CHOSEN.url,
   types: v.optional(CHOSEN.types, null),
   sources: v.optional(CHOSEN.sources, null),
@@ -68,7 +69,7 @@ export const NewWebhookEndpoint = v.object({
 export type NewWebhookEndpoint = v.InferOutput<typeof NewWebhookEndpoint>
 
 /** Body of `PATCH /v0/webhook_endpoints/{webhook_endpoint_id}`. */
-export const WebhookEndpointChanges = v.partial(v.object({ ...CHOSEN, headers, status }))
+export const WebhookEndpointChanges = bodyOf(v.partial(v.object({ ...CHOSEN, headers, status })).entries)
 export type WebhookEndpointChanges = v.InferOutput<typeof WebhookEndpointChanges>
 
 /** A webhook endpoint as callers see it. */
@@ -98,7 +99,7 @@ export const WebhookEndpointList = v.object({
 })
 
 /** Body of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret`. */
-export const SecretRotation = v.object({
+export const SecretRotation = bodyOf({
   overlapHours: overlapHours(
     'For how many hours the old secret signs too, with those before it that still do; 0 ends them all.',
   ),
@@ -162,7 +163,7 @@ export type DeliveryQuery = v.InferOutput<typeof DeliveryQuery>
 export const DeliverySlice = v.object(sliceOf(WebhookDelivery))
 
 /** Body of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/replay`. */
-export const Replay = v.object({
+export const Replay = bodyOf({
   since: v.optional(dateTime('Deliver the events since then again. Required without `cursor`.')),
   cursor: optional(id('event'), 'The `nextCursor` of the answer before, in place of `since`.'),
   onlyUndelivered: v.optional(described(v.boolean(), 'False: also those that were delivered before.'), true),

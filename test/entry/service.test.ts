@@ -46,6 +46,15 @@ const refusalOf = async (call: Promise<unknown>): Promise<DomainFailure> => {
   return why
 }
 
+t.test('input that is nearly a member is refused, except beside activities', async (t) => {
+  const { service, tenantId, pageGroupId, activity } = await opened()
+  const why = await refusalOf(service.createPageWithVersion({ tenantId, pageGroupId, ...{ publsh: false } }))
+  t.strictSame(why.facts.errors, [{ detail: 'is not a member; did you mean `publish`?', pointer: '/publsh' }])
+  const near = { ...activity, emial: 'ada@example.com' }
+  t.ok((await service.logProspectActivity(near)).receipt)
+  t.match(await service.logProspectActivities([near]), [{ replayed: false }])
+})
+
 t.test('everything about a person comes line by line', async (t) => {
   const { service, tenantId, activity } = await opened()
   const { receipt } = await service.logProspectActivity(activity)

@@ -163,6 +163,23 @@ t.test('members that nobody knows are ignored', async (t) => {
   t.not(json.tenantId, 'tenant_x')
 })
 
+t.test('a member that is nearly a known one is refused, except beside activities', async (t) => {
+  const { call, newGroup } = await openScene()
+  const { pageGroupId } = await newGroup()
+  const near = { emial: 'ada@example.com', playload: {}, idempotency_key: 'k', Source: 'x' }
+  t.equal((await call(LOG, { json: { ...activity, ...near } })).status, 201)
+  const batch = { items: [{ ...activity, ...near }], item: [] }
+  t.match((await call(`${LOG}/batch`, { json: batch })).json, { items: [{ status: 201 }] })
+  const content = { long: 'x'.repeat(100_000) }
+  t.match(await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json: { publsh: false, content } }), {
+    status: 400,
+    json: {
+      code: 'invalid_request',
+      errors: [{ detail: 'is not a member; did you mean `publish`?', pointer: '/publsh' }],
+    },
+  })
+})
+
 t.test('application/json is read, also where it says that it is in UTF-8', async (t) => {
   const { call } = await openScene()
   for (const type of [

@@ -1,0 +1,79 @@
+import * as v from 'valibot'
+import { isNear } from './near.ts'
+
+/** Unknown members of one body that are compared, and how long their names may be: comparing costs next to nothing. */
+const [COMPARED_MAX, LENGTH_MAX] = [32, 40]
+/** Two letters may be wrong in names from this length on: `customerName` is not `customName`. */
+const LONG = 15
+/** Words of their own, one letter away from a member. */
+const OTHER_WORDS = new Set('auctions consent context info pagecontent stats tile'.split(' '))
+
+type Shape<Entries extends v.ObjectEntries> = v.ObjectSchema<Entries, undefined>
+
+/**
+ * An object that is the body of an operation. Unknown members are ignored, but one whose name is nearly that of a member is a
+ * typing error, and is refused: with `publsh` ignored, a draft would be published. Not for activities, beside which systems
+ * send what they like.
+ */
+export const bodyOf = <const Entries extends v.ObjectEntries>(entries: Entries): Shape<Entries> => {
+  const shape = v.object(entries)
+  const members = Object.entries(entries).map(([name, schema]) => ({ name, word: wordOf(name), schema }))
+  const run = shape['~run'].bind(shape)
+  const runAndCompare: typeof run = (dataset, config) => {
+    const given = Object(dataset.value)
+    const checked = run(dataset, config)
+    const issues = issuesOf(given, members)
+    return issues.length === 0
+      ? checked
+      : ({ ...checked, issues: [...(checked.issues ?? []), ...issues] } as never)
+  }
+  return Object.assign(shape, { '~run': runAndCompare, refusesNear: true })
+}
+
+/** The same for other members, if the first is such a body. */
+export const objectLike = (body: object | undefined) => (body && 'refusesNear' in body ? bodyOf : v.object)
+
+type Given = Readonly<Record<string, unknown>>
+type Members = readonly {
+  readonly name: string
+  readonly word: string
+  readonly schema: v.ObjectEntries[string]
+}[]
+
+const issuesOf = (given: Given, members: Members) => {
+  const issues: object[] = []
+  let left = COMPARED_MAX
+  for (const key in given) {
+    if (members.some(({ name }) => name === key)) continue
+    if (left-- === 0) break
+    const meant = meantBy(key, given, members)
+    const message = `is not a member; did you mean \`${meant?.name}\`?`
+    if (meant) issues.push({ kind: 'validation', type: 'near', message, path: [{ key }] })
+  }
+  return issues
+}
+
+/**
+ * Which member is meant. Another spelling, a singular or a plural is a mistake only if the member itself is missing; a typing
+ * error is one in any case, for nobody knows which of the two counts. `names` with a list is something else than `name`.
+ */
+const meantBy = (key: string, given: Given, members: Members) => {
+  const word = key.length > LENGTH_MAX ? '' : wordOf(key)
+  if (OTHER_WORDS.has(word)) return undefined
+  return members.find(({ name, word: wanted, schema }) => {
+    const isLong = Math.min(word.length, wanted.length) > 3
+    const [isSingular, isPlural] = [isLong && `${word}s` === wanted, isLong && word === `${wanted}s`]
+    if (word !== wanted && !isSingular && !isPlural) return isTypo(word, wanted)
+    return !Object.hasOwn(given, name) && (!isPlural || v.is(schema as v.GenericSchema, given[key]))
+  })
+}
+
+/** The first letter is seldom wrong, and `fname` is not `name`. `email2` is not `email`. */
+const isTypo = (word: string, wanted: string): boolean =>
+  wanted.length > 3 &&
+  word[0] === wanted[0] &&
+  !/\d/.test(word) &&
+  isNear(word, wanted, wanted.length < LONG ? 1 : 2)
+
+/** Without what differs between `customName`, `custom_name` and `Custom-Name`. `_type` is not `type`. */
+const wordOf = (name: string): string => name.toLowerCase().replace(/(?<=.)[-_ ]/g, '')
