@@ -1,5 +1,6 @@
 import { callHook } from '../core/engine/outcome.ts'
 import type { Signal, Store } from '../core/ports/store.ts'
+import { atRoot, jobSpans } from './tracing.ts'
 import { yieldToRequests } from './yield-to-requests.ts'
 
 type OnError = (error: unknown) => void
@@ -14,6 +15,8 @@ type Work = WorkHooks & {
   readonly store: Pick<Store, 'watch'>
 }
 export type Job = {
+  /** What it does, as its spans are named. */
+  readonly name: string
   /** Wakes the job. Without one it only polls. */
   readonly signal?: Signal
   /** How often it looks without being woken: signals may be lost, and rests end. */
@@ -47,6 +50,7 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
       callHook(() => onError(error))
     }
     const step = job.stepWith(report)
+    const spans = jobSpans(job.name)
     const run = async (): Promise<void> => {
       try {
         for (let more = true; more; ) {
@@ -54,7 +58,7 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
           const isLast = stop.aborted
           woken = Promise.withResolvers()
           const beganMs = performance.now()
-          more = (await step(stop, woken.promise)) || isWoken
+          more = (await spans.around(() => step(stop, woken.promise))) || isWoken
           if (!hasFailed) failing.delete(job)
           if (failing.size === 0 && !isLast) callHook(() => onStep?.())
           if (more) await yieldToRequests(performance.now() - beganMs, job.restMs, stop)
@@ -66,12 +70,13 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
     const wake = (): void => {
       if (stop.aborted) return
       isWoken = true
+      spans.noteCause()
       woken.resolve()
-      running ??= run().finally(() => {
+      running ??= atRoot(run).finally(() => {
         running = undefined
       })
     }
-    return { ...job, wake, finish: () => Promise.resolve(running).then(run) }
+    return { ...job, wake, finish: () => Promise.resolve(running).then(() => atRoot(run)) }
   })
 
   return {

@@ -1,3 +1,5 @@
+import { REGISTERED } from './tracing.ts'
+
 /** The active OpenTelemetry SDK of this process. */
 export type OpenTelemetry = {
   readonly traceId: () => string | undefined
@@ -5,8 +7,6 @@ export type OpenTelemetry = {
   readonly onRoute: (template: string) => void
 }
 
-/** Where an SDK that was loaded by `--import` registers itself. */
-const REGISTERED = Symbol.for('opentelemetry.js.api.1')
 /** The instrumentation of `node:http` reads the route of a request from under this key. */
 const RPC_METADATA = 'OpenTelemetry SDK Context Key RPC_METADATA'
 

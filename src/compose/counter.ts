@@ -22,5 +22,5 @@ export type CounterOptions = {
 export const counterJobs = (options: CounterOptions): readonly Job[] => {
   const { store, clock = Date.now, counts = true, statementMsMax = DEFAULTS.statementMsMax } = options
   const stepWith: Job['stepWith'] = (onError) => countProspectLogs({ store, clock, statementMsMax, onError })
-  return counts ? [{ pollMs: POLL_MS, restMs: REST_MS, stepWith }] : []
+  return counts ? [{ name: 'count activities', pollMs: POLL_MS, restMs: REST_MS, stepWith }] : []
 }

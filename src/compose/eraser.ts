@@ -57,13 +57,18 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
   const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
   return [
-    { ...erasing, stepWith: () => eraseProspects({ store, clock, settleMs }) },
-    { ...erasing, restMs: MOVE_REST_MS, stepWith: () => moveMerged({ store, clock, newId, settleMs }) },
+    { ...erasing, name: 'erase prospects', stepWith: () => eraseProspects({ store, clock, settleMs }) },
     {
-      ...{ pollMs: POLL_MS, restMs: REST_MS },
+      ...erasing,
+      name: 'move merged',
+      restMs: MOVE_REST_MS,
+      stepWith: () => moveMerged({ store, clock, newId, settleMs }),
+    },
+    {
+      ...{ name: 'remove tenants', pollMs: POLL_MS, restMs: REST_MS },
       stepWith: (onError) => removeTenants({ store, clock, settleMs, onError }),
     },
-    { ...expiring, stepWith: (onError) => deleteExpired({ ...expire, onError }) },
+    { ...expiring, name: 'delete expired', stepWith: (onError) => deleteExpired({ ...expire, onError }) },
   ]
 }
 

@@ -57,9 +57,9 @@ export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
       leaseMs: (namer ? patienceMs : 0) + LEASE_MARGIN_MS,
     })
   return [
-    { signal: 'versions', pollMs, restMs: namer ? 0 : REST_MS, stepWith },
+    { name: 'publish versions', signal: 'versions', pollMs, restMs: namer ? 0 : REST_MS, stepWith },
     {
-      ...{ signal: 'versions', pollMs, restMs: SCHEDULES_REST_MS },
+      ...{ name: 'run schedules', signal: 'versions', pollMs, restMs: SCHEDULES_REST_MS },
       stepWith: (onError) => runSchedules({ store, clock, newId, sleep, aheadMs, onError }),
     },
   ]

@@ -144,7 +144,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     statementMsMax,
   })
   const counted = counterJobs({ store, clock, counts: config.counts, statementMsMax })
-  const saving = { pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save }
+  const saving = { name: 'save usage', pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save }
   const counter = workInBackground({ ...counting, store }, [...counted, saving])
   const backups = createBackups(config, runtime)
   const sender = createWebhooks({ ...sending, store, clock, newId, pollMs }, webhooks)

@@ -43,9 +43,14 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
   const rest = (tookMs: number, stop: AbortSignal) => yieldToRequests(tookMs, LIST_REST_MS, stop)
   const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }
   const bodyOf = async (event: StoredEvent) => webhookBodyOf(event, await dataOf(event))
-  const often = { pollMs, restMs: REST_MS }
   return [
-    { signal: 'events', ...often, stepWith: (onError) => numberEvents({ ...deps, onError }) },
-    { signal: 'deliveries', ...often, stepWith: (onError) => sendWebhooks({ ...deps, bodyOf, onError }) },
+    {
+      ...{ name: 'number events', signal: 'events', pollMs, restMs: REST_MS },
+      stepWith: (onError) => numberEvents({ ...deps, onError }),
+    },
+    {
+      ...{ name: 'send webhooks', signal: 'deliveries', pollMs, restMs: REST_MS },
+      stepWith: (onError) => sendWebhooks({ ...deps, bodyOf, onError }),
+    },
   ]
 }

@@ -40,6 +40,7 @@ const setting = (
     },
     [
       {
+        name: 'work',
         signal: 'events',
         pollMs,
         restMs,
@@ -190,7 +191,7 @@ t.test('an onError that throws ends neither the work nor its stop', async (t) =>
   }
   const stepWith = () => () => Promise.reject(new Error('away'))
   const worker = workInBackground({ store: { watch: createListeners().add }, onError }, [
-    { signal: 'events', pollMs: NEVER_MS, restMs: 1, stepWith },
+    { name: 'work', signal: 'events', pollMs: NEVER_MS, restMs: 1, stepWith },
   ])
   worker.start()
   await settled()
@@ -271,7 +272,13 @@ t.test('nor is a step of one job while another job is failing', async (t) => {
       onError: () => done.push('error'),
       onStep: () => done.push('works'),
     },
-    [failing, working].map((stepWith) => ({ signal: 'events', pollMs: NEVER_MS, restMs: 1, stepWith })),
+    [failing, working].map((stepWith) => ({
+      name: 'work',
+      signal: 'events',
+      pollMs: NEVER_MS,
+      restMs: 1,
+      stepWith,
+    })),
   )
   t.teardown(worker.stop)
   worker.start()

@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { FAULTS } from '../support/faulty.ts'
@@ -59,16 +62,23 @@ type Span = {
   readonly traceId: string
   readonly parentId: string | null
   readonly attributes: Readonly<Record<string, unknown>>
+  /** Trace ids. */
+  readonly links: readonly string[]
 }
-const SERVER = 1
+const [SERVER, CLIENT] = [1, 2]
 
-t.test('under the auto-instrumentation of OpenTelemetry', async (t) => {
+/** The settings that load OpenTelemetry, and the spans that have ended. */
+const instrumentation = (t: Test) => {
   const file = join(newFolder(t), 'spans')
   writeFileSync(file, '')
   const register = new URL('../support/open-telemetry.js', import.meta.url).href
   const instrumented = { NODE_OPTIONS: `--import ${register}`, SPANS_FILE: file }
+  return { instrumented, spans: () => linesOf<Span>(readFileSync(file, 'utf8')) }
+}
+
+t.test('under the auto-instrumentation of OpenTelemetry', async (t) => {
+  const { instrumented, spans } = instrumentation(t)
   const { call, pagesPath, server } = await setting(t, instrumented)
-  const spans = () => linesOf<Span>(readFileSync(file, 'utf8'))
   const ofTrace = (traceId: string) => spans().filter((span) => span.traceId === traceId)
   /** A trace id for each request, so that its spans are found. */
   const traced = (number: number) => {
@@ -110,4 +120,72 @@ t.test('under the auto-instrumentation of OpenTelemetry', async (t) => {
     const line = await until('it is logged', () => linesWith(server, 'own')[0])
     t.equal((await until('its span has ended', () => ofTrace(String(line['traceId']))[0])).kind, SERVER)
   })
+})
+
+/** A server that receives webhooks and names pages, and keeps the headers of what it gets. */
+const thirdParty = async (t: Test) => {
+  const webhooks: IncomingHttpHeaders[] = []
+  const namings: IncomingHttpHeaders[] = []
+  const server = createServer((request, response) => {
+    const isWebhook = request.headers['webhook-id'] !== undefined
+    ;(isWebhook ? webhooks : namings).push(request.headers)
+    response.end(isWebhook ? '' : '{"choices":[{"message":{"content":"Spring"}}]}')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close().closeAllConnections())
+  return { webhooks, namings, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+t.test('no call to a third party carries the trace or the baggage of anybody', async (t) => {
+  const { instrumented, spans } = instrumentation(t)
+  const { webhooks, namings, url } = await thirdParty(t)
+  const naming = { NAMER_URL: `${url}/v1`, NAMER_MODEL: 'm', WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' }
+  const { env, server, ...first } = await setting(t, { ...instrumented, ...naming })
+  const tenants = [first, await seed(env)]
+  const traceIds = tenants.map((_, i) => `${i + 1}`.repeat(32))
+  const calls = tenants.map(({ apiKey, pageGroupId }, i) => {
+    const call = caller(server.url, apiKey)
+    const traceparent = `00-${traceIds[i]}-b7ad6b7169203331-01`
+    const headers = { traceparent, tracestate: 'a=b', baggage: `tenant=${i}` }
+    const post = (path: string, body?: object) => call('POST', path, body, headers)
+    return { post, pages: `/v0/page_groups/${pageGroupId}/pages` }
+  })
+  const made = calls.map(({ post }) => post('/v0/webhook_endpoints', { url }))
+  const endpoints = (await Promise.all(made)).map(({ body }) => body.webhookEndpointId)
+  const COUNT = 10
+  const asked = calls.flatMap(({ post, pages }, i) => [
+    post(`/v0/webhook_endpoints/${endpoints[i]}/test`),
+    ...Array.from({ length: COUNT }, () => post(pages, {})),
+    ...Array.from({ length: COUNT }, () => post('/v0/prospect_logs', { source: 's', payload: {} })),
+  ])
+  for (const { status } of await Promise.all(asked)) t.ok(status < 300)
+  // Of each page that it was created and published, of each activity that it and its prospect were created.
+  const all = tenants.length * (4 * COUNT + 1)
+  await until(
+    'everything was sent',
+    () => webhooks.length === all && namings.length === tenants.length * COUNT,
+  )
+  t.equal(await server.stop(), 0)
+  const carried = [...webhooks, ...namings].flatMap((headers) => Object.keys(headers))
+  t.strictSame(
+    carried.filter((name) => /trace|baggage/.test(name)),
+    [],
+  )
+
+  const named = (name: string) => spans().filter((span) => span.name === name)
+  const background = ['publish versions', 'number events', 'send webhooks', 'name page', 'send webhook']
+  const [, , , , sent = []] = background.map(named)
+  t.equal(
+    sent.filter(({ traceId }) => traceIds.includes(traceId)).length,
+    tenants.length,
+    'those of the tests',
+  )
+  const isRoot = ({ traceId, parentId }: Span) => parentId === null && !traceIds.includes(traceId)
+  const own = [...background.slice(0, 4).flatMap(named), ...sent.filter(({ parentId }) => parentId === null)]
+  t.ok(own.every(isRoot), 'work in the background has traces of its own')
+  for (const name of background) t.ok(named(name).length > 0, name)
+  t.ok(named('publish versions').some(({ links }) => links.some((id) => traceIds.includes(id))))
+  const clients = new Set(spans().flatMap(({ kind, name }) => (kind === CLIENT ? name : [])))
+  t.strictSame([...clients].sort(), ['name page', 'send webhook'], 'and each call is one span')
 })

@@ -1,12 +1,13 @@
 /**
- * Loaded by `--import` before the program: OpenTelemetry as an operator sets it up, with its instrumentation of
- * `node:http`. Each span that ends is a JSON line on the file that `SPANS_FILE` names. Plain JavaScript, for
+ * Loaded by `--import` before the program: OpenTelemetry as an operator sets it up, with baggage, its instrumentation of
+ * `node:http`, and what stands for that of `fetch`. Each span that ends is a JSON line on the file that `SPANS_FILE` names. Plain JavaScript, for
  * the oldest Node cannot run anything else.
  */
+import { subscribe } from 'node:diagnostics_channel'
 import { appendFileSync } from 'node:fs'
 import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
-import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { CompositePropagator, W3CBaggagePropagator, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { HttpInstrumentation } from '@opentelemetry/instrumentation-http'
 import { TracerProvider } from '@opentelemetry/sdk-trace'
 
@@ -15,9 +16,19 @@ const file = process.env['SPANS_FILE'] ?? ''
 const writing = {
   onStart: () => {},
   onEnd: (span) => {
-    const { name, kind, attributes, parentSpanContext } = span
+    const { name, kind, attributes, parentSpanContext, status } = span
+    const links = span.links.map(({ context }) => context.traceId)
     const { traceId, spanId } = span.spanContext()
-    const line = { name, kind, traceId, spanId, parentId: parentSpanContext?.spanId ?? null, attributes }
+    const line = {
+      name,
+      kind,
+      traceId,
+      spanId,
+      parentId: parentSpanContext?.spanId ?? null,
+      attributes,
+      links,
+      status,
+    }
     appendFileSync(file, `${JSON.stringify(line)}\n`)
   },
   forceFlush: async () => {},
@@ -25,9 +36,19 @@ const writing = {
 }
 
 context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
-propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+const propagators = [new W3CTraceContextPropagator(), new W3CBaggagePropagator()]
+propagation.setGlobalPropagator(new CompositePropagator({ propagators }))
 const provider = new TracerProvider({ spanProcessors: [writing] })
 trace.setGlobalTracerProvider(provider)
 const instrumentation = new HttpInstrumentation()
 instrumentation.setTracerProvider(provider)
 instrumentation.enable()
+// As the instrumentation of `fetch` does it.
+subscribe('undici:request:create', (message) => {
+  const { request } = /** @type {{ request: { addHeader(name: string, value: string): void } }} */ (message)
+  const span = provider.getTracer('undici').startSpan('fetch')
+  const headers = {}
+  propagation.inject(trace.setSpan(context.active(), span), headers)
+  for (const [name, value] of Object.entries(headers)) request.addHeader(name, value)
+  span.end()
+})

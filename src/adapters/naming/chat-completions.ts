@@ -1,6 +1,7 @@
 import { checkOptions } from '../../config/check-options.ts'
 import { namingFailure } from '../../core/pages/name-patiently.ts'
 import type { Namer } from '../../core/ports/versions.ts'
+import { callOut } from '../tracing.ts'
 
 /** Which server names pages, and what it is sent. */
 export type ChatCompletionsSettings = {
@@ -29,10 +30,10 @@ export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer =
       .filter((part) => part !== null)
       .map((part) => part.slice(0, CONTEXT_CHARACTERS_MAX))
       .join('\n\n')
-    const response = await fetch(address, {
+    const init = {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...authorization },
-      redirect: 'error',
+      redirect: 'error' as const,
       signal: stop,
       body: JSON.stringify({
         model,
@@ -44,7 +45,13 @@ export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer =
         ],
         ...extra,
       }),
-    })
+    }
+    const response = await callOut(
+      'name page',
+      address,
+      () => fetch(address, init),
+      ({ status }) => status,
+    )
     if (!response.ok)
       throw namingFailure(`the naming server answered ${response.status}`, retryAfterMsOf(response))
     const choice = choiceOf(await readAtMost(response, ANSWER_BYTES_MAX))

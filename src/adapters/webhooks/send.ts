@@ -4,6 +4,7 @@ import { DAY_MS } from '../../core/engine/times.ts'
 import type { SendWebhook, Webhook } from '../../core/ports/webhooks.ts'
 import type { Clock } from '../../core/ports/world.ts'
 import { http } from '../node-http.ts'
+import { callOut } from '../tracing.ts'
 import { type Addresses, RefusedAddress } from './addresses.ts'
 import { signatureHeaders } from './signature.ts'
 
@@ -54,10 +55,17 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
       const why = addresses.checkUrl(webhook.url)
       if (why !== null) throw new RefusedAddress(`The URL ${why}.`)
       // A receiver may close an idle connection in the moment in which it is used again.
-      const answer = await call(webhook, signal, isKept).catch((error) => {
-        if (!error.wasReused) throw error
-        return call(webhook, signal, false)
-      })
+      const deliver = () =>
+        call(webhook, signal, isKept).catch((error) => {
+          if (!error.wasReused) throw error
+          return call(webhook, signal, false)
+        })
+      const answer = await callOut(
+        'send webhook',
+        webhook.url,
+        deliver,
+        ({ response }) => response.statusCode,
+      )
       return { ...meaningOf(answer, clock()), ms: msSince(began) }
     } catch (error) {
       const failure = signal.aborted ? signal.reason : error

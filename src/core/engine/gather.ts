@@ -1,6 +1,6 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { DomainFailure, isUnavailable } from './failures.ts'
-import type { Outcome } from './outcome.ts'
-import { countThatFit } from './outcome.ts'
+import { countThatFit, type Outcome } from './outcome.ts'
 import { shareLoop } from './share-loop.ts'
 
 /** How calls are gathered into lists. */
@@ -91,7 +91,7 @@ export const gather = <Input, Answer>(
 
   const start = () => {
     starting = false
-    while (pending.length > 0 && !isFull()) {
+    for (let run = answer; pending.length > 0 && !isFull(); run = answerApart) {
       const list = takeList()
       if (list.length === 0) return
       joinable.clear()
@@ -100,16 +100,14 @@ export const gather = <Input, Answer>(
       inFlight.add(list)
       const leavePlace = () => {
         slow.add(list)
-        startSoon()
+        goOn()
       }
       const timer = groupListsMax === undefined ? undefined : setTimeout(leavePlace, SLOW_MS)
-      const answered = answer(list).catch((why) => {
-        for (const { reject } of list) reject(why)
-      })
+      const answered = run(list).catch((why) => list.map(({ reject }) => reject(why)))
       void answered.then(() => {
         clearTimeout(timer)
         for (const lists of [inFlight, slow]) lists.delete(list)
-        startSoon()
+        goOn()
       })
     }
   }
@@ -143,6 +141,8 @@ export const gather = <Input, Answer>(
     }
   }
 
+  // A list that a call starts runs in the context of that call, and any other list in none of a caller.
+  const [goOn, answerApart] = [AsyncLocalStorage.bind(startSoon), AsyncLocalStorage.bind(answer)]
   return (input) => {
     const key = dedupeKey?.(input)
     let member = key === undefined ? undefined : joinable.get(key)

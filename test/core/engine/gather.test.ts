@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { mock } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -298,6 +299,24 @@ t.test('an observer hears of each list, and of how many calls wait', async (t) =
   letGo()
   await Promise.all(others)
   t.strictSame(seen.slice(5), ['list 1', 'queued -2'], 'equal calls are one member')
+})
+
+t.test('a list runs in the context of the call that started it, and of no other call', async (t) => {
+  const caller = new AsyncLocalStorage<string>()
+  const { run, letGo } = heldRun()
+  const seen: string[] = []
+  const watched: Run = (inputs) => {
+    seen.push(`${inputs} ${caller.getStore()}`)
+    return run(inputs)
+  }
+  const { call } = setting(watched, { listLengthMax: 1, listsInFlightMax: 2 })
+  const calls = ['a', 'b', 'c'].map((name) => caller.run(name, () => call(name)))
+  await settled()
+  letGo()
+  await settled()
+  t.strictSame(seen, ['a a', 'b undefined', 'c undefined'])
+  for (const _ of calls) letGo()
+  t.strictSame(await Promise.all(calls), ['A', 'B', 'C'])
 })
 
 t.test('under a backlog that never ends, nothing keeps what is answered alive', async (t) => {

@@ -1,0 +1,76 @@
+import type { Context, ContextManager, Link, Span, TracerProvider } from '@opentelemetry/api'
+
+/** Where an SDK of OpenTelemetry that was loaded by `--import` registers itself. Without one, nothing here costs anything. */
+export const REGISTERED = Symbol.for('opentelemetry.js.api.1')
+type Registered = { readonly context?: ContextManager; readonly trace?: TracerProvider }
+const registered = (): Registered => (globalThis as { readonly [REGISTERED]?: Registered })[REGISTERED] ?? {}
+
+/** A context of our own, because the package that makes them may not be installed. */
+const contextOf = (values: ReadonlyMap<symbol, unknown>): Context => ({
+  getValue: (key) => values.get(key),
+  setValue: (key, value) => contextOf(new Map(values).set(key, value)),
+  deleteValue: (key) => contextOf(new Map([...values].filter(([other]) => other !== key))),
+})
+const ROOT = contextOf(new Map())
+/** Instrumentation makes no spans in it, and propagates nothing. */
+const SUPPRESSED = ROOT.setValue(Symbol.for('OpenTelemetry SDK Context Key SUPPRESS_TRACING'), true)
+const ACTIVE_SPAN = Symbol.for('OpenTelemetry Context Key SPAN')
+/** The numbers that the API has for these. */
+const [CLIENT, ERROR] = [2, 2]
+const NAME = 'prospect-pages'
+const LINKS_MAX = 32
+
+/** Runs this outside of the request that happened to cause it, with all that follows. */
+export const atRoot = <Result>(work: () => Result): Result => {
+  const { context } = registered()
+  return context ? context.with(ROOT, work) : work()
+}
+
+/** The steps of a job in the background as spans of their own, linked to the requests that woke it in this process. */
+export const jobSpans = (name: string) => {
+  const links: Link[] = []
+  return {
+    noteCause: (): void => {
+      const span = registered().context?.active().getValue(ACTIVE_SPAN) as Span | undefined
+      if (span && links.length < LINKS_MAX) links.push({ context: span.spanContext() })
+    },
+    /** A step that finds nothing to do is no span. */
+    around: async (step: () => Promise<boolean>): Promise<boolean> => {
+      const { trace } = registered()
+      if (trace === undefined) return step()
+      const options = { root: true, startTime: performance.now(), links: links.splice(0) }
+      const start = () => trace.getTracer(NAME).startSpan(name, options, ROOT)
+      try {
+        const isUseful = await step()
+        if (isUseful) start().end()
+        return isUseful
+      } catch (error) {
+        start().setStatus({ code: ERROR }).end()
+        throw error
+      }
+    },
+  }
+}
+
+/** A call to a third party, which must not learn of the traces and the baggage here: a span, but nothing is propagated. */
+export const callOut = async <Answer>(
+  name: string,
+  url: string,
+  call: () => Promise<Answer>,
+  statusOf: (answer: Answer) => number | undefined,
+): Promise<Answer> => {
+  const { context, trace } = registered()
+  if (context === undefined) return call()
+  const attributes = { 'http.request.method': 'POST', 'server.address': new URL(url).hostname }
+  const span = trace?.getTracer(NAME).startSpan(name, { kind: CLIENT, attributes }, context.active())
+  let status: number | undefined
+  try {
+    const answer = await context.with(SUPPRESSED, call)
+    status = statusOf(answer)
+    return answer
+  } finally {
+    if (status !== undefined) span?.setAttribute('http.response.status_code', status)
+    if (status === undefined || status >= 400) span?.setStatus({ code: ERROR })
+    span?.end()
+  }
+}
