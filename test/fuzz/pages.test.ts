@@ -10,6 +10,14 @@ import { anyText } from './texts.ts'
 const RUNS = 200
 const TOGETHER_MAX = 4
 const NONE = Buffer.alloc(0)
+/** Beyond the specification: nearly a member, which a body that is damaged at random may have. */
+const isMisspelt = (pointer: string): boolean =>
+  Object.keys(PAGE).some(
+    (name) =>
+      pointer !== `/${name}` &&
+      pointer[1]?.toLowerCase() === name[0] &&
+      Math.abs(pointer.length - 1 - name.length) < 3,
+  )
 const body = fc.oneof({ weight: 12, arbitrary: pageBody }, { weight: 1, arbitrary: fc.constant(NONE) })
 
 overStores(async (t, kind) => {
@@ -23,10 +31,12 @@ overStores(async (t, kind) => {
 
     const look = async (sent: Buffer, { status, code, faults, json }: Heard) => {
       const verdict = sent.length === 0 ? NO_FIELDS : verdictOn(PAGE, sent)
-      assert.equal(code, verdict.code)
-      if (verdict.code !== null) {
+      const others = faults.filter((pointer) => !isMisspelt(pointer))
+      const isAsSpecified = others.length === faults.length
+      assert.equal(code, isAsSpecified || verdict.code !== null ? verdict.code : 'invalid_request')
+      if (code !== null || verdict.code !== null) {
         counts.refused++
-        if (verdict.code === 'invalid_request') assert.deepEqual(faults, [...verdict.pointers].sort())
+        if (verdict.code === 'invalid_request') assert.deepEqual(others, [...verdict.pointers].sort())
         return
       }
       counts.created++
