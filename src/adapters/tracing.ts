@@ -53,24 +53,23 @@ export const jobSpans = (name: string) => {
 }
 
 /** A call to a third party, which must not learn of the traces and the baggage here: a span, but nothing is propagated. */
-export const callOut = async <Answer>(
+export const callOut = async <Answer extends { readonly status: number }>(
   name: string,
   url: string,
   call: () => Promise<Answer>,
-  statusOf: (answer: Answer) => number | undefined,
 ): Promise<Answer> => {
   const { context, trace } = registered()
   if (context === undefined) return call()
   const attributes = { 'http.request.method': 'POST', 'server.address': new URL(url).hostname }
   const span = trace?.getTracer(NAME).startSpan(name, { kind: CLIENT, attributes }, context.active())
-  let status: number | undefined
+  let status = 0
   try {
     const answer = await context.with(SUPPRESSED, call)
-    status = statusOf(answer)
+    status = answer.status
     return answer
   } finally {
-    if (status !== undefined) span?.setAttribute('http.response.status_code', status)
-    if (status === undefined || status >= 400) span?.setStatus({ code: ERROR })
+    if (status > 0) span?.setAttribute('http.response.status_code', status)
+    if (status === 0 || status >= 400) span?.setStatus({ code: ERROR })
     span?.end()
   }
 }

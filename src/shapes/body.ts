@@ -23,9 +23,8 @@ export const bodyOf = <const Entries extends v.ObjectEntries>(entries: Entries):
     const given = Object(dataset.value)
     const checked = run(dataset, config)
     const issues = issuesOf(given, members)
-    return issues.length === 0
-      ? checked
-      : ({ ...checked, issues: [...(checked.issues ?? []), ...issues] } as never)
+    if (issues.length > 0) Object.assign(checked, { issues: [...(checked.issues ?? []), ...issues] })
+    return checked
   }
   return Object.assign(shape, { '~run': runAndCompare, refusesNear: true })
 }
@@ -34,11 +33,7 @@ export const bodyOf = <const Entries extends v.ObjectEntries>(entries: Entries):
 export const objectLike = (body: object | undefined) => (body && 'refusesNear' in body ? bodyOf : v.object)
 
 type Given = Readonly<Record<string, unknown>>
-type Members = readonly {
-  readonly name: string
-  readonly word: string
-  readonly schema: v.ObjectEntries[string]
-}[]
+type Members = readonly { readonly name: string; readonly word: string; readonly schema: v.GenericSchema }[]
 
 const issuesOf = (given: Given, members: Members) => {
   const issues: object[] = []
@@ -64,16 +59,15 @@ const meantBy = (key: string, given: Given, members: Members) => {
     const isLong = Math.min(word.length, wanted.length) > 3
     const [isSingular, isPlural] = [isLong && `${word}s` === wanted, isLong && word === `${wanted}s`]
     if (word !== wanted && !isSingular && !isPlural) return isTypo(word, wanted)
-    return !Object.hasOwn(given, name) && (!isPlural || v.is(schema as v.GenericSchema, given[key]))
+    return !Object.hasOwn(given, name) && (!isPlural || v.is(schema, given[key]))
   })
 }
 
 /** The first letter is seldom wrong, and `fname` is not `name`. `email2` is not `email`. */
-const isTypo = (word: string, wanted: string): boolean =>
-  wanted.length > 3 &&
-  word[0] === wanted[0] &&
-  !/\d/.test(word) &&
-  isNear(word, wanted, wanted.length < LONG ? 1 : 2)
+const isTypo = (word: string, wanted: string): boolean => {
+  const isSimilar = wanted.length > 3 && word[0] === wanted[0] && !/\d/.test(word)
+  return isSimilar && isNear(word, wanted, wanted.length < LONG ? 1 : 2)
+}
 
 /** Without what differs between `customName`, `custom_name` and `Custom-Name`. `_type` is not `type`. */
 const wordOf = (name: string): string => name.toLowerCase().replace(/(?<=.)[-_ ]/g, '')

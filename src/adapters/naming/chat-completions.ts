@@ -46,12 +46,7 @@ export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer =
         ...extra,
       }),
     }
-    const response = await callOut(
-      'name page',
-      address,
-      () => fetch(address, init),
-      ({ status }) => status,
-    )
+    const response = await callOut('name page', address, () => fetch(address, init))
     if (!response.ok)
       throw namingFailure(`the naming server answered ${response.status}`, retryAfterMsOf(response))
     const choice = choiceOf(await readAtMost(response, ANSWER_BYTES_MAX))

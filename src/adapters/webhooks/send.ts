@@ -54,19 +54,15 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
       if (stop.aborted) onStop()
       const why = addresses.checkUrl(webhook.url)
       if (why !== null) throw new RefusedAddress(`The URL ${why}.`)
-      // A receiver may close an idle connection in the moment in which it is used again.
-      const deliver = () =>
-        call(webhook, signal, isKept).catch((error) => {
+      const deliver = async () => {
+        // A receiver may close an idle connection in the moment in which it is used again.
+        const answer = await call(webhook, signal, isKept).catch((error) => {
           if (!error.wasReused) throw error
           return call(webhook, signal, false)
         })
-      const answer = await callOut(
-        'send webhook',
-        webhook.url,
-        deliver,
-        ({ response }) => response.statusCode,
-      )
-      return { ...meaningOf(answer, clock()), ms: msSince(began) }
+        return meaningOf(answer, clock())
+      }
+      return { ...(await callOut('send webhook', webhook.url, deliver)), ms: msSince(began) }
     } catch (error) {
       const failure = signal.aborted ? signal.reason : error
       const refused = failure instanceof RefusedAddress && { isRefused: true }

@@ -114,13 +114,9 @@ export const timeAhead = (
 }
 
 /** When a page is to be withdrawn; null: not. Refuses `invalid_request` unless that is later than now and the publication. */
-export const withdrawalTime = (
-  time: Timestamp | null | undefined,
-  now: number,
-  publishAt: Timestamp | null = null,
-) => {
+export const withdrawalTime = (time: Timestamp | null | undefined, now: number, after?: Timestamp | null) => {
   const unpublishAt = timeAhead(time, now, 'unpublishAt')
-  if (!time || (unpublishAt !== null && unpublishAt > (publishAt ?? ''))) return unpublishAt
+  if (!time || (unpublishAt !== null && unpublishAt > (after ?? ''))) return unpublishAt
   const errors = [{ detail: 'must be in the future, and after the publication', pointer: '/unpublishAt' }]
   return refuse('invalid_request', '`unpublishAt` is past, or not after the publication.', { errors })
 }
