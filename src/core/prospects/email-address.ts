@@ -13,7 +13,8 @@ const MAILTO = /^mailto:([^?]*)(?:\?.*)?$/s
  */
 const NOT_IN_ADDRESS = /[\s\p{Cc}<>()[\],;:\\"]|\{\{|[$#]\{|\*\||%[^%@]*%|^%.*%$|\p{M}{31}/u
 const IS_ASCII = /^[ -~]*$/
-const LETTER_OR_DIGIT = /[a-z\d]/
+/** Also after its conversion: some signs are letters in brackets. */
+const DOMAIN = /^[a-z\d][\w-]*(?:\.[\w-]+)*$/
 
 /** The one address in a trimmed text in lower case, however it is written: normalized, with its domain in ASCII. Null if there is none. */
 export const addressIn = (lower: string): string | null => {
@@ -25,7 +26,8 @@ export const addressIn = (lower: string): string | null => {
   const [local = '', domain = '', ...more] = address.toLowerCase().normalize('NFC').split('@')
   const ascii = IS_ASCII.test(domain) ? domain : domainToASCII(domain)
   // Without the dot of the root, or of the end of a sentence.
-  const email = `${local}@${ascii.replace(/\.+$/, '')}`
-  const isAddress = more.length === 0 && local !== '' && LETTER_OR_DIGIT.test(ascii)
+  const host = ascii.replace(/\.+$/, '')
+  const email = `${local}@${host}`
+  const isAddress = more.length === 0 && local !== '' && DOMAIN.test(host)
   return isAddress && [...email].length <= ADDRESS_LENGTH_MAX ? email : null
 }
