@@ -1,33 +1,50 @@
 import { domainToASCII } from 'node:url'
 import { orNull } from '../engine/outcome.ts'
+import { isPlaceholder } from './placeholders.ts'
 
 /** Characters of an address that identifies a person. */
 export const ADDRESS_LENGTH_MAX = 1_000
+/** A name in the DNS is shorter. */
+const DOMAIN_LENGTH_MAX = 255
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
+/** Blanks, quotes and punctuation around an address. The look behind keeps a long run that is not at the end linear. */
+const AROUND = /^[\s"'‘’“”„«»(,;]+|(?<![\s"'‘’“”«»),;.])[\s"'‘’“”«»),;.]+$/gu
+/** `ada@example.com (Ada)`, without what is around it. */
+const COMMENT = /\s\([^()]*$/
 /** `Ada <ada@example.com>`. */
 const IN_BRACKETS = /^[^<>]*<([^<>]*)>$/
-const MAILTO = /^mailto:([^?]*)(?:\?.*)?$/s
+const MAILTO = /^mailto:(?:\/\/)?([^?]*)(?:\?.*)?$/s
 /**
  * Blanks, characters that stand in no address, and leftovers of templates such as `{{first}}@example.com`. Also more combining
- * marks in a row than any language uses (Unicode's Stream-Safe Text Format): NFC sorts those in quadratic time.
+ * marks in a row than any language uses (Unicode's Stream-Safe Text Format): NFC sorts those in quadratic time. And U+037E and
+ * U+1FEF, which are a semicolon and a backtick in NFC.
  */
-const NOT_IN_ADDRESS = /[\s\p{Cc}<>()[\],;:\\"]|\{\{|[$#]\{|\*\||%[^%@]*%|^%.*%$|\p{M}{31}/u
+const NOT_IN_ADDRESS =
+  /[\s\p{Cc}<>()[\],;:\\"\u037e\u1fef]|^\{.*\}@|\{\{|[$#]\{|\*\||%[^%@]*%|^%.*%$|\p{M}{31}/u
 const IS_ASCII = /^[ -~]*$/
-/** Also after its conversion: some signs are letters in brackets. */
+/** A name in the DNS, also after its conversion: some signs are letters in brackets. */
 const DOMAIN = /^[a-z\d][\w-]*(?:\.[\w-]+)*$/
 
 /** The one address in a trimmed text in lower case, however it is written: normalized, with its domain in ASCII. Null if there is none. */
 export const addressIn = (lower: string): string | null => {
   // Invisible characters may come on top.
   if (lower.length > 4 * ADDRESS_LENGTH_MAX) return null
-  const inner = lower.replace(INVISIBLE, '').trim().replace(IN_BRACKETS, '$1').trim()
-  const address = inner.replace(MAILTO, (_, encoded) => orNull(() => decodeURIComponent(encoded)) ?? encoded)
-  if (NOT_IN_ADDRESS.test(address)) return null
+  const inner = bare(bare(lower).replace(COMMENT, '').replace(IN_BRACKETS, '$1'))
+  const address = bare(
+    inner.replace(MAILTO, (_, encoded) => orNull(() => decodeURIComponent(encoded)) ?? encoded),
+  )
+  if (address.length > 2 * ADDRESS_LENGTH_MAX || NOT_IN_ADDRESS.test(address)) return null
   const [local = '', domain = '', ...more] = address.toLowerCase().normalize('NFC').split('@')
-  const ascii = IS_ASCII.test(domain) ? domain : domainToASCII(domain)
+  // Converting a long text takes quadratic time.
+  const isShort = domain.length <= DOMAIN_LENGTH_MAX
+  const ascii = IS_ASCII.test(domain) ? domain : isShort ? domainToASCII(domain) : ''
   // Without the dot of the root, or of the end of a sentence.
-  const host = ascii.replace(/\.+$/, '')
+  const host = ascii.replace(/(?<!\.)\.+$/, '')
   const email = `${local}@${host}`
-  const isAddress = more.length === 0 && local !== '' && DOMAIN.test(host)
+  // `undefined@undefined` is none, but `null@example.com` is one.
+  const isLeftover = isPlaceholder(local) && isPlaceholder(domain)
+  const isAddress = more.length === 0 && local !== '' && DOMAIN.test(host) && !isLeftover
   return isAddress && [...email].length <= ADDRESS_LENGTH_MAX ? email : null
 }
+
+const bare = (text: string): string => text.replace(INVISIBLE, '').replace(AROUND, '')

@@ -2,8 +2,8 @@ import { sha256 } from '../engine/keys.ts'
 import { ADDRESS_LENGTH_MAX, addressIn } from './email-address.ts'
 import { isPlaceholder } from './placeholders.ts'
 
-/** Nearly every address: normalized as it stands. */
-const PLAIN_ADDRESS = /^\w[\w.+'=~!&/?-]*@[a-z\d][\w-]*(?:\.[\w-]+)*$/
+/** Nearly every address: normalized as it stands. `undefined@undefined` is none. */
+const PLAIN_ADDRESS = /^\w[\w.+'=~!&/?-]*@[a-z\d][\w-]*(?:\.[\w-]+)+$/
 /** Most ids: no placeholder begins like this and has such a digit. */
 const PLAIN_ID = /^(?:[a-z]{2}[\w:.-]*)?[1-9][\w:.-]*$/i
 
@@ -29,7 +29,7 @@ const matchableEmail = (sent?: string | null) => {
   const lower = (sent ?? '').trim().toLowerCase()
   const email = PLAIN_ADDRESS.test(lower) && lower.length <= ADDRESS_LENGTH_MAX ? lower : addressIn(lower)
   if (email === null) return null
-  const former = lower === email ? email : lower.normalize('NFC')
+  const former = lower === email || lower.length > ADDRESS_LENGTH_MAX ? lower : lower.normalize('NFC')
   return { email, emailHash: sha256(email), formerEmailHash: former === email ? null : sha256(former) }
 }
 

@@ -34,6 +34,12 @@ const spellings: readonly ((address: string) => string)[] = [
   (a) => `Ada Lovelace <${a}>`,
   (a) => `"Lovelace, Ada" < ${a} >`,
   (a) => `mailto:${a}`,
+  (a) => `mailto: ${a}`,
+  (a) => `mailto:${a.replace('@', '%40')}%E2%80%8B`,
+  (a) => `'${a}'`,
+  (a) => `'Ada' <'${a}'>,`,
+  (a) => `\u201c${a}\u201d;`,
+  (a) => `${a} (Ada Lovelace)`,
   (a) => `<MAILTO:${a.replace('+', '%2B')}?subject=Hello%20you>`,
   (a) => `${a}\u200b`,
   (a) => `\u2068${a}\u2069`,
@@ -82,7 +88,9 @@ const leftovers = (rest: string) => [
 ]
 const PLACEHOLDERS =
   `null undefined none nil nan n/a #N/A anonymous unknown guest test true false -1 0 0000 - --- 0-0 (null)
-  <null> "" ??? *** 00000000-0000-0000-0000-000000000000 {user_id} #REF! \\N`.split(/\s+/)
+  <null> string n.a. (none) #SPILL! #ERROR! {1} $userId %s "" ??? *** 00000000-0000-0000-0000-000000000000 {user_id} #REF! \\N`.split(
+    /\s+/,
+  )
 
 t.test('no placeholder is the id of anybody, whatever its case and the blanks in it', async (t) => {
   for (const word of [...PLACEHOLDERS, '(not set)', 'not set', '[object Object]', '', ' ', '\u200b'])
@@ -129,6 +137,10 @@ t.test('what is no address identifies nobody', async (t) => {
     'mailto:',
     '<>',
     '{{first}}@example.com',
+    '{first}@example.com',
+    'undefined@undefined',
+    'null@null',
+    'a@b/c',
     'x@[1.2.3.4]',
   ])
     t.equal(emailOf(sent), null, sent)
@@ -150,6 +162,8 @@ t.test('an address has at most 1,000 characters, however many come on top', asyn
     null,
     'composing them takes half a minute',
   )
+  const han = Array.from({ length: 900 }, (_, i) => String.fromCodePoint(0x4e00 + i)).join('')
+  t.equal(emailOf(`a@${han}`), null, 'a thousand such domains take seconds')
 })
 
 t.test('the hash that 0.1.0 gave an email is known if it differs, and only for an address', async (t) => {
