@@ -63,9 +63,9 @@ const meantBy = (key: string, given: Given, members: Members) => {
   })
 }
 
-/** The first letter is seldom wrong, and `fname` is not `name`. `email2` is not `email`. */
+/** Of a short word the first letter is right: `fname` is not `name`. `email2` is not `email`. */
 const isTypo = (word: string, wanted: string): boolean => {
-  const isSimilar = wanted.length > 3 && word[0] === wanted[0] && !/\d/.test(word)
+  const isSimilar = wanted.length > (word[0] === wanted[0] ? 3 : 5) && !/\d|^_/.test(word)
   return isSimilar && isNear(word, wanted, wanted.length < LONG ? 1 : 2)
 }
 

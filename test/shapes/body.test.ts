@@ -18,6 +18,8 @@ const nearIn = (shape: v.GenericSchema, given: object): string[] =>
 t.test('a typing error is refused by name', async (t) => {
   const cases: [v.GenericSchema, object, string][] = [
     [NewPage, { publsh: false }, '/publsh publish'],
+    [NewPage, { ublish: false }, '/ublish publish'],
+    [NewPage, { upblish: false }, '/upblish publish'],
     [NewPage, { pubilsh: false }, '/pubilsh publish'],
     [NewPage, { publish: true, publsh: false }, '/publsh publish'],
     [NewVersion, { publishat: '' }, '/publishat publishAt'],
