@@ -276,6 +276,10 @@ export const externalIds = section(
         prospect: { prospectId: munich, email: 'info@münchen.example', name: 'Info' },
       })
       like(await correct(bob, { email: 'info@münchen.example' }), { kind: 'email_taken', prospectId: munich })
+      const doubles = [await addedBy010('eve@x'), await addedBy010('mailto:eve@x')]
+      await erase({ email: 'mailto:eve@x' })
+      for (const prospectId of doubles) same(await log({ prospectId }), ['prospect_erased'])
+      same(await log({ email: 'eve@x' }, { email: 'mailto:eve@x' }), ['prospect_erased', 'prospect_erased'])
       const [list] = await core.listProspects(here)([{ tenantId, limit: 2, email: `mailto:${ADA}` }])
       like(list, { items: [{ prospectId: mailto }], hasMore: false })
 

@@ -4,6 +4,7 @@ import { untilRecorded } from '../engine/decide-and-save.ts'
 import { prospectErased, prospectNotFound, refuse } from '../engine/failures.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
+import type { StoredProspect } from '../ports/activities.ts'
 import type { StoredErasure } from '../ports/erasures.ts'
 import type { Requester } from '../ports/events.ts'
 import type { KnownProspect } from '../ports/prospects.ts'
@@ -36,8 +37,10 @@ export const requestErasure =
 
     return untilRecorded(async () => {
       const known = (await recallWithSurvivors(store.activities, whom.wants)).prospects
-      const live =
-        known.findLast(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null) ?? null
+      const isLive = ({ erasedAt, mergedInto }: StoredProspect) => erasedAt === null && mergedInto === null
+      // More than one if an older version knew several spellings of the email as several people.
+      const lives = [...new Map(known.filter(isLive).map((one) => [one.prospectId, one])).values()]
+      const live = lives[0] ?? null
       const found = live ?? known.at(-1)
       // In progress for a tombstone, or for an email or external id that no prospect had.
       const isById = request.prospectId !== undefined
@@ -48,8 +51,9 @@ export const requestErasure =
         return getErasure({ store })(running)
       }
       if (isById && !live) return found ? prospectErased() : prospectNotFound()
-      const prospects = live ? await store.prospects.findWithMerged(live) : []
-      if (live && prospects.length === 0) return 'overtaken'
+      const groups = await Promise.all(lives.map((one) => store.prospects.findWithMerged(one)))
+      if (groups.some((one) => one.length === 0)) return 'overtaken'
+      const prospects = groups.flat()
 
       const begun = (named: Named, partOf: string | null): StoredErasure => ({
         tenantId,
