@@ -280,6 +280,9 @@ export const externalIds = section(
       await erase({ email: 'mailto:eve@x' })
       for (const prospectId of doubles) same(await log({ prospectId }), ['prospect_erased'])
       same(await log({ email: 'eve@x' }, { email: 'mailto:eve@x' }), ['prospect_erased', 'prospect_erased'])
+      await addedBy010('mailto:dan@x')
+      for (const email of ['mailto:dan@x', 'mailto:dan@x', 'mailto:nobody@x']) await erase({ email })
+      same(await log({ email: 'dan@x' }, { email: 'mailto:dan@x' }), ['prospect_erased', 'prospect_erased'])
       const [list] = await core.listProspects(here)([{ tenantId, limit: 2, email: `mailto:${ADA}` }])
       like(list, { items: [{ prospectId: mailto }], hasMore: false })
 

@@ -67,13 +67,16 @@ export const requestErasure =
         completedAt: null,
         logsErased: 0,
         // What is blocked already is found as the tombstone that blocks it.
-        blockId: isIdentified(named) ? (live || !found ? newId('prospect') : found.prospectId) : null,
+        blockId: isIdentified(named) ? ((live ? null : named.prospectId) ?? newId('prospect')) : null,
         blockedUntil: null,
         pass: 1,
       })
       const [person = found ?? { ...whom, prospectId: null }, ...merged] = prospects
       const own = begun(person, null)
-      const parts = merged.map((prospect) => begun(prospect, own.erasureId))
+      // Found by the former hash of the email only: the address itself is blocked too.
+      const isFormer = found !== undefined && !known.some(({ emailHash }) => emailHash === whom.emailHash)
+      const address = isFormer && whom.emailHash !== null ? [{ ...whom, prospectId: null }] : []
+      const parts = [...merged, ...address].map((named) => begun(named, own.erasureId))
       // All blocks end together, so any of them shows when.
       const [blockId = null] = [own, ...parts].flatMap(({ blockId }) => blockId ?? [])
       const erasures = [{ ...own, blockId }, ...parts]
