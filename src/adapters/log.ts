@@ -9,19 +9,23 @@ const BUFFER_LINES_MAX = 256
 /** Of lines that stderr has not accepted yet. Past it new lines are dropped and counted. */
 const PENDING_BYTES_MAX = 16_777_216
 
+/** JSON lines on a stream, one at a time, readable ones if it is a terminal: for a command. */
+export const createLogOn = (level: string, stream: NodeJS.WriteStream): Log =>
+  logOver(level, {
+    write: (line: string) => stream.write(stream.isTTY ? readable(line) : line),
+  })
+
 /**
- * JSON lines on stderr, readable ones if that is a terminal. With `soon` lines are buffered, so that no request waits for
- * a write: `flush` before exit.
+ * The same on stderr, for a server. Lines are buffered, so that no request waits for a write: `flush` before exit.
  */
-export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): Log => {
+export const createLog = (level: string): Log => {
   // With a `minLength` of 0 `flush` would not wait until the lines are written.
-  const sync = written === 'at once'
-  const stderr = pino.destination({ dest: 2, sync, minLength: 1, maxLength: PENDING_BYTES_MAX })
-  const lines = sync || level === 'silent' ? stderr : buffered(stderr)
+  const stderr = pino.destination({ dest: 2, sync: false, minLength: 1, maxLength: PENDING_BYTES_MAX })
+  const lines = level === 'silent' ? stderr : buffered(stderr)
   const stream = process.stderr.isTTY
     ? { write: (line: string) => lines.write(readable(line)), flush: lines.flush.bind(lines) }
     : lines
-  const log = pino({ level, timestamp: createTimestamp(), serializers: { err: loggable } }, stream)
+  const log = logOver(level, stream)
   // A terminal that was closed accepts nothing more, and at exit the destination would try for ever.
   stderr.on('error', () => Object.assign(stderr, { write: () => true, flushSync: () => {} }))
   let dropped = 0
@@ -34,6 +38,9 @@ export const createLog = (level: string, written: 'at once' | 'soon' = 'soon'): 
   })
   return log
 }
+
+const logOver = (level: string, stream: pino.DestinationStream): Log =>
+  pino({ level, timestamp: createTimestamp(), serializers: { err: loggable } }, stream)
 
 /** Writes few and long chunks: for each write the destination measures again all that it holds. */
 const buffered = (destination: ReturnType<typeof pino.destination>) => {

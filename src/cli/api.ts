@@ -10,7 +10,7 @@ import { brandsOf } from '../core/tenants/create-tenant.ts'
 import { splitAt } from '../json/raw-json.ts'
 import { writeLine } from '../json/write-json.ts'
 import { ITEMS_MAX } from '../shapes/slice.ts'
-import { type Command, TENANT, wrongUse } from './command.ts'
+import { type Command, type Shell, TENANT, wrongUse } from './command.ts'
 import { report } from './output.ts'
 
 export const apiCommand: Command = {
@@ -40,12 +40,17 @@ export const apiCommand: Command = {
     'deliveries of an endpoint that failed':
       'prospect-pages api GET "/v0/webhook_endpoints/$ENDPOINT/deliveries?status=failed" --tenant "$TENANT"',
   },
-  async *run({ texts: { tenant: tenantId = '' }, operands: [method = '', path = '', body], values }, open) {
+  async *run(
+    { texts: { tenant: tenantId = '' }, operands: [method = '', path = '', body], values },
+    open,
+    shell,
+  ) {
+    const { stdin, stdout, stderr } = shell
     const follows = values['follow'] === true
     const isFeed = method.toUpperCase() === 'GET' && /^\/v0\/events(\?|$)/.test(path)
     if (follows && !isFeed) wrongUse('--follow needs GET /v0/events')
     if (!path.startsWith('/')) wrongUse('PATH must begin with /, such as /v0/page_groups')
-    const config = readConfig(process.env)
+    const config = readConfig(shell.env)
     const { store, clock, newId } = await open()
     await brandsOf(store, tenantId)
     let cause: unknown
@@ -63,7 +68,7 @@ export const apiCommand: Command = {
       },
     })
     const read = async (bytesMax: number) => {
-      const bytes = body === '-' ? await buffer(process.stdin) : Buffer.from(body ?? '')
+      const bytes = body === '-' ? await buffer(stdin) : Buffer.from(body ?? '')
       // Reading may have taken long, and the tenant may be being deleted by now.
       await brandsOf(store, tenantId)
       if (bytes.length > bytesMax) throw tooLarge(bytesMax)
@@ -76,34 +81,38 @@ export const apiCommand: Command = {
         body: { bytesMax: config.bodyBytesMax, batchBytesMax: config.batchBytesMax, read },
       })
       if (answer.status >= 500 && cause !== undefined) throw cause
-      if (!isWhole(answer.body)) return printParts(answer.body)
+      if (!isWhole(answer.body)) return printParts(answer.body, shell)
       const text = String(answer.body).trimEnd()
       if (answer.status < 400) return text
-      process.stderr.write(`${text}\n`)
-      process.exitCode = 1
+      stderr.write(`${text}\n`)
+      shell.exitCode = 1
       return ''
     }
-    if (follows) return yield* followEvents(path, call)
+    if (follows) return yield* followEvents(path, call, shell)
     const text = await call(path)
     if (text === '') return
-    if (!process.stdout.isTTY || values['json']) return yield { rawJson: text }
+    if (!stdout.isTTY || values['json']) return yield { rawJson: text }
     const { items, nextCursor, ...one } = JSON.parse(text)
-    if (nextCursor && items) report(`There is more: add cursor=${nextCursor} to the query.`)
-    if (items?.length === 0) process.stdout.write('none\n')
+    if (nextCursor && items) report(shell, `There is more: add cursor=${nextCursor} to the query.`)
+    if (items?.length === 0) stdout.write('none\n')
     yield* items ?? [one]
   },
 }
 
 /** Prints parts as they come, on a terminal too, until nobody reads them any more. Returns what is left: nothing. */
-const printParts = async (parts: AsyncIterable<string>): Promise<''> => {
-  for await (const part of parts) if (await new Promise((done) => process.stdout.write(part, done))) break
+const printParts = async (parts: AsyncIterable<string>, { stdout }: Shell): Promise<''> => {
+  for await (const part of parts) if (await new Promise((done) => stdout.write(part, done))) break
   return ''
 }
 
 /** The exact text of each event, slice by slice, until Ctrl-C or a refusal. */
-async function* followEvents(path: string, call: (target: string, end: AbortSignal) => Promise<string>) {
+async function* followEvents(
+  path: string,
+  call: (target: string, end: AbortSignal) => Promise<string>,
+  shell: Shell,
+) {
   const stop = new AbortController()
-  process.once('SIGINT', () => stop.abort())
+  shell.once('SIGINT', () => stop.abort())
   const target = new URL(path, 'http://localhost')
   target.searchParams.set('wait', '25')
   while (!stop.signal.aborted) {
@@ -113,5 +122,5 @@ async function* followEvents(path: string, call: (target: string, end: AbortSign
     for (const item of elements ?? []) yield { rawJson: writeLine({ rawJson: item }) }
     target.searchParams.set('cursor', JSON.parse(rest).nextCursor)
   }
-  process.exitCode = 130
+  shell.exitCode = 130
 }

@@ -3,6 +3,14 @@ import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Needs, Store } from '../core/ports/store.ts'
 import type { TableFormat } from './output.ts'
 
+/** What a command uses of the process that runs it. A test passes streams and an environment instead. */
+export type Shell = Pick<NodeJS.Process, 'argv' | 'env' | 'exit' | 'listenerCount' | 'off' | 'once'> & {
+  readonly stdin: NodeJS.ReadStream
+  readonly stdout: NodeJS.WriteStream
+  readonly stderr: NodeJS.WriteStream
+  exitCode?: NodeJS.Process['exitCode']
+}
+
 export type Texts = Readonly<Record<string, string>>
 export type CommandDeps = Needs<keyof Store>
 
@@ -39,7 +47,7 @@ export type Command = {
   readonly examples: Readonly<Record<string, string>>
   readonly format?: TableFormat
   /** Returns one object, a list, several one by one, or null for nothing to print. Check the input before `open`. */
-  readonly run: (input: Input, open: Open) => Answers
+  readonly run: (input: Input, open: Open, shell: Shell) => Answers
 }
 /** Opens the database. It must have this program's schema, unless the command migrates it. */
 export type Open = (migrates?: 'migrates') => Promise<CommandDeps>

@@ -30,8 +30,8 @@ export const consoleCommand: Command = {
     'publish, connect and erase, for an hour': 'prospect-pages console --tenant "$TENANT" --write --for 1h',
   },
   format: { note: 'The link contains the key, and is shown only once.' },
-  run: async ({ values, texts }, open) => {
-    const config = readConfig(process.env)
+  run: async ({ values, texts }, open, { env }) => {
+    const config = readConfig(env)
     const lifeMs = durationOf(texts, 'for')
     if (lifeMs === 0) wrongUse('--for must be more than 0')
     if (!config.console) wrongUse('CONSOLE is off: this server has no console')

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
+import { buffer } from 'node:stream/consumers'
 import { webhooksOf } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
 import { tryHook } from '../core/hooks/try-hook.ts'
@@ -25,14 +26,15 @@ export const hookCommands: readonly Command[] = [
     run: async (
       { texts: { tenant: tenantId = '', body: file = '' }, operands: [hookId = ''], values },
       open,
+      { env, stdin },
     ) => {
       if (isFolder(file)) wrongUse(`--body ${file} is a folder`)
       const headers = Object.fromEntries(
         [values['header'] ?? []].flat().map((line) => headerIn(String(line))),
       )
-      const bytes = readFileSync(file === '-' ? 0 : file)
+      const bytes = file === '-' ? await buffer(stdin) : readFileSync(file)
       if (!isUtf8(bytes)) wrongUse('--body must be UTF-8')
-      const config = readConfig(process.env)
+      const config = readConfig(env)
       const { store, clock } = await open()
       const hooks = { secrets: webhooksOf(config, clock).secrets, publicUrl: config.publicUrl }
       return tryHook({ store, clock, hooks })({ tenantId, hookId, headers, body: bytes.toString() })

@@ -1,10 +1,18 @@
 import { accessSync, createReadStream } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
-import { isatty } from 'node:tty'
 import { setFlagsFromString } from 'node:v8'
 import { type Config, readConfig } from '../config/config.ts'
 import type { Import, Imported, ReportedLine } from '../operations/import-lines.ts'
-import { type CommandDeps, type Input, isFolder, type Open, TENANT, valued, wrongUse } from './command.ts'
+import {
+  type CommandDeps,
+  type Input,
+  isFolder,
+  type Open,
+  type Shell,
+  TENANT,
+  valued,
+  wrongUse,
+} from './command.ts'
 import { report, reportEverySecond } from './output.ts'
 
 export const IMPORT_OPTIONS = {
@@ -23,37 +31,37 @@ type Importer = (
 ) => Promise<{ readonly imported: Imported; readonly why: unknown }>
 
 /** Reads the file that the options name, and reports what becomes of its lines. `what`: what they are, in the plural. */
-export async function* importFile({ texts }: Input, open: Open, what: string, run: Importer) {
+export async function* importFile({ texts }: Input, open: Open, shell: Shell, what: string, run: Importer) {
   const { tenant: tenantId = '', file = '', 'from-line': from = '' } = texts
   if (!/^[1-9]\d{0,14}$/.test(from)) wrongUse('--from-line must be a whole number from 1 on')
   if (isFolder(file)) wrongUse(`--file ${file} is a folder`)
   if (file !== '-') accessSync(file)
-  else if (isatty(0)) process.stderr.write('Type or paste the lines; end with Ctrl-D.\n')
-  const config = readConfig(process.env)
+  else if (shell.stdin.isTTY) shell.stderr.write('Type or paste the lines; end with Ctrl-D.\n')
+  const config = readConfig(shell.env)
   const world = await open()
   keepSmall()
   const stop = new AbortController()
-  process.once('SIGINT', () => stop.abort())
-  const chunks = addAbortSignal(stop.signal, file === '-' ? process.stdin : createReadStream(file))
-  const reportProgress = reportEverySecond()
+  shell.once('SIGINT', () => stop.abort())
+  const chunks = addAbortSignal(stop.signal, file === '-' ? shell.stdin : createReadStream(file))
+  const reportProgress = reportEverySecond(shell)
   const onProgress = ({ read, nextLine }: Imported) =>
     reportProgress(`${read} ${what}, up to line ${nextLine - 1}`)
   const input = { store: world.store, tenantId, chunks, fromLine: Number(from), stop: stop.signal }
   let isReported = false
   const onReported = (line: ReportedLine) => {
     isReported = true
-    reportLine(line)
+    reportLine(shell, line)
   }
   const limits = { lineBytesMax: config.bodyBytesMax, onReported, onProgress }
   const { imported, why } = await run({ ...input, ...limits }, world, config)
   const { nextLine, ...counts } = imported
   yield why === null ? counts : imported
-  process.exitCode = stop.signal.aborted ? 130 : Number(isReported)
+  shell.exitCode = stop.signal.aborted ? 130 : Number(isReported)
   if (why !== null && !stop.signal.aborted) throw why
 }
 
-const reportLine = (reported: ReportedLine): void => {
+const reportLine = (shell: Shell, reported: ReportedLine): void => {
   const { line, code, detail, errors = [] } = reported
   const faults = errors.map(({ pointer, detail }) => `; ${pointer} ${detail}`).join('')
-  report(`line ${line}: ${detail}${faults} (${code})`, reported)
+  report(shell, `line ${line}: ${detail}${faults} (${code})`, reported)
 }

@@ -58,10 +58,10 @@ export const keyCommands: readonly Command[] = [
     help: 'reads an API key from stdin and shows whose it is; the key may stand within other text',
     options: { revoke: { type: 'boolean', help: 'revoke it in every process, within a second' } },
     examples: { 'revoke a key that leaked': 'echo "$KEY" | prospect-pages keys find --revoke' },
-    run: async ({ values }, open) => {
-      if (process.stdin.isTTY) report('Paste the API key; end with Enter and Ctrl-D.')
+    run: async ({ values }, open, shell) => {
+      if (shell.stdin.isTTY) report(shell, 'Paste the API key; end with Enter and Ctrl-D.')
       const deps = await open()
-      const found = await findApiKey(deps)(await text(process.stdin))
+      const found = await findApiKey(deps)(await text(shell.stdin))
       return values['revoke'] ? { ...found, ...(await revokeApiKey(deps)(found.apiKeyId)) } : found
     },
   },

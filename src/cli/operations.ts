@@ -23,8 +23,8 @@ export const operationCommands: readonly Command[] = [
       'with PostgreSQL, reachable from other machines':
         'HOST=0.0.0.0 DATABASE_URL=postgres://user:password@host/database prospect-pages serve',
     },
-    run: async () => {
-      await serve(readConfig(process.env))
+    run: async (_input, _open, { env }) => {
+      await serve(readConfig(env))
       return null
     },
   },
@@ -37,14 +37,14 @@ export const operationCommands: readonly Command[] = [
     ],
     options: { 'dry-run': { type: 'boolean', help: 'print what is pending, and which locks that takes' } },
     examples: { 'before the first server of a new release starts': 'prospect-pages migrate' },
-    run: async ({ values }, open) => {
+    run: async ({ values }, open, shell) => {
       if (values['dry-run'] === true) {
         const { planMigration } = await import('../operations/plan-migration.ts')
-        return { database: databaseNames({}), ...(await planMigration(readConfig(process.env))) }
+        return { database: databaseNames({}, shell), ...(await planMigration(readConfig(shell.env))) }
       }
       const applied = await (await open('migrates')).store.migrate()
       const detail = applied.length > 0 ? 'migrated' : 'nothing to do: the schema is up to date'
-      return { database: databaseNames({}), applied, detail }
+      return { database: databaseNames({}, shell), applied, detail }
     },
   },
   {
@@ -56,11 +56,11 @@ export const operationCommands: readonly Command[] = [
     },
     examples: { 'what is wrong, if anything': 'prospect-pages doctor' },
     format: { list: 'checks' },
-    run: async ({ values }) => {
+    run: async ({ values }, _open, shell) => {
       const { diagnose } = await import('../operations/doctor.ts') // what serves needs none of it
-      const diagnosis = await diagnose(process.env, values['thorough'] === true)
-      if (!diagnosis.ok) process.exitCode = 1
-      if (values['json'] || !process.stdout.isTTY) return diagnosis
+      const diagnosis = await diagnose(shell.env, values['thorough'] === true)
+      if (!diagnosis.ok) shell.exitCode = 1
+      if (values['json'] || !shell.stdout.isTTY) return diagnosis
       return { checks: diagnosis.checks.map((check) => ({ ...check, detail: withSizes(check.detail) })) }
     },
   },
@@ -69,12 +69,12 @@ export const operationCommands: readonly Command[] = [
     help: 'shows what needs attention, over all tenants, each with a command that shows more or repairs it',
     details: ['The exit code is 1 if there is anything. Changes nothing, and waits for no lock.'],
     examples: { 'what needs attention': 'prospect-pages status' },
-    run: async ({ values }) => {
+    run: async ({ values }, _open, shell) => {
       const { findAttention } = await import('../operations/findings.ts') // what serves needs none of it
-      const findings = await findAttention(readConfig(process.env), Date.now())
-      if (findings.length > 0) process.exitCode = 1
-      else if (process.stdout.isTTY && !values['json']) process.stdout.write('Nothing needs attention.\n')
-      return findings.map((finding) => ({ ...finding, command: withCommand(finding.command) }))
+      const findings = await findAttention(readConfig(shell.env), Date.now())
+      if (findings.length > 0) shell.exitCode = 1
+      else if (shell.stdout.isTTY && !values['json']) shell.stdout.write('Nothing needs attention.\n')
+      return findings.map((finding) => ({ ...finding, command: withCommand(finding.command, shell) }))
     },
   },
   {
@@ -82,12 +82,12 @@ export const operationCommands: readonly Command[] = [
     help: 'encrypts the secrets of all webhook endpoints and hooks with SECRETS_KEY, while servers run',
     details: ['Before, set SECRETS_KEY_PREVIOUS to the old key. If it is interrupted, run it again.'],
     examples: { 'after SECRETS_KEY was replaced': 'prospect-pages secrets reencrypt' },
-    run: async (_input, open) => {
-      const config = readConfig(process.env)
+    run: async (_input, open, shell) => {
+      const config = readConfig(shell.env)
       if (config.secretsKey === null) wrongUse('SECRETS_KEY is not set')
       const { reencryptSecrets } = await import('../operations/reencrypt-secrets.ts')
       const answer = await reencryptSecrets(config, await open())
-      if (answer.undecipherable > 0) process.exitCode = 1
+      if (answer.undecipherable > 0) shell.exitCode = 1
       return answer
     },
   },
@@ -103,8 +103,8 @@ export const operationCommands: readonly Command[] = [
       'if-due': { type: 'boolean', help: 'only if the newest in BACKUP_DIR is older than BACKUP_EVERY' },
     },
     examples: { 'a copy named after the minute': 'prospect-pages backup "copy-$(date +%F-%H%M).db"' },
-    run: async ({ operands: [file], values }) => {
-      const config = readConfig(process.env)
+    run: async ({ operands: [file], values }, _open, { env }) => {
+      const config = readConfig(env)
       const isIfDue = values['if-due'] === true
       if (file?.trim() && isIfDue) return wrongUse('--if-due is for backups in BACKUP_DIR')
       if (file?.trim()) return (await import('../operations/backup.ts')).backUp(config.database, file)
@@ -121,9 +121,9 @@ export const operationCommands: readonly Command[] = [
     details: ['Stop the server first. The backup is checked before, and not changed.'],
     operands: ['FILE'],
     examples: { 'after the server was stopped': 'prospect-pages restore copy-2026-11-21-0300.db' },
-    run: async ({ operands: [file = ''] }) => {
+    run: async ({ operands: [file = ''] }, _open, { env }) => {
       const { restore } = await import('../operations/restore.ts')
-      return restore(readConfig(process.env).database, file)
+      return restore(readConfig(env).database, file)
     },
   },
   {
@@ -138,13 +138,13 @@ export const operationCommands: readonly Command[] = [
       'move to PostgreSQL, with both addresses set':
         'prospect-pages move --from "$DATABASE_URL" --to "$NEW_DATABASE_URL"',
     },
-    run: async ({ texts }) => {
+    run: async ({ texts }, _open, shell) => {
       const from = addressOf(texts, 'from')
       const to = addressOf(texts, 'to')
       if (from.kind !== 'sqlite') return wrongUse(`--from must be ${FORMS.from}`)
       if (to.kind !== 'postgres') return wrongUse(`--to must be ${FORMS.to}`)
-      const warn = (warning: string) => process.stderr.write(`${JSON.stringify({ warning })}\n`)
-      const report = reportEverySecond()
+      const warn = (warning: string) => shell.stderr.write(`${JSON.stringify({ warning })}\n`)
+      const report = reportEverySecond(shell)
       // Each finished table counts as a step.
       const onProgress = (progress: Progress) => {
         const { step, table, rows, of } = progress

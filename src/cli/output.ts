@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { escaped } from '../adapters/escaped.ts'
 import { writeJson } from '../json/write-json.ts'
-import type { Answers } from './command.ts'
+import type { Answers, Shell } from './command.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -26,9 +26,9 @@ export const paint = (style: Style, text: string, stream: NodeJS.WritableStream 
 
 const IN_FOLDER = /^(node_modules\/\.bin\/prospect-pages|(dist\/cli\/bin|bin\/prospect-pages)\.js)$/
 /** A text with its commands as they work where this was started: npm finds those of a folder, a shell does not. */
-export const withCommand = (text: string): string => {
-  const { npm_lifecycle_event: script = '' } = process.env
-  const isByNpm = ['start', 'npx'].includes(script) || IN_FOLDER.test(relative('', process.argv[1] ?? ''))
+export const withCommand = (text: string, { argv, env }: Pick<Shell, 'argv' | 'env'> = process): string => {
+  const { npm_lifecycle_event: script = '' } = env
+  const isByNpm = ['start', 'npx'].includes(script) || IN_FOLDER.test(relative('', argv[1] ?? ''))
   return isByNpm ? text.replaceAll('prospect-pages ', 'npx prospect-pages ') : text
 }
 
@@ -47,22 +47,34 @@ export const inPairs = (pairs: readonly (readonly string[])[], stream?: NodeJS.W
     .join('')
 
 /** One answer as pairs; several as a table, or as pairs one after the other if the terminal is too narrow. */
-export const asText = (answers: readonly object[], { columns, list, note }: TableFormat = {}): string => {
+export const asText = (
+  answers: readonly object[],
+  { columns, list, note }: TableFormat = {},
+  shell: Shell = process,
+): string => {
   const rows = answers.flatMap((row) => (typeof list === 'string' ? (row as Row)[list] : row)) as Row[]
   const isSingle = list === undefined && rows.length === 1
-  const text = isSingle ? rows.map((row) => recordOf(row)).join('') : tableOf(rows, columns)
+  const text = isSingle ? recordOf(shell, rows[0] ?? {}) : tableOf(shell, rows, columns)
   return note === undefined ? text : `${text}\n${note}\n`
 }
 
-const recordOf = (row: Row, names = Object.keys(row)): string =>
-  inPairs(names.map((name) => [name, cellOf(row[name])]))
+const recordOf = ({ stdout }: Shell, row: Row, names = Object.keys(row)): string =>
+  inPairs(
+    names.map((name) => [name, cellOf(row[name])]),
+    stdout,
+  )
 
 /** As long as a time. Ids are never cut: they are pasted. */
 const CUT_LENGTH = 24
 const cut = (text: string, max: number): string =>
   text.length <= max || /^[a-z]+_[0-9a-z]{26}$/.test(text) ? text : `${text.slice(0, max - 1)}…`
 
-const tableOf = (rows: readonly Row[], columns?: readonly string[], textMax = Infinity): string => {
+const tableOf = (
+  shell: Shell,
+  rows: readonly Row[],
+  columns?: readonly string[],
+  textMax = Infinity,
+): string => {
   if (rows.length === 0) return 'none\n'
   // Columns without any value are left out.
   const names = (columns ?? [...new Set(rows.flatMap(Object.keys))]).filter((name) =>
@@ -70,12 +82,12 @@ const tableOf = (rows: readonly Row[], columns?: readonly string[], textMax = In
   )
   const cells = rows.map((row) => names.map((name) => cut(cellOf(row[name], name), textMax)))
   const [head = '', ...lines] = padded([names, ...cells]).map((row) => row.join('  '))
-  const width = Number(process.env['COLUMNS']) || process.stdout.columns || Infinity
+  const width = Number(shell.env['COLUMNS']) || shell.stdout.columns || Infinity
   const fits = [head, ...lines].every((line) => line.length <= width)
-  if (!fits && columns === undefined) return rows.map((row) => recordOf(row, names)).join('\n')
-  if (!fits && textMax > CUT_LENGTH) return tableOf(rows, names, CUT_LENGTH)
-  if (!fits && names.length > 1) return tableOf(rows, names.slice(0, -1), CUT_LENGTH)
-  return `${[paint('bold', head), ...lines].join('\n')}\n`
+  if (!fits && columns === undefined) return rows.map((row) => recordOf(shell, row, names)).join('\n')
+  if (!fits && textMax > CUT_LENGTH) return tableOf(shell, rows, names, CUT_LENGTH)
+  if (!fits && names.length > 1) return tableOf(shell, rows, names.slice(0, -1), CUT_LENGTH)
+  return `${[paint('bold', head, shell.stdout), ...lines].join('\n')}\n`
 }
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
@@ -96,21 +108,27 @@ const cellOf = (value: unknown, name?: string): string => {
  * Prints answers as JSON, one line each as soon as they arrive, or all of them as text at the end. A failure or Ctrl-C
  * still prints those that arrived before; a second Ctrl-C ends the process at once.
  */
-export const printAnswers = async (answers: Answers, format: TableFormat | undefined, isJson: boolean) => {
+export const printAnswers = async (
+  answers: Answers,
+  format: TableFormat | undefined,
+  isJson: boolean,
+  shell: Shell,
+) => {
+  const { stdout } = shell
   const collected: object[] = []
   let isEmpty = true
   let isInterrupted = false
   const interrupt = () => {
     isInterrupted = true
-    process.exitCode = 130 // what a shell expects after Ctrl-C
+    shell.exitCode = 130 // what a shell expects after Ctrl-C
   }
   try {
     for await (const answer of Symbol.asyncIterator in answers ? answers : [(await answers) ?? []].flat()) {
-      if (process.listenerCount('SIGINT') === 0) process.once('SIGINT', interrupt)
+      if (shell.listenerCount('SIGINT') === 0) shell.once('SIGINT', interrupt)
       isEmpty = false
       // A slow reader slows the command down, which else would hold all that is not read yet.
       if (isJson || format?.isLines) {
-        const error = await new Promise((done) => process.stdout.write(`${writeJson(answer)}\n`, done))
+        const error = await new Promise((done) => stdout.write(`${writeJson(answer)}\n`, done))
         if (error && format?.isLines) break
       } else collected.push(answer)
       // The embedded database works synchronously: without a pause no signal would be handled before the end.
@@ -118,24 +136,24 @@ export const printAnswers = async (answers: Answers, format: TableFormat | undef
       if (isInterrupted) break
     }
   } finally {
-    process.off('SIGINT', interrupt)
-    if (collected.length > 0) process.stdout.write(asText(collected, format))
+    shell.off('SIGINT', interrupt)
+    if (collected.length > 0) stdout.write(asText(collected, format, shell))
   }
   if (!isJson && isEmpty && (format?.list === true || format?.isLines))
-    process.stdout.write(asText([], format))
+    stdout.write(asText([], format, shell))
 }
 
 /** What a running command reports on stderr: in words on a terminal, otherwise as JSON. */
-export const report = (words: string, facts?: object): void => {
-  process.stderr.write(`${process.stderr.isTTY ? escaped(words) : JSON.stringify(facts)}\n`)
+export const report = ({ stderr }: Shell, words: string, facts?: object): void => {
+  stderr.write(`${stderr.isTTY ? escaped(words) : JSON.stringify(facts)}\n`)
 }
 
 /** Reports progress at most once a second, unless it is a step that counts. Without facts only on a terminal. */
-export const reportEverySecond = () => {
+export const reportEverySecond = (shell: Shell) => {
   let lastMs = performance.now()
   return (words: string, facts?: object, isStep = false): void => {
     const isDue = performance.now() - lastMs >= 1_000
     if (isDue) lastMs = performance.now()
-    if ((isDue || isStep) && (facts || process.stderr.isTTY)) report(words, facts)
+    if ((isDue || isStep) && (facts || shell.stderr.isTTY)) report(shell, words, facts)
   }
 }

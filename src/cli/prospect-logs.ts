@@ -16,8 +16,8 @@ export const prospectLogCommands: readonly Command[] = [
     examples: {
       'one activity': `echo '{"source":"crm","email":"ada@example.com","payload":{},"idempotencyKey":"crm-1"}' | prospect-pages prospect-logs import --tenant "$TENANT" --file -`,
     },
-    async *run(input, open) {
-      yield* importFile(input, open, 'activities', async (lines, world, { requireIdentity }) => {
+    async *run(input, open, shell) {
+      yield* importFile(input, open, shell, 'activities', async (lines, world, { requireIdentity }) => {
         const { importProspectLogs } = await import('../operations/import-prospect-logs.ts')
         return importProspectLogs(logProspectActivities({ ...world, requireIdentity }))(lines)
       })

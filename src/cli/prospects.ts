@@ -19,9 +19,9 @@ export const prospectCommands: readonly Command[] = [
     examples: {
       'one prospect': `printf 'externalId,email,name\\ncrm-7,ada@example.com,"Lovelace, Ada"\\n' | prospect-pages prospects import --tenant "$TENANT" --file - --format csv`,
     },
-    async *run(input, open) {
+    async *run(input, open, shell) {
       const isCsv = isCsvIn(input.texts, /\.csv$/i.test(input.texts['file'] ?? ''))
-      yield* importFile(input, open, 'prospects', async (lines, world) => {
+      yield* importFile(input, open, shell, 'prospects', async (lines, world) => {
         const { importProspects } = await import('../operations/import-prospects.ts')
         return importProspects(createProspects(world))(lines, isCsv)
       })

@@ -11,7 +11,7 @@ import {
   obstructed,
 } from '../core/engine/failures.ts'
 import { orNull } from '../core/engine/outcome.ts'
-import { type Command, type Texts, WrongUse } from './command.ts'
+import { type Command, type Shell, type Texts, WrongUse } from './command.ts'
 import { usageHint } from './help.ts'
 import { inPairs, paint, withCommand } from './output.ts'
 
@@ -67,7 +67,11 @@ const IF_UNAVAILABLE = 'Check that the database is running, then retry.'
 /** How an error of the direct connection begins. */
 const DIRECT = /(DATABASE_DIRECT_URL): /
 /** An error in words, and what to do about it. */
-export const explained = (error: unknown, command: string): [text: string, remedy: string | undefined] => {
+export const explained = (
+  error: unknown,
+  command: string,
+  shell?: Shell,
+): [text: string, remedy: string | undefined] => {
   // The driver tries each address of a host.
   const [first = error] = error instanceof AggregateError ? error.errors : []
   const [prefix = '', setting = '$&'] = DIRECT.exec(String(error)) ?? []
@@ -80,7 +84,12 @@ export const explained = (error: unknown, command: string): [text: string, remed
   const advice = obstacle
     ? REMEDY_OF[obstacle]
     : (found ?? (isUnavailable(error) ? IF_UNAVAILABLE : undefined))
-  const remedy = advice && withCommand(advice.replace(/\$\d/, (part) => message.replace(pattern, part)))
+  const remedy =
+    advice &&
+    withCommand(
+      advice.replace(/\$\d/, (part) => message.replace(pattern, part)),
+      shell,
+    )
   const option = command !== 'move' ? setting : /file|backup/.test(String(remedy)) ? '--from' : '--to'
   // `serve` waits for a database whose host is unknown, and refuses an unknown HOST.
   const named = remedy?.replace('DATABASE_URL or HOST', command === 'serve' ? 'HOST' : 'DATABASE_URL')
@@ -108,30 +117,42 @@ const withoutRetry = (why: unknown): unknown => {
 }
 
 /** Why a command was refused, for stderr: one JSON object, or sentences on a terminal. */
-export const refusalText = (given: unknown, isJson: boolean, command?: Command, database?: string) => {
+export const refusalText = (
+  given: unknown,
+  isJson: boolean,
+  command?: Command,
+  database?: string,
+  shell: Shell = process,
+) => {
   const why = withoutRetry(given)
   const failure = why instanceof DomainFailure ? why : undefined
   const isWrongUse = why instanceof WrongUse
   const code = isWrongUse ? 'wrong_use' : (failure?.kind ?? 'refused')
-  const explain = (error: unknown) => explained(error, command?.words ?? '')
+  const explain = (error: unknown) => explained(error, command?.words ?? '', shell)
   const [detail, own] = explain(why)
-  const [cause, remedy = isWrongUse ? usageHint(command) : own] = failure?.cause ? explain(failure.cause) : []
+  const [cause, remedy = isWrongUse ? usageHint(command, shell) : own] = failure?.cause
+    ? explain(failure.cause)
+    : []
   const { obstacle, ...facts } = failure?.facts ?? {}
   if (isJson) return `${JSON.stringify({ code, detail, cause, ...facts, database, remedy })}\n`
   const { errors = [] } = facts
   const faults = errors.map((fault) => [`  ${fault.parameter ?? fault.pointer}`, fault.detail].map(escaped))
-  const start = paint('red', isWrongUse ? 'prospect-pages:' : 'refused:', process.stderr)
+  const start = paint('red', isWrongUse ? 'prospect-pages:' : 'refused:', shell.stderr)
   const first = `${start} ${escaped(detail)}${failure ? ` (${code})` : ''}\n`
   const more = [cause && escaped(cause), database && `database: ${escaped(database)}`, remedy]
-  return first + inPairs(faults, process.stderr) + more.map((text) => (text ? `${text}\n` : '')).join('')
+  return first + inPairs(faults, shell.stderr) + more.map((text) => (text ? `${text}\n` : '')).join('')
 }
 
 /** The databases that a command looks at, without passwords; undefined if the settings are invalid. */
-export const databaseNames = (texts: Texts, why?: unknown): string | undefined => {
+export const databaseNames = (
+  texts: Texts,
+  { env }: Pick<Shell, 'env'>,
+  why?: unknown,
+): string | undefined => {
   const isDirect = DIRECT.test(String((why as Error | undefined)?.cause ?? why))
-  const direct = isDirect ? process.env['DATABASE_DIRECT_URL'] : undefined
+  const direct = isDirect ? env['DATABASE_DIRECT_URL'] : undefined
   const named = direct ? [direct] : ['from', 'to'].flatMap((option) => texts[option] ?? [])
-  const addresses = () => (named.length > 0 ? named.map(database) : [readConfig(process.env).database])
+  const addresses = () => (named.length > 0 ? named.map(database) : [readConfig(env).database])
   return orNull(() => addresses().map(nameOf).join(' and ')) ?? undefined
 }
 

@@ -2,20 +2,17 @@ import t from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { apiCommand } from '../../src/cli/api.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
+import { shellOf } from '../support/program.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
 t.test('api runs every operation on webhook endpoints and hooks of any tenant', async (t) => {
-  const before = { ...process.env }
-  t.teardown(() => {
-    process.env = before
-  })
-  Object.assign(process.env, { DATABASE_URL: 'memory:', WEBHOOKS_ALLOWED_HOSTS: '127.0.0.1' })
+  const shell = shellOf({ DATABASE_URL: 'memory:', WEBHOOKS_ALLOWED_HOSTS: '127.0.0.1' })
   const world = { store: memoryStore(), clock: stoppedClock(), newId: countedIds() }
   const { tenantId: tenant } = await createTenant(world)({ name: 'Acme' })
   const api = async (method: string, path: string, body?: object) => {
     const operands = [method, path, ...(body ? [JSON.stringify(body)] : [])]
     const input = { texts: { tenant }, operands, values: { json: true } }
-    const answers = apiCommand.run(input, async () => world) as AsyncIterable<{ rawJson: string }>
+    const answers = apiCommand.run(input, async () => world, shell) as AsyncIterable<{ rawJson: string }>
     for await (const { rawJson } of answers) return JSON.parse(rawJson)
     return null
   }
@@ -44,5 +41,5 @@ t.test('api runs every operation on webhook endpoints and hooks of any tenant', 
   t.match(await api('POST', `${hook}/try`, { headers: {}, body: '{}' }), { verified: false })
   t.equal(await api('DELETE', hook), null)
   t.equal(await api('DELETE', endpoint), null)
-  t.equal(process.exitCode, undefined, 'nothing was refused')
+  t.equal(shell.exitCode, undefined, 'nothing was refused')
 })

@@ -3,12 +3,12 @@ import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
 import { commandHelp, programHelp, usageHint } from '../../src/cli/help.ts'
 import { COMMANDS } from '../../src/cli/main.ts'
-import { asText, type TableFormat } from '../../src/cli/output.ts'
+import { asText, printAnswers, type TableFormat } from '../../src/cli/output.ts'
 import { commandIn, parse, unknownCommand } from '../../src/cli/parse.ts'
 import { refusalText } from '../../src/cli/refusals.ts'
 import { DomainFailure, obstructed, unavailable } from '../../src/core/engine/failures.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
-import { runChild, sourceUrl } from '../support/children.ts'
+import { shellOf } from '../support/program.ts'
 
 for (const command of COMMANDS)
   t.test(`the help of ${command.words} has its usage, each option and examples`, async (t) => {
@@ -34,7 +34,7 @@ const refusalOf = async (line: string): Promise<string> => {
   const accept = () => Promise.reject(new Error('accepted'))
   try {
     const command = commandIn(args, COMMANDS) ?? unknownCommand(args, COMMANDS)
-    const answers = command.run(parse(command, args), accept)
+    const answers = command.run(parse(command, args), accept, shellOf({}))
     for await (const answer of Symbol.asyncIterator in answers ? answers : [answers]) return String(answer)
     return ''
   } catch (error) {
@@ -191,26 +191,24 @@ t.test('a name cannot control the terminal', async (t) => {
   )
 })
 
-/** Takes answers until 20 are written, by a stdout of which every second one cannot be; answers which were taken when. */
-const PRINT_20 = `
-  const { printAnswers } = await import('${sourceUrl('cli/output.ts')}')
-  const { stdout } = process
-  const write = stdout.write.bind(stdout)
-  const seen = []
+t.test('no answer is taken before the one before it is written, so none pile up', async (t) => {
+  const shell = shellOf({})
+  const takenAt: number[] = []
   let taken = 0
-  stdout.write = (text, done) => {
-    seen.push(taken)
-    setImmediate(() => {
-      if (seen.length === 20) write(JSON.stringify(seen), () => process.exit())
-      else done(seen.length % 2 ? new Error('EPIPE') : undefined)
-    })
+  async function* numbers() {
+    while (taken < 20) yield { n: ++taken }
+  }
+  // Every second one cannot be written.
+  shell.stdout.write = (_text: unknown, done: unknown) => {
+    takenAt.push(taken)
+    setImmediate(done as (error?: Error) => void, takenAt.length % 2 ? new Error('EPIPE') : undefined)
     return false
   }
-  await printAnswers((async function* () { for (;;) yield { n: ++taken } })(), undefined, true)`
-
-t.test('no answer is taken before the one before it is written, so none pile up', async (t) => {
-  const oneByOne = Array.from({ length: 20 }, (_, i) => i + 1)
-  t.strictSame(JSON.parse(await runChild(PRINT_20)), oneByOne)
+  await printAnswers(numbers(), undefined, true, shell)
+  t.strictSame(
+    takenAt,
+    Array.from({ length: 20 }, (_, i) => i + 1),
+  )
 })
 
 t.test('a refusal says in words what is wrong, and what to do', async (t) => {

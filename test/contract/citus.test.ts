@@ -32,7 +32,6 @@ import { POSTGRES_SETTINGS, type Sent } from '../support/stores.ts'
 import { useEverything } from '../support/use-everything.ts'
 
 const why = whyNoCitus()
-if (why !== null) process.stderr.write(`${why}\n`)
 const ROLES = readFileSync(new URL('../../sql/roles.sql', import.meta.url), 'utf8')
 const CITUS = { DATABASE_CLUSTER: 'citus' }
 const CALLERS = 24

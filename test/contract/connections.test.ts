@@ -4,7 +4,7 @@ import { type Ask, connect } from '../../src/adapters/postgres/connect.ts'
 import { openPostgres, type Sql } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { noOf } from '../core/scene.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { sharedPostgres, startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { until } from '../support/program.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
 
@@ -13,7 +13,7 @@ const END_OTHERS = `select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and backend_type = 'client backend'`
 
 t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   t.teardown(server.stop)
 
   const setting = async (t: Test, limits: Partial<typeof POSTGRES_SETTINGS> = {}) => {

@@ -9,7 +9,7 @@ import { createPagesWithVersion } from '../../src/core/pages/create-page-with-ve
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import { migrate, postgresStore } from '../../src/entry/postgres.ts'
 import { testContractOn } from '../support/contract.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { addTenant, newId } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 
@@ -20,7 +20,7 @@ t.test(
   'over an instance of postgres.js that belongs to somebody else',
   { skip: whyNoPostgres() ?? false },
   async (t) => {
-    const server = await startPostgres()
+    const server = await sharedPostgres()
     t.teardown(server.stop)
 
     const connect = async (t: Test, url: string, options: postgres.Options<Record<string, never>> = {}) => {

@@ -11,7 +11,7 @@ import type { Migration } from '../../src/adapters/stores/migrations.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { sharedPostgres, startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { until } from '../support/program.ts'
 import { addTenant } from '../support/rows.ts'
 import { postgresSchema } from '../support/schema.ts'
@@ -136,7 +136,9 @@ const refusalOf = (call: Promise<void>): Promise<unknown> =>
     (no: unknown) => no,
   )
 
-const WAITS = "select 1 from pg_locks where relation = 'tenants'::regclass and not granted"
+// Relations of different databases, which other tests use, share numbers.
+const OURS = 'database = (select oid from pg_database where datname = current_database())'
+const WAITS = `select 1 from pg_locks where relation = 'tenants'::regclass and not granted and ${OURS}`
 
 /** A process that migrates a database and checks that it is ready. */
 const MIGRATE = `
@@ -197,7 +199,7 @@ t.test('on sqlite', async (t) => {
 })
 
 t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   t.teardown(server.stop)
   const newEmpty = async (_: Test): Promise<Empty> => {
     const url = await server.newDatabase()
@@ -253,7 +255,9 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
       const migrating = open(t).migrate()
       const isWaiting = async () => {
         for (;;) {
-          const rows = await other`select 1 from pg_locks where locktype = 'advisory' and not granted`
+          const rows = await other.unsafe(
+            `select 1 from pg_locks where locktype = 'advisory' and not granted and ${OURS}`,
+          )
           if (rows.length > 0) return 'it waits'
         }
       }

@@ -4,7 +4,7 @@ import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { type Database, openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { BY_TENANT, placedBy } from '../support/citus.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { postgresSchema, postgresSchemaLines, schemaFile, sqliteSchema } from '../support/schema.ts'
 import { opened, sqliteKind } from '../support/stores.ts'
 
@@ -37,7 +37,7 @@ t.test('on SQLite every key, unique or foreign, begins with the tenant too', asy
 })
 
 t.test('on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   t.teardown(server.stop)
   const url = await server.newDatabase()
   await migratePostgres(url, readMigrations('postgres'), () => {})

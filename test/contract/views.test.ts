@@ -7,11 +7,11 @@ import { move } from '../../src/operations/move.ts'
 import { sqliteSource } from '../../src/operations/move-from-sqlite.ts'
 import { postgresTarget } from '../../src/operations/move-to-postgres.ts'
 import { fillSource, postgresRows, sqliteRows } from '../support/moving.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { embeddedDatabase, newFolder } from '../support/program.ts'
 import { addTenant, at, someGroup, someLog, somePage, someProspect } from '../support/rows.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(0)
 
 /** A file with rows of every kind; Ada's two activities, one of a prospect who was merged into her, and the pages of a group that is shown and of one that is deleted. */
 const setting = async (t: Test) => {
@@ -109,7 +109,7 @@ t.test(
   { skip: whyNoPostgres() ?? false },
   async (t) => {
     const { path } = await setting(t)
-    const server = await startPostgres()
+    const server = await sharedPostgres()
     t.teardown(server.stop)
     const url = await server.newDatabase()
     const source = sqliteSource(path, readMigrations('sqlite'))

@@ -19,15 +19,15 @@ import {
   NODE,
   newFolder,
   runCommand,
+  runProcess,
   seed,
   startProgram,
   type TestedDatabase,
   until,
 } from '../support/program.ts'
 
-t.setTimeout(280_000)
-// Every command is a process, and starting them takes most of the time: two databases at a time.
-t.jobs = 2
+t.setTimeout(0)
+
 type Refusal = { readonly code: string; readonly database?: string; readonly remedy?: string }
 const DAY_MS = 86_400_000
 const SCOPES = ['prospect_logs:write', 'page_groups:read', 'pages:read', 'pages:write']
@@ -309,6 +309,30 @@ const storedBytes = async ({ env, rows }: TestedDatabase): Promise<Buffer[]> => 
   if (scheme !== 'sqlite') return [Buffer.from(JSON.stringify(await rows('select * from api_keys')))]
   return readdirSync(dirname(path)).map((name) => readFileSync(join(dirname(path), name)))
 }
+
+t.test('as a process, a command reads stdin and ends as it does here: with 0, 1 and 2', async (t) => {
+  const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }
+  const { apiKey, apiKeyId, tenantId } = await seed(env)
+  const [found, imported, refused, wrong] = await Promise.all([
+    runProcess(['keys', 'find'], env, apiKey),
+    runProcess(
+      ['prospects', 'import', '--tenant', tenantId, '--file', '-'],
+      env,
+      '{"email":"ada@example.com"}\n',
+    ),
+    runProcess(['keys', 'find'], env, 'no key'),
+    runProcess(['keys'], env),
+  ])
+  t.match(found, { code: 0, stderr: '' })
+  t.match(JSON.parse(found.stdout), { apiKeyId })
+  t.match(imported, { code: 0, stderr: '', stdout: /"created":1/ })
+  for (const [{ code, stdout, stderr }, args, input] of [
+    [refused, ['keys', 'find'], 'no key'],
+    [wrong, ['keys'], ''],
+  ] as const)
+    t.strictSame({ code, stdout, stderr }, await runCommand(args, env, input))
+  t.strictSame([refused.code, wrong.code], [1, 2])
+})
 
 t.test('incorrect use ends with 2 and one JSON object on stderr, which names the help', async (t) => {
   const env = { DATABASE_URL: `sqlite:${join(newFolder(t), 'test.db')}` }

@@ -7,7 +7,7 @@ import { diagnosed } from '../support/doctor.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { answerOf, databaseAt, newFolder, runCommand, startProgram } from '../support/program.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(0)
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 const newDatabase = async (postgres: ThrowawayPostgres, isMigrated = true) => {

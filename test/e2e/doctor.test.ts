@@ -13,7 +13,7 @@ import { fillSource } from '../support/moving.ts'
 import { UNPRIVILEGED } from '../support/postgres.ts'
 import { embeddedDatabase, newFolder, runCommand, startProgram } from '../support/program.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(0)
 
 const filled = async (t: Test) => {
   const folder = newFolder(t)

@@ -11,7 +11,7 @@ import { createHook } from '../../src/core/hooks/hooks.ts'
 import { createWebhookEndpoint } from '../../src/core/webhooks/webhook-endpoints.ts'
 import { webhookTools } from '../../src/service/webhook-tools.ts'
 import { paste } from '../support/paste.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
 import {
   answerOf,
   type Environment,
@@ -21,17 +21,16 @@ import {
   seed,
 } from '../support/program.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(0)
 t.jobs = 2
 
 const hasShell = spawnSync('bash', ['-c', 'command -v sed']).status === 0
 const skip = hasShell ? false : 'NO BASH OR SED HERE: the examples of the help were not tested'
-if (skip) process.stderr.write(`${skip}\n`)
 
 /** The target of the move: its own PostgreSQL server. */
 const newDatabaseFor = async (t: Test, line: string): Promise<Environment> => {
   if (!line.includes('NEW_DATABASE_URL')) return {}
-  const postgres = await startPostgres()
+  const postgres = await sharedPostgres()
   t.teardown(postgres.stop)
   return { NEW_DATABASE_URL: await postgres.newDatabase() }
 }

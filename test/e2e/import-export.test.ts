@@ -18,7 +18,7 @@ import {
   until,
 } from '../support/program.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(0)
 type Refused = { readonly line: number; readonly code: string }
 type Exported = Readonly<Record<string, unknown>>
 const activity = (n: number, more: object = {}) => ({ source: 'crm', payload: { n }, ...more })

@@ -10,7 +10,7 @@ import {
 } from '../support/program.ts'
 import { scrapeOf } from '../support/scrape.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(0)
 const COUNT = 'prospect_pages_http_request_duration_seconds_count'
 const PAGES = '/v0/page_groups/{page_group_id}/pages'
 /** A new connection, which may reach any worker. */

@@ -28,7 +28,7 @@ import {
   until,
 } from '../support/program.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(0)
 const BIN = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const [kind] = databaseKinds().filter(({ name }) => name === 'postgres')
 if (kind === undefined) throw new Error('no kind of database is PostgreSQL')

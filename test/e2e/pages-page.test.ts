@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { embeddedDatabase, inherited, newFolder, seed, startProgram } from '../support/program.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(0)
 const hasShell = spawnSync('bash', ['-c', 'command -v curl']).status === 0
 
 t.test(

@@ -7,7 +7,7 @@ import { fillSource, postgresRows } from '../support/moving.ts'
 import { postgresBin } from '../support/postgres.ts'
 import { answerOf, databaseAt, databaseKinds, inherited, newFolder, runCommand } from '../support/program.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(0)
 const [kind] = databaseKinds().filter(({ name }) => name === 'postgres')
 if (kind === undefined) throw new Error('there is a kind on PostgreSQL')
 const bin = postgresBin()

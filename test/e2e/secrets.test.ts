@@ -9,7 +9,7 @@ import { FAULTS } from '../support/faulty.ts'
 import {
   answerOf,
   caller,
-  databaseKinds,
+  databaseKindsThatStop,
   newFolder,
   type Program,
   runCommand,
@@ -19,7 +19,7 @@ import {
 } from '../support/program.ts'
 import { sendRaw } from '../support/raw.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(0)
 t.jobs = 2
 const EMAIL = 'grace.hopper@example.com'
 const NAME = 'Grace Brewster'
@@ -114,7 +114,7 @@ const useAll = async (server: Program, apiKey: string, pageGroupId: string) => {
   ].map(({ status, text, headers }) => ({ status, text, all: text + JSON.stringify([...headers]) }))
 }
 
-for (const kind of databaseKinds())
+for (const kind of databaseKindsThatStop())
   t.test(`on ${kind.name}`, { skip: kind.skip ?? false, buffered: true }, async (t) => {
     t.teardown(kind.end)
 

@@ -4,11 +4,12 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createCaller } from '../faults/call.ts'
+import type { ThrowawayPostgres } from '../support/postgres.ts'
 import {
   answerOf,
   caller,
   type DatabaseKind,
-  databaseKinds,
+  databaseKindsThatStop,
   embeddedDatabase,
   linesOf,
   newFolder,
@@ -19,7 +20,7 @@ import {
   until,
 } from '../support/program.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(0)
 t.jobs = 2
 const ACTIVITY = { source: 'crm', payload: { form: 'contact' } }
 const LOG = { method: 'POST', path: '/v0/prospect_logs', body: ACTIVITY } as const
@@ -36,7 +37,7 @@ const setting = async (t: Test, kind: DatabaseKind, seeding = seed) => {
 }
 
 /** Only a separate database server can be down. */
-const testAbsence = (t: Test, kind: DatabaseKind) => {
+const testAbsence = (t: Test, kind: DatabaseKind<ThrowawayPostgres>) => {
   const refusesAll = async (t: Test, url: string, apiKey: string) => {
     for (const [method, path, body] of [
       ['GET', '/v0/page_groups', undefined],
@@ -95,7 +96,7 @@ const testAbsence = (t: Test, kind: DatabaseKind) => {
   })
 }
 
-for (const kind of databaseKinds())
+for (const kind of databaseKindsThatStop())
   t.test(`on ${kind.name}`, { skip: kind.skip ?? false, buffered: true }, async (t) => {
     t.teardown(kind.end)
 

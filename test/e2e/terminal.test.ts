@@ -7,9 +7,8 @@ import { readable } from '../../src/adapters/readable-log.ts'
 import { type Environment, inherited, newFolder, runCommand, seed, until } from '../support/program.ts'
 import { onTerminal, programLine, whyNoTerminal } from '../support/terminal.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(0)
 const skip = whyNoTerminal() ?? false
-if (skip) process.stderr.write(`${skip}\n`)
 
 /** Whether there is a process with this id to receive it; 0 is no signal. */
 const signalled = (pid: number, signal: 'SIGKILL' | 0): boolean => {

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { diagnosed } from '../support/doctor.ts'
 import { caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(0)
 
 type Received = { readonly headers: Record<string, string>; readonly body: string }
 /** A receiver that answers with this status, 0: never, and keeps what it gets. */

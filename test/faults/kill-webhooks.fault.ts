@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { caller, databaseKinds, type Program, seed, startProgram, until } from '../support/program.ts'
+import { caller, databaseKindsThatStop, type Program, seed, startProgram, until } from '../support/program.ts'
 import { faultsRandom } from '../support/random.ts'
 import { keptFaults, versionFaults } from './kept.ts'
 import { createTraffic } from './traffic.ts'
@@ -34,7 +34,7 @@ type FedEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-for (const kind of databaseKinds())
+for (const kind of databaseKindsThatStop())
   t.test(
     `servers on ${kind.name} and a receiver are killed while webhooks are sent`,
     { skip: kind.skip ?? false },

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { NODE } from '../support/program.ts'
 
 type Files = readonly (readonly [file: string, lines: number])[]
@@ -15,7 +15,7 @@ const MOST = {
 } as const
 
 t.test('few files are entered', { skip: whyNoPostgres() ?? false }, async (t) => {
-  const postgres = await startPostgres()
+  const postgres = await sharedPostgres()
   t.teardown(postgres.stop)
   // The coverage of the tests would count these calls, too.
   const { NODE_V8_COVERAGE, ...inherited } = process.env

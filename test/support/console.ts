@@ -5,7 +5,6 @@ import { caller, embeddedDatabase, newFolder, seed, startProgram, until } from '
 
 /** Why the console cannot be opened here, for a test to be skipped. */
 export const noConsole = whyNoBrowser() ?? false
-if (noConsole) process.stderr.write(`${noConsole}\n`)
 
 export const WIDE = { width: 1_280, height: 900 }
 export const TABLET = { width: 768, height: 900 }

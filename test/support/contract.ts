@@ -14,22 +14,16 @@ export const testContractOn = (name: StoreKind['name']): void =>
           // tap counts a test without assertions of its own as skipped.
           t.pass('no assertion failed')
         })
-      let address: string | null = null
-      const openStore = async (everyEvent = false) => {
-        const tested = await kind.open(address, everyEvent)
-        address = tested.address
-        return tested
-      }
       const openListening = async () => {
-        const tested = await openStore()
+        const tested = await kind.open()
         if (['postgres', 'tenant-routed', 'citus'].includes(kind.name)) await listening(tested.store)
         return tested
       }
       for (const section of sections)
         section(core, {
           test,
-          openStore: section === signals ? openListening : () => openStore(),
-          openStoreOfEveryEvent: () => openStore(true),
+          openStore: section === signals ? openListening : () => kind.open(),
+          openStoreOfEveryEvent: () => kind.open(true),
         })
     },
     [name],

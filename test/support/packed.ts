@@ -15,7 +15,7 @@ import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseAddress } from '../../src/adapters/postgres/open.ts'
 import { outputOf } from './children.ts'
-import { startPostgres } from './postgres.ts'
+import { sharedPostgres } from './postgres.ts'
 import { inherited } from './program.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -90,7 +90,7 @@ export const isHere = ({ imports }: Program) => !imports.some((from) => ELSEWHER
 
 /** A PostgreSQL with an empty database, as variables of the environment. */
 export const emptyDatabase = async (t: Owner) => {
-  const server = await startPostgres()
+  const server = await sharedPostgres()
   t.teardown(server.stop)
   const url = await server.newDatabase()
   return {

@@ -14,6 +14,8 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import postgres from 'postgres'
+import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { makeCluster } from './cluster.ts'
 
 /** A PostgreSQL of the test's own: on a socket, with flushes off unless asked for. */
@@ -164,8 +166,7 @@ export const startPostgres = async ({
     return pids
   }
   await start()
-  const path = join(folder, '.s.PGSQL.5432')
-  const admin = postgres({ path, user: 'postgres', database: 'postgres', max: 1, onnotice: () => {} })
+  const admin = postgres({ ...adminOf(folder), max: 1, onnotice: () => {} })
   const [row] = await admin<{ version: string }[]>`select current_setting('server_version') as version`
   await admin.end()
   let databases = 0
@@ -177,10 +178,8 @@ export const startPostgres = async ({
     isRunning: () => server?.exitCode === null && server.signalCode === null,
     newDatabase: async (options = '') => {
       const name = `test_${process.pid}_${++databases}`
-      const sql = postgres({ path, user: 'postgres', database: 'postgres', max: 1, onnotice: () => {} })
-      await sql.unsafe(`create database ${name} ${options}`)
-      await sql.end()
-      return `postgres://postgres@localhost/${name}?host=${encodeURIComponent(folder)}`
+      await asAdmin(folder, `create database ${name} ${options}`)
+      return urlOf(folder, name)
     },
     halt,
     kill: async () => {
@@ -200,6 +199,80 @@ export const startPostgres = async ({
     },
   }
 }
+
+/** What is used of a PostgreSQL that others use too. */
+export type SharedPostgres = Pick<ThrowawayPostgres, 'newDatabase' | 'stop'> & {
+  readonly version: string
+  /** A new database with the present schema. */
+  readonly newMigrated: () => Promise<string>
+}
+
+/** Where `startSharedPostgres` leaves word of it for the processes that it starts. */
+const SHARED = 'TEST_POSTGRES'
+const TEMPLATE = 'migrated'
+
+/** Starts one PostgreSQL for all test files of a run, if they may use one and have not got one yet. */
+export const startSharedPostgres = async (): Promise<ThrowawayPostgres | null> => {
+  if (whyNoPostgres() !== null || process.env[SHARED]) return null
+  const server = await startPostgres({ connectionsMax: 400 })
+  process.env[SHARED] = JSON.stringify({ folder: server.folder, version: server.version })
+  return server
+}
+
+/** The PostgreSQL of the run, or one of this file's own if it runs alone. Stopping it leaves the shared one running. */
+export const sharedPostgres = async (): Promise<SharedPostgres> => {
+  const own = process.env[SHARED] ? null : await startPostgres()
+  const { folder, version }: Pick<ThrowawayPostgres, 'folder' | 'version'> =
+    own ?? JSON.parse(process.env[SHARED] ?? '')
+  const made: string[] = []
+  const newDatabase = async (options = '') => {
+    const name = `test_${process.pid}_${made.length + 1}`
+    made.push(name)
+    await asAdmin(folder, `create database ${name} ${options}`)
+    return urlOf(folder, name)
+  }
+  return {
+    version,
+    newDatabase,
+    newMigrated: async () => {
+      await makeTemplate(folder)
+      return newDatabase(`template ${TEMPLATE}`)
+    },
+    stop: async () => {
+      if (own) return own.stop()
+      // The files of hundreds of databases would fill the disk.
+      for (const name of made) await asAdmin(folder, `drop database if exists ${name} with (force)`)
+    },
+  }
+}
+
+/** A database with the schema, made by whoever needs it first; others wait for its lock. */
+const makeTemplate = async (folder: string): Promise<void> => {
+  const admin = postgres({ ...adminOf(folder), max: 1, onnotice: () => {} })
+  try {
+    await admin`select pg_advisory_lock(1)`
+    const found = await admin`select from pg_database where datname = ${TEMPLATE} and datistemplate`
+    if (found.length > 0) return
+    await admin.unsafe(`create database ${TEMPLATE}`)
+    await migratePostgres(urlOf(folder, TEMPLATE), readMigrations('postgres'), () => {})
+    await admin.unsafe(`alter database ${TEMPLATE} is_template true`)
+  } finally {
+    await admin.end()
+  }
+}
+
+const adminOf = (folder: string) =>
+  ({ path: join(folder, '.s.PGSQL.5432'), user: 'postgres', database: 'postgres' }) as const
+const asAdmin = async (folder: string, statement: string): Promise<void> => {
+  const sql = postgres({ ...adminOf(folder), max: 1, onnotice: () => {} })
+  try {
+    await sql.unsafe(statement)
+  } finally {
+    await sql.end()
+  }
+}
+const urlOf = (folder: string, database: string): string =>
+  `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`
 
 /** A process and its children, where Linux tells of them. */
 const processesOf = (pid: number): number[] => {

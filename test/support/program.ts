@@ -3,17 +3,26 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Readable, Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createLog } from '../../src/adapters/log.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
+import type { Shell } from '../../src/cli/command.ts'
+import { main } from '../../src/cli/main.ts'
 import { createRuntime } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { createPageGroup } from '../../src/core/pages/create-page-group.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import { issueApiKey } from '../../src/core/tenants/issue-api-key.ts'
-import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from './postgres.ts'
+import {
+  type SharedPostgres,
+  sharedPostgres,
+  startPostgres,
+  type ThrowawayPostgres,
+  whyNoPostgres,
+} from './postgres.ts'
 
 /**
  * The real program, as a process of its own that knows only the environment it is given. `PROGRAM_BIN` names the built
@@ -70,8 +79,49 @@ export const inherited = (): Environment =>
     }),
   )
 
-/** Runs a command to its end, with `input` on stdin. */
+/**
+ * Runs a command to its end, with `input` on stdin: in this process, unless it is one of another program. Whoever tests
+ * what concerns processes, such as signals and locks, takes `runProcess`.
+ */
 export const runCommand = async (
+  args: readonly string[],
+  env: Environment = {},
+  input = '',
+  bin: string = BIN,
+) => {
+  const isHere = process.env['PROGRAM_BIN'] === undefined && bin === BIN
+  if (!isHere || (args[0] ?? 'serve') === 'serve') return runProcess(args, env, input, bin)
+  const shell = shellOf({ ...inherited(), ...env }, input)
+  await main(args, shell)
+  return { code: Number(shell.exitCode ?? 0), stdout: shell.stdout.text(), stderr: shell.stderr.text() }
+}
+
+/** What a command uses of its process: an environment, a text to read, and streams that keep what is written. */
+export const shellOf = (env: Environment, input = '') => ({
+  argv: [NODE, BIN],
+  env,
+  exitCode: undefined as Shell['exitCode'],
+  stdin: Readable.from(input === '' ? [] : [Buffer.from(input)]) as NodeJS.ReadStream,
+  stdout: kept(),
+  stderr: kept(),
+  exit: (() => {}) as unknown as Shell['exit'],
+  listenerCount: () => 0,
+  off: () => process,
+  once: () => process,
+})
+const kept = () => {
+  const chunks: Buffer[] = []
+  const stream = new Writable({
+    write: (chunk, _encoding, done) => {
+      chunks.push(chunk)
+      done()
+    },
+  })
+  return Object.assign(stream as NodeJS.WriteStream, { text: () => Buffer.concat(chunks).toString() })
+}
+
+/** The same as a process of its own. */
+export const runProcess = async (
   args: readonly string[],
   env: Environment = {},
   input = '',
@@ -214,25 +264,30 @@ export type TestedDatabase = {
   readonly env: Environment
   readonly rows: <Row = Record<string, unknown>>(sql: string) => Promise<Row[]>
 }
-export type DatabaseKind = {
+export type DatabaseKind<Server = unknown> = {
   readonly name: 'sqlite' | 'postgres'
   /** Why it cannot be tested here, or null. */
   readonly skip: string | null
   readonly open: (t: Owner) => Promise<TestedDatabase>
   /** The PostgreSQL behind it, with all of its databases. */
-  readonly server: () => Promise<ThrowawayPostgres>
+  readonly server: () => Promise<Server>
   readonly end: () => Promise<void>
 }
 
-export const databaseKinds = (): readonly DatabaseKind[] => [sqliteKind(), postgresKind()]
+export const databaseKinds = (): readonly DatabaseKind[] => [sqliteKind, postgresKind(sharedPostgres)]
+/** The same, with a PostgreSQL of the file's own, for what stops it. */
+export const databaseKindsThatStop = (): readonly DatabaseKind<ThrowawayPostgres>[] => [
+  sqliteKind,
+  postgresKind(startPostgres),
+]
 
-const sqliteKind = (): DatabaseKind => ({
+const sqliteKind: DatabaseKind<never> = {
   name: 'sqlite',
   skip: null,
   open: async (t) => embeddedDatabase(join(newFolder(t), 'test.db')),
   server: () => Promise.reject(new Error('the embedded database has no server')),
   end: async () => {},
-})
+}
 
 export const embeddedDatabase = (path: string): TestedDatabase => ({
   env: { DATABASE_URL: `sqlite:${path}` },
@@ -247,12 +302,13 @@ export const embeddedDatabase = (path: string): TestedDatabase => ({
   },
 })
 
-const postgresKind = (): DatabaseKind => {
-  let started: Promise<ThrowawayPostgres> | undefined
+const postgresKind = <Server extends Pick<SharedPostgres, 'newDatabase' | 'stop'>>(
+  start: () => Promise<Server>,
+): DatabaseKind<Server> => {
+  let started: Promise<Server> | undefined
   const skip = whyNoPostgres()
-  if (skip !== null) process.stderr.write(`${skip}\n`)
   const server = () => {
-    started ??= startPostgres()
+    started ??= start()
     return started
   }
   return {

@@ -9,7 +9,7 @@ import * as core from '../../src/entry/index.ts'
 import { newId } from '../store-contract/rows.ts'
 import { sections } from '../store-contract/sections.ts'
 import { postgresRows, sqliteRows } from '../support/moving.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { databaseAt, newFolder } from '../support/program.ts'
 import { fileSchema, postgresSchema, schemaFile } from '../support/schema.ts'
 import { keptInFile, keptInPostgres } from '../support/stores.ts'
@@ -112,7 +112,7 @@ for (const version of releases()) {
   })
 
   t.test(`a database of ${version} on PostgreSQL`, { skip: whyNoPostgres() ?? false }, async (t) => {
-    const postgres = await startPostgres()
+    const postgres = await sharedPostgres()
     t.teardown(postgres.stop)
     const url = await postgres.newDatabase()
     await databaseAt(url).rows(String(readReleased(version, 'postgres.sql.gz')))

@@ -6,7 +6,7 @@ import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
 import { DATABASE_AWAY, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { until } from '../../support/program.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(0)
 
 /** A feed whose waiting readers and looks can be counted. */
 const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {

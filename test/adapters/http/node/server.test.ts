@@ -5,7 +5,7 @@ import { heldLists, openScene, SECURITY_HEADERS } from '../../../support/api.ts'
 import { codesOf, dial, type Heard, requestOf } from '../../../support/dial.ts'
 import { until } from '../../../support/program.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(0)
 
 const LIMITS: ServerLimits = {
   bodyBytesMax: 1_024,

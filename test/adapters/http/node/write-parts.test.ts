@@ -9,7 +9,7 @@ import { createHttpServer } from '../../../../src/adapters/http/node/server.ts'
 import { createHandler } from '../../../../src/entry/http.ts'
 import { until } from '../../../support/program.ts'
 
-t.setTimeout(180_000)
+t.setTimeout(0)
 
 const MEBIBYTE = 1_048_576
 const MS = 60_000

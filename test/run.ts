@@ -1,0 +1,58 @@
+// Runs a layer of the tests, see README.md beside this file: `node test/run.ts quick`; or the files that are named.
+import { globSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { run } from 'node:test'
+import { startSharedPostgres } from './support/postgres.ts'
+import report from './support/reporter.ts'
+
+type Layer = {
+  readonly files: readonly string[]
+  readonly without?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+const LAYERS: Readonly<Record<string, Layer>> = {
+  quick: {
+    files: [
+      'test/{core,cli,json,operations,shapes,config,compose}/**/*.test.ts',
+      'test/adapters/**/*.test.ts',
+      'test/contract/*.test.ts',
+      'test/project/imports.test.ts',
+    ],
+    without: ['test/adapters/http/node/server.test.ts', 'test/contract/{connections,migrations}.test.ts'],
+    env: { STORES: 'memory,sqlite' },
+  },
+  product: { files: ['test/**/*.test.ts'] },
+  maintainers: { files: ['test/**/*.full.ts'] },
+}
+/** The folders whose files take longest come first, so that none of them is left to run alone at the end. */
+const LONGEST = ['project', 'e2e', 'contract', 'entry', 'fuzz', 'client']
+/** For what hangs. A test that is slow on a busy machine has not failed. */
+const FILE_MS_MAX = 600_000
+
+const root = join(import.meta.dirname, '..')
+process.chdir(root)
+const [layer = 'product', ...more] = process.argv.slice(2)
+const { files, without = [], env = {} } = LAYERS[layer] ?? { files: [layer, ...more] }
+const chosen = globSync([...files], { exclude: [...without, '**/node_modules'] })
+const rankOf = (file: string): number => {
+  const rank = LONGEST.indexOf(relative('test', file).split('/')[0] ?? '')
+  return rank < 0 ? LONGEST.length : rank
+}
+const ordered = chosen.sort((a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b))
+
+// What is compiled once serves all processes of this run, and of the next.
+process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/node')
+// tap ends a file after half a minute by default.
+process.env['TAP_TIMEOUT'] ??= '0'
+Object.assign(process.env, env)
+const postgres = await startSharedPostgres()
+const tests = run({
+  files: ordered.map((file) => join(root, file)),
+  concurrency: Number(process.env['TEST_CONCURRENCY'] ?? 4),
+  timeout: FILE_MS_MAX,
+})
+tests.on('test:fail', () => {
+  process.exitCode = 1
+})
+for await (const text of report(tests)) process.stdout.write(text)
+await postgres?.stop()
