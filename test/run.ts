@@ -19,10 +19,10 @@ const LAYERS: Readonly<Record<string, Layer>> = {
       'test/project/imports.test.ts',
     ],
     without: ['test/adapters/http/node/server.test.ts', 'test/contract/{connections,migrations}.test.ts'],
-    env: { STORES: 'memory,sqlite' },
+    env: { STORES: 'memory,sqlite', SIMULATION_STEPS: '300' },
   },
-  product: { files: ['test/**/*.test.ts'] },
-  maintainers: { files: ['test/**/*.full.ts'] },
+  product: { files: ['test/**/*.test.ts'], env: { SIMULATION_STEPS: '300' } },
+  full: { files: ['test/**/*.full.ts'], env: { SIMULATION_STEPS: '2000' } },
 }
 /** The folders whose files take longest come first, so that none of them is left to run alone at the end. */
 const LONGEST = ['project', 'e2e', 'contract', 'entry', 'fuzz', 'client']

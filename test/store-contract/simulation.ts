@@ -11,8 +11,9 @@ import * as webhooks from './simulation-webhooks.ts'
 import { type World, worldOf } from './simulation-world.ts'
 import { verbs } from './verbs.ts'
 
-const STEPS = 900
-const STEPS_MAX = 5 * STEPS
+/** At least; more until every outcome and every verb has come about. */
+const STEPS = Number(process.env['SIMULATION_STEPS'] ?? 900)
+const STEPS_MAX = STEPS + 4_000
 
 export const simulation = section('simulation', () => ({}), {
   'the store answers the same calls as the store in memory does, and keeps the same rows': async (

@@ -1,11 +1,12 @@
 import type { Store } from '../../src/core/ports/store.ts'
 import * as core from '../../src/entry/index.ts'
+import type { Section } from '../store-contract/contract.ts'
 import { sections } from '../store-contract/sections.ts'
 import { signals } from '../store-contract/signals.ts'
 import { overStores, type StoreKind } from './stores.ts'
 
 /** Tests the store contract on one kind of store. */
-export const testContractOn = (name: StoreKind['name']): void =>
+export const testContractOn = (name: StoreKind['name'], parts: readonly Section[] = sections): void =>
   overStores(
     async (t, kind) => {
       const test = (title: string, body: () => Promise<void>) =>
@@ -19,7 +20,7 @@ export const testContractOn = (name: StoreKind['name']): void =>
         if (['postgres', 'tenant-routed', 'citus'].includes(kind.name)) await listening(tested.store)
         return tested
       }
-      for (const section of sections)
+      for (const section of parts)
         section(core, {
           test,
           openStore: section === signals ? openListening : () => kind.open(),
