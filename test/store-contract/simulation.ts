@@ -11,9 +11,10 @@ import * as webhooks from './simulation-webhooks.ts'
 import { type World, worldOf } from './simulation-world.ts'
 import { verbs } from './verbs.ts'
 
-/** At least; more until every outcome and every verb has come about. */
-const STEPS = Number(process.env['SIMULATION_STEPS'] ?? 900)
-const STEPS_MAX = STEPS + 4_000
+/** At least so many steps; and more until every outcome and every verb has come about, unless it shall be short. */
+const STEPS_USUALLY = 900
+const STEPS = Number(process.env['SIMULATION_STEPS'] ?? STEPS_USUALLY)
+const STEPS_MAX = STEPS < STEPS_USUALLY ? STEPS : 5 * STEPS
 
 export const simulation = section('simulation', () => ({}), {
   'the store answers the same calls as the store in memory does, and keeps the same rows': async (
@@ -50,7 +51,7 @@ const simulate = async ({ core, store, kept }: Subject, seed: number): Promise<v
   const everything = await everythingIn(ours, kept, seen)
   same(everything, await everythingIn(model, keptInMemory, seen))
   same(createdBy([...seen.events, ...everything.events], seen), createdIn(seen))
-  same(missing(), [])
+  if (STEPS >= STEPS_USUALLY) same(missing(), [])
 }
 
 /** What must have come about for the simulation to prove anything. */
