@@ -38,9 +38,11 @@ export const requestErasure =
     return untilRecorded(async () => {
       const known = (await recallWithSurvivors(store.activities, whom.wants)).prospects
       const isLive = ({ erasedAt, mergedInto }: StoredProspect) => erasedAt === null && mergedInto === null
-      // More than one if an older version knew several spellings of the email as several people.
+      // More than one if an older version knew several spellings of the email as several people: an erasure each.
       const lives = [...new Map(known.filter(isLive).map((one) => [one.prospectId, one])).values()]
-      const live = lives[0] ?? null
+      const [live = null, ...others] = lives
+      for (const { prospectId } of others)
+        await requestErasure({ store, clock, newId })({ tenantId, prospectId, blockDays, apiKeyId })
       const found = live ?? known.at(-1)
       // In progress for a tombstone, or for an email or external id that no prospect had.
       const isById = request.prospectId !== undefined
@@ -51,9 +53,8 @@ export const requestErasure =
         return getErasure({ store })(running)
       }
       if (isById && !live) return found ? prospectErased() : prospectNotFound()
-      const groups = await Promise.all(lives.map((one) => store.prospects.findWithMerged(one)))
-      if (groups.some((one) => one.length === 0)) return 'overtaken'
-      const prospects = groups.flat()
+      const prospects = live ? await store.prospects.findWithMerged(live) : []
+      if (live && prospects.length === 0) return 'overtaken'
 
       const begun = (named: Named, partOf: string | null): StoredErasure => ({
         tenantId,
