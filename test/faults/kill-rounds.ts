@@ -7,7 +7,7 @@ import { noteSettlements, settlementFaults } from './settlements.ts'
 import { createTraffic } from './traffic.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
 
-const MANY = 18
+const ROUNDS = 18
 const BURST_MS_MAX = 400
 const ANSWER_MS_MAX = 10_000
 const MEMORY_MB_MAX = 300
@@ -16,15 +16,14 @@ const LEASE_MS = 20_000
 
 /**
  * Kills the server again and again, each time at a moment of chance while it writes, and starts it again on the same
- * database. `FAULTS_SEED` repeats the moments of another run. Few rounds prove what callers were told, but do not wait until
- * another publisher may take what the killed ones had claimed.
+ * database. `FAULTS_SEED` repeats the moments of another run.
  */
-export const killRounds = (name: DatabaseKind['name'], rounds = MANY): void => {
+export const killRounds = (name: DatabaseKind['name']): void => {
   t.setTimeout(0)
   const [kind] = databaseKinds().filter((kind) => kind.name === name)
   if (kind === undefined) throw new Error(`there is no ${name}`)
 
-  t.test(`${rounds} killed servers on ${name}`, { skip: kind.skip ?? false }, async (t) => {
+  t.test(`${ROUNDS} killed servers on ${name}`, { skip: kind.skip ?? false }, async (t) => {
     t.teardown(kind.end)
     const seedOfChance = Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000)
     t.comment(`FAULTS_SEED=${seedOfChance}`)
@@ -45,7 +44,7 @@ export const killRounds = (name: DatabaseKind['name'], rounds = MANY): void => {
       return server
     }
     let server = await start()
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < ROUNDS; round++) {
       const before = traffic.answers.length
       const flow = traffic.flow(server.url)
       // Now and then before it has answered anything.
@@ -59,16 +58,14 @@ export const killRounds = (name: DatabaseKind['name'], rounds = MANY): void => {
       server = await start()
       await traffic.repeat(server.url)
     }
-    if (rounds === MANY) t.ok(cutRounds > rounds / 2, 'most were killed in the middle of the stream')
+    t.ok(cutRounds > ROUNDS / 2, 'most were killed in the middle of the stream')
     faults.push(...(await keptFaults(traffic, database)))
-    if (rounds === MANY) {
-      faults.push(...(await versionFaults(database, LEASE_MS * 2)))
-      faults.push(...(await settlementFaults(database)))
-    }
+    faults.push(...(await versionFaults(database, LEASE_MS * 2)))
+    faults.push(...(await settlementFaults(database)))
     t.strictSame(faults, [], 'nothing is lost, doubled, miscounted or published twice')
     t.strictSame(answerFaults(traffic.answers, { noAnswer: true, msMax: ANSWER_MS_MAX }), [])
     t.ok(memoryMb < MEMORY_MB_MAX, `${memoryMb} MB of memory`)
     t.equal(await server.stop(), 0)
-    t.comment(`killed on ${name}: ${figuresOf(traffic, faults, { rounds, 'peak MB': memoryMb })}`)
+    t.comment(`killed on ${name}: ${figuresOf(traffic, faults, { rounds: ROUNDS, 'peak MB': memoryMb })}`)
   })
 }

@@ -116,7 +116,7 @@ t.test('413: a sender of far too much in chunks can read the answer', async (t) 
 })
 
 t.test('a body that nobody reads is not taken for the next request', async (t) => {
-  const { dial, logOf } = await serve(t)
+  const { dial, logOf } = await serve(t, { limits: { keepAliveMs: 1 } })
   const hidden = requestOf('GET /healthz', []).padEnd(64 * 1_024)
   const answers = await dial().say(logOf(hidden).replace('x-api-key', 'x-other')).closed()
   t.strictSame(codesOf(answers), ['missing_api_key'])
