@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 
 type Locked = { readonly engines?: { readonly node?: string }; readonly optional?: true }
 const { satisfies } = createRequire(createRequire(import.meta.url).resolve('fastify'))('semver')
@@ -17,12 +17,40 @@ t.test('a checkout installs at most 300 packages, and npm warns of none on Node 
   t.ok(required.length > 100 && required.length <= 300, `${required.length} packages`)
 })
 
-t.test('npm start before npm ci says what is missing', async (t) => {
+/** A folder with the scripts of the checkout, whose `build` and `start` only write down that they ran. */
+const startIn = (t: Test) => {
   const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts }))
-  const { status, stderr } = spawnSync('npm', ['start'], { cwd: folder, encoding: 'utf8' })
+  const ours = { build: 'mkdir -p dist && cp src/*.ts dist && echo built', start: 'echo started' }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { ...scripts, ...ours } }))
+  return { folder, start: () => spawnSync('npm', ['start', '--silent'], { cwd: folder, encoding: 'utf8' }) }
+}
+
+t.test('npm start before npm ci says what is missing', async (t) => {
+  const { status, stderr } = startIn(t).start()
   t.equal(status, 1)
   t.match(stderr, /^Run npm ci first\.$/m)
 })
+
+t.test(
+  'npm start compiles only if the sources or what was compiled are others than after the last time',
+  async (t) => {
+    const { folder, start } = startIn(t)
+    for (const name of ['src', 'node_modules']) mkdirSync(join(folder, name))
+    const [one, two, compiled] = ['src/one.ts', 'src/two.ts', 'dist/one.ts'].map((path) => join(folder, path))
+    const changes = [
+      () => writeFileSync(String(one), '1'),
+      () => writeFileSync(String(one), '2'),
+      () => writeFileSync(String(two), '2'),
+      () => rmSync(String(two)),
+      () => writeFileSync(String(compiled), 'of another branch'),
+      () => rmSync(join(folder, 'dist'), { recursive: true }),
+    ]
+    for (const change of changes) {
+      change()
+      t.equal(start().stdout, 'built\nstarted\n')
+      t.equal(start().stdout, 'started\n')
+    }
+  },
+)
