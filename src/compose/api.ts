@@ -4,10 +4,9 @@ import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
 import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
 import type { Config } from '../config/config.ts'
 import { rememberProspects } from '../core/activities/remember-prospects.ts'
-import { rememberRows } from '../core/engine/remember-rows.ts'
+import { rememberRows, stopwatch } from '../core/engine/remember-rows.ts'
 import { receiveHooks } from '../core/hooks/receive-hook.ts'
 import type { Signal } from '../core/ports/store.ts'
-import { checkedApiKeyHash } from '../core/tenants/api-key-text.ts'
 import { type Caller, identify } from '../core/tenants/identify.ts'
 import { composeUseCases } from '../core/use-cases.ts'
 import { warnUnattended } from '../service/unattended.ts'
@@ -44,7 +43,6 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
 /** The API over a store. `onSignal`: call it with the signals of the store. */
 export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: Deps) => {
   const { failedAuthPerMinute: perMinute } = settings
-  const stopwatch = () => performance.now()
   const { store, clock, publicUrl } = deps
   const { apiKeys } = store
   const limits = { rowsMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
@@ -52,7 +50,6 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: D
   const keys = rememberRows(findKeys, ({ keyHash }) => keyHash, stopwatch, limits)
   const hooks = { secrets: deps.webhooks.secrets, publicUrl }
   const byKey = identify({ apiKeys, clock, findKey: keys.find })
-  const isKnown = (apiKey: string) => keys.isKnown(checkedApiKeyHash(apiKey) ?? '')
   const remembered = rememberProspects(settings.prospectsRememberedMax, stopwatch)
   const composed = composeUseCases({ ...deps, ...settings, remembered, hooks })
   const useCases = warnUnattended(composed, deps.store, deps.background)
@@ -63,7 +60,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: D
     receiver,
     identify: caller
       ? async () => caller
-      : limitFailedAuth({ identify: byKey, isKnown, perMinute, stopwatch }),
+      : limitFailedAuth({ identify: byKey, isKnown: keys.isKnown, perMinute, stopwatch }),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     admission: createAdmission({
       atOnceMax: settings.requestsAtOnceMax,

@@ -3,6 +3,7 @@ import { createNewId } from '../adapters/ids.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { REMEMBERED_MS_MAX } from '../core/activities/remember-prospects.ts'
+import { writtenMsOf } from '../core/engine/decide-and-save.ts'
 import { deleteExpired } from '../core/erasures/delete-expired.ts'
 import { eraseProspects } from '../core/erasures/erase-prospects.ts'
 import type { Store } from '../core/ports/store.ts'
@@ -17,8 +18,6 @@ const MOVE_REST_MS = 100
 /** Erasures in this process, or signalled by others, are noticed at once; the second pass waits anyway. */
 const POLL_MS = 5_000
 const EXPIRED_POLL_MS = 60 * 60_000
-/** How long a write, and the look-up before it, may wait for a connection and for the network, and some slack. */
-const WRITE_MARGIN_MS = 20_000
 
 /** What an eraser needs. Omitted settings have the defaults of the service. */
 export type EraserOptions = WorkHooks & {
@@ -52,7 +51,7 @@ export const createEraser = (options: EraserOptions): Background =>
 export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const { store, clock = Date.now, newId = createNewId(), retentionDays = null, onPause = warn } = options
   const { eventDaysKept = DEFAULTS.eventDaysKept, statementMsMax = DEFAULTS.statementMsMax } = options
-  const settleMs = REMEMBERED_MS_MAX + 2 * statementMsMax + WRITE_MARGIN_MS
+  const settleMs = REMEMBERED_MS_MAX + writtenMsOf(statementMsMax)
   const expire = { store, clock, retentionDays, eventDaysKept, onPause }
   const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
   const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }

@@ -1,12 +1,13 @@
 import { listProspectLogs } from './activities/list-prospect-logs.ts'
 import { listTimelines } from './activities/list-timeline.ts'
-import { type LoggedActivity, logProspectActivities } from './activities/log-prospect-activity.ts'
-import type { LocatedActivity, NewActivity } from './activities/new-log.ts'
+import { gatherActivities, logProspectActivities } from './activities/log-prospect-activity.ts'
+import type { NewActivity } from './activities/new-log.ts'
 import { type RememberedProspects, rememberProspects } from './activities/remember-prospects.ts'
 import { listProspectLogCounts } from './counts/list-prospect-log-counts.ts'
 import { type GatherObserver, gather } from './engine/gather.ts'
 import { LIST_LENGTH_MAX } from './engine/in-order.ts'
 import { manyOf } from './engine/outcome.ts'
+import { stopwatch } from './engine/remember-rows.ts'
 import { createTurns } from './engine/write-in-turn.ts'
 import { getErasure, listErasures, unblockErasure } from './erasures/list-erasures.ts'
 import { requestErasure } from './erasures/request-erasure.ts'
@@ -78,7 +79,7 @@ export type UseCases = ReturnType<typeof composeUseCases>
 /** The operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = (deps: Deps) => {
   const { prospectsRememberedMax, listsInFlightMax, tenantListsMax, observerOf } = deps
-  const remembered = deps.remembered ?? rememberProspects(prospectsRememberedMax, () => performance.now())
+  const remembered = deps.remembered ?? rememberProspects(prospectsRememberedMax, stopwatch)
   const options = (operation: string) => ({
     listLengthMax: LIST_LENGTH_MAX,
     listsInFlightMax,
@@ -93,29 +94,15 @@ export const composeUseCases = (deps: Deps) => {
   const turning = { ...deps, inTurn: createTurns() }
   const logAll = logProspectActivities({ ...deps, remembered })
   const createAll = createProspects(deps)
-  const gatherLogs = () =>
-    gather(logAll, {
-      ...writeMany('logProspectActivity'),
-      weightOf: ({ payload, email }) => payload.rawJson.length + lengthOf(email),
-    })
-  const located = (activity: NewActivity): LocatedActivity => {
-    const rememberedId = remembered.find(activity)
-    return rememberedId ? { ...activity, rememberedId } : activity
-  }
-  // Apart, so that no activity of a remembered prospect waits for the look-up of another one.
-  const [logAtOnce, logWithLookup] = [gatherLogs(), gatherLogs()]
   const readers = eventReaders(deps, readOne)
   const dataOf = eventData(readers)
   const readFeed = gather(manyOf(listEvents({ ...deps, dataOf })), { ...options('listEvents'), ...FEED })
   const listTimeline = gather(listTimelines(deps), readSlices('listTimeline'))
   return {
     ...readers,
-    logProspectActivity: (activity: NewActivity): Promise<LoggedActivity> => {
-      const found = located(activity)
-      return found.rememberedId ? logAtOnce(found) : logWithLookup(found)
-    },
+    logProspectActivity: gatherActivities(logAll, remembered, writeMany('logProspectActivity')),
     /** A list of them: an activity finds what those before it created. */
-    logProspectActivities: (activities: readonly NewActivity[]) => logAll(activities.map(located)),
+    logProspectActivities: (activities: readonly NewActivity[]) => logAll(activities.map(remembered.locate)),
     listProspects: gather(listProspects(deps), readSlices('listProspects')),
     createProspect: gather(createAll, {
       ...writeMany('createProspect'),

@@ -6,6 +6,7 @@ import { rememberProspects } from '../core/activities/remember-prospects.ts'
 import { refuse } from '../core/engine/failures.ts'
 import { inOrder } from '../core/engine/in-order.ts'
 import { asOutcome, type Outcome } from '../core/engine/outcome.ts'
+import { stopwatch } from '../core/engine/remember-rows.ts'
 import { type Received, receiveHooks } from '../core/hooks/receive-hook.ts'
 import type { Delivery } from '../core/hooks/verify.ts'
 import { type EntriesOf, type Operation, type OperationId, operations } from '../core/operations.ts'
@@ -95,7 +96,7 @@ export const createService = (options: ServiceOptions): Service => {
     ...{ requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax },
     ...{ counts, statementMsMax },
   }
-  const remembered = rememberProspects(prospectsRememberedMax, () => performance.now())
+  const remembered = rememberProspects(prospectsRememberedMax, stopwatch)
   const hooks = { secrets: webhooks.secrets, publicUrl: options.publicUrl ?? null }
   const composed = composeUseCases({ ...deps, ...settings, remembered, webhooks, hooks })
   const useCases: Checked = warnUnattended(composed, store, options.background)

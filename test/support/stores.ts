@@ -285,7 +285,7 @@ const routedStore = (settings: PostgresSettings): Store => {
   const query = Object.assign(queryOver(ask), { lookMsMax: 60_000 })
   const { watch, notify, close: closeSignals } = postgresSignals(settings.url, ask)
   return {
-    ...portsOver(ask, migrations, notify, 'citus', settings.everyEvent, query),
+    ...portsOver(ask, migrations, notify, { cluster: 'citus', everyEvent: settings.everyEvent }, query),
     migrate: async () => {
       const applied = await migratePostgres(settings.url, migrations, () => {})
       await runOn(settings.url, ADDED_BY_CITUS)

@@ -23,7 +23,7 @@ export const postgresStore = (
 ): Store => {
   const listeners = createListeners()
   const ask = askOver(sql)
-  const ports = portsOver(ask, migrations, listeners.emit, cluster, everyEvent)
+  const ports = portsOver(ask, migrations, listeners.emit, { cluster, everyEvent })
   return {
     ...ports,
     ready: () => refuseOtherCluster(ask, cluster).then(ports.ready),

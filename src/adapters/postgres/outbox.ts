@@ -1,4 +1,5 @@
-import { unavailable } from '../../core/engine/failures.ts'
+import { unavailable, writeTooLate } from '../../core/engine/failures.ts'
+import { isoTime } from '../../core/engine/times.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
@@ -10,21 +11,34 @@ import { columns, textArray, unlessOvertaken } from './statements.ts'
 /** Tenants that are remembered to use events. Beyond this number all are forgotten. */
 const USERS_MAX = 10_000
 const TRIES_MAX = 5
+const CLOCK_KNOWN_MS_MAX = 60_000
+const CLOCKS_MAX = 1_000
 
 type OfTenant = { readonly tenantId: string }
+/** How far a database's clock is ahead of ours, ours being so far ahead of the monotonic one, and until when that counts. */
+type Clock = Record<'aheadMs' | 'apartMs' | 'until', number>
+const apartMs = () => Date.now() - performance.now()
+type OutboxOptions = {
+  readonly everyEvent: boolean
+  readonly lateMs: number
+  /** On a cluster: the node of a tenant, if that is known. */
+  readonly placeOf?: ((of: OfTenant) => string) | undefined
+  readonly wrote: () => void
+  readonly late: () => void
+}
 /** If a write may save only some of its rows, which rows of `event` to insert: what follows the `from`. */
 type Saved = { readonly tenantId: Fragment; readonly which: Fragment }
 export type Outbox = {
   /**
    * Sends a write of rows with its events. `write` gets the part `noted as (insert into events …)`, or none, and a
-   * condition: true, or it divides by zero, and then nothing is saved. PostgreSQL evaluates it once.
+   * condition: true, or it divides by zero, and then nothing is saved. PostgreSQL evaluates it once. Refuses `unavailable` if
+   * PostgreSQL begins more than `lateMs` after this was called.
    */
   readonly withEvents: <Answer>(
     rows: readonly OfTenant[],
     events: readonly NewEvent[] | undefined,
     write: (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => Promise<Answer>,
     saved?: Saved,
-    triesMax?: number,
   ) => Promise<Answer>
   /** Saves all or nothing: `with parts, eventInserts`, then `done`, which can take a `where` and then `tail`. */
   readonly record: (
@@ -42,15 +56,33 @@ const EVENTS = columns('event', COLUMNS.events)
  * Events are written in the statement of their change, for tenants that use events: those with an enabled webhook
  * endpoint, or all with `everyEvent`. Which tenants those are is remembered, and each statement checks it: for one that
  * uses no events, by a look into a small index. If it is wrong, the tenants are looked up, and the write is tried again.
- * Calls `wrote` after a commit with events.
+ * Calls `wrote` after a commit with events, and `late` after a refused write: what is remembered may be as old.
  */
 export const createOutbox = (
   query: Query,
   isCluster: boolean,
-  everyEvent: boolean,
-  wrote: () => void,
+  { everyEvent, lateMs, placeOf = () => '', wrote, late }: OutboxOptions,
 ): Outbox => {
   const users = new Set<string>()
+  const clocks = new Map<string, Clock>()
+
+  /**
+   * A database's clock, and each node's, may differ from ours by minutes. It is read every minute, after ours was set, and after
+   * a refusal; a process that stands still meanwhile takes it to be behind, and refuses too much.
+   */
+  const readClock = async (tenantId: string | null): Promise<Clock> => {
+    const [read] = await query(tenantId)<{ now: string }>`select statement_timestamp() as now`
+    const aheadMs = Date.parse(read?.now ?? '') - Date.now()
+    const clock = { aheadMs, apartMs: apartMs(), until: performance.now() + CLOCK_KNOWN_MS_MAX }
+    if (clocks.size >= CLOCKS_MAX) clocks.clear()
+    clocks.set(placeOf({ tenantId: tenantId ?? '' }), clock)
+    return clock
+  }
+  const knownClock = (tenantId: string | null): Clock | undefined => {
+    const clock = clocks.get(placeOf({ tenantId: tenantId ?? '' }))
+    const isKnown = clock && performance.now() < clock.until && Math.abs(apartMs() - clock.apartMs) < 1_000
+    return isKnown ? clock : undefined
+  }
 
   /** Those of the tenants that use events. */
   const lookUp = async (rows: readonly OfTenant[]): Promise<readonly string[]> => {
@@ -70,23 +102,35 @@ export const createOutbox = (
     return sql`(${EVENTS.names}) select ${saved.tenantId}, ${OTHERS} from ${EVENTS.from(rows)} ${saved.which}`
   }
 
-  const withEvents: Outbox['withEvents'] = async (rows, events, write, saved, triesMax = TRIES_MAX) => {
-    if (!events?.length) return write([], ALWAYS)
-    const tenantIds = idsOf(rows)
-    const assumed = everyEvent ? tenantIds : tenantIds.filter((id) => users.has(id)).sort()
-    const its = assumed.length === 0 ? [] : events.filter(({ tenantId }) => assumed.includes(tenantId))
-    const eventInserts = its.length === 0 ? [] : [sql`noted as (insert into events ${insertOf(its, saved)})`]
-    const isEnabled = isEnabledOf(isCluster, tenantIds)
-    try {
-      const answer = await write(eventInserts, everyEvent ? ALWAYS : areSubscribers(assumed, isEnabled))
-      if (eventInserts.length > 0) wrote()
-      return answer
-    } catch (error) {
-      if (everyEvent || sqlStateOf(error) !== '22012') throw error
-      // The assumption held: the statement divided by zero for another reason.
-      if (String(await lookUp(rows)) === String(assumed)) throw error
-      if (triesMax === 1) throw unavailable('Webhook endpoints are changing too often.', error)
-      return withEvents(rows, events, write, saved, triesMax - 1)
+  const withEvents: Outbox['withEvents'] = async (rows, events = [], write, saved) => {
+    const askedMs = Date.now()
+    const lead = leadTenantOf(isCluster, rows)
+    const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
+    const lateAtMs = askedMs + aheadMs + lateMs
+    const isInTime = sql`1 / (statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz)::int = 1`
+    const tenantIds = events.length === 0 ? [] : idsOf(rows)
+    for (let tries = 1; ; tries++) {
+      const assumed = everyEvent ? tenantIds : tenantIds.filter((id) => users.has(id)).sort()
+      const its = assumed.length === 0 ? [] : events.filter(({ tenantId }) => assumed.includes(tenantId))
+      const eventInserts =
+        its.length === 0 ? [] : [sql`noted as (insert into events ${insertOf(its, saved)})`]
+      const isSure = everyEvent || events.length === 0
+      const areThose = areSubscribers(assumed, isEnabledOf(isCluster, tenantIds))
+      try {
+        const answer = await write(eventInserts, isSure ? isInTime : sql`${isInTime} and ${areThose}`)
+        if (eventInserts.length > 0) wrote()
+        return answer
+      } catch (error) {
+        if (sqlStateOf(error) !== '22012') throw error
+        const clock = await readClock(lead)
+        if (Date.now() + clock.aheadMs >= lateAtMs) {
+          late()
+          throw writeTooLate(error)
+        }
+        // The assumption held: the statement divided by zero for another reason.
+        if (isSure || String(await lookUp(rows)) === String(assumed)) throw error
+        if (tries === TRIES_MAX) throw unavailable('Webhook endpoints are changing too often.', error)
+      }
     }
   }
 
@@ -126,4 +170,3 @@ const areSubscribers = (assumed: readonly string[], isEnabled: Fragment) =>
     : sql`1 / (array(
         select distinct w.tenant_id from webhook_endpoints w where ${isEnabled} order by w.tenant_id
       ) = ${textArray(assumed)}::text[])::int = 1`
-const ALWAYS = sql`true`

@@ -1,8 +1,10 @@
+import { DEFAULTS } from '../../config/config.ts'
+import { lateMsOf } from '../../core/engine/decide-and-save.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
-import { COORDINATOR, connectToNodes, otherNodes } from './by-node.ts'
+import { COORDINATOR, type Connected, connectToNodes, otherNodes } from './by-node.ts'
 import { type Ask, connect, type PostgresSettings } from './connect.ts'
 import { postgresCounts } from './counts.ts'
 import { postgresErasures } from './erasures.ts'
@@ -31,12 +33,12 @@ export const postgresStore = (
   warn: Warn = () => {},
 ): Store => {
   const { ask, placeOf, close } = settings.cluster ? connectToNodes(settings, connect) : connect(settings)
-  const { url, pooler, cluster, everyEvent } = settings
+  const { url, pooler, cluster, everyEvent, statementMsMax } = settings
   const directUrl = pooler === undefined ? url : pooler.directUrl
   const others = cluster && directUrl !== null ? () => otherNodes(ask, directUrl) : undefined
   const { watch, notify, close: closeSignals } = postgresSignals(directUrl, ask, others)
 
-  const ports = portsOver(ask, migrations, notify, cluster, everyEvent)
+  const ports = portsOver(ask, migrations, notify, { cluster, everyEvent, statementMsMax, placeOf })
   let isUsable = false
   /** Looks until it finds nothing. */
   const refuseUnusable = async (migrates = false): Promise<void> => {
@@ -61,20 +63,26 @@ export const postgresStore = (
   }
 }
 
+type PortsOptions = Optional<
+  Pick<PostgresSettings, 'cluster' | 'everyEvent' | 'statementMsMax'> & Pick<Connected, 'placeOf'>
+>
+type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
+
 /** What a store does by statements alone, however they are sent. Calls `notify` after a commit. */
 export const portsOver = (
   ask: Ask,
   migrations: readonly Migration[],
   notify: (...signals: readonly Signal[]) => void,
-  cluster?: 'citus',
-  everyEvent = false,
+  { cluster, everyEvent = false, statementMsMax = DEFAULTS.statementMsMax, placeOf }: PortsOptions = {},
   query = queryOver(ask),
 ): Omit<Store, 'migrate' | 'watch' | 'placeOf' | 'close'> => {
   const isCluster = cluster !== undefined
   const refuseUnready = readiness(migrations)
   const onCoordinator: Query = isCluster ? () => query(COORDINATOR) : query
   const onChange = (tenantId: string) => notify(`prospects ${tenantId}`)
-  const outbox = createOutbox(query, isCluster, everyEvent, () => notify('events'))
+  const lateMs = lateMsOf(statementMsMax)
+  const [wrote, late] = [() => notify('events'), () => notify('keys', 'prospects')]
+  const outbox = createOutbox(query, isCluster, { everyEvent, lateMs, placeOf, wrote, late })
   return {
     activities: postgresActivities(query, isCluster, outbox),
     prospects: postgresProspects(query, onChange, isCluster, outbox),

@@ -1,8 +1,11 @@
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
+import { lateMsOf } from '../../core/engine/decide-and-save.ts'
+import { writeTooLate } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import { orNull } from '../../core/engine/outcome.ts'
+import { stopwatch } from '../../core/engine/remember-rows.ts'
 import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
@@ -58,10 +61,12 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       file.exec(ERASE_DELETED)
     }
   }
-  const transaction = <Answer>(work: () => Answer): Answer => {
+  const transaction = <Answer>(lateAfterMs: number, work: () => Answer): Answer => {
     run(NO_WAIT)
     try {
       run('begin immediate')
+      // No other process writes from here on, however long this one stands still.
+      if (stopwatch() > lateAfterMs) throw writeTooLate()
       const answer = work()
       run('commit')
       return answer
@@ -75,16 +80,17 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   }
   /**
    * One short transaction: all of `work` is on disk when this resolves, or nothing. It retries while another process
-   * writes, without blocking the event loop.
+   * writes, without blocking the event loop. Refuses `unavailable` if the process stood still meanwhile.
    * A file that was moved before gets no write, and what is acknowledged was committed before a move. So the moved file has
    * it, unless the process is killed within 200 ms: then the last writes are still in the journal at the old place.
    */
   const write = async <Answer>(work: () => Answer): Promise<Answer> => {
     const giveUpAt = performance.now() + busyMsMax
+    const lateAfterMs = stopwatch() + lateMsOf(busyMsMax)
     for (;;) {
       try {
         refuseMoved()
-        const answer = transaction(work)
+        const answer = transaction(lateAfterMs, work)
         refuseMoved()
         return answer
       } catch (error) {

@@ -1,6 +1,7 @@
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
-import { decideAndSave, decideAndSaveRest } from '../engine/decide-and-save.ts'
+import { decideAndSave, decideAndSaveRest, isStale } from '../engine/decide-and-save.ts'
 import { DomainFailure, prospectNotFound } from '../engine/failures.ts'
+import { type GatherOptions, gather } from '../engine/gather.ts'
 import { earlierRequests } from '../engine/idempotency.ts'
 import { keyOf } from '../engine/keys.ts'
 import { attempt, attemptEach, type Outcome } from '../engine/outcome.ts'
@@ -11,7 +12,7 @@ import type { Needs } from '../ports/store.ts'
 import { identifiersOf, isIdentified, wantedBy } from '../prospects/identifiers.ts'
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
 import { knownProspects, recallWithSurvivors } from './known-prospects.ts'
-import type { KeyedActivity, LocatedActivity, Logged } from './new-log.ts'
+import type { KeyedActivity, LocatedActivity, Logged, NewActivity } from './new-log.ts'
 import { newLog, occurredAtOf, receiptOf, withKey } from './new-log.ts'
 import type { RememberedProspects } from './remember-prospects.ts'
 
@@ -74,9 +75,29 @@ export const logProspectActivities = (deps: Deps) => {
   }
 }
 
-/** Undefined unless all can be logged as they are: prospects remembered, no key twice, no time to refuse. */
+/**
+ * Gathers single calls. No activity of a remembered prospect waits for the look-up of another one; if its list starts late, as
+ * after the process stood still, its prospect is looked up, too.
+ */
+export const gatherActivities = (
+  logAll: ReturnType<typeof logProspectActivities>,
+  { locate }: Pick<RememberedProspects, 'locate'>,
+  options: GatherOptions<LocatedActivity>,
+) => {
+  const weightOf = ({ payload, email = '' }: NewActivity) => payload.rawJson.length + email.length
+  const gathered = () => gather(logAll, { ...options, weightOf })
+  const [logAtOnce, logWithLookup] = [gathered(), gathered()]
+  return (activity: NewActivity): Promise<LoggedActivity> => {
+    const located = locate(activity)
+    return located.rememberedId ? logAtOnce(located) : logWithLookup(located)
+  }
+}
+
+/** Undefined unless all can be logged as they are: prospects just remembered, no key twice, no time to refuse. */
 const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }: Deps) => {
-  const located = activities.flatMap(({ rememberedId }) => rememberedId ?? [])
+  const located = activities.flatMap(({ rememberedId, locatedMs = Infinity }) =>
+    rememberedId && !isStale(locatedMs) ? rememberedId : [],
+  )
   const keys = activities.flatMap(({ key }) => key ?? [])
   const isKeyTwice = new Set(keys).size < keys.length
   if (located.length === 0 || located.length < activities.length || isKeyTwice) return undefined

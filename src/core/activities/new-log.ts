@@ -16,8 +16,11 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
     /** It came by a hook: it is logged even if it identifies nobody. */
     readonly isVerified?: true
   }
-/** `rememberedId`: its prospect as found by `rememberProspects`. Such a prospect is not looked up. */
-export type LocatedActivity = NewActivity & { readonly rememberedId?: string | undefined }
+/** `rememberedId`: its prospect as found by `rememberProspects`, and when. Such a prospect is not looked up. */
+export type LocatedActivity = NewActivity & {
+  readonly rememberedId?: string | undefined
+  readonly locatedMs?: number
+}
 
 /** With what identifies the request, if it has an idempotency key. */
 export type KeyedActivity = ReturnType<typeof withKey>

@@ -1,6 +1,6 @@
 import type { StoredProspect } from '../ports/activities.ts'
 import type { Signal } from '../ports/store.ts'
-import type { NewActivity } from './new-log.ts'
+import type { LocatedActivity, NewActivity } from './new-log.ts'
 
 /** A longer text would make the memory grow with what callers send. */
 const EMAIL_LENGTH_MAX = 255
@@ -25,7 +25,7 @@ export type RememberedProspects = ReturnType<typeof rememberProspects>
  * Which prospect an id, an external id, an email exactly as sent, or some of them together belong to: that changes only by a
  * correction or an erasure, so an activity of a remembered prospect needs no look-up. An id says nothing about what comes
  * with it, which may be blocked. Half of the entries are those used since the last turn; at each turn the others are
- * forgotten, so the least recently used go first. `stopwatch`: milliseconds of a monotonic clock.
+ * forgotten, so the least recently used go first. `stopwatch`: milliseconds, see `createStopwatch`.
  */
 export const rememberProspects = (entriesMax: number, stopwatch: () => number) => {
   const halfMax = Math.ceil(entriesMax / 2)
@@ -54,19 +54,25 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     return stopwatch() < until && until - REMEMBERED_MS_MAX > forgotten
   }
 
+  /** The id of its prospect, if that is remembered and the activity would fill none of its blanks. */
+  const find = (identity: Identity): string | undefined => {
+    const used = recent.get(identity)
+    const entry = used ?? older.get(identity)
+    if (entry === undefined || !isValid(identity, entry.until)) return undefined
+    if (used === undefined) keep(identity, entry)
+    const fillsEmail = !entry.hasEmail && identity.email !== undefined
+    const fillsExternalId = !entry.hasExternalId && identity.externalId !== undefined
+    const fillsName = !entry.hasName && identity.name !== undefined
+    return fillsEmail || fillsExternalId || fillsName ? undefined : entry.prospectId
+  }
+
   return {
     stopwatch,
-
-    /** The id of its prospect, if that is remembered and the activity would fill none of its blanks. */
-    find: (identity: Identity): string | undefined => {
-      const used = recent.get(identity)
-      const entry = used ?? older.get(identity)
-      if (entry === undefined || !isValid(identity, entry.until)) return undefined
-      if (used === undefined) keep(identity, entry)
-      const fillsEmail = !entry.hasEmail && identity.email !== undefined
-      const fillsExternalId = !entry.hasExternalId && identity.externalId !== undefined
-      const fillsName = !entry.hasName && identity.name !== undefined
-      return fillsEmail || fillsExternalId || fillsName ? undefined : entry.prospectId
+    find,
+    locate: (activity: NewActivity): LocatedActivity => {
+      const locatedMs = stopwatch()
+      const rememberedId = find(activity)
+      return rememberedId ? { ...activity, rememberedId, locatedMs } : activity
     },
 
     /** `seenMs`: when the database was asked, by the stopwatch. */

@@ -1,3 +1,4 @@
+import { writtenMsOf } from '../engine/decide-and-save.ts'
 import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
 import { DAY_MS, HOUR_MS, idsSince, isoTime, timeOfId } from '../engine/times.ts'
 import type { CountUnit, LogCount } from '../ports/counts.ts'
@@ -18,8 +19,8 @@ type Deps = Omit<Needs<'counts'>, 'newId'> &
     readonly statementMsMax: number
   }
 
-/** After so long no earlier id is committed: a list of logs, and the look-up before it, may also wait for connections. */
-export const settleMsOf = (statementMsMax: number): number => CLOCKS_APART_MS + 2 * statementMsMax + 20_000
+/** After so long no earlier id is committed. */
+export const settleMsOf = (statementMsMax: number): number => CLOCKS_APART_MS + writtenMsOf(statementMsMax)
 
 /**
  * Counts logs in the order of their ids, once each: those that are old enough that no earlier id can still be committed.

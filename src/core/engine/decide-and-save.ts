@@ -2,10 +2,20 @@ import { setTimeout } from 'node:timers/promises'
 import type { Recorded } from '../ports/world.ts'
 import { DomainFailure, unavailable } from './failures.ts'
 import type { Outcome } from './outcome.ts'
+import { stopwatch } from './remember-rows.ts'
 
 const ROUNDS_MAX = 10
 /** A longer list is split after this many conflicts. */
 const ROUNDS_TOGETHER_MAX = 3
+const KNOWN_MS_MAX = 10_000
+
+/** Whether a process stood still since it read, or found in memory, what a write rests on. */
+export const isStale = (knownMs: number): boolean => stopwatch() - knownMs > KNOWN_MS_MAX
+/** A write that begins later than this after it was asked for stores nothing. `waitMsMax`: the longest wait for a lock or an answer. */
+export const lateMsOf = (waitMsMax: number): number => waitMsMax + 10_000
+/** So long after something changed, no write takes effect that rests on what was read before. */
+export const writtenMsOf = (statementMsMax: number): number =>
+  KNOWN_MS_MAX + lateMsOf(statementMsMax) + statementMsMax
 
 export type Story<Input, Known, Changes, Answer> = {
   readonly recall: (inputs: readonly Input[]) => Promise<Known>
@@ -18,7 +28,7 @@ export type Story<Input, Known, Changes, Answer> = {
 
 /**
  * The one idea of this code base, for every write: load what a list needs in one read, decide each member in order,
- * save the decisions in one write; if another writer was faster, load and decide again.
+ * save the decisions in one write; if another writer was faster, or this process stood still, load and decide again.
  *
  * A list that keeps being overtaken is split in halves, so that only the contended members fail (`unavailable`).
  */
@@ -28,8 +38,10 @@ export const decideAndSave = async <Input, Known, Changes, Answer>(
 ): Promise<readonly Outcome<Answer>[]> => {
   const roundsMax = inputs.length > 1 ? ROUNDS_TOGETHER_MAX : ROUNDS_MAX
   for (let round = 0; round < roundsMax; round++) {
+    const recalledMs = stopwatch()
     const { outcomes, changes } = story.decide(inputs, await story.recall(inputs))
-    if (changes === null || (await story.record(changes)) === 'recorded') return outcomes
+    if (changes === null) return outcomes
+    if (!isStale(recalledMs) && (await story.record(changes)) === 'recorded') return outcomes
   }
   if (inputs.length <= 1) return [gaveUp()]
   const middle = Math.ceil(inputs.length / 2)

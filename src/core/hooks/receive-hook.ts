@@ -3,7 +3,7 @@ import type { NewActivity } from '../activities/new-log.ts'
 import { DomainFailure, refuse } from '../engine/failures.ts'
 import { inOrder } from '../engine/in-order.ts'
 import { asOutcome, type Outcome } from '../engine/outcome.ts'
-import { type RowLimits, rememberRows } from '../engine/remember-rows.ts'
+import { type RowLimits, rememberRows, stopwatch } from '../engine/remember-rows.ts'
 import { isoTime } from '../engine/times.ts'
 import type { HookWant, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
@@ -48,12 +48,7 @@ type Deps = Omit<Needs<'hooks'>, 'newId'> & {
 export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) => {
   const enabled = async (hookIds: readonly string[]) =>
     (await store.hooks.findByIds(hookIds)).filter(({ status }) => status === 'enabled')
-  const known = rememberRows(
-    enabled,
-    ({ hookId }) => hookId,
-    () => performance.now(),
-    limits,
-  )
+  const known = rememberRows(enabled, ({ hookId }) => hookId, stopwatch, limits)
   const ready = new WeakMap<StoredHook, ReadyHook>()
   /** Of each hook that was seen within the last ten seconds: what is to be saved when they are over. */
   const seen = new Map<string, Seen>()

@@ -21,7 +21,12 @@ t.test('a tenant whose statement fails fails nobody else who is read with it', a
   const nothing = { rows: [], resume: null }
   t.strictSame(await logs.list(wants), [away, nothing])
   t.strictSame(await logs.timeline(wants), [away, 'prospect_not_found'])
-  const outbox = createOutbox(query, false, false, () => {})
+  const outbox = createOutbox(query, false, {
+    everyEvent: false,
+    lateMs: 15_000,
+    wrote: () => {},
+    late: () => {},
+  })
   const prospects = postgresProspects(query, () => {}, false, outbox)
   const nobody = { emailHash: null, externalIdHash: null }
   for (const named of [nobody, { ...nobody, emailHash: 'hash' }, { ...nobody, externalIdHash: 'hash' }])

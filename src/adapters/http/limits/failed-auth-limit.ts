@@ -1,11 +1,12 @@
 import { DomainFailure, refuse } from '../../../core/engine/failures.ts'
+import { checkedApiKeyHash } from '../../../core/tenants/api-key-text.ts'
 import type { Caller } from '../../../core/tenants/identify.ts'
 import { createTokenBuckets } from './rate-limit.ts'
 
 type Deps = {
   readonly identify: (apiKey: string | undefined) => Promise<Caller>
-  /** Whether a key was valid when it was last looked up. Such a key never waits. */
-  readonly isKnown: (apiKey: string) => boolean
+  /** Whether the key with this hash was valid when it was last looked up. Such a key never waits. */
+  readonly isKnown: (keyHash: string) => boolean
   /** Null: no limit. */
   readonly perMinute: number | null
   readonly stopwatch: () => number
@@ -55,7 +56,9 @@ export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Dep
   }
 
   return (apiKey: string | undefined, address: string | undefined): Promise<Caller> =>
-    !apiKey || address === undefined || isKnown(apiKey) ? identify(apiKey) : identifyUnknown(apiKey, address)
+    !apiKey || address === undefined || isKnown(checkedApiKeyHash(apiKey) ?? '')
+      ? identify(apiKey)
+      : identifyUnknown(apiKey, address)
 }
 
 /** An IPv6 address counts as its /64 network, which usually belongs to one sender. */
