@@ -7,6 +7,7 @@ import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { fillTenant, verbs } from '../store-contract/verbs.ts'
 import { addTenant, at, someKey } from '../support/rows.ts'
+import { passTime } from '../support/setting.ts'
 
 /** A store with a tenant and a key, and somebody else who has begun to write to its file. */
 const setting = async (t: { teardown: (end: () => unknown) => void }, busyMsMax: number) => {
@@ -61,6 +62,21 @@ t.test('a write that waited too long is refused, and nothing of it is kept', asy
   other.exec('rollback')
   t.equal((await store.apiKeys.find(key.apiKeyId))?.revokedAt, null)
 })
+
+t.test(
+  'a write that gets the lock after its process stood still is refused, and nothing is kept',
+  async (t) => {
+    const { store, key, other } = await setting(t, 1_000)
+    const late = store.apiKeys.end(key.apiKeyId, { revokedAt: at(1) })
+    const clocks = passTime(t, 12_000)
+    other.exec('rollback')
+    await t.rejects(late, { kind: 'unavailable', message: 'The write came too late; retry.' } as never)
+    t.equal((await store.apiKeys.find(key.apiKeyId))?.revokedAt, null)
+    clocks.restore()
+    await store.apiKeys.end(key.apiKeyId, { revokedAt: at(2) })
+    t.equal((await store.apiKeys.find(key.apiKeyId))?.revokedAt, at(2))
+  },
+)
 
 t.test('every verb of a closed store is refused as unavailable', async (t) => {
   const { store, other } = await setting(t, 20)

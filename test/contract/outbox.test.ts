@@ -1,3 +1,4 @@
+import type { Store } from '../../src/core/ports/store.ts'
 import type { ClaimedEndpoint } from '../../src/core/ports/webhooks.ts'
 import {
   addTenant,
@@ -9,6 +10,7 @@ import {
   someGroup,
   someLog,
 } from '../store-contract/rows.ts'
+import { passTime } from '../support/setting.ts'
 import { opened, overStores, sentBy } from '../support/stores.ts'
 
 overStores(
@@ -72,4 +74,51 @@ overStores(
     })
   },
   ['postgres', 'tenant-routed'],
+)
+
+overStores(
+  async (t, kind) => {
+    t.test(
+      'a statement that begins too late stores nothing, and what is remembered is forgotten',
+      async (t) => {
+        const { store, another } = await opened(t, kind)
+        const tenant = await addTenant(store)
+        const { tenantId } = tenant
+        const log = () => someLog({ tenantId, prospectId: newId('prospect') })
+        const counted = async () =>
+          (await store.prospectLogs.listOldest({ tenantId, afterId: '', beforeId: '~', limit: 9 })).length
+        for (const write of [
+          ({ activities }: Store): Promise<unknown> => activities.recordLogs([log()]),
+          ({ activities }: Store) => activities.recordLogs([log()], [someEvent(tenantId)]),
+          ({ activities }: Store) => activities.record({ prospects: [], logs: [log()] }),
+          ({ pageGroups }: Store) => pageGroups.add(someGroup(tenant), [someEvent(tenantId)]),
+        ]) {
+          const other = await another()
+          const signals: string[] = []
+          other.watch((signal) => signals.push(signal))
+          await other.activities.recordLogs([log()])
+          const before = await counted()
+          // By clocks that go on together, it is asked for twenty seconds before it begins.
+          const ago = passTime(t, -20_000)
+          const late = { kind: 'unavailable', message: 'The write came too late; retry.' }
+          await t.rejects(write(other), late as never)
+          ago.restore()
+          t.equal(await counted(), before)
+          t.ok(signals.includes('prospects') && signals.includes('keys'))
+        }
+      },
+    )
+
+    t.test('the clock of the process may differ from that of the database, and be set', async (t) => {
+      const { store } = await opened(t, kind)
+      const { tenantId } = await addTenant(store)
+      const write = () => store.activities.recordLogs([someLog({ tenantId, prospectId: newId('prospect') })])
+      for (const ms of [-3_600_000, 3_600_000, 0]) {
+        const set = passTime(t, ms, true)
+        t.equal((await write()).length, 1)
+        set.restore()
+      }
+    })
+  },
+  ['postgres', 'instance', 'tenant-routed'],
 )

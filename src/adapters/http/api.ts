@@ -1,5 +1,6 @@
 import { DomainFailure, refuse } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
+import { stopwatch } from '../../core/engine/remember-rows.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
@@ -97,15 +98,15 @@ export const createApi = (deps: Deps): Api => {
     try {
       const { body } = request
       const bytesMax = route.item ? body?.batchBytesMax : body?.bytesMax
-      const askedMs = performance.now()
+      const askedMs = stopwatch()
       let bytes = route.body && (await readBody(request, place, bytesMax, requireJson))
-      // Meanwhile the key may be revoked, or the tenant deleted.
-      if (isOld(askedMs)) requireActiveTenant(await identify(apiKey, request.address))
       if (bytes !== undefined) Object.assign(known, { bodyBytes: bytes.length })
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
       if (before !== undefined) await before
+      // Meanwhile the key may be revoked, or the tenant deleted.
+      if (isOld(askedMs)) requireActiveTenant(await identify(apiKey, request.address))
       const checked = parseRequest(route, request, { tenantId, apiKeyId, params, query, bytes })
       // The text is enough from here on.
       bytes = undefined
@@ -119,11 +120,11 @@ export const createApi = (deps: Deps): Api => {
         refusalOf,
         untilEnd: request.untilEnd,
         apart: async (wait) => {
-          const beganMs = performance.now()
+          const beganMs = stopwatch()
           admission.leave(place)
           const found = await wait()
           if (isOld(beganMs)) requireActiveTenant(await identify(apiKey, request.address))
-          Object.assign(known, { waitedMs: Math.floor((known.waitedMs ?? 0) + performance.now() - beganMs) })
+          Object.assign(known, { waitedMs: Math.floor((known.waitedMs ?? 0) + stopwatch() - beganMs) })
           if (found.isNew) place = admission.arrive(tenantId)
           if (found.isNew) await admission.turn(place)
           return found

@@ -1,3 +1,4 @@
+import { stopwatch } from '../../core/engine/remember-rows.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
 import { requireActiveTenant } from '../../core/tenants/identify.ts'
@@ -74,14 +75,14 @@ export const receiveOver =
     if (request.method !== 'POST') return plain(hook.answerToGet(new URLSearchParams(query)))
     const place = admission.arrive(tenantId)
     try {
-      const askedMs = performance.now()
+      const askedMs = stopwatch()
       const body = (await readBody(request, place)) ?? new Uint8Array()
-      if (isOld(askedMs)) requireActiveTenant(await receiver.find(hookId, token))
       Object.assign(known, { bodyBytes: body.length })
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
       if (before !== undefined) await before
+      if (isOld(askedMs)) requireActiveTenant(await receiver.find(hookId, token))
       const url = publicUrl && publicUrl + request.target
       const delivery = { method: request.method, headers: request.headers, body, url }
       const received = await receiver.receive(hook, delivery, {

@@ -1,4 +1,5 @@
 import { orNull } from '../../core/engine/outcome.ts'
+import { stopwatch } from '../../core/engine/remember-rows.ts'
 import type { ProblemCode } from './problems.ts'
 
 /** A request without its socket. */
@@ -84,7 +85,7 @@ export const splitTarget = (target: string): { path: string; query: string } => 
 export const percentDecoded = (text: string) => orNull(() => decodeURIComponent(text))
 
 /** What is known of a caller holds for a second, however slowly its body arrives and however long it waits. */
-export const isOld = (sinceMs: number): boolean => performance.now() - sinceMs > 1_000
+export const isOld = (sinceMs: number): boolean => stopwatch() - sinceMs > 1_000
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/

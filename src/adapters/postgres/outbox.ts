@@ -122,14 +122,15 @@ export const createOutbox = (
         return answer
       } catch (error) {
         if (sqlStateOf(error) !== '22012') throw error
-        const clock = await readClock(lead)
-        if (Date.now() + clock.aheadMs >= lateAtMs) {
-          late()
-          throw writeTooLate(error)
+        if (!isSure && String(await lookUp(rows)) !== String(assumed)) {
+          if (tries === TRIES_MAX) throw unavailable('Webhook endpoints are changing too often.', error)
+          continue
         }
-        // The assumption held: the statement divided by zero for another reason.
-        if (isSure || String(await lookUp(rows)) === String(assumed)) throw error
-        if (tries === TRIES_MAX) throw unavailable('Webhook endpoints are changing too often.', error)
+        const clock = await readClock(lead)
+        // In time, the statement divided by zero for another reason.
+        if (Date.now() + clock.aheadMs < lateAtMs) throw error
+        late()
+        throw writeTooLate()
       }
     }
   }

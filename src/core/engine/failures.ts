@@ -96,7 +96,7 @@ export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts):
 /** The database, or something else that is needed, cannot answer now: `throw unavailable('…')`. */
 export const unavailable = (detail: string, cause?: unknown): DomainFailure =>
   Object.assign(new DomainFailure('unavailable', detail, { retryAfterS: 1 }), { cause })
-export const writeTooLate = (cause?: unknown) => unavailable('The write came too late; retry.', cause)
+export const writeTooLate = () => unavailable('The write came too late; retry.')
 export const isUnavailable = (why: unknown): why is DomainFailure =>
   why instanceof DomainFailure && why.kind === 'unavailable'
 

@@ -1,9 +1,14 @@
 import t from 'tap'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
-import { logProspectActivities } from '../../../src/core/activities/log-prospect-activity.ts'
+import {
+  gatherActivities,
+  logProspectActivities,
+} from '../../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
+import { rememberProspects } from '../../../src/core/activities/remember-prospects.ts'
+import { stopwatch } from '../../../src/core/engine/remember-rows.ts'
 import { NO_IDENTIFIERS } from '../../../src/core/prospects/identifiers.ts'
-import { countedIds, idOf, stoppedClock } from '../../support/setting.ts'
+import { countedIds, idOf, passTime, stoppedClock } from '../../support/setting.ts'
 import { noOf, one } from '../scene.ts'
 
 const ACME = idOf('tenant', 1)
@@ -156,4 +161,26 @@ t.test('a prospect that came to an email meanwhile changes nothing about a repla
   const first = await log({ ...keyed, prospectId: PROSPECT })
   await log({ ...unkeyed, email: 'ada@example.com' })
   t.strictSame((await log({ ...keyed, prospectId: PROSPECT })).receipt, first.receipt)
+})
+
+t.test('a prospect found in memory is looked up if the process then stood still', async (t) => {
+  const { store, clock, newId } = { store: memoryStore(), clock: stoppedClock(), newId: countedIds() }
+  let recalled = 0
+  const recall: typeof store.activities.recall = (wants) => {
+    recalled += wants.emails.length
+    return store.activities.recall(wants)
+  }
+  const remembered = rememberProspects(10, stopwatch)
+  const deps = { clock, newId, remembered, store: { activities: { ...store.activities, recall } } }
+  const log = gatherActivities(logProspectActivities(deps), remembered, {
+    listLengthMax: 200,
+    listsInFlightMax: 1,
+  })
+  await log(unkeyed)
+  await log(unkeyed)
+  t.equal(recalled, 1)
+  const late = log(unkeyed)
+  passTime(t, 10_500, true)
+  t.equal((await late).receipt.createdProspect, false)
+  t.equal(recalled, 2)
 })

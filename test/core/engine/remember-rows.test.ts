@@ -1,5 +1,5 @@
 import t from 'tap'
-import { rememberRows } from '../../../src/core/engine/remember-rows.ts'
+import { createStopwatch, rememberRows } from '../../../src/core/engine/remember-rows.ts'
 import type { StoredApiKey } from '../../../src/core/ports/api-keys.ts'
 import { stoppedClock } from '../../support/setting.ts'
 
@@ -124,4 +124,25 @@ t.test('a key that is known waits for no guess, and guesses do not displace it',
   t.equal((await find('a'))?.keyHash, 'a')
   t.strictSame(asked.indexOf('a', 1), 2, 'looked up beside the first of the guesses')
   await Promise.all(guesses)
+})
+
+t.test('the stopwatch goes on while the machine sleeps, and never back', async (t) => {
+  let [monotonicMs, wallMs] = [100, 1_000_000]
+  const stopwatch = createStopwatch(
+    () => monotonicMs,
+    () => wallMs,
+  )
+  const pass = (ms: number, wall = ms) => {
+    monotonicMs += ms
+    wallMs += wall
+    return stopwatch()
+  }
+  t.equal(pass(0), 100)
+  t.equal(pass(5_000), 5_100)
+  t.equal(pass(1_000, 110_000), 115_100, 'the machine slept')
+  t.equal(pass(0, -3_600_000), 115_100, 'the wall clock was set back')
+  t.equal(pass(10), 115_110)
+  t.equal(pass(0, 60_000), 175_110, 'the machine slept again')
+  for (let i = 0; i < 100; i++) pass(10, i % 2 ? 500 : -480)
+  t.equal(pass(0), 176_110, 'a wall clock that wavers does not make it run fast')
 })
