@@ -6,6 +6,7 @@ import { REMEMBERED_MS_MAX } from '../core/activities/remember-prospects.ts'
 import { writtenMsOf } from '../core/engine/decide-and-save.ts'
 import { deleteExpired } from '../core/erasures/delete-expired.ts'
 import { eraseProspects } from '../core/erasures/erase-prospects.ts'
+import { sweepLateLogs } from '../core/erasures/sweep-late-logs.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId, Served } from '../core/ports/world.ts'
 import { moveMerged } from '../core/prospects/move-merged.ts'
@@ -42,7 +43,7 @@ export const PAUSED =
   'Deletion of expired data is paused for 24 hours: the clock is more than seven days past the time at which the database was last served. Check the clock. If the service was off that long, there is nothing to do.'
 
 /**
- * An eraser over a store: completes erasures and merges, removes deleted tenants, ends blocks of emails, and deletes activities and
+ * An eraser over a store: completes erasures and merges, also of activities that come later, removes deleted tenants, ends blocks of emails, and deletes activities and
  * events that have been kept long enough. Several erasers, in one process or in many, share the work.
  */
 export const createEraser = (options: EraserOptions): Background =>
@@ -68,6 +69,7 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
       stepWith: (onError) => removeTenants({ store, clock, settleMs, onError }),
     },
     { ...expiring, name: 'delete expired', stepWith: (onError) => deleteExpired({ ...expire, onError }) },
+    { ...expiring, name: 'sweep late logs', stepWith: (onError) => sweepLateLogs({ store, clock, onError }) },
   ]
 }
 

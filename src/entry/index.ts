@@ -28,6 +28,7 @@ export {
   unblockErasure,
 } from '../core/erasures/list-erasures.ts'
 export { type ErasureRequest, requestErasure } from '../core/erasures/request-erasure.ts'
+export { sweepLateLogs } from '../core/erasures/sweep-late-logs.ts'
 export { eventData, eventReaders, webhookBodyOf } from '../core/events/event-data.ts'
 export { type EventListing, type EventRead, getEvent, listEvents } from '../core/events/list-events.ts'
 export {

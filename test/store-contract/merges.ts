@@ -137,6 +137,43 @@ export const merges = section(
         like(merged, { email: 'ada@x', name: null })
       },
 
+    'logs that come after a merge or an erasure was completed are swept to its end': async (given) => {
+      const { here, person, timelineOf, work, eraseAll, clock, store, tenantId, owners, core } = given
+      const [one, two, gone] = [await person('ada'), await person('grace', 1), await person('gone', 2)]
+      const left = await person('left', 1)
+      const erase = () => here.erase({ prospectId: gone.prospectId }) as Promise<{ erasureId: string }>
+      await here.merge(one.prospectId, two.prospectId)
+      const { erasureId } = await erase()
+      await work()
+      clock.advance(SETTLE_MS)
+      await work()
+      await eraseAll()
+      const late = Array.from({ length: 3 }, () => someLog(one))
+      await store.activities.recordLogs([...late, someLog(gone), someLog(gone)])
+      let laterMs = 0
+      // Which erasures and merges are recent is told by their ids.
+      const sweptAt = () => Date.now() + laterMs
+      const step = core.sweepLateLogs({ store, clock: sweptAt, onError: (error) => equal(error, null) })
+      const sweep = async () => {
+        while (await step(ON));
+      }
+      await sweep()
+      same(await owners(), new Set([two.prospectId, left.prospectId]))
+      equal((await timelineOf(two.prospectId)).length, 4)
+      like(await store.erasures.find({ tenantId, erasureId }), { status: 'completed', logsErased: 4 })
+      await here.erase({ prospectId: two.prospectId })
+      await eraseAll()
+      await store.activities.recordLogs(late)
+      await sweep()
+      // They followed to the other one, and were deleted.
+      same(await owners(), new Set([left.prospectId]))
+      laterMs = 9 * DAY_MS
+      await store.activities.recordLogs([someLog(gone)])
+      await sweep()
+      // Older erasures are not looked at.
+      ok((await owners()).has(gone.prospectId))
+    },
+
     'each activity is shown exactly once, in order, whenever a timeline is read while they move': async (
       given,
     ) => {

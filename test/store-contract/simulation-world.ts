@@ -152,13 +152,15 @@ export const worldOf = (core: Core, opened: Store) => {
     moveMerged: async () => {
       while (await mover(NEVER));
     },
-    /** Deletes all that has expired, unless it has to pause. */
+    /** Deletes all that has expired, unless it has to pause, and looks for logs that came late. */
     expire: async (retentionDays: number | null) => {
       const [errors, pauses]: [unknown[], Served[]] = [[], []]
       const onError = (error: unknown) => void errors.push(error)
       const onPause = (pause: Served) => void pauses.push(pause)
       const step = core.deleteExpired({ ...world, retentionDays, eventDaysKept: 1, onError, onPause })
       while (await step(NEVER));
+      const sweep = core.sweepLateLogs({ ...world, onError })
+      while (await sweep(NEVER));
       for (const error of errors) throw error
       return pauses
     },

@@ -150,6 +150,11 @@ export const VERBS = {
       ask: ({ merges }, { tenantId }, { merge }) => merges.moveLogs({ ...merge, tenantId }, 10),
       toStrangers: 0,
     },
+    completed: {
+      serves: 'publisher',
+      ask: ({ merges }, { tenantId }) => merges.completed({ tenantId, afterId: '', limit: 10 }),
+      toStrangers: [],
+    },
     settle: {
       serves: 'publisher',
       ask: ({ merges }, { tenantId }, { merge }) =>
@@ -779,8 +784,13 @@ export const fillTenant = async (store: Ports) => {
   }
 }
 
-/** A prospect that is merged into another one, which is claimed, with a log that has not moved. */
+/** A merge that is claimed, with a log that has not moved, after one that is completed. */
 const fillMerge = async (store: Ports, tenantId: string) => {
+  const { merge } = await claimedMerge(store, tenantId)
+  await store.merges.settle({ ...merge, claimableAt: at(0), completedAt: at(0) })
+  return claimedMerge(store, tenantId)
+}
+const claimedMerge = async (store: Ports, tenantId: string) => {
   const [merged, survivor] = [someProspect(tenantId), someProspect(tenantId)]
   await store.activities.record({ prospects: [merged, survivor], logs: [someLog(merged)] })
   const [before, other] = [merged, survivor].map((one) => ({ ...one, erasedAt: null, mergedInto: null }))

@@ -231,7 +231,15 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       name: 'activities of a merged prospect moved',
       act: () =>
         store.merges.moveLogs(
-          { tenantId, ...MERGE, apiKeyId: null, pass: 1, attempt: 0, requestedAt: at(0) },
+          {
+            tenantId,
+            ...MERGE,
+            apiKeyId: null,
+            pass: 1,
+            attempt: 0,
+            status: 'processing',
+            requestedAt: at(0),
+          },
           MANY,
         ),
       rowsMax: MANY,

@@ -115,6 +115,7 @@ export const createApi = (deps: Deps): Api => {
         count: (moreItems) => rateLimit(caller, headers, moreItems),
         nextTurn: async (items) => {
           await admission.nextTurn(place, items)
+          if (isOld(askedMs)) requireActiveTenant(await identify(apiKey, request.address))
           await shareLoop(tenantId)
         },
         refusalOf,

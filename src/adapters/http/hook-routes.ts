@@ -90,6 +90,7 @@ export const receiveOver =
         onLogged: (activities) => Object.assign(known, { activities }),
         nextTurn: async (items) => {
           await admission.nextTurn(place, items)
+          if (isOld(askedMs)) requireActiveTenant(await receiver.find(hookId, token))
           await shareLoop(tenantId)
         },
       })

@@ -9,9 +9,9 @@ export const memoryMerges = (
   changed: (tenantId: string) => void,
 ): Merges => {
   const processing = () => [...merges.byStatus.after({ status: 'processing' })]
-  const held = ({ tenantId, mergeId, intoId, attempt }: ClaimedMerge) => {
+  const held = ({ tenantId, mergeId, intoId, attempt, status }: ClaimedMerge) => {
     const row = merges.byId.at({ tenantId, mergeId })
-    return row?.status === 'processing' && row.attempts === attempt && row.intoId === intoId ? row : undefined
+    return row?.status === status && row.attempts === attempt && row.intoId === intoId ? row : undefined
   }
 
   return {
@@ -39,6 +39,12 @@ export const memoryMerges = (
       for (const log of moving) logs.change(log, { prospectId: intoId })
       return moving.length
     },
+
+    completed: async ({ tenantId, afterId, limit }) =>
+      [...merges.byId.after({ tenantId }, afterId)]
+        .filter(({ status }) => status === 'completed')
+        .slice(0, limit)
+        .map((row) => ({ ...row, attempt: row.attempts })),
 
     settle: async (step, events) => {
       const { pass, claimableAt, completedAt } = step

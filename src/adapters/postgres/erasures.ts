@@ -82,7 +82,7 @@ export const postgresErasures = (
         returning 1
       )
       update erasures set logs_erased = logs_erased + (select count(*) from deleted)
-      where tenant_id = ${tenantId} and erasure_id = ${partOf ?? erasureId}
+      where tenant_id = ${tenantId} and erasure_id = ${partOf ?? erasureId} and exists (select 1 from due)
       returning (select count(*)::int from due) as found`
     return row?.found ?? 0
   },

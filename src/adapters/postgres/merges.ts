@@ -70,6 +70,11 @@ export const postgresMerges = (
     return row?.found ?? 0
   },
 
+  completed: ({ tenantId, afterId, limit }) => query(tenantId)<ClaimedMerge>`
+    select m.*, m.attempts as attempt from merges m
+    where m.tenant_id = ${tenantId} and m.merge_id > ${afterId} and m.status = 'completed'
+    order by m.merge_id limit ${limit}`,
+
   settle: (step, events) => {
     const { pass, claimableAt, completedAt } = step
     const settled = sql`settled as (
@@ -83,9 +88,9 @@ export const postgresMerges = (
   backlog: backlogOf(query, sql`requested_at`, WAITING),
 })
 
-const isHeld = ({ tenantId, mergeId, intoId, attempt }: ClaimedMerge) => sql`
+const isHeld = ({ tenantId, mergeId, intoId, attempt, status }: ClaimedMerge) => sql`
   m.tenant_id = ${tenantId} and m.merge_id = ${mergeId} and m.into_id = ${intoId} and m.attempts = ${attempt}
-    and m.status = 'processing'`
+    and m.status = ${status}`
 
 /** Of a prospect `p`: it is as it was, and so is all that was merged into it. */
 export const isUnchanged = (before: KnownProspect) => sql`

@@ -20,7 +20,7 @@ const REDIRECT = `
   where tenant_id = :tenantId and into_id = :prospectId and status = 'processing'`
 const HELD = `
   where tenant_id = :tenantId and merge_id = :mergeId and into_id = :intoId and attempts = :attempt
-    and status = 'processing'`
+    and status = :status`
 const IS_HELD = `select 1 from merges ${HELD}`
 const SETTLE = `
   update merges set pass = :pass, claimable_at = :claimableAt, completed_at = :completedAt,
@@ -28,6 +28,9 @@ const SETTLE = `
 const MOVE_LOG = `
   update prospect_logs set prospect_id = :intoId, timeline_key = timeline_key + :distance
   where tenant_id = :tenantId and prospect_log_id = :prospectLogId`
+const COMPLETED = `
+  select *, attempts as attempt from merges
+  where tenant_id = :tenantId and merge_id > :afterId and status = 'completed' order by merge_id limit :limit`
 const QUEUE = { table: 'merges', key: 'merge_id', answered: '*' }
 const WAITING = "merges where status = 'processing' order by tenant_id, claimable_at"
 
@@ -64,6 +67,8 @@ export const sqliteMerges = (
         MOVE_LOG,
       )
     }),
+
+  completed: async (want) => database.all<ClaimedMerge>(COMPLETED, want),
 
   settle: (step, events) =>
     database.record(() => {

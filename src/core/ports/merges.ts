@@ -26,6 +26,7 @@ export type ClaimedMerge = NewMerge & {
   /** Logs are searched twice. */
   readonly pass: 1 | 2
   readonly attempt: number
+  readonly status: 'processing' | 'completed'
 }
 /** What becomes of a claimed merge: it is completed, or can be claimed again from then on. */
 export type MergeStep = ClaimedMerge & {
@@ -43,9 +44,15 @@ export type Merges = {
   claim(want: ClaimWant): Promise<readonly ClaimedMerge[]>
   /**
    * Moves up to `max` logs of the merged prospect to the other one, or fewer if they are large. Returns how many it found:
-   * none if the merge is no longer this worker's, or leads elsewhere.
+   * none if the merge is no longer this worker's, is no longer as it was, or leads elsewhere.
    */
   moveLogs(merge: ClaimedMerge, max: number): Promise<number>
+  /** The first completed merges of a tenant after this id. */
+  completed(want: {
+    readonly tenantId: string
+    readonly afterId: string
+    readonly limit: number
+  }): Promise<readonly ClaimedMerge[]>
   /** Saves a step. Overtaken, with nothing saved, if the merge is no longer this worker's, or leads elsewhere. */
   settle(step: MergeStep, events?: readonly NewEvent[]): Promise<Recorded>
   /** As `versions.backlog`, by when they were requested. */
