@@ -1,11 +1,9 @@
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { lateMsOf } from '../../core/engine/decide-and-save.ts'
-import { writeTooLate } from '../../core/engine/failures.ts'
+import { refuserOfLate } from '../../core/engine/decide-and-save.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import { orNull } from '../../core/engine/outcome.ts'
-import { stopwatch } from '../../core/engine/remember-rows.ts'
 import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
@@ -61,12 +59,12 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       file.exec(ERASE_DELETED)
     }
   }
-  const transaction = <Answer>(lateAfterMs: number, work: () => Answer): Answer => {
+  const transaction = <Answer>(refuseLate: () => void, work: () => Answer): Answer => {
     run(NO_WAIT)
     try {
       run('begin immediate')
       // No other process writes from here on, however long this one stands still.
-      if (stopwatch() > lateAfterMs) throw writeTooLate()
+      refuseLate()
       const answer = work()
       run('commit')
       return answer
@@ -86,11 +84,11 @@ export const openDatabase = (path: string, busyMsMax: number) => {
    */
   const write = async <Answer>(work: () => Answer): Promise<Answer> => {
     const giveUpAt = performance.now() + busyMsMax
-    const lateAfterMs = stopwatch() + lateMsOf(busyMsMax)
+    const refuseLate = refuserOfLate(busyMsMax)
     for (;;) {
       try {
         refuseMoved()
-        const answer = transaction(lateAfterMs, work)
+        const answer = transaction(refuseLate, work)
         refuseMoved()
         return answer
       } catch (error) {
@@ -154,7 +152,6 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     refuseMoved,
     close: (): void => {
       orNull(refuseMoved)
-      // It may be closed already.
       orNull(watched.close)
     },
   }
@@ -174,8 +171,6 @@ export type Values = Readonly<Record<string, unknown>>
 
 const NAMED_VALUES = /:\w+/g
 
-const pause = new Int32Array(new SharedArrayBuffer(4))
-
 /** Two processes that open a new file at once both want an exclusive lock; SQLite refuses one without waiting. */
 const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
   const giveUpAt = performance.now() + busyMsMax
@@ -186,7 +181,7 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
       return
     } catch (error) {
       if (!isBusy(error) || performance.now() >= giveUpAt) throw error
-      Atomics.wait(pause, 0, 0, AGAIN_MS)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AGAIN_MS)
     }
   }
 }

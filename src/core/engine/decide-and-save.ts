@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Recorded } from '../ports/world.ts'
-import { DomainFailure, unavailable } from './failures.ts'
+import { DomainFailure, unavailable, writeTooLate } from './failures.ts'
 import type { Outcome } from './outcome.ts'
 import { stopwatch } from './remember-rows.ts'
 
@@ -13,6 +13,13 @@ const KNOWN_MS_MAX = 10_000
 export const isStale = (knownMs: number): boolean => stopwatch() - knownMs > KNOWN_MS_MAX
 /** A write that begins later than this after it was asked for stores nothing. `waitMsMax`: the longest wait for a lock or an answer. */
 export const lateMsOf = (waitMsMax: number): number => waitMsMax + 10_000
+/** Begins when a write is asked for. Returns what refuses it with `unavailable` once it is late. */
+export const refuserOfLate = (waitMsMax: number) => {
+  const lateAfterMs = stopwatch() + lateMsOf(waitMsMax)
+  return (): void => {
+    if (stopwatch() > lateAfterMs) throw writeTooLate()
+  }
+}
 /** So long after something changed, no write takes effect that rests on what was read before. */
 export const writtenMsOf = (statementMsMax: number): number =>
   KNOWN_MS_MAX + lateMsOf(statementMsMax) + statementMsMax
