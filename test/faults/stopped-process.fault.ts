@@ -9,7 +9,7 @@ import { startReceiver } from './webhook-receiver.ts'
 
 t.setTimeout(0)
 t.jobs = 2
-const PEOPLE = 30
+const PEOPLE = 60
 const STOPPED_MS = 110_000
 const PATIENT = { tries: 900, pauseMs: 500 }
 /** A process that is stopped within a transaction on SQLite keeps all others from writing: then it is stopped again. */
@@ -26,11 +26,8 @@ const startHoldingProxy = async (t: Test, target: string) => {
     client.on('data', (bytes) => forward(() => upstream.write(bytes)))
     client.on('end', () => forward(() => upstream.end()))
     upstream.on('data', (bytes) => client.writable && client.write(bytes))
-    for (const [one, other] of [
-      [client, upstream],
-      [upstream, client],
-    ] as const)
-      one.on('error', () => {}).on('close', () => forward(() => other.destroy()))
+    client.on('error', () => {}).on('close', () => forward(() => upstream.end()))
+    upstream.on('error', () => {}).on('close', () => client.destroy())
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {
@@ -104,17 +101,19 @@ for (const kind of databaseKinds())
           const email = `${name}-${i}@x.org`
           while (!isOver) {
             await note(call('POST', '/v0/prospect_logs', activity(i % 2 ? { email } : { prospectId })))
-            await note(call('POST', '/v0/prospects', { email, name: 'Again' }))
           }
         }
         const repeat = async (work: () => Promise<unknown>) => {
           while (!isOver) await note(work().then(() => ({ status: 200 })))
         }
         const batch = () =>
-          Array.from({ length: 300 }, (_, i) => activity({ email: `gone-${i % PEOPLE}@x.org` }))
+          Array.from({ length: PEOPLE }, (_, i) => activity({ email: `gone-${i % PEOPLE}@x.org` }))
         return [
           ...gone.map((id, i) => ofPerson('gone', id, i)),
           ...merged.map((id, i) => ofPerson('merged', id, i)),
+          repeat(() =>
+            call('POST', '/v0/prospects', { email: `gone-${random.below(PEOPLE)}@x.org`, name: 'Again' }),
+          ),
           repeat(() => call('POST', '/v0/prospect_logs/batch', { items: batch() })),
           repeat(() =>
             fetch(url + hooked.path, {
@@ -128,7 +127,7 @@ for (const kind of databaseKinds())
       }
       const flows = [here, ...(behind ? [behind] : [])].flatMap(flowOn)
 
-      await pause(1_000)
+      await until('prospects are in memory', () => acknowledged.size > 10 * PEOPLE, PATIENT)
       for (let stops = 0, isFree = false; !isFree; stops++) {
         if (stops === STOPS_MAX) throw new Error('it is always stopped within a transaction')
         await pause(random.below(500))

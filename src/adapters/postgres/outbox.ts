@@ -1,5 +1,5 @@
 import { unavailable, writeTooLate } from '../../core/engine/failures.ts'
-import { isoTime } from '../../core/engine/times.ts'
+import { isoTime, MINUTE_MS } from '../../core/engine/times.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
@@ -11,8 +11,6 @@ import { columns, textArray, unlessOvertaken } from './statements.ts'
 /** Tenants that are remembered to use events. Beyond this number all are forgotten. */
 const USERS_MAX = 10_000
 const TRIES_MAX = 5
-const CLOCK_KNOWN_MS_MAX = 60_000
-const CLOCKS_MAX = 1_000
 
 type OfTenant = { readonly tenantId: string }
 /** How far a database's clock is ahead of ours, ours being so far ahead of the monotonic one, and until when that counts. */
@@ -73,8 +71,7 @@ export const createOutbox = (
   const readClock = async (tenantId: string | null): Promise<Clock> => {
     const [read] = await query(tenantId)<{ now: string }>`select statement_timestamp() as now`
     const aheadMs = Date.parse(read?.now ?? '') - Date.now()
-    const clock = { aheadMs, apartMs: apartMs(), until: performance.now() + CLOCK_KNOWN_MS_MAX }
-    if (clocks.size >= CLOCKS_MAX) clocks.clear()
+    const clock = { aheadMs, apartMs: apartMs(), until: performance.now() + MINUTE_MS }
     clocks.set(placeOf({ tenantId: tenantId ?? '' }), clock)
     return clock
   }
@@ -115,9 +112,11 @@ export const createOutbox = (
       const eventInserts =
         its.length === 0 ? [] : [sql`noted as (insert into events ${insertOf(its, saved)})`]
       const isSure = everyEvent || events.length === 0
-      const areThose = areSubscribers(assumed, isEnabledOf(isCluster, tenantIds))
+      const areThose = isSure
+        ? nothing
+        : sql`and ${areSubscribers(assumed, isEnabledOf(isCluster, tenantIds))}`
       try {
-        const answer = await write(eventInserts, isSure ? isInTime : sql`${isInTime} and ${areThose}`)
+        const answer = await write(eventInserts, sql`${isInTime} ${areThose}`)
         if (eventInserts.length > 0) wrote()
         return answer
       } catch (error) {

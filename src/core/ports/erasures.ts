@@ -66,10 +66,7 @@ export type Erasures = {
    * Deletes up to `max` logs of its prospect and counts them in the erasure, or in the one that it is part of, both or
    * neither. Returns how many it found.
    */
-  deleteLogs(
-    erasure: Pick<StoredErasure, 'tenantId' | 'erasureId' | 'partOf' | 'prospectId'>,
-    max: number,
-  ): Promise<number>
+  deleteLogs(erasure: Omit<ClaimedErasure, 'attempt' | 'position'>, max: number): Promise<number>
   /** The logs of the tenant after this id, oldest first: at most `max`, or fewer if their emails fill a slice. */
   namesAfter(tenantId: string, afterId: string, max: number): Promise<readonly NamingLog[]>
   /**
