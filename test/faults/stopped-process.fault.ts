@@ -12,7 +12,7 @@ t.jobs = 2
 const PEOPLE = 60
 const STOPPED_MS = 110_000
 const PATIENT = { tries: 900, pauseMs: 500 }
-/** A process that is stopped within a transaction on SQLite keeps all others from writing: then it is stopped again. */
+/** A process that is stopped within a read or a write of SQLite keeps others from writing or rewriting: then it is stopped again. */
 const STOPS_MAX = 20
 
 /** Forwards connections to PostgreSQL. From `hold` to `letGo` what clients send stays here, even if they have hung up. */
@@ -134,6 +134,8 @@ for (const kind of databaseKinds())
         process.kill(here.pid, 'SIGSTOP')
         const tried = await other.call('POST', '/v0/prospect_logs', { source: 'try', payload: {} })
         isFree = tried.status === 201
+        if (isFree && kind.name === 'sqlite')
+          isFree = (await rows<{ busy: number }>('pragma wal_checkpoint(truncate)'))[0]?.busy === 0
         if (!isFree) process.kill(here.pid, 'SIGCONT')
       }
       proxy?.hold()
