@@ -3,6 +3,7 @@ import type { NewLog } from '../../core/ports/activities.ts'
 import type { Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { ClaimedEndpoint, EndpointWant, ShownDelivery } from '../../core/ports/webhooks.ts'
+import { eventsAtOnce, takersAmong } from '../stores/takers.ts'
 import { indexBy, type Own, tableOf } from './table.ts'
 
 export type KeptEndpoint = ClaimedEndpoint & { readonly claimableAt: string }
@@ -58,16 +59,11 @@ export const memoryOutbox = (
     const blank = { ...due, type, lastStatus: null, lastError: null, createdAt: now, lastAttempts: '[]' }
     if (!deliveries.change(deliveries.byId.at(names), due)) deliveries.add({ ...names, ...blank })
   }
-  const takes = ({ types, sources, logTypes }: KeptEndpoint, { tenantId, type, ids }: NewEvent): boolean => {
-    const has = (list: string | null, one = '') => list === null || JSON.parse(list).includes(one)
-    const isFiltered = type === 'prospect_log.created' && (sources ?? logTypes) !== null
-    const log = isFiltered ? logOf({ tenantId, ...ids }) : undefined
-    const passes = !isFiltered || (log && has(sources, log.source) && has(logTypes, log.type))
-    return passes === true && (types?.includes(type) ?? true)
-  }
+  const takers = (among: readonly KeptEndpoint[]) =>
+    takersAmong(among, ({ tenantId, ids }) => logOf({ tenantId, ...ids }))
   /** To be called after deliveries became due, maybe by a change with an event. */
   const written = () => emit('events', 'deliveries')
-  return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, takes, written, emit, own }
+  return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, takers, written, emit, own }
 }
 
 export const memoryEvents = (outbox: Outbox): Events => {
@@ -80,13 +76,15 @@ export const memoryEvents = (outbox: Outbox): Events => {
       return later.sort().slice(0, max)
     },
     number: async ({ tenantId, now, max }) => {
-      const events = waiting.byId.after({ tenantId }, '', undefined, max)
+      const enabled = outbox.enabledOf(tenantId)
+      const takersOf = outbox.takers(enabled)
+      const events = waiting.byId.after({ tenantId }, '', undefined, eventsAtOnce(enabled.length, max))
       for (const event of events) {
         const sequence = (counts.get(tenantId) ?? 0) + 1
         counts.set(tenantId, sequence)
         waiting.remove(event)
         numbered.add({ ...event, sequence, place: placeOf(sequence) })
-        const takers = outbox.enabledOf(tenantId).filter((endpoint) => outbox.takes(endpoint, event))
+        const takers = takersOf(event)
         for (const endpoint of takers) outbox.deliver(endpoint, event, now)
         if (takers.length > 0) outbox.emit('deliveries')
       }

@@ -102,8 +102,8 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       const events = endpoint ? numbered.byId.after(want, afterEventId, undefined, max) : []
       const isKept = ({ eventId }: NewEvent) =>
         !delivered && deliveries.byId.at({ ...want, eventId })?.status === 'delivered'
-      const isEnabled = endpoint?.status === 'enabled'
-      const again = events.filter((event) => isEnabled && outbox.takes(endpoint, event) && !isKept(event))
+      const takers = outbox.takers(endpoint?.status === 'enabled' ? [endpoint] : [])
+      const again = events.filter((event) => takers(event).length > 0 && !isKept(event))
       for (const event of again) outbox.deliver(want, event, now)
       written()
       return { made: again.length, lastEventId: (events.length === max && events.at(-1)?.eventId) || null }

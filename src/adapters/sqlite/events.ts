@@ -1,8 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { memoized } from '../../core/engine/keys.ts'
+import type { NewLog } from '../../core/ports/activities.ts'
 import type { EventIds, Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
+import type { StoredEndpoint } from '../../core/ports/webhooks.ts'
 import { COLUMNS } from '../stores/rows.ts'
+import { eventsAtOnce, takersAmong } from '../stores/takers.ts'
 import { type Database, insertInto, type Values } from './open.ts'
 
 const USES_EVENTS = "select 1 from webhook_endpoints where tenant_id = :tenantId and status = 'enabled'"
@@ -28,21 +31,25 @@ export const storedEvent = ({ ids, ...event }: EventRow): StoredEvent => {
   return { ...event, ids: JSON.parse(ids) as EventIds }
 }
 
-/** Of a logged activity, only a filter makes its source and its type be read. */
-const PASSES = `
-  case when w.sources is null and w.log_types is null or e.type <> 'prospect_log.created' then true else exists (
-    select 1 from prospect_logs l where l.tenant_id = e.tenant_id and l.prospect_log_id = e.ids ->> 'prospectLogId'
-      and (w.sources is null or l.source in (select value from json_each(w.sources)))
-      and (w.log_types is null or l.type in (select value from json_each(w.log_types)))) end`
-/** Pending deliveries of numbered events, to the endpoints of the tenant that take them. */
+const LOG =
+  'select source, type from prospect_logs where tenant_id = :tenantId and prospect_log_id = :prospectLogId'
+export type EndpointRow = Omit<StoredEndpoint, 'types'> & { readonly types: string | null }
+export const storedEndpoint = <Row extends EndpointRow>({ types, ...row }: Row) => {
+  return { ...row, types: (types?.split(' ') ?? null) as StoredEndpoint['types'] }
+}
+/** Those of the tenant's enabled endpoints that take an event. */
+export const takersIn = (database: Database, endpoints: readonly EndpointRow[]) =>
+  takersAmong(endpoints.map(storedEndpoint), ({ tenantId, ids: { prospectLogId = '' } }) =>
+    database.get<NewLog>(LOG, { tenantId, prospectLogId }),
+  )
+export const ENABLED = `
+  select webhook_endpoint_id, types, sources, log_types from webhook_endpoints
+  where tenant_id = :tenantId and status = 'enabled'`
+/** A pending delivery. */
 export const DELIVER = `
   insert into webhook_deliveries
     (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
-  select e.tenant_id, w.webhook_endpoint_id, e.event_id, 'pending', 0, :now, :now
-  from webhook_endpoints w cross join events e on e.tenant_id = w.tenant_id
-  where w.tenant_id = :tenantId and (w.types is null or instr(' ' || w.types || ' ', ' ' || e.type || ' ') > 0)
-    and ${PASSES}`
-const DELIVER_FIRST = `${DELIVER} and w.status = 'enabled' and e.sequence > :before`
+  values (:tenantId, :webhookEndpointId, :eventId, 'pending', 0, :now, :now)`
 const WAITING = `
   with recursive t (tenant_id) as (
     select :afterTenantId
@@ -53,7 +60,8 @@ const WAITING = `
   select tenant_id from t where tenant_id > :afterTenantId limit :max`
 // Without statistics SQLite would go through all events of the tenant.
 const NEXT = `
-  select event_id from events indexed by events_waiting where tenant_id = :tenantId and sequence is null order by event_id limit :max`
+  select ${EVENT_COLUMNS} from events e indexed by events_waiting
+  where tenant_id = :tenantId and sequence is null order by event_id limit :max`
 const COUNT = `
   insert into event_counts (tenant_id, sequence) values (:tenantId, :more)
   on conflict (tenant_id) do update set sequence = sequence + excluded.sequence returning sequence`
@@ -77,13 +85,21 @@ export const sqliteEvents = (database: Database, emit: (signal: Signal) => void)
 
   number: (want) =>
     database.write(() => {
-      const events = database.all<Values>(NEXT, want)
+      const enabled = database.all<EndpointRow>(ENABLED, want)
+      const max = eventsAtOnce(enabled.length, want.max)
+      const events = database.all<EventRow>(NEXT, { ...want, max }).map(storedEvent)
       if (events.length === 0) return 0
+      const takersOf = takersIn(database, enabled)
       const count = database.get<{ sequence: number }>(COUNT, { ...want, more: events.length })
       const before = Number(count?.sequence) - events.length
-      for (const [i, event] of events.entries())
-        database.run(NUMBER, { ...want, ...event, sequence: before + i + 1 })
-      if (database.run(DELIVER_FIRST, { ...want, before }) > 0) emit('deliveries')
+      let made = 0
+      for (const [i, event] of events.entries()) {
+        const { tenantId, eventId } = event
+        database.run(NUMBER, { tenantId, eventId, sequence: before + i + 1 })
+        for (const { webhookEndpointId } of takersOf(event))
+          made += database.run(DELIVER, { ...want, eventId, webhookEndpointId })
+      }
+      if (made > 0) emit('deliveries')
       emit(`numbered ${want.tenantId}`)
       return events.length
     }),

@@ -7,11 +7,15 @@ import { backlogOf } from './claim.ts'
 import {
   addEvent,
   DELIVER,
+  ENABLED,
+  type EndpointRow,
   EVENT_COLUMNS,
   type EventRow,
   EXPIRE_DELIVERIES,
   OF_ENDPOINT,
+  storedEndpoint,
   storedEvent,
+  takersIn,
 } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values, valuesFor } from './open.ts'
 import { isSuspended } from './tenants.ts'
@@ -96,20 +100,12 @@ const FAIL = `
 const DELETE = `delete from webhook_endpoints where ${OF_ENDPOINT}`
 const AGAIN = "set status = 'pending', attempts = 0, next_attempt_at = :now, delivered_at = null"
 const RETRY = `update webhook_deliveries ${AGAIN} where ${OF_DELIVERY}`
-const LOOKED_AT = `
-  select max(event_id) as last_event_id, count(*) as count from (
-    select event_id from events where tenant_id = :tenantId and event_id > :afterEventId order by event_id limit :max)`
-// What waits for its number gets its delivery with it.
+const EVENTS_AFTER = `
+  select ${EVENT_COLUMNS} from events e where tenant_id = :tenantId and event_id > :afterEventId order by event_id limit :max`
 const REPLAY = `
-  ${DELIVER} and w.webhook_endpoint_id = :webhookEndpointId and w.status = 'enabled' and e.sequence is not null
-    and e.event_id > :afterEventId and e.event_id <= :lastEventId
-  on conflict do update ${AGAIN} where status <> 'delivered' or :delivered`
+  ${DELIVER} on conflict do update ${AGAIN} where status <> 'delivered' or :delivered`
 const WAITING = `${PENDING} order by tenant_id, webhook_endpoint_id, next_attempt_at`
 
-type EndpointRow = Omit<StoredEndpoint, 'types'> & { readonly types: string | null }
-const storedEndpoint = <Row extends EndpointRow>({ types, ...row }: Row) => {
-  return { ...row, types: (types?.split(' ') ?? null) as StoredEndpoint['types'] }
-}
 const endpointRow = ({ types, ...endpoint }: StoredEndpoint) => {
   return { ...endpoint, types: types?.join(' ') ?? null }
 }
@@ -185,10 +181,18 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
 
   replay: (want) =>
     database.write(() => {
-      const { lastEventId, count } = database.get(LOOKED_AT, want) as { lastEventId: string; count: number }
-      const made = count === 0 ? 0 : database.run(REPLAY, { ...want, lastEventId })
+      const events = database.all<EventRow>(EVENTS_AFTER, want).map(storedEvent)
+      const takersOf = takersIn(
+        database,
+        database.all(`${ENABLED} and webhook_endpoint_id = :webhookEndpointId`, want),
+      )
+      let made = 0
+      // What waits for its number gets its delivery with it.
+      for (const event of events)
+        if (event.sequence !== null && takersOf(event).length > 0)
+          made += database.run(REPLAY, { ...want, eventId: event.eventId })
       waiting()
-      return { made, lastEventId: count < want.max ? null : lastEventId }
+      return { made, lastEventId: (events.length === want.max && events.at(-1)?.eventId) || null }
     }),
 
   backlog: backlogOf(database, 'created_at', WAITING, isSuspended('waiting')),

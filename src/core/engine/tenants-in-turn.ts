@@ -1,4 +1,5 @@
 import { callHook } from './outcome.ts'
+import { shareLoop } from './share-loop.ts'
 
 /** Tenants in progress at a time: the others have their turn soon. */
 const TENANTS_MAX = 8
@@ -29,8 +30,13 @@ export const tenantsInTurn = ({ waiting, work, onError }: Work) => {
     if (lastTenantId === '') isUseful = false
     const tenantIds = await waiting(lastTenantId, TENANTS_MAX)
     lastTenantId = tenantIds[TENANTS_MAX - 1] ?? ''
-    const results = await Promise.all(tenantIds.map(workFor))
-    isUseful ||= results.includes(true)
+    const results: Promise<boolean>[] = []
+    for (const tenantId of tenantIds) {
+      // The embedded database works while all callers wait: after some milliseconds they are heard.
+      await shareLoop(tenantId, true)
+      results.push(workFor(tenantId))
+    }
+    isUseful ||= (await Promise.all(results)).includes(true)
     return isUseful || lastTenantId !== ''
   }
 }

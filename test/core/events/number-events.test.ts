@@ -1,9 +1,15 @@
 import t from 'tap'
+import { shareLoop } from '../../../src/core/engine/share-loop.ts'
 import { numberEvents } from '../../../src/core/events/number-events.ts'
 import type { Events } from '../../../src/core/ports/events.ts'
 import { stoppedClock } from '../../support/setting.ts'
 
 const ON = new AbortController().signal
+
+/** A store that works as the embedded database does, while nobody is heard. */
+const workFor = (ms: number) => {
+  for (const end = performance.now() + ms; performance.now() < end; );
+}
 
 /** Tenants with so many waiting events, or a store that cannot number theirs. */
 const setting = (counts: Readonly<Record<string, number | Error>>) => {
@@ -68,4 +74,21 @@ t.test('after a stop it numbers nothing', async (t) => {
   const { step, visits } = setting({ t1: 1 })
   t.equal(await step(AbortSignal.abort()), false)
   t.strictSame(visits, [])
+})
+
+t.test('between two tenants whose events take long to number, a request has its turn', async (t) => {
+  const done: string[] = []
+  const events = {
+    waiting: async () => ['t1', 't2', 't3'],
+    number: async ({ tenantId }: { tenantId: string }) => {
+      done.push(tenantId)
+      workFor(10)
+      if (tenantId === 't1') void shareLoop('quiet')?.then(() => done.push('quiet'))
+      return 1
+    },
+  }
+  const store = { events: events as unknown as Events }
+  const step = numberEvents({ store, clock: stoppedClock(), onError: t.error })
+  await step(ON)
+  t.strictSame(done, ['t1', 'quiet', 't2', 't3'])
 })

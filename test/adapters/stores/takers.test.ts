@@ -1,0 +1,52 @@
+import t from 'tap'
+import { eventsAtOnce, takersAmong } from '../../../src/adapters/stores/takers.ts'
+import type { NewEvent } from '../../../src/core/ports/events.ts'
+
+const NAMES = Array.from({ length: 50 }, (_, i) => `name${i}`)
+const all = { types: null, sources: null, logTypes: null }
+
+/** Events of logged activities, and how often a filter is asked. */
+const setting = (endpoints: number) => {
+  let asked = 0
+  const counted = {
+    includes: (type: string) => {
+      asked++
+      return type === 'prospect_log.created'
+    },
+  } as unknown as NewEvent['type'][]
+  const filtering = { types: counted, sources: JSON.stringify(NAMES), logTypes: JSON.stringify(NAMES) }
+  const takersOf = takersAmong(Array(endpoints).fill(filtering), ({ ids }) => ({
+    source: 's',
+    type: '',
+    ...JSON.parse(ids.prospectLogId ?? ''),
+  }))
+  const event = (log: object) =>
+    ({ type: 'prospect_log.created', ids: { prospectLogId: JSON.stringify(log) } }) as NewEvent
+  return { takersOf, event, asked: () => asked }
+}
+
+t.test('a filter is matched once for all activities of a source and a type', (t) => {
+  const { takersOf, event, asked } = setting(20)
+  const alike = Array.from({ length: 500 }, () => takersOf(event({ source: 'name1', type: 'name49' })).length)
+  t.ok(alike.every((taking) => taking === 20))
+  t.equal(takersOf(event({ source: 'name1', type: 'other' })).length, 0)
+  t.equal(takersOf(event({ source: 'name', type: 'name1' })).length, 0)
+  t.equal(asked(), 60)
+  t.end()
+})
+
+t.test('without a filter no activity is read', (t) => {
+  const takersOf = takersAmong([all, { ...all, types: ['page.created'] }], () => {
+    throw new Error('read')
+  })
+  t.equal(takersOf({ type: 'prospect_log.created', ids: {} } as NewEvent).length, 1)
+  t.end()
+})
+
+t.test('a step numbers fewer events, the more endpoints there are', (t) => {
+  t.strictSame(
+    [0, 1, 2, 20, 5_000].map((endpoints) => eventsAtOnce(endpoints, 500)),
+    [500, 500, 500, 50, 1],
+  )
+  t.end()
+})
