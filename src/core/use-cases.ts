@@ -113,7 +113,10 @@ export const composeUseCases = (deps: Deps) => {
     listTimeline,
     exportProspect: exportProspect({ ...deps, ...readers, listTimeline }),
     listProspectLogs: gather(listProspectLogs(deps), readSlices('listProspectLogs')),
-    listProspectLogCounts: listProspectLogCounts(deps),
+    listProspectLogCounts: gather(manyOf(listProspectLogCounts(deps)), {
+      ...options('listProspectLogCounts'),
+      ...FEED,
+    }),
     listPageGroups: gather(listPageGroups(deps), readSlices('listPageGroups')),
     createPageGroup: createPageGroup(deps),
     getPageGroup: getOpenPageGroup(readers.getPageGroup),

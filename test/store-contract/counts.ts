@@ -1,4 +1,4 @@
-import type { LogCount } from 'prospect-pages'
+import type { LogCount, LogCounts } from 'prospect-pages'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { AWKWARD_TEXTS, addTenant, at, idBefore, newId, someLog } from './rows.ts'
@@ -27,18 +27,14 @@ export const counts = section(
     }
     const add = (tenantId: string, from: string, to: string, ...add: LogCount[]) =>
       counts.record({ tenantId, from, to, removeFrom: null, add })
-    const list = (tenantId: string, want: object = {}) =>
+    const slice = (tenantId: string, want: object = {}) =>
       counts.list({
-        ...{
-          tenantId,
-          unit: 'hour',
-          since: at(0),
-          until: at(9 * HOUR_MS),
-          limit: 99,
-        },
+        ...{ tenantId, unit: 'hour', since: at(0), until: at(9 * HOUR_MS) },
+        ...{ source: null, type: null, after: null, limit: 99 },
         ...want,
       })
-    return { store, counts, counted, logged, add, list }
+    const list = async (tenantId: string, want: object = {}) => (await slice(tenantId, want)).rows
+    return { store, counts, counted, logged, add, list, slice }
   },
   {
     'a tenant is counted from its first log on, once its counts are read': async ({
@@ -126,6 +122,36 @@ export const counts = section(
       same(await list(tenantId, { limit: 3 }), rows.slice(0, 3))
       same(await list(tenantId, { since: at(HOUR_MS), until: at(2 * HOUR_MS) }), rows.slice(2, 4))
       same(await list(tenantId, { unit: 'day' }), [one({ unit: 'day' })])
+    },
+
+    'counts of a source and a type are found among those that were looked at, piece by piece': async ({
+      counted,
+      add,
+      slice,
+    }) => {
+      const tenantId = await counted()
+      const texts = ['', 'a', 'a b', 'b', 'b!']
+      const rows = [0, 1, 2].flatMap((hour) =>
+        texts.flatMap((source) => texts.map((type) => one({ at: at(hour * HOUR_MS), source, type }))),
+      )
+      await add(tenantId, '', 'b', ...rows)
+      for (const want of [{}, { source: 'a b' }, { type: 'b' }, { source: 'b!', type: 'b!' }, { type: 'c' }])
+        for (const limit of [1, 7, 25, 75, 76]) {
+          const found: LogCount[] = []
+          let pieces = 0
+          let after: LogCount | null = null
+          do {
+            const piece: LogCounts = await slice(tenantId, { ...want, after, limit })
+            found.push(...piece.rows)
+            after = piece.resume
+            pieces++
+          } while (after !== null)
+          const { source, type }: Partial<LogCount> = want
+          const isWanted = (row: LogCount) =>
+            row.source === (source ?? row.source) && row.type === (type ?? row.type)
+          same(found, rows.filter(isWanted))
+          equal(pieces, Math.floor(rows.length / limit) + 1)
+        }
     },
 
     'awkward texts are kept': async ({ counted, add, list }) => {

@@ -286,7 +286,7 @@ export const useCounts: MakeStep = (chance, seen) => {
         sorted(tallied),
         await counts.record(change),
         await counts.record({ ...change, from: 'elsewhere' }),
-        sorted(await counts.list({ ...all, ...filter })),
+        sorted((await counts.list({ ...all, ...filter, after: null })).rows),
         await counts.addUsage(at, [used], { before: now(-1e12), after: now(1e12), max: 1 }),
         sorted(await counts.sumUsage({ tenantId, since: at, rowsMax: 1e6, limit: 1e6 })),
         await counts.waiting({ afterTenantId, readSince: now(-60_000), beforeId, beyondId: '~', max }),

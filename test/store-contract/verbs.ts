@@ -650,9 +650,9 @@ export const VERBS = {
       ask: ({ counts }, { tenantId }) =>
         counts.list({
           ...{ tenantId, unit: 'hour', since: at(0), until: at(1) },
-          ...{ source: 'crm', type: null, limit: 9 },
+          ...{ source: 'crm', type: null, after: null, limit: 9 },
         }),
-      toStrangers: [],
+      toStrangers: { rows: [], resume: null },
     },
     addUsage: {
       serves: 'publisher',

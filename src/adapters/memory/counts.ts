@@ -1,6 +1,7 @@
 import { addUsed } from '../../core/counts/count-usage.ts'
 import { keyOf } from '../../core/engine/keys.ts'
 import type { CountedTenant, Counts, LogCount, UsageSum, Used } from '../../core/ports/counts.ts'
+import { lookedAt, placeOf } from '../stores/looked-at.ts'
 import type { People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
@@ -64,11 +65,16 @@ export const memoryCounts = ({ logs, outbox: { own } }: People): Counts => {
       }
       return 'recorded'
     },
-    list: async ({ tenantId, unit, since, until, limit }) =>
-      [...counts.byTime.backFrom({ tenantId, unit }, until, since)]
+    list: async (want) => {
+      const { at, afterSource, afterType, isFirst } = placeOf(want)
+      const after = keyOf(at, afterSource, afterType)
+      const found = [...counts.byTime.backFrom(want, want.until, at)]
         .reverse()
-        .slice(0, limit)
-        .map(({ unit, at, source, type, count }) => ({ unit, at, source, type, count })),
+        .filter(({ at, source, type }) => isFirst || keyOf(at, source, type) > after)
+        .slice(0, want.limit)
+        .map(({ tenantId, ...count }, i) => ({ ...count, place: i + 1 }))
+      return lookedAt(found, want)
+    },
     addUsage: async (at, used, { before, after, max }) => {
       const stale = [...usage].filter(([, { at }]) => at < before || at > after)
       for (const [minute] of stale.slice(0, max)) usage.delete(minute)

@@ -1,4 +1,5 @@
 import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
+import { lookedAt, placeOf } from '../stores/looked-at.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { waitingOnCluster } from './claim-on-cluster.ts'
 import { nothing, type Query, sql } from './sql.ts'
@@ -71,12 +72,24 @@ export const postgresCounts = (query: Query, isCluster: boolean, central: Query)
       return rows.length > 0 ? 'recorded' : 'overtaken'
     },
 
-    list: async ({ tenantId, unit, since, until, limit }) => {
-      const rows = await query(tenantId)<LogCount>`
-        select c.unit, c.at, c.source, c.type, c.count from prospect_log_counts c
-        where c.tenant_id = ${tenantId} and c.unit = ${unit} and c.at >= ${since} and c.at < ${until}
-        order by c.at, c.source, c.type limit ${limit}`
-      return rows.map((row) => ({ ...row, count: Number(row.count) }))
+    list: async (want) => {
+      const { tenantId, unit, until, source, type, limit } = want
+      const { at, afterSource, afterType, isFirst } = placeOf(want)
+      const ofNext = sql`and (c.at, c.source, c.type) > (${at}, ${afterSource}, ${afterType})`
+      const rows = await query(tenantId)<LogCount & { readonly place: number }>`
+        select c.unit, c.at, c.source, c.type, c.count, c.place::int from (
+          select c.*, row_number() over (order by c.at, c.source, c.type) as place from prospect_log_counts c
+          where c.tenant_id = ${tenantId} and c.unit = ${unit} and c.at >= ${at} and c.at < ${until}
+            ${isFirst ? nothing : ofNext}
+          order by c.at, c.source, c.type limit ${limit}
+        ) c
+        where c.place = ${limit}
+          or (c.source = coalesce(${source}, c.source) and c.type = coalesce(${type}, c.type))
+        order by c.place`
+      return lookedAt(
+        rows.map((row) => ({ ...row, count: Number(row.count) })),
+        want,
+      )
     },
 
     // In one order: two processes that add to the same rows must not wait for each other.

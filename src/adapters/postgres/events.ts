@@ -2,6 +2,7 @@ import type { Events, StoredEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
+import { DELIVERIES_MAX } from '../stores/takers.ts'
 import { eachAlong } from './claim.ts'
 import { waitingOnCluster } from './claim-on-cluster.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
@@ -47,7 +48,10 @@ export const postgresEvents = (query: Query, isCluster: boolean, emit: (signal: 
         select e.tenant_id, e.event_id, row_number() over (order by e.event_id) as place
         from (
           select e.tenant_id, e.event_id from events e where e.tenant_id = ${tenantId} and e.sequence is null
-          order by e.event_id limit ${max}
+          order by e.event_id limit (
+            select least(${max}, ceil(${DELIVERIES_MAX} / greatest(count(*), 1.0)))::int from webhook_endpoints v
+            where v.tenant_id = ${tenantId} and v.status = 'enabled'
+          )
         ) e
       ), counted as (
         update event_counts c set sequence = c.sequence + (select count(*) from waiting) from seen

@@ -1,4 +1,5 @@
 import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
+import { lookedAt, placeOf } from '../stores/looked-at.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { type Database, insertInto } from './open.ts'
 
@@ -31,9 +32,13 @@ const ADD = `
   ${insertInto('prospect_log_counts', COLUMNS.prospect_log_counts)}
   on conflict (tenant_id, unit, at, source, type) do update set count = count + excluded.count`
 const LIST = `
-  select unit, at, source, type, count from prospect_log_counts
-  where tenant_id = :tenantId and unit = :unit and at >= :since and at < :until
-  order by at, source, type limit :limit`
+  select unit, at, source, type, count, place from (
+    select *, row_number() over (order by at, source, type) as place from prospect_log_counts
+    where tenant_id = :tenantId and unit = :unit and at >= :at and at < :until
+      and (:isFirst or (at, source, type) > (:at, :afterSource, :afterType))
+    order by at, source, type limit :limit
+  )
+  where place = :limit or (source = coalesce(:source, source) and type = coalesce(:type, type)) order by place`
 const USE = `
   ${insertInto('usage_counts', COLUMNS.usage_counts)}
   on conflict (tenant_id, at, api_key_id) do update set requests = requests + excluded.requests,
@@ -61,7 +66,7 @@ export const sqliteCounts = (database: Database): Counts => ({
       for (const count of add) database.run(ADD, { ...count, ...change })
       return 'recorded'
     }),
-  list: async (want) => database.all<LogCount>(LIST, want),
+  list: async (want) => lookedAt(database.all(LIST, { ...want, ...placeOf(want) }), want),
   addUsage: (at, used, remove) =>
     database.write(() => {
       database.run(FORGET, remove)

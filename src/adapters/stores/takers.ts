@@ -6,7 +6,7 @@ type Filtering = Pick<StoredEndpoint, 'types' | 'sources' | 'logTypes'>
 type Logged = { readonly source: string; readonly type: string }
 
 /** Deliveries that one step may add: the embedded database adds them while all callers wait. */
-const DELIVERIES_MAX = 1_000
+export const DELIVERIES_MAX = 1_000
 /** How many events to number for so many endpoints in one step. */
 export const eventsAtOnce = (endpoints: number, max: number): number =>
   Math.min(max, Math.ceil(DELIVERIES_MAX / Math.max(endpoints, 1)))

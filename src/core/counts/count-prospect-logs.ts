@@ -56,8 +56,9 @@ export const countProspectLogs = ({ store: { counts }, clock, statementMsMax, on
     const knownIn = async (unit: CountUnit): Promise<LogCount[]> => {
       const ms = startOf(unit, hourMs)
       const [at, until] = [isoTime(ms), isoTime(ms + UNIT_MS[unit])]
-      const want = { tenantId, unit, since: at, until, limit: PAIRS_MAX + 1 }
-      return decideCounts(unit, at, await counts.list(want), tallied)
+      const all = { source: null, type: null, after: null, limit: PAIRS_MAX + 1 }
+      const known = await counts.list({ tenantId, unit, since: at, until, ...all })
+      return decideCounts(unit, at, known.rows, tallied)
     }
     const add = [...(await knownIn('hour')), ...(await knownIn('day'))]
     const isAll = tallied.reduce((sum, { count }) => sum + count, 0) < LOGS_MAX

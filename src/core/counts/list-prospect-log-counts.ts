@@ -4,16 +4,21 @@ import {
   type ProspectLogCounts,
 } from '../../shapes/prospect-log-count.ts'
 import { refuse } from '../engine/failures.ts'
+import { shareLoop } from '../engine/share-loop.ts'
 import { DAY_MS, HOUR_MS, isoTime, timeOfId } from '../engine/times.ts'
-import type { CountedTenant, Counts } from '../ports/counts.ts'
+import type { CountedTenant, Counts, LogCount, LogCounts } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
 import { countedAgainFrom, settleMsOf, startOf, UNIT_MS } from './count-prospect-logs.ts'
 
 /** How many activities arrived, and when. */
 export type ProspectLogCounting = ProspectLogCountQuery & { readonly tenantId: string }
 type Deps = Omit<Needs<'counts'>, 'newId'> & { readonly counts: boolean; readonly statementMsMax: number }
-/** With a filter more are read than returned, but not without end. */
-const FILTERED_MAX = 50_000
+/** With a filter more are looked at than returned, but not without end. */
+const LOOKED_AT_MAX = 50_000
+/** Callers are heard in between. */
+const LOOKED_AT_ONCE = 1_000
+/** Of the JSON of an answer. */
+const CHARACTERS_MAX = 4_194_304
 /** The day after it begins with a year of five digits, which no store compares with those of four. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31)
 const DEFAULT_MS = { hour: 48 * HOUR_MS, day: 30 * DAY_MS }
@@ -24,7 +29,8 @@ const DEFAULT_MS = { hour: 48 * HOUR_MS, day: 30 * DAY_MS }
  */
 export const listProspectLogCounts =
   ({ store: { counts }, clock, counts: isCounted, statementMsMax }: Deps) =>
-  async ({ tenantId, by, source, type, ...given }: ProspectLogCounting): Promise<ProspectLogCounts> => {
+  async (counting: ProspectLogCounting): Promise<ProspectLogCounts> => {
+    const { tenantId, by, source = null, type = null, ...given } = counting
     if (!isCounted) refuse('not_found', 'Activities are not counted here: COUNTS is off.')
     const now = clock()
     const endMs = given.until === undefined ? now : Math.min(Date.parse(given.until), LAST_DAY_MS)
@@ -32,23 +38,27 @@ export const listProspectLogCounts =
     const sinceMs =
       given.since === undefined ? untilMs - DEFAULT_MS[by] : startOf(by, Date.parse(given.since))
     const counted = await countedTenant(counts, tenantId, now)
-    const isFiltered = source !== undefined || type !== undefined
-    const limit = (isFiltered ? FILTERED_MAX : COUNTS_MAX) + 1
-    const span = { since: isoTime(Math.max(sinceMs, 0)), until: isoTime(untilMs) }
-    const read = await counts.list({ tenantId, unit: by, ...span, limit })
-    const items = read.filter(
-      (count) => count.source === (source ?? count.source) && count.type === (type ?? count.type),
-    )
-    if (read.length === limit || items.length > COUNTS_MAX)
-      refuse(
-        'invalid_request',
-        `There are more than ${read.length === limit ? limit - 1 : COUNTS_MAX} counts in this time. Ask for a shorter one, or by day.`,
-        {
-          errors: [
-            { detail: `must be later: at most ${COUNTS_MAX} counts are returned`, parameter: 'since' },
-          ],
-        },
-      )
+    const want = {
+      tenantId,
+      unit: by,
+      since: isoTime(Math.max(sinceMs, 0)),
+      until: isoTime(untilMs),
+      source,
+      type,
+    }
+    const items: LogCount[] = []
+    let [after, looked, characters]: [LogCount | null, number, number] = [null, 0, 0]
+    do {
+      await shareLoop(tenantId)
+      const { rows, resume }: LogCounts = await counts.list({ ...want, after, limit: LOOKED_AT_ONCE })
+      items.push(...rows)
+      after = resume
+      looked += LOOKED_AT_ONCE
+      characters += JSON.stringify(rows).length
+      if (items.length > COUNTS_MAX) refuseMany(`more than ${COUNTS_MAX} counts`)
+      if (looked > LOOKED_AT_MAX) refuseMany(`more than ${LOOKED_AT_MAX} counts`)
+      if (characters > CHARACTERS_MAX) refuseMany('more counts than fit into an answer')
+    } while (after !== null)
     return {
       items: items.map(({ at, source, type, count }) => ({
         at,
@@ -59,6 +69,11 @@ export const listProspectLogCounts =
       countedUntil: countedUntil(counted, now - settleMsOf(statementMsMax)),
     }
   }
+
+const refuseMany = (many: string) =>
+  refuse('invalid_request', `There are ${many} in this time. Ask for a shorter one, or by day.`, {
+    errors: [{ detail: `must be later: at most ${COUNTS_MAX} counts are returned`, parameter: 'since' }],
+  })
 
 /** How far a tenant is counted. Notes once a day that its counts are read. */
 const countedTenant = async (

@@ -11,6 +11,7 @@ export type LogCount = {
   readonly type: string
   readonly count: number
 }
+export type LogCounts = { readonly rows: readonly LogCount[]; readonly resume: LogCount | null }
 /** How far the logs of a tenant are counted. */
 export type CountedTenant = {
   /** Logs up to here are counted: an id, or the beginning of one; empty before the first. */
@@ -61,14 +62,20 @@ export type Counts = {
         | { readonly removeFrom: Timestamp; readonly add: readonly never[] }
       ),
   ): Promise<Recorded>
-  /** Those from one time up to another, oldest first. */
+  /**
+   * Those from one time up to another, oldest first, of a source and a type unless they are null. Looks at no more than
+   * `limit`, the first ones after a count. `resume`: the last one it looked at, if there may be more.
+   */
   list(want: {
     readonly tenantId: string
     readonly unit: CountUnit
     readonly since: Timestamp
     readonly until: Timestamp
+    readonly source: string | null
+    readonly type: string | null
+    readonly after: LogCount | null
     readonly limit: number
-  }): Promise<readonly LogCount[]>
+  }): Promise<LogCounts>
   /** Adds to what was used in a minute, each key once, and removes at most `max` minutes before one or after another. */
   addUsage(
     at: Timestamp,

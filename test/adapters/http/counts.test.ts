@@ -78,3 +78,47 @@ t.test('a key reads itself without any scope, and of nobody else', async (t) => 
   t.match(await call(COUNTS, { key }), { status: 403, json: { requiredScope: 'prospect_logs:read' } })
   t.match(await call(self, { key: 'pp_wrong' }), { status: 401 })
 })
+
+t.test('a long time is looked at in pieces, and equal questions share them', async (t) => {
+  const limits: number[] = []
+  const scene = await openScene({
+    storeAs: (store) => ({
+      ...store,
+      counts: {
+        ...store.counts,
+        list: async (want) => {
+          limits.push(want.limit)
+          return store.counts.list(want)
+        },
+      },
+    }),
+  })
+  const { call, store, clock, owner } = scene
+  const { tenantId } = owner
+  const at = new Date(clock()).toISOString()
+  await store.counts.markRead(tenantId, at)
+  const add = Array.from({ length: 2_500 }, (_, i) => {
+    return { unit: 'hour' as const, at, source: `s${i}`, type: 'x'.repeat(100), count: 1 }
+  })
+  await store.counts.record({ tenantId, from: '', to: 'a', removeFrom: null, add })
+  const until = new Date(clock() + 1).toISOString()
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => call(`${COUNTS}?until=${until}&source=s7`)),
+  )
+  for (const { json } of answers) t.match(json['items'], [{ source: 's7', count: 1 }])
+  t.strictSame(limits, [1_000, 1_000, 1_000])
+})
+
+t.test('400: no answer is larger than 4 MiB', async (t) => {
+  const { call, store, clock, owner } = await openScene()
+  const { tenantId } = owner
+  const at = new Date(clock()).toISOString()
+  await store.counts.markRead(tenantId, at)
+  const add = Array.from({ length: 8_000 }, (_, i) => {
+    const source = `${i}`.padEnd(100, '\u0001')
+    return { unit: 'hour' as const, at, source, type: 't', count: 1 }
+  })
+  await store.counts.record({ tenantId, from: '', to: 'a', removeFrom: null, add })
+  const { status, json } = await call(`${COUNTS}?until=${new Date(clock() + 1).toISOString()}`)
+  t.match({ status, json }, { status: 400, json: { detail: /fit into an answer/ } })
+})
