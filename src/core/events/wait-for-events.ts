@@ -1,4 +1,5 @@
 import type { EventSlice } from '../../shapes/event.ts'
+import { equalShares } from '../engine/equal-shares.ts'
 import { unavailable } from '../engine/failures.ts'
 import { type GatherOptions, gather } from '../engine/gather.ts'
 import { manyOf } from '../engine/outcome.ts'
@@ -29,11 +30,13 @@ const ROWS_AT_ONCE = 100
 
 /**
  * Reads the feed, and if nothing matches after the cursor, waits up to `wait` seconds until something does. One look at
- * the new events of a tenant serves all of its readers that wait. Refuses `unavailable` if too many do.
+ * the new events of a tenant serves all of its readers that wait. Refuses `unavailable` if too many do: one whose
+ * place is needed for a tenant with fewer readers is answered at once, without an event.
  */
 export const waitForEvents = ({ store, read, looking }: Deps) => {
   /** By tenant: up to which event was looked, and who waits for the next ones. */
   const watches = new Map<string, { position: number; readonly readers: Set<Reader> }>()
+  const share = equalShares(OF_TENANT_MAX, READERS_MAX)
   let waiting = 0
   let stop = () => {}
 
@@ -73,17 +76,18 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
     const watch = watches.get(tenantId) ?? { position: after, readers: new Set() }
     // Something was numbered since the reader looked.
     if (after < watch.position) return { position: after, isNew: true }
-    if (watch.readers.size >= OF_TENANT_MAX || waiting >= READERS_MAX)
-      throw unavailable('Too many requests wait for events.')
     const { promise, resolve } = Promise.withResolvers<Found>()
     const reader = { ...given, end: resolve }
     const end = () => resolve({ position: Math.max(after, watch.position), isNew: false })
+    const leave = share(tenantId, end)
+    if (leave === null) throw unavailable('Too many requests wait for events.')
     const timer = setTimeout(end, ms)
     signal?.addEventListener('abort', end)
     if (++waiting === 1) stop = start()
     watches.set(tenantId, watch)
     if (watch.readers.add(reader).size === 1) void look({ tenantId })
     const found = await promise
+    leave()
     clearTimeout(timer)
     signal?.removeEventListener('abort', end)
     watch.readers.delete(reader)

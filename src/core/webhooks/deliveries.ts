@@ -9,6 +9,7 @@ import type {
   WebhookTest,
 } from '../../shapes/webhook.ts'
 import { untilRecorded } from '../engine/decide-and-save.ts'
+import { equalShares } from '../engine/equal-shares.ts'
 import { refuse } from '../engine/failures.ts'
 import { manyOf } from '../engine/outcome.ts'
 import { shareLoop } from '../engine/share-loop.ts'
@@ -23,7 +24,7 @@ import { openedOf } from './webhook-headers.ts'
 
 /** Events that one write replays. */
 const REPLAYED_AT_ONCE = 100
-/** Requests that take long, in flight: of one tenant, and of all. */
+/** Requests that take long, in flight: of one tenant, and of all, in equal shares. */
 const LONG_MAX = 4
 const ALL_LONG_MAX = 32
 
@@ -75,7 +76,8 @@ export const retryDelivery =
   }
 
 /**
- * Delivers the events since a time or after an event again, as many as one request may look at.
+ * Delivers the events since a time or after an event again, as many as one request may look at, or fewer if another tenant
+ * needs its place.
  * Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `invalid_request`: neither or both, and `rate_limited`
  * while too many replays of the tenant, or of all tenants, are in flight.
  */
@@ -87,35 +89,35 @@ export const replayDeliveries = ({ store, clock }: Deps) => {
     const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
     if (status !== 'enabled') refuseDisabled()
     const want = { tenantId, webhookEndpointId, delivered: !onlyUndelivered, now: isoTime(clock()) }
-    const replay = async (made: number, afterEventId: string, left: number): Promise<ReplayResult> => {
+    const replay = async (
+      lost: AbortSignal,
+      made = 0,
+      after = afterEventId,
+      left = ROWS_SCANNED_MAX,
+    ): Promise<ReplayResult> => {
       await shareLoop(tenantId)
-      const some = { ...want, afterEventId, max: REPLAYED_AT_ONCE }
+      const some = { ...want, afterEventId: after, max: REPLAYED_AT_ONCE }
       const found = await untilRecorded(() => store.webhooks.replay(some))
       const deliveries = made + found.made
-      if (found.lastEventId === null || left <= REPLAYED_AT_ONCE)
+      if (found.lastEventId === null || left <= REPLAYED_AT_ONCE || lost.aborted)
         return { deliveries, nextCursor: found.lastEventId }
-      return replay(deliveries, found.lastEventId, left - REPLAYED_AT_ONCE)
+      return replay(lost, deliveries, found.lastEventId, left - REPLAYED_AT_ONCE)
     }
-    return limited(tenantId, () => replay(0, afterEventId, ROWS_SCANNED_MAX))
+    return limited(tenantId, replay)
   }
 }
 
-/** Runs what takes long, and refuses `rate_limited` while too much of it is in flight. */
+/** Runs what takes long, and refuses `rate_limited` while too much of it is in flight. `lost`: another tenant needs its place. */
 const limitLong = (what: 'replays' | 'tests') => {
-  const inFlight: string[] = []
-  return async <Answer>(tenantId: string, work: () => Promise<Answer>): Promise<Answer> => {
-    if (inFlight.filter((other) => other === tenantId).length >= LONG_MAX)
-      refuse('rate_limited', `This tenant has ${LONG_MAX} ${what} in flight.`, { retryAfterS: 5 })
-    if (inFlight.length >= ALL_LONG_MAX)
-      refuse('rate_limited', `Too many ${what} are in flight. Try again later.`, { retryAfterS: 5 })
-    inFlight.push(tenantId)
-    try {
-      return await work()
-    } finally {
-      inFlight.splice(inFlight.indexOf(tenantId), 1)
-    }
+  const share = equalShares(LONG_MAX, ALL_LONG_MAX)
+  return async <Answer>(tenantId: string, work: (lost: AbortSignal) => Promise<Answer>): Promise<Answer> => {
+    const lost = new AbortController()
+    const leave = share(tenantId, () => lost.abort()) ?? tooMany(what)
+    return work(lost.signal).finally(leave)
   }
 }
+const tooMany = (what: string) =>
+  refuse('rate_limited', `Too many ${what} are in flight. Try again later.`, { retryAfterS: 5 })
 const TWO_STARTS = 'A replay starts at a time or at a cursor.'
 const START = {
   errors: [{ detail: 'send exactly one of `since` and `cursor`', pointer: '/since' }],
@@ -128,19 +130,20 @@ const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the end
  */
 export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps) => {
   const limited = limitLong('tests')
-  const send = async (endpoint: StoredEndpoint): Promise<WebhookTest> => {
+  const send = async (endpoint: StoredEndpoint, lost: AbortSignal): Promise<WebhookTest> => {
     const { webhookEndpointId, url } = endpoint
     const now = clock()
     const event = { type: 'webhook_endpoint.test', timestamp: isoTime(now), data: { webhookEndpointId } }
     const opened = openedOf(endpoint, now, webhooks.secrets.open)
     if (opened === null) return { delivered: false, statusCode: null, durationMs: 0, error: UNSIGNED }
     const webhook = { url, ...opened, eventId: newId('event'), body: writeJson(event) }
-    const { status, error, ms } = await webhooks.send(webhook, AbortSignal.any([]), false)
+    const { status, error, ms } = await webhooks.send(webhook, lost, false)
+    if (lost.aborted && error !== null) tooMany('tests')
     return { delivered: error === null, statusCode: status, durationMs: ms, error }
   }
   return async (want: EndpointWant): Promise<WebhookTest> => {
     const endpoint = await existingEndpoint(store, want)
-    return limited(endpoint.tenantId, () => send(endpoint))
+    return limited(endpoint.tenantId, (lost) => send(endpoint, lost))
   }
 }
 

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import t from 'tap'
 import type { Webhook, WebhookAnswer } from '../../../src/core/ports/webhooks.ts'
 import { findEndpoint } from '../../store-contract/outbox.ts'
@@ -314,7 +315,10 @@ t.test('200: a test is sent as every webhook is, and answers what happened', asy
 /** Tests that are sent, one for each call, and answered once `answer` is called. */
 const openTests = async () => {
   const { promise, resolve } = Promise.withResolvers<WebhookAnswer>()
-  const { call, newTenant } = await openScene({ send: () => promise })
+  const stopped = { status: null, error: 'The service is stopping.', retryAfterMs: null, ms: 7 }
+  const send = (_: unknown, stop: AbortSignal) =>
+    Promise.race([promise, once(stop, 'abort').then(() => stopped)])
+  const { call, newTenant } = await openScene({ send })
   const testOf = async () => {
     const { apiKey: key } = await newTenant()
     const { webhookEndpointId } = (await call(`POST ${ENDPOINTS}`, { json: { url: URL_OK }, key })).json
@@ -335,18 +339,23 @@ t.test('429: a tenant has at most four tests in flight', async (t) => {
   t.ok([...(await Promise.all(four)), await other, await test()].every(({ status }) => status === 200))
 })
 
-t.test('429: tests of all tenants together are bounded', async (t) => {
+t.test('429: tests of all tenants together are bounded, in equal shares', async (t) => {
   const { testOf, answer } = await openTests()
-  const last = await testOf()
+  const [quiet, last] = [await testOf(), await testOf()]
   const all: ReturnType<typeof last>[] = []
   while (all.length < 32) {
     const test = await testOf()
     all.push(test(), test(), test(), test())
   }
   await new Promise(setImmediate)
-  t.match(await last(), TOO_MANY)
+  const theirs = [quiet(), quiet(), quiet()]
+  await new Promise(setImmediate)
+  t.match(await all[0], TOO_MANY, 'one that another tenant needs the place of')
+  t.match(await quiet(), TOO_MANY, 'beyond its share')
   answer()
-  t.ok([...(await Promise.all(all)), await last()].every(({ status }) => status === 200))
+  const done = (await Promise.all(all)).filter(({ status }) => status === 200)
+  t.equal(done.length, 29)
+  t.ok([...(await Promise.all(theirs)), await last()].every(({ status }) => status === 200))
 })
 
 t.test('200: deliveries, newest event first, of all or of one status, one slice at a time', async (t) => {
