@@ -23,23 +23,32 @@ export const pointerTree = (pointers: readonly string[]): PointerTree => {
 }
 
 /**
- * The exact texts of the values that pointers lead to. Nothing is parsed, so what it costs depends on the length of the
- * text and on how deep the tree is, not on what is in the text. The text must be well-formed JSON.
+ * The exact texts of the values that pointers lead to, found in one pass. Nothing is parsed, so what it costs depends on the
+ * length of the text, not on what is in it or on how deep the tree is. The text must be well-formed JSON.
  */
-export const findInJson = (
-  text: string,
-  tree: PointerTree,
-  at = skipBlanks(text, 0),
-  found = new Map<string, string>(),
-): ReadonlyMap<string, string> => {
-  if (tree.pointer !== undefined) found.set(tree.pointer, text.slice(at, endOfValue(text, at).end))
-  if (tree.children.size === 0) return found
+export const findInJson = (text: string, tree: PointerTree): ReadonlyMap<string, string> => {
+  const found: Places = []
+  walk(text, tree, skipBlanks(text, 0), found)
+  return new Map(found.map(([pointer, begin, end]) => [pointer, text.slice(begin, end)]))
+}
+
+type Places = [pointer: string, begin: number, end: number][]
+
+/** Adds what is found in the value that begins here, and returns its end. */
+const walk = (text: string, { children, pointer }: PointerTree, at: number, found: Places): number => {
   // Of members with the same name the last one counts.
-  const places = new Map<PointerTree, number>()
-  eachChild(text, at, (name, begin) => {
-    const child = tree.children.get(name)
-    if (child !== undefined) places.set(child, begin)
-  })
-  for (const [child, begin] of places) findInJson(text, child, begin, found)
-  return found
+  const within = new Map<PointerTree, Places>()
+  const visit = (name: string, begin: number): number => {
+    const child = children.get(name)
+    if (child === undefined) return endOfValue(text, begin).end
+    const places: Places = []
+    within.set(child, places)
+    return walk(text, child, begin, places)
+  }
+  const isEntered =
+    text[at] === '{' ? children.size > 0 : [...children.keys()].some((name) => /^\d/.test(name))
+  const end = isEntered ? eachChild(text, at, visit) : endOfValue(text, at).end
+  for (const places of within.values()) found.push(...places)
+  if (pointer !== undefined) found.push([pointer, at, end])
+  return end
 }

@@ -1,14 +1,16 @@
+import type { RawJson } from '../shapes/json.ts'
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
   endOfString,
+  nameIn,
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
   skipBlanks,
 } from './raw-json.ts'
 
-const [COMMA, COLON] = [0x2c, 0x3a]
+const [COMMA, COLON, ZERO, NINE] = [0x2c, 0x3a, 0x30, 0x39]
 
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
@@ -17,19 +19,32 @@ export const isJson = (text: string): boolean => jsonDepth(text) !== null
 
 /**
  * How deep a text of JSON nests; null if it is none. It makes nothing of it: what `JSON.parse` makes of many small values
- * takes long to collect.
+ * takes long to collect. If it is an object, its members are added to `members`; one more than `membersMax` ends the scan.
  */
-export const jsonDepth = (text: string): number | null => {
+export const jsonDepth = (
+  text: string,
+  members?: Map<string, RawJson>,
+  membersMax = Infinity,
+): number | null => {
   let depth = 0
   /** The ends of the objects and arrays that the position is in. */
   const open: number[] = []
   let end = 0
   let at = skipBlanks(text, 0)
+  /** Of the member of the whole object that the position is in, or that ends before it. */
+  let [name, begin, last] = ['', 0, 0]
+  const addMember = () => {
+    if (name !== '') members?.set(nameIn(name) ?? '', { rawJson: text.slice(begin, last) })
+    name = ''
+  }
   for (;;) {
     if (end === CLOSE_OBJECT) {
-      at = skipBlanks(text, endOfText(text, at))
+      const nameEnd = endOfText(text, at)
+      if (open.length === 1) name = text.slice(at, nameEnd)
+      at = skipBlanks(text, nameEnd)
       if (text.charCodeAt(at) !== COLON) return null
       at = skipBlanks(text, at + 1)
+      if (open.length === 1) begin = at
     }
     const char = text.charCodeAt(at)
     if (char === OPEN_OBJECT || char === OPEN_ARRAY) {
@@ -38,8 +53,17 @@ export const jsonDepth = (text: string): number | null => {
       end = char === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY
       at = skipBlanks(text, at + 1)
       if (text.charCodeAt(at) !== end) continue
-    } else at = skipBlanks(text, char === QUOTE ? endOfText(text, at) : endOfScalar(text, at))
-    for (; end !== 0 && text.charCodeAt(at) === end; at = skipBlanks(text, at + 1)) end = open.pop() ?? 0
+    } else {
+      last = char === QUOTE ? endOfText(text, at) : endOfScalar(text, at)
+      at = skipBlanks(text, last)
+    }
+    for (; end !== 0 && text.charCodeAt(at) === end; at = skipBlanks(text, last)) {
+      if (open.length === 1) addMember()
+      last = at + 1
+      end = open.pop() ?? 0
+    }
+    if (open.length === 1) addMember()
+    if (members !== undefined && members.size > membersMax) return depth
     if (end === 0) return at === text.length ? depth : null
     if (text.charCodeAt(at) !== COMMA) return null
     at = skipBlanks(text, at + 1)
@@ -66,6 +90,12 @@ const isParsed = (text: string): boolean => {
   }
 }
 const endOfScalar = (text: string, at: number): number => {
+  // Nearly all numbers are short and whole.
+  let end = at
+  let char = text.charCodeAt(end)
+  if (char === ZERO) char = text.charCodeAt(++end)
+  else while (char >= ZERO && char <= NINE) char = text.charCodeAt(++end)
+  if (char === COMMA && end > at) return end
   SCALAR.lastIndex = at
   return SCALAR.test(text) ? SCALAR.lastIndex : NOWHERE
 }

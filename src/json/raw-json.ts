@@ -13,64 +13,36 @@ export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>
   let depth = 0
   const at = skipBlanks(text, 0)
   if (text[at] === '{')
-    eachChild(text, at, (name, begin, value) => {
+    eachChild(text, at, (name, begin) => {
+      const value = endOfValue(text, begin)
       members.set(name, { rawJson: text.slice(begin, value.end) })
       depth = Math.max(depth, value.depth)
+      return value.end
     })
   return { members, depth }
 }
 
-/** The members of the object, or the elements of the array, that begins here: each by its name or index. */
+/** The members of the object, or the elements of the array, that begins here: each by its name or index. Both return an end. */
 export const eachChild = (
   text: string,
   at: number,
-  visit: (name: string, begin: number, value: ReturnType<typeof endOfValue>) => void,
-): void => {
+  visit: (name: string, begin: number) => number,
+): number => {
   const isObject = text[at] === '{'
-  if (!isObject && text[at] !== '[') return
+  if (!isObject && text[at] !== '[') return endOfValue(text, at).end
   let next = skipBlanks(text, at + 1)
   for (let i = 0; text[next] !== (isObject ? '}' : ']'); i++) {
     if (text[next] === ',') next = skipBlanks(text, next + 1)
     const nameEnd = isObject ? endOfString(text, next) : next
     const name = isObject ? (nameIn(text.slice(next, nameEnd)) ?? '') : String(i)
     const begin = isObject ? skipBlanks(text, text.indexOf(':', nameEnd) + 1) : next
-    const value = endOfValue(text, begin)
-    visit(name, begin, value)
-    next = skipBlanks(text, value.end)
+    next = skipBlanks(text, visit(name, begin))
   }
-}
-
-/**
- * A JSON object in two parts: the exact texts of the elements of the last array under a name, and the object with that
- * array empty. It is for a text that may be long and is not parsed yet: the text is well-formed if and only if its parts
- * are. Null if it cannot be, or if it has more than `max` members. `elements` is null without such an array, and ends
- * after `max` and one.
- */
-export const splitAt = (text: string, name: string, max: number) => {
-  let found: ReturnType<typeof elementsFrom> = null
-  let at = skipBlanks(text, 0)
-  if (text[at] !== '{') return { elements: null, rest: text[at] === '[' ? '[]' : text }
-  at = skipBlanks(text, at + 1)
-  for (let members = 1; text[at] === '"'; members++) {
-    const nameEnd = endOfString(text, at)
-    const isNamed = nameIn(text.slice(at, nameEnd)) === name
-    at = skipBlanks(text, nameEnd)
-    if (text[at] !== ':' || members > max) return null
-    at = skipBlanks(text, at + 1)
-    const isArray = isNamed && text[at] === '['
-    if (isNamed) found = isArray ? elementsFrom(text, at, max) : null
-    if (isArray && found === null) return null
-    if (isArray && found && found.elements.length > max) return { ...found, rest: '{}' }
-    at = skipBlanks(text, isArray && found ? found.end : endOfValue(text, at).end)
-    if (text[at] !== ',') break
-    at = skipBlanks(text, at + 1)
-  }
-  if (found === null) return { elements: null, rest: text }
-  return { elements: found.elements, rest: `${text.slice(0, found.begin)}[]${text.slice(found.end)}` }
+  return next + 1
 }
 
 /** The name of a member. An escaped name is the same name: {"pay\u006coad": …} */
-const nameIn = (quoted: string): string | null => {
+export const nameIn = (quoted: string): string | null => {
   if (!quoted.includes('\\')) return quoted.slice(1, -1)
   try {
     return JSON.parse(quoted)

@@ -1,6 +1,7 @@
 import t from 'tap'
-import { isJson } from '../../src/json/is-json.ts'
-import { membersOf, NESTING_MAX, splitAt } from '../../src/json/raw-json.ts'
+import { isJson, jsonDepth } from '../../src/json/is-json.ts'
+import { membersOf, NESTING_MAX } from '../../src/json/raw-json.ts'
+import { splitAt } from '../../src/json/split-json.ts'
 
 const textsOf = (text: string) =>
   Object.fromEntries([...membersOf(text).members].map(([name, { rawJson }]) => [name, rawJson]))
@@ -142,4 +143,19 @@ t.test('a text is JSON if and only if JSON.parse takes it', async (t) => {
     [],
   )
   t.ok(texts.filter(parses).length > 50)
+  // The same scan finds the members.
+  const objects = [...texts, '{"a":1,"a":[2] , "\\u0061b":{"c":[{"d":1}]}}', '{}', ' {"a":"}"} '].filter(
+    parses,
+  )
+  for (const text of objects.filter((text) => /^\s*\{/.test(text))) {
+    const members = new Map()
+    t.equal(Number(jsonDepth(text, members)) - 1, membersOf(text).depth)
+    t.strictSame(members, membersOf(text).members)
+  }
+})
+
+t.test('a scan ends with one member too many', async (t) => {
+  const members = new Map()
+  t.equal(jsonDepth('{"a":1,"b":{"c":2},"d":3,"e":4} no JSON', members, 2), 2)
+  t.strictSame([...members.keys()], ['a', 'b', 'd'])
 })

@@ -1,5 +1,5 @@
 import type * as v from 'valibot'
-import { isJson } from '../../json/is-json.ts'
+import { jsonDepth } from '../../json/is-json.ts'
 import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
 import { checkShape } from '../../shapes/check.ts'
 import { isKept, type RawJson, withTexts } from '../../shapes/json.ts'
@@ -18,11 +18,12 @@ export const refuseFaults = (faults: readonly Fault[], detail: string): void => 
 
 /** A text against a shape: what is kept as text is its exact text. Refuses `invalid_json`. */
 export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string, parsed?: unknown) => {
-  const isLong = text.length > LONG_TEXT && /^\s*\{/.test(text) && isJson(text)
-  const whole = parsed ?? (isLong ? undefined : parseJson(text))
-  const { members, depth } = membersOf(text)
+  const scanned = text.length > LONG_TEXT && /^\s*\{/.test(text) ? scannedMembers(text) : null
+  const whole = parsed ?? (scanned ? undefined : parseJson(text))
+  const { members, depth } = scanned ?? membersOf(text)
   refuseDeep(depth)
-  const short = isLong ? checkShape(shape, JSON.parse(withoutContents(members))) : undefined
+  if (members.size > MEMBERS_MAX) refuse('invalid_request', `The body has more than ${MEMBERS_MAX} members.`)
+  const short = scanned ? checkShape(shape, JSON.parse(withoutContents(members))) : undefined
   // Of what is kept as text nothing but its kind is checked.
   const isEnough =
     short && [...members].every(([name, value]) => !isEmptied(value) || isKept(short.output, name))
@@ -31,6 +32,14 @@ export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: str
 }
 /** Parsing such a text can take many milliseconds, if it has many small values. */
 export const LONG_TEXT = 65_536
+/** Unknown ones are ignored, but each takes time. */
+const MEMBERS_MAX = 5_000
+/** Null if it is not JSON. The scan ends with one member too many. */
+const scannedMembers = (text: string) => {
+  const members = new Map<string, RawJson>()
+  const depth = jsonDepth(text, members, MEMBERS_MAX)
+  return depth === null ? null : { members, depth: depth - 1 }
+}
 const isEmptied = ({ rawJson }: RawJson) => rawJson.length > LONG_TEXT && /^[[{]/.test(rawJson)
 /** An object with these members, of which the long objects and arrays are empty. */
 const withoutContents = (members: ReadonlyMap<string, RawJson>): string => {

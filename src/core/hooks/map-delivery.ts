@@ -8,6 +8,7 @@ import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
 import { memoized, sha256 } from '../engine/keys.ts'
 import { orNull } from '../engine/outcome.ts'
 import { decodeUtf8 } from '../engine/parse-input.ts'
+import { eachInTurn } from '../engine/share-loop.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import { type Delivery, headerIn, timeOf } from './verify.ts'
 
@@ -70,7 +71,7 @@ type Member = keyof HookMap
 type Read = (place: string) => string | undefined
 
 /** What deliveries are made of by a map: one activity, or one for each element of the array that `each` leads to. */
-export const mapperOf = (map: HookMap, each: string | null) => {
+export const mapperOf = (map: HookMap, each: string | null, tenantId = '') => {
   const pointers = Object.values(map).flatMap((places = []) => places.filter(isPointer))
   const tree = pointerTree(pointers)
   const wholeTree = each === null ? tree : pointerTree([...pointers, each])
@@ -83,7 +84,7 @@ export const mapperOf = (map: HookMap, each: string | null) => {
     return undefined
   }
 
-  return (delivery: Delivery, nowMs: number): MappedActivity[] => {
+  return (delivery: Delivery, nowMs: number): MappedActivity[] | Promise<MappedActivity[]> => {
     const whole = documentOf(delivery)
     const found = findInJson(whole.text, wholeTree)
     const inBody = readerOf(found)
@@ -92,7 +93,8 @@ export const mapperOf = (map: HookMap, each: string | null) => {
     if (!elements) return [activityOf(whole, ofWhole)]
     // Once for all elements.
     const ofAll = memoized((member: Member) => ({ text: ofWhole(member) }))
-    return elements.map((text, i) => {
+    const wants = elements.map((text) => ({ tenantId, text }))
+    return eachInTurn(wants, ({ text }, i) => {
       const element = elementOf(text)
       const inElement = readerOf(findInJson(element.text, tree))
       return activityOf(element, (member) => {

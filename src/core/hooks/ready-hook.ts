@@ -1,6 +1,8 @@
 import { unavailable } from '../engine/failures.ts'
 import { memoized } from '../engine/keys.ts'
+import { LONG_TEXT } from '../engine/parse-input.ts'
 import { validSecrets } from '../engine/sealed-secrets.ts'
+import { shareLoop } from '../engine/share-loop.ts'
 import type { OfTenant } from '../ports/api-keys.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import { type HookTools, hashOfToken, rulesOf } from './hooks.ts'
@@ -19,7 +21,7 @@ export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: H
   const { hmac, map, each, handshake } = rulesOf(stored)
   const verify = hmac && verifierOf(hmac)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
-  const mapped = mapperOf(map, each)
+  const mapped = mapperOf(map, each, tenantId)
   return {
     tenantId,
     hookId,
@@ -55,11 +57,14 @@ export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: H
       const isMeta = handshake === 'hub.challenge' && query.get('hub.verify_token') === hookId
       return isMeta && CHALLENGE.test(challenge) ? challenge : ''
     },
-    activitiesIn: (delivery: Delivery, nowMs: number) =>
-      mapped(delivery, nowMs).map((activity) => ({
+    /** A long delivery waits for its turn: what comes before is work, too. */
+    activitiesIn: async (delivery: Delivery, nowMs: number) => {
+      if (delivery.body.length > LONG_TEXT) await shareLoop(tenantId, true)
+      return (await mapped(delivery, nowMs)).map((activity) => ({
         ...activity,
         ...({ tenantId, apiKeyId: null, source, isVerified: true } as const),
-      })),
+      }))
+    },
   }
 }
 const NO_KEY = 'The secret of a hook cannot be decrypted: is SECRETS_KEY the key that encrypted it?'

@@ -111,7 +111,7 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
       steps.onVerified?.()
       const challenge = hook.challengeIn(delivery)
       if (challenge !== null) return { challenge }
-      const outcomes = await logAll(hook.activitiesIn(delivery, now), steps)
+      const outcomes = await logAll(await hook.activitiesIn(delivery, now), steps)
       steps.onLogged?.(outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.replayed).length)
       const results = outcomes.map(resultOf)
       markSeen(hook, { receivedMs: now })

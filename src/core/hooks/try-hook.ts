@@ -20,7 +20,7 @@ export const tryHook =
     const refusal = isPing ? null : hook.refusalOf(delivery, now)
     const reason = stored.status === 'disabled' ? 'The hook is disabled.' : refusal
     const isLogged = !isPing && hook.challengeIn(delivery) === null
-    const activities = isLogged ? hook.activitiesIn(delivery, now) : []
+    const activities = isLogged ? await hook.activitiesIn(delivery, now) : []
     return {
       verified: reason === null,
       reason,

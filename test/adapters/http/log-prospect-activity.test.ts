@@ -209,6 +209,19 @@ t.test('422: the same request at another time is another request', async (t) => 
   t.equal((await call(LOG, { json: { ...keyed, occurredAt: '2025-12-31T00:00:01Z' } })).status, 422)
 })
 
+t.test('400: unknown members are ignored, but not more than 5,000 of them', async (t) => {
+  const { call } = await openScene()
+  const bodyOf = (count: number, value: string) => {
+    const unknown = Array.from({ length: count }, (_, i) => `"m${i}":${value}`)
+    return `{"source":"crm","payload":{"a":1},${unknown}}`
+  }
+  for (const value of ['1', '{"long":"member"}']) {
+    t.equal((await call('POST /v0/prospect_logs', { body: bodyOf(4_998, value) })).status, 201)
+    const answer = await call('POST /v0/prospect_logs', { body: bodyOf(4_999, value) })
+    t.match(answer.json, { code: 'invalid_request', detail: 'The body has more than 5000 members.' })
+  }
+})
+
 t.test('400: a body must be there', async (t) => {
   const { call } = await openScene()
   const answer = await call(LOG)

@@ -46,7 +46,7 @@ for (const message of MESSAGES) {
     })
 
   t.test(`${preset}: what a message of it becomes`, async (t) => {
-    const activities = mapperOf(map, each)(delivery, Date.parse(now))
+    const activities = await mapperOf(map, each)(delivery, Date.parse(now))
     t.strictSame(
       activities.map(({ payload, ...fields }) => JSON.parse(JSON.stringify(fields))),
       expected,

@@ -1,4 +1,5 @@
-import { membersOf, splitAt } from '../../../json/raw-json.ts'
+import { membersOf } from '../../../json/raw-json.ts'
+import { splitAt } from '../../../json/split-json.ts'
 import { ITEMS_MAX } from '../../../shapes/slice.ts'
 import type { ApiResponse } from '../requests.ts'
 
