@@ -162,6 +162,17 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     })
   }
 
+  /** What was worked on waits for its next turn, which is for so many items. */
+  const wait = (place: Place, items: number): void => {
+    if (place.state !== 'working') return
+    countWorking(place, -1)
+    place.state = 'waiting'
+    countWaiting(place, 1)
+    place.items = Math.min(items, atOnceMax)
+    place.queue = place.tenant.begun
+    beginNext()
+  }
+
   return {
     /** A place for one request, which must `leave`. Refuses `unavailable` when too many wait. */
     arrive: (tenantId: string): Place => {
@@ -216,15 +227,15 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
 
     /** The turn for the next items of a batch that is worked on. Meanwhile it waits like any request. */
     nextTurn: (place: Place, items: number): Promise<void> | undefined => {
-      if (place.state === 'working') {
-        countWorking(place, -1)
-        place.state = 'waiting'
-        countWaiting(place, 1)
-        place.items = Math.min(items, atOnceMax)
-        place.queue = place.tenant.begun
-        beginNext()
-      }
+      wait(place, items)
       return turn(place)
+    },
+
+    /** An answer that waits for its reader, like a request that is read. Calls `refuse` when the room is needed for another tenant. */
+    pause: (place: Place, refuse: () => void): void => {
+      place.refuse = refuse
+      place.tenant.reading.add(place)
+      wait(place, 1)
     },
 
     leave: (place: Place): void => {

@@ -1,7 +1,7 @@
 import { shareLoop } from '../../core/engine/share-loop.ts'
 import { type Caller, requireActiveTenant } from '../../core/tenants/identify.ts'
 import { writeLine } from '../../json/write-json.ts'
-import type { Admission } from './admission.ts'
+import type { Admission, Place } from './admission.ts'
 import type { ApiResponse } from './requests.ts'
 
 /** Enough for few writes, and little to hold for a slow reader. In characters. */
@@ -9,7 +9,7 @@ const PART_LENGTH_MAX = 65_536
 
 type Deps = {
   readonly tenantId: string
-  readonly admission: Pick<Admission, 'arrive' | 'turn' | 'leave'>
+  readonly admission: Pick<Admission, 'arrive' | 'turn' | 'pause' | 'leave'>
   /** Refuses if the key was revoked by now. */
   readonly callerNow: () => Promise<Caller>
   readonly onError: (why: unknown) => void
@@ -17,7 +17,8 @@ type Deps = {
 
 /**
  * An answer of JSON lines. Each part is made when the reader has taken the one before and other work has had its turn: nothing is
- * held for a reader who waits. It is logged when it begins; an error in the middle is reported, and ends it early.
+ * held for a reader who waits, but a place among what waits: when that is needed for another tenant, the answer ends early. It is
+ * logged when it begins; an error in the middle is reported, and ends it early.
  */
 export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiResponse => ({
   status: 200,
@@ -28,29 +29,29 @@ export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiRespon
 
 async function* partsOf(lines: AsyncIterator<object>, deps: Deps): AsyncGenerator<string> {
   const { tenantId, admission, callerNow, onError } = deps
+  let place: Place | undefined
   let isLast = false
   const nextPart = async () => {
     requireActiveTenant(await callerNow())
-    const place = admission.arrive(tenantId)
-    try {
-      await admission.turn(place)
-      await shareLoop(tenantId)
-      let part = ''
-      while (part.length < PART_LENGTH_MAX) {
-        const { done, value } = await lines.next()
-        isLast = done === true
-        if (isLast) break
-        part += `${writeLine(value)}\n`
-      }
-      return part
-    } finally {
-      admission.leave(place)
+    place ??= admission.arrive(tenantId)
+    await admission.turn(place)
+    await shareLoop(tenantId)
+    let part = ''
+    while (part.length < PART_LENGTH_MAX) {
+      const { done, value } = await lines.next()
+      isLast = done === true
+      if (isLast) break
+      part += `${writeLine(value)}\n`
     }
+    admission.pause(place, () => void lines.return?.())
+    return part
   }
   try {
     while (!isLast) yield await nextPart()
   } catch (why) {
     onError(why)
     throw why
+  } finally {
+    if (place !== undefined) admission.leave(place)
   }
 }

@@ -18,7 +18,8 @@ export const memoryProspects = (
     if (!prospect || prospect.erasedAt !== null || prospect.mergedInto !== null) return []
     const { tenantId, prospectId } = want
     const merged = prospects.byMergedInto.after({ tenantId, mergedInto: prospectId })
-    return [prospect, ...merged].map(({ blockedUntil, ...known }) => known)
+    const withoutEmails = merged.map((one) => ({ ...one, email: null }))
+    return [prospect, ...withoutEmails].map(({ blockedUntil, ...known }) => known)
   },
   list: async (wants) =>
     wants.map((want) => {

@@ -1,5 +1,5 @@
 import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/prospects.ts'
-import { KNOWN_PROSPECT, SHOWN_PROSPECT } from '../stores/rows.ts'
+import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { findBy } from './by-tenant.ts'
 import { sqlStateOf } from './error-codes.ts'
@@ -12,7 +12,7 @@ type Row = FoundProspect & { readonly want?: number; readonly resume?: string | 
 
 const SHOWN = columns('l', SHOWN_PROSPECT)
 const BYTES = sql`coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)`
-const KNOWN = columns('p', KNOWN_PROSPECT)
+const KNOWN = columns('p', without(KNOWN_PROSPECT, 'email'))
 
 /** Calls `changed` after a prospect was updated. */
 export const postgresProspects = (
@@ -27,10 +27,10 @@ export const postgresProspects = (
     find: findBy(query, !isCluster, 'prospects', 'prospect_id', SHOWN_PROSPECT, prospectOf),
 
     findWithMerged: ({ tenantId, prospectId }) => query(tenantId)<KnownProspect>`
-      select ${KNOWN.selected} from prospects p
+      select ${KNOWN.selected}, p.email from prospects p
       where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId} and p.erased_at is null and p.merged_into is null
       union all
-      select ${KNOWN.selected} from prospects p
+      select ${KNOWN.selected}, null from prospects p
       where p.tenant_id = ${tenantId} and p.merged_into = ${prospectId} and p.erased_at is null
       order by merged_into nulls first, prospect_id`,
 

@@ -1,7 +1,7 @@
 import { eachInTurn } from '../../core/engine/share-loop.ts'
 import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/prospects.ts'
 import { NO_IDENTIFIERS } from '../../core/prospects/identifiers.ts'
-import { KNOWN_PROSPECT, SHOWN_PROSPECT } from '../stores/rows.ts'
+import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
 import { scan } from '../stores/take-slice.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database } from './open.ts'
@@ -9,12 +9,12 @@ import { BEFORE_ID, type Database } from './open.ts'
 const SHOWN = Object.keys(SHOWN_PROSPECT)
 const OF_TENANT = `select ${SHOWN} from prospects where tenant_id = :tenantId`
 const FIND = `${OF_TENANT} and prospect_id = :prospectId`
-const KNOWN = `select ${Object.keys(KNOWN_PROSPECT)} from prospects`
+const KNOWN = Object.keys(without(KNOWN_PROSPECT, 'email'))
 const IS_KNOWN = 'where tenant_id = :tenantId and erased_at is null'
 // Without statistics SQLite would go through all prospects of the tenant, not along this index; here and in other files.
 const WITH_MERGED = `
-  ${KNOWN} ${IS_KNOWN} and prospect_id = :prospectId and merged_into is null
-  union all ${KNOWN} indexed by prospects_merged ${IS_KNOWN} and merged_into = :prospectId
+  select ${KNOWN}, email from prospects ${IS_KNOWN} and prospect_id = :prospectId and merged_into is null
+  union all select ${KNOWN}, null from prospects indexed by prospects_merged ${IS_KNOWN} and merged_into = :prospectId
   order by merged_into, prospect_id`
 const IS_LISTED = `prospect_id < ${BEFORE_ID} and erased_at is null`
 const BY_EMAIL = `${OF_TENANT} and email_hash = :emailHash and ${IS_LISTED}`
@@ -55,7 +55,7 @@ export const sqliteProspects = (
   outbox: Outbox,
   changed: (tenantId: string) => () => void,
 ): Prospects => ({
-  find: async (wants) => wants.map((want) => database.get<FoundProspect>(FIND, want)),
+  find: (wants) => eachInTurn(wants, (want) => database.get<FoundProspect>(FIND, want)),
 
   findWithMerged: async (want) => database.all<KnownProspect>(WITH_MERGED, want),
 

@@ -36,7 +36,10 @@ export type ProspectUpdate = ProspectWant & {
 export type Prospects = {
   /** For each want, in order: the prospect or its tombstone, or null. */
   find(wants: readonly ProspectWant[]): Promise<readonly (FoundProspect | null)[]>
-  /** A prospect that is neither erased nor merged, followed by those that were merged into it; none if there is no such one. */
+  /**
+   * A prospect that is neither erased nor merged, followed by those that were merged into it, whose emails are left out; none
+   * if there is no such one.
+   */
   findWithMerged(want: ProspectWant): Promise<readonly KnownProspect[]>
   /**
    * For each want, in order: prospects that are neither erased nor merged, newest first. Resumes before an id. One may fail

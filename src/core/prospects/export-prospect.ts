@@ -1,6 +1,6 @@
 import type { Prospect } from '../../shapes/prospect.ts'
 import type { ProspectExportLine } from '../../shapes/prospect-export.ts'
-import type { ProspectLogSlice } from '../../shapes/prospect-log.ts'
+import type { ProspectLog, ProspectLogSlice } from '../../shapes/prospect-log.ts'
 import { ITEMS_MAX } from '../../shapes/slice.ts'
 import { cursorAfter, type TimelineListing } from '../activities/list-timeline.ts'
 import { DomainFailure } from '../engine/failures.ts'
@@ -9,6 +9,7 @@ import { charactersOf } from '../engine/slices.ts'
 import { erasureOf } from '../erasures/list-erasures.ts'
 import type { ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
+import { shownProspect } from './get-prospect.ts'
 
 type Deps = Pick<Needs<'erasures' | 'prospects'>, 'store'> & {
   readonly getProspect: (want: ProspectWant) => Promise<Prospect>
@@ -27,24 +28,35 @@ const FIRST_LIMIT = 10
  * `prospect_erased`.
  */
 export const exportProspect = ({ store, getProspect, listTimeline }: Deps) => {
-  async function* linesOf(prospect: Prospect): AsyncGenerator<ProspectExportLine> {
-    yield { prospect }
-    const { tenantId, prospectId } = prospect
-    const [, ...merged] = await store.prospects.findWithMerged(prospect)
-    for (const { prospectId, email, externalId } of merged)
-      yield { merged: { prospectId, email, externalId } }
+  /** While a reader waits it holds ids and a few activities: an email may be as large as a request. */
+  async function* linesOf(want: ProspectWant): AsyncGenerator<ProspectExportLine> {
+    const { tenantId, prospectId } = want
+    yield { prospect: await getProspect(want) }
+    for (const prospectId of await mergedInto(want))
+      yield { merged: await mergedOne({ tenantId, prospectId }) }
     const listing: TimelineListing = { tenantId, prospectId, limit: FIRST_LIMIT }
     let logs = 0
     for (;;) {
       const { items, next } = await someOf(listing)
-      for (const prospectLog of items) yield { prospectLog }
-      logs += items.length
+      const { length } = items
+      while (items.length > 0) yield { prospectLog: items.shift() as ProspectLog }
+      logs += length
       if (next === undefined) break
       listing.cursor = next
       // Little more than was kept: the rest is read again.
-      listing.limit = Math.min(ITEMS_MAX, 2 * items.length || FIRST_LIMIT)
+      listing.limit = Math.min(ITEMS_MAX, 2 * length || FIRST_LIMIT)
     }
     yield { done: true, logs }
+  }
+
+  const mergedInto = async (want: ProspectWant) => {
+    const [, ...merged] = await store.prospects.findWithMerged(want)
+    return merged.map(({ prospectId }) => prospectId)
+  }
+  const mergedOne = async (want: ProspectWant) => {
+    const [found] = await store.prospects.find([want])
+    const { prospectId, email, externalId } = shownProspect(found)
+    return { prospectId, email, externalId }
   }
 
   /** The beginning of a slice, and where to go on. */
@@ -59,7 +71,7 @@ export const exportProspect = ({ store, getProspect, listTimeline }: Deps) => {
   return async (want: ProspectWant): Promise<AsyncIterable<ProspectExportLine>> => {
     const { tenantId } = want
     const found = await getProspect(want).catch(asOutcome)
-    if (!(found instanceof DomainFailure)) return linesOf(found)
+    if (!(found instanceof DomainFailure)) return linesOf({ tenantId, prospectId: found.prospectId })
     const isErased = found.kind === 'prospect_erased'
     const erasure = isErased ? await store.erasures.find({ tenantId, erasedId: want.prospectId }) : null
     if (erasure === null) throw found

@@ -148,6 +148,47 @@ t.test('200: what is kept of merged prospects is in it', async (t) => {
   t.ok(third.prospectLog)
 })
 
+t.test('of merged prospects one is read at a time, and nothing of them before', async (t) => {
+  const reads: number[] = []
+  const storeAs = (store: Store): Store => ({
+    ...store,
+    prospects: {
+      ...store.prospects,
+      find: async (wants) => {
+        reads.push(wants.length)
+        return store.prospects.find(wants)
+      },
+    },
+  })
+  const { call, open, prospectId, owner, store } = await setting({ storeAs })
+  for (let i = 0; i < 3; i++) {
+    const { json } = await call('POST /v0/prospects', { json: { email: `${i}${LARGE}@x` } })
+    await call(`POST /v0/prospects/${json.prospectId}/merge`, { json: { into: prospectId } })
+  }
+  const want = { tenantId: owner.tenantId, prospectId: String(prospectId) }
+  const found = await store.prospects.findWithMerged(want)
+  t.strictSame(
+    found.map(({ email }) => email),
+    ['ada@x', null, null, null],
+  )
+  const { next } = await open()
+  reads.length = 0
+  const { value = '' } = await next()
+  t.equal(linesIn(value).length, 2, 'a part ends with the first large line')
+  t.strictSame(reads, [1, 1])
+})
+
+t.test('an answer whose place another tenant needs ends early', async (t) => {
+  const { open, call, newTenant, errors } = await setting({ requestsWaitingMax: 3, requestsAtOnceMax: 1 })
+  const answers = await Promise.all([open(), open(), open()])
+  for (const { next } of answers) await next()
+  const { apiKey: key } = await newTenant()
+  t.equal((await call('GET /v0/prospects', { key })).status, 200)
+  const outcomes = await Promise.allSettled(answers.map(({ next }) => next()))
+  t.equal(outcomes.filter(({ status }) => status === 'rejected').length, 1)
+  t.match(errors, [{ error: { kind: 'unavailable' } }])
+})
+
 t.test('each activity once, however many and of whatever length, many at the same time', async (t) => {
   const { call, path, log } = await setting()
   const occurredAt = '2026-01-01T00:00:00Z'

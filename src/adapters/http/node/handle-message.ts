@@ -30,6 +30,8 @@ type Received = {
   /** Why the message is refused without asking the API, besides faults of its HTTP. */
   readonly refused?: DomainFailure | null
   readonly beforeRead?: (() => void) | undefined
+  /** The answer that comes before this one on its connection. */
+  readonly before?: ServerResponse | undefined
 }
 
 /** Passes a message of `node:http` to the API and writes its answer, for the server and the handler. Never rejects. */
@@ -38,7 +40,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
     draining?.aborted ? unavailable('The service is stopping.') : malformed('The request ended early.')
   const limitPending = limitPendingWrites(limits.unsentBytesMax, stalledMsMax)
   const handle = async (req: IncomingMessage, res: ServerResponse, received: Received): Promise<void> => {
-    const { target, basePath, refused, beforeRead } = received
+    const { target, basePath, refused, beforeRead, before } = received
     const isHttp1 = !isHttp2(req)
     const repeatedHeaders = repeatedIn(req)
     const fault = refused ?? (isHttp1 ? faultOf(req, repeatedHeaders) : null)
@@ -64,7 +66,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
     if (closes) res.setHeader('connection', 'close')
     res.writeHead(status, headers)
     const limit = () => limitPending(res, tenantId)
-    const body = isWhole(answer.body) ? answer.body : await writeParts(answer.body, res, limit)
+    const body = isWhole(answer.body) ? answer.body : await writeParts(answer.body, res, limit, before)
     const endsLater = isHttp1 && unread !== undefined
     // Text with as many bytes as characters is ASCII, which Node writes faster as Latin-1.
     if (!endsLater) res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')

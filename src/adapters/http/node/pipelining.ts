@@ -39,8 +39,9 @@ export const createPipelining = () => {
       })
       state.isFull = ++state.unanswered > PIPELINED_MAX
       return {
-        overflow: state.isFull ? unavailable('Too many unanswered requests on this connection.') : null,
+        refused: state.isFull ? unavailable('Too many unanswered requests on this connection.') : null,
         answered: () => void state.unanswered--,
+        before: state.beforeLast,
       }
     },
     /**

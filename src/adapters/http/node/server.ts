@@ -68,7 +68,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
     if (taken === undefined) return
     const beforeRead = expectsContinue ? () => res.writeContinue() : undefined
     unanswered++
-    await handleMessage(req, res, { target: req.url ?? '', refused: taken.overflow, beforeRead })
+    await handleMessage(req, res, { ...taken, target: req.url ?? '', beforeRead })
     taken.answered()
     if (--unanswered === 0) onAllAnswered()
   }

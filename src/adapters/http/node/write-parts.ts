@@ -1,11 +1,15 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Writes each part once the reader has taken the one before, until it is gone. Returns what is left to write: nothing. */
+/**
+ * Writes each part once the reader has taken the one before, until it is gone, and makes none while another answer comes
+ * `before` on the connection. Returns what is left to write: nothing.
+ */
 export const writeParts = async (
   parts: AsyncIterable<string>,
   res: ServerResponse,
   onWritten: () => void,
+  before?: ServerResponse,
 ): Promise<''> => {
   // A stream of HTTP/2. An answer that waits behind another one hears only from its connection that this is gone.
   const { stream = res.req.socket } = res as { readonly stream?: Duplex }
@@ -17,16 +21,21 @@ export const writeParts = async (
   }
   res.on('close', leave).on('drain', () => goOn())
   stream.on('close', leave)
+  const ready = () =>
+    new Promise<void>((resolve) => {
+      goOn = resolve
+      if (isGone) resolve()
+    })
   try {
+    before?.once('close', () => goOn())
+    if (before && !before.closed) await ready()
+    if (isGone) return ''
     for await (const part of parts) {
       if (isGone) break
       const isTaken = res.write(part)
       onWritten()
       if (isTaken) continue
-      await new Promise<void>((resolve) => {
-        goOn = resolve
-        if (isGone) resolve()
-      })
+      await ready()
       onWritten()
     }
     return ''
