@@ -70,6 +70,13 @@ export const jsonDepth = (
   }
 }
 
+/** As `membersOf`, of a text that may not be JSON: then null. The scan ends with one member too many. */
+export const scanMembers = (text: string, membersMax: number) => {
+  const members = new Map<string, RawJson>()
+  const depth = jsonDepth(text, members, membersMax)
+  return depth === null ? null : { members, depth: depth - 1 }
+}
+
 /** Where nothing follows that could be JSON. */
 const NOWHERE = Number.MAX_SAFE_INTEGER
 const endOfText = (text: string, at: number): number => {

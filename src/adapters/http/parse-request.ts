@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
 import { type Fault, refuse, tooLarge } from '../../core/engine/failures.ts'
-import { decodeUtf8, parseJson, parseText, refuseFaults, SEE_ERRORS } from '../../core/engine/parse-input.ts'
-import { splitAt } from '../../json/split-json.ts'
+import { decodeUtf8, parseText, refuseFaults, SEE_ERRORS } from '../../core/engine/parse-input.ts'
 import { checkShape } from '../../shapes/check.ts'
-import { ITEMS_MAX, idempotencyKey } from '../../shapes/prospect-log.ts'
+import { idempotencyKey } from '../../shapes/prospect-log.ts'
 import type { Admission, Place } from './admission.ts'
 import { revisionsIn } from './entity-tags.ts'
+import { parseBatch } from './prospect-log-batch.ts'
 import { type ApiRequest, announcedBytes, headerOf, percentDecoded } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
@@ -113,24 +113,10 @@ const parseBody = ({ body, item }: Route, text: string, request: ApiRequest, fau
       parameter: 'Idempotency-Key',
     })
   const parsed = item
-    ? parseBatch(body as v.GenericSchema, text, request)
+    ? parseBatch(body as v.GenericSchema, text, request.body?.bytesMax ?? 0)
     : parseText(body as v.GenericSchema, text)
   faults.push(...parsed.faults)
   return { ...parsed, idempotencyKey }
-}
-
-/** The envelope alone: the items stay texts, which are parsed one by one. Parsing 8 MiB of small values takes seconds. */
-const parseBatch = (shape: v.GenericSchema, text: string, { body }: ApiRequest) => {
-  const { elements, rest } =
-    splitAt(text, 'items', ITEMS_MAX) ??
-    refuse('invalid_json', `The body is not a well-formed JSON object of at most ${ITEMS_MAX} members.`)
-  if (rest.length > (body?.bytesMax ?? 0)) throw tooLarge(body?.bytesMax ?? 0, 'The batch without its items')
-  const value = parseJson(rest)
-  const { output, faults } = checkShape(
-    shape,
-    elements === null ? value : { ...Object(value), items: elements },
-  )
-  return { body: output, faults }
 }
 
 const textOf = (bytes: Uint8Array | undefined, { bodyOptional }: Route): string => {

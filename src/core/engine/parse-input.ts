@@ -1,5 +1,5 @@
 import type * as v from 'valibot'
-import { jsonDepth } from '../../json/is-json.ts'
+import { scanMembers } from '../../json/is-json.ts'
 import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
 import { checkShape } from '../../shapes/check.ts'
 import { isKept, type RawJson, withTexts } from '../../shapes/json.ts'
@@ -18,7 +18,7 @@ export const refuseFaults = (faults: readonly Fault[], detail: string): void => 
 
 /** A text against a shape: what is kept as text is its exact text. Refuses `invalid_json`. */
 export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string, parsed?: unknown) => {
-  const scanned = text.length > LONG_TEXT && /^\s*\{/.test(text) ? scannedMembers(text) : null
+  const scanned = text.length > LONG_TEXT && /^\s*\{/.test(text) ? scanMembers(text, MEMBERS_MAX) : null
   const whole = parsed ?? (scanned ? undefined : parseJson(text))
   const { members, depth } = scanned ?? membersOf(text)
   refuseDeep(depth)
@@ -34,12 +34,6 @@ export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: str
 export const LONG_TEXT = 65_536
 /** Unknown ones are ignored, but each takes time. */
 const MEMBERS_MAX = 5_000
-/** Null if it is not JSON. The scan ends with one member too many. */
-const scannedMembers = (text: string) => {
-  const members = new Map<string, RawJson>()
-  const depth = jsonDepth(text, members, MEMBERS_MAX)
-  return depth === null ? null : { members, depth: depth - 1 }
-}
 const isEmptied = ({ rawJson }: RawJson) => rawJson.length > LONG_TEXT && /^[[{]/.test(rawJson)
 /** An object with these members, of which the long objects and arrays are empty. */
 const withoutContents = (members: ReadonlyMap<string, RawJson>): string => {

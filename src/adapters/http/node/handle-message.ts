@@ -30,7 +30,6 @@ type Received = {
   /** Why the message is refused without asking the API, besides faults of its HTTP. */
   readonly refused?: DomainFailure | null
   readonly beforeRead?: (() => void) | undefined
-  /** The answer that comes before this one on its connection. */
   readonly before?: ServerResponse | undefined
 }
 
