@@ -38,19 +38,13 @@ export const listProspectLogCounts =
     const sinceMs =
       given.since === undefined ? untilMs - DEFAULT_MS[by] : startOf(by, Date.parse(given.since))
     const counted = await countedTenant(counts, tenantId, now)
-    const want = {
-      tenantId,
-      unit: by,
-      since: isoTime(Math.max(sinceMs, 0)),
-      until: isoTime(untilMs),
-      source,
-      type,
-    }
+    const span = { since: isoTime(Math.max(sinceMs, 0)), until: isoTime(untilMs) }
+    const want = { tenantId, unit: by, ...span, source, type, limit: LOOKED_AT_ONCE }
     const items: LogCount[] = []
     let [after, looked, characters]: [LogCount | null, number, number] = [null, 0, 0]
     do {
       await shareLoop(tenantId)
-      const { rows, resume }: LogCounts = await counts.list({ ...want, after, limit: LOOKED_AT_ONCE })
+      const { rows, resume }: LogCounts = await counts.list({ ...want, after })
       items.push(...rows)
       after = resume
       looked += LOOKED_AT_ONCE
