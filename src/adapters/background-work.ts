@@ -25,6 +25,8 @@ export type Job = {
   readonly restMs: number
   /** Makes the function that takes one step, see core/pages/publish-versions.ts, and returns whether there may be more. */
   readonly stepWith: (onError: OnError) => (stop: AbortSignal, woken: Promise<void>) => Promise<boolean>
+  /** Whether something that failed rests until it is tried again: steps without an error mean nothing until then. */
+  readonly isFailing?: () => boolean
 }
 
 /** `start` works from now on; `wake` looks for work at once; call `stop` before the store is closed. */
@@ -59,7 +61,7 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
           woken = Promise.withResolvers()
           const beganMs = performance.now()
           more = (await spans.around(() => step(stop, woken.promise))) || isWoken
-          if (!hasFailed) failing.delete(job)
+          if (!hasFailed && !job.isFailing?.()) failing.delete(job)
           if (failing.size === 0 && !isLast) callHook(() => onStep?.())
           if (more) await yieldToRequests(performance.now() - beganMs, job.restMs, stop)
         }

@@ -8,7 +8,7 @@ import { deleteExpired } from '../core/erasures/delete-expired.ts'
 import { eraseProspects } from '../core/erasures/erase-prospects.ts'
 import { sweepLateLogs } from '../core/erasures/sweep-late-logs.ts'
 import type { Store } from '../core/ports/store.ts'
-import type { Clock, NewId, Served } from '../core/ports/world.ts'
+import type { Clock, NewId, Served, Timestamp } from '../core/ports/world.ts'
 import { moveMerged } from '../core/prospects/move-merged.ts'
 import { removeTenants } from '../core/tenants/remove-tenants.ts'
 
@@ -55,19 +55,28 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const settleMs = REMEMBERED_MS_MAX + writtenMsOf(statementMsMax)
   const expire = { store, clock, retentionDays, eventDaysKept, onPause }
   const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
+  /** The file could not be rewritten, which is tried again minutes later: until then erasing does not work. */
+  let isFailing = false
+  const rewrite = async (now: Timestamp): Promise<boolean> => {
+    const isRewritten = await store.erasures.rewrite(now).catch((error) => {
+      isFailing = true
+      throw error
+    })
+    if (isRewritten) isFailing = false
+    return isRewritten
+  }
+  const needs = { store: { ...store, erasures: { ...store.erasures, rewrite } }, clock, settleMs }
+  const removing = { pollMs: POLL_MS, restMs: REST_MS, isFailing: () => isFailing }
   const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
   return [
-    { ...erasing, name: 'erase prospects', stepWith: () => eraseProspects({ store, clock, settleMs }) },
+    { ...removing, ...erasing, name: 'erase prospects', stepWith: () => eraseProspects(needs) },
     {
       ...erasing,
       name: 'move merged',
       restMs: MOVE_REST_MS,
       stepWith: () => moveMerged({ store, clock, newId, settleMs }),
     },
-    {
-      ...{ name: 'remove tenants', pollMs: POLL_MS, restMs: REST_MS },
-      stepWith: (onError) => removeTenants({ store, clock, settleMs, onError }),
-    },
+    { ...removing, name: 'remove tenants', stepWith: (onError) => removeTenants({ ...needs, onError }) },
     { ...expiring, name: 'delete expired', stepWith: (onError) => deleteExpired({ ...expire, onError }) },
     { ...expiring, name: 'sweep late logs', stepWith: (onError) => sweepLateLogs({ store, clock, onError }) },
   ]

@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
-import { fileAt, isLost, LOST_REMEDY, lostDetail } from '../adapters/sqlite/place.ts'
+import { fileAt, isLost, LOST_REMEDY, lostDetail, placeTemporaryFiles } from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
 import { orNull } from '../core/engine/outcome.ts'
-import { type Check, checkMigrations, failed, failedBy, passed } from './check.ts'
+import { type Check, checkMigrations, failed, failedBy, passed, warned } from './check.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 
 const FREE_BYTES_MIN = 268_435_456
@@ -27,7 +27,14 @@ export const examineSqlite = (configuredPath: string, known: readonly Migration[
       const { size } = statSync(path)
       const database = passed('database', `SQLite ${version}, ${path}, ${size} bytes`)
       const isRead = thorough || size <= QUICK_BYTES_MAX
-      return [database, ...places, privacy(path), integrity(file, isRead), migrations]
+      return [
+        database,
+        ...places,
+        temporaryFiles(path, size),
+        privacy(path),
+        integrity(file, isRead),
+        migrations,
+      ]
     })
   } catch (error) {
     const detail = `${path} could not be read: ${(error as Error).message}`
@@ -64,6 +71,27 @@ const disk = (folder: string): Check => {
   const detail = `${bavail * bsize} bytes free in ${folder}`
   if (bavail * bsize >= FREE_BYTES_MIN) return passed('disk', detail)
   return failed('disk', detail, 'free some space: while the disk is full, every write gets 503')
+}
+
+/** Larger than what SQLite keeps in memory. */
+const WRITE_TEMPORARY = 'pragma cache_size = 1; create table tried as select zeroblob(1000000)'
+/** To rewrite the file, SQLite writes a temporary copy, and then the journal. */
+const temporaryFiles = (path: string, bytes: number): Check => {
+  const file = new DatabaseSync('')
+  try {
+    const folder = placeTemporaryFiles(file, path) ?? dirname(path)
+    file.exec(WRITE_TEMPORARY)
+    const { bavail, bsize } = statfsSync(folder)
+    const detail = `${bavail * bsize} bytes free in ${folder}`
+    if (bavail * bsize >= 2 * bytes) return passed('temporary files', detail)
+    const remedy = `free some space: to complete an erasure, the file is rewritten, which takes ${2 * bytes} bytes`
+    return warned('temporary files', detail, remedy)
+  } catch (error) {
+    const remedy = 'set SQLITE_TMPDIR to a folder that can be written to; until then no erasure is completed'
+    return failed('temporary files', `SQLite cannot write any: ${(error as Error).message}`, remedy)
+  } finally {
+    file.close()
+  }
 }
 
 const integrity = (file: DatabaseSync, isRead: boolean): Check => {

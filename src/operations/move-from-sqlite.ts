@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { isBusy } from '../adapters/sqlite/error-codes.ts'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
-import { refuseLost } from '../adapters/sqlite/place.ts'
+import { placeTemporaryFiles, refuseLost } from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
 import type { Table } from '../adapters/stores/tables.ts'
 import { obstructed } from '../core/engine/failures.ts'
@@ -15,6 +15,7 @@ export const sqliteSource = (path: string, migrations: readonly Migration[]) => 
   if (!existsSync(path)) throw obstructed('no_source', `The source ${path} does not exist.`)
   accessSync(path, constants.W_OK)
   const file = new DatabaseSync(resolve(path))
+  placeTemporaryFiles(file, path)
   // Node 22.13 to 22.15 may collect a statement whose rows are still being read, so this keeps a reference to it.
   const reads = new Map<Table, StatementSync>()
   return {

@@ -91,3 +91,41 @@ t.test('an error is reported, and erasing goes on after the lease', async (t) =>
   await step
   t.match(await service.getErasure({ tenantId, erasureId }), { logsErased: 1 })
 })
+
+t.test('no step means that erasing works again until a rewrite that failed has succeeded', async (t) => {
+  const { store, clock, service, tenantId } = await setting(t)
+  const events = new EventEmitter()
+  const { claim } = store.erasures
+  let [isBroken, steps] = [true, 0]
+  Object.assign(store.erasures, {
+    claim: (want: Parameters<typeof claim>[0]) => claim(want).finally(() => events.emit('step')),
+    rewrite: async () => {
+      if (isBroken) throw new Error('disk I/O error')
+      return true
+    },
+  })
+  const onStep = () => {
+    steps++
+    events.emit('works')
+  }
+  const eraser = createEraser({ store, clock, onError: () => events.emit('failed'), onStep })
+  t.teardown(eraser.stop)
+  const wakeUntil = async (event: string) => {
+    const happened = once(events, event)
+    eraser.wake()
+    await happened
+  }
+  await service.eraseProspect({ tenantId, email: ADA })
+  eraser.start()
+  const isInPass2 = async () =>
+    (await service.listErasures({ tenantId })).items[0]?.waitingFor === 'second_pass'
+  while (!(await isInPass2())) await wakeUntil('step')
+  clock.advance(90_000)
+  await wakeUntil('failed')
+  const before = steps
+  for (let step = 0; step < 5; step++) await wakeUntil('step')
+  t.equal(steps, before)
+  isBroken = false
+  clock.advance(600_000)
+  await wakeUntil('works')
+})

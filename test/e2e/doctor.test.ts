@@ -33,8 +33,16 @@ t.test('a sound embedded database passes every check, and doctor does not change
   const before = readFileSync(path)
   const { names, failed } = await diagnosed(t, env)
   t.strictSame(failed, [])
-  const checks = ['settings', 'database', 'write access', 'disk', 'privacy', 'integrity', 'migrations']
-  t.strictSame(names, [...checks, 'erasures', 'retention', 'webhook secrets', 'encryption', 'locks'])
+  const file = ['database', 'write access', 'disk', 'temporary files', 'privacy', 'integrity', 'migrations']
+  t.strictSame(names, [
+    'settings',
+    ...file,
+    'erasures',
+    'retention',
+    'webhook secrets',
+    'encryption',
+    'locks',
+  ])
   t.ok(before.equals(readFileSync(path)))
   t.strictSame((await diagnosed(t, env, '--thorough')).failed, [])
 })
@@ -223,8 +231,19 @@ t.test('a large file is read only by doctor --thorough', async (t) => {
 t.test('a disk with little space is reported', { skip: whyNoSmallDisk() ?? false }, async (t) => {
   const disk = mountSmallDisk(t, 16)
   if (disk === null) return t.pass('no small disk', { skip: 'NO SMALL DISK HERE: none could be mounted' })
-  const { failed } = await diagnosed(t, { DATABASE_URL: `sqlite:${disk.folder}/test.db` })
-  return t.match(failed, [{ name: 'disk', detail: /bytes free/, remedy: /free some space/ }])
+  const path = join(disk.folder, 'test.db')
+  const env = { DATABASE_URL: `sqlite:${path}` }
+  const little = { name: 'disk', detail: /bytes free/, remedy: /free some space/ }
+  t.match((await diagnosed(t, env)).failed, [little])
+  await fillSource(path)
+  execute(path, 'create table filler as select zeroblob(6000000)')
+  t.match((await diagnosed(t, env)).named('temporary files'), {
+    state: 'warning',
+    remedy: /which takes \d+ bytes/,
+  })
+  disk.fill()
+  const full = { name: 'temporary files', detail: /^SQLite cannot write any: / }
+  return t.match((await diagnosed(t, env)).failed, [little, full])
 })
 
 t.test('a namer that refuses, answers no name or cannot be reached is reported', async (t) => {

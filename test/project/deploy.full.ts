@@ -61,6 +61,13 @@ t.test('the compose file sets settings that exist, waits for a drain, and holds 
   t.match(readConfig(settings), { database: { kind: 'postgres' } })
 })
 
+t.test('each pod may use the memory that floods take', async (t) => {
+  const [, documentedMb] = /below (\d+) MB in every flood/.exec(read('SECURITY.md')) ?? []
+  const limits = [...read('deploy/kubernetes.yaml').matchAll(/limits:\n +memory: (\d+)Gi/g)]
+  t.equal(limits.length, 2)
+  for (const [, gib] of limits) t.ok(Number(gib) * 1_024 > Number(documentedMb))
+})
+
 t.test('a password outside of the URL is used', { skip: whyNoPostgres() ?? false }, async (t) => {
   const file = join(newFolder(t), 'password')
   // PostgreSQL may run as another user, who must be able to read it.

@@ -8,7 +8,7 @@ import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
 import { appliedMigrations } from './last-migration.ts'
-import { prepareFile, watchPlace } from './place.ts'
+import { placeTemporaryFiles, prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
@@ -32,6 +32,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   file.exec(
     `pragma busy_timeout = ${busyMsMax}; pragma synchronous = full; ${LONG_JOURNAL}; ${ERASE_DELETED}`,
   )
+  if (place !== ':memory:') placeTemporaryFiles(file, place)
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
   const watched = watchPlace(file, place)

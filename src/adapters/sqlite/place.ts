@@ -46,6 +46,17 @@ export const prepareFile = (place: string): void => {
 }
 
 /**
+ * Lets SQLite write its temporary files beside the database, unless SQLITE_TMPDIR names a usable folder: other folders may
+ * be read-only, too small or not encrypted. It rewrites a file by a temporary copy, and sorts and undoes in such files.
+ * Unlike a variable of the environment, this pragma is seen neither by child processes nor by other libraries; all
+ * databases of this process share it. SQLite accepts only a folder that it can write to. Returns the folder, if any.
+ */
+export const placeTemporaryFiles = (file: Pick<DatabaseSync, 'exec'>, place: string): string | undefined =>
+  [process.env['SQLITE_TMPDIR'], dirname(fileAt(place))].find(
+    (one) => one && orNull(() => [file.exec(`pragma temp_store_directory = '${one.replaceAll("'", "''")}'`)]),
+  )
+
+/**
  * Notices when the path does not name the file that is open. It compares inodes, as SQLite does. A file that is
  * overwritten keeps its inode, but is written to while its journal is missing, or has another number afterwards.
  */

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { toDomainFailure } from './error-codes.ts'
 import type { Database } from './open.ts'
+import { placeTemporaryFiles } from './place.ts'
 
 const MINUTE_MS = 60_000
 const MINUTES_BETWEEN = 10
@@ -39,6 +40,8 @@ export const rewriteFile = async (database: Database, nowMs: number): Promise<bo
     return true
   })
   if (!isOurs) return false
+  // Another database of this process may have chosen another folder.
+  placeTemporaryFiles(database, database.place)
   await new Promise<void>((resolve, reject) => {
     const worker = new Worker(REWRITE, { eval: true, workerData: database.place, execArgv: QUIETLY })
     worker.once('error', (error) => reject(toDomainFailure(error)))
