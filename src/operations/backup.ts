@@ -17,6 +17,7 @@ import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { backupBefore, readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { obstructed } from '../core/engine/failures.ts'
+import { orNull } from '../core/engine/outcome.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 
 /**
@@ -56,6 +57,7 @@ export const copyDatabase = (
 ) => {
   const folder = dirname(file)
   if (!existsSync(folder)) throw obstructed('no_folder', `The folder ${folder} does not exist.`)
+  for (const file of leftCopies(folder)) orNull(() => rmSync(file))
   refuseNoRoom(folder, path)
   // Resolved, because to SQLite a name such as `file:copy.db` is a URI.
   const unfinished = resolve(`${file}.unfinished-${randomUUID()}`)
@@ -78,6 +80,18 @@ export const copyDatabase = (
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true })
   }
 }
+
+const UNFINISHED = /\.unfinished-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(-journal|-wal|-shm)?$/
+const LEFT_MS = 60 * 60_000
+/**
+ * Copies in a folder that killed processes left unfinished. Nothing has been written to them for an hour, which is longer
+ * than a copy is checked; a copy that is removed while it is checked fails, and does not appear.
+ */
+export const leftCopies = (folder: string): string[] =>
+  (orNull(() => readdirSync(folder)) ?? [])
+    .filter((name) => UNFINISHED.test(name))
+    .map((name) => join(folder, name))
+    .filter((file) => Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > LEFT_MS)
 
 const refuseExisting = (file: string): void => {
   if (existsSync(file))

@@ -1,9 +1,12 @@
+import { dirname, resolve } from 'node:path'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
+import { fileAt } from '../adapters/sqlite/place.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { misspeltSettings } from '../config/near-names.ts'
 import { DomainFailure } from '../core/engine/failures.ts'
 import { nameFrom, reasonOf } from '../core/pages/name-patiently.ts'
+import { leftCopies } from './backup.ts'
 import { type Check, failed, inWords, passed, warned } from './check.ts'
 import { examineSecrets } from './examine-secrets.ts'
 import { examineSqlite } from './examine-sqlite.ts'
@@ -29,6 +32,7 @@ export const diagnose = async (environment: NodeJS.ProcessEnv, thorough: boolean
       : passed('settings', 'each setting is valid'),
     ...(await checkDatabase(config, thorough)),
     ...lateBackups(config, Date.now()),
+    ...unfinishedCopies(config),
     ...(config.namer === null ? [] : [await checkNamer(config.namer, config.namerPatienceMs)]),
   ]
   return { ok: checks.every(({ state }) => state !== 'failed'), checks }
@@ -54,6 +58,16 @@ const checkDatabase = async (config: Config, thorough: boolean): Promise<readonl
   const isWell = (name: string) => checks.some((check) => check.name === name && check.state === 'ok')
   const isReadable = isWell('migrations') && (database.kind === 'sqlite' || isWell('role'))
   return isReadable ? [...checks, ...(await readDatabase(config, examineContent(config)))] : checks
+}
+
+/** They contain personal data, and are removed by the next backup or restore that writes into their folder. */
+const unfinishedCopies = ({ database, backupDir }: Config): readonly Check[] => {
+  if (database.kind !== 'sqlite') return []
+  const left = [
+    ...new Set([dirname(fileAt(database.path)), resolve(backupDir ?? dirname(database.path))]),
+  ].flatMap(leftCopies)
+  const detail = `a killed backup or restore left ${left.join(', ')}`
+  return left.length === 0 ? [] : [warned('unfinished copies', detail, `run rm ${left.join(' ')}`)]
 }
 
 const ERASER = 'check that serve is running, or startBackground in your own program, and see its log'

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   copyFileSync,
@@ -7,6 +8,7 @@ import {
   readFileSync,
   renameSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -147,6 +149,22 @@ t.test('rows that are only in the journal are copied too', async (t) => {
   held.close()
   t.strictSame(await sqliteRows(file), await sqliteRows(path))
 })
+
+t.test(
+  'a backup removes what a killed one left in its folder, but no copy that may be in progress',
+  async (t) => {
+    const { folder, path, file } = await filled(t)
+    const [left, made] = [`older.db.unfinished-${randomUUID()}`, `other.db.unfinished-${randomUUID()}`]
+    for (const name of [left, made, 'mine.unfinished-2']) writeFileSync(join(folder, name), 'half a copy')
+    for (const name of [left, 'mine.unfinished-2'])
+      utimesSync(join(folder, name), 0, Date.now() / 1_000 - 3_601)
+    await answerOf(['backup', file], urlOf(path))
+    t.strictSame(
+      readdirSync(folder).filter((name) => name.includes('unfinished')),
+      ['mine.unfinished-2', made],
+    )
+  },
+)
 
 t.test('a backup does not overwrite a file', async (t) => {
   const { folder, path, file } = await filled(t)

@@ -1,5 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -112,6 +113,27 @@ t.test('a database that does not exist yet passes, and doctor does not create it
   t.match(named('write access'), { detail: folder })
   t.match((await diagnosed(t, { DATABASE_URL: 'memory:' })).failed, [])
 })
+
+t.test(
+  'copies that a killed command left unfinished an hour ago are named, with the command that removes them',
+  async (t) => {
+    const { path, env } = await filled(t)
+    const BACKUP_DIR = newFolder(t)
+    const [left, made] = [path, join(BACKUP_DIR, 'other.db')].map(
+      (file) => `${file}.unfinished-${randomUUID()}`,
+    )
+    for (const file of [left, made]) writeFileSync(String(file), 'half a copy')
+    t.notOk(
+      (await diagnosed(t, { ...env, BACKUP_DIR })).named('unfinished copies'),
+      'they may be in progress',
+    )
+    for (const file of [left, made]) utimesSync(String(file), 0, Date.now() / 1_000 - 3_601)
+    t.match((await diagnosed(t, { ...env, BACKUP_DIR })).named('unfinished copies'), {
+      state: 'warning',
+      remedy: `run rm ${left} ${made}`,
+    })
+  },
+)
 
 t.test('a folder is no database', async (t) => {
   const folder = newFolder(t)
