@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
+import { jsonFor } from '../adapters/escaped.ts'
 import { isWhole } from '../adapters/http/requests.ts'
 import { composeApi } from '../compose/api.ts'
 import { webhooksOf } from '../compose/service.ts'
@@ -11,7 +12,7 @@ import { splitAt } from '../json/split-json.ts'
 import { writeLine } from '../json/write-json.ts'
 import { ITEMS_MAX } from '../shapes/slice.ts'
 import { type Command, type Shell, TENANT, wrongUse } from './command.ts'
-import { report } from './output.ts'
+import { printJson, report } from './output.ts'
 
 export const apiCommand: Command = {
   words: 'api',
@@ -84,7 +85,7 @@ export const apiCommand: Command = {
       if (!isWhole(answer.body)) return printParts(answer.body, shell)
       const text = String(answer.body).trimEnd()
       if (answer.status < 400) return text
-      stderr.write(`${text}\n`)
+      stderr.write(jsonFor(stderr, `${text}\n`))
       shell.exitCode = 1
       return ''
     }
@@ -101,7 +102,7 @@ export const apiCommand: Command = {
 
 /** Prints parts as they come, on a terminal too, until nobody reads them any more. Returns what is left: nothing. */
 const printParts = async (parts: AsyncIterable<string>, { stdout }: Shell): Promise<''> => {
-  for await (const part of parts) if (await new Promise((done) => stdout.write(part, done))) break
+  for await (const part of parts) if (await printJson(stdout, part)) break
   return ''
 }
 

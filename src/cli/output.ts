@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { styleText } from 'node:util'
-import { escaped } from '../adapters/escaped.ts'
+import { escaped, jsonFor } from '../adapters/escaped.ts'
 import { writeJson } from '../json/write-json.ts'
 import type { Answers, Shell } from './command.ts'
 
@@ -104,6 +104,10 @@ const cellOf = (value: unknown, name?: string): string => {
   return escaped(isPlainList ? value.join(', ') || '-' : writeJson(value))
 }
 
+/** Returns an error once nobody reads any more. */
+export const printJson = (stdout: Shell['stdout'], json: string): Promise<Error | null | undefined> =>
+  new Promise((done) => stdout.write(jsonFor(stdout, json), done))
+
 /**
  * Prints answers as JSON, one line each as soon as they arrive, or all of them as text at the end. A failure or Ctrl-C
  * still prints those that arrived before; a second Ctrl-C ends the process at once.
@@ -128,7 +132,7 @@ export const printAnswers = async (
       isEmpty = false
       // A slow reader slows the command down, which else would hold all that is not read yet.
       if (isJson || format?.isLines) {
-        const error = await new Promise((done) => stdout.write(`${writeJson(answer)}\n`, done))
+        const error = await printJson(stdout, `${writeJson(answer)}\n`)
         if (error && format?.isLines) break
       } else collected.push(answer)
       // The embedded database works synchronously: without a pause no signal would be handled before the end.

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { escaped } from '../adapters/escaped.ts'
+import { escaped, jsonFor } from '../adapters/escaped.ts'
 import { readConfig } from '../config/config.ts'
 import { type DatabaseAddress, database } from '../config/database-address.ts'
 import {
@@ -134,7 +134,8 @@ export const refusalText = (
     ? explain(failure.cause)
     : []
   const { obstacle, ...facts } = failure?.facts ?? {}
-  if (isJson) return `${JSON.stringify({ code, detail, cause, ...facts, database, remedy })}\n`
+  if (isJson)
+    return `${jsonFor(process.stderr, JSON.stringify({ code, detail, cause, ...facts, database, remedy }))}\n`
   const { errors = [] } = facts
   const faults = errors.map((fault) => [`  ${fault.parameter ?? fault.pointer}`, fault.detail].map(escaped))
   const start = paint('red', isWrongUse ? 'prospect-pages:' : 'refused:', shell.stderr)

@@ -46,6 +46,36 @@ t.test('a terminal gets a table in colours, and JSON with --json', { skip }, asy
   t.equal(readFileSync(out, 'utf8'), piped.stdout, 'a file gets JSON, even if stderr is a terminal')
 })
 
+t.test(
+  'JSON on a terminal is the same value, but controls nothing; a pipe gets what was stored',
+  { skip },
+  async (t) => {
+    const env = databaseIn(newFolder(t))
+    const { tenantId } = await seed(env)
+    const name = 'Ada \u009b2J\u202e\u2066\u007f 日本語 👩‍👩‍👧'
+    const payload = `{"name" :\t"${name}"}`
+    const body = `{"source":"crm","email":"ada@example.com","name":"${name}","payload":${payload}}`
+    await runCommand(['api', 'POST', '/v0/prospect_logs', body, '--tenant', tenantId], env)
+    const of = ['--tenant', tenantId]
+    const commands = [
+      ['prospects', 'export'],
+      ['prospect-logs', 'export'],
+      ['api', 'GET', '/v0/prospects', '--json'],
+    ]
+    for (const command of commands) {
+      const { text } = await onTerminal(programLine(...command, ...of), env)
+      const { stdout } = await runCommand([...command, ...of], env)
+      t.match(stdout, name)
+      t.notMatch(text, /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/, command.join(' '))
+      t.strictSame(JSON.parse(text), JSON.parse(stdout))
+    }
+    const { stdout } = await runCommand(['prospect-logs', 'export', ...of], env)
+    t.match(stdout, payload)
+    const refused = ['api', 'PATCH', `/v0/${name}`, '--json', ...of]
+    t.notMatch((await onTerminal(programLine(...refused), env)).text, /[\u007f-\u009f\u202e]/)
+  },
+)
+
 t.test('a refusal is sentences on a terminal, and JSON with --json', { skip }, async (t) => {
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }
   const { tenantId } = await seed(env)
