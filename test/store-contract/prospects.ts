@@ -1,7 +1,7 @@
 import type { FoundProspect, ProspectsWant, ProspectUpdate } from 'prospect-pages'
 import { equal, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { AWKWARD_TEXTS, at, emailFields, newId, scribbleOn, someLog, someProspect } from './rows.ts'
+import { AWKWARD_TEXTS, at, emailFields, newId, scribbleOn, sha256, someLog, someProspect } from './rows.ts'
 
 export const prospects = section(
   'prospects',
@@ -116,6 +116,21 @@ export const prospects = section(
       same((await listed(other.tenantId, { emailHash: hashOf('ada@x') }))?.rows, [other])
       same((await listed(other.tenantId, { emailHash: hashOf('grace@x') }))?.rows, [])
       same((await listed(one.tenantId, { emailHash: 'nobody' }))?.rows, [])
+    },
+
+    'the prospect with an email or an external id is in a list only before the position': async ({
+      recorded,
+      listed,
+    }) => {
+      const older = newId('prospect')
+      const ids = { ...emailFields('ada@x'), externalId: 'ada', externalIdHash: sha256('ada') }
+      const one = await recorded(newId('tenant'), ids)
+      const newer = newId('prospect')
+      for (const hashes of [{ emailHash: ids.emailHash }, { externalIdHash: ids.externalIdHash }]) {
+        const before = async (beforeId: string) => (await listed(one.tenantId, { ...hashes, beforeId }))?.rows
+        for (const beforeId of [older, one.prospectId]) same(await before(beforeId), [])
+        same(await before(newer), [one])
+      }
     },
 
     'many lists at once are each answered in their place': async ({ prospects, recorded, hashOf }) => {

@@ -1,6 +1,6 @@
 import { laterThan } from '../../core/engine/times.ts'
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
-import { scan, takeSlice } from '../stores/take-slice.ts'
+import { AFTER_ALL_IDS, scan, takeSlice } from '../stores/take-slice.ts'
 import type { KeptProspect, People } from './people.ts'
 
 /** Calls `changed` after a prospect was updated. */
@@ -26,8 +26,9 @@ export const memoryProspects = (
       const { byId, byEmail, byExternalId } = prospects
       const by = want.emailHash !== null ? byEmail : want.externalIdHash !== null ? byExternalId : null
       const all = by?.backFrom(want) ?? byId.backFrom(want, want.beforeId)
-      const isListed = ({ erasedAt, mergedInto }: KeptProspect) =>
-        erasedAt === null && (mergedInto === null || by !== null)
+      const isListed = ({ prospectId, erasedAt, mergedInto }: KeptProspect) =>
+        erasedAt === null &&
+        (by === null ? mergedInto === null : prospectId < (want.beforeId ?? AFTER_ALL_IDS))
       const { rows, resume } = scan(all, want.limit, isListed, ({ prospectId }) => prospectId)
       return { rows: rows.map(foundProspect), resume }
     }),
