@@ -116,13 +116,35 @@ export const apiKeys = section(
 
     'a key is rotated: it gets an expiry, or another one': async ({ store, apiKeys, added }) => {
       const key = await added(await addTenant(store))
+      let lastRotatedAt = null
       for (const ms of [1_000, 500]) {
         const rotation = { rotatedAt: at(ms - 1), expiresAt: at(ms) }
-        await apiKeys.end(key.apiKeyId, rotation)
+        equal(await apiKeys.end(key.apiKeyId, { lastRotatedAt, ...rotation }), true)
         same(await apiKeys.find(key.apiKeyId), { ...key, ...rotation })
+        lastRotatedAt = rotation.rotatedAt
       }
-      await apiKeys.end(key.apiKeyId, { revokedAt: at(1) })
+      equal(await apiKeys.end(key.apiKeyId, { revokedAt: at(1) }), true)
       like(await apiKeys.find(key.apiKeyId), { rotatedAt: at(499), revokedAt: at(1) })
+    },
+
+    'of rotations at once one is made, and a key that was rotated since or revoked stays unchanged': async ({
+      store,
+      another,
+      apiKeys,
+      added,
+    }) => {
+      const key = await added(await addTenant(store))
+      const other = (await another()).apiKeys
+      const rotate = (keys: typeof apiKeys, lastRotatedAt: string | null, ms: number) =>
+        keys.end(key.apiKeyId, { lastRotatedAt, rotatedAt: at(ms), expiresAt: at(9_000) })
+      const made = await Promise.all([apiKeys, other, apiKeys, other].map((keys, i) => rotate(keys, null, i)))
+      same(made.filter(Boolean), [true])
+      const { rotatedAt = null } = (await apiKeys.find(key.apiKeyId)) ?? {}
+      equal(rotatedAt, at(made.indexOf(true)))
+      equal(await rotate(other, at(5), 6), false)
+      await apiKeys.end(key.apiKeyId, { revokedAt: at(7) })
+      equal(await rotate(other, rotatedAt, 8), false)
+      like(await apiKeys.find(key.apiKeyId), { rotatedAt, revokedAt: at(7) })
     },
 
     'a use is marked and nothing else is changed': async ({ store, apiKeys, added }) => {
@@ -135,7 +157,7 @@ export const apiKeys = section(
     'ending or marking an unknown key does nothing': async ({ store, apiKeys, added }) => {
       const tenant = await addTenant(store)
       const key = await added(tenant)
-      await apiKeys.end(newId('apikey'), { revokedAt: at(1) })
+      equal(await apiKeys.end(newId('apikey'), { revokedAt: at(1) }), false)
       await apiKeys.markUsed(newId('apikey'), at(1))
       same(await apiKeys.list(tenant.tenantId), [key])
     },

@@ -66,7 +66,7 @@ export const signals = section(
 export const endSomeKey = async ({ apiKeys }: Store, tenantId: string): Promise<void> => {
   const key = someKey(tenantId)
   await apiKeys.add(key)
-  await apiKeys.end(key.apiKeyId, { rotatedAt: at(1), expiresAt: at(1) })
+  await apiKeys.end(key.apiKeyId, { lastRotatedAt: null, rotatedAt: at(1), expiresAt: at(1) })
 }
 
 /** Watches a store, counts its signals, and waits for them. */

@@ -247,7 +247,7 @@ export const useKeys: MakeStep = (chance, seen) => {
       await apiKeys.add({ ...key, createdAt: now() }),
       await apiKeys.end(
         known.apiKeyId,
-        isRevoked ? { revokedAt: now() } : { rotatedAt: now(), expiresAt: now(60_000) },
+        isRevoked ? { revokedAt: now() } : { lastRotatedAt: null, rotatedAt: now(), expiresAt: now(60_000) },
       ),
       await apiKeys.markUsed(known.apiKeyId, now()),
       await apiKeys.find(known.apiKeyId),

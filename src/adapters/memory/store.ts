@@ -72,8 +72,13 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
       isEmpty: async () => keys.byId.all().length === 0,
       add: async (key) => keys.add(structuredClone(key)),
       end: async (apiKeyId, when) => {
-        keys.change(keys.byId.at({ apiKeyId }), when)
+        const key = keys.byId.at({ apiKeyId })
+        const { lastRotatedAt, ...changes } = { lastRotatedAt: undefined, ...when }
+        const isAsRead = key && key.revokedAt === null && key.rotatedAt === lastRotatedAt
+        if (lastRotatedAt !== undefined && !isAsRead) return false
+        const isEnded = keys.change(key, changes) !== null
         listeners.emit('keys')
+        return isEnded
       },
       markUsed: async (apiKeyId, at) => void keys.change(keys.byId.at({ apiKeyId }), { lastUsedAt: at }),
     },

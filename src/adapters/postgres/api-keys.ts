@@ -1,4 +1,4 @@
-import type { ApiKeys, OfTenant, StoredApiKey } from '../../core/ports/api-keys.ts'
+import type { ApiKeys, OfTenant, Rotation, StoredApiKey } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
 import { copiesOf, NOT_COPIED } from './copies.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
@@ -42,17 +42,28 @@ export const postgresApiKeys = (query: Query, ended: () => void, queryCopies: Qu
       await query()`insert into api_keys ${KEYS.values([row])}`
     },
     end: async (apiKeyId, when) => {
-      const { revokedAt = null, rotatedAt = null, expiresAt = null }: Partial<StoredApiKey> = when
+      const {
+        revokedAt = null,
+        rotatedAt = null,
+        expiresAt = null,
+        lastRotatedAt = null,
+      } = when as Partial<StoredApiKey & Rotation>
       const [row] = await query()<ApiKeyRow>`
         with ended as (
           update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),
             rotated_at = coalesce(${rotatedAt}, rotated_at), expires_at = coalesce(${expiresAt}, expires_at)
             ${copies ? NOT_COPIED : nothing}
-          where api_key_id = ${apiKeyId} returning ${KEYS.names}
+          where api_key_id = ${apiKeyId} and (
+            ${rotatedAt}::timestamptz is null
+            or revoked_at is null and rotated_at is not distinct from ${lastRotatedAt}::timestamptz
+          )
+          returning ${KEYS.names}
         )
         select ended.*, ${FORGET_KEYS} from (select 1) as one left join ended on true`
       ended()
-      if (row?.apiKeyId) await copies?.copy(storedApiKey(row))
+      if (!row?.apiKeyId) return false
+      await copies?.copy(storedApiKey(row))
+      return true
     },
     markUsed: async (apiKeyId, at) => {
       await query()`update api_keys set last_used_at = ${at} where api_key_id = ${apiKeyId}`

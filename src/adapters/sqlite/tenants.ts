@@ -97,7 +97,8 @@ const ADD_KEY = insertInto('api_keys', COLUMNS.api_keys)
 const END = `
   update api_keys set revoked_at = coalesce(:revokedAt, revoked_at), rotated_at = coalesce(:rotatedAt, rotated_at),
     expires_at = coalesce(:expiresAt, expires_at)
-  where api_key_id = :apiKeyId`
+  where api_key_id = :apiKeyId
+    and (:rotatedAt is null or revoked_at is null and rotated_at is :lastRotatedAt)`
 const MARK = 'update api_keys set last_used_at = :at where api_key_id = :apiKeyId'
 
 /** Calls `changed` after a key was ended. */
@@ -118,9 +119,10 @@ export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys 
     isEmpty: async () => !database.has('select 1 from api_keys limit 1'),
     add: (key) => database.write(() => void database.run(ADD_KEY, { ...key, scopes: key.scopes.join(' ') })),
     end: async (apiKeyId, when) => {
-      const row = { revokedAt: null, rotatedAt: null, expiresAt: null, ...when, apiKeyId }
-      await database.write(() => database.run(END, row))
+      const none = { revokedAt: null, rotatedAt: null, expiresAt: null, lastRotatedAt: null }
+      const ended = await database.write(() => database.run(END, { ...none, ...when, apiKeyId }))
       changed()
+      return ended > 0
     },
     markUsed: (apiKeyId, at) => database.write(() => void database.run(MARK, { apiKeyId, at })),
   }

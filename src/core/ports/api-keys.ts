@@ -40,6 +40,12 @@ export type StoredApiKey = {
 }
 /** Whether the tenant of a key or of a hook is suspended: then it is refused. */
 export type OfTenant = { readonly isSuspended: boolean }
+/** Changes a key only if it is not revoked, and was last rotated then, or never: of two rotations at once one is made. */
+export type Rotation = {
+  readonly lastRotatedAt: Timestamp | null
+  readonly rotatedAt: Timestamp
+  readonly expiresAt: Timestamp
+}
 /** The part of a store that keeps API keys. */
 export type ApiKeys = {
   /** Those that exist, in any order. */
@@ -49,10 +55,7 @@ export type ApiKeys = {
   /** Whether there has never been a key, of any tenant. */
   isEmpty(): Promise<boolean>
   add(key: StoredApiKey): Promise<void>
-  /** Revokes a key, or sets when it was rotated and will end. */
-  end(
-    apiKeyId: string,
-    when: Readonly<{ revokedAt: Timestamp } | { rotatedAt: Timestamp; expiresAt: Timestamp }>,
-  ): Promise<void>
+  /** Revokes a key, or sets when it was rotated and will end. Returns whether it did: see `Rotation`. */
+  end(apiKeyId: string, when: Readonly<{ revokedAt: Timestamp }> | Rotation): Promise<boolean>
   markUsed(apiKeyId: string, at: Timestamp): Promise<void>
 }

@@ -1,11 +1,15 @@
 import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
+import type { StoredApiKey } from '../ports/api-keys.ts'
 import type { Needs } from '../ports/store.ts'
 import { hasEnded } from './identify.ts'
 import { type IssuedApiKey, issueAt } from './issue-api-key.ts'
 import { knownApiKey } from './revoke-api-key.ts'
 
-/** Issues a key like this one, for as long as this one was issued. This one ends after `overlapMs`, if not before. */
+/**
+ * Issues a key like this one, for as long as this one was issued. This one ends after `overlapMs`, if not before. It may be
+ * rotated again once its successor was revoked. Of two rotations at once one is refused, and its key is revoked.
+ */
 export const rotateApiKey =
   (deps: Needs<'apiKeys'>) =>
   async (apiKeyId: string, overlapMs: number): Promise<IssuedApiKey> => {
@@ -13,12 +17,23 @@ export const rotateApiKey =
     const key = await knownApiKey(store, apiKeyId)
     const now = clock()
     if (hasEnded(key, now)) refuse('invalid_request', 'This key is expired or revoked; create a new one.')
-    if (key.rotatedAt !== null)
+    const refuseRotated = () =>
       refuse('invalid_request', 'This key was already rotated; rotate its successor or create a key.')
-    const lifeMs = key.expiresAt === null ? null : Date.parse(key.expiresAt) - Date.parse(key.createdAt)
+    const isSuccessor = ({ createdAt, name, scopes }: StoredApiKey) =>
+      createdAt === key.rotatedAt && name === key.name && `${scopes}` === `${key.scopes}`
+    const successors = (await store.apiKeys.list(key.tenantId)).filter(isSuccessor)
+    if (key.rotatedAt !== null && !(successors.length > 0 && successors.every(isUnused))) refuseRotated()
+    // A key in its overlap does not show any more how long it was to live, but its successor does.
+    const { expiresAt: end, createdAt } = successors[0] ?? key
+    const lifeMs = end === null ? null : Date.parse(end) - Date.parse(createdAt)
     const issued = await issueAt(deps, { ...key, lifeMs }, now)
     const overlapEnds = isoTime(now + overlapMs)
     const expiresAt = key.expiresAt !== null && key.expiresAt < overlapEnds ? key.expiresAt : overlapEnds
-    await store.apiKeys.end(apiKeyId, { rotatedAt: isoTime(now), expiresAt })
-    return issued
+    const rotation = { lastRotatedAt: key.rotatedAt, rotatedAt: isoTime(now), expiresAt }
+    if (await store.apiKeys.end(apiKeyId, rotation)) return issued
+    await store.apiKeys.end(issued.apiKeyId, { revokedAt: isoTime(now) })
+    return refuseRotated()
   }
+
+/** Revoked before it had a successor. */
+const isUnused = ({ revokedAt, rotatedAt }: StoredApiKey): boolean => revokedAt !== null && rotatedAt === null

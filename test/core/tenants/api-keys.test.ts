@@ -170,6 +170,35 @@ t.test('a key in its overlap cannot be rotated again, but its successor can', as
   }
 })
 
+t.test('of two rotations at once one is refused, and leaves no key that can be used', async (t) => {
+  const { issue, list, rotate, tenantId } = await setting()
+  const { apiKeyId } = await issue()
+  const outcomes = await Promise.allSettled([rotate(apiKeyId, DAY_MS), rotate(apiKeyId, DAY_MS)])
+  t.same(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  const live = (await list(tenantId)).filter(({ revokedAt }) => revokedAt === null)
+  t.equal(live.length, 2, 'it and its successor')
+  t.match(await noOf(rotate(apiKeyId, DAY_MS)), { message: /already rotated/ })
+})
+
+t.test('a key whose successor was revoked can be rotated again, for as long as it was issued', async (t) => {
+  const { clock, issue, revoke, rotate } = await setting()
+  for (const lifeMs of [null, 90 * DAY_MS]) {
+    const old = await issue({ name: `${lifeMs}`, lifeMs })
+    for (let i = 0; i < 2; i++) {
+      clock.advance(1_234)
+      const fresh = await rotate(old.apiKeyId, DAY_MS)
+      t.equal(fresh.expiresAt && Date.parse(fresh.expiresAt) - Date.parse(fresh.createdAt), lifeMs)
+      if (i === 1) await rotate(fresh.apiKeyId, DAY_MS)
+      await revoke(fresh.apiKeyId)
+    }
+    t.match(
+      await noOf(rotate(old.apiKeyId, DAY_MS)),
+      { message: /already rotated/ },
+      'that one has a successor',
+    )
+  }
+})
+
 t.test('a key that expires can be rotated although a later key has its name and scopes', async (t) => {
   const { clock, issue, rotate } = await setting()
   const old = await issue({ lifeMs: 90 * DAY_MS })
