@@ -74,7 +74,7 @@ export type Service = { readonly [Name in keyof Operations]: Call<Name> } & {
   ) => Promise<IssuedApiKey>
   /**
    * Receives what a vendor posted to a route of yours: verifies it, and logs what it is mapped to. Refuses `hook_not_found`,
-   * `invalid_signature`, `unavailable`; answer with 404, 401 and 503.
+   * `invalid_signature`, `loop_detected`, `unavailable`; answer with 404, 401, 508 and 503.
    */
   readonly receiveHook: (delivery: HookDelivery) => Promise<Received>
 }

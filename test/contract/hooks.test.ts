@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Test } from 'tap'
 import { signatureHeaders } from '../../src/adapters/webhooks/signature.ts'
+import { webhookJobs } from '../../src/compose/webhooks.ts'
 import { eraseProspects } from '../../src/core/erasures/erase-prospects.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
+import type { Webhook, WebhookAnswer } from '../../src/core/ports/webhooks.ts'
 import { createApi } from '../../src/entry/http.ts'
 import { createService } from '../../src/entry/index.ts'
 import { hooksOver, SECRET, SIGNED, signatureOf } from '../support/hooks.ts'
@@ -114,6 +116,61 @@ overStores(
         (await logs()).map(({ email }) => email),
         ['ada@example.com'],
       )
+    })
+
+    t.test('webhooks to a hook of the same service end: their third delivery in a row is 508', async (t) => {
+      const { store, clock, call, create, send, logs } = await openHooks(t, kind)
+      const hook = await create({ verify: { token: true } })
+      const json = { url: 'https://own.example/hook', types: ['prospect_log.created'] }
+      const endpoint = (await call('POST /v0/webhook_endpoints', { json })).json['webhookEndpointId']
+      const answers: [number, number][] = []
+      const sendWebhook = async ({ body, hops }: Webhook): Promise<WebhookAnswer> => {
+        const { status } = await send(hook.path, body, { 'webhook-hops': `${hops}` })
+        answers.push([hops, status])
+        return { status, error: status === 200 ? null : 'Refused.', retryAfterMs: null, ms: 1 }
+      }
+      const tools = {
+        send: sendWebhook,
+        secrets: { open: (sealed: string) => sealed },
+      } as unknown as Parameters<typeof webhookJobs>[1]
+      const steps = webhookJobs({ store, clock }, tools).map(({ stepWith }) => stepWith(t.error))
+      const activity = { source: 'crm', email: 'ada@example.com', payload: {} }
+      await call('POST /v0/prospect_logs', { json: activity })
+      for (let more = true; more; ) {
+        const worked = []
+        for (const step of steps) worked.push(await step(new AbortController().signal, new Promise(() => {})))
+        more = worked.includes(true)
+        clock.advance(60_000)
+      }
+      t.strictSame(answers, [
+        [1, 200],
+        [2, 200],
+        [3, 508],
+      ])
+      t.equal((await logs()).length, 3)
+      const { items } = (await call('GET /v0/events')).json as { items: { data: object }[] }
+      t.notOk(JSON.stringify(items).includes('hops'), 'nobody sees the number')
+      const failed = await call(`GET /v0/webhook_endpoints/${endpoint}/deliveries?status=failed`)
+      t.match(failed.json, { items: [{ attempts: 1, lastStatusCode: 508 }] }, 'it is not tried again')
+      const trial = { headers: { 'Webhook-Hops': '3' }, body: '{}' }
+      const tried = await call(`POST /v0/hooks/${hook.hookId}/try`, { json: trial })
+      t.match(tried.json, { verified: false, reason: /loop/, activities: [{ source: 'vendor' }] })
+      t.notOk(tried.body.includes('hops'))
+    })
+
+    t.test('deliveries by others count as the first, whatever they say', async (t) => {
+      const { create, deliver, logs, read } = await openHooks(t, kind)
+      const looping = await create()
+      t.match(await deliver(looping, '{}', { 'webhook-hops': '3' }), { status: 508 })
+      t.match(await until('it was seen', async () => (await read(looping)).lastRefusal), { reason: /loop/ })
+      const hook = await create()
+      for (const hops of ['', 'x', '0', '2'])
+        t.match(await deliver(hook, '{}', { 'webhook-hops': hops }), { status: 200 }, hops)
+      for (const hops of ['4, 4', '9'.repeat(400)]) {
+        const { status, json } = await deliver(hook, '{}', { 'webhook-hops': hops })
+        t.strictSame([status, json.code], [508, 'loop_detected'], hops)
+      }
+      t.equal((await logs()).length, 4)
     })
 
     t.test('a signature that is wrong, missing or old is 401, and the hook says why', async (t) => {
@@ -396,7 +453,14 @@ overStores(
       const hook = await create({ verify: { preset: 'standard-webhooks', secret } })
       const data = { prospectId: 'p1', email: 'ada@example.com', name: 'Ada' }
       const body = JSON.stringify({ type: 'prospect.created', timestamp: '2026-11-20T09:59:00.000Z', data })
-      const webhook = { url: '', secrets: ['whsec_b2xk', secret], eventId: 'event_1', headers: {}, body }
+      const webhook = {
+        url: '',
+        secrets: ['whsec_b2xk', secret],
+        eventId: 'event_1',
+        headers: {},
+        hops: 1,
+        body,
+      }
       t.equal((await send(hook.path, body, signatureHeaders(webhook, NOW))).status, 200)
       t.match(await logs(), [
         { type: 'prospect.created', email: 'ada@example.com', name: 'Ada', idempotencyKey: 'event_1' },

@@ -146,4 +146,9 @@ const HEADERS = [
     'One or more signatures, separated by spaces: `v1,` and the HMAC-SHA256 of id, timestamp and body in base64.',
     { type: 'string', examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='] },
   ),
+  header(
+    'webhook-hops',
+    'How many webhooks, one after another, led to this one, which counts too: 1, unless the activity came by a hook to which a webhook was delivered. Pass it on if you relay webhooks to a hook. Not signed.',
+    { type: 'integer', minimum: 1, examples: [1] },
+  ),
 ]

@@ -65,6 +65,7 @@ const ROWS: Readonly<Record<ProblemCode, Row>> = {
     '500 Internal error: An unexpected error occurred in the service. `instance` is the id of the request in the server logs.',
   unavailable:
     '503 Service unavailable: The service is overloaded, starting, stopping or cannot reach its database. The request may or may not have been carried out. Retry it with the same idempotency key after `Retry-After` seconds.',
+  loop_detected: '508 Loop detected: Webhooks and hooks form a loop. Nothing was stored. Do not retry.',
 }
 
 const partsOf = (row: Row) => {

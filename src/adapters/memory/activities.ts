@@ -31,7 +31,7 @@ export const memoryActivities = ({ prospects, logs, outbox }: People): Activitie
       })
   }
 
-  const add = ({ payload, apiKeyId, ...log }: NewLog) => logs.add({ ...log, payload: { ...payload } })
+  const add = ({ payload, apiKeyId, hops, ...log }: NewLog) => logs.add({ ...log, payload: { ...payload } })
 
   return {
     recall: async (wants) => ({

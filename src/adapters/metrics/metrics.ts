@@ -75,7 +75,8 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
     'Deliveries to hooks: logged, replayed, ignored (the person was erased), challenge, or why they were refused.',
     ['outcome'],
   )
-  for (const outcome of ['logged', 'replayed', 'ignored', 'invalid_signature']) received.inc({ outcome }, 0)
+  for (const outcome of ['logged', 'replayed', 'ignored', 'invalid_signature', 'loop_detected'])
+    received.inc({ outcome }, 0)
   const lengths = histogram('list_length', 'Calls of one operation that were done as one list.', LIST_LENGTHS)
   const queuedCalls = new Map<string, number>()
   gauge(

@@ -35,6 +35,7 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
       ...webhook.headers,
       'content-type': 'application/json',
       'user-agent': userAgent,
+      'webhook-hops': `${webhook.hops}`,
       ...signatureHeaders(webhook, clock()),
     }
     const [agent, lookup] = [isKept && agents[protocol], lookups[protocol]]

@@ -45,6 +45,7 @@ export const newLog = (
 ): NewLog => ({
   tenantId: activity.tenantId,
   apiKeyId: activity.apiKeyId,
+  hops: activity.hops,
   prospectLogId: newId('prospectlog'),
   prospectId,
   source: activity.source,

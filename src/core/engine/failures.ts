@@ -25,6 +25,7 @@ export type FailureKind =
   | 'invalid_cursor'
   | 'cursor_expired'
   | 'invalid_signature'
+  | 'loop_detected'
   | 'missing_api_key'
   | 'invalid_api_key'
   | 'insufficient_scope'

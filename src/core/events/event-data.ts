@@ -49,9 +49,8 @@ export const eventReaders = (
  */
 export const eventData =
   (readers: EventReaders) =>
-  async (event: StoredEvent): Promise<object> => {
-    const { ids } = event
-    const resource: Large = await resourceOf(event, readers).catch(onlyIds(ids))
+  async ({ ids: { hops, ...ids }, ...event }: StoredEvent): Promise<object> => {
+    const resource: Large = await resourceOf({ ...event, ids }, readers).catch(onlyIds(ids))
     if (fits(resource)) return resource
     const { payload, content, publishedVersion, ...others } = resource
     const { content: _, ...version } = publishedVersion ?? {}

@@ -4,13 +4,11 @@ import type { EventIds, NewEvent, Requester } from '../ports/events.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 
 type By = Requester & { readonly tenantId: string }
-const eventWith = (
-  eventId: string,
-  type: EventType,
-  { tenantId, apiKeyId = null }: By,
-  ids: EventIds,
-  createdAt: Timestamp,
-): NewEvent => ({ tenantId, eventId, type, ids, apiKeyId, createdAt })
+const eventWith = (eventId: string, type: EventType, by: By, about: EventIds, createdAt: Timestamp) => {
+  const { tenantId, apiKeyId = null, hops } = by
+  const ids = hops ? { ...about, hops } : about
+  return { tenantId, eventId, type, ids, apiKeyId, createdAt }
+}
 
 /** An event to save with its change. */
 export const newEvent = (newId: NewId, type: EventType, by: By, ids: EventIds, createdAt: Timestamp) =>

@@ -7,7 +7,7 @@ import type { OfTenant } from '../ports/api-keys.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import { type HookTools, hashOfToken, rulesOf } from './hooks.ts'
 import { mapperOf } from './map-delivery.ts'
-import { type Delivery, isEqual, verifierOf } from './verify.ts'
+import { type Delivery, hopsIn, isEqual, verifierOf } from './verify.ts'
 
 /** A challenge that a vendor may see again. */
 const CHALLENGE = /^[\w.~-]{1,255}$/
@@ -60,10 +60,8 @@ export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: H
     /** A long delivery waits for its turn: what comes before is work, too. */
     activitiesIn: async (delivery: Delivery, nowMs: number) => {
       if (delivery.body.length > LONG_TEXT) await shareLoop(tenantId, true)
-      return (await mapped(delivery, nowMs)).map((activity) => ({
-        ...activity,
-        ...({ tenantId, apiKeyId: null, source, isVerified: true } as const),
-      }))
+      const by = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
+      return (await mapped(delivery, nowMs)).map((activity) => ({ ...activity, ...by }))
     },
   }
 }

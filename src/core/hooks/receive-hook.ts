@@ -10,7 +10,7 @@ import type { Needs } from '../ports/store.ts'
 import type { UseCases } from '../use-cases.ts'
 import { type HookTools, notFound } from './hooks.ts'
 import { type ReadyHook, readyHook } from './ready-hook.ts'
-import type { Delivery } from './verify.ts'
+import { type Delivery, loopIn } from './verify.ts'
 
 /** What became of a delivery. */
 export type Received =
@@ -98,15 +98,16 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
 
     /**
      * Verifies a delivery and logs it. Another body under the same idempotency key is a replay, because vendors change counters
-     * between attempts. Refuses `invalid_signature`, `unavailable`.
+     * between attempts. Refuses `invalid_signature`, `loop_detected`, `unavailable`.
      */
     receive: async (hook: ReadyHook, delivery: Delivery, steps: Steps = {}): Promise<Received> => {
       const now = clock()
       if (hook.isPing(delivery)) return { challenge: '' }
-      const reason = hook.refusalOf(delivery, now)
+      const unverified = hook.refusalOf(delivery, now)
+      const reason = unverified ?? loopIn(delivery)
       if (reason !== null) {
         markSeen(hook, { refusedMs: now, refusal: reason })
-        return refuse('invalid_signature', reason)
+        return refuse(unverified === null ? 'loop_detected' : 'invalid_signature', reason)
       }
       steps.onVerified?.()
       const challenge = hook.challengeIn(delivery)

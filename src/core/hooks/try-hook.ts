@@ -3,6 +3,7 @@ import type { HookWant } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
 import { existingHook, type HookTools } from './hooks.ts'
 import { readyHook } from './ready-hook.ts'
+import { loopIn } from './verify.ts'
 
 type Deps = Omit<Needs<'hooks'>, 'newId'> & { readonly hooks: HookTools }
 
@@ -17,13 +18,13 @@ export const tryHook =
     const delivery = { headers: Object.fromEntries(named), body: Buffer.from(body), method: 'POST', url }
     const now = clock()
     const isPing = hook.isPing(delivery)
-    const refusal = isPing ? null : hook.refusalOf(delivery, now)
+    const refusal = isPing ? null : (hook.refusalOf(delivery, now) ?? loopIn(delivery))
     const reason = stored.status === 'disabled' ? 'The hook is disabled.' : refusal
     const isLogged = !isPing && hook.challengeIn(delivery) === null
     const activities = isLogged ? await hook.activitiesIn(delivery, now) : []
     return {
       verified: reason === null,
       reason,
-      activities: activities.map(({ tenantId, apiKeyId, isVerified, ...shown }) => shown),
+      activities: activities.map(({ tenantId, apiKeyId, isVerified, hops, ...shown }) => shown),
     }
   }

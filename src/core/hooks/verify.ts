@@ -23,6 +23,15 @@ export const headerIn = ({ headers }: Pick<Delivery, 'headers'>, name: string): 
   return typeof value === 'string' || value === undefined ? value : value.join(', ')
 }
 
+/** How many webhooks of services like this one led to a delivery, one after another, as they say themselves. */
+export const hopsIn = (delivery: Pick<Delivery, 'headers'>): number =>
+  Number(/\d+/.exec(headerIn(delivery, 'webhook-hops') ?? '')?.[0] ?? 0)
+/** An activity leads to events, and their webhooks may lead to activities. The second ones may be on purpose. */
+const HOPS_MAX = 2
+/** Why a delivery is refused although it is verified, for people; null if it is not. */
+export const loopIn = (delivery: Pick<Delivery, 'headers'>): string | null =>
+  hopsIn(delivery) > HOPS_MAX ? 'A webhook led to this delivery by way of two hooks: it is a loop.' : null
+
 /**
  * How deliveries are verified that are signed in this way, against any of several secrets. The function returns why one
  * is refused, for people, or null. Compares in constant time.

@@ -14,10 +14,16 @@ export type EventIds = Readonly<
       | 'webhookEndpointId',
       string
     >
-  >
+  > & {
+    /** No id, and never shown: how many webhooks led to the event, one after another. Absent: none. */
+    hops?: number
+  }
 >
-/** Whose request it is, for the events that it leads to. Background workers have no API key. */
-export type Requester = { readonly apiKeyId?: string | null | undefined }
+/** Whose request it is, for the events that it leads to. Background workers have no API key. `hops`: see `EventIds`. */
+export type Requester = {
+  readonly apiKeyId?: string | null | undefined
+  readonly hops?: number | undefined
+}
 /**
  * An event to save with the change that it is about, or neither. A store saves it only if its tenant uses events, which it
  * decides within that write: a tenant with an enabled webhook endpoint, or every tenant if it is set so. It has ids only,

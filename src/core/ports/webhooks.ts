@@ -130,6 +130,8 @@ export type Webhook = {
   readonly headers: Readonly<Record<string, string>>
   readonly eventId: string
   readonly body: string
+  /** How many webhooks, one after another, led to this one, which counts too. */
+  readonly hops: number
 }
 /** What a receiver answered: no status if it did not. */
 export type WebhookAnswer = {

@@ -92,9 +92,14 @@ export const sendWebhooks = (deps: Deps) => {
   }
 
   /** Null if the event cannot be read, mostly because the database is away. */
-  const attempt = async (to: Omit<Webhook, 'eventId' | 'body'>, event: StoredEvent, stop: AbortSignal) => {
+  const attempt = async (
+    to: Omit<Webhook, 'eventId' | 'body' | 'hops'>,
+    event: StoredEvent,
+    stop: AbortSignal,
+  ) => {
     const body = await bodyOf(event).catch(onError)
-    return body === undefined ? null : send({ ...to, eventId: event.eventId, body }, stop)
+    const { eventId, ids } = event
+    return body === undefined ? null : send({ ...to, eventId, body, hops: (ids.hops ?? 0) + 1 }, stop)
   }
 
   /** Unless it was changed meanwhile. */

@@ -38,11 +38,14 @@ export const deliveryAfter = (
   const ended = { ...result, nextAttemptAt: null, deliveredAt: null }
   if (lastError === null) return { ...ended, status: 'delivered', deliveredAt: isoTime(nowMs) }
   const retryMs = RETRY_MS[attempts]
-  if (retryMs === undefined || lastStatus === GONE) return { ...ended, status: 'failed' }
+  if (retryMs === undefined || lastStatus === GONE || lastStatus === LOOP)
+    return { ...ended, status: 'failed' }
   const pauseMs = Math.max(retryMs * (1 - SPREAD + 2 * SPREAD * random), retryAfterMs ?? 0)
   return { ...ended, status: 'pending', nextAttemptAt: isoTime(nowMs + pauseMs) }
 }
 const GONE = 410
+/** A hook refuses every attempt: see `loopIn` in core/hooks/verify.ts. */
+const LOOP = 508
 
 export const UNREAD = 'The service could not read the event.'
 export const UNSIGNED =

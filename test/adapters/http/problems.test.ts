@@ -377,6 +377,7 @@ const ELSEWHERE = [
   'webhook_endpoint_disabled',
   'hook_not_found',
   'invalid_signature',
+  'loop_detected',
   'tenant_suspended',
 ]
 

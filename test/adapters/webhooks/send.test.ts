@@ -31,7 +31,7 @@ const sender = ({
   const addresses = { ...createAddresses({ ...LOCAL, ...settings }), ...(mayKeep && { mayKeep }) }
   const send = createSendWebhook({ addresses, clock, userAgent: 'prospect-pages/1', msMax })
   return (url: string, stop = GOING_ON, isKept = true) =>
-    send({ url, body, secrets: [SECRET], headers, eventId: 'event_01' }, stop, isKept)
+    send({ url, body, secrets: [SECRET], headers, eventId: 'event_01', hops: 2 }, stop, isKept)
 }
 const listening = async (t: Test, server: Server): Promise<string> => {
   const sockets = new Set<Socket>()
@@ -74,6 +74,7 @@ t.test('a webhook is a signed POST of JSON, and any 2xx is a success', async (t)
     'user-agent': 'prospect-pages/1',
     'content-length': `${Buffer.byteLength(body)}`,
     'webhook-id': 'event_01',
+    'webhook-hops': '2',
   }
   t.match(seen[0], { method: 'POST', headers, verified: JSON.parse(body) })
 })
