@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { HookMap, HookVerification, HookVerificationShown, isPointer, LEVELS_MAX } from './hook-rules.ts'
 import { NewProspectLog, ProspectLog } from './prospect-log.ts'
+import { keepingAll } from './record.ts'
 import { sliceOf } from './slice.ts'
 import { boundedText, described, documented, id, overlapHours, timestamp } from './text.ts'
 
@@ -88,7 +89,7 @@ export const HookSlice = v.object(sliceOf(Hook))
 export const HookTrial = bodyOf({
   headers: v.optional(
     described(
-      documented(v.record(v.string(), v.string()), {
+      documented(keepingAll(v.record(v.string(), v.string())), {
         type: 'object',
         additionalProperties: { type: 'string', description: 'The value of a header.' },
       }),

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { EVENT_TYPES } from './event.ts'
 import { rawObject } from './json.ts'
+import { keepingAll } from './record.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, dateTime, described, id, optional, overlapHours, timestamp, whole } from './text.ts'
 
@@ -34,7 +35,7 @@ const areDistinct = (headers: Readonly<Record<string, string>>) => {
 const headers = described(
   v.nullable(
     v.pipe(
-      v.record(headerName, headerValue),
+      keepingAll(v.record(headerName, headerValue)),
       v.maxEntries(10, 'must be at most 10 headers'),
       v.check(areDistinct, 'must not name a header twice'),
     ),

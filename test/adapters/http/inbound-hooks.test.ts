@@ -235,6 +235,12 @@ t.test(
       reason: 'The signature header x-signature is missing.',
       activities: [{ payload: { body: 'text' } }],
     })
+    for (const name of ['__proto__', 'constructor', 'prototype']) {
+      const json = `{"headers":{"x-other":"1","${name}":"1"},"body":"{}"}`
+      const { status, json: refusal } = await call(`POST /v0/hooks/${hookId}/try`, { body: json })
+      t.equal(status, 400)
+      t.match(refusal, { errors: [{ detail: `must not have a member named ${name}`, pointer: '/headers' }] })
+    }
     t.strictSame(await logs(), [])
   },
 )

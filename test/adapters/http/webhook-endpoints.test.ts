@@ -113,6 +113,21 @@ t.test('400: headers that are none, or that HTTP or the service sets, each with 
   await refused({ 'X-Key': '1', 'x-key': '2' }, '')
 })
 
+t.test('400: headers whose names JavaScript objects have, instead of leaving them out', async (t) => {
+  const { call } = await openEndpoints()
+  for (const name of ['__proto__', 'constructor', 'prototype']) {
+    const body = `{"url":"${URL_OK}","headers":{"x-key":"1","${name}":"4711"}}`
+    const { status, json } = await call(`POST ${ENDPOINTS}`, { body })
+    const errors = [{ detail: `must not have a member named ${name}`, pointer: '/headers' }]
+    t.match({ status, errors: json['errors'] }, { status: 400, errors })
+  }
+  for (const name of ['toString', '__proto', 'Constructor', 'hasOwnProperty'])
+    t.equal(
+      (await call(`POST ${ENDPOINTS}`, { json: { url: URL_OK, headers: { [name]: '1' } } })).status,
+      201,
+    )
+})
+
 t.test('200: headers are sent with every webhook, and shown by their names alone', async (t) => {
   const { call, create, sent, store, owner } = await openEndpoints()
   const headers = { Authorization: 'Bearer 4711', 'x-key': 'k'.repeat(1_000) }
