@@ -40,7 +40,7 @@ export const ProspectLogCounts = v.object({
   ),
   countedUntil: described(
     timestamp(),
-    'Activities that arrived before this time are counted: about a minute ago. When the counts of a tenant are first read, counting begins with its first activity.',
+    'Activities that arrived before this time are counted, unless they were erased before that: about a minute ago. When the counts of a tenant are first read, counting begins with its first activity.',
   ),
 })
 export type ProspectLogCounts = v.InferOutput<typeof ProspectLogCounts>

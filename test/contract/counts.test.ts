@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import { countProspectLogs } from '../../src/core/counts/count-prospect-logs.ts'
+import { eraseProspects } from '../../src/core/erasures/erase-prospects.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { NewId } from '../../src/core/ports/world.ts'
 import { createService } from '../../src/entry/index.ts'
@@ -100,6 +101,19 @@ overStores(
       for (const { prospectId } of items) await service.eraseProspect({ tenantId, prospectId })
       await Promise.all(counters.map((count) => count()))
       t.strictSame((await counts()).rows, rows)
+    })
+
+    t.test('what is erased before it is counted is in no count, as the documentation says', async (t) => {
+      const { store, clock, service, tenantId, counter, log, counts } = await setting(t, kind)
+      await counts()
+      for (const email of ['ada@example.com', 'ada@example.com', 'bob@example.com']) await log({ email })
+      await service.eraseProspect({ tenantId, email: 'ada@example.com' })
+      const erase = eraseProspects({ store, clock, settleMs: 0 })
+      while (await erase(running));
+      clock.advance(HOUR_MS)
+      await counter()()
+      const one = { rows: ['20T12 crm webhook 1'], countedUntil: '2026-11-20T12:59:00.000Z' }
+      t.strictSame(await counts(), one)
     })
 
     t.test('a clock that is set back or forward loses and doubles nothing', async (t) => {
