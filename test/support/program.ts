@@ -190,7 +190,7 @@ type Patience = { readonly tries?: number; readonly pauseMs?: number }
 export const until = async <Answer>(
   what: string,
   ask: () => Answer | Promise<Answer>,
-  { tries = 400, pauseMs = 25 }: Patience = {},
+  { tries = 2_400, pauseMs = 25 }: Patience = {},
 ): Promise<Exclude<Answer, false | null | undefined>> => {
   for (let tried = 0; tried < tries; tried++) {
     const answer = await ask()

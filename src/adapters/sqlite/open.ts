@@ -39,7 +39,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   const refuseMoved = (): void => withMappedErrors(watched.refuseMoved)
   /** Bound by position, because SQLite refuses a row that has more members than the text names. */
   const statements = memoized((sql: string) => {
-    const members = (sql.match(NAMED_VALUES) ?? []).map((place) => place.slice(1))
+    const members = Array.from(sql.match(NAMED_VALUES) ?? [], (place) => place.slice(1))
     const boundTo = (values: Values) =>
       valuesOf(values, members).map((value) => (typeof value === 'boolean' ? Number(value) : value))
     return { statement: file.prepare(sql.replace(NAMED_VALUES, '?')), boundTo }
@@ -80,8 +80,8 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   /**
    * One short transaction: all of `work` is on disk when this resolves, or nothing. It retries while another process
    * writes, without blocking the event loop. Refuses `unavailable` if the process stood still meanwhile.
-   * A file that was moved before gets no write, and what is acknowledged was committed before a move. So the moved file has
-   * it, unless the process is killed within 200 ms: then the last writes are still in the journal at the old place.
+   * A file that was moved before gets no write. What is acknowledged was committed before a move, so the moved file has it,
+   * unless the process is killed within 200 ms: then the last writes are in the journal at the old place.
    */
   const write = async <Answer>(work: () => Answer): Promise<Answer> => {
     const giveUpAt = performance.now() + busyMsMax
@@ -171,7 +171,6 @@ const camelEach = function* <Row>(rows: Iterable<Record<string, unknown>>) {
 export type Values = Readonly<Record<string, unknown>>
 
 const NAMED_VALUES = /:\w+/g
-
 /** Two processes that open a new file at once both want an exclusive lock; SQLite refuses one without waiting. */
 const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
   const giveUpAt = performance.now() + busyMsMax

@@ -3,7 +3,9 @@ import { eraseProspects } from '../../../src/core/erasures/erase-prospects.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
 import { suspendTenant } from '../../../src/core/tenants/suspend-tenant.ts'
+import { sha256 } from '../../store-contract/rows.ts'
 import { DATABASE_AWAY, openScene } from '../../support/api.ts'
+import { someProspect } from '../../support/rows.ts'
 
 const LOG = 'POST /v0/prospect_logs'
 /** Two slices, by the bytes of their payloads. */
@@ -162,8 +164,11 @@ t.test('of merged prospects one is read at a time, and nothing of them before', 
   })
   const { call, open, prospectId, owner, store } = await setting({ storeAs })
   for (let i = 0; i < 3; i++) {
-    const { json } = await call('POST /v0/prospects', { json: { email: `${i}${LARGE}@x` } })
-    await call(`POST /v0/prospects/${json.prospectId}/merge`, { json: { into: prospectId } })
+    // As an older version stored it.
+    const email = `${i}${LARGE}@x`
+    const old = someProspect(owner.tenantId, { email, emailHash: sha256(email) })
+    await store.activities.record({ prospects: [old], logs: [] })
+    await call(`POST /v0/prospects/${old.prospectId}/merge`, { json: { into: prospectId } })
   }
   const want = { tenantId: owner.tenantId, prospectId: String(prospectId) }
   const found = await store.prospects.findWithMerged(want)
