@@ -14,6 +14,15 @@ const [COMMA, COLON, ZERO, NINE] = [0x2c, 0x3a, 0x30, 0x39]
 
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
+const PLAIN = String.raw`(?:"[^"\\\u0000-\u001f]*"|-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null)[ \n\r\t]*,[ \n\r\t]*`
+/** Elements of an array, and members of an object, that are plain values: many at once, which is much faster. */
+const ELEMENTS = new RegExp(`(?:${PLAIN}){2,500}`, 'y')
+const MEMBERS = new RegExp(String.raw`(?:"[^"\\\u0000-\u001f]*"[ \n\r\t]*:[ \n\r\t]*${PLAIN}){2,500}`, 'y')
+const afterPlain = (text: string, at: number, run: RegExp): number => {
+  run.lastIndex = at
+  return run.test(text) ? run.lastIndex : at
+}
+
 /** Whether a text is JSON. */
 export const isJson = (text: string): boolean => jsonDepth(text) !== null
 
@@ -38,6 +47,8 @@ export const jsonDepth = (
     name = ''
   }
   for (;;) {
+    if (end === CLOSE_ARRAY) at = afterPlain(text, at, ELEMENTS)
+    else if (open.length > 1) at = afterPlain(text, at, MEMBERS)
     if (end === CLOSE_OBJECT) {
       const nameEnd = endOfText(text, at)
       if (open.length === 1) name = text.slice(at, nameEnd)

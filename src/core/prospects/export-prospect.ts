@@ -4,7 +4,8 @@ import type { ProspectLog, ProspectLogSlice } from '../../shapes/prospect-log.ts
 import { ITEMS_MAX } from '../../shapes/slice.ts'
 import { cursorAfter, type TimelineListing } from '../activities/list-timeline.ts'
 import { DomainFailure } from '../engine/failures.ts'
-import { asOutcome, countThatFit } from '../engine/outcome.ts'
+import { gather } from '../engine/gather.ts'
+import { asOutcome, countThatFit, manyOf } from '../engine/outcome.ts'
 import { charactersOf } from '../engine/slices.ts'
 import { erasureOf } from '../erasures/list-erasures.ts'
 import type { ProspectWant } from '../ports/prospects.ts'
@@ -19,6 +20,8 @@ type Deps = Pick<Needs<'erasures' | 'prospects'>, 'store'> & {
 /** Of the activities that are kept while a reader waits. A single one may be longer. */
 const KEPT_LENGTH_MAX = 32_768
 const FIRST_LIMIT = 10
+/** Each may be as large as a request. */
+const ONE_BY_ONE = { listLengthMax: 1, listsInFlightMax: 2 }
 
 /**
  * Everything about one person, for a request for access: the prospect, those that were merged into it, each activity, newest
@@ -53,11 +56,12 @@ export const exportProspect = ({ store, getProspect, listTimeline }: Deps) => {
     const [, ...merged] = await store.prospects.findWithMerged(want)
     return merged.map(({ prospectId }) => prospectId)
   }
-  const mergedOne = async (want: ProspectWant) => {
+  const readMerged = manyOf(async (want: ProspectWant) => {
     const [found] = await store.prospects.find([want])
     const { prospectId, email, externalId } = shownProspect(found)
     return { prospectId, email, externalId }
-  }
+  })
+  const mergedOne = gather(readMerged, { ...ONE_BY_ONE, groupOf: ({ tenantId }) => tenantId })
 
   /** The beginning of a slice, and where to go on. */
   const someOf = async (listing: TimelineListing) => {
