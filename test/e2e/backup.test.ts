@@ -125,8 +125,7 @@ t.test('a backup under load contains every acknowledged write, and a server can 
   t.equal((await callAgain('GET', `${pages}/${item.pageId}`)).status, 200)
   const published = async () => (await callAgain('GET', `${pages}/${item.pageId}`)).body.publishedVersion
   // It is the last of all that waited when the backup was made.
-  const patience = { tries: 2_400 }
-  t.match(await until('the waiting page is published', published, patience), { versionNumber: 1 })
+  t.match(await until('the waiting page is published', published), { versionNumber: 1 })
   t.equal((await callAgain('POST', '/v0/prospect_logs', { source: 'crm', payload: {} })).status, 201)
   t.equal(await again.stop(), 0)
 })
@@ -378,10 +377,9 @@ t.test(
         .map((name) => join(dir, name))
     const made = ({ logs }: { logs: () => { msg: string }[] }) =>
       logs().filter(({ msg }) => msg === 'backed up')
-    const patience = { tries: 2_400 }
 
     const servers = await Promise.all([startProgram(t, env), startProgram(t, env)])
-    await until('a backup is made', () => servers.some((server) => made(server).length > 0), patience)
+    await until('a backup is made', () => servers.some((server) => made(server).length > 0))
     const [first = ''] = backups()
     t.ok((await tenantsIn(first)).includes('Early'))
     t.equal(readFileSync(seen, 'utf8'), `1 ${first}\n`, 'the command got the file')
@@ -398,7 +396,7 @@ t.test(
     renameSync(first, old)
     t.match((await runCommand(['doctor'], env)).stdout, /newest is from 2026-01-02/)
     const again = await startProgram(t, env)
-    await until('the next is made after a restart', () => made(again).length > 0, patience)
+    await until('the next is made after a restart', () => made(again).length > 0)
     await again.stop()
     const [, second = ''] = backups()
     t.strictSame(backups(), [old, second])

@@ -18,7 +18,6 @@ import {
 
 t.setTimeout(0)
 const ROOT = join(import.meta.dirname, '../..')
-const WAIT = { tries: 2_400 }
 
 /** A folder with the client as an installed package has it, and the programs of the page. */
 const programsOfPage = (t: Test) => {
@@ -72,14 +71,14 @@ t.test('the programs in docs/client.md work as pasted', async (t) => {
       ({ ok }) => ok,
       () => false,
     )
-  await until('the site answers', visit, WAIT)
+  await until('the site answers', visit)
   t.equal(await buffering.stop(), 0)
   t.equal(buffering.stdout(), '', 'everything is sent')
   const { body } = await caller(server.url, apiKey)('GET', '/v0/prospect_logs?source=site')
   t.match(body.items, [{ type: 'visit', payload: { path: '/prices' } }])
 
   const following = run('follow.mjs')
-  await until('the events are there', () => following.stdout().split('\n').length > 3, WAIT)
+  await until('the events are there', () => following.stdout().split('\n').length > 3)
   t.equal(await following.stop(), 0)
   t.match(
     following.stdout(),
@@ -89,7 +88,7 @@ t.test('the programs in docs/client.md work as pasted', async (t) => {
   t.notOk(existsSync(join(folder, 'cursor.new')), 'the cursor is replaced as a whole')
   const resumed = run('follow.mjs')
   await caller(server.url, apiKey)('POST', '/v0/prospect_logs', { source: 'later', payload: {} })
-  await until('the next event is there', () => resumed.stdout() !== '', WAIT)
+  await until('the next event is there', () => resumed.stdout() !== '')
   t.match(resumed.stdout(), /^\d+ prospect_log\.created later\n$/, 'it goes on where it was')
   await resumed.stop()
 
@@ -110,7 +109,7 @@ t.test('the programs in docs/client.md work as pasted', async (t) => {
       () => null,
     )
   const sign = new Webhook(secret).sign('event_1', at, webhook)
-  t.equal(await until('it receives', () => receive(sign), WAIT), 204)
+  t.equal(await until('it receives', () => receive(sign)), 204)
   t.equal(await receive('v1,AAAA'), 400)
   t.equal(receiving.stdout(), 'event_1 page.created\n')
 })

@@ -257,9 +257,8 @@ for (const kind of databaseKinds())
 
       const refusedSoon = (call: typeof firstCall) =>
         until(
-          'the key is refused within a second',
+          'the key is refused',
           async () => (await call('GET', '/v0/page_groups')).body.code === 'invalid_api_key',
-          { tries: 20, pauseMs: 50 },
         )
       const third = await answer(`keys rotate ${second.apiKeyId} --overlap 0m`)
       t.equal((await caller(server.url, third.apiKey)('GET', '/v0/page_groups')).status, 200)
@@ -289,7 +288,7 @@ for (const kind of databaseKinds())
       const call = caller(server.url, apiKey)
       for (let events = 2; events <= 6; events += 2) {
         await call('POST', '/v0/prospect_logs', `{"source":"crm","payload":{"exact":\n${EXACT}}}`)
-        await until('they are printed', () => linesOf(text).length === events, { tries: 2_400 })
+        await until('they are printed', () => linesOf(text).length === events)
       }
       t.match(linesOf(text), [{ sequence: 1, type: 'prospect.created', apiKeyId }, { sequence: 2 }])
       t.ok(text.includes(EXACT))

@@ -141,7 +141,7 @@ for (const kind of databaseKinds())
             await rows<{ n: number }>(`select count(*) as n from prospect_logs where tenant_id = '${tenant}'`)
           )[0]?.n,
         )
-      await until('some are stored', async () => (await count()) >= 600, { tries: 200, pauseMs: 50 })
+      await until('some are stored', async () => (await count()) >= 600)
       child.kill('SIGINT')
       const [code] = await once(child, 'close')
       t.equal(code, 130)
@@ -220,7 +220,7 @@ for (const kind of databaseKinds())
         const closed = once(child, 'close')
         const query = `select count(*) as n from prospects where tenant_id = '${tenant}'`
         const count = async () => Number((await rows<{ n: number }>(query))[0]?.n)
-        await until('some are stored', async () => (await count()) > 0, { tries: 6_000, pauseMs: 10 })
+        await until('some are stored', async () => (await count()) > 0, { tries: 12_000, pauseMs: 10 })
         child.kill('SIGKILL')
         await closed
         const stored = await count()

@@ -109,7 +109,7 @@ for (const kind of databaseKindsThatStop().filter(({ name }) => name === 'postgr
           if ((await call('GET', '/v0/page_groups', undefined, FRESH)).status !== 401) return false
         return true
       }
-      await until('every worker refuses it', refusedInARow, { tries: 20, pauseMs: 50 })
+      await until('every worker refuses it', refusedInARow)
       await t.resolves(
         until('each of them has refused it', async () => {
           await call('GET', '/v0/page_groups', undefined, FRESH)

@@ -33,6 +33,7 @@ t.test('one call completes whatever is accepted', async (t) => {
     background.wake()
     await turn()
   }
+  t.pass('all of it')
 })
 
 /** What is printed while an erasure and a webhook endpoint are accepted, each twice, over HTTP or by a service. */

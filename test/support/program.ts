@@ -186,11 +186,11 @@ export const linesOf = <Line>(text: string): Line[] =>
     .map((line) => JSON.parse(line))
 
 type Patience = { readonly tries?: number; readonly pauseMs?: number }
-/** Asks again and again until the answer is truthy, a bounded number of times. */
+/** Asks again and again until the answer is truthy; by default for two minutes, which a busy machine may need. */
 export const until = async <Answer>(
   what: string,
   ask: () => Answer | Promise<Answer>,
-  { tries = 2_400, pauseMs = 25 }: Patience = {},
+  { tries = 4_800, pauseMs = 25 }: Patience = {},
 ): Promise<Exclude<Answer, false | null | undefined>> => {
   for (let tried = 0; tried < tries; tried++) {
     const answer = await ask()

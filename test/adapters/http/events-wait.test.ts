@@ -47,8 +47,8 @@ const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
     const answer = await scene.api({ method: 'GET', target, headers, untilEnd: () => signal })
     return { ...answer, json: JSON.parse(String(answer.body)) }
   }
-  const someoneWaits = () => until('someone waits', () => listens, { tries: 2_000 })
-  const nobodyWaits = () => until('nobody waits', () => !listens, { tries: 2_000 })
+  const someoneWaits = () => until('someone waits', () => listens)
+  const nobodyWaits = () => until('nobody waits', () => !listens)
   const setAway = (away: boolean) => {
     isAway = away
   }

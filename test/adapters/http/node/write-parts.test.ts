@@ -93,7 +93,7 @@ t.test('a reader who leaves ends it', async (t) => {
   const socket = ask()
   await stalls()
   socket.destroy()
-  await until('it has ended', () => state.ended === 1, { tries: 2_000 })
+  await until('it has ended', () => state.ended === 1)
   t.ok(state.made < PARTS)
 })
 
@@ -102,7 +102,7 @@ t.test('answers behind another one on a connection are not begun, and end with i
   const socket = ask(3)
   await stalls()
   socket.destroy()
-  await until('the first one has ended', () => state.ended === 1, { tries: 2_000 })
+  await until('the first one has ended', () => state.ended === 1)
   t.ok(state.made < PARTS)
 })
 
@@ -118,7 +118,7 @@ t.test('an error in the middle ends the connection, not the answer', async (t) =
 t.test('readers who do not read lose their answers once all hold too much', async (t) => {
   const { ask, stalls, state } = await serve(t, 2.5 * MEBIBYTE)
   for (let i = 0; i < 6; i++) ask()
-  await until('some have ended', () => state.ended >= 3, { tries: 2_000 })
+  await until('some have ended', () => state.ended >= 3)
   await stalls()
   t.ok(state.ended < 6, 'the others are kept')
 })
@@ -133,7 +133,7 @@ t.test('a server that stops lets it end', async (t) => {
   const { promise, resolve } = Promise.withResolvers<void>()
   state.wait = (i) => (i === 2 ? promise : Promise.resolve())
   const reading = read()
-  await until('it has begun', () => state.made === 2, { tries: 2_000 })
+  await until('it has begun', () => state.made === 2)
   const drained = http.drain(MS)
   resolve()
   t.equal((await reading).text.length, PARTS * MEBIBYTE)
@@ -165,6 +165,6 @@ t.test('the handler streams in another server, over HTTP/2 too', async (t) => {
   const left = session.request({ ':path': '/' })
   await once(left, 'response')
   left.close(constants.NGHTTP2_CANCEL)
-  await until('it has ended', () => state.ended === 3, { tries: 2_000 })
+  await until('it has ended', () => state.ended === 3)
   session.close()
 })
