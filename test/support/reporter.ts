@@ -108,19 +108,20 @@ function* page(
     yield `\nfailed  ${at}\n        ${title}\n${indented(why)}\n        npx node --test ${file}\n`
   yield '\n'
   for (const [folder, { passed, failed, ms, files }] of [...folders].sort())
-    yield `${folder.padEnd(24)} ${count(passed)} passed${failed ? `, ${failed} failed` : ''} in ${files} ${files === 1 ? 'file' : 'files'}, ${seconds(ms)}\n`
+    yield `${folder.padEnd(24)} ${count(passed)} passed${failed ? `, ${failed} failed` : ''} in ${counted(files)}, ${seconds(ms)}\n`
   for (const [reason, files] of skipped)
-    yield `skipped: ${reason} (${files.size === 1 ? [...files][0] : `in ${files.size} files`})\n`
+    yield `skipped: ${reason} (${files.size === 1 ? [...files][0] : `in ${counted(files.size)}`})\n`
   const slowest = [...runs].sort(([, a], [, b]) => b.ms - a.ms).slice(0, SLOWEST)
   yield `slowest: ${slowest.map(([file, { ms }]) => `${file} ${seconds(ms)}`).join('\n         ')}\n`
   const all = [...folders.values()]
   const passed = all.reduce((sum, folder) => sum + folder.passed, 0)
-  yield `${passed} tests passed, ${failures.length} failed, in ${runs.size} files and ${Math.round(wallSeconds)} s\n`
+  yield `${passed} tests passed, ${failures.length} failed, in ${counted(runs.size)} and ${Math.round(wallSeconds)} s\n`
 }
 
+const counted = (files: number) => `${files} ${files === 1 ? 'file' : 'files'}`
 const count = (number: number) => String(number).padStart(5)
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
-const folderOf = (file: string) => file.split(sep).slice(0, -1).slice(0, 3).join('/')
+const folderOf = (file: string) => file.split(sep).slice(0, -1).slice(0, 2).join('/')
 const indented = (text: string) => text.replaceAll(/^/gm, '        ')
 
 /** The message of a failed assertion, which has the difference, without colours and the spaces that they filled. */
