@@ -2,27 +2,30 @@ import { randomUUID } from 'node:crypto'
 import {
   chmodSync,
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
+import { sqlFiles } from '../../src/adapters/stores/sql-files.ts'
 import { VERSION } from '../../src/config/version.ts'
 import { backUp } from '../../src/operations/backup.ts'
 import { restore } from '../../src/operations/restore.ts'
 import { runChild } from '../support/children.ts'
 import { fillSource, sqliteRows } from '../support/moving.ts'
-import { makeNextRelease, NEXT_NUMBER } from '../support/next-release.ts'
 import {
   answerOf,
   caller,
@@ -36,6 +39,24 @@ import {
 } from '../support/program.ts'
 
 t.setTimeout(0)
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const NEXT = 'alter table tenants add column note text;\n'
+/** The number of its migration. */
+const NEXT_NUMBER = sqlFiles('sqlite').length + 1
+
+/** Makes a later release of the program in a folder, 0.2.0, which has one more migration. Returns the folder. */
+const makeNextRelease = (folder: string): string => {
+  mkdirSync(folder, { recursive: true })
+  for (const part of ['src', 'sql', 'package.json'])
+    cpSync(join(root, part), join(folder, part), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  for (const kind of ['sqlite', 'postgres'])
+    writeFileSync(join(folder, 'sql', kind, `${`${NEXT_NUMBER}`.padStart(4, '0')}_next.sql`), NEXT)
+  const version = join(folder, 'src/config/version.ts')
+  writeFileSync(version, readFileSync(version, 'utf8').replace(/'[\d.]+'/, "'0.2.0'"))
+  return folder
+}
+
 const CALLERS = 16
 
 const urlOf = (path: string) => ({ DATABASE_URL: `sqlite:${path}` })

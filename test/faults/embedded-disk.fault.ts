@@ -1,10 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import t, { type Test } from 'tap'
 import { caller, type Environment, newFolder, runCommand, until } from '../support/program.ts'
 import { ANSWER_MS_MAX, embeddedScene, startOrRefusal } from './embedded-scene.ts'
 import { keptFaults, lostOf, versionFaults } from './kept.ts'
 import { mountSmallDisk, type SmallDisk, whyNoSmallDisk } from './small-disk.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
-import { limitFiles, remount } from './write-limits.ts'
 
 t.setTimeout(240_000)
 const MEMORY_MB_MAX = 250
@@ -141,4 +141,21 @@ const refused = async (t: Test, env: Environment, apiKey: string): Promise<strin
   await until('the log says something', () => started.logs().some(({ level }) => level >= 40))
   await started.kill()
   return started.stderr()
+}
+
+/** Lets a mounted disk be read only, or written again; throws where it is in use. */
+const remount = (folder: string, how: 'ro' | 'rw'): void => {
+  const why = run('mount', ['-o', `remount,${how}`, folder])
+  if (why !== null) throw new Error(why)
+}
+
+/** Limits how large a file another process may write; `unlimited` lifts the limit. Why it cannot, or null. */
+const limitFiles = (pid: number, bytes: number | 'unlimited'): string | null =>
+  run('prlimit', ['--pid', `${pid}`, `--fsize=${bytes}:unlimited`])
+
+/** What went wrong, or null. */
+const run = (command: string, args: readonly string[]): string | null => {
+  const { error, status, stderr } = spawnSync(command, args, { encoding: 'utf8' })
+  if (error !== undefined) return error.message
+  return status === 0 ? null : stderr.trim()
 }
