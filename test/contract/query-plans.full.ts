@@ -10,7 +10,7 @@ import { opened, overStores, type Sent, sentBy } from '../support/stores.ts'
 
 overStores(
   async (t, kind) => {
-    const tested = await opened(t, kind)
+    const tested = await opened(t, kind, true)
     const open = (connection = {}) => {
       const sql = openPostgres(String(tested.address), { max: 1, onnotice: () => {}, connection })
       t.teardown(() => sql.end())
@@ -79,7 +79,7 @@ const HARMLESS =
 overStores(
   async (t, kind) => {
     t.test('every statement of a list, a read or a look-up walks an index and sorts nothing', async (t) => {
-      const { store, address } = await opened(t, kind)
+      const { store, address } = await opened(t, kind, true)
       const group = someGroup(await addTenant(store))
       await store.pageGroups.add(group)
       const { tenantId, pageGroupId } = group

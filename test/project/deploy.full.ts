@@ -7,7 +7,7 @@ import { SETTINGS } from '../../src/config/settings.ts'
 import { VERSION } from '../../src/config/version.ts'
 import { openScene } from '../support/api.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
-import { newFolder, runCommand } from '../support/program.ts'
+import { newFolder, runProcess } from '../support/program.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
@@ -78,8 +78,8 @@ t.test('a password outside of the URL is used', { skip: whyNoPostgres() ?? false
   t.teardown(postgres.stop)
   const DATABASE_URL = await postgres.newDatabase()
   delete process.env['PGPASSWORD']
-  t.match(await runCommand(['migrate'], { DATABASE_URL, PGPASSWORD: 'apart' }), { code: 0 })
-  t.match(await runCommand(['migrate'], { DATABASE_URL, PGPASSWORD: 'wrong' }), { code: 1 })
+  t.match(await runProcess(['migrate'], { DATABASE_URL, PGPASSWORD: 'apart' }), { code: 0 })
+  t.match(await runProcess(['migrate'], { DATABASE_URL, PGPASSWORD: 'wrong' }), { code: 1 })
 })
 
 t.test(

@@ -71,10 +71,10 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     }
     const { titles } = run
     if (type === 'test:start') titles.splice(told.nesting, Infinity, told.name)
-    if (type === 'test:pass' && told.skip) {
-      const reason = told.skip === true ? told.name : told.skip
-      skipped.set(reason, (skipped.get(reason) ?? new Set()).add(file))
-    } else if (type === 'test:pass' && told.details?.type === 'suite') run.passed++
+    // Without a reason it is a test that has no assertion of its own.
+    if (type === 'test:pass' && typeof told.skip === 'string')
+      skipped.set(told.skip, (skipped.get(told.skip) ?? new Set()).add(file))
+    else if (type === 'test:pass' && (told.skip || told.details?.type === 'suite')) run.passed++
     if (type === 'test:fail') {
       const error = told.details?.error as Faulty | undefined
       // The parents of what failed fail too.

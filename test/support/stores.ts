@@ -37,12 +37,12 @@ export type TestedStore = {
 }
 type Kept = { prospects: ProspectChange[]; logs: NewLog[] }
 export type Sent = { readonly text: string; readonly parameters: readonly unknown[] }
-/** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver, `tenant-routed` a single PostgreSQL with the statements for Citus. `open` makes a new, empty, migrated one each time; on PostgreSQL it may be the emptied database of one that was closed. */
+/** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver, `tenant-routed` a single PostgreSQL with the statements for Citus. `open` makes a new, empty, migrated one each time; on PostgreSQL it may be the emptied database of one that was closed, unless it must be unused. */
 export type StoreKind = {
   readonly name: 'memory' | 'sqlite' | 'postgres' | 'instance' | 'tenant-routed' | 'citus'
   /** Why it cannot be tested here, or null. */
   readonly skip: string | null
-  readonly open: (everyEvent?: boolean) => Promise<TestedStore>
+  readonly open: (everyEvent?: boolean, isUnused?: boolean) => Promise<TestedStore>
   /** Ends what the kind itself started. */
   readonly end: () => Promise<void>
 }
@@ -75,8 +75,8 @@ export const overStores = (
 }
 
 /** A new store that is closed when the test ends. */
-export const opened = async (t: Test, kind: StoreKind): Promise<TestedStore> => {
-  const tested = await kind.open()
+export const opened = async (t: Test, kind: StoreKind, isUnused = false): Promise<TestedStore> => {
+  const tested = await kind.open(false, isUnused)
   t.teardown(tested.close)
   return tested
 }
@@ -208,10 +208,10 @@ const postgresKind = (
   return {
     name,
     skip,
-    open: async (everyEvent = false) => {
+    open: async (everyEvent = false, isUnused = false) => {
       server ??= start()
       const { newMigrated, atEachNode } = await server
-      const used = free.pop()
+      const used = isUnused ? undefined : free.pop()
       const url = used ?? (await newMigrated())
       const nodes = atEachNode?.(url) ?? [url]
       if (used !== undefined) {
