@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import * as v from 'valibot'
 import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json' }
@@ -32,6 +33,11 @@ const shapeOf = (operation: { responses: object }, status: number) => {
 t.test('the committed document is the one that the routes and shapes make', async (t) => {
   const committed = readFileSync(new URL('../../../src/adapters/http/openapi.json', import.meta.url), 'utf8')
   t.ok(committed === openApiText(), 'run `npm run openapi`')
+})
+
+t.test('its schemas are schemas', async (t) => {
+  const ajv = new Ajv2020({ strict: false })
+  for (const [name, schema] of Object.entries(components.schemas)) t.ok(ajv.validateSchema(schema), name)
 })
 
 t.test('the service answers the committed document', async (t) => {
