@@ -112,7 +112,7 @@ for (const kind of databaseKinds())
     t.match(named('disk'), { state: 'failed', detail: /^0 bytes free/ })
     t.strictSame(
       failed.map(({ name }) => name),
-      ['disk', 'erasures'],
+      ['disk', 'temporary files', 'erasures'],
       'the lost secret was replaced',
     )
     t.strictSame(kindsOf(await findAttention(readConfig(settings), Date.now())), left)

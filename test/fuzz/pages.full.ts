@@ -15,8 +15,8 @@ const isMisspelt = (pointer: string): boolean =>
   Object.keys(PAGE).some(
     (name) =>
       pointer !== `/${name}` &&
-      pointer[1]?.toLowerCase() === name[0] &&
-      Math.abs(pointer.length - 1 - name.length) < 3,
+      Math.abs(pointer.length - 1 - name.length) < 3 &&
+      [...name].filter((letter) => !pointer.includes(letter)).length < 3,
   )
 const body = fc.oneof({ weight: 12, arbitrary: pageBody }, { weight: 1, arbitrary: fc.constant(NONE) })
 

@@ -11,6 +11,7 @@ export type LogCount = {
   readonly type: string
   readonly count: number
 }
+/** Counts in order, and where to go on if there may be more. */
 export type LogCounts = { readonly rows: readonly LogCount[]; readonly resume: LogCount | null }
 /** How far the logs of a tenant are counted. */
 export type CountedTenant = {
