@@ -22,7 +22,7 @@ export const always = async <Given>(
 ): Promise<void> => {
   t.comment(`FUZZ_SEED=${SEED}`)
   const numRuns = runs * TIMES
-  await fc.assert(property, { seed: SEED, numRuns, timeout: 15_000, includeErrorInReport: true })
+  await fc.assert(property, { seed: SEED, numRuns, timeout: 120_000, includeErrorInReport: true })
   t.pass(`held ${numRuns} times`)
 }
 
