@@ -40,12 +40,10 @@ t.test(
     for (const name of ['src', 'node_modules']) mkdirSync(join(folder, name))
     const [one, two, compiled] = ['src/one.ts', 'src/two.ts', 'dist/one.ts'].map((path) => join(folder, path))
     const changes = [
-      () => writeFileSync(String(one), '1'),
+      () => [one, two].map((path) => writeFileSync(String(path), '1')),
       () => writeFileSync(String(one), '2'),
-      () => writeFileSync(String(two), '2'),
       () => rmSync(String(two)),
       () => writeFileSync(String(compiled), 'of another branch'),
-      () => rmSync(join(folder, 'dist'), { recursive: true }),
     ]
     for (const change of changes) {
       change()
