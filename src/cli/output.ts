@@ -104,7 +104,7 @@ const cellOf = (value: unknown, name?: string): string => {
   return escaped(isPlainList ? value.join(', ') || '-' : writeJson(value))
 }
 
-/** Returns an error once nobody reads any more. */
+/** Returns an error once the reader is gone. */
 export const printJson = (stdout: Shell['stdout'], json: string): Promise<Error | null | undefined> =>
   new Promise((done) => stdout.write(jsonFor(stdout, json), done))
 

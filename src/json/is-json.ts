@@ -40,7 +40,7 @@ export const jsonDepth = (
   const open: number[] = []
   let end = 0
   let at = skipBlanks(text, 0)
-  /** Of the member of the whole object that the position is in, or that ends before it. */
+  /** The member of the whole object that the position is in, or that ends before it. */
   let [name, begin, last] = ['', 0, 0]
   const addMember = () => {
     if (name !== '') members?.set(nameIn(name) ?? '', { rawJson: text.slice(begin, last) })

@@ -50,7 +50,7 @@ const issuesOf = (given: Given, members: Members) => {
 
 /**
  * Which member is meant. Another spelling, a singular or a plural is a mistake only if the member itself is missing; a typing
- * error is one in any case, for nobody knows which of the two counts. `names` with a list is something else than `name`.
+ * error is one in any case, because either could be meant. `names` with a list is something else than `name`.
  */
 const meantBy = (key: string, given: Given, members: Members) => {
   const word = key.length > LENGTH_MAX ? '' : wordOf(key)
@@ -63,7 +63,7 @@ const meantBy = (key: string, given: Given, members: Members) => {
   })
 }
 
-/** Of a short word the first letter is right: `fname` is not `name`. `email2` is not `email`. */
+/** A short word has the right first letter: `fname` is not `name`. `email2` is not `email`. */
 const isTypo = (word: string, wanted: string): boolean => {
   const isSimilar = wanted.length > (word[0] === wanted[0] ? 3 : 5) && !/\d|^_/.test(word)
   return isSimilar && isNear(word, wanted, wanted.length < LONG ? 1 : 2)

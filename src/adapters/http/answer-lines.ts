@@ -41,7 +41,7 @@ async function* partsOf(lines: AsyncIterator<object>, deps: Deps): AsyncGenerato
       const { done, value } = await lines.next()
       isLast = done === true
       if (isLast) break
-      // Those who wait for the same read get it at once: each writes in its turn.
+      // Callers that wait for the same read get it at once: each writes in its turn.
       const busy = shareLoop(tenantId, true)
       if (busy) await busy
       part += `${writeLine(value)}\n`

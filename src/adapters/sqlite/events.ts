@@ -37,7 +37,7 @@ export type EndpointRow = Omit<StoredEndpoint, 'types'> & { readonly types: stri
 export const storedEndpoint = <Row extends EndpointRow>({ types, ...row }: Row) => {
   return { ...row, types: (types?.split(' ') ?? null) as StoredEndpoint['types'] }
 }
-/** Those of the tenant's enabled endpoints that take an event. */
+/** Enabled endpoints of the tenant that take an event. */
 export const takersIn = (database: Database, endpoints: readonly EndpointRow[]) =>
   takersAmong(endpoints.map(storedEndpoint), ({ tenantId, ids: { prospectLogId = '' } }) =>
     database.get<NewLog>(LOG, { tenantId, prospectLogId }),

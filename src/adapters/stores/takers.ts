@@ -9,7 +9,7 @@ export const eventsAtOnce = (endpoints: number, max: number): number =>
   Math.min(max, Math.ceil(DELIVERIES_MAX / Math.max(endpoints, 1)))
 
 /**
- * Those of the endpoints that take an event: by its type and, of a logged activity that is still there, by its source and
+ * Endpoints that take an event: by its type and, of a logged activity that is still there, by its source and
  * type, which only a filter makes be read. Each filter is read once, and matched once for all events that are alike.
  */
 export const takersAmong = <Endpoint extends Pick<StoredEndpoint, 'types' | 'sources' | 'logTypes'>>(

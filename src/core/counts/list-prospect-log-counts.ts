@@ -17,7 +17,7 @@ type Deps = Omit<Needs<'counts'>, 'newId'> & { readonly counts: boolean; readonl
 const LOOKED_AT_MAX = 50_000
 /** Callers are heard in between. */
 const LOOKED_AT_ONCE = 1_000
-/** Of the JSON of an answer. */
+/** Length of an answer as JSON. */
 const CHARACTERS_MAX = 4_194_304
 /** The day after it begins with a year of five digits, which no store compares with those of four. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31)

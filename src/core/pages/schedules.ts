@@ -91,7 +91,7 @@ export const savePage = (
 }
 
 /**
- * When a new version is to be published, if not at once, and whether its publisher publishes it. Refuses `invalid_request`: the
+ * When a new version will be published, if not at once, and whether its publisher publishes it. Refuses `invalid_request`: the
  * time, or one although it is not to be published.
  */
 export const publicationOf = (publish: boolean, at: Timestamp | undefined, now: number) => {
@@ -113,7 +113,7 @@ export const timeAhead = (
   return refuse('invalid_request', `\`${field}\` is more than two years ahead.`, { errors })
 }
 
-/** When a page is to be withdrawn; null: not. Refuses `invalid_request` unless that is later than now and the publication. */
+/** When a page will be withdrawn; null: never. Refuses `invalid_request` unless that is later than now and the publication. */
 export const withdrawalTime = (time: Timestamp | null | undefined, now: number, after?: Timestamp | null) => {
   const unpublishAt = timeAhead(time, now, 'unpublishAt')
   if (!time || (unpublishAt !== null && unpublishAt > (after ?? ''))) return unpublishAt

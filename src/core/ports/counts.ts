@@ -64,7 +64,7 @@ export type Counts = {
       ),
   ): Promise<Recorded>
   /**
-   * Those from one time up to another, oldest first, of a source and a type unless they are null. Looks at no more than
+   * Counts from one time up to another, oldest first, of a source and a type unless they are null. Looks at no more than
    * `limit`, the first ones after a count. `resume`: the last one it looked at, if there may be more.
    */
   list(want: {
