@@ -30,10 +30,12 @@ export const postgresSchedules = (query: Query, isCluster: boolean): Schedules =
         ({ until }) => sql`${isScheduled} and ${at} <= ${until} and not ${isSuspended(sql`v.tenant_id`)}`,
       ).look
     const rows = sql`${table} where ${isScheduled}`
+    // A scalar subquery, not exists: the planner may turn that into a join which reads every scheduled row.
     return ({ afterTenantId, until, max }: Look) => query()<{ tenantId: string }>`
       with recursive ${eachAlong(sql`v.tenant_id`, rows, afterTenantId)}
       select id as tenant_id from each
-      where id is not null and not ${isSuspended(sql`id`)} and exists (select 1 from ${rows} and v.tenant_id = each.id and ${at} <= ${until}) limit ${max}`
+      where id is not null and not ${isSuspended(sql`id`)} and (select true from ${rows} and v.tenant_id = each.id and ${at} <= ${until} limit 1)
+      limit ${max}`
   })
   return {
     waiting: async (want) => {
