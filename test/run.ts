@@ -27,7 +27,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     ],
     env: { STORES: 'memory', SIMULATION_STEPS: '300' },
   },
-  product: { files: ['test/**/*.test.ts'], env: { SIMULATION_STEPS: '300' } },
+  product: { files: ['test/**/*.test.ts'], env: { SIMULATION_STEPS: '150' } },
   full: { files: ['test/**/*.full.ts'], env: { SIMULATION_STEPS: '2000' } },
 }
 /** The folders whose files take longest come first, so that none of them is left to run alone at the end. */
@@ -74,7 +74,7 @@ if (memory !== undefined) process.env['TMPDIR'] = memory
 const postgres = await startSharedPostgres()
 const tests = run({
   files: ordered.map((file) => join(root, file)),
-  concurrency: Number(process.env['TEST_CONCURRENCY'] ?? 4),
+  concurrency: Number(process.env['TEST_CONCURRENCY'] ?? 6),
   timeout: FILE_MS_MAX,
 })
 tests.on('test:fail', () => {

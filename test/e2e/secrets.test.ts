@@ -227,11 +227,13 @@ const WRONG_ADDRESSES = [
 
 t.test('the password in a wrong address of the database is told to nobody', { buffered: true }, async (t) => {
   const secrets = { 'the password of the database': DATABASE_PASSWORD }
-  for (const DATABASE_URL of WRONG_ADDRESSES) {
+  for (const [i, DATABASE_URL] of WRONG_ADDRESSES.entries()) {
     const hidden = DATABASE_URL.replace(DATABASE_PASSWORD, '…')
     const command = await runCommand(['tenants', 'create', '--name', 'x'], { DATABASE_URL })
     t.equal(command.code, 1, hidden)
     tellsNothing(t, `what the command says of ${hidden}`, command.stdout + command.stderr, secrets)
+    // A server reads its settings and connects as the command does; a few show that its lines are no more talkative.
+    if (i % 4 > 0) continue
     const server = await startProgram(t, { DATABASE_URL, LOG_LEVEL: 'trace' }).catch(
       (refused: Error) => refused,
     )

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
-import { connect, type PostgresSettings } from '../../src/adapters/postgres/connect.ts'
+import { type Ask, connect, type PostgresSettings } from '../../src/adapters/postgres/connect.ts'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { openPostgres, parseAddress } from '../../src/adapters/postgres/open.ts'
 import { postgresSignals } from '../../src/adapters/postgres/signals.ts'
@@ -202,44 +202,39 @@ const postgresKind = (
 ): StoreKind => {
   let server: Promise<Server> | undefined
   let openedStores = 0
-  /** Databases of closed stores. To empty one takes a tenth of the time that making one takes. */
-  const free: string[] = []
-  const emptiers = new Map<string, ReturnType<typeof emptier>>()
+  /** Databases of closed stores, with their connections. To empty one takes a tenth of the time that making one takes. */
+  const free: Used[] = []
+  const all: Used[] = []
   return {
     name,
     skip,
     open: async (everyEvent = false, isUnused = false) => {
       server ??= start()
       const { newMigrated, atEachNode } = await server
-      const used = isUnused ? undefined : free.pop()
-      const url = used ?? (await newMigrated())
-      const nodes = atEachNode?.(url) ?? [url]
-      if (used !== undefined) {
-        const again = emptiers.get(used) ?? emptier(used)
-        emptiers.set(used, again)
-        await again.empty()
+      let used = isUnused ? undefined : free.pop()
+      await used?.empty()
+      if (used === undefined) {
+        used = usedDatabase(await newMigrated())
+        all.push(used)
       }
+      const { url, poolAt, instanceAt } = used
+      const nodes = atEachNode?.(url) ?? [url]
       const stores: Store[] = []
       const sent: Sent[] = []
+      const onStatement = (text: string, parameters: readonly unknown[]) => sent.push({ text, parameters })
+      const open = () => {
+        const number = stores.length
+        if (name === 'instance') return storeOverInstance(instanceAt(number), { everyEvent })
+        if (name === 'citus') {
+          // Each store connects to the next node.
+          const address = nodes[openedStores++ % nodes.length] ?? url
+          const settings = { ...POSTGRES_SETTINGS, cluster: name, everyEvent, url: address, onStatement }
+          return postgresStore(settings, readMigrations('postgres'))
+        }
+        return storeOver(poolAt(number, onStatement), url, everyEvent, name === 'tenant-routed')
+      }
       const another = async () => {
-        if (name === 'instance') {
-          const sql = strangeInstance(url)
-          const store = storeOverInstance(sql, { everyEvent })
-          stores.push({ ...store, close: () => sql.end({ timeout: 1 }) })
-          return store
-        }
-        const settings: PostgresSettings = {
-          ...POSTGRES_SETTINGS,
-          ...(name === 'citus' && { cluster: name }),
-          everyEvent,
-          // On a cluster each store connects to the next node.
-          url: nodes[openedStores++ % nodes.length] ?? url,
-          onStatement: (text, parameters) => sent.push({ text, parameters }),
-        }
-        const store =
-          name === 'tenant-routed'
-            ? routedStore(settings)
-            : postgresStore(settings, readMigrations('postgres'))
+        const store = open()
         stores.push(store)
         return store
       }
@@ -253,52 +248,97 @@ const postgresKind = (
         statements: () => sent,
         close: async () => {
           for (const store of stores) await store.close()
-          free.push(url)
+          free.push(used)
         },
       }
     },
     end: async () => {
-      for (const { end } of emptiers.values()) await end()
+      for (const { end } of all) await end()
       await (await server)?.stop()
     },
   }
 }
 
-/** Empties a database, again and again by one connection: a new one would have to learn all tables. */
-const emptier = (url: string): { readonly empty: () => Promise<void>; readonly end: () => Promise<void> } => {
-  // For Citus, which refuses this in parallel.
-  const connection = { 'citus.multi_shard_modify_mode': 'sequential' }
-  const sql = openPostgres(url, { max: 1, connection })
+type Pool = { readonly ask: Ask; readonly close: () => Promise<void> }
+type Used = ReturnType<typeof usedDatabase>
+/** A database for one test after the other, on the same connections: new ones would have to learn all tables and statements. */
+const usedDatabase = (url: string) => {
+  // For Citus, which refuses to empty in parallel.
+  const admin = openPostgres(url, {
+    max: 1,
+    connection: { 'citus.multi_shard_modify_mode': 'sequential' },
+  })
+  const pools: { hear: PostgresSettings['onStatement']; pool: Pool }[] = []
+  const instances: ReturnType<typeof strangeInstance>[] = []
   return {
+    url,
     // To truncate so many tables takes ten times as long as to delete the few rows of a test.
     empty: async () => {
-      await sql.unsafe(`do $$ declare name text; begin
+      await admin.unsafe(`do $$ declare name text; begin
         for name in select tablename from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'
           order by array_position(array['brands', 'tenants'], tablename::text) nulls first
         loop execute 'delete from ' || name; end loop; end $$`)
     },
-    end: () => sql.end(),
+    /** Connections for the first store of a test, the second and so on. */
+    poolAt: (number: number, onStatement: PostgresSettings['onStatement']): Pool => {
+      const place = pools[number] ?? {
+        hear: onStatement,
+        pool: connect({ ...POSTGRES_SETTINGS, url, onStatement: (...sent) => place.hear?.(...sent) }),
+      }
+      place.hear = onStatement
+      pools[number] = place
+      return place.pool
+    },
+    instanceAt: (number: number) => {
+      instances[number] ??= strangeInstance(url)
+      return instances[number]
+    },
+    end: async () => {
+      await Promise.all([
+        admin.end(),
+        ...pools.map(({ pool }) => pool.close()),
+        ...instances.map((sql) => sql.end({ timeout: 1 })),
+      ])
+    },
   }
 }
 
 /**
- * As on Citus, without what only Citus can answer: whether it is one, and where a tenant lives. The latter is asked when a
- * look takes too long, so here it may take as long as a slow machine needs.
+ * The store over connections that outlive it. Closing it waits for what it has sent and refuses more. A routed one does as on Citus,
+ * without what only Citus can answer: whether it is one, and where a tenant lives. The latter is asked when a look takes too
+ * long, so here it may take as long as a slow machine needs.
  */
-const routedStore = (settings: PostgresSettings): Store => {
+const storeOver = ({ ask: send }: Pool, url: string, everyEvent: boolean, isRouted: boolean): Store => {
   const migrations = readMigrations('postgres')
-  const { ask, close } = connect(settings)
-  const query = Object.assign(queryOver(ask), { lookMsMax: 60_000 })
-  const { watch, notify, close: closeSignals } = postgresSignals(settings.url, ask)
+  const inFlight = new Set<Promise<unknown>>()
+  let isClosed = false
+  const ask: Ask = async (statement, tenantId) => {
+    if (isClosed) throw new Error('the store is closed')
+    const sent = send(statement, tenantId)
+    inFlight.add(sent)
+    return sent.finally(() => inFlight.delete(sent))
+  }
+  const query = queryOver(ask)
+  const { watch, notify, close } = postgresSignals(url, ask)
   return {
-    ...portsOver(ask, migrations, notify, { cluster: 'citus', everyEvent: settings.everyEvent }, query),
+    ...portsOver(
+      ask,
+      migrations,
+      notify,
+      { everyEvent, ...(isRouted && { cluster: 'citus' }) },
+      isRouted ? Object.assign(query, { lookMsMax: 60_000 }) : query,
+    ),
     migrate: async () => {
-      const applied = await migratePostgres(settings.url, migrations, () => {})
-      await runOn(settings.url, ADDED_BY_CITUS)
+      const applied = await migratePostgres(url, migrations, () => {})
+      if (isRouted) await runOn(url, ADDED_BY_CITUS)
       return applied
     },
     watch,
-    close: () => closeSignals().then(close),
+    close: async () => {
+      isClosed = true
+      await close()
+      await Promise.allSettled(inFlight)
+    },
   }
 }
 
