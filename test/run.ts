@@ -28,10 +28,16 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     env: { STORES: 'memory', SIMULATION_STEPS: '300' },
   },
   product: { files: ['test/**/*.test.ts'], env: { SIMULATION_STEPS: '150' } },
-  full: { files: ['test/**/*.full.ts'], env: { SIMULATION_STEPS: '2000' } },
+  full: {
+    files: ['test/**/*.{full,fault}.ts'],
+    // These measure: nothing else may run.
+    without: ['test/faults/{floods,fair-share}.fault.ts'],
+    env: { SIMULATION_STEPS: '2000' },
+  },
+  faults: { files: ['test/faults/*.fault.ts'], without: ['test/faults/{floods,fair-share}.fault.ts'] },
 }
 /** The folders whose files take longest come first, so that none of them is left to run alone at the end. */
-const LONGEST = ['project', 'e2e', 'contract', 'entry', 'fuzz', 'client']
+const LONGEST = ['project', 'faults', 'e2e', 'contract', 'entry', 'fuzz', 'client']
 /** For what hangs. A test that is slow on a busy machine has not failed. */
 const FILE_MS_MAX = 600_000
 

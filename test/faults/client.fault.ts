@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { loggingScene } from '../support/logging-scene.ts'
-import { faultsRandom } from '../support/random.ts'
+import { faultsRandom, timesOf } from '../support/random.ts'
 
 t.setTimeout(0)
-const COUNT = 10_000
+const COUNT = timesOf(2_000)
 
 t.test(`a client logs ${COUNT} activities by each way over connections that are cut`, async (t) => {
   const random = faultsRandom(t)
   const { log, faults, restart } = await loggingScene(t, random)
   const began = performance.now()
-  const ways = Promise.all([log.singly(COUNT, 512), log.inLists(COUNT), log.buffered(COUNT, 500)])
+  const ways = Promise.all([log.singly(COUNT, 128), log.inLists(COUNT), log.buffered(COUNT, 100)])
   await pause(500 + random.below(2_000))
   await restart()
   const [singly, inLists, buffered] = await ways

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { answerOf, caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
-import { faultsRandom } from '../support/random.ts'
+import { faultsRandom, timesOf } from '../support/random.ts'
 
 t.setTimeout(240_000)
-const ROUNDS = 10
+const ROUNDS = timesOf(6)
 const LOGS = 40_000
 /** With the shortest time limit of a statement: 30 s for clocks that differ, 20 s for connections. */
 const SETTLE_MS = 51_000

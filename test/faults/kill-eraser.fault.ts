@@ -4,10 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { postgresRows } from '../support/moving.ts'
 import { caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
-import { faultsRandom } from '../support/random.ts'
+import { faultsRandom, timesOf } from '../support/random.ts'
 
 t.setTimeout(240_000)
-const ROUNDS = 8
+const ROUNDS = timesOf(5)
 const LOGS = 6_000
 const CALLERS = 64
 const ADA = 'ada.lovelace@example.com'

@@ -3,12 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { signatureOf } from '../support/hooks.ts'
 import { caller, databaseKinds, seed, startProgram } from '../support/program.ts'
-import { faultsRandom } from '../support/random.ts'
+import { faultsRandom, timesOf } from '../support/random.ts'
 
 // Each test has its time limit from the command that runs it.
 t.setTimeout(0)
 
-const ROUNDS = 8
+const ROUNDS = timesOf(4)
 const VENDORS = 8
 const FORGERS = 4
 

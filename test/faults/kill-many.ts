@@ -15,11 +15,12 @@ import {
   seed,
   startProgram,
   type TestedDatabase,
+  until,
 } from '../support/program.ts'
-import { randomBy } from '../support/random.ts'
+import { randomBy, timesOf } from '../support/random.ts'
 import { peakMemoryMb } from './verdict.ts'
 
-const ROUNDS = 8
+const ROUNDS = timesOf(4)
 const CALLERS = 8
 const ITEMS = 100
 const LINES = 30_000
@@ -124,12 +125,19 @@ export const killMany = (name: 'sqlite' | 'postgres'): void => {
     writeFileSync(file, keys.map((key, n) => `${JSON.stringify(activityOf(key, n))}\n`).join(''))
     const args = ['prospect-logs', 'import', '--tenant', tenantId, '--file', file]
     let memoryMb = 0
+    let stored = 0
+    const count = async () => {
+      const [row] = await database.rows<{ logs: number }>('select count(*) as logs from prospect_logs')
+      return Number(row?.logs)
+    }
     for (let round = 0; round < ROUNDS; round++) {
       const child = spawn(NODE, [BIN, ...args], { env: { ...inherited(), ...database.env } })
-      await pause(400 + random.below(900))
+      await until('it goes on', async () => (await count()) > stored)
+      await pause(random.below(100))
       memoryMb = Math.max(memoryMb, peakMemoryMb(child.pid ?? 0) ?? 0)
       child.kill('SIGKILL')
       await once(child, 'close')
+      stored = await count()
     }
     const { code, stdout } = await runCommand(args, database.env)
     const { read, logged, replayed, refused } = JSON.parse(stdout)

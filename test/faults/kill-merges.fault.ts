@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
-import { faultsRandom } from '../support/random.ts'
+import { faultsRandom, timesOf } from '../support/random.ts'
 
 t.setTimeout(240_000)
-const ROUNDS = 6
+const ROUNDS = timesOf(4)
 const LOGS = 4_000
 const CALLERS = 32
 const PATIENT = { tries: 600, pauseMs: 50 }

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
-import { faultsRandom } from '../support/random.ts'
+import { faultsRandom, timesOf } from '../support/random.ts'
 
 t.setTimeout(240_000)
-const ROUNDS = 10
+const ROUNDS = timesOf(5)
 /** In each round, however slow the machine. */
 const CHANGES_MIN = 10
 const PAGES = 12

@@ -9,10 +9,10 @@ import {
   startProgram,
   until,
 } from '../support/program.ts'
-import { faultsRandom } from '../support/random.ts'
+import { faultsRandom, timesOf } from '../support/random.ts'
 
 t.setTimeout(240_000)
-const ROUNDS = 6
+const ROUNDS = timesOf(4)
 const LOGS = 20_000
 
 for (const kind of databaseKinds())

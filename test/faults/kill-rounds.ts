@@ -1,13 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { type DatabaseKind, databaseKinds, seed, startProgram, until } from '../support/program.ts'
-import { randomBy } from '../support/random.ts'
+import { randomBy, timesOf } from '../support/random.ts'
 import { keptFaults, lostOf, versionFaults } from './kept.ts'
 import { noteSettlements, settlementFaults } from './settlements.ts'
 import { createTraffic } from './traffic.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
 
-const ROUNDS = 18
+const ROUNDS = timesOf(8)
 const BURST_MS_MAX = 400
 const ANSWER_MS_MAX = 10_000
 const MEMORY_MB_MAX = 300

@@ -11,13 +11,14 @@ import {
   startProgram,
   until,
 } from '../support/program.ts'
+import { timesOf } from '../support/random.ts'
 import { keptFaults, versionFaults } from './kept.ts'
 import { createTraffic } from './traffic.ts'
 import { answerFaults, figuresOf } from './verdict.ts'
 
 t.setTimeout(240_000)
 t.jobs = 2
-const ROUNDS = 4
+const ROUNDS = timesOf(2)
 const CALLERS = 32
 const CONNECTIONS = 50
 const ANSWER_MS_MAX = 15_000

@@ -4,13 +4,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { databaseAt, type Environment, seed, startProgram, until } from '../support/program.ts'
-import { faultsRandom } from '../support/random.ts'
+import { faultsRandom, timesOf } from '../support/random.ts'
 import { keptFaults, versionFaults } from './kept.ts'
 import { noteSettlements, settlementFaults } from './settlements.ts'
 import { createTraffic } from './traffic.ts'
 import { answerFaults, figuresOf } from './verdict.ts'
 
-const ROUNDS = 8
+const ROUNDS = timesOf(4)
 const BURST_MS_MAX = 1_000
 const ANSWER_MS_MAX = 15_000
 /** A lease is the patience with the namer and this. */

@@ -7,7 +7,7 @@ import { peakMemoryMb } from './verdict.ts'
 
 t.setTimeout(0)
 const ENDPOINTS = 20
-const ACTIVITIES = 200
+const ACTIVITIES = 80
 const ATTEMPT_MS_MAX = 15_000
 const PENDING = 1_000_000
 const SENDING_MS = 8_000

@@ -63,7 +63,7 @@ export const loggingScene = async (t: Test, random: Random) => {
       buffered: async (count: number, max: number): Promise<Logged[]> => {
         const buffer = client.buffer({ max, waitingMax: count })
         const logged = activities('buffered', count).map((activity) => buffer.log(activity))
-        t.strictSame(await buffer.close({ ms: 120_000 }), [], 'everything is sent')
+        t.strictSame(await buffer.close({ ms: 600_000 }), [], 'everything is sent')
         return Promise.all(logged)
       },
     },

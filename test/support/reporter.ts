@@ -4,6 +4,8 @@ import { stripVTControlCharacters } from 'node:util'
 
 const SLOWEST = 10
 const OUTPUT_LINES = 40
+/** Of the difference of one failure. */
+const DIFFERENCE_LINES = 60
 
 /** What tap's events and those of node:test have in common. */
 type Told = {
@@ -128,11 +130,12 @@ const indented = (text: string) => text.replaceAll(/^/gm, '        ')
 const differenceOf = (error: Faulty | undefined): string => {
   const cause = error?.cause ?? error
   const text = cause instanceof Error ? `${cause.message}\n${stackOf(cause)}` : String(cause)
-  return stripVTControlCharacters(text)
+  const lines = stripVTControlCharacters(text)
     .split('\n')
     .map((line) => line.trimEnd())
     .filter((line) => line !== '')
-    .join('\n')
+  const left = lines.length - DIFFERENCE_LINES
+  return [...lines.slice(0, DIFFERENCE_LINES), ...(left > 0 ? [`… ${left} more lines`] : [])].join('\n')
 }
 
 const stackOf = ({ stack = '', message }: Error): string =>
