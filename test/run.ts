@@ -32,7 +32,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     files: ['test/**/*.{full,fault}.ts'],
     // These measure: nothing else may run.
     without: ['test/faults/{floods,fair-share}.fault.ts'],
-    env: { SIMULATION_STEPS: '2000' },
+    env: { SIMULATION_STEPS: '1000' },
   },
   faults: { files: ['test/faults/*.fault.ts'], without: ['test/faults/{floods,fair-share}.fault.ts'] },
 }
