@@ -4,7 +4,7 @@ import { atRoot, jobSpans } from './tracing.ts'
 import { yieldToRequests } from './yield-to-requests.ts'
 
 type OnError = (error: unknown) => void
-/** How background work is reported. */
+/** Hooks that report background work. */
 export type WorkHooks = {
   /** Called for each error, mostly of the database; the work goes on. By default prints it to stderr. */
   readonly onError?: OnError | undefined
@@ -15,17 +15,17 @@ type Work = WorkHooks & {
   readonly store: Pick<Store, 'watch'>
 }
 export type Job = {
-  /** What it does, as its spans are named. */
+  /** Names the spans of the job. */
   readonly name: string
   /** Wakes the job. Without one it only polls. */
   readonly signal?: Signal
-  /** How often it looks without being woken: signals may be lost, and rests end. */
+  /** How often the job looks for work without a signal: signals may be lost, and rests end. */
   readonly pollMs: number
-  /** Between two steps, at least: under load each then does more at once, and requests get the database meanwhile. */
+  /** Minimum pause between two steps: under load each step then does more at once, and requests get the database. */
   readonly restMs: number
   /** Makes the function that takes one step, see core/pages/publish-versions.ts, and returns whether there may be more. */
   readonly stepWith: (onError: OnError) => (stop: AbortSignal, woken: Promise<void>) => Promise<boolean>
-  /** Whether something that failed rests until it is tried again: steps without an error mean nothing until then. */
+  /** Whether failed work is waiting for a retry: until then, steps without an error prove nothing. */
   readonly isFailing?: () => boolean
 }
 
@@ -85,7 +85,7 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
     start: (): void => {
       if (stop.aborted || unwatch) return
       unwatch = store.watch((emitted) => {
-        // After the callers who caused it have their answers.
+        // Runs after the callers that caused the signal have their answers.
         for (const { signal, wake } of workers) if (signal === emitted.split(' ')[0]) setImmediate(wake)
       })
       for (const { pollMs, wake } of workers) {
@@ -93,7 +93,7 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
         wake()
       }
     },
-    /** Looks at once for what signals announce. */
+    /** Wakes every job that has a signal. */
     wake: (): void => {
       for (const { signal, wake } of workers) if (signal) wake()
     },

@@ -1,25 +1,25 @@
 import { type DomainFailure, unavailable } from '../../core/engine/failures.ts'
 
 type Limits = {
-  /** Requests worked on at a time. */
+  /** Maximum number of requests that are worked on at the same time. */
   readonly atOnceMax: number
-  /** Requests that read their body or wait for their turn. */
+  /** Maximum number of requests that read their body or wait for their turn. */
   readonly waitingMax: number
   readonly waitMsMax: number
-  /** Bytes of request bodies, from the moment they are announced until the answer. */
+  /** Maximum total of request body bytes. They count from the moment they are announced until the answer. */
   readonly bodyBytesMax: number
 }
 const newTenant = (id: string) => ({
   id,
   places: 0,
   waiting: 0,
-  /** In items: what the requests that are worked on count as. */
+  /** Number of items that are worked on: see `Place.items`. */
   working: 0,
   bytes: 0,
   waitingBytes: 0,
   reading: new Set<Place>(),
   ready: new Set<Place>(),
-  /** Batches between two turns: they go before the ready ones, so that what was begun is finished first. */
+  /** Batches between two turns: they go before the ready ones, so that a batch that has begun is finished first. */
   begun: new Set<Place>(),
 })
 type Tenant = ReturnType<typeof newTenant>
@@ -27,10 +27,10 @@ const isReady = ({ ready, begun }: Tenant): boolean => ready.size + begun.size >
 /** One request between its arrival and its answer. */
 export type Place = {
   readonly tenant: Tenant
-  /** Where it waits for its turn: one of the two of its tenant. */
+  /** The queue in which it waits for its turn: `ready` or `begun` of its tenant. */
   queue: Set<Place>
   bytes: number
-  /** What it counts as while it is worked on: 1, or the items of a batch that are worked on. */
+  /** Its weight while it is worked on: 1, or the number of items of a batch that are worked on. */
   items: number
   state: 'waiting' | 'working' | 'gone'
   readySinceMs: number
@@ -47,7 +47,7 @@ const SWEEP_EVERY_MS = 200
  * not refused for the load of others.
  *
  * Bodies that are worked on cannot be dropped, and take at most half of `bodyBytesMax`. So all bodies together take at
- * most one and a half times `bodyBytesMax`: the equal parts, and what is worked on beyond them.
+ * most one and a half times `bodyBytesMax`: the equal parts, and bodies beyond them that are worked on.
  */
 export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax }: Limits) => {
   const tenants = new Map<string, Tenant>()
@@ -92,7 +92,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     place.refuse(unavailable(why))
     return true
   }
-  /** The oldest waiting request of a tenant. Those still reading come first: slow senders are among them. */
+  /** Drops the oldest waiting request of a tenant. Requests still reading go first: slow senders are among them. */
   const dropOldest = ({ reading, ready, begun }: Tenant, bytesMin: number, why: string): boolean => {
     for (const places of [reading, ready, begun])
       for (const place of places) if (place.bytes >= bytesMin) return drop(place, why)
@@ -105,10 +105,10 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     return most
   }
 
-  /** A list of a batch needs no more room to begin than any request, or others would wait behind it. */
+  /** A batch needs no more room to begin than any other request, or other requests would wait behind it. */
   const hasRoomFor = ({ bytes }: Place): boolean =>
     working < atOnceMax && (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
-  /** The first request of the tenant that would work on the fewest. Among equals, of the one whose turn it is. */
+  /** The first request of the tenant that would work on the fewest. Among equals, the tenant whose turn it is. */
   const nextOf = (bytesMax: number): Place | undefined => {
     let next: Place | undefined
     let fewest = Number.POSITIVE_INFINITY
@@ -162,7 +162,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     })
   }
 
-  /** What was worked on waits for its next turn, which is for so many items. */
+  /** Makes a request that was worked on wait for its next turn, which is for this many items. */
   const wait = (place: Place, items: number): void => {
     if (place.state !== 'working') return
     countWorking(place, -1)
@@ -225,13 +225,13 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     /** Undefined when the request can be worked on at once, else a promise of its turn. Rejects with `unavailable`. */
     turn,
 
-    /** The turn for the next items of a batch that is worked on. Meanwhile it waits like any request. */
+    /** The turn for the next items of a batch that is worked on. Until then it waits like any request. */
     nextTurn: (place: Place, items: number): Promise<void> | undefined => {
       wait(place, items)
       return turn(place)
     },
 
-    /** An answer that waits for its reader, like a request that is read. Calls `refuse` when the room is needed for another tenant. */
+    /** Marks an answer as waiting for its reader. Calls `refuse` when the room is needed for another tenant. */
     pause: (place: Place, refuse: () => void): void => {
       place.refuse = refuse
       place.tenant.reading.add(place)

@@ -4,21 +4,21 @@ import { writeLine } from '../../json/write-json.ts'
 import type { Admission, Place } from './admission.ts'
 import type { ApiResponse } from './requests.ts'
 
-/** Enough for few writes, and little to hold for a slow reader. In characters. */
+/** Characters of a part: long enough for few writes, short enough to hold for a slow reader. */
 const PART_LENGTH_MAX = 65_536
 
 type Deps = {
   readonly tenantId: string
   readonly admission: Pick<Admission, 'arrive' | 'turn' | 'pause' | 'leave'>
-  /** Refuses if the key was revoked by now. */
+  /** Refuses if the key has been revoked. */
   readonly callerNow: () => Promise<Caller>
   readonly onError: (why: unknown) => void
 }
 
 /**
- * An answer of JSON lines. Each part is made when the reader has taken the one before and other work has had its turn: nothing is
- * held for a reader who waits, but a place among what waits: when that is needed for another tenant, the answer ends early. It is
- * logged when it begins; an error in the middle is reported, and ends it early.
+ * An answer of JSON lines. Each part is made when the reader has taken the one before and other work has had its turn.
+ * A slow reader holds nothing but a place in the admission: when that is needed for another tenant, the answer ends
+ * early. The answer is logged when it begins; an error in the middle is reported, and ends it early.
  */
 export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiResponse => ({
   status: 200,

@@ -42,7 +42,7 @@ type Deps = {
   readonly newRequestId: () => string
   /** Refuses `unavailable` while the service is not ready. */
   readonly ready: () => Promise<void>
-  /** Beside the operations and what every service answers. */
+  /** Routes besides the operations and those of every service. */
   readonly rawRoutes?: readonly RawRoute[]
   readonly onRequest?: (() => void) | undefined
   readonly onAnswered: (answered: Answered) => void
@@ -63,7 +63,7 @@ export const createApi = (deps: Deps): Api => {
   ])
   const write = createWrite()
 
-  /** The steps of a request, in order. From each step on, `headers` are part of the answer, whatever it is. */
+  /** The steps of a request, in order. Headers that a step sets are part of every answer from then on. */
   const respond = async (
     request: ApiRequest,
     matched: Match<AnyRoute> | null,
@@ -79,13 +79,13 @@ export const createApi = (deps: Deps): Api => {
     const { params } = matched
     if ('raw' in route) {
       const answer = admitted(route, () => route.raw(request, params, { api, admission, readBody, known }))
-      // Its own calls name other routes meanwhile.
+      // Set again at the end: a call that the route made to this API has named another route.
       return answer.finally(() => tracing?.onRoute(matched.template))
     }
     if ('receives' in route) return receive(request, params, query, headers, known)
 
     const apiKey = headerOf(request, 'x-api-key')
-    // Repeated headers are joined by this.
+    // Node joins repeated headers with a comma and a space.
     if (apiKey?.includes(', '))
       refuse('invalid_api_key', 'The header x-api-key must not be given more than once.')
     const caller = await identify(apiKey, request.address)
@@ -105,10 +105,10 @@ export const createApi = (deps: Deps): Api => {
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
       if (before !== undefined) await before
-      // Meanwhile the key may be revoked, or the tenant deleted.
+      // While the request waited, the key may have been revoked or the tenant deleted.
       if (isOld(askedMs)) requireActiveTenant(await identify(apiKey, request.address))
       const checked = parseRequest(route, request, { tenantId, apiKeyId, params, query, bytes })
-      // The text is enough from here on.
+      // Frees the bytes: from here on only the parsed body is used.
       bytes = undefined
       const answer = await route.run(useCases, checked, {
         itemBytesMax: request.body?.bytesMax ?? 0,
@@ -155,7 +155,9 @@ export const createApi = (deps: Deps): Api => {
     }
   }
 
-  /** All routes without a key count as one tenant. They wait but are not worked on: what they wait for is shared. */
+  /**
+   * All routes without a key count as one tenant. They take a place but no turn: requests share the work behind them.
+   */
   const admitted = async (route: RawRoute, work: () => Promise<ApiResponse>): Promise<ApiResponse> => {
     if (route.isFree) return work()
     const place = admission.arrive('')
@@ -178,7 +180,7 @@ export const createApi = (deps: Deps): Api => {
     const known = traceId === undefined ? { requestId } : { requestId, traceId }
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
-    // Before anything that takes time: the span of a sender that leaves early must not have the token of a hook.
+    // Set before anything that takes time: the span of a sender that leaves early must not contain the token of a hook.
     if (matched !== null) tracing?.onRoute(matched.template)
     const headers: Headers = { 'x-request-id': requestId, ...ALWAYS }
     const refusalOf = (why: unknown): ApiResponse => {

@@ -25,7 +25,7 @@ export const assetOf = async (ownHeaders: Headers, content: string | Uint8Array)
   }
 }
 
-/** A file that is loaded when it is first asked for. Requests that come meanwhile share it. */
+/** A file that is loaded at the first request. Requests that come while it loads share it. */
 export const loadedOnce = (load: () => Promise<Asset>): ((request: ApiRequest) => Promise<ApiResponse>) => {
   let loaded: Promise<Asset> | undefined
   return async (request) => {

@@ -7,8 +7,8 @@ const TEXT_LENGTH_MAX = 65_536
 /** Texts are encoded here just to be measured: a new buffer for each would cost more than the rest. */
 const SCRATCH = Buffer.allocUnsafeSlow(TEXT_LENGTH_MAX * 3)
 /**
- * The tag of an answer without a revision, and its length in bytes with the end of its line, which the engine would copy a
- * whole text to add. SHA-1 is the fastest hash that every runtime has; 66 bits of it suffice.
+ * The tag of an answer without a revision, and its length in bytes with the end of its line: adding that to the text
+ * would make the engine copy all of it. SHA-1 is the fastest hash that every runtime has; 66 bits of it suffice.
  */
 const measured = (json: string, bytes: Buffer | null): { readonly etag: string; readonly length: string } => {
   const encoded = bytes ?? SCRATCH.subarray(0, SCRATCH.write(json))
@@ -18,7 +18,7 @@ const measured = (json: string, bytes: Buffer | null): { readonly etag: string; 
 
 type Written = { readonly text: string | Buffer; readonly etag?: string; readonly length?: string }
 /**
- * Writes an answer as JSON, with a tag if it has a revision or is that of a read. Callers that read the same at the same
+ * Writes an answer as JSON, with a tag if it has a revision or answers a read. Callers that read the same at the same
  * moment share one answer, one after the other: it is written and measured once.
  */
 export const createWrite = () => {
@@ -38,7 +38,7 @@ export const createWrite = () => {
   }
 }
 
-/** Without the mark of weak tags, which proxies add. None of the tags that are issued here contains a comma. */
+/** The tags in a header, without the mark of weak tags, which proxies add. Tags that are issued here have no comma. */
 const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
 
 /** Whether the caller already has the answer with this tag: the header `If-None-Match`. */
@@ -48,7 +48,7 @@ export const isKnown = (request: Pick<ApiRequest, 'headers'>, etag: string | und
   return given.trim() === '*' || tagsIn(given).includes(etag.replace(/^W\//, ''))
 }
 
-/** The revisions in the header `If-Match`; undefined if any will do. A tag that is not of a revision matches none. */
+/** The revisions in the header `If-Match`; undefined if any will do. A tag that names no revision matches none. */
 export const revisionsIn = (request: Pick<ApiRequest, 'headers'>): readonly number[] | undefined => {
   const given = headerOf(request, 'if-match')
   if (given === undefined || given.trim() === '*') return undefined

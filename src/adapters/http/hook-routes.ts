@@ -18,7 +18,7 @@ import type { Match } from './router.ts'
 
 const HOOK = '/v0/hooks/{hook_id}'
 
-/** Where hooks are managed. */
+/** Routes that manage hooks. */
 export const HOOK_ROWS = {
   createHook: {
     method: 'POST',
@@ -34,7 +34,7 @@ export const HOOK_ROWS = {
   tryHook: { method: 'POST', path: `${HOOK}/try`, summary: 'See what would become of a delivery' },
 } satisfies Partial<Rows>
 
-/** Where vendors post to. It has no API key: the hook names the tenant. */
+/** A route that vendors post to. It has no API key: the hook names the tenant. */
 export type ReceivingRoute = {
   readonly method: 'GET' | 'POST'
   readonly path: string
@@ -46,7 +46,7 @@ export const RECEIVING_ROUTES: readonly ReceivingRoute[] = (
 
 type Deps = {
   readonly receiver: HookReceiver
-  /** Where vendors reach this API; null if that is not known. */
+  /** The URL at which vendors reach this API; null if that is not known. */
   readonly publicUrl: string | null
   readonly admission: Admission
   readonly rateLimit: RateLimit
@@ -54,8 +54,8 @@ type Deps = {
 }
 
 /**
- * Finds the hook, admits the request as its tenant's, reads the body, and hands both to the receiver. Only what is verified
- * counts for the rate limit, so wrong signatures cannot use it up. Of a suspended tenant every request counts.
+ * Finds the hook, admits the request as its tenant's, reads the body, and hands both to the receiver. Only verified
+ * requests count for the rate limit, so wrong signatures cannot use it up. For a suspended tenant every request counts.
  */
 export const receiveOver =
   ({ receiver, publicUrl, admission, rateLimit, readBody }: Deps) =>

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ApiResponse } from './requests.ts'
 
-/** Text that is HTML already. */
+/** Text that is already HTML. */
 export type Html = { readonly html: string }
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }

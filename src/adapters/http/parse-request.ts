@@ -10,7 +10,7 @@ import { parseBatch } from './prospect-log-batch.ts'
 import { type ApiRequest, announcedBytes, headerOf, percentDecoded } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
-/** What is known once the body is read. */
+/** A request whose body is read. */
 type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'params'> & {
   /** Not decoded. */
   readonly query: string
@@ -19,7 +19,10 @@ type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'pa
 }
 type QueryShape = v.ObjectSchema<v.ObjectEntries, undefined>
 
-/** Reads the body of a request within its place. Undefined when none was sent: without an announced length only its end shows that. */
+/**
+ * Reads the body of a request within its place. Undefined when none was sent: without an announced length only its end
+ * shows that.
+ */
 export const bodiesOver =
   ({ hold, reading }: Pick<Admission, 'hold' | 'reading'>) =>
   async (
@@ -42,8 +45,8 @@ export const bodiesOver =
   }
 
 /**
- * Query, headers and body against the shapes of the route. Refuses `invalid_json`, or `invalid_request` with all the
- * faults at once.
+ * Checks query, headers and body against the shapes of the route. Refuses `invalid_json`, or `invalid_request` with all
+ * errors at once.
  */
 export const parseRequest = (
   route: Route,
@@ -63,7 +66,7 @@ const NO_BODY = { body: undefined, idempotencyKey: undefined }
 const ONCE = 'must not be given more than once'
 const NO_QUERY = v.object({})
 
-/** A parameter may be given once. An unknown one is refused: ignored, it might have been meant to narrow a list. */
+/** A parameter may be given once. An unknown one is refused: it may have been meant to filter a list. */
 const parseQuery = (shape: QueryShape, query: string, faults: Fault[]): unknown => {
   const given: Record<string, string> = {}
   for (const pair of query.split('&')) {
@@ -92,7 +95,7 @@ const decodeQuery = (text: string) => percentDecoded(text.replaceAll('+', ' '))
 
 const IdempotencyKey = idempotencyKey()
 
-/** Node decodes header bytes as Latin-1. Where they are UTF-8, that is what the sender meant. */
+/** Node decodes header bytes as Latin-1. If they are valid UTF-8, the sender meant UTF-8. */
 const parseIdempotencyKey = (request: ApiRequest, faults: Fault[]): string | undefined => {
   const given = headerOf(request, 'idempotency-key')
   if (given === undefined) return undefined
@@ -128,7 +131,7 @@ const textOf = (bytes: Uint8Array | undefined, { bodyOptional }: Route): string 
 const MEDIA_TYPE = /^application\/json\s*(;.*)?$/i
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)/i
 
-/** Refuses `unsupported_media_type` unless the body is JSON in UTF-8 as it stands. */
+/** Refuses `unsupported_media_type` unless the body is JSON in UTF-8, not compressed. */
 export const requireJson = (request: ApiRequest): void => {
   const type = headerOf(request, 'content-type') ?? ''
   const coding = headerOf(request, 'transfer-encoding') ?? 'chunked'

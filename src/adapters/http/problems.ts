@@ -7,7 +7,7 @@ type Row = `${number} ${string}: ${string}`
 const missing = (what: string, more = '.'): Row =>
   `404 ${what} not found: The tenant of this API key has no ${what.toLowerCase()} with this id${more}`
 
-/** How each failure appears in HTTP. */
+/** Status and text of each failure in HTTP. */
 const ROWS: Readonly<Record<ProblemCode, Row>> = {
   invalid_json: '400 Invalid JSON: Send one JSON object in UTF-8, nested at most 512 levels deep.',
   invalid_request:

@@ -10,7 +10,7 @@ import { checkShape } from '../../shapes/check.ts'
 import { ITEMS_MAX, type ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import type { Run } from './route.ts'
 
-/** The texts of the items. */
+/** The items as JSON texts. */
 type Batch = { readonly items: readonly string[] }
 
 /** Logs the items in order, each as a single request would be, and parsed when its turn comes. */
@@ -24,7 +24,7 @@ export const logBatch: Run<unknown, Batch> = async (
   const isLong = texts.reduce((length, text) => length + text.length, 0) > LONG_TEXT
   const check = (text: string, i: number) => {
     const isTooLarge = Buffer.byteLength(text) > steps.itemBytesMax
-    // What long texts are parsed to would take much memory until their turn.
+    // Long texts are only checked here: their parsed values would take much memory until their turn.
     const isChecked = isTooLarge || (isLong && isJson(text))
     return { text, isTooLarge, value: isChecked ? undefined : parseJson(text, `Item ${i}`) }
   }

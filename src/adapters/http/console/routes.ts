@@ -9,7 +9,7 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
   "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-/** By the ending of a file. */
+/** Headers of a file, by its ending. */
 const HEADERS = {
   html: {
     'content-type': 'text/html; charset=utf-8',
@@ -22,13 +22,13 @@ const HEADERS = {
   js: { 'content-type': 'text/javascript; charset=utf-8' },
 }
 
-/** Where the modules are: built beside this one, or in a checkout that is run as it is, as TypeScript. */
+/** The folder of the modules: built beside this one, or in a checkout that is run as TypeScript. */
 const ROOT = new URL('../../../', import.meta.url)
 const ENDING = import.meta.url.slice(import.meta.url.lastIndexOf('.') + 1)
 
 /**
- * The console: a page at `/console/` and the files that it loads, each read when it is first asked for. Its modules are at
- * `app/`, and those of `json/` beside them, as their imports say.
+ * The console: a page at `/console/` and the files that it loads, each read at its first request. The modules of the
+ * console are at `app/`, and the modules of `json/` beside them, where their imports expect them.
  */
 export const consoleRoutes = (): readonly RawRoute[] => [
   rawRoute('/console', async () => ({ status: 308, headers: { location: 'console/' }, body: '' })),
@@ -63,7 +63,7 @@ const modulesOf = (path: string, folder: string): RawRoute => {
   })
 }
 
-/** Only Node runs the checkout as it is. */
+/** Only Node runs the checkout without a build. */
 const scriptOf = (text: string): string =>
   ENDING === 'js'
     ? text

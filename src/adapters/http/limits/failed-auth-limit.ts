@@ -19,14 +19,14 @@ const LOOKUPS_MAX = 4
 /**
  * Identifies the caller, and limits how many invalid keys an address may send in a minute: past that an invalid key is
  * answered `rate_limited`. Only failures count, and only after the look-up, so a valid key is never refused, however
- * many are first used at the same moment. An address that guesses keys waits for its own look-ups.
+ * many are first used at the same moment. The look-ups of an address that guesses keys wait for each other.
  */
 export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Deps) => {
   if (perMinute === null) return identify
   const takeFailure = createTokenBuckets(perMinute, stopwatch)
   const lookupsOf = new Map<string, Lookups>()
 
-  /** Resolves to the function that releases. */
+  /** Resolves to the function that releases the look-up. */
   const acquire = async (network: string): Promise<() => void> => {
     const lookups = lookupsOf.get(network) ?? { inFlight: 0, waiting: [] }
     lookupsOf.set(network, lookups)

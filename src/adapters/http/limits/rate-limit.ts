@@ -53,8 +53,8 @@ export const createTokenBuckets = (perMinute: number, stopwatch: () => number) =
   }
 
   /**
-   * Takes a token, or so many, if they are there. `left` describes the moment after, `waitS` how long until there is one
-   * again, or as many as were wanted; no longer than it takes to fill the bucket.
+   * Takes one or more tokens if the bucket has them. `left` is the number after that, `waitS` the time until the bucket
+   * has one again, or as many as were wanted; no longer than it takes to fill the bucket.
    */
   return (name: string, wanted = 1) => {
     const nowMs = stopwatch()

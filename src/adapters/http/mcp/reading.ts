@@ -3,23 +3,26 @@ import { splitAt } from '../../../json/split-json.ts'
 import { ITEMS_MAX } from '../../../shapes/slice.ts'
 import type { ApiResponse } from '../requests.ts'
 
-/** A target of the API with the key of the request. */
+/** Calls a target of the API with the key of the request. */
 export type Call = (target: string) => Promise<ApiResponse>
 type Value = string | number | undefined
-/** Reads what is at these parts of a path. Throws `Refused`. */
+/** Reads the resource at these parts of a path. Throws `Refused`. */
 export type Read = (parts: readonly Value[], query?: Readonly<Record<string, Value>>) => Promise<Shown>
 type Shown = Record<string, unknown>
-/** Its message is for the assistant. */
+/** A refusal whose message is for the assistant. */
 export class Refused extends Error {}
 
-// In bytes of JSON, so that no result has more than 20 kB.
+// Limits in bytes of JSON, so that no result has more than 20 kB.
 const [LIST_MAX, TEXT_MAX, LONG_TEXT_MAX, LISTED_TEXT_MAX] = [17_000, 400, 8_000, 1_500]
-/** Of no use to an assistant, or without a bound. */
+/** Members that are of no use to an assistant, or of unbounded length. */
 const HIDDEN =
   /^(tenantId|brandId|idempotencyKey|actions|footerLinks|scripts|header.*|types|sources|logTypes|description)$/
 const WRITTEN_BY_STRANGERS = /^(payload|email|name|externalId)$/
 
-/** Reads through the API. A list has as many whole items as fit: it is read again with that limit, so that the cursor is right. */
+/**
+ * Reads through the API. A list has as many whole items as fit: it is read again with that limit, so that the cursor is
+ * right.
+ */
 export const readThrough = (call: Call): Read => {
   const read: Read = async (parts, query = {}) => {
     const path = parts.map((part) => encodeURIComponent(String(part).toWellFormed())).join('/')
@@ -42,7 +45,7 @@ export const readThrough = (call: Call): Read => {
   return read
 }
 
-/** A resource for an assistant. A payload and the content of a page stay JSON text, and long texts are cut. */
+/** A resource for an assistant. A payload and the content of a page remain JSON text, and long texts are cut. */
 const shown = (object: string, longTextMax: number): Shown => {
   const { members } = membersOf(object)
   const all = [...members].filter(([name]) => !HIDDEN.test(name))
@@ -62,7 +65,7 @@ const shown = (object: string, longTextMax: number): Shown => {
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 
-/** At most so many bytes of a text, within JSON. */
+/** Cuts a text to this many bytes, as measured within JSON. */
 const cut = (text: string, max: number): string => {
   let part = text.slice(0, max).toWellFormed()
   for (let bytes = bytesOf(part); bytes > max; bytes = bytesOf(part))

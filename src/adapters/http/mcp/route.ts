@@ -7,8 +7,8 @@ import { answerMessage, failed } from './protocol.ts'
 const BODY_BYTES_MAX = 65_536
 
 /**
- * Tools for assistants, by the Model Context Protocol. It is a client of the API that it is part of: keys, scopes, limits and
- * turns are those of the calls that it makes. The first looks the key up, before the body is read.
+ * Tools for assistants, by the Model Context Protocol. The route is a client of the API that it is part of: keys,
+ * scopes, limits and turns apply to the calls that it makes. The first call looks the key up, before the body is read.
  */
 export const mcpRoute = (publicUrl: string | null): RawRoute => ({
   method: 'POST',
@@ -32,7 +32,7 @@ export const mcpRoute = (publicUrl: string | null): RawRoute => ({
     const key: ApiKey = JSON.parse(String(self.body))
     const { tenantId, apiKeyId } = key
     Object.assign(known, { tenantId, apiKeyId })
-    // Only while its body arrives: the calls take places of their own.
+    // Held only while the body arrives: each call takes a separate place.
     const place = admission.arrive(tenantId)
     const reading = readBody(request, place, BODY_BYTES_MAX, requireJson)
     const bytes = (await reading.finally(() => admission.leave(place))) ?? new Uint8Array()

@@ -4,9 +4,9 @@ import { isObject } from '../../../shapes/json.ts'
 import { type Call, type Read, Refused, readThrough } from './reading.ts'
 
 type Tool = {
-  /** Null if any key will do. */
+  /** The scope that the key needs; null if any key will do. */
   readonly scope: Scope | null
-  /** Its arguments; `!` follows those that are required. */
+  /** Names of the arguments; `!` follows a required one. */
   readonly takes: string
   readonly about: string
   readonly run: (given: Record<string, string | undefined>, read: Read, key: ApiKey) => Promise<object>
@@ -93,7 +93,7 @@ const schemaOf = (takes: string) => ({
 const typeOf = (name: string) =>
   name === 'limit' ? { type: 'integer', minimum: 1, maximum: 100 } : { type: 'string' }
 
-/** The result of a tool: even a refusal, which an assistant can mend. What it cannot mend is a message. */
+/** The result of a tool: even a refusal, which an assistant can correct. An error that it cannot correct is a text. */
 export const callTool = async (
   { name, arguments: given = {} }: Readonly<Record<string, unknown>>,
   key: ApiKey,
@@ -112,7 +112,7 @@ export const callTool = async (
   }
 }
 
-/** Names and types. The API checks the values. */
+/** Checks names and types. The API checks the values. */
 const checkArguments = (schema: ReturnType<typeof schemaOf>, given: object): void => {
   const fits = ([name, value]: [string, unknown]) =>
     Object.hasOwn(schema.properties, name) && typeof value === (name === 'limit' ? 'number' : 'string')

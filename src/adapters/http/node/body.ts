@@ -4,10 +4,10 @@ import type { DomainFailure } from '../../../core/engine/failures.ts'
 import { tooLarge } from '../../../core/engine/failures.ts'
 
 const DISCARD_MS_MAX = 1_000
-/** A body that arrives in one piece is shorter. */
+/** A body that is this long arrives in several pieces. */
 const LONG_BYTES = 65_536
 
-/** Not by its version: an HTTP/1 message may claim any. */
+/** Whether a message is HTTP/2. Its version does not show that: an HTTP/1 message may claim any. */
 export const isHttp2 = (req: IncomingMessage): boolean => 'stream' in req
 
 /** The body of a message. Undefined if it has none; HTTP/2 shows that only at the end. */
@@ -38,7 +38,7 @@ export const bodyOf = (
       }
       const onEnd = () => {
         resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
-        // Or the bytes of a batch would be kept twice until its answer.
+        // Otherwise the bytes of a batch would be kept twice until its answer.
         chunks = []
       }
       // `close` also follows a normal end.
@@ -51,7 +51,9 @@ export const bodyOf = (
     bytesMax: bodyBytesMax,
     batchBytesMax,
     read,
-    /** Drops what has arrived and what still comes. Closing on a sender that still sends would cost it the answer. */
+    /**
+     * Drops the bytes that have arrived and those to come. A sender cut off while it sends would not get the answer.
+     */
     discard: async () => {
       chunks = []
       req
@@ -64,12 +66,12 @@ export const bodyOf = (
   }
 }
 
-/** Long bodies of which a turn of the event loop reads a piece of 64 KiB. */
+/** Number of long bodies from which one turn of the event loop reads a piece of 64 KiB. */
 const READS_AT_ONCE_MAX = 8
 const reading: IncomingMessage[] = []
 /**
  * Continues with a long body when its turn comes. Otherwise one turn of the event loop would read up to 2 MiB from each
- * connection, while new connections and everybody else wait.
+ * connection, while new connections and all other requests wait.
  */
 const readInTurns = (req: IncomingMessage): void => {
   req.pause()
@@ -81,8 +83,8 @@ const readNext = (): void => {
 }
 
 /**
- * The bytes of a body that a framework has read already and kept unparsed, as `rawBody` or `body`. A parsed body does not
- * give back its bytes, and a payload is stored as it was sent.
+ * The bytes of a body that a framework has already read and kept unparsed, as `rawBody` or `body`. A parsed body does
+ * not give back its bytes, and a payload is stored byte for byte.
  */
 const bytesReadBefore = (req: IncomingMessage, bytesMax: number): Uint8Array => {
   const { rawBody, body } = req as { rawBody?: unknown; body?: unknown }

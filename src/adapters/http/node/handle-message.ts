@@ -10,15 +10,15 @@ import { writeParts } from './write-parts.ts'
 export type MessageLimits = {
   /** Largest request body. */
   readonly bodyBytesMax: number
-  /** Of a whole batch; `bodyBytesMax` limits each of its items. */
+  /** Largest body of a batch; `bodyBytesMax` limits each of its items. */
   readonly batchBytesMax: number
-  /** Bytes of answers that callers have not read; past it the slowest connections are closed. */
+  /** Maximum bytes of answers that callers have not read; past it the slowest connections are closed. */
   readonly unsentBytesMax: number
 }
 type Deps = {
   readonly api: Api
   readonly limits: MessageLimits
-  /** After this long without progress a connection is closed. Undefined in a server that is not ours. */
+  /** A connection without progress for this long is closed. Undefined in a server of the embedder. */
   readonly stalledMsMax?: number
   readonly refuseMessage: (failure: DomainFailure, req: IncomingMessage) => ApiResponse
   /** Once it aborts, answers close their connections, and requests wait no longer. */
@@ -27,7 +27,7 @@ type Deps = {
 type Received = {
   readonly target: string
   readonly basePath?: string
-  /** Why the message is refused without asking the API, besides faults of its HTTP. */
+  /** A reason to refuse the message without asking the API, besides invalid HTTP. */
   readonly refused?: DomainFailure | null
   readonly beforeRead?: (() => void) | undefined
   readonly before?: ServerResponse | undefined
@@ -60,7 +60,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
     // The rest of a small body may be in the same packet, which is parsed to its end in this turn of the loop.
     if (isHttp1 && !req.complete) await nextTurn()
     const unread = req.complete ? undefined : requestBody
-    // What takes long may end while the server drains.
+    // An answer that takes long may end while the server drains.
     const closes = isHttp1 && (draining?.aborted || fault || unread || !isWhole(answer.body))
     if (closes) res.setHeader('connection', 'close')
     res.writeHead(status, headers)
@@ -92,7 +92,7 @@ const endOf = (res: ServerResponse, draining?: AbortSignal): AbortSignal => {
   return ended.signal
 }
 
-/** Headers that are ambiguous when repeated. Node joins them or silently drops one. */
+/** Headers that are ambiguous when repeated: Node joins them or silently drops one. */
 const ONCE = ['host', 'content-type', 'content-length', 'content-encoding', 'Idempotency-Key']
 const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly string[] => {
   if (Object.keys(headers).length * 2 === rawHeaders.length) return []
@@ -101,13 +101,13 @@ const repeatedIn = ({ headers, rawHeaders }: IncomingMessage): readonly string[]
   return ONCE.filter((name) => (sent.get(name.toLowerCase())?.length ?? 0) > 1)
 }
 
-/** What HTTP forbids and Node accepts. */
+/** Messages that HTTP forbids and Node accepts. */
 const faultOf = ({ httpVersion, headers }: IncomingMessage, repeated: readonly string[]) => {
   if (httpVersion !== '1.1' && httpVersion !== '1.0')
     return malformed('The request line has no HTTP version.')
   if (repeated.includes('host') || repeated.includes('content-length'))
     return malformed('Host and Content-Length must not be repeated.')
-  // A proxy that knows HTTP/1.0 alone would see another end of the body.
+  // A proxy that knows only HTTP/1.0 would see a different end of the body.
   if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined)
     return malformed('HTTP/1.0 has no Transfer-Encoding.')
   if (httpVersion === '1.1' && headers.host === undefined) return malformed('The Host header is missing.')

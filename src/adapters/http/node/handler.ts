@@ -6,13 +6,13 @@ import { type MessageLimits, messageHandler } from './handle-message.ts'
 
 type Deps = {
   readonly api: Api
-  /** Where the API is mounted, such as `/prospects`. Empty if paths begin with the API's own. */
+  /** The path at which the API is mounted, such as `/prospects`. Empty if it is mounted at the root. */
   readonly basePath: string
   readonly limits: MessageLimits
   readonly newRequestId: () => string
 }
 
-/** Answers a request. One outside of the base path goes to `next`, or gets 404 without a `next`. */
+/** Answers a request. A request outside the base path goes to `next`, or gets 404 without a `next`. */
 export type Handler = (req: IncomingMessage, res: ServerResponse, next?: () => void) => void
 
 /** The API as a listener for any Node server. It never throws. */
@@ -30,10 +30,10 @@ export const createHandler = ({ api, basePath, limits, newRequestId }: Deps): Ha
   }
 }
 
-/** Express and those like it cut the path that they mount at off `url`, and keep it here. */
+/** Express and similar frameworks remove the path that they mount at from `url`, and keep it here. */
 type Mounted = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string }
 
-/** `/prospects/v0/page_groups?limit=5` becomes `/v0/page_groups?limit=5`; null when outside of the base path. */
+/** `/prospects/v0/page_groups?limit=5` becomes `/v0/page_groups?limit=5`; null when outside the base path. */
 const targetUnder = (basePath: string, url: string): string | null => {
   const local = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
   if (!local.startsWith(basePath)) return null

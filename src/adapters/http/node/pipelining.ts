@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { unavailable } from '../../../core/engine/failures.ts'
 
-/** More than any client sends before it has read an answer. Node bounds it only by what fits into a packet. */
+/** More requests than any client sends before it has read an answer. Node limits them only by the size of a packet. */
 const PIPELINED_MAX = 32
 
 const newState = () => ({
   unanswered: 0,
   isFull: false,
-  /** The parser has lost track of what arrives. */
+  /** Whether the parser has lost track of the input. */
   isLost: false,
   last: undefined as ServerResponse | undefined,
   beforeLast: undefined as ServerResponse | undefined,
@@ -45,7 +45,7 @@ export const createPipelining = () => {
       }
     },
     /**
-     * Acts once every complete request has its answer, because what follows them was malformed. Acts only the first
+     * Acts once every complete request has its answer, because the input after them was malformed. Acts only the first
      * time, since the parser goes on complaining, and not when the incomplete request is already being answered: that
      * answer closes the connection.
      */

@@ -27,12 +27,12 @@ type Deps = {
   readonly onMalformed: (requestId: string, failure: DomainFailure, traceId: string | undefined) => void
 }
 
-/** Connections that the system queues for acceptance. Past that it drops some, which try again after seconds. */
+/** Connections that the system queues for acceptance. Past that it drops some, which retry after seconds. */
 const BACKLOG = 4_096
 const CHECK_CONNECTIONS_EVERY_MS = 2_000
 const IDLE_GRACE_MS = 1_000
 const CUT_MS_MAX = 1_000
-/** Only for answers: what arrives slowly has other limits. Node's own timeout would set a timer for each request. */
+/** Limits only answers: slow requests have other limits. Node's timeout would set a timer for each request. */
 const STALLED_MS_MAX = 120_000
 
 export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Deps) => {
@@ -91,17 +91,20 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
       await once(server, 'listening')
       return (server.address() as AddressInfo).port
     },
-    /** Accepts no new connection, answers what is in flight, ends what waits for events, and closes what is left after `msMax`. */
+    /**
+     * Accepts no new connection, answers the requests in flight, ends those that wait for events, and closes all other
+     * connections after `msMax`.
+     */
     drain: async (msMax: number): Promise<void> => {
       draining.abort()
-      // `close` of `node:http` also closes connections that look idle, though a request may be on its way. At first only
-      // stop listening. In Bun it is not a `net.Server`.
+      // At first this only stops listening: `close` of `node:http` also closes connections that look idle, though a
+      // request may be on its way. In Bun the server is not a `net.Server`.
       const { close } = server instanceof Listener ? Listener.prototype : server
       const closed = new Promise((resolve) => close.call(server, resolve))
       const idle = setTimeout(() => server.close(), Math.min(IDLE_GRACE_MS, msMax))
       const all = setTimeout(() => server.closeAllConnections(), msMax)
       await closed
-      // What was cut off is logged before the end.
+      // Requests that were cut off are logged before the end.
       const answered = new Promise<void>((resolve) => {
         onAllAnswered = resolve
       })

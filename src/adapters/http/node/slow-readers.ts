@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 type Tenant = { readonly id: string; bytes: number; readonly pending: Map<ServerResponse, number> }
 
 /**
- * Bounds the bytes of answers that their callers do not read. Past `bytesMax` in all, the tenant that has most of them
+ * Limits the bytes of answers that their callers do not read. Past `bytesMax` in all, the tenant that has most of them
  * loses its oldest connections until the rest fits. A connection on which nothing moves for `stalledMsMax` is closed.
  */
 export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
@@ -27,14 +27,14 @@ export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
     if (oldest.socket === null) oldest.req.socket.destroy()
   }
 
-  /** Call it after each write, and once the reader has taken what was written. */
+  /** Call it after each write, and once the reader has taken everything. */
   return (res: ServerResponse, tenantId = ''): void => {
     const tenant = tenants.get(tenantId) ?? { id: tenantId, bytes: 0, pending: new Map() }
     const counted = tenant.pending.get(res)
     const bytes = res.writableLength
     if ((bytes === 0 && counted === undefined) || res.destroyed) return
     tenants.set(tenantId, tenant)
-    // A reader who goes on is the newest.
+    // A reader that continues becomes the newest.
     tenant.pending.delete(res)
     tenant.pending.set(res, bytes)
     tenant.bytes += bytes - (counted ?? 0)

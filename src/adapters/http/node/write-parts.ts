@@ -2,8 +2,8 @@ import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
 /**
- * Writes each part once the reader has taken the one before, until it is gone, and makes none while another answer comes
- * `before` on the connection. Returns what is left to write: nothing.
+ * Writes each part once the reader has taken the one before, until the reader is gone. Makes no part while another
+ * answer comes `before` on the connection. Returns the rest to write: nothing.
  */
 export const writeParts = async (
   parts: AsyncIterable<string>,
@@ -11,7 +11,7 @@ export const writeParts = async (
   onWritten: () => void,
   before?: ServerResponse,
 ): Promise<''> => {
-  // A stream of HTTP/2. An answer that waits behind another one hears only from its connection that this is gone.
+  // HTTP/2 has a stream. On HTTP/1 an answer that waits behind another one has only the close event of its connection.
   const { stream = res.req.socket } = res as { readonly stream?: Duplex }
   let isGone = stream.destroyed
   let goOn = () => {}
