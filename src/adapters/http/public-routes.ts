@@ -11,19 +11,19 @@ import type { Answered, ApiRequest, ApiResponse } from './requests.ts'
 import { headerOf, JSON_HEADERS, json, jsonLine } from './requests.ts'
 import type { Match } from './router.ts'
 
-/** What a route may use of the API that it is part of. */
+/** The parts of the API that a route in it may use. */
 type Lent = {
   readonly api: Api
   readonly admission: Admission
   readonly readBody: ReturnType<typeof bodiesOver>
   readonly known: Partial<Answered>
 }
-/** A route without an operation, which answers anything. The API asks it for no key. */
+/** A route without an operation. It may return any response and needs no key. */
 export type RawRoute = {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly raw: (request: ApiRequest, params: Match<never>['params'], lent: Lent) => Promise<ApiResponse>
-  /** Takes no place in the admission: it answers even under overload, or what it calls takes places. */
+  /** Takes no place in the admission: it answers even under overload, or its calls take places. */
   readonly isFree?: true
 }
 export const rawRoute = (path: string, raw: RawRoute['raw']): RawRoute => ({ method: 'GET', path, raw })
@@ -55,7 +55,7 @@ export const publicRoutes = (
     })),
     rawRoute('/openapi.json', async (request) => {
       const { basePath: base = '' } = request
-      // Of one mount alone: a framework may take its path from the request.
+      // Kept for one base path only: a framework may take it from the request.
       if (kept?.base !== base) kept = { base, asset: openapiUnder(base || '/') }
       return (await kept.asset)(request)
     }),
@@ -72,7 +72,7 @@ export const publicRoutes = (
   ]
 }
 
-/** Loaded when it is first asked for: it takes 5 MB. */
+/** Loaded at the first request: it takes 5 MB. */
 const openapiUnder = async (url: string): Promise<Asset> => {
   const { default: openapi } = await import('./openapi.json', { with: { type: 'json' } })
   return assetOf(
@@ -87,7 +87,7 @@ const explanationOf = (code = '', basePath = '') => {
   return { type: `${basePath}/problems/${code}`, code, title, status, explanation }
 }
 
-/** A page for browsers, JSON for everybody else. */
+/** A page for browsers, JSON for all other clients. */
 const forPeople = (request: ApiRequest, value: object, page: () => ApiResponse): ApiResponse => {
   const isPage = /\btext\/html\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(headerOf(request, 'accept') ?? '')
   const response = isPage ? page() : json(200, jsonLine(value))

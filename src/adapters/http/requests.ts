@@ -5,9 +5,9 @@ import type { ProblemCode } from './problems.ts'
 /** A request without its socket. */
 export type ApiRequest = {
   readonly method: string
-  /** As in the request line: path and query, not decoded. */
+  /** Path and query of the request line, not decoded. */
   readonly target: string
-  /** Where the API is mounted, such as `/prospects`, for its links. It is not part of `target`. */
+  /** The path at which the API is mounted, such as `/prospects`, for its links. It is not part of `target`. */
   readonly basePath?: string | undefined
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -15,15 +15,15 @@ export type ApiRequest = {
   readonly repeatedHeaders?: readonly string[]
   /** The sender's IP address. */
   readonly address?: string | undefined
-  /** Aborts when the sender is gone or should wait no longer. Only called by a request that waits. */
+  /** Makes a signal that aborts when the sender is gone or should wait no longer. Only called by requests that wait. */
   readonly untilEnd?: (() => AbortSignal) | undefined
   readonly body?: RequestBody | undefined
 }
 export type RequestBody = {
   readonly bytesMax: number
-  /** Of a batch; each of its items is limited by `bytesMax`. By default the same. */
+  /** Limit of a batch; each of its items is limited by `bytesMax`, which is also the default. */
   readonly batchBytesMax?: number
-  /** Reads it to its end. Only called once everything before it is in order. Refuses `payload_too_large`. */
+  /** Reads the body to its end. Only called once everything before it is valid. Refuses `payload_too_large`. */
   readonly read: (bytesMax: number) => Promise<Uint8Array>
 }
 /** Describes a request once it is answered. Contains no key, and nothing that identifies a prospect. */
@@ -35,17 +35,17 @@ export type Answered = {
   readonly status: number
   readonly code: ProblemCode | null
   readonly ms: number
-  /** How much of that it waited for an event. */
+  /** The part of `ms` in which the request waited for an event. */
   readonly waitedMs?: number
-  /** When the request belongs to a trace. */
+  /** Set if the request belongs to a trace. */
   readonly traceId?: string
-  /** Who called, once the key was identified, even if the request was refused after that. */
+  /** The caller, once the key was identified, even if the request was refused after that. */
   readonly tenantId?: string
   readonly apiKeyId?: string | null
-  /** Once its body was read, and if anything was logged, replays aside. */
+  /** Set once the body was read; `activities` if any were logged, replays aside. */
   readonly bodyBytes?: number
   readonly activities?: number
-  /** Of a delivery: the hook, and what became of it: logged, replayed, ignored or challenge, if it was not refused. */
+  /** The hook of a delivery, and the outcome if it was not refused: logged, replayed, ignored or challenge. */
   readonly hookId?: string
   readonly outcome?: string
 }
@@ -54,9 +54,9 @@ export type Headers = Record<string, string>
 export type ApiResponse = {
   readonly status: number
   readonly headers: Readonly<Headers>
-  /** Text; bytes of a file; or the parts of a text that is made while it is read. An error of it ends the answer early. */
+  /** Text; bytes of a file; or parts of a text, made while it is read. An error of theirs ends the answer early. */
   readonly body: string | Uint8Array | AsyncIterable<string>
-  /** Whose answer it is; undefined for routes that need no key. */
+  /** The tenant that is answered; undefined for routes that need no key. */
   readonly tenantId?: string | undefined
 }
 
@@ -81,16 +81,16 @@ export const splitTarget = (target: string): { path: string; query: string } => 
   return mark < 0 ? { path: whole, query: '' } : { path: whole.slice(0, mark), query: whole.slice(mark + 1) }
 }
 
-/** Null where the percent-encoding is malformed. */
+/** Null if the percent-encoding is malformed. */
 export const percentDecoded = (text: string) => orNull(() => decodeURIComponent(text))
 
-/** What is known of a caller holds for a second, however slowly its body arrives and however long it waits. */
+/** Whether a look-up of a caller is out of date. It holds for a second, however long the request takes or waits. */
 export const isOld = (sinceMs: number): boolean => stopwatch() - sinceMs > 1_000
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
 const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
 
-/** The header `X-Request-Id`, if it can go into logs and answers as it is. */
+/** The header `X-Request-Id`, if it can go unchanged into logs and answers. */
 export const requestIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | undefined => {
   const given = headers['x-request-id']
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined
@@ -105,7 +105,7 @@ export const traceIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | un
 }
 
 export const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
-/** Ends like a line, so that the prompt of a shell does not follow on the same one. */
+/** JSON with a line end, so that the prompt of a shell does not follow on the same line. */
 export const jsonLine = (value: object): string => `${JSON.stringify(value)}\n`
 export const json = (status: number, body: string | Uint8Array): ApiResponse => ({
   status,
@@ -122,7 +122,7 @@ export const ALWAYS: Headers = {
 export const isWhole = (body: ApiResponse['body']): body is string | Uint8Array =>
   typeof body === 'string' || body instanceof Uint8Array
 
-/** The whole answer. `alwaysSent` becomes its headers; those of the answer win. */
+/** The whole response. Headers of the answer take precedence over `alwaysSent`. */
 export const responseOf = ({ status, headers, body, tenantId }: ApiResponse, alwaysSent: Headers) => {
   Object.assign(alwaysSent, headers)
   if (status !== 204 && status !== 304 && isWhole(body))

@@ -19,27 +19,27 @@ export type CheckedRequest<Query, Body> = {
   /** From the header `If-Match`. */
   readonly ifRevision: readonly number[] | undefined
 }
-/** `status` unless it is that of the route. */
+/** The answer to an operation. `status` is set if it differs from the status of the route. */
 export type Answer = Partial<Pick<ApiResponse, 'status' | 'headers'>> & {
   /** Undefined with status 204. */
   readonly body: object | undefined
   readonly replayed?: boolean | undefined
-  /** Activities that were logged, replays aside. */
+  /** Number of activities that were logged, replays aside. */
   readonly logged?: number
   /** Becomes the ETag. */
   readonly revision?: number | undefined
 }
-/** What a batch needs besides, and a request that waits. */
+/** Steps that only a batch needs, or a request that waits. */
 type Steps = {
   readonly itemBytesMax: number
   /** Counts the items beyond the first as requests of the key. Refuses `rate_limited`. */
   readonly count: (moreItems: number) => void
   /** Lets others take their turns; resolves when this many items may be worked on. Refuses `unavailable`. */
   readonly nextTurn: (items: number) => Promise<void> | undefined
-  /** The answer that a single request would have got. */
+  /** The answer that a single request would get for this error. */
   readonly refusalOf: (why: unknown) => ApiResponse
   readonly untilEnd: ApiRequest['untilEnd']
-  /** Waits without a place in the admission. Takes a new one if something is new. Refuses `unavailable`. */
+  /** Waits without a place in the admission. Takes a new place if there is news. Refuses `unavailable`. */
   readonly apart: NonNullable<WaitingListing['apart']>
 }
 export type Run<Query = unknown, Body = unknown> = (
@@ -49,7 +49,7 @@ export type Run<Query = unknown, Body = unknown> = (
 ) => Promise<Answer>
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** What HTTP adds to an operation. */
+/** Properties that HTTP adds to an operation. */
 type Row = {
   readonly method: Method
   readonly path: string
@@ -60,9 +60,9 @@ type Row = {
   readonly bodyOptional?: boolean
   /** By default `writeJson` if the answer contains JSON text, else `JSON.stringify`. */
   readonly write?: (answer: object) => string
-  /** In addition to those of every operation, of the ids in its path, of its cursor and of its headers. */
+  /** Problems in addition to those of every operation, of the ids in the path, of the cursor and of the headers. */
   readonly problems?: readonly ProblemCode[]
-  /** By default the use case is called with the tenant, the ids in the path, the query and the body. */
+  /** By default calls the use case with the tenant, the ids in the path, the query and the body. */
   readonly run?: Run<never, never>
 }
 export type Rows = Readonly<Record<OperationId, Row>>
@@ -72,7 +72,7 @@ export type Route = Operation &
   Required<Omit<Row, 'bodyOptional'>> & {
     readonly operationId: OperationId
     readonly bodyOptional?: boolean
-    /** Its header `Idempotency-Key` is read. */
+    /** Whether its header `Idempotency-Key` is read. */
     readonly takesKey: boolean
   }
 
@@ -110,8 +110,8 @@ type Result = Omit<Answer, 'body'> & {
 } & { readonly created?: boolean }
 
 /**
- * Gives the use case the tenant, the ids in the path, the query and the body. Returns its result, or the page, group, version,
- * receipt or prospect that this names beside its revision, or whether it is replayed or was created: 200 if it was not.
+ * Calls the use case with the tenant, the ids in the path, the query and the body. Returns its result, or the page,
+ * group, version, receipt or prospect in the result. A result with `created: false` has status 200.
  */
 const runOf =
   (operationId: OperationId, method: Method, takes: object): Run =>

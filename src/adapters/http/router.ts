@@ -2,7 +2,7 @@ import { isStorable } from '../../shapes/text.ts'
 import { percentDecoded } from './requests.ts'
 
 export type Match<Route> = {
-  /** The path as the routes have it. */
+  /** The path template of the routes. */
   readonly template: string
   /** The routes of the path, by method. */
   readonly routes: ReadonlyMap<string, Route>

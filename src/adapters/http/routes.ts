@@ -12,7 +12,7 @@ const PAGE = `${GROUP}/pages/{page_id}` as const
 const VERSIONS = `${PAGE}/versions` as const
 const VERSION = `${VERSIONS}/{version_id}` as const
 
-// Only a problem is JSON text, and the content of a page. Without them answers are written faster.
+// Only problems, and the content of a page, are JSON text. Answers without them are written faster.
 const writeBatch = (batch: Partial<logs.ProspectLogBatchResult>): string =>
   batch.refused === 0 ? JSON.stringify(batch) : writeJson(batch)
 const writePage = (page: Partial<pages.PageWithVersion>): string =>

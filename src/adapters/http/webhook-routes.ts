@@ -5,7 +5,7 @@ const ENDPOINTS = '/v0/webhook_endpoints'
 const ENDPOINT = `${ENDPOINTS}/{webhook_endpoint_id}` as const
 const DELIVERIES = `${ENDPOINT}/deliveries` as const
 
-/** The feed, and where events are delivered. */
+/** Routes of the event feed and of webhook endpoints. */
 export const WEBHOOK_ROWS = {
   listEvents: {
     method: 'GET',
