@@ -73,6 +73,6 @@ const storedProspect = ({
   ...prospect
 }: KeptProspect) => prospect
 
-/** Of a log with an idempotency key. */
+/** The receipt of a log with an idempotency key. */
 const storedReceipt = ({ payload, email, name, externalId, occurredAt, ...receipt }: NewLog) =>
   receipt as StoredReceipt

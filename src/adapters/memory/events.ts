@@ -12,7 +12,7 @@ type KeptEvent = StoredEvent & { readonly place: string }
 export type Outbox = ReturnType<typeof memoryOutbox>
 
 type LogOf = (want: { readonly tenantId: string } & NewEvent['ids']) => NewLog | undefined
-/** Events and where they are delivered. */
+/** Events, webhook endpoints and deliveries. */
 export const memoryOutbox = (
   everyEvent: boolean,
   emit: (...signals: Signal[]) => void,
@@ -61,7 +61,7 @@ export const memoryOutbox = (
   }
   const takers = (among: readonly KeptEndpoint[]) =>
     takersAmong(among, ({ tenantId, ids }) => logOf({ tenantId, ...ids }))
-  /** To be called after deliveries became due, maybe by a change with an event. */
+  /** Call it after deliveries became due, maybe by a change with an event. */
   const written = () => emit('events', 'deliveries')
   return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, takers, written, emit, own }
 }

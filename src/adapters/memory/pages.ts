@@ -22,7 +22,7 @@ type KeptPage = ReturnType<typeof newPageRow> &
   Record<'publishedVersionId' | 'automaticAfter' | 'unpublishAt', string | null>
 type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & ShownVersion
 
-/** Calls `added` after versions were added, or something is to be done later. */
+/** Calls `added` after versions were added or something was scheduled. */
 export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActive) => {
   const groups = groupTable(outbox.own)
   const pages = outbox.own(
@@ -52,7 +52,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
     groups.change(group, { pagesCount: group.pagesCount + more, revision: group.revision + 1 })
   const addVersion = (row: ReturnType<typeof newVersionRow>) =>
     versions.add({ ...UNSCHEDULED, ...structuredClone(row), publishedAt: null, failureReason: null })
-  /** To be published, of tenants that are not suspended. */
+  /** Versions that wait for publication, of tenants that are not suspended. */
   const waiting = () => versions.byStatus.after({ status: 'processing' }).filter(isActive)
   const withContent = (version: KeptVersion) => ({ ...storedVersion(version), content: version.content })
 
@@ -128,7 +128,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       return 'recorded'
     },
   }
-  /** Whether it was saved. */
+  /** Returns whether the settlement was saved. */
   const settle = (tenantId: string, done: Settlement): boolean => {
     const version = versions.byStatus.at({ status: 'processing', versionId: done.versionId })
     if (version?.tenantId !== tenantId || version.attempts !== done.attempt) return false
@@ -179,7 +179,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       const { supplementaryContext } = version
       return { groupTitle, pageNumber: page.pageNumber, pageContext, supplementaryContext }
     },
-    // The newest first: of several of one page only that is published.
+    // Newest first: if a page has several, only the newest is published.
     settle: async (tenantId, settlements, events) => {
       const saved = settlements
         .toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))

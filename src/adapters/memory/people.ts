@@ -16,7 +16,7 @@ type KeptMerge = ReturnType<typeof newMergeRow>
 
 export type People = ReturnType<typeof memoryPeople>
 
-/** Whether a prospect is as it was, with all that was merged into it. */
+/** Whether a prospect is unchanged, along with all prospects that were merged into it. */
 export const isUnchanged = (now: KeptProspect | undefined, before: KnownProspect): boolean =>
   (['erasedAt', 'mergedInto', 'updatedAt', 'emailHash', 'externalIdHash', 'name'] as const).every(
     (name) => now?.[name] === before[name],

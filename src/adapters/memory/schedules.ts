@@ -10,14 +10,14 @@ type Kept = {
   readonly pages: () => readonly (PageWant & { readonly unpublishAt: string | null })[]
   readonly versionsOf: (page: PageWant) => readonly (PageWant & StoredVersion)[]
   readonly isActive: IsActive
-  /** Both take the time away. */
+  /** Both clear the schedule. */
   readonly changePage: (page: PageWant) => void
   readonly changeVersion: (version: PageWant & StoredVersion) => void
 }
 
-/** `versions` and `pages`: those that have a time. */
+/** `versions` and `pages` are those that are scheduled. */
 export const memorySchedules = ({ versions, pages, versionsOf, isActive, ...kept }: Kept): Schedules => {
-  /** Everything that is to be done by then, the earliest first. */
+  /** Everything that is due by this time, the earliest first. */
   const dueBy = (until: string): DuePage[] =>
     [
       ...versions().map((row) => ({ ...row, at: row.publishAt })),

@@ -17,12 +17,12 @@ import { memoryProspects } from './prospects.ts'
 import { type IsActive, indexBy, type Own, type TenantTable, tableOf } from './table.ts'
 import { memoryWebhooks } from './webhooks.ts'
 
-/** A store that keeps nothing beyond the process. Tests read in `kept` what the ports do not show. */
+/** A store that keeps nothing beyond the process. Tests read from `kept` the data that the ports do not show. */
 export type MemoryStore = Store & {
   readonly kept: { readonly prospects: () => ProspectChange[]; readonly logs: () => NewLog[] }
 }
 
-/** A new, empty store in memory. It needs no `migrate`. `everyEvent`: also of tenants without webhooks. */
+/** A new, empty store in memory. It needs no `migrate`. `everyEvent` keeps events even of tenants without webhooks. */
 export const memoryStore = (options: { readonly everyEvent?: boolean | undefined } = {}): MemoryStore => {
   const { everyEvent = false } = checkOptions('memoryStore', options)
   const listeners = createListeners()

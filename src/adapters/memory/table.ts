@@ -5,15 +5,15 @@ type Wanted<Row> = { readonly [Name in keyof Row]?: Row[Name] | null }
 type Index<Row> = ReturnType<typeof indexBy<Row>>
 
 /**
- * Rows in lists: one list for all that have the same texts under these names, sorted by those under the others. A row
- * with null under one of them is in no list.
+ * Rows in lists. Rows with the same values of the members `listedBy` share a list, sorted by the members `sortedBy`. A
+ * row with a null among these is in no list.
  */
 export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonly (keyof Row)[] = []) => {
   const lists = new Map<string, Row[]>()
   const listOf = textOf<Row>(listedBy)
   const placeOf = textOf<Row>(sortedBy)
   const rowsOf = (want: Wanted<Row>): Row[] => lists.get(listOf(want)) ?? []
-  /** How many rows have a lesser place. New rows nearly always come last. */
+  /** How many rows sort before a place. New rows nearly always come last. */
   const rankIn = (rows: readonly Row[], place: string): number => {
     let low = 0
     let high = rows.length
@@ -44,13 +44,13 @@ export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonl
       const row = rows[rankIn(rows, place)]
       return row !== undefined && placeOf(row) === place ? row : undefined
     },
-    /** Newest first: those before a place, down to another. */
+    /** Newest first: the rows before a place, down to another. */
     *backFrom(want: Wanted<Row>, before: string | null = null, from: string | null = null): Generator<Row> {
       const rows = rowsOf(want)
       const end = rankIn(rows, from ?? '')
       for (let i = rankIn(rows, before ?? AFTER_ALL_IDS) - 1; i >= end; i--) yield rows[i] as Row
     },
-    /** Oldest first: at most this many after one id and before another. */
+    /** Oldest first: at most `max` rows after one id and before another. */
     after(want: Wanted<Row>, afterId = '', beforeId = AFTER_ALL_IDS, max = Infinity): Row[] {
       const rows = rowsOf(want)
       const start = rankIn(rows, `${afterId}!`)
@@ -62,14 +62,14 @@ export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonl
 
 /** Whether the tenant of a row is not suspended. */
 export type IsActive = (row: { readonly tenantId: string }) => boolean
-/** Notes a table as one that holds rows of tenants. */
+/** Registers a table as one that holds rows of tenants. */
 export type Own = <Owned extends TenantTable>(name: string, table: Owned) => Owned
 export type TenantTable = {
   readonly all: () => { tenantId: string }[]
   readonly remove: (row: never) => void
 }
 
-/** Rows under several indexes. They are replaced, never changed. */
+/** Rows under several indexes. A row is replaced, never changed in place. */
 export const tableOf = <Row extends object, Name extends string>(
   indexes: Readonly<Record<Name, Index<Row>>>,
 ) => {
@@ -80,7 +80,7 @@ export const tableOf = <Row extends object, Name extends string>(
   const remove = (row: Row): void => {
     for (const index of all) index.remove(row)
   }
-  /** Returns the row as it is now, if there is one. */
+  /** Returns the row with its changes, if there is one. */
   const change = (before: Row | undefined, fields: Partial<Row>): Row | null => {
     if (before === undefined) return null
     const after = { ...before, ...fields }
@@ -91,11 +91,11 @@ export const tableOf = <Row extends object, Name extends string>(
   return { ...indexes, add, remove, change, all: () => all[0]?.all() ?? [] }
 }
 
-/** The texts under these names as one; empty if one of them is null. Without names it is the same for all rows. */
+/** Joins these members of a row; empty if one of them is null. Without names the text is the same for all rows. */
 const textOf = <Row>(names: readonly (keyof Row)[]) => {
   const [first] = names
   if (first === undefined) return () => '*'
-  // The short way for nearly every comparison.
+  // The fast path of nearly every comparison.
   if (names.length === 1) return (row: Wanted<Row>) => (row[first] ?? '') as string
   return (row: Wanted<Row>) => {
     const texts = names.map((name) => row[name])

@@ -8,7 +8,7 @@ import type { IsActive } from './table.ts'
 
 export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => {
   const { numbered, endpoints, deliveries, written } = outbox
-  /** Without a time: all. */
+  /** Pending deliveries that are due; without a time, all of them. */
   const dueOf = ({ tenantId, webhookEndpointId }: EndpointWant, now: string | undefined, max: number) => {
     const pending = (after?: string, before?: string) =>
       deliveries.pending.after({ tenantId, webhookEndpointId }, after, before, max)
