@@ -3,7 +3,10 @@ import { monotonicFactory } from 'ulid'
 import { DAY_MS, timeOfId } from '../core/engine/times.ts'
 import type { NewId } from '../core/ports/world.ts'
 
-/** Ids that sort by age even within a millisecond, and when the clock is set back; by more than a day, it was wrong before. */
+/**
+ * Ids that sort by age even within a millisecond, and after the clock is set back. If it is set back by more than a
+ * day, it was wrong before, and ids follow the new time.
+ */
 export const createNewId = (): NewId => {
   const fractions = randomFractions()
   let [ulid, lastMs] = [monotonicFactory(fractions), 0]
@@ -12,13 +15,15 @@ export const createNewId = (): NewId => {
     if (nowMs < lastMs - DAY_MS) [ulid, lastMs] = [monotonicFactory(fractions), 0]
     lastMs = Math.max(lastMs, nowMs)
     const isAhead = after !== undefined && timeOfId(after) >= nowMs
-    // That of a clock that is ahead must not become the time of all other ids.
+    // The time of an id from a clock that is ahead must not become the time of all other ids.
     const next = isAhead ? monotonicFactory(fractions)(timeOfId(after) + 1) : ulid(nowMs)
     return `${prefix}_${next.toLowerCase()}`
   }
 }
 
-/** Random numbers from 0 to less than 1. The system is asked for many bytes at once; each call has its price. */
+/**
+ * Random numbers from 0 to less than 1. Many bytes are requested at once, because each call to the system costs time.
+ */
 const randomFractions = (): (() => number) => {
   const bytes = new Uint8Array(4_096)
   let used = bytes.length

@@ -6,17 +6,17 @@ export type Log = pino.Logger
 
 const BUFFER_MS_MAX = 100
 const BUFFER_LINES_MAX = 256
-/** Of lines that stderr has not accepted yet. Past it new lines are dropped and counted. */
+/** Maximum bytes of lines that stderr has not accepted yet. Past it new lines are dropped and counted. */
 const PENDING_BYTES_MAX = 16_777_216
 
-/** JSON lines on a stream, one at a time, readable ones if it is a terminal: for a command. */
+/** A log for commands: JSON lines on a stream, or readable lines on a terminal, written one at a time. */
 export const createLogOn = (level: string, stream: NodeJS.WriteStream): Log =>
   logOver(level, {
     write: (line: string) => stream.write(stream.isTTY ? readable(line) : line),
   })
 
 /**
- * The same on stderr, for a server. Lines are buffered, so that no request waits for a write: `flush` before exit.
+ * A log for servers, on stderr. Lines are buffered, so that no request waits for a write: `flush` before exit.
  */
 export const createLog = (level: string): Log => {
   // With a `minLength` of 0 `flush` would not wait until the lines are written.
@@ -26,7 +26,7 @@ export const createLog = (level: string): Log => {
     ? { write: (line: string) => lines.write(readable(line)), flush: lines.flush.bind(lines) }
     : lines
   const log = logOver(level, stream)
-  // A terminal that was closed accepts nothing more, and at exit the destination would try for ever.
+  // A closed terminal accepts no more lines, and at exit the destination would try forever.
   stderr.on('error', () => Object.assign(stderr, { write: () => true, flushSync: () => {} }))
   let dropped = 0
   stderr.on('drop', (text: string) => {
@@ -42,7 +42,7 @@ export const createLog = (level: string): Log => {
 const logOver = (level: string, stream: pino.DestinationStream): Log =>
   pino({ level, timestamp: createTimestamp(), serializers: { err: loggable } }, stream)
 
-/** Writes few and long chunks: for each write the destination measures again all that it holds. */
+/** Writes few long chunks: at each write the destination measures everything that it holds again. */
 const buffered = (destination: ReturnType<typeof pino.destination>) => {
   let lines: string[] = []
   let timer: NodeJS.Timeout | undefined
@@ -52,7 +52,7 @@ const buffered = (destination: ReturnType<typeof pino.destination>) => {
     if (lines.length > 0) destination.write(lines.join(''))
     lines = []
   }
-  // Before the destination's own listeners, which write what it holds and close it.
+  // These run before the listeners of the destination, which flush and close it.
   process.prependListener('beforeExit', write).prependListener('exit', write)
   return {
     write: (line: string) => {

@@ -7,7 +7,7 @@ export type OpenTelemetry = {
   readonly onRoute: (template: string) => void
 }
 
-/** The instrumentation of `node:http` reads the route of a request from under this key. */
+/** The instrumentation of `node:http` reads the route of a request under this key. */
 const RPC_METADATA = 'OpenTelemetry SDK Context Key RPC_METADATA'
 
 /** Null without an SDK: nothing is imported, and requests pay nothing. */

@@ -1,32 +1,34 @@
 import type { Context, ContextManager, Link, Span, TracerProvider } from '@opentelemetry/api'
 
-/** Where an SDK of OpenTelemetry that was loaded by `--import` registers itself. Without one, nothing here costs anything. */
+/**
+ * The key under which an OpenTelemetry SDK loaded by `--import` registers. Without an SDK, nothing here costs anything.
+ */
 export const REGISTERED = Symbol.for('opentelemetry.js.api.1')
 type Registered = { readonly context?: ContextManager; readonly trace?: TracerProvider }
 const registered = (): Registered => (globalThis as { readonly [REGISTERED]?: Registered })[REGISTERED] ?? {}
 
-/** A context of our own, because the package that makes them may not be installed. */
+/** A context made without the OpenTelemetry package, which may not be installed. */
 const contextOf = (values: ReadonlyMap<symbol, unknown>): Context => ({
   getValue: (key) => values.get(key),
   setValue: (key, value) => contextOf(new Map(values).set(key, value)),
   deleteValue: (key) => contextOf(new Map([...values].filter(([other]) => other !== key))),
 })
 const ROOT = contextOf(new Map())
-/** Instrumentation makes no spans in it, and propagates nothing. */
+/** A context in which instrumentation makes no spans and propagates nothing. */
 const SUPPRESSED = ROOT.setValue(Symbol.for('OpenTelemetry SDK Context Key SUPPRESS_TRACING'), true)
 const ACTIVE_SPAN = Symbol.for('OpenTelemetry Context Key SPAN')
-/** The numbers that the API has for these. */
+/** The numbers of this span kind and this status in the OpenTelemetry API. */
 const [CLIENT, ERROR] = [2, 2]
 const NAME = 'prospect-pages'
 const LINKS_MAX = 32
 
-/** Runs this outside of the request that happened to cause it, with all that follows. */
+/** Runs this work, and all that follows from it, outside of the request that caused it. */
 export const atRoot = <Result>(work: () => Result): Result => {
   const { context } = registered()
   return context ? context.with(ROOT, work) : work()
 }
 
-/** The steps of a job in the background as spans of their own, linked to the requests that woke it in this process. */
+/** The steps of a background job as root spans, linked to the requests that woke it in this process. */
 export const jobSpans = (name: string) => {
   const links: Link[] = []
   return {
@@ -34,7 +36,7 @@ export const jobSpans = (name: string) => {
       const span = registered().context?.active().getValue(ACTIVE_SPAN) as Span | undefined
       if (span && links.length < LINKS_MAX) links.push({ context: span.spanContext() })
     },
-    /** A step that finds nothing to do is no span. */
+    /** A step that finds nothing to do has no span. */
     around: async (step: () => Promise<boolean>): Promise<boolean> => {
       const { trace } = registered()
       if (trace === undefined) return step()
@@ -52,7 +54,7 @@ export const jobSpans = (name: string) => {
   }
 }
 
-/** A call to a third party, which must not learn of the traces and the baggage here: a span, but nothing is propagated. */
+/** A call to a third party. It has a span, but no trace or baggage is propagated: they are not for the third party. */
 export const callOut = async <Answer extends { readonly status: number }>(
   name: string,
   url: string,

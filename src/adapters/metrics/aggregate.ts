@@ -1,6 +1,6 @@
 import { AggregatorRegistry } from 'prom-client'
 
-/** What one process has measured, as it sends it to another: of each metric its `type`, and what prom-client reads. */
+/** The measurements that one process sends to another: for each metric its `type` and the members for prom-client. */
 export type MetricsReport = readonly { readonly type: unknown }[]
 
 /**
@@ -18,7 +18,7 @@ export const createAggregate = () => {
     report: (processId: number, report: MetricsReport): void => {
       if (!exited.has(processId)) reports.set(processId, report)
     },
-    /** The process does not respond. */
+    /** Call it when the process does not respond. */
     silent: (processId: number): void => void reports.set(processId, countersOf(processId) ?? []),
     exit: (processId: number): void => {
       const counters = countersOf(processId)

@@ -24,14 +24,15 @@ export const createInstruments = (register: Registry) => {
       })
     },
     /**
-     * Makes functions that observe values, one for each set of labels. prom-client's own histogram assembles the labels
-     * for each value anew, which takes ten times as long; it prints and aggregates these like its own.
+     * Makes functions that observe values, one for each set of labels. The histogram of prom-client assembles the
+     * labels again for each value, which takes ten times as long; prom-client prints and aggregates these like any
+     * histogram.
      */
     histogram: (name: string, help: string, buckets: readonly number[]) => {
       const children: (() => object[])[] = []
       const metric = { ...described(name, help), type: 'histogram', aggregator: 'sum' }
       const get = async () => ({ ...metric, values: children.flatMap((samples) => samples()) })
-      // The registry needs no more than this; its type does.
+      // The registry needs only these members; its type requires more.
       register.registerMetric({ ...metric, get } as unknown as Metric)
       return (labels: Readonly<Record<string, string>> = {}) => {
         const { observe, samples } = countsOf(metric.name, labels, buckets)

@@ -20,7 +20,7 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const STORE_SECONDS = [0.0005, ...REQUEST_SECONDS]
 const LIST_LENGTHS = [1, 2, 5, 10, 20, 50, 100, 200]
-/** Gauges under names that Prometheus reserves for counters, and lists of every open handle. */
+/** Default metrics that are left out: gauges with names reserved for counters, and lists of every open handle. */
 const LEFT_OUT = /^nodejs_active_(handles|requests|resources_total)/
 
 /** The metrics of this process. Starts measuring the delay of the event loop. */
@@ -43,14 +43,14 @@ export const createMetrics = (processes = 1) => {
     ...store,
     ...publisher,
     measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedWebhooks(countedStore(kept))),
-    /** To be aggregated with those of other processes. */
+    /** The metrics as data, for aggregation with those of other processes. */
     report: (): Promise<MetricsReport> => register.getMetricsAsJSON() as Promise<MetricsReport>,
     /** In Prometheus's text format, version 0.0.4. */
     text: (): Promise<string> => register.metrics(),
   }
 }
 
-/** Requests, and the lists that their calls are gathered into. */
+/** Metrics of requests, and of the batches that gather their calls. */
 const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
   const durations = histogram(
     'http_request_duration_seconds',
@@ -107,7 +107,7 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
   }
 }
 
-/** The verbs of the store and, on PostgreSQL, the statements that they send. */
+/** Metrics of the verbs of the store and, on PostgreSQL, of the statements that they send. */
 const storeMetrics = ({ gauge, histogram }: Instruments) => {
   const calls = histogram(
     'store_call_duration_seconds',

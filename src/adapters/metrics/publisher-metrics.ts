@@ -6,7 +6,7 @@ import type { Backlog, Recorded } from '../../core/ports/world.ts'
 import { type Instruments, timed } from './instruments.ts'
 
 const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
-/** How an attempt ended, once that is saved. */
+/** Outcomes of an attempt, counted once they are saved. */
 const OUTCOMES = ['published', 'ready', 'failed', 'again', 'stopped'] as const
 const READY =
   '1 while the database can be reached, has the schema of this program and answers in time; else 0.'
@@ -15,10 +15,13 @@ const PAUSED =
 const BACKLOG_MAX = 1_000
 /** The database is asked no more often than this, however frequent the scrapes are. */
 const BACKLOG_FRESH_MS = 5_000
-/** A slow database does not delay the rest of a scrape. */
+/** Limits the delay of a scrape by a slow database. */
 const BACKLOG_WAIT_MS_MAX = 1_000
 
-/** Versions and their publisher: counters of what this process did, and backlogs of the whole database, of erasures too. */
+/**
+ * Metrics of versions and their publisher: counters of this process, and backlogs of the whole database, erasures
+ * included.
+ */
 export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => {
   const created = counter('versions_created_total', 'Versions that this process recorded, in processing.')
   const attempts = counter(
@@ -96,7 +99,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
   }
 }
 
-/** Adds two gauges of what waits in the whole database, and returns how they read it. */
+/** Adds two gauges of a backlog in the whole database, and returns the function that they read it with. */
 export const backlogGauges = (
   gauge: Instruments['gauge'],
   read: Versions['backlog'],
@@ -117,7 +120,7 @@ export const backlogGauges = (
   return backlog
 }
 
-/** The backlog, read at most every few seconds and once at a time; null while it is not known. */
+/** Reads the backlog at most every few seconds and once at a time; null while it is not known. */
 export const cachedBacklog = (
   read: Versions['backlog'],
   clock: () => number = Date.now,

@@ -3,7 +3,7 @@ import { UNREAD, UNSIGNED } from '../../core/webhooks/webhook-attempts.ts'
 import type { Instruments } from './instruments.ts'
 import { backlogGauges } from './publisher-metrics.ts'
 
-/** Deliveries: attempts of this process, once they are saved, and the backlog of the whole database. */
+/** Metrics of deliveries: attempts of this process, once they are saved, and the backlog of the whole database. */
 export const webhookMetrics = ({ counter, gauge }: Instruments) => {
   const attempts = counter(
     'webhook_attempts_total',

@@ -3,7 +3,7 @@ import { namingFailure } from '../../core/pages/name-patiently.ts'
 import type { Namer } from '../../core/ports/versions.ts'
 import { callOut } from '../tracing.ts'
 
-/** Which server names pages, and what it is sent. */
+/** The server that names pages, and the requests to it. */
 export type ChatCompletionsSettings = {
   /** The base of the API, such as `http://127.0.0.1:11434/v1`, or its full address. */
   readonly url: string
@@ -23,7 +23,7 @@ export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer =
   const { url, model, apiKey, extraBody = {} } = checkOptions('chatCompletionsNamer', settings)
   const address = url.endsWith('/chat/completions') ? url : `${url.replace(/\/+$/, '')}/chat/completions`
   const authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }
-  // JSON leaves out what is undefined.
+  // JSON leaves out members that are undefined.
   const extra = Object.fromEntries(Object.entries(extraBody).map(([key, value]) => [key, value ?? undefined]))
   return async ({ groupTitle, pageContext, supplementaryContext }, stop) => {
     const description = [`Group: ${groupTitle}`, pageContext, supplementaryContext]
@@ -57,11 +57,11 @@ export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer =
   }
 }
 
-/** A refusal lasts, except with these. */
+/** The pause before a retry. With any other status a refusal is permanent. */
 const retryAfterMsOf = ({ status, headers }: Response): number | undefined =>
   status >= 500 || status === 429 || status === 408 ? 1_000 * Number(headers.get('retry-after')) : undefined
 
-/** V8's message would quote the answer, which may quote the page. */
+/** The error must not contain V8's message, which would quote the answer, which may quote the page. */
 const choiceOf = (text: string) => {
   try {
     return JSON.parse(text)?.choices?.[0]

@@ -2,29 +2,31 @@ import { BlockList, isIP, type LookupFunction } from 'node:net'
 import { type Lookup, lookupNames } from './names.ts'
 
 const URL_CHARACTERS_MAX = 2_048
-/** What is not the public internet: private, local, shared, documentation, multicast, reserved and tunnel addresses. */
+/** Non-public addresses: private, local, shared, documentation, multicast, reserved and tunnel addresses. */
 const REFUSED = `0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12
   192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4
   240.0.0.0/4 ::/96 ::ffff:0:0:0/96 64:ff9b::/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20
   5f00::/16 fc00::/7 fe80::/10 fec0::/10 ff00::/8`.split(/\s+/)
 
 export type AddressSettings = {
-  /** Host names and networks (`10.0.0.0/8`) that may be called although they are not public, also by `http:`. */
+  /** Host names and networks (`10.0.0.0/8`) that may be called even if they are not public, and even by `http:`. */
   readonly allowedHosts?: readonly string[] | undefined
   readonly allowedNetworks?: readonly string[] | undefined
-  /** False: keep nothing of what receivers answer. By default the beginning, if their address is public. */
+  /**
+   * Whether to keep the beginning of an answer from a public address. True by default; false keeps nothing of answers.
+   */
   readonly answers?: boolean | undefined
 }
 type Settings = AddressSettings & {
-  /** What these two are called where they are set. */
+  /** The names of these two settings, for messages. */
   readonly settings?: string
   readonly lookup?: Lookup
 }
-/** This process must not call the address; another one may have other settings. */
+/** An address that this process must not call; another process may have other settings. */
 export class RefusedAddress extends Error {}
 export type Addresses = ReturnType<typeof createAddresses>
 
-/** Which addresses webhooks may be sent to. */
+/** Checks the addresses that webhooks are sent to. */
 export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...more }: Settings) => {
   const { answers = true, settings = 'allowedHosts or allowedNetworks' } = more
   const refused = networks(REFUSED)
@@ -37,7 +39,9 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
     allowed(address) || (protocol === 'https:' && !refused(address))
 
   return {
-    /** Why a webhook must not be sent to this URL: what it must be; or null. Judges names only when they are looked up. */
+    /**
+     * The rule that this URL breaks, or null if it may be called. The addresses of a name are checked at the look-up.
+     */
     checkUrl: (text: string): string | null => {
       if (text.length > URL_CHARACTERS_MAX) return `must have at most ${URL_CHARACTERS_MAX} characters`
       if (!URL.canParse(text)) return 'must be a URL'
@@ -54,17 +58,19 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
         ? null
         : `must have a public address, unless ${settings} allows it`
     },
-    /** Whether what this address of the host of a URL answers may be kept: it is public, and no setting allows it. */
+    /** Whether answers from this address of the URL's host may be kept: it is public without any setting. */
     mayKeep: (url: URL, address: string): boolean =>
       answers && !hosts.has(hostOf(url)) && !allowed(address) && !refused(address),
-    /** For the connections of one protocol: fails if any address of the host must not be called. Node skips it for literals. */
+    /**
+     * Looks up hosts for one protocol. Fails if any address must not be called. Node skips it for literal addresses.
+     */
     lookupFor:
       (protocol: string): LookupFunction =>
       (hostname, options, done) =>
         lookup(hostname, { ...options, all: true }, (error, found) => {
           const isTrusted = hosts.has(hostname)
           const [first] = error ? [] : found
-          // One error for unknown and for inner hosts, so that callers do not learn which names exist inside.
+          // Unknown and internal hosts get the same error, so that callers do not learn which internal names exist.
           if (error && (isTrusted || !UNKNOWN.includes(String(error.code)))) done(error, '')
           else if (!first || !(isTrusted || found.every(({ address }) => mayCall(address, protocol))))
             done(new RefusedAddress(`The host is unknown, or not public and not allowed by ${settings}.`), '')

@@ -8,7 +8,7 @@ export type Lookup = (
   done: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
 ) => void
 type Settings = {
-  /** Which names the system may be asked for: in any case, or if the name servers deny them at once. */
+  /** Names that the system may look up: `isTrusted` always, `mayBeLocal` if the name servers deny them at once. */
   readonly isTrusted: (hostname: string) => boolean
   readonly mayBeLocal: boolean
   readonly servers?: readonly string[]
@@ -17,7 +17,7 @@ const ATTEMPTS = { timeout: 2_000, tries: 2 }
 const SLOW = ['ETIMEOUT', 'ESERVFAIL']
 
 /**
- * Asks the name servers directly: the system's own look-up holds one of very few threads until it ends, so one tenant's
+ * Asks the name servers directly: a look-up by the system holds one of very few threads until it ends, so one tenant's
  * names that are never answered would delay every other look-up of the process.
  */
 export const lookupNames =

@@ -6,12 +6,12 @@ import { SECRET_PREFIX } from './signature.ts'
 const CIPHER = 'aes-256-gcm'
 const IV_BYTES = 12
 const TAG_BYTES = 16
-/** What a sealed secret begins with: an iv, a tag and the ciphertext in base64 follow. */
+/** Prefix of an encrypted secret: an iv, a tag and the ciphertext in base64 follow. */
 const SEALED_PREFIX = 'v1:'
-/** What one begins with that is not encrypted. */
+/** Prefix of a secret that is not encrypted. */
 const PLAIN_PREFIX = 'plain:'
 
-/** Secrets to sign with, encrypted with the key of 32 bytes, if any, before they are stored. The previous one only decrypts. */
+/** Encrypts signing secrets before they are stored, if there is a key, of 32 bytes. The previous key only decrypts. */
 export const createSecrets = (key: Buffer | null, previousKey: Buffer | null = null): Secrets => {
   const seal = (secret: string): string => {
     if (key === null) return PLAIN_PREFIX + Buffer.from(secret).toString('base64')

@@ -8,7 +8,7 @@ import { callOut } from '../tracing.ts'
 import { type Addresses, RefusedAddress } from './addresses.ts'
 import { signatureHeaders } from './signature.ts'
 
-/** What is read of an answer's body: a connection can serve again only after that. */
+/** Longest body of an answer that is read to its end: only then can the connection be used again. */
 const ANSWER_BYTES_MAX = 65_536
 const KEPT_BYTES_MAX = 1_024
 const IDLE_MS_MAX = 5_000
@@ -17,7 +17,7 @@ type Deps = {
   readonly addresses: Addresses
   readonly clock: Clock
   readonly userAgent: string
-  /** For all of it: connecting, sending, and the whole answer. */
+  /** Time limit for all of it: connecting, sending and reading the whole answer. */
   readonly msMax: number
 }
 
@@ -56,7 +56,7 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
       const why = addresses.checkUrl(webhook.url)
       if (why !== null) throw new RefusedAddress(`The URL ${why}.`)
       const deliver = async () => {
-        // A receiver may close an idle connection in the moment in which it is used again.
+        // A receiver may close an idle connection at the moment when it is used again.
         const answer = await call(webhook, signal, isKept).catch((error) => {
           if (!error.wasReused) throw error
           return call(webhook, signal, false)
@@ -79,7 +79,7 @@ const msSince = (began: number) => Math.round(performance.now() - began)
 
 /** `kept`: the beginning of its body, or null if none of it may be kept. */
 type Received = { readonly response: IncomingMessage; readonly kept: Buffer[] | null }
-/** The answer, once its body is read as far as it may be. Its status counts, whatever becomes of its body. */
+/** The answer, once its body is read up to the limit. Its status counts, even if its body is cut off. */
 const answerTo = (request: ClientRequest, mayKeep: (address: string) => boolean): Promise<Received> =>
   new Promise((resolve, reject) => {
     let answer: Received | undefined
@@ -116,17 +116,17 @@ const meaningOf = ({ response, kept }: Received, nowMs: number) => {
   return { status, answer, error, retryAfterMs: retryAfterMsOf(headers['retry-after'], nowMs) }
 }
 
-/** Without a character that was cut, and without NUL, which PostgreSQL cannot store. */
+/** The text without a character that was cut, and without NUL, which PostgreSQL cannot store. */
 const textOf = (kept: readonly Buffer[]): string =>
   new TextDecoder().decode(Buffer.concat(kept), { stream: true }).replaceAll('\0', '\ufffd')
 
-/** Seconds or a date. */
+/** Parses a number of seconds or a date. */
 const retryAfterMsOf = (given = '', nowMs: number): number | null => {
   const ms = /^\d+$/.test(given) ? 1_000 * Number(given) : Date.parse(given) - nowMs
   return ms > 0 ? Math.min(ms, DAY_MS) : null
 }
 
-/** Errors of this file have no code; the texts of others may quote what was received. */
+/** Errors of this file have no code; the messages of others may quote the answer. */
 const inWords = ({ code, message }: NodeJS.ErrnoException): string => {
   if (code === undefined) return message
   if (code.startsWith('HPE_')) return `The answer was not valid HTTP (${code}).`
