@@ -2,7 +2,7 @@ import { styleText } from 'node:util'
 import pino from 'pino'
 import { escaped } from './escaped.ts'
 
-/** A JSON line of the log for people: local time, level, message, `key=value`; below it the stack of an error. */
+/** A JSON line of the log in readable form: local time, level, message, `key=value`; below it the stack of an error. */
 export const readable = (json: string): string => {
   const { level, time, pid, hostname, msg, err, ...facts } = JSON.parse(json)
   const clock = paint('dim', new Date(time).toTimeString().slice(0, 8))

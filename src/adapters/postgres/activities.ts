@@ -15,7 +15,7 @@ const BY_ID = columns('want', 'tenant_id, prospect_id')
 const BY_EMAIL = columns('want', 'tenant_id, email_hash')
 const BY_EXTERNAL_ID = columns('want', 'tenant_id, external_id_hash')
 const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
-/** The columns of rows with external ids, and of rows without: nearly all. */
+/** The columns of rows with external ids, and of rows without, which are nearly all. */
 const bothOf = (alias: string, list: Columns) => ({
   named: columns(alias, list),
   others: columns(alias, without(list, 'external_id', 'external_id_hash')),
@@ -29,7 +29,7 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
   recall: async (wants) => {
     const from = isCluster ? 'from' : 'fromShortest'
     const rows = await byTenant(isCluster, wants, (tenantId, { prospects, emails, externalIds, keys }) => {
-      // Only what is wanted: for a single caller, an empty part would cost a tenth of the statement.
+      // Empty parts are left out: for a single caller, each would cost a tenth of the statement.
       const selects: Fragment[] = []
       if (prospects.length > 0) selects.push(prospectsBy(BY_ID[from](prospects), tenantId, IS_WANTED_ID))
       if (emails.length > 0) selects.push(prospectsBy(BY_EMAIL[from](emails), tenantId, IS_WANTED_EMAIL))
@@ -58,7 +58,7 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
       : outbox.record(all, events, [...parts, sql`logged as (${insert})`], sql`select 1`)
   },
 
-  /** On a cluster, where only `values` go to one machine, a list with events is saved as a whole or not at all. */
+  /** On a cluster, where only `values` go to one machine, a batch with events is saved as a whole or not at all. */
   recordLogs: async (logs, events) => {
     const tenantId = leadTenantOf(isCluster, logs)
     const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
@@ -79,7 +79,7 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
   },
 })
 
-// Only where there are keys: PostgreSQL inserts every row twice over when it must be able to take it back.
+// Used only for logs with keys: with `on conflict` PostgreSQL inserts every row twice, to be able to take it back.
 const UNLESS_KNOWN = sql`
   on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
@@ -90,7 +90,7 @@ const insertLogs = (logs: readonly NewLog[], tenantId: string | null) => {
 }
 const IN_LOCK_ORDER = sql`order by tenant_id, source, idempotency_key, prospect_log_id`
 
-/** Not as a join, which would compare each event with each log. */
+/** The events of saved logs. A join would compare each event with each log. */
 const LOGGED = {
   tenantId: sql`event.tenant_id`,
   which: sql`where (event.ids ->> 'prospectLogId' in (select prospect_log_id from logged)) is true`,
@@ -122,9 +122,9 @@ const logsByKey = (wants: Fragment, tenantId: string | null) => sql`
     ) l`
 
 /**
- * An existing prospect keeps what it has. If its email or external id was blank when this list was decided and is a
- * different one by now, or if it was erased, the hash of the email is set to what the constraint refuses: nothing is saved,
- * and the list is decided again.
+ * An existing prospect keeps its values. If its email or external id was blank when this batch was decided and has
+ * since become a different one, or if the prospect was erased, the hash of the email is set to a value that the
+ * constraint refuses: nothing is saved, and the batch is decided again.
  *
  * PostgreSQL does not define which of the two inserts runs first, and neither depends on it: no foreign key joins them.
  */
@@ -143,9 +143,10 @@ const savedPart = (prospects: Fragment) => sql`
   )`
 
 /**
- * Rows are locked in the order in which they are sent. Two lists that change the same prospects, or add the same emails, do
- * so in the same order, so that they cannot deadlock: first existing prospects by id, then new ones by email. New ones with
- * the same external ids, but other emails, can: then one of the lists is decided again.
+ * Rows are locked in the order in which they are sent. Two batches that change the same prospects, or add the same
+ * emails, do so in the same order, so that they cannot deadlock: first existing prospects by id, then new ones by
+ * email. New prospects with the same external ids but different emails can deadlock: then one of the batches is decided
+ * again.
  */
 const prospectsInLockOrder = ({ prospects, logs }: ActivityChanges) => {
   const isAll = logs.length === 0

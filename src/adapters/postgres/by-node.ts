@@ -5,34 +5,35 @@ import { createSemaphore, type PoolCounts } from './semaphore.ts'
 import { ALL_TENANTS, queryOver, sql } from './sql.ts'
 import { NO_ANSWER_IN_TIME } from './with-timeout.ts'
 
-/** In place of a tenant: only the coordinator has the rows. */
+/** Stands for a tenant: only the coordinator has the rows. */
 export const COORDINATOR = '@'
-/** In place of a tenant, before a key of `identity_copies`: the node that has the copy. */
+/** Stands for a tenant, before a key of `identity_copies`: the node that has the copy. */
 export const COPY_OF = '#'
-/** In place of a tenant: whichever other worker answers first, or its own node if there is no other. */
+/** Stands for a tenant: the first other worker that answers, or the node of `settings.url` if there is no other. */
 export const ANOTHER_WORKER = '!'
-/** In case tenants are moved to another machine. Until then that one passes their statements on. */
+/** How long an address is kept: tenants may be moved. Until it is looked up, the old machine forwards statements. */
 const ADDRESS_KNOWN_MS_MAX = 60_000
-/** After a node could not answer: its address may have changed. */
+/** How long an address is kept after its node could not answer: it may have changed. */
 const ADDRESS_DOUBTED_MS = 1_000
-/** Beyond this number all are forgotten. */
+/** Number of addresses that are kept. Beyond it all are forgotten. */
 const ADDRESSES_MAX = 100_000
 
 export type Connected = {
   readonly ask: Ask
-  /** A name of the machine on which a tenant lives, or of the tenant while that is not known. */
+  /** A name of the machine on which a tenant lives, or of the tenant while its machine is not known. */
   readonly placeOf?: (of: { readonly tenantId: string }) => string
   readonly close: () => Promise<void>
 }
 type Named = Connected & { readonly name: string }
-/** Where a tenant lives. `found` once that was looked up. */
+/** The node of a tenant. `found` is set once it was looked up. */
 type Place = { readonly node: Promise<Named>; until: number; found?: Named | undefined }
 type Node = { readonly nodename: string; readonly nodeport: number }
 
 /**
  * Every node of a cluster knows where each tenant lives. A statement for a tenant is sent to its node directly: no other
- * node has to be alive for it, and a node that does not respond can only use up the connections to itself. What concerns
- * no tenant, and what concerns all, is sent to the node of `settings.url`; what only the coordinator has, to that one.
+ * node has to be alive for it, and a node that does not respond can only use up the connections to itself. Statements
+ * for no tenant or for all are sent to the node of `settings.url`; those for rows of the coordinator, to the
+ * coordinator.
  */
 export const connectToNodes = (
   settings: PostgresSettings,
@@ -54,7 +55,7 @@ export const connectToNodes = (
 
   const nodeAt = ({ nodename, nodeport }: Node): Named => {
     const name = `${nodename}:${nodeport}`
-    // A pooler is the only way to all of them.
+    // A pooler is the only way to every node.
     const address = pooler ? url : urlAt(url, nodename, nodeport)
     const node = nodes.get(name) ?? { name, ...unlessSilent(open(address)) }
     nodes.set(name, node)
@@ -73,7 +74,7 @@ export const connectToNodes = (
       select nodename, nodeport from pg_dist_node where groupid = ${group} and noderole = 'primary'`
     return node ? nodeAt(node) : { name: '', ...own }
   }
-  /** While it cannot be looked up, it is believed to be where it was. */
+  /** The node of a tenant. If the look-up fails, the last known node is used. */
   const nodeOf = (tenantId: string): Promise<Named> => {
     const last = known.get(tenantId)
     if (last !== undefined && performance.now() < last.until) return last.node
@@ -109,7 +110,7 @@ export const connectToNodes = (
       : Promise.any(workers.map((node) => nodeAt(node).ask(statement)))
   }
 
-  // It may wait for any node, so only one is in flight.
+  // A statement for all tenants may wait for any node, so only one is in flight.
   const toAll = createSemaphore({ ...settings, inFlightMax: 1 })
   const askAll = unlessSilent(unguarded).ask
   const ask: Ask = async (statement, tenantId = null) => {

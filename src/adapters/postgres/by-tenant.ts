@@ -4,13 +4,13 @@ import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 
-// On a cluster each tenant lives on one machine, and only a parameter leads a statement there: it names its one tenant
+// On a cluster each tenant lives on one machine, and only a parameter routes a statement there: it names its one tenant
 // for every table that it touches. On a single PostgreSQL a statement serves any number of tenants.
 
 type OfTenant = { readonly tenantId: string }
 type Lists = Readonly<Record<string, readonly OfTenant[]>>
 
-/** Asks for all of these lists at once, in the name of no tenant; on a cluster for each tenant's part of them. */
+/** Reads all of these lists at once, without naming a tenant; on a cluster, each tenant's part of them separately. */
 export const byTenant = async <Wants extends Lists, Row>(
   isCluster: boolean,
   wants: Wants,
@@ -19,7 +19,7 @@ export const byTenant = async <Wants extends Lists, Row>(
   if (!isCluster) return rowsOf(null, wants)
   const tenantIds = [...new Set(Object.values(wants).flatMap((list) => list.map(({ tenantId }) => tenantId)))]
   const [first, ...others] = tenantIds
-  // Nearly always: then nothing is divided just to be put together again.
+  // The usual case: one tenant, so nothing needs to be divided and joined again.
   if (first !== undefined && others.length === 0) return rowsOf(first, wants)
   const ofTenant = (id: string) =>
     Object.entries(wants).map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)])
@@ -27,32 +27,36 @@ export const byTenant = async <Wants extends Lists, Row>(
   return (await Promise.all(parts)).flat()
 }
 
-/** The tenant of a look-up, which stands in a `lateral`. */
+/** The tenant of a look-up in a `lateral`. */
 export const wantedTenant = (tenantId: string | null) => tenantId ?? TENANT_OF_WANT
 const TENANT_OF_WANT = sql`want.tenant_id`
 
 /**
- * Ends such a look-up. Where the tenant is a parameter, a limit keeps each look-up by its whole key, whatever the planner
- * believes of the tenant. Where it comes with the list, only the whole key is looked up anyway, and a join is faster.
+ * Ends a look-up in a `lateral`. If the tenant is a parameter, a limit makes each look-up use its whole key, whatever
+ * the planner assumes about the tenant. If the tenant comes with the list, the whole key is used anyway, and a join is
+ * faster.
  */
 export const upTo = (rows: number, tenantId: string | null) =>
   tenantId === null ? nothing : sql`limit ${rows}`
 
-/** Longer lists, which no gathering makes, would take more parameters than a statement can have. */
+/** Longer lists would take more parameters than a statement can have. Gathered batches are never that long. */
 const VALUES_ROWS_MAX = 2_000
 
-/** The tenant to whose machine a cluster sends rows that it is to write; null without one, or for too many for its own form. */
+/**
+ * The tenant whose machine of a cluster will write these rows; null without a cluster, or if they are too many for
+ * `values`.
+ */
 export const leadTenantOf = (isCluster: boolean, rows: Lists[string]): string | null =>
   (isCluster && rows.length <= VALUES_ROWS_MAX && rows[0]?.tenantId) || null
 
-/** Sorted by these members. Any order will do that is the same everywhere: rows are locked in it. */
+/** Sorts rows by these members. They are locked in this order, so it must be the same everywhere; any order will do. */
 export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: (keyof Row)[]): Row[] =>
   rows
     .map((row) => [members.map((member) => row[member]).join(' '), row] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, row]) => row)
 
-/** The rows of each want, in order, by the number of the want: of all tenants together or of each one separately. */
+/** The rows of each want, in order, by its number: read for all tenants together or for each tenant separately. */
 export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly want: number }>(
   isTogether: boolean,
   wants: readonly Want[],
@@ -65,7 +69,7 @@ export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly w
   return lists
 }
 
-/** Reads a slice for each want, in order. Each tenant has its own statements: no statement leaves its tenant. */
+/** Reads a slice for each want, in order, by separate statements for each tenant: none reads rows of other tenants. */
 export const slicesByTenant = <Want extends SliceWant, Row extends { readonly want: number }>(
   wants: readonly Want[],
   rowsOf: Parameters<typeof rowsOfEach<Want & { beforeId: string; rowsMax: number }, Row>>[2],

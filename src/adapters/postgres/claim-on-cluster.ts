@@ -7,19 +7,19 @@ import { withTimeout } from './with-timeout.ts'
 
 /** Tenants whose work is claimed at a time. */
 const AT_ONCE_MAX = 4
-/** To see who waits takes milliseconds; a machine that takes longer is away. */
+/** Reading which tenants wait takes milliseconds; a machine that takes longer than this is away. */
 const LOOK_MS_MAX = 1_000
-/** How long machines are asked one by one after one was away. */
+/** How long machines are asked one by one after a machine was away. */
 const APART_MS = 10_000
-/** Tenants that are asked for by name. */
+/** Tenants that one statement reads by name. */
 const NAMED_MAX = 1_000
 
 const V_TENANT = sql`v.tenant_id`
 type Look = Pick<ClaimWant, 'afterTenantId' | 'max'>
 
 /**
- * Who waits, where tenants live on several machines, by one look over all of them. While a machine is away, the others are
- * asked one by one, so that their tenants are served. One that is away delays a claim only once in a while.
+ * The tenants that wait, read from all machines of a cluster by one statement. While a machine is away, the others are
+ * asked one by one, so that their tenants are served. A machine that is away delays a claim only once in a while.
  */
 export const waitingOnCluster = <Want extends Look>(
   query: Query,
@@ -61,7 +61,7 @@ export const waitingOnCluster = <Want extends Look>(
       const lists = nodes.map(([node, its]) => {
         const tenantIds = its.map(({ tenantId }) => tenantId)
         const ofThose: OfThose = (column) => sql`and ${column} = any (${textArray(tenantIds)}::text[])`
-        // Sent as for any one of them: they share a machine.
+        // Sent in the name of any of these tenants: they share a machine.
         return lookAt({ ...want, afterTenantId }, tenantIds[0] ?? ALL_TENANTS, ofThose).catch((why) => {
           askApart(why)
           away.add(node)
@@ -80,7 +80,7 @@ export const waitingOnCluster = <Want extends Look>(
   return { look, askApart }
 }
 
-/** The claim where tenants live on several machines: the work of each one that waits is claimed on its own machine. */
+/** Claims work on a cluster: each waiting tenant's work is claimed on the machine of the tenant. */
 export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue) => {
   const { look, askApart } = waitingOnCluster(query, queue.table, queue.isClaimable)
   return async (want: ClaimWant): Promise<readonly Claimed[]> => {
@@ -88,7 +88,7 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
     let { afterTenantId } = want
     for (;;) {
       const looked = look({ ...want, afterTenantId, max: want.max - claimed.length })
-      // What is claimed already must not be lost.
+      // Work that is already claimed must not be lost.
       const waiting = [...(await looked.catch((error) => (claimed.length > 0 ? [] : Promise.reject(error))))]
       if (waiting.length === 0) return claimed
       while (waiting.length > 0) {
@@ -110,7 +110,7 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
   }
 }
 
-/** Those that another claim has locked are skipped. Materialized, or a join would look again and take more. */
+/** Rows that another claim has locked are skipped. Materialized, or a join would read again and take more. */
 const claimOf = <Claimed extends object>(query: Query, queue: Queue, tenantId: string, want: ClaimWant) =>
   query(tenantId)<Claimed>`
     with claimed as materialized (

@@ -3,22 +3,22 @@ import type { Backlog } from '../../core/ports/world.ts'
 import { claimOnCluster } from './claim-on-cluster.ts'
 import { ALL_TENANTS, type Fragment, type Query, sql } from './sql.ts'
 
-/** On a cluster: limits each table to the tenants that a statement asks for, or it would ask machines in vain. */
+/** On a cluster, limits each table to the tenants that a statement reads, or it would be sent to other machines too. */
 export type OfThose = (tenantIdColumn: Fragment) => Fragment
-/** A table `v` whose rows wait to be claimed: the parts of a statement that name what is in it. */
+/** A table `v` whose rows wait to be claimed, and the parts of a statement that name its columns. */
 export type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answered', Fragment>> & {
   readonly isClaimable: (want: ClaimWant, ofThose: OfThose) => Fragment
 }
 type Processing = Pick<Queue, 'table' | 'key' | 'isClaimed' | 'answered'> & {
-  /** Of a tenant: whether nothing of it is claimed. */
+  /** Whether a tenant is held: none of its rows are claimed. */
   readonly isHeld?: (tenantId: Fragment) => Fragment
 }
 const NEVER = (_: Fragment) => sql`false`
 
 /**
- * A claim goes from tenant to tenant along the index of what waits, and stops at `max`: it reads no more than it takes,
- * however long the backlog. Rows that another claim has locked are skipped, so that workers never wait for each other nor
- * come back empty-handed beside a backlog. It serves no caller: the one statement that names no tenant.
+ * A claim goes from tenant to tenant along the index of waiting rows, and stops at `max`: it reads no more than it
+ * takes, however long the backlog. Rows that another claim has locked are skipped, so that workers never wait for each
+ * other nor return without work despite a backlog. It serves no caller: it is the one statement that names no tenant.
  */
 export const claimFrom = <Claimed extends object>(query: Query, isCluster: boolean, queue: Processing) => {
   const counted = sql`attempts = v.attempts + 1`
@@ -51,7 +51,9 @@ export const claimFrom = <Claimed extends object>(query: Query, isCluster: boole
       returning ${answered}`
 }
 
-/** For the metrics. It names no tenant, and reads at most `countMax` entries of the index of what waits. */
+/**
+ * The backlog for the metrics. It names no tenant, and reads at most `countMax` entries of the index of waiting rows.
+ */
 export const backlogOf =
   (query: Query, since: Fragment, waiting: Fragment, isHeld = NEVER) =>
   async (countMax: number) => {
@@ -62,7 +64,9 @@ export const backlogOf =
     return backlog ?? { count: 0, oldest: null }
   }
 
-/** `each (id)`, recursive: the values of a column after one, from each to the next along the index of these rows; then null. */
+/**
+ * Recursive `each (id)`: the values of a column after a given one, each found by the index of these rows; then null.
+ */
 export const eachAlong = (column: Fragment, rows: Fragment, after: string) => sql`
   each (id) as (
     (select ${column} from ${rows} and ${column} > ${after} order by ${column} limit 1)

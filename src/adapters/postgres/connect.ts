@@ -13,9 +13,9 @@ export type PostgresSettings = {
   readonly lockMsMax: number
   readonly waitingMax: number
   readonly waitMsMax: number
-  /** Given if `url` is a PgBouncer in transaction mode; with the address of PostgreSQL itself, if that is known. */
+  /** Set if `url` is a PgBouncer in transaction mode; with the address of PostgreSQL, if that is known. */
   readonly pooler?: { readonly directUrl: string | null }
-  /** Given if the tables are distributed by Citus. */
+  /** Set if the tables are distributed by Citus. */
   readonly cluster?: 'citus'
   /** Whether every tenant uses events, with webhook endpoints or without. */
   readonly everyEvent?: boolean
@@ -39,24 +39,25 @@ export type Ask = <Answer extends Rows>(
   statement: (sql: Sql) => postgres.PendingQuery<Answer>,
   tenantId?: string | null,
 ) => Promise<Answer>
-/** Without limits, on connections that the embedder manages. */
+/** Sends statements without limits, on connections that the embedder manages. */
 export const askOn =
   (sql: Sql): Ask =>
   async (statement) =>
     statement(sql)
 
-/** After the statement's own time limit: for PostgreSQL's error to arrive. */
+/** Time after the statement timeout for PostgreSQL's error to arrive. */
 const GRACE_MS = 1_000
-/** Random, so that connections are not all replaced at the same moment. */
+/** Random lifetime, so that connections are not all replaced at the same moment. */
 const lifeMs = (): number => 60_000 * (1 + Math.random())
 
 /**
- * Connections to PostgreSQL behind a semaphore, which bounds the statements in flight and those waiting. The driver does
- * not settle every statement whose connection died, so each has our own timeout. A connection that misses it is
- * replaced, and so is one that was lost under a statement: the driver keeps unsent bytes and the last error for the next.
+ * Connections to PostgreSQL behind a semaphore, which limits the statements in flight and those waiting. The driver
+ * does not settle every statement whose connection died, so each has a timeout here. A connection that misses it is
+ * replaced, and so is one that was lost during a statement: the driver keeps unsent bytes and the last error for the
+ * next.
  *
  * Each connection is a driver pool of one: a larger, partly idle pool gets slower with every statement, because it
- * searches every place where a connection has ever been. Each is replaced after a minute or two: a plan made when the
+ * searches every slot that has ever held a connection. Each is replaced after a minute or two: a plan made when the
  * tables were empty may be a bad one later.
  */
 export const connect = (settings: PostgresSettings): Connected => {

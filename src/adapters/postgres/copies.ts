@@ -5,28 +5,28 @@ import { type Query, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 import { withTimeout } from './with-timeout.ts'
 
-/** A coordinator that takes longer is away. */
+/** A coordinator that takes longer than this is away. */
 const LOOK_MS_MAX = 1_000
 const REST_MS = 1_000
 const AT_ONCE_MAX = 100
 
-/** After a column in a change of a row. */
+/** Follows a column in an update of a row. */
 export const NOT_COPIED = sql`, is_copied = false`
 
 type Copied<Row> = {
-  /** Rows that are to be copied, of the coordinator, by key after one. */
+  /** Rows of the coordinator that are not copied yet, by key, after a given key. */
   readonly pending: (afterKey: string, max: number) => Promise<readonly Row[]>
-  /** Marks a row as copied, if it is still that one. */
+  /** Marks a row as copied, if it is unchanged. */
   readonly mark: (row: Row) => Promise<unknown>
   readonly keyOf: (row: Row) => string
-  /** Sorts after what it was before each change. */
+  /** A version of the row that sorts after all earlier ones. */
   readonly versionOf: (row: Row) => string
 }
 
 /**
- * On a cluster the rows that say who a caller is are on the coordinator, which decides: so a key can be revoked while any
- * worker is away. For the time when the coordinator is away, each is copied to the worker that the hash of its key says. A
- * copy that a worker missed is made up for by the look-ups that follow; an older copy never replaces a newer one.
+ * On a cluster the rows that identify callers are on the coordinator, which decides: so a key can be revoked while any
+ * worker is away. For times when the coordinator is away, each row is copied to the worker that the hash of its key
+ * names. Later look-ups make the copies that a worker missed; an older copy never replaces a newer one.
  */
 export const copiesOf = <Row extends { readonly tenantId: string }>(
   query: Query,
@@ -46,7 +46,7 @@ export const copiesOf = <Row extends { readonly tenantId: string }>(
     await put(keyOf(row), row.tenantId, JSON.stringify(row), versionOf(row))
     await mark(row)
   }
-  /** As far as workers are there. The next time it goes on behind the last one. */
+  /** Copies rows to the workers that can be reached. The next call continues after the last row. */
   const copyPending = async (): Promise<void> => {
     restUntil = performance.now() + REST_MS
     const rows = await pending(afterKey, AT_ONCE_MAX).catch(() => [])
@@ -72,7 +72,7 @@ export const copiesOf = <Row extends { readonly tenantId: string }>(
     const found = (await Promise.allSettled(asked)).map((one) =>
       one.status === 'fulfilled' ? one.value : [],
     )
-    // It may exist without a copy. Of several, each is looked up again on its own: one caller's guess fails no other.
+    // A key may exist without a copy. Several keys are looked up again one by one: a guessed key fails no other caller.
     if (found.some(({ length }) => length === 0))
       throw keys.length === 1 ? error : new Error('Not every key has a copy.')
     return found
@@ -80,9 +80,9 @@ export const copiesOf = <Row extends { readonly tenantId: string }>(
       .flatMap(({ row, isSuspended }) => (row === null ? [] : { ...JSON.parse(row), isSuspended }))
   }
   return {
-    /** After it was changed. */
+    /** Copies a row after it was changed. */
     copy: (row: Row) => copyOne(row).catch(() => {}),
-    /** Those that `findRows` finds; while the coordinator is away, the copies. */
+    /** Finds rows by `findRows`; while the coordinator is away, their copies. */
     find: async (keys: readonly string[], findRows: () => Promise<readonly (Row & OfTenant)[]>) => {
       if (performance.now() < awayUntil) return findCopies(keys, COORDINATOR_AWAY)
       const rows = await withTimeout(findRows(), LOOK_MS_MAX).catch((error) => {
@@ -93,7 +93,7 @@ export const copiesOf = <Row extends { readonly tenantId: string }>(
       if (performance.now() > restUntil) void copyPending()
       return rows
     },
-    /** Before the row itself: what is removed must not be found as a copy. */
+    /** Removes a copy. Call it before the row is removed: a removed row must not be found as a copy. */
     remove: (key: string, tenantId: string) => put(key, tenantId, null, 'removed'),
   }
 }

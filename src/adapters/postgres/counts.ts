@@ -92,7 +92,7 @@ export const postgresCounts = (query: Query, isCluster: boolean, central: Query)
       )
     },
 
-    // In one order: two processes that add to the same rows must not wait for each other.
+    // Sorted: two processes that add to the same rows must not deadlock.
     addUsage: async (at, used, { before, after, max }) => {
       await central()`
         with removed as (

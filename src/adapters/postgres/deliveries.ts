@@ -20,7 +20,7 @@ const WAITING = sql`webhook_deliveries where status = 'pending'
 
 type Deliveries = Pick<Webhooks, 'due' | 'deliveries' | 'retry' | 'replay' | 'backlog'>
 
-/** What is delivered to endpoints. Calls `notify` after deliveries became due at once. */
+/** Deliveries to endpoints. Calls `notify` after some became due immediately. */
 export const postgresDeliveries = (query: Query, notify: () => void): Deliveries => ({
   due: async ({ now, max, ...want }) => {
     const pending = (at: Fragment) => sql`(
@@ -88,7 +88,7 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
   backlog: backlogOf(query, sql`created_at`, WAITING, isSuspended),
 })
 
-/** Without what a list adds to each row. */
+/** A delivery without the columns that a list adds to each row. */
 const shownDelivery = ({
   resume: _,
   one: __,

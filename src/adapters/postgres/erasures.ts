@@ -22,7 +22,7 @@ const STEPS = columns(
   'erasure_id, attempt int, pass int, position, claimable_at timestamptz, status, completed_at timestamptz',
 )
 const WANTS = columns('want', 'number int, before_id, rows_max int')
-// As an expression, of which the planner does not think that few rows match: else it would sort them all.
+// An expression, because for a plain condition the planner assumes that few rows match, and sorts them all.
 const IS_WHOLE = sql`case when e.part_of is null then true else false end`
 const WAITING = sql`erasures where status = 'processing' order by tenant_id, claimable_at`
 const QUEUE = {
@@ -114,7 +114,7 @@ export const postgresErasures = (
           where part.tenant_id = ${tenantId} and part.part_of = e.erasure_id and part.completed_at is null))`
   },
 
-  // Vacuum does it.
+  // Vacuum removes deleted rows.
   rewrite: async () => true,
 
   extend: async (want, until) => {
@@ -128,7 +128,7 @@ export const postgresErasures = (
 
   backlog: backlogOf(query, sql`requested_at`, WAITING),
 
-  /** Several workers share what is due: each skips the rows that another one has locked. */
+  /** Several workers share the rows that are due: each skips the rows that another has locked. */
   expire: async ({ tenantId, now, beforeLogId, max }) => {
     const [row] = await query(tenantId)<{ blocks: number; logs: number }>`
       with blocks as materialized (
@@ -161,7 +161,7 @@ export const postgresErasures = (
   },
 })
 
-/** Of an erasure `e`. */
+/** The end of the block of an erasure `e`. */
 const blockedUntil = (tenantId: string | null) => sql`(
   select b.blocked_until from prospects b where b.tenant_id = ${tenantId} and b.prospect_id = e.block_id
 ) as blocked_until`
@@ -179,7 +179,7 @@ const isNamed = (by: Exclude<ErasureWant, { erasureId: string } | { prospectId: 
   return sql`f.external_id_hash = ${by.externalIdHash}`
 }
 
-/** Of an erasure and its parts. */
+/** Whether a prospect is a block of an erasure or of its parts. */
 const isBlockOf = ({ tenantId, erasureId }: Pick<StoredErasure, 'tenantId' | 'erasureId'>) => sql`
   tenant_id = ${tenantId} and prospect_id in (
     select block_id from erasures where tenant_id = ${tenantId} and erasure_id = ${erasureId}

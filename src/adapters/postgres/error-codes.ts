@@ -2,18 +2,20 @@ import type postgres from 'postgres'
 import { DomainFailure, unavailable } from '../../core/engine/failures.ts'
 import { unmigrated } from '../stores/migrations.ts'
 
-/** The code of PostgreSQL or of the driver. Where Citus copies rows to a worker, it gives a taken key the wrong one. */
+/**
+ * The code of PostgreSQL or of the driver. If Citus copies rows to a worker, it returns the wrong code for a taken key.
+ */
 export const sqlStateOf = (error: unknown): string => {
   const { code = '', message = '' } = (error ?? {}) as { code?: unknown; message?: string }
   return code === 'XX000' && message.startsWith('duplicate key value violates') ? '23505' : String(code)
 }
 
-/** Errors of the connection, and those by which PostgreSQL says that it cannot answer now. */
+/** Whether this is an error of the connection, or PostgreSQL cannot answer now. */
 export const isTransient = (error: unknown): boolean => TRANSIENT.test(sqlStateOf(error))
 /** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error; then the driver's. */
 const TRANSIENT = /^(08|53|57|58|CONNECT|ECONN|EPIPE|ENOENT|EAI_|ENOTFOUND|ETIMEDOUT|EHOST|ENET)/
 
-/** By name: an embedder's instance may come from another copy of the driver, with another class. */
+/** Compares the name: an embedder's instance may come from another copy of the driver, with another class. */
 const isFromServer = (error: unknown): error is postgres.PostgresError =>
   error instanceof Error && error.name === 'PostgresError'
 

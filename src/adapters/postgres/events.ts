@@ -8,7 +8,7 @@ import { waitingOnCluster } from './claim-on-cluster.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 
-/** Its ids as their JSON. */
+/** A row of `events`, with `ids` as JSON text. */
 export type EventRow = Omit<StoredEvent, 'ids'> & { readonly ids: string }
 export const EVENT = columns('e', COLUMNS.events)
 export const storedEvent = (row: EventRow): StoredEvent => {
@@ -26,7 +26,7 @@ export const deliver = (tenantId: string, events: Fragment, now: Timestamp) => s
   select v.tenant_id, v.webhook_endpoint_id, e.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
   from webhook_endpoints v join ${events} on v.types is null or e.type = any (v.types)
   where v.tenant_id = ${tenantId} and ${passes(tenantId)}`
-/** Of a logged activity, only a filter makes its source and its type be read. */
+/** Whether an event passes the filters. The log of an activity is only read if there is a filter. */
 const passes = (tenantId: string) => sql`
   case when v.sources is null and v.log_types is null or e.type <> 'prospect_log.created' then true else exists (
     select 1 from prospect_logs l where l.tenant_id = ${tenantId} and l.prospect_log_id = e.ids ->> 'prospectLogId'
@@ -37,8 +37,8 @@ export const postgresEvents = (query: Query, isCluster: boolean, emit: (signal: 
   const waiting = sql`events e where e.sequence is null`
   const onCluster = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`)
   /**
-   * The process that changes the count of a tenant assigns the numbers after the count it read. A process that waited for
-   * another finds the count changed, and does nothing. On a cluster each part runs separately, in this order.
+   * The process that changes the count of a tenant assigns the numbers after the count it read. A process that waited
+   * for another finds the count changed, and does nothing. On a cluster each part runs separately, in this order.
    */
   const number: Events['number'] = async ({ tenantId, now, max }) => {
     const [row] = await query(tenantId)<{ isCounted: boolean; numbered: number; made: number }>`
@@ -79,7 +79,7 @@ export const postgresEvents = (query: Query, isCluster: boolean, emit: (signal: 
   }
 
   return {
-    /** From tenant to tenant along the index of what waits. */
+    /** Goes from tenant to tenant along the index of waiting events. */
     waiting: async (afterTenantId, max) => {
       const rows = isCluster
         ? await onCluster.look({ afterTenantId, max })

@@ -12,7 +12,7 @@ const CHANGES = columns('h', HOOK_CHANGES)
 const isThat = ({ tenantId, hookId }: HookWant) => sql`h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
 
 /**
- * Calls `changed` after a hook was changed or removed. On a cluster `query` leads to the coordinator, and `queryCopies` to
+ * Calls `changed` after a hook was changed or removed. On a cluster `query` reads the coordinator, and `queryCopies`
  * the copies.
  */
 export const postgresHooks = (query: Query, changed: () => void, queryCopies: Query | null): Hooks => {
@@ -20,7 +20,7 @@ export const postgresHooks = (query: Query, changed: () => void, queryCopies: Qu
     const rows = await query()<HookRow>`select ${HOOK.selected} from hooks h where ${condition}`
     return rows.map(storedHook)
   }
-  /** Overtaken if there is none. */
+  /** Returns `overtaken` if no row was written. */
   const write = async (statement: Fragment) => {
     const rows = await query()`with written as (${statement} returning 1) select ${FORGET_KEYS} from written`
     if (rows.length > 0) changed()

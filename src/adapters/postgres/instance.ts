@@ -14,7 +14,7 @@ type Types = Record<string, unknown>
 /** An instance of postgres.js, or the `sql` of one of its transactions or savepoints. */
 export type PostgresInstance<T extends Types = Types> = postgres.Sql<T> | postgres.TransactionSql<T>
 
-/** A store over an embedder's instance, which has its own settings and limits and is never closed here. */
+/** A store over an embedder's instance, with the settings and limits of the embedder. It is never closed here. */
 export const postgresStore = (
   sql: PostgresInstance,
   migrations: readonly Migration[],
@@ -28,13 +28,13 @@ export const postgresStore = (
     ...ports,
     ready: () => refuseOtherCluster(ask, cluster).then(ports.ready),
     migrate: () => migrateInstance(sql, migrations),
-    /** Emits what this store does, and nothing else. */
+    /** Emits only the changes that this store makes. */
     watch: listeners.add,
     close: async () => {},
   }
 }
 
-/** In one transaction on a connection that is reserved for it. */
+/** Migrates in one transaction on a reserved connection. */
 export const migrateInstance = async (
   sql: PostgresInstance,
   migrations: readonly Migration[],
@@ -51,8 +51,8 @@ const askOver = (sql: PostgresInstance): Ask => {
 }
 
 /**
- * Within a transaction a statement that is rejected would end the transaction, even if the use case can go on, as when
- * another writer was faster. So each statement has its own savepoint, and no two of them overlap.
+ * A rejected statement would end the embedder's transaction, even if the use case can go on, as when another writer was
+ * faster. So each statement has a separate savepoint, and no two of them overlap.
  */
 const oneAfterAnother = (sql: postgres.TransactionSql): Ask => {
   let last: Promise<unknown> = Promise.resolve()
@@ -63,14 +63,14 @@ const oneAfterAnother = (sql: postgres.TransactionSql): Ask => {
   }
 }
 
-/** Sends statements so that their rows are the same whatever the `transform` and `types` of the instance. */
+/** Sends statements so that their rows do not depend on the `transform` and `types` of the instance. */
 const normalizeInstance =
   (sql: PostgresInstance): Ask =>
   async (statement) =>
     decodeRows(await statement(sql as unknown as Sql).raw()) as never
 
 type RawRows = readonly (readonly (Buffer | null)[])[] & {
-  /** Null if the statement answers no rows. */
+  /** Null if the statement returns no rows. */
   readonly columns: readonly { readonly name: string; readonly type: number }[] | null
 }
 

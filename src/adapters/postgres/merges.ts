@@ -49,7 +49,7 @@ export const postgresMerges = (
 
   claim: claimFrom<ClaimedMerge>(query, isCluster, QUEUE),
 
-  /** The merge is locked, so that no log follows it to a prospect that is being merged or erased itself. */
+  /** Locks the merge, so that no log is moved to a prospect that is itself being merged or erased. */
   moveLogs: async (merge, max) => {
     const { tenantId, prospectId, intoId } = merge
     const [first] = timelineOf(prospectId)
@@ -92,7 +92,7 @@ const isHeld = ({ tenantId, mergeId, intoId, attempt, status }: ClaimedMerge) =>
   m.tenant_id = ${tenantId} and m.merge_id = ${mergeId} and m.into_id = ${intoId} and m.attempts = ${attempt}
     and m.status = ${status}`
 
-/** Of a prospect `p`: it is as it was, and so is all that was merged into it. */
+/** Whether a prospect `p` is unchanged, along with all prospects that were merged into it. */
 export const isUnchanged = (before: KnownProspect) => sql`
   p.tenant_id = ${before.tenantId} and p.prospect_id = ${before.prospectId}
     and p.erased_at is null and p.merged_into is null and p.updated_at = ${before.updatedAt}
@@ -100,7 +100,7 @@ export const isUnchanged = (before: KnownProspect) => sql`
     and p.external_id_hash is not distinct from ${before.externalIdHash}
     and p.name is not distinct from ${before.name}`
 
-/** Returns no row unless the prospect is still as it was. */
+/** Returns no row unless the prospect is unchanged. */
 const prospectChanged = ({ before, after }: ProspectStates) => sql`
   update prospects p set email = ${after.email}, email_hash = ${after.emailHash}, external_id = ${after.externalId},
     external_id_hash = ${after.externalIdHash}, name = ${after.name}, merged_into = ${after.mergedInto},

@@ -11,16 +11,18 @@ import { withTimeout } from './with-timeout.ts'
 
 /** An arbitrary number that must never change. */
 const LOCK = 7_238_114_005
-/** To connect, and to look whether anything must be done. */
+/** Time limit to connect and to check whether there is anything to migrate. */
 const LOOK_MS_MAX = 5_000
-/** How often a migration tries to get its locks, each time for a second: requests wait behind it, and for two at most. */
+/**
+ * How often a migration tries to acquire its locks, for a second each: requests wait behind it, two seconds at most.
+ */
 const LOCK_TRIES_MAX = 20
 const LOCK_PAUSE_MS = 2_000
-/** To apply what is missing, only to see it. */
+/** Time limit to apply the missing migrations only to show them. */
 const PLAN_MS_MAX = 60_000
 /**
- * A migration takes as long as it takes, and so does another process that migrates at the same time. On Citus, one that
- * alters several tables must alter their shards one after another; elsewhere that setting means nothing.
+ * A migration has no time limit, nor has the wait for another process that migrates. On Citus, a migration that alters
+ * several tables must alter their shards one after another; elsewhere that setting has no effect.
  */
 const BEGIN = `
   begin;
@@ -33,7 +35,7 @@ const BEGIN = `
     number integer primary key, name text not null, applied_at timestamptz(3) not null default now(),
     checksum text not null, version text not null
   )`
-/** On tables that this transaction did not create: `alter table` does not write the row of a table's `ctid` again. */
+/** Locks on tables that this transaction did not create: `alter table` does not rewrite the row of a table's `ctid`. */
 const LOCKS = `
   select c.relname as "table", string_agg(l.mode, ', ' order by l.mode) as modes
   from pg_locks l join pg_class c on c.oid = l.relation
@@ -44,7 +46,7 @@ const LOCKS = `
 export type Warn = (message: string) => void
 
 /**
- * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once. Answers
+ * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once. Returns
  * the names of the migrations that it applied.
  * Refuses a newer database and a PostgreSQL older than 14; warns of settings that can lose a committed write.
  * Prepares no statement, so it works through a pooler too.
@@ -65,7 +67,10 @@ export const migratePostgres = async (
   }
 }
 
-/** What `migratePostgres` would apply, and the locks that it would take, which are taken: it is applied and rolled back. */
+/**
+ * The migrations that `migratePostgres` would apply, and the locks that it would take. It takes these locks: the
+ * migrations are applied and rolled back.
+ */
 export const planPostgres = async (url: string, migrations: readonly Migration[]) => {
   const sql = openPostgres(url, { max: 1, prepare: false })
   const ask = askOn(sql)
@@ -88,8 +93,8 @@ export const planPostgres = async (url: string, migrations: readonly Migration[]
 }
 
 /**
- * On a reserved connection, which `ask` uses and this releases. By plain statements: the driver's own transactions can
- * throw where nothing catches it.
+ * Migrates on a reserved connection, which `ask` uses and this releases. Sends plain statements: a
+ * transaction of the driver can throw errors that nothing catches.
  */
 export const migrateOn = async (
   connection: postgres.ReservedSql,
@@ -104,7 +109,7 @@ export const migrateOn = async (
         await ask((sql) => sql`commit`)
         return applied
       } catch (error) {
-        // The driver has taken a lost connection back, and would crash over anything that is done with it.
+        // The driver has already taken a lost connection back, and would crash if it were used again.
         isLost = isTransient(error) && isConnectionFatal(error)
         if (!isLost) await ask((sql) => sql`rollback`).catch(() => {})
         if (!isLocked(error) || tries === LOCK_TRIES_MAX) return notYetOr(error)
@@ -116,7 +121,9 @@ export const migrateOn = async (
   }
 }
 
-/** Begins a transaction, and applies in it what is missing: statement by statement, or Citus cannot alter its tables. */
+/**
+ * Begins a transaction and applies missing migrations in it: one statement at a time, or Citus cannot alter its tables.
+ */
 const apply = async (ask: Ask, migrations: readonly Migration[]): Promise<readonly string[]> => {
   await ask((sql) => sql.unsafe(BEGIN))
   const missing = missingMigrations(migrations, await appliedMigrations(ask))
@@ -131,14 +138,14 @@ const apply = async (ask: Ask, migrations: readonly Migration[]): Promise<readon
   return missing.map(({ name }) => name)
 }
 
-/** A statement of a server was in the way. */
+/** Whether a statement of a running server held a lock. */
 const isLocked = (error: unknown): boolean => ['55P03', '40P01'].includes(sqlStateOf(error))
 const notYetOr = (error: unknown): never => {
   const isNotYet = isTransient(error) || isLocked(error)
   throw isNotYet ? unavailable('The database cannot answer yet.', error) : error
 }
 
-/** So that a role that may not change the schema can start if there is nothing to change. */
+/** Checked first, so that a role that may not change the schema can start if there is nothing to change. */
 export const isUpToDate = async (ask: Ask, migrations: readonly Migration[], warn: Warn) => {
   const applied = await checkServer(ask, warn)
     .then(() => appliedMigrations(ask))
@@ -151,7 +158,7 @@ export const appliedMigrations = async (ask: Ask): Promise<readonly Applied[]> =
     (sql) => sql<{ exists: boolean }[]>`select to_regclass('schema_migrations') is not null as exists`,
   )
   if (list?.exists !== true) return []
-  // An older database lacks some columns, and a newer program may add some: then a prepared statement would fail.
+  // Not prepared: a prepared statement would fail once a newer program adds columns. Older databases lack some.
   return ask((sql) => sql.unsafe<Applied[]>('select * from schema_migrations order by number'))
 }
 

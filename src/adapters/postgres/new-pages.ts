@@ -19,7 +19,7 @@ const COUNT_UP = sql`
   on conflict (tenant_id, page_group_id)
     do update set pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes`
 
-/** In the order in which rows are locked. */
+/** The rows in the order in which they are locked. */
 const rowsOf = (pages: readonly NewPageRow[]) => {
   const sorted = sortedBy(pages, 'tenantId', 'pageGroupId', 'idempotencyKey', 'pageId')
   const groups = Map.groupBy(sorted, ({ tenantId, pageGroupId }) => `${tenantId} ${pageGroupId}`)
@@ -55,8 +55,8 @@ export const pagesFromArrays = (created: readonly NewPageRow[]): Write => {
 }
 
 /**
- * Pages as Citus inserts them: a table after the other. If a group of a tenant is no longer active, the count of those
- * that are is divided by zero: then nothing is saved.
+ * Inserts pages on Citus, one table after another. If a group is no longer active, the count of active groups is
+ * divided by zero: then nothing is saved.
  */
 export const pagesOnCluster = (created: readonly NewPageRow[]): Write => {
   const { pages, versions, counts } = rowsOf(created)
@@ -81,7 +81,7 @@ export const pagesOnCluster = (created: readonly NewPageRow[]): Write => {
   return { parts: [parts], done: sql`${check} union all select 1` }
 }
 
-/** Of tenants that live on one machine: to it by one statement, however many they are. */
+/** Reads groups of any number of tenants on one machine by one statement. */
 export const groupsTogether = (query: Query, [...groups]: readonly PageGroupRead[]) =>
   query(groups[0]?.tenantId)<KnownPages['groups'][number]>`
     select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count::int as pages_count

@@ -11,8 +11,8 @@ const LOOK = `
     current_database() || extract(epoch from pg_postmaster_start_time()) as identity`
 
 /**
- * Why the service refuses to use a database, with the remedy; or null. Some poolers refuse the parameters of a session,
- * others drop them. The look is not prepared: a pooler that is not known as one mixes prepared statements up.
+ * The reason to refuse a database, with the remedy; or null. Some poolers refuse the parameters of a session, others
+ * drop them. The statement is not prepared: a pooler that was not configured as one mixes prepared statements up.
  */
 export const findObstacle = async (ask: Ask, isPooler: boolean, cluster: Cluster, direct?: string | null) => {
   const found = await look(ask)
@@ -42,12 +42,12 @@ export const nameDirect = (error: Error): never => {
 
 const IS_CITUS = `select to_regclass('pg_dist_partition')::text as list`
 type Cluster = 'citus' | null | undefined
-/** The first and the last that sql/citus.sql distributes: it may have been run before a migration, and not since. */
+/** The first and the last table that sql/citus.sql distributes. It may not have been run since the last migration. */
 const DISTRIBUTED = `
   select count(*) = 2 as are_distributed from pg_dist_partition
   where partmethod = 'h' and logicalrelid in (to_regclass('brands'), to_regclass('identity_copies'))`
 
-/** Why the setting `DATABASE_CLUSTER` is not what the database is, with the remedy; or null. */
+/** The reason why the setting `DATABASE_CLUSTER` does not fit the database, with the remedy; or null. */
 export const findClusterObstacle = async (ask: Ask, cluster: Cluster, migrates = false) => {
   const [found] = await ask((sql) => sql.unsafe<{ list: string | null }[]>(IS_CITUS))
   if (!found?.list && !cluster) return null
@@ -62,7 +62,7 @@ const COORDINATOR_OF_WORKER = `
   select nodename || ':' || nodeport as coordinator from pg_dist_node
   where groupid = 0 and noderole = 'primary' and exists (select 1 from pg_dist_local_group g where g.groupid <> 0)`
 
-/** What changes the tables of a cluster goes to its coordinator. */
+/** Migrations of a cluster must run on its coordinator. */
 export const refuseWorker = async (ask: Ask): Promise<void> => {
   const [citus] = await ask((sql) => sql.unsafe<{ list: string | null }[]>(IS_CITUS))
   if (!citus?.list) return

@@ -7,10 +7,10 @@ export type Pool = Sql & { readonly close: () => Promise<void> }
 
 /**
  * One plan for each statement, made once: planning each call costs more than the call. The plan uses nested loops over
- * indexes whatever the tables contained when it was made; statements are written so that this is the best plan.
+ * indexes, whatever the tables contained at planning time; statements are written so that this is the best plan.
  *
- * A plan made while a tenant had no rows would later read all rows of that tenant, if it could. So a list brings the
- * tenant with each of its rows, and is joined by that: a row can only be looked up by its whole key.
+ * A plan made while a tenant had no rows could later read all rows of that tenant. So a list contains the tenant in
+ * each of its rows, and is joined by that: a row can only be looked up by its whole key.
  */
 export const ONE_PLAN = {
   plan_cache_mode: 'force_generic_plan',
@@ -24,16 +24,16 @@ export const ONE_PLAN = {
 export const PLAN_EACH = { plan_cache_mode: 'force_custom_plan', jit: 'off' } as const
 
 type Options = postgres.Options<Record<string, never>> & {
-  /** The driver has it; its types do not. */
+  /** The driver has this option; its types do not. */
   readonly onnotify?: (channel: string, payload: string) => void
 }
 
-/** What all our connections have in common: times in UTC, columns in camelCase. */
+/** Opens a connection pool with the settings of all connections: times in UTC, columns in camelCase. */
 export const openPostgres = (url: string, options: Options): Pool => {
   const { address, server } = parseAddress(url)
   return postgres(address, {
     connect_timeout: 3,
-    // The driver's own pauses grow to 20 seconds.
+    // The default pauses of the driver grow to 20 seconds.
     backoff: (retries: number) => Math.min(0.05 * retries, 0.5),
     // By default the driver prints notices to stdout.
     onnotice: () => {},

@@ -8,12 +8,12 @@ import { sqlStateOf } from './error-codes.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, textArray, unlessOvertaken } from './statements.ts'
 
-/** Tenants that are remembered to use events. Beyond this number all are forgotten. */
+/** How many tenants that use events are remembered. Beyond this number all are forgotten. */
 const USERS_MAX = 10_000
 const TRIES_MAX = 5
 
 type OfTenant = { readonly tenantId: string }
-/** How far a database's clock is ahead of ours, ours being so far ahead of the monotonic one, and until when that counts. */
+/** How far a database's clock is ahead of ours, how far ours is ahead of the monotonic clock, and when this expires. */
 type Clock = Record<'aheadMs' | 'apartMs' | 'until', number>
 const apartMs = () => Date.now() - performance.now()
 type OutboxOptions = {
@@ -24,13 +24,13 @@ type OutboxOptions = {
   readonly wrote: () => void
   readonly late: () => void
 }
-/** If a write may save only some of its rows, which rows of `event` to insert: what follows the `from`. */
+/** For a write that may save only some of its rows: the tenant of an event, and the `where` that selects its events. */
 type Saved = { readonly tenantId: Fragment; readonly which: Fragment }
 export type Outbox = {
   /**
    * Sends a write of rows with its events. `write` gets the part `noted as (insert into events …)`, or none, and a
-   * condition: true, or it divides by zero, and then nothing is saved. PostgreSQL evaluates it once. Refuses `unavailable` if
-   * PostgreSQL begins more than `lateMs` after this was called.
+   * condition: it is true, or divides by zero, so that nothing is saved. PostgreSQL evaluates it once. Refuses
+   * `unavailable` if PostgreSQL begins more than `lateMs` after this was called.
    */
   readonly withEvents: <Answer>(
     rows: readonly OfTenant[],
@@ -52,9 +52,9 @@ const EVENTS = columns('event', COLUMNS.events)
 
 /**
  * Events are written in the statement of their change, for tenants that use events: those with an enabled webhook
- * endpoint, or all with `everyEvent`. Which tenants those are is remembered, and each statement checks it: for one that
- * uses no events, by a look into a small index. If it is wrong, the tenants are looked up, and the write is tried again.
- * Calls `wrote` after a commit with events, and `late` after a refused write: what is remembered may be as old.
+ * endpoint, or all with `everyEvent`. These tenants are remembered, and each statement checks that: for a tenant that
+ * uses no events, by a look-up in a small index. If it is wrong, the tenants are looked up, and the write is retried.
+ * Calls `wrote` after a commit with events, and `late` after a refused write: remembered data may be just as old.
  */
 export const createOutbox = (
   query: Query,
@@ -65,8 +65,9 @@ export const createOutbox = (
   const clocks = new Map<string, Clock>()
 
   /**
-   * A database's clock, and each node's, may differ from ours by minutes. It is read every minute, after ours was set, and after
-   * a refusal; a process that stands still meanwhile takes it to be behind, and refuses too much.
+   * The clock of a database or of a node may differ from ours by minutes. It is read every minute, after ours was set,
+   * and after a refusal. A process that is suspended during the read assumes that it is behind, and refuses too many
+   * writes.
    */
   const readClock = async (tenantId: string | null): Promise<Clock> => {
     const [read] = await query(tenantId)<{ now: string }>`select statement_timestamp() as now`
@@ -81,7 +82,7 @@ export const createOutbox = (
     return isKnown ? clock : undefined
   }
 
-  /** Those of the tenants that use events. */
+  /** Looks up which of the tenants use events. */
   const lookUp = async (rows: readonly OfTenant[]): Promise<readonly string[]> => {
     const found = await byTenant(isCluster, { rows }, (tenantId, its) => {
       return query(tenantId)<OfTenant>`
@@ -126,7 +127,7 @@ export const createOutbox = (
           continue
         }
         const clock = await readClock(lead)
-        // In time, the statement divided by zero for another reason.
+        // The write was in time: the statement divided by zero for another reason.
         if (Date.now() + clock.aheadMs < lateAtMs) throw error
         late()
         throw writeTooLate()
@@ -163,7 +164,7 @@ const isEnabledOf = (isCluster: boolean, tenantIds: readonly string[]) =>
     ? sql`w.tenant_id = ${tenantIds[0] ?? null} and w.status = 'enabled'`
     : sql`w.tenant_id = any (${textArray(tenantIds)}::text[]) and w.status = 'enabled'`
 
-/** That of some tenants exactly those assumed use events. */
+/** Condition that exactly the assumed tenants use events. */
 const areSubscribers = (assumed: readonly string[], isEnabled: Fragment) =>
   assumed.length === 0
     ? sql`1 / (not exists (select 1 from webhook_endpoints w where ${isEnabled}))::int = 1`

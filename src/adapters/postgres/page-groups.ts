@@ -75,7 +75,7 @@ export const IF_CHANGED = sql`select 1 / (select count(*) from changed) as done`
 const ID = sql`l.page_group_id`
 const IDEMPOTENCY_KEY = sql`l.idempotency_key`
 
-// Two statements, because each walks its own index, by the expression that the index holds.
+// Two statements, because each walks a separate index, by the expression of that index.
 const ID_IF_OPEN = sql`(case when l.status <> 'deleted' then l.page_group_id end)`
 const open = { isBefore: sql`${ID_IF_OPEN} < want.before_id`, newest: sql`${ID_IF_OPEN} desc` }
 const STATUS_AND_ID = sql`(l.status || '/' || l.page_group_id) collate "C"`
@@ -89,7 +89,7 @@ const bytes = sql`
   coalesce(octet_length(l.page_context), 0) + octet_length(l.actions) + octet_length(l.footer_links)
     + octet_length(l.scripts)`
 
-// A look-up for each row, which no planner turns into a walk over all the counts, as it does with a join.
+// A look-up for each row: the planner could turn a join into a walk over all the counts.
 export const pagesCount = (tenantId: string | null = null) => sql`
   (select c.pages_count::int from page_counts c
     where c.tenant_id = ${tenantId ?? TENANT_OF_GROUP} and c.page_group_id = l.page_group_id) as pages_count`

@@ -20,9 +20,9 @@ const SHOWN = columns('v', SHOWN_VERSION)
 const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 
 /**
- * A page group is looked up by the expression that only the index of those not deleted, or of those with a status,
- * holds. Its id alone would give the planner a choice: each index on page groups begins with the tenant.
- * Calls `added` after versions were added, or something is to be done later.
+ * Looks up a page group by the expression of the index of groups that are not deleted, or of groups by status. The id
+ * alone would give the planner a choice: each index on page groups begins with the tenant.
+ * Calls `added` after versions were added or something was scheduled.
  */
 export const postgresPages = (
   query: Query,
@@ -152,7 +152,9 @@ const isUnchanged = (page: Parameters<Pages['remove']>[0], inActiveGroup = false
       and p.revision = ${revision} and exists (select 1 from page_groups g where g.tenant_id = ${tenantId} and ${isIn})`
 }
 
-/** By its whole key: with a list of two ids, a plan made when pages had one version each reads all versions of the page. */
+/**
+ * A version by its whole key. For two ids, a plan made when pages had one version each reads all versions of the page.
+ */
 const versionOf = (tenantId: string | null, id: Fragment) => sql`(
   select v.* from page_versions v
   where v.tenant_id = ${wantedTenant(tenantId)} and v.page_id = p.page_id and v.version_id = ${id}

@@ -20,7 +20,7 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
   return {
     find: findBy(query, !isCluster, 'prospect_logs', 'prospect_log_id', SHOWN_LOG, storedLog),
 
-    /** Along the primary key, or by the key of one log. */
+    /** Lists logs along the primary key, or finds one by its key. */
     list: (wants) =>
       eachAlone(wants, async (want) => {
         const { tenantId, type, idempotencyKey, limit } = want
@@ -86,9 +86,10 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
 }
 
 /**
- * Logs `l` of a prospect, along the index of timelines. The tenant is compared so that no other index can be used: a plan
- * that is made for all tenants would take the primary key for selective, and read all logs of a large tenant. Citus needs
- * it plain as well. Of a limit see `walk`; one more, as a number, tells how few rows are joined to others.
+ * Logs `l` of a prospect, along the index of timelines. The tenant is compared so that no other index can be used: a
+ * plan made for all tenants would assume that the primary key is selective, and read all logs of a large tenant. Citus
+ * needs a plain condition too. For limits see `walk`; a limit as a number shows the planner how few rows are joined to
+ * others.
  */
 export const alongTimeline = (
   isCluster: boolean,

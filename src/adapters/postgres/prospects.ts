@@ -63,8 +63,8 @@ export const postgresProspects = (
     },
 
     /**
-     * What the prospect is to have, those that were merged into it give up, just before: see `erasures.record`. With events it
-     * divides by zero if there is no such prospect.
+     * Prospects that were merged into this one first give up the values that it will have: see `erasures.record`. With
+     * events it divides by zero if there is no such prospect.
      */
     update: async (update, events) => {
       const { tenantId, prospectId, email, externalId, name, updatedAt } = update

@@ -2,16 +2,16 @@ import type { Table } from '../stores/tables.ts'
 import { COORDINATOR } from './by-node.ts'
 import { type Fragment, joined, type Query, sql } from './sql.ts'
 
-/** On Citus these stay on the coordinator. */
+/** Tables that stay on the coordinator on Citus. */
 const LOCAL = ['api_keys', 'hooks', 'usage_counts']
 
-/** How the rows of tenants in one table are deleted. */
+/** Deletes the rows of tenants in one table. */
 export const removalOf = ({ name, key, columns }: Table) => {
   const table = sql([name])
   const rest = key.filter((column) => column !== 'tenant_id')
   const listed = (form: (column: string) => string) => sql([rest.map(form).join(', ')])
   const ofTenant = (tenantId: string) => (LOCAL.includes(name) ? COORDINATOR : tenantId)
-  /** Behind the last row that was deleted, so that no step walks over what those before it left in the index. */
+  /** Matches rows after the last deleted one, so that no step walks over index entries of rows already deleted. */
   const isAfter = (position: readonly string[]): Fragment =>
     position.length === 0
       ? sql`true`

@@ -9,7 +9,7 @@ import { waitingOnCluster } from './claim-on-cluster.ts'
 import { type Query, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 
-/** What waits for its time: see the indexes with the same conditions. */
+/** Scheduled versions and pages: see the indexes with the same conditions. */
 const WAITING = [
   {
     table: sql`page_versions v`,
@@ -21,7 +21,7 @@ const WAITING = [
 type Look = Parameters<Schedules['waiting']>[0]
 
 export const postgresSchedules = (query: Query, isCluster: boolean): Schedules => {
-  /** From tenant to tenant along the index. */
+  /** Queries that go from tenant to tenant along the index. */
   const looks = WAITING.map(({ table, isScheduled, at }) => {
     if (isCluster)
       return waitingOnCluster<Look>(
@@ -30,7 +30,7 @@ export const postgresSchedules = (query: Query, isCluster: boolean): Schedules =
         ({ until }) => sql`${isScheduled} and ${at} <= ${until} and not ${isSuspended(sql`v.tenant_id`)}`,
       ).look
     const rows = sql`${table} where ${isScheduled}`
-    // A scalar subquery, not exists: the planner may turn that into a join which reads every scheduled row.
+    // A scalar subquery: the planner may turn `exists` into a join that reads every scheduled row.
     return ({ afterTenantId, until, max }: Look) => query()<{ tenantId: string }>`
       with recursive ${eachAlong(sql`v.tenant_id`, rows, afterTenantId)}
       select id as tenant_id from each

@@ -6,9 +6,10 @@ type Queue = { readonly key: string; inFlight: number; readonly waiting: Set<Wai
 type Waiter = { readonly admit: () => void; readonly refuse: () => void }
 
 /**
- * At most `inFlightMax` hold it at a time; up to `waitingMax` wait, none longer than `waitMsMax`. Those with a key, such as
- * a tenant's, hold at most half under one key, and keys take turns. If too many wait, the key with most loses one.
- * `acquire` resolves to the function that releases, and refuses everybody else with `unavailable`.
+ * At most `inFlightMax` callers hold it at a time; up to `waitingMax` wait, none longer than `waitMsMax`. Callers with
+ * the same key, such as a tenant's, hold at most half of it, and keys take turns. If too many wait, the key with most
+ * waiting callers loses one. `acquire` resolves to the function that releases, and refuses all others with
+ * `unavailable`.
  */
 export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) => {
   const queues = new Map<string, Queue>()
@@ -21,7 +22,7 @@ export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) 
     for (const queue of queues.values()) {
       const [first] = queue.waiting
       if (first === undefined || !hasRoom(queue)) continue
-      // The other keys come before its next one.
+      // The other keys have their turns before this key's next caller.
       queues.delete(queue.key)
       queues.set(queue.key, queue)
       return first.admit()

@@ -8,10 +8,10 @@ import { withTimeout } from './with-timeout.ts'
 
 const NOTIFY_PAUSE_MS = 200
 const SIGNALS_MAX = 100
-/** A connection that goes silent right after a heartbeat is noticed after two of these: less than a second. */
+/** A connection that goes silent right after a heartbeat is noticed after two intervals: less than a second. */
 const HEARTBEAT_MS = 400
 const ANSWER_MS_MAX = 5_000
-/** Nodes may be added to a cluster. */
+/** How long the list of nodes is kept: nodes may be added to a cluster. */
 const NODES_KNOWN_MS_MAX = 10_000
 
 /**
@@ -19,8 +19,8 @@ const NODES_KNOWN_MS_MAX = 10_000
  * listening connection works, it emits every signal at each heartbeat, because it may have missed one. That is always so
  * without a `url` to listen at.
  *
- * On a cluster a NOTIFY stays on its node, so a process listens at the `others` too. One of them may be away for hours: it
- * counts as doubtful for some seconds only.
+ * On a cluster a NOTIFY stays on its node, so a process listens at the `others` too. One of them may be away for hours:
+ * its connection counts as unsure for some seconds only.
  */
 export const postgresSignals = (
   url: string | null,
@@ -33,7 +33,7 @@ export const postgresSignals = (
   const unsent = new Set<Signal>()
   let timer: NodeJS.Timeout | undefined
 
-  /** In one transaction. Of very many tenants it says that any may have changed. */
+  /** Sends all signals in one transaction. If there are too many, it signals that any tenant may have changed. */
   const send = (): void => {
     const kinds = unsent.size > SIGNALS_MAX ? [...unsent].map((signal) => signal.split(' ')[0] ?? '') : unsent
     const signals = textArray([...new Set(kinds)])
@@ -45,7 +45,7 @@ export const postgresSignals = (
   const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
 
   const wanted = new Set([url])
-  /** Listens on one connection until that is lost, does not answer any more, is not wanted, or the store is closed. */
+  /** Listens on one connection until it is lost, silent or no longer needed, or the store is closed. */
   const listen = async (address: string, emitDoubtful: (isSure: boolean) => void): Promise<void> => {
     let isLost = false
     let fail = () => {}
@@ -62,7 +62,7 @@ export const postgresSignals = (
       onclose: lose,
     })
     const answered = async (asked: PromiseLike<unknown>): Promise<void> => {
-      // Not a race with one long promise, which would keep something of every heartbeat.
+      // No race with one long-lived promise, which would keep memory of every heartbeat.
       const answer = new Promise((resolve, reject) => {
         fail = () => reject(new Error('The listening connection is lost.'))
         asked.then(resolve, reject)
@@ -123,8 +123,9 @@ export const postgresSignals = (
       return remove
     },
     /**
-     * Notifies this process at once, and the others after a pause, once for all that happened meanwhile: commits with a
-     * NOTIFY wait for each other. The statement that ends a key notifies them itself. Deliveries concern only this process.
+     * Notifies this process at once, and the others after a pause, once for all signals of that time: commits with a
+     * NOTIFY wait for each other. The statement that ends a key notifies the others. Deliveries concern only this
+     * process.
      */
     notify: (...signals: readonly Signal[]): void => {
       listeners.emit(...signals)

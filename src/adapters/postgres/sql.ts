@@ -5,22 +5,25 @@ type Part = Value | Fragment
 /** A piece of a statement, with its parameters. */
 export type Fragment = { readonly texts: readonly string[]; readonly parts: readonly Part[] }
 
-/** Belongs to no connection, so what never changes is made once; the driver would make each piece a promise. */
+/** A fragment belongs to no connection, so a constant one is made once; the driver would make each piece a promise. */
 export const sql = (texts: readonly string[], ...parts: readonly Part[]): Fragment => ({ texts, parts })
 export const nothing = sql``
-/** These pieces, with something in between. */
+/** Joins these fragments with a separator. */
 export const joined = (fragments: readonly Fragment[], between: Fragment): Fragment =>
   fragments.reduce((all, one) => sql`${all}${between}${one}`)
 
-/** In place of a tenant: the statement reads rows of all tenants, on every machine of a cluster. */
+/** Stands for a tenant: the statement reads rows of all tenants, on every machine of a cluster. */
 export const ALL_TENANTS = '*'
 
-/** Sends one statement, for one tenant, `ALL_TENANTS` or the `COORDINATOR`; prepared unless long, where the driver prepares any. */
+/**
+ * Sends one statement, for one tenant, `ALL_TENANTS` or the `COORDINATOR`; prepared unless it is long or the driver
+ * prepares none.
+ */
 export type Query = {
   (
     tenantId?: string | null,
   ): <Row extends object>(texts: readonly string[], ...parts: readonly Part[]) => Promise<readonly Row[]>
-  /** How long a look over all machines of a cluster may take, in place of a second. For tests. */
+  /** Time limit of a read from all machines of a cluster, a second by default. For tests. */
   lookMsMax?: number
 }
 

@@ -12,7 +12,9 @@ export const textArray = (values: readonly Value[]): string => {
   }
   return `${array}}`
 }
-/** JSON escapes quotes and backslashes alike, several times faster; what else it would escape is not left to it. */
+/**
+ * JSON escapes quotes and backslashes in the same way, several times faster. It is not used if it would escape more.
+ */
 const quoted = (text: string): string => {
   if (!escaped.test(text)) return `"${text}"`
   return othersInJson.test(text) ? `"${text.replace(allEscaped, '\\$&')}"` : JSON.stringify(text)
@@ -21,13 +23,13 @@ const escaped = /["\\]/
 const allEscaped = /["\\]/g
 const othersInJson = /[^ -\ud7ff\ue000-\uffff]/
 
-/** One row as `values` takes two thirds of the time that it takes as arrays; from 8 rows on arrays cost Node less. */
+/** One row as `values` takes two thirds of its time as arrays; from 8 rows on, arrays cost Node less. */
 const VALUES_ROWS_MAX = 7
 
 /**
- * The columns of rows that a statement gets, named once: short lists as `values`, longer ones as one array for each
- * column, whose text is the same for any number of rows, so that it is prepared once. The member `pageId` of a row is
- * the column `page_id`. `selected` has JSON as text.
+ * The columns of rows that are sent with a statement: short lists as `values`, longer ones as one array for each
+ * column. The text with arrays is the same for any number of rows, so that it is prepared once. The member `pageId` of
+ * a row is the column `page_id`. `selected` has JSON as text.
  */
 export const columns = (alias: string, list: Columns | string) => {
   const types = typeof list === 'string' ? columnsOf(list) : list
@@ -56,26 +58,27 @@ export const columns = (alias: string, list: Columns | string) => {
   return {
     names: sql([names]),
     selected: sql([selected.join(', ')]),
-    /** For reads that walk an index: PostgreSQL plans them alike whatever the list. */
+    /** For reads that walk an index: PostgreSQL plans them the same way for any list. */
     from,
     /** For look-ups by a whole key. */
     fromShortest,
     into: (rows: readonly object[]) => sql`(${sql([names])}) select * from ${fromShortest(rows)}`,
-    /** As `values` however many, the only rows that Citus inserts where they belong without a two-phase commit. */
+    /** `values` for any number of rows: Citus sends only these to the right machine without a two-phase commit. */
     values: (rows: readonly object[]) => listed(`(${names}) values `, rows, ''),
   }
 }
 
-/** Fixed text in which `?` is a parameter. */
+/** A fixed text in which `?` is a parameter. */
 const template = (text: string) => {
   const texts = text.split('?')
   return (parts: readonly Value[]): Fragment => ({ texts, parts })
 }
 
 /**
- * Another writer was faster: an email or an idempotency key was taken (23505), two writes waited for each other
- * (40P01, 40001), a blank email was filled or a prospect erased (23514, by these two constraints), or a page group was archived (23502, of that
- * one column, or 22012, see `pages.record` and `erasures.record`). Nothing was saved. Citus names things in the message alone.
+ * Whether another writer was faster: an email or an idempotency key was taken (23505), two writes waited for each other
+ * (40P01, 40001), a blank email was filled or a prospect erased (23514, by these two constraints), or a page group was
+ * archived (23502, of that one column, or 22012, see `pages.record` and `erasures.record`). Nothing was saved. Citus
+ * names the column or constraint only in the message.
  */
 const isOvertaken = (error: unknown): boolean => {
   const why = Object(error).cause ?? error
@@ -86,7 +89,7 @@ const isOvertaken = (error: unknown): boolean => {
   return ['23505', '40P01', '40001', '22012'].includes(code)
 }
 
-/** What a write answers if it was overtaken. */
+/** Returns this answer if the write was overtaken by another. */
 export const ifOvertaken =
   <Answer>(answer: Answer) =>
   (error: unknown): Answer => {
@@ -97,6 +100,6 @@ export const ifOvertaken =
 export const unlessOvertaken = (written: Promise<unknown>): Promise<Recorded> =>
   written.then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
 
-/** As `laterThan`, of expressions. In UTC, because Citus wants functions that no setting changes. */
+/** `laterThan` for expressions. In UTC, because Citus requires functions that do not depend on settings. */
 export const later = (last: Fragment, now: Fragment) =>
   sql`greatest(${now}, (${last} at time zone 'UTC' + interval '1 ms') at time zone 'UTC')`

@@ -26,7 +26,7 @@ import { postgresTenants } from './tenants.ts'
 import { postgresVersions } from './versions.ts'
 import { postgresWebhooks } from './webhooks.ts'
 
-/** Everything kept in PostgreSQL 14 or newer. Connects with its first statement. */
+/** A store in PostgreSQL 14 or newer. Connects with its first statement. */
 export const postgresStore = (
   settings: PostgresSettings,
   migrations: readonly Migration[],
@@ -40,7 +40,7 @@ export const postgresStore = (
 
   const ports = portsOver(ask, migrations, notify, { cluster, everyEvent, statementMsMax, placeOf })
   let isUsable = false
-  /** Looks until it finds nothing. */
+  /** Checks the database until no obstacle is found. */
   const refuseUnusable = async (migrates = false): Promise<void> => {
     if (isUsable) return
     const looked = findObstacle(ask, pooler !== undefined, cluster, pooler?.directUrl)
@@ -68,7 +68,7 @@ type PortsOptions = Optional<
 >
 type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
 
-/** What a store does by statements alone, however they are sent. Calls `notify` after a commit. */
+/** The ports of a store over any way to send statements. Calls `notify` after a commit. */
 export const portsOver = (
   ask: Ask,
   migrations: readonly Migration[],

@@ -15,7 +15,7 @@ const NEW = { retentionDays: null, suspendedAt: null, deletedAt: null }
 export const isSuspended = (tenantId: Fragment) =>
   sql`exists (select 1 from tenants t where t.tenant_id = ${tenantId} and t.suspended_at is not null)`
 
-/** In the same commit: every process forgets keys and hooks. Citus lets no `void` leave a part of a statement. */
+/** Makes every process forget keys and hooks at this commit. Citus allows no `void` in a part of a statement. */
 export const FORGET_KEYS = sql`pg_notify('prospect_pages', 'keys') is null as notified`
 
 /** Calls `changed` after a tenant was suspended or resumed. */

@@ -10,10 +10,10 @@ const ERASURE = columns('erasure', COLUMNS.erasures)
 const BLOCK = columns('block', COLUMNS.prospects)
 
 /**
- * The parts of the statement that erases prospects, and how it ends. The old rows must be gone before what names them is
- * blocked, so that it is free. PostgreSQL runs a part when it is read: the checks at the end read one after the other. If
- * they ran in another order, or a part changed nothing because another writer was faster, a division by zero would take
- * everything back.
+ * The parts and the end of the statement that erases prospects. Emails and external ids must be removed from the old
+ * rows, to be free, before they are blocked. PostgreSQL runs a part when it is read: the checks at the end read one
+ * after the other. If they ran in another order, or a part changed nothing because another writer was faster, a
+ * division by zero would take everything back.
  */
 export const tombstones = ({ tenantId, now, until, prospects: [prospect], erasures }: ErasureChanges) => {
   const parts = [sql`added as (insert into erasures ${ERASURE.values(erasures.map(newErasureRow))})`]

@@ -89,13 +89,13 @@ const WAITING = sql`page_versions where status = 'processing' order by tenant_id
 const BYTES = sql`octet_length(l.supplementary_context)`
 
 /**
- * Locks each page, then its version, and reads both as they are by then: a claim that was lost meanwhile saves nothing.
- * `ended` has one row for each page: the version that is published, else the newest that is ready. The condition on the
- * status must not be that of the index of what waits, or all that a tenant has waiting might be read.
+ * Locks each page, then its version, and reads both after that: a claim lost in the meantime saves nothing. `ended` has
+ * one row for each page: the version that is published, else the newest that is ready. The condition on the status must
+ * differ from that of the index of waiting versions, or all waiting versions of a tenant might be read.
  *
- * On a cluster events go to one machine only as `values`, beside which Citus locks no rows: with events all that was read is
- * as it was and saved or, by a division by zero, nothing. Then they are settled one by one, newest first. What was locked is
- * not compared again: the update starts from the rows as they were before this statement waited for their locks.
+ * On a cluster events go to one machine only as `values`, and Citus locks no rows in such a statement. So with events,
+ * all rows are unchanged and saved or, by a division by zero, none are. Then they are settled one by one, newest first.
+ * Locked rows are not compared again: the update would see them as before this statement waited for their locks.
  */
 const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
   const isStrict = (eventInserts: readonly Fragment[]) => isCluster && eventInserts.length > 0

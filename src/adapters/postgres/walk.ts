@@ -6,21 +6,21 @@ import { type Fragment, type Query, sql } from './sql.ts'
 type Walk = {
   /** `from prospect_logs l where …` */
   readonly along: Fragment
-  /** The part of the order that the index has. Rows with the same key are read together. */
+  /** The columns of the order that the index has. Rows with the same key are read together. */
   readonly key: Fragment
   readonly newest: Fragment
   readonly matches: Fragment
-  /** The columns to answer. */
+  /** The columns to return. */
   readonly selected: Fragment
-  /** How long the texts of a row are. */
+  /** Length of the texts of a row. */
   readonly bytes: Fragment
   readonly limit: number
-  /** Answered with each row, or alone if there are none. */
+  /** Returned with each row, or alone if there are none. */
   readonly owner?: Fragment
 }
 type Walked<Row> = Row & { readonly tenantId: string | null; readonly resume: string | null }
 
-/** Reads each of these with its own statement and answers in order. One may fail without the others. */
+/** Reads each want by a separate statement and returns the answers in order. One may fail without the others. */
 export const eachAlone = <Want, Answer>(wants: readonly Want[], read: (want: Want) => Promise<Answer>) =>
   Promise.all(wants.map((want): Promise<Outcome<Answer>> => read(want).catch(asOutcome)))
 
@@ -36,12 +36,12 @@ export const slice = (rows: Fragment, bytes: Fragment, order: Fragment, limit: F
 ) l`
 
 /**
- * The rows that match, until they fill a slice, among the 10,000 newest. If those did not suffice, `resume` is the key of
- * the last one. It is looked for only then; otherwise no more rows are read than are answered. `first` is
- * undefined if there is no owner.
+ * The rows that match, until they fill a slice, among the 10,000 newest. If these did not suffice, `resume` is the key
+ * of the last one. It is looked up only then; otherwise no more rows are read than are returned. `first` is undefined
+ * if there is no owner.
  *
- * Each limit is a `select`, whose value the planner does not know: then it assumes that few rows are wanted, and walks along
- * the index. With 10,000 as a constant it would now and then collect and sort all that the index has.
+ * Each limit is a `select`, whose value the planner does not know: then it assumes that few rows are wanted, and walks
+ * along the index. With 10,000 as a constant it would sometimes collect and sort everything in the index.
  */
 export const walk = async <Row extends object>(
   query: Query,

@@ -12,7 +12,7 @@ import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns, textArray, unlessOvertaken } from './statements.ts'
 import { isSuspended } from './tenants.ts'
 
-/** Of types as one text, `{a,b}`. */
+/** A row with the types as one text, `{a,b}`. */
 type EndpointRow = Omit<ClaimedEndpoint, 'types'> & { readonly types: string | null }
 
 const { claims: _, claimable_at: __, ...KEPT } = COLUMNS.webhook_endpoints
@@ -38,7 +38,7 @@ const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
 const V = sql`v`
 const V_TENANT = sql`v.tenant_id`
 
-/** Those of enabled endpoints wait until they are due. */
+/** Deliveries of enabled endpoints wait until they are due. */
 const isClaimable = ({ now, horizon }: ClaimWant, ofThose: OfThose = () => nothing) => {
   const isPending = (at: Fragment) => sql`exists (
     select 1 from webhook_deliveries d
@@ -100,7 +100,7 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
     },
 
     settle: async (endpoint, results, { failures, failingSince, claimableAt, readAt }) => {
-      // In the order in which a replay locks them.
+      // Sorted in the order in which a replay locks them.
       const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
       const ifSame = sql`case v.url when ${endpoint.url} then`
       const settled = await unlessOvertaken(query(endpoint.tenantId)`
@@ -160,7 +160,7 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
 }
 
 const PENDING = sql`webhook_deliveries d where d.status = 'pending'`
-/** From tenant to tenant along the index of pending deliveries, and those that are deleted. */
+/** Claims from tenant to tenant along the index of pending deliveries, and deleted endpoints. */
 const claimEndpoints = (query: Query, want: ClaimWant) => query()<EndpointRow>`
   with recursive ${eachAlong(sql`d.tenant_id`, PENDING, want.afterTenantId)}, working as (
     select v.* from each
