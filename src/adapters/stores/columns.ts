@@ -1,7 +1,9 @@
 import { memoized } from '../../core/engine/keys.ts'
 import type { RawJson } from '../../shapes/json.ts'
 
-/** PostgreSQL's types. SQLite keeps JSON and times as text, lists as words with spaces between, booleans as 0 and 1. */
+/**
+ * Types of PostgreSQL. SQLite keeps JSON and times as text, lists as words separated by spaces, booleans as 0 and 1.
+ */
 export type ColumnType = 'text' | 'text[]' | 'json' | 'boolean' | 'int' | 'bigint' | 'timestamptz'
 export type Columns = Readonly<Record<string, ColumnType>>
 
@@ -14,7 +16,10 @@ export const columnsOf = (list: string): Columns =>
     }),
   )
 
-/** `page_group_id` is `pageGroupId`, and so are `PageGroupId` and `page-group-id`, which an embedder's driver may answer. */
+/**
+ * `page_group_id` becomes `pageGroupId`, as do `PageGroupId` and `page-group-id`, which an embedder's driver may
+ * return.
+ */
 export const camelCase = memoized((column: string) =>
   column
     .replace(/^[A-Z]/, (letter) => letter.toLowerCase())
@@ -22,7 +27,7 @@ export const camelCase = memoized((column: string) =>
 )
 
 type Value = string | number | boolean | null
-/** The value of a row's member, JSON as its text. */
+/** The value of a row's member, with JSON as text. */
 export const memberOf = (row: object, member: string): Value => {
   const value = (row as Readonly<Record<string, Value | RawJson | undefined>>)[member]
   if (value === undefined) throw new Error(`A row lacks ${member}.`)

@@ -1,8 +1,8 @@
 import type { Signal, SignalListener } from '../../core/ports/store.ts'
 
 /**
- * The listeners of one store. What they are notified of is already committed, so a listener that fails is reported on
- * stderr and disturbs neither the write nor the other listeners.
+ * The listeners of one store. They are notified of committed changes, so a listener that fails is reported on stderr
+ * and affects neither the write nor the other listeners.
  */
 export const createListeners = () => {
   const listeners = new Set<SignalListener>()
@@ -12,15 +12,15 @@ export const createListeners = () => {
       for (const listener of listeners) call(listener, signal).catch(console.error)
   }
   return {
-    /** Returns what removes the listener again. */
+    /** Returns a function that removes the listener. */
     add: (listener: SignalListener) => {
       listeners.add(listener)
       return (): void => void listeners.delete(listener)
     },
     emit,
     /**
-     * Some signals of other processes may have been missed. Not those of prospects: they only save time, and memories of
-     * them end soon. Nor those of deliveries: they come only from this process.
+     * Emits the signals of other processes that may have been missed. Not those of prospects: they only save time, and
+     * cached prospects expire soon. Nor those of deliveries: they come only from this process.
      */
     emitAll: (): void => emit('keys', 'versions', 'events', 'numbered'),
     clear: (): void => listeners.clear(),

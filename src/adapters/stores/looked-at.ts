@@ -2,13 +2,13 @@ import type { Counts, LogCount, LogCounts } from '../../core/ports/counts.ts'
 
 type Want = Parameters<Counts['list']>[0]
 
-/** From which count on to look: after this place, and from the beginning of its hour or day, along the index. */
+/** The count to start from along the index: after this place, and from the beginning of its hour or day. */
 export const placeOf = ({ since, after }: Want) => {
   const { at = since, source = '', type = '' } = after ?? {}
   return { at, afterSource: source, afterType: type, isFirst: after === null }
 }
 
-/** Counts that match, and the one at the place `limit`, matching or not: there looking ended. */
+/** Counts that match, and the count at place `limit`, matching or not, where the scan ended. */
 export const lookedAt = (
   found: readonly (LogCount & { readonly place: number })[],
   { source, type, limit }: Want,

@@ -19,7 +19,9 @@ export const readMigrations = (kind: 'postgres' | 'sqlite'): readonly Migration[
 export const checksumOf = memoized((sql: string) => createHash('sha256').update(sql).digest('hex'))
 /** A row of `schema_migrations`, in order. Unreleased versions wrote no checksum; `version` is the program's that applied it. */
 export type Applied = { readonly number: number; readonly checksum?: string; readonly version?: string }
-/** The last number, 0 if there is none. Refuses a database whose tables are not those of our migrations of these numbers. */
+/**
+ * The last number, 0 if there is none. Refuses a database whose tables were made by other migrations of these numbers.
+ */
 export const lastOf = (ours: readonly Migration[], applied: readonly Applied[]): number => {
   const other = ours.find(({ sql }, i) => applied[i] && applied[i].checksum !== checksumOf(sql))
   if (other !== undefined)
@@ -30,10 +32,10 @@ export const lastOf = (ours: readonly Migration[], applied: readonly Applied[]):
   return applied.at(-1)?.number ?? 0
 }
 
-/** Where an embedded file is backed up before this version of the program migrates it. */
+/** Path of the backup of an embedded file before this version of the program migrates it. */
 export const backupBefore = (place: string, version = VERSION): string => `${place}.before-${version}`
 
-/** If a newer program has migrated a database: both versions and, of an embedded file, the backup. */
+/** For a database that a newer program has migrated: both versions and, for an embedded file, the backup. */
 const newerDetail = (ours: readonly Migration[], applied: readonly Applied[], place?: string) => {
   const newer = applied[ours.length]
   if (newer === undefined) return null
@@ -42,7 +44,7 @@ const newerDetail = (ours: readonly Migration[], applied: readonly Applied[], pl
   return backup && existsSync(backup) ? `${detail} The backup made before that is ${backup}.` : detail
 }
 
-/** Those of our migrations that a database lacks. Refuses a database that a newer program has migrated. */
+/** Migrations that a database lacks. Refuses a database that a newer program has migrated. */
 export const missingMigrations = (
   ours: readonly Migration[],
   applied: readonly Applied[],
@@ -70,7 +72,7 @@ export const readiness = (ours: readonly Migration[], place?: string) => {
   }
 }
 
-/** For a statement that finds no table: what callers see, and its cause for the log. */
+/** The error for a statement that finds no table: a message for callers, and the cause for the log. */
 export const unmigrated = (error: unknown) => {
   const cause = new Error('Not migrated: run migrate() first.', { cause: error })
   const facts = { retryAfterS: 1, obstacle: 'not_migrated' } as const

@@ -5,7 +5,7 @@ export const newErasureRow = ({ blockedUntil, ...erasure }: StoredErasure) => {
   return { ...erasure, position: '', attempts: 0, claimableAt: erasure.requestedAt }
 }
 
-/** The tombstone that blocks what an erasure names. */
+/** The tombstone that blocks the email and external id of an erasure. */
 export const blockRow = (
   { tenantId, blockId, emailHash, externalIdHash }: StoredErasure,
   now: string,

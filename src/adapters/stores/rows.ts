@@ -14,7 +14,7 @@ import type { StoredLog } from '../../core/ports/prospect-logs.ts'
 import type { Settlement } from '../../core/ports/versions.ts'
 import { type Columns, columnsOf } from './columns.ts'
 
-// What the stores share: the columns of the tables, and how rows are read.
+// Shared by the stores: the columns of the tables, and the functions that read rows.
 
 export const COLUMNS = {
   tenants: columnsOf(`tenant_id, name, created_at timestamptz, retention_days int, suspended_at timestamptz,
@@ -67,10 +67,10 @@ export const COLUMNS = {
 export const without = (columns: Columns, ...names: readonly string[]): Columns =>
   Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)))
 
-/** Of a prospect that is logged for. */
+/** Columns written when an activity creates or fills a prospect. */
 export const PROSPECT_CHANGES = without(COLUMNS.prospects, 'erased_at', 'blocked_until', 'merged_into')
 
-/** Of prospects and logs, those that are read back. */
+/** Columns of prospects and logs that are read back. */
 export const SHOWN_PROSPECT = without(COLUMNS.prospects, 'email_hash', 'external_id_hash', 'blocked_until')
 export const KNOWN_PROSPECT = without(COLUMNS.prospects, 'blocked_until')
 export const SHOWN_LOG = without(COLUMNS.prospect_logs, 'request_hash', 'timeline_key')
@@ -79,7 +79,7 @@ export type LogRow = Omit<StoredLog, 'payload' | 'createdProspect'> & {
   readonly payload: string
   readonly createdProspect: boolean | number
 }
-/** As callers see it: field by field, in this order. */
+/** A log as callers see it: field by field, in this order. */
 export const storedLog = (row: LogRow): StoredLog => ({
   prospectLogId: row.prospectLogId,
   prospectId: row.prospectId,
@@ -104,7 +104,7 @@ export const newPageRow = ({ content, supplementaryContext, ...page }: NewPageRo
   return { ...page, latestVersionId: page.versionId, revision: 1 }
 }
 
-/** Of a version when it is created; the others are set when it is done. */
+/** Columns of a new version; the others are set when it is done. */
 export const NEW_VERSION_COLUMNS = without(
   COLUMNS.page_versions,
   ...['published_at', 'failure_reason', 'unpublish_at', 'schedule_note'],
@@ -118,11 +118,11 @@ export const newVersionRow = (page: PageWant, version: NewVersionRow) => ({
   attempts: 0,
   claimableAt: version.createdAt,
 })
-/** The first version of a new page. Its idempotency key is that of the page. */
+/** The first version of a new page. The idempotency key is kept with the page. */
 export const firstVersionRow = (page: NewPageRow) =>
   newVersionRow(page, { ...page, idempotencyKey: null, requestHash: null })
 
-/** Of a page group, those that may change. */
+/** Columns of a page group that may change. */
 export const PAGE_GROUP_CHANGES = without(
   COLUMNS.page_groups,
   ...['tenant_id', 'page_group_id', 'revision', 'idempotency_key', 'request_hash', 'created_at'],
@@ -133,7 +133,7 @@ export const storedPage = (row: StoredPage): StoredPage => {
   return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
 }
 
-/** Of a version, what lists show. */
+/** Columns of a version that lists show. */
 export const SHOWN_VERSION = columnsOf(`version_id, version_number int, status, failure_reason,
   supplementary_context, computed_name, created_at timestamptz, published_at timestamptz, publish_at timestamptz,
   unpublish_at timestamptz, schedule_note`)
@@ -157,7 +157,7 @@ export const versionWithContent = (row: VersionRow) => ({
   content: row.content ? { rawJson: row.content } : null,
 })
 
-/** What a settlement changes. `uncounted` is the number of attempts to take back. */
+/** The columns that a settlement changes. `uncounted` is the number of attempts to take back. */
 export const settledRow = (tenantId: string, done: Settlement) => ({
   ...done,
   tenantId,
@@ -169,7 +169,7 @@ export const settledRow = (tenantId: string, done: Settlement) => ({
   uncounted: done.status === 'processing' && !done.counts ? 1 : 0,
 })
 
-/** Of an erasure, what a request for one needs to know. */
+/** Columns of an erasure that a request for one needs. */
 export const ERASURE_SHOWN = without(COLUMNS.erasures, 'position', 'attempts', 'claimable_at')
 
 /** Scopes are read as one text: `a b` from SQLite, `{a,b}` from PostgreSQL. */
@@ -179,7 +179,7 @@ export const storedApiKey = (row: ApiKeyRow): StoredApiKey => ({
   scopes: (row.scopes.match(/[^ {},]+/g) ?? []) as unknown as StoredApiKey['scopes'],
 })
 
-/** Of a hook, those that its owner changes. */
+/** Columns of a hook that its owner may change. */
 export const HOOK_CHANGES = without(
   COLUMNS.hooks,
   ...['tenant_id', 'hook_id', 'slot', 'created_at', 'last_received_at', 'last_refused_at', 'last_refusal'],
@@ -187,7 +187,7 @@ export const HOOK_CHANGES = without(
 export type HookRow = Omit<StoredHook, 'rules'> & { readonly rules: string }
 export const storedHook = (row: HookRow): StoredHook => ({ ...row, rules: { rawJson: row.rules } })
 
-/** Of the events of a write that may save only some of its rows: those of the logs or versions that it saved. */
+/** Events of the logs or versions that were saved by a write that may save only some of its rows. */
 export const eventsOf = (savedIds: readonly string[], events: readonly NewEvent[] = []) => {
   const saved = new Set<string | undefined>(savedIds)
   return events.filter(({ ids }) => saved.has(ids.prospectLogId ?? ids.versionId))

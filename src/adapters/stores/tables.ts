@@ -6,8 +6,8 @@ export type Table = { readonly name: string; readonly key: readonly string[]; re
 const table = (name: keyof typeof COLUMNS, ...key: string[]): Table => ({ name, key, columns: COLUMNS[name] })
 
 /**
- * All tables in the order in which they are copied: a table comes after those that it refers to. `served` stays behind: a
- * server that was started on the target for a moment must not make it one with other data.
+ * All tables in the order in which they are copied: a table comes after those that it refers to. `served` is not
+ * copied: a server that was started on the target for a moment must not make it a database with other data.
  */
 export const TABLES: readonly Table[] = [
   table('tenants', 'tenant_id'),
@@ -31,5 +31,5 @@ export const TABLES: readonly Table[] = [
   table('webhook_deliveries', 'tenant_id', 'webhook_endpoint_id', 'event_id'),
 ]
 
-/** The tables that hold rows of tenants, in the order in which these are deleted. */
+/** The tables that hold rows of tenants, in the order in which the rows are deleted. */
 export const TENANT_TABLES: readonly Table[] = TABLES.slice(1).reverse()

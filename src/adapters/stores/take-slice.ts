@@ -18,8 +18,8 @@ export const takeSlice = <Row extends object>(rows: Iterable<Row>, limit: number
 }
 
 /**
- * The rows that match, until they fill a slice, among the 10,000 newest and those of the same step as the last of them.
- * If those did not suffice, the list resumes at that step.
+ * The rows that match, until they fill a slice, among the 10,000 newest and the rows of the same step as the last of
+ * them. If these did not suffice, the list resumes at that step.
  */
 export const scan = <Row extends object>(
   rows: Iterable<Row>,

@@ -4,13 +4,13 @@ import type { StoredEndpoint } from '../../core/ports/webhooks.ts'
 
 /** Deliveries that one step may add: the embedded database adds them while all callers wait. */
 export const DELIVERIES_MAX = 1_000
-/** How many events to number for so many endpoints in one step. */
+/** How many events to number in one step for this number of endpoints. */
 export const eventsAtOnce = (endpoints: number, max: number): number =>
   Math.min(max, Math.ceil(DELIVERIES_MAX / Math.max(endpoints, 1)))
 
 /**
- * Endpoints that take an event: by its type and, of a logged activity that is still there, by its source and
- * type, which only a filter makes be read. Each filter is read once, and matched once for all events that are alike.
+ * Endpoints that take an event: by its type and, for a logged activity that still exists, by the activity's source and
+ * type, which are read only if there is a filter. Each filter is parsed once, and matched once for all similar events.
  */
 export const takersAmong = <Endpoint extends Pick<StoredEndpoint, 'types' | 'sources' | 'logTypes'>>(
   endpoints: readonly Endpoint[],

@@ -6,19 +6,19 @@ const STEPS = 2 ** 30
 const PROSPECTS = 2 ** 23
 
 /**
- * What the index of timelines holds: 23 bits of a hash of the prospect, then 30 bits of when it happened, in steps of
- * 4 seconds from 1970 to 2106. Rows between two keys are checked, and those of one step sorted, when they are read. At
- * 64 callers an index on the ids and the time costs 19 % of the activities per second on PostgreSQL and 40 % on SQLite,
- * this one 13 % and 25 %; at one caller none costs anything that can be measured.
+ * The key of the index of timelines: 23 bits of a hash of the prospect, then 30 bits of the time of the activity, in
+ * steps of 4 seconds from 1970 to 2106. Rows between two keys are checked, and rows of one step sorted, when they are
+ * read. With 64 callers an index on the ids and the time costs 19 % of the activities per second on PostgreSQL and 40 %
+ * on SQLite, this one 13 % and 25 %; with one caller neither has a measurable cost.
  */
 export const timelineKey = (prospectId: string, occurredAt: string): number => {
   const step = Math.floor(Date.parse(occurredAt) / STEP_MS)
   return (hashOf(prospectId) % PROSPECTS) * STEPS + Math.min(Math.max(step, 0), STEPS - 1)
 }
 
-/** When the step of a key begins. */
+/** The time at which the step of a key begins. */
 export const timeOfKey = (key: number): string => isoTime((key % STEPS) * STEP_MS)
-/** The first and the last key of a prospect. Others may have the same keys. */
+/** The first and the last key of a prospect. Other prospects may have the same keys. */
 export const timelineOf = (prospectId: string): readonly [number, number] => {
   const first = timelineKey(prospectId, '1970-01-01T00:00:00.000Z')
   return [first, first + STEPS - 1]
