@@ -16,7 +16,7 @@ const RECEIPT = `
     created_at
   from prospect_logs where tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey`
 
-// The same statement on PostgreSQL explains why a hash is set to what its constraint refuses.
+// The same statement on PostgreSQL explains why a hash is set to a value that its constraint refuses.
 const SAVE_PROSPECT = `
   ${insertInto('prospects as p', PROSPECT_CHANGES)} on conflict (tenant_id, prospect_id) do update set
     email = coalesce(p.email, excluded.email),

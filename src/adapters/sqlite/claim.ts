@@ -5,13 +5,13 @@ import type { Database, Values } from './open.ts'
 type Queue = Readonly<Record<'table' | 'key' | 'answered', string>> & { readonly condition?: string }
 
 /**
- * Claims from a table whose rows wait in `processing`. `key` is its primary key, without the tenant; `condition` is one on the
- * tenants `t`.
+ * Claims from a table whose rows wait in `processing`. `key` is its primary key, without the tenant; `condition`
+ * applies to the tenants `t`.
  */
 export const claimFrom = <Claimed>(database: Database, { table, key, answered, condition = '' }: Queue) => {
   const waiting = (asked: string, tenants: string) =>
     `(select ${asked} from ${table} v where v.status = 'processing' and v.tenant_id ${tenants})`
-  /** Those after a tenant that have something claimable: from one to the next along the index of what waits. */
+  /** Tenants after a given one that have claimable rows: from one to the next along the index of waiting rows. */
   const DUE_TENANTS = `
     with recursive t (tenant_id) as (
       select ${waiting('min(v.tenant_id)', '> :afterTenantId')}
@@ -32,7 +32,7 @@ export const claimFrom = <Claimed>(database: Database, { table, key, answered, c
     returning tenant_id, ${key}, ${answered}, attempts as attempt`
 
   return async (want: ClaimWant): Promise<readonly Claimed[]> => {
-    // While nothing is due other processes can go on writing.
+    // A read first, so that other processes can go on writing while nothing is due.
     if (!database.has(DUE_TENANTS, { ...want, max: 1 })) return []
     return database.write(() => {
       const ranges = [
@@ -50,7 +50,7 @@ export const claimFrom = <Claimed>(database: Database, { table, key, answered, c
   }
 }
 
-/** For the metrics: see the same on PostgreSQL. */
+/** The backlog for the metrics: see the same on PostgreSQL. */
 export const backlogOf = (database: Database, since: string, waiting: string, isHeld = 'false') => {
   const backlog = `
     select count(*) as count, min(since) as oldest

@@ -20,7 +20,7 @@ const ERASURE = `
   from erasures e where tenant_id = :tenantId`
 const BY_ID = `${ERASURE} and part_of is null and erasure_id = :erasureId`
 const BY_PROSPECT = `${ERASURE} and part_of is null and completed_at is null and prospect_id = :prospectId`
-/** Of a part: the one that it is a part of. */
+/** Finds an erasure by a row that is named; if that row is a part, finds the erasure that it is a part of. */
 const leading = (index: string, isNamed: string) => `
   ${ERASURE} and erasure_id in (
     select coalesce(part_of, erasure_id) from erasures indexed by ${index} where tenant_id = :tenantId and ${isNamed})`
@@ -53,7 +53,7 @@ export const LOGS_OF_PROSPECT = `
   ${LOGS} where +tenant_id = :tenantId and timeline_key >= :first and timeline_key <= :last
     and prospect_id = :prospectId
   order by timeline_key limit :limit`
-// Before null there are none.
+// Without `beforeLogId` no log matches.
 const LOGS_BEFORE = `
   ${LOGS} where tenant_id = :tenantId and prospect_log_id < :beforeLogId order by prospect_log_id limit :limit`
 const LOG = 'where tenant_id = :tenantId and prospect_log_id = :prospectLogId'
@@ -171,7 +171,7 @@ export const sqliteErasures = (
   markServed: (served) => database.write(() => void database.run(MARK_SERVED, served)),
 })
 
-/** The first of these logs, as many as fill a slice: they are written, and callers wait meanwhile. */
+/** Changes the first of these logs, as many as fill a slice: callers wait while they are written. */
 export const changeFirst = (database: Database, logs: string, want: Values, change: string): number => {
   let [changed, bytesChanged] = [0, 0]
   for (const { bytes, ...log } of database.all<Values & { bytes: number }>(logs, want)) {

@@ -9,7 +9,7 @@ export const withMappedErrors = <Answer>(ask: () => Answer): Answer => {
   }
 }
 
-/** `unavailable` if SQLite cannot use the file now; else the error itself. */
+/** Returns `unavailable` if SQLite cannot use the file now, else the error. */
 export const toDomainFailure = (error: unknown): unknown => {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_INVALID_STATE') return unavailable('The store is closed.')

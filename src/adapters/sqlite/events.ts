@@ -11,7 +11,7 @@ import { type Database, insertInto, type Values } from './open.ts'
 const USES_EVENTS = "select 1 from webhook_endpoints where tenant_id = :tenantId and status = 'enabled'"
 const ADD = insertInto('events', COLUMNS.events)
 
-/** Within `write`: saves the events of a change, of those tenants that use events. */
+/** Within `write`, saves the events of a change for tenants that use events. */
 export type Outbox = (events: readonly NewEvent[] | undefined) => void
 /** Calls `added` within the transaction that adds events. */
 export const sqliteOutbox = (database: Database, everyEvent: boolean, added: () => void): Outbox => {
@@ -45,7 +45,7 @@ export const takersIn = (database: Database, endpoints: readonly EndpointRow[]) 
 export const ENABLED = `
   select webhook_endpoint_id, types, sources, log_types from webhook_endpoints
   where tenant_id = :tenantId and status = 'enabled'`
-/** A pending delivery. */
+/** Inserts a pending delivery. */
 export const DELIVER = `
   insert into webhook_deliveries
     (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
@@ -112,7 +112,7 @@ export const sqliteEvents = (database: Database, emit: (signal: Signal) => void)
 
   find: async (want) => database.all<EventRow>(FIND, want).map(storedEvent)[0] ?? null,
 
-  // The deliveries first: none is left without its event. Others can write in between.
+  // Deliveries go first, so that none is left without its event. Other writes can run in between.
   expire: async (want) => {
     let isMore = false
     for (const endpoint of [...database.all<Values>(ENDPOINTS, want), null]) {

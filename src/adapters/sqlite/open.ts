@@ -17,17 +17,17 @@ export type Database = ReturnType<typeof openDatabase>
 const READ_WAIT = 'pragma busy_timeout = 100'
 const NO_WAIT = 'pragma busy_timeout = 0'
 const AGAIN_MS = 5
-/** 16 MB: a page that many transactions change is copied into the file once. */
+/** 16 MB: a page that many transactions change is copied into the file only once. */
 const LONG_JOURNAL = 'pragma wal_autocheckpoint = 4000'
 
-/** What is deleted is overwritten, so that nothing of an erased person stays in the file. */
+/** Deleted data is overwritten, so that nothing of an erased person stays in the file. */
 const ERASE_DELETED = 'pragma secure_delete = on'
 const LEAVE_DELETED = 'pragma secure_delete = fast'
 
 export const openDatabase = (path: string, busyMsMax: number) => {
   const place = path === ':memory:' ? path : resolve(path)
   if (place !== ':memory:') prepareFile(place)
-  // Imported, it would fail on an older Node before `needs-node.ts` is read.
+  // An import would fail on an older Node before `needs-node.ts` is read.
   const file = new (process.getBuiltinModule('node:sqlite').DatabaseSync)(place)
   file.exec(
     `pragma busy_timeout = ${busyMsMax}; pragma synchronous = full; ${LONG_JOURNAL}; ${ERASE_DELETED}`,
@@ -37,7 +37,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   file.exec(READ_WAIT)
   const watched = watchPlace(file, place)
   const refuseMoved = (): void => withMappedErrors(watched.refuseMoved)
-  /** Bound by position, because SQLite refuses a row that has more members than the text names. */
+  /** Statements with values bound by position: SQLite refuses a row that has more members than the text names. */
   const statements = memoized((sql: string) => {
     const members = Array.from(sql.match(NAMED_VALUES) ?? [], (place) => place.slice(1))
     const boundTo = (values: Values) =>
@@ -64,7 +64,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     run(NO_WAIT)
     try {
       run('begin immediate')
-      // No other process writes from here on, however long this one stands still.
+      // No other process can write from here on, even if this one is suspended.
       refuseLate()
       const answer = work()
       run('commit')
@@ -79,8 +79,8 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   }
   /**
    * One short transaction: all of `work` is on disk when this resolves, or nothing. It retries while another process
-   * writes, without blocking the event loop. Refuses `unavailable` if the process stood still meanwhile.
-   * A file that was moved before gets no write. What is acknowledged was committed before a move, so the moved file has it,
+   * writes, without blocking the event loop. Refuses `unavailable` if the process was suspended in this time. A file
+   * that was already moved gets no write. Acknowledged writes were committed before a move, so the moved file has them,
    * unless the process is killed within 200 ms: then the last writes are in the journal at the old place.
    */
   const write = async <Answer>(work: () => Answer): Promise<Answer> => {
@@ -104,22 +104,23 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       const found = statement.get(...boundTo(values))
       return found ? camel<Row>(found) : null
     })
-  /** What `take` makes of the rows, each read when it is taken. */
+  /** Returns the result of `take`, which reads the rows one by one. */
   const from = <Row, Answer>(take: (rows: Iterable<Row>) => Answer, sql: string, values: Values = {}) =>
     withMappedErrors(() => {
       const { statement, boundTo } = prepared(sql)
       return take(camelEach<Row>(statement.iterate(...boundTo(values))))
     })
 
-  // `sql` is a fixed text, kept prepared: `:pageId` is the member `pageId` of the row. Rows have columns in camelCase.
+  // `sql` is a fixed text that stays prepared: `:pageId` is the member `pageId` of the row. Columns of rows are in
+  // camelCase.
   return {
     place,
     get,
     has: (sql: string, values?: Values): boolean => get(sql, values) !== null,
-    /** Those of the rows wanted that exist. */
+    /** The wanted rows that exist. */
     getEach: <Row>(sql: string, wants: readonly Values[]): Row[] =>
       wants.flatMap((want) => get<Row>(sql, want) ?? []),
-    /** As one read, between two writes of other processes. */
+    /** Runs several reads as one, with no write of another process in between. */
     read: <Found>(work: () => Found): Found =>
       withMappedErrors(() => {
         run('begin')
@@ -135,11 +136,13 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     from,
     /** Within `write`. Returns the number of rows that changed. */
     run,
-    /** Deletes without overwriting, which can take seconds: nothing that an erasure is about. */
+    /** Deletes without overwriting, which can take seconds. Not for data that an erasure covers. */
     discard,
     exec: (sql: string): void => file.exec(sql),
     write,
-    /** Saves all of `work`, or nothing if another writer was faster: see the same on PostgreSQL. Calls `saved` if it did. */
+    /**
+     * Saves all of `work` and calls `saved`, or saves nothing if another writer was faster: see the same on PostgreSQL.
+     */
     record: async <Answer>(work: () => Answer, saved = () => {}): Promise<Answer | 'overtaken'> => {
       const answer = await write(work).catch((error): 'overtaken' => {
         if (isOvertaken(error)) return 'overtaken'
@@ -149,7 +152,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       return answer
     },
     appliedMigrations: () => withMappedErrors(() => appliedMigrations(file)),
-    /** Refuses `unavailable` while the path does not name the file that is open. */
+    /** Refuses `unavailable` while the path does not name the open file. */
     refuseMoved,
     close: (): void => {
       orNull(refuseMoved)
@@ -167,7 +170,7 @@ const camelEach = function* <Row>(rows: Iterable<Record<string, unknown>>) {
   for (const row of rows) yield camel<Row>(row)
 }
 
-/** What a statement names, such as `:pageId`, and maybe more. */
+/** Values for the names in a statement, such as `:pageId`, and maybe more. */
 export type Values = Readonly<Record<string, unknown>>
 
 const NAMED_VALUES = /:\w+/g
@@ -176,7 +179,7 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
   const giveUpAt = performance.now() + busyMsMax
   for (;;) {
     try {
-      // The second is a read, which creates the journal.
+      // The second pragma is a read, which creates the journal.
       file.exec('pragma journal_mode = wal; pragma data_version')
       return
     } catch (error) {
@@ -186,7 +189,7 @@ const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
   }
 }
 
-/** The values for these columns, as a statement names them. */
+/** The names of these columns' values in a statement. */
 export const valuesFor = (columns: readonly string[]): string =>
   columns.map((column) => `:${camelCase(column)}`).join()
 

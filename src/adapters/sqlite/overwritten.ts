@@ -2,12 +2,12 @@ import { closeSync, openSync, readSync, renameSync, rmSync } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 import { orNull } from '../../core/engine/outcome.ts'
 
-/** Where the header of a file has its `application_id`. Each backup has its own. */
+/** Position of the `application_id` in the header of a file. Each backup has a different one. */
 const NUMBER_AT = 68
-/** By inode. Closing one releases all locks of this process on that file, so its stores share it. */
+/** Descriptors by inode. Closing one releases all locks of this process on that file, so its stores share it. */
 const descriptors = new Map<string, { readonly fd: number; stores: number }>()
 
-/** Reads the number of a file past its journal; null while it is being overwritten, and of a database in memory. */
+/** Reads the number of a file without its journal; null while it is being overwritten, and for a database in memory. */
 export const shareNumber = (place: string, inode: string) => {
   const shared = descriptors.get(inode) ?? { fd: orNull(() => openSync(place, 'r')) ?? -1, stores: 0 }
   descriptors.set(inode, shared)

@@ -60,18 +60,20 @@ type PageRow = StoredPage &
     readonly latestVersionId: string
   }
 
-/** Its newest versions first: those may wait for a publisher. Within a transaction. */
+/** Within a transaction, removes some versions, newest first: these may wait for a publisher. */
 const removePiece = (database: Database, page: Values): void => {
   database.discard(REMOVE_VERSIONS, page)
   database.run(REMOVE, page)
 }
-/** The same for some removed page of a tenant. False if there is none. */
+/** Does that for any removed page of a tenant. False if there is none. */
 export const removeSome = (database: Database, tenantId: string): boolean => {
   const page = database.get<Values>(`select tenant_id, page_id ${HIDDEN}`, { tenantId })
   if (page !== null) removePiece(database, page)
   return page !== null
 }
-/** Removes pages of tenants, one piece of each after the other. What an end of the process leaves is removed as it expires. */
+/**
+ * Removes pages of tenants, one piece of each in turn. Pieces left when the process ends are removed as they expire.
+ */
 const createRemoval = (database: Database) => {
   const tenants = new Set<string>()
   let isRunning = false
@@ -95,7 +97,7 @@ const createRemoval = (database: Database) => {
   }
 }
 
-/** Calls `added` after versions were added, or something is to be done later. */
+/** Calls `added` after versions were added or something was scheduled. */
 export const sqlitePages = (
   database: Database,
   outbox: Outbox,

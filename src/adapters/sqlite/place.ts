@@ -16,7 +16,9 @@ import { orNull } from '../../core/engine/outcome.ts'
 import { giveUp, shareNumber } from './overwritten.ts'
 
 const LINKS_MAX = 40
-/** The file that a path leads to, even if it is missing: SQLite keeps the journal beside it, not beside a link to it. */
+/**
+ * The file that a path refers to, even if it is missing: SQLite keeps the journal beside the file, not beside a link.
+ */
 export const fileAt = (path: string, linksMax = LINKS_MAX): string => {
   const target = linksMax > 0 ? orNull(() => readlinkSync(path)) : null
   if (target === null) return resolve(path)
@@ -41,15 +43,15 @@ export const prepareFile = (place: string): void => {
   refuseLost(place)
   mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
   if (!existsSync(place)) closeSync(openSync(place, 'a', 0o600))
-  // SQLite opens a file that it may not write without an error, and would not write to it later, once it may.
+  // SQLite opens a read-only file without an error, and would not write to it later, even once it is writable.
   for (const one of [place, dirname(place)]) accessSync(one, constants.W_OK)
 }
 
 /**
- * Lets SQLite write its temporary files beside the database, unless SQLITE_TMPDIR names a usable folder: other folders may
- * be read-only, too small or not encrypted. It rewrites a file by a temporary copy, and sorts and undoes in such files.
- * Unlike a variable of the environment, this pragma is seen neither by child processes nor by other libraries; all
- * databases of this process share it. SQLite accepts only a folder that it can write to. Returns the folder, if any.
+ * Lets SQLite write its temporary files beside the database, unless SQLITE_TMPDIR names a usable folder: other folders
+ * may be read-only, too small or not encrypted. SQLite uses them to rewrite a file, to sort and to roll back. Unlike an
+ * environment variable, this pragma is visible neither to child processes nor to other libraries; all databases of this
+ * process share it. SQLite accepts only a folder that it can write to. Returns the folder, if any.
  */
 export const placeTemporaryFiles = (file: Pick<DatabaseSync, 'exec'>, place: string): string | undefined =>
   [process.env['SQLITE_TMPDIR'], dirname(fileAt(place))].find(
@@ -57,8 +59,8 @@ export const placeTemporaryFiles = (file: Pick<DatabaseSync, 'exec'>, place: str
   )
 
 /**
- * Notices when the path does not name the file that is open. It compares inodes, as SQLite does. A file that is
- * overwritten keeps its inode, but is written to while its journal is missing, or has another number afterwards.
+ * Detects that the path does not name the open file. It compares inodes, as SQLite does. An overwritten file keeps its
+ * inode, but is written to while its journal is missing, or has a different number afterwards.
  */
 export const watchPlace = (file: DatabaseSync, place: string) => {
   const real = fileAt(place)
@@ -79,8 +81,8 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
         isOverwritten = isMoved || number() !== openedNumber
         if (isOverwritten) giveUp(file, isMoved ? null : real)
       }
-      // The journal stays in the old place, and would be applied to another file there. So it is written to its own file,
-      // once: later it may contain what another process wrote to the other file.
+      // The journal stays in the old place, and would be applied to another file there. So it is written to the moved
+      // file, once: later it may contain writes of another process to the other file.
       isJournalEmpty = isMoved && !isOverwritten && (isJournalEmpty || emptyJournal(file))
       const detail = `The database file ${place} was moved, deleted or replaced. Put it back, or restore a backup and restart.`
       if (isMoved || isOverwritten) throw unavailable('The database cannot answer now.', new Error(detail))
@@ -94,7 +96,7 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
   }
 }
 
-/** The place may be a link that leads elsewhere by now. */
+/** Looks at the place again: it may be a link that now refers to a different file. */
 const lookAt = (place: string, real: string) => {
   const [file, journal] = [place, `${real}-wal`].map((path) => orNull(() => statSync(path)))
   const inode = (found?: { readonly dev: number; readonly ino: number } | null) =>

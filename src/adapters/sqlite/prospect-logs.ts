@@ -26,7 +26,7 @@ const LIST_OLDEST = `
   ${SHOWN} where tenant_id = :tenantId and prospect_log_id > :afterId and prospect_log_id < :beforeId
   order by prospect_log_id`
 
-// Of a filtered list the index alone says where looking stops.
+// The index alone shows where the scan of a filtered list stops.
 const LAST = `limit 1 offset ${ROWS_SCANNED_MAX - 1}`
 const OF_TENANT = `where tenant_id = :tenantId and prospect_log_id < ${BEFORE_ID} and prospect_log_id >= :from`
 const STOP = `select prospect_log_id as resume from prospect_logs ${OF_TENANT} order by prospect_log_id desc ${LAST}`
@@ -34,7 +34,7 @@ const LIST = `${SHOWN} ${OF_TENANT} and ${PASSES} order by prospect_log_id desc`
 
 const OF_KEYS = 'where timeline_key <= :lastKey and timeline_key >= :from'
 const STOP_KEY = `select timeline_key as resume from prospect_logs ${OF_KEYS} order by timeline_key desc ${LAST}`
-// Sorted without the payloads. The plus keeps SQLite from using an index of the tenant.
+// Rows are sorted without the payloads. The plus keeps SQLite from using an index of the tenant.
 const TIMELINE = `
   select ${Object.keys(SHOWN_LOG)} from (
     select rowid as place from prospect_logs

@@ -11,7 +11,7 @@ const OF_TENANT = `select ${SHOWN} from prospects where tenant_id = :tenantId`
 const FIND = `${OF_TENANT} and prospect_id = :prospectId`
 const KNOWN = Object.keys(without(KNOWN_PROSPECT, 'email'))
 const IS_KNOWN = 'where tenant_id = :tenantId and erased_at is null'
-// Without statistics SQLite would go through all prospects of the tenant, not along this index; here and in other files.
+// Without statistics SQLite would scan all prospects of the tenant instead of this index; here and in other files.
 const WITH_MERGED = `
   select ${KNOWN}, email from prospects ${IS_KNOWN} and prospect_id = :prospectId and merged_into is null
   union all select ${KNOWN}, null from prospects indexed by prospects_merged ${IS_KNOWN} and merged_into = :prospectId
@@ -21,7 +21,7 @@ const BY_EMAIL = `${OF_TENANT} and email_hash = :emailHash and ${IS_LISTED}`
 const BY_EXTERNAL_ID = `${OF_TENANT} and external_id_hash = :externalIdHash and ${IS_LISTED}`
 const LIST = `${OF_TENANT} and prospect_id < ${BEFORE_ID} order by prospect_id desc`
 const LIST_OLDEST = `${OF_TENANT} and prospect_id > :afterId order by prospect_id`
-/** What a prospect is to have, those that were merged into it give up. */
+/** Prospects that were merged into this one give up the values that it will have. */
 const GIVE_UP = `
   update prospects indexed by prospects_merged set
     email = iif(email_hash = :emailHash, null, email), email_hash = nullif(email_hash, :emailHash),
@@ -29,7 +29,7 @@ const GIVE_UP = `
     external_id_hash = nullif(external_id_hash, :externalIdHash)
   where tenant_id = :tenantId and merged_into = :prospectId
     and (email_hash = :emailHash or external_id_hash = :externalIdHash)`
-/** As `laterThan`, of expressions. */
+/** `laterThan` for expressions. */
 export const later = (last: string, now: string): string =>
   `max(${now}, strftime('%Y-%m-%dT%H:%M:%fZ', ${last}, '+0.001 seconds'))`
 const UPDATE = `
@@ -43,7 +43,7 @@ const UPDATE = `
   where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null and merged_into is null
   returning ${SHOWN}`
 
-/** Of a row as it was: it is so still, and so is all that was merged into it. */
+/** Whether a prospect is unchanged, along with all prospects that were merged into it. */
 export const IS_UNCHANGED = `
   select 1 from prospects
   where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null and merged_into is null

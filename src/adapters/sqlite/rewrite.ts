@@ -5,13 +5,13 @@ import { placeTemporaryFiles } from './place.ts'
 
 const MINUTE_MS = 60_000
 const MINUTES_BETWEEN = 10
-/** Writers wait while a file is rewritten: a second for one of this size. */
+/** Largest file that is rewritten at any time. Writers wait for a rewrite: a second for a file of this size. */
 const QUICK_BYTES_MAX = 268_435_456
-/** Hours of the night, in local time, when larger files are rewritten; and for how long they may wait for that. */
+/** Hours of the night, in local time, when larger files are rewritten, and the longest wait for that. */
 const QUIET_HOURS = [2, 3]
 const WAIT_MS_MAX = 24 * 60 * MINUTE_MS
 
-/** Runs in its own thread. To empty the journal, it must not wait while it holds the lock that writers need. */
+/** Runs in a separate thread. To empty the journal, it must not wait while it holds the lock that writers need. */
 const REWRITE = `
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const file = new DatabaseSync(process.getBuiltinModule('node:worker_threads').workerData)
@@ -25,9 +25,9 @@ const REWRITE = `
 const QUIETLY = ['--disable-warning=ExperimentalWarning']
 
 /**
- * Rewrites the file from its rows. What is deleted is overwritten, but not the copies that SQLite leaves within a page when
- * it moves rows that have grown. Returns false if now is not the time; see docs/erasure.md. Processes on one file share the
- * minute of the last attempt, in `user_version`.
+ * Rewrites the file from its rows. Deleted data is already overwritten, but not the copies that SQLite leaves within a
+ * page when it moves rows that have grown. Returns false if now is not the time; see docs/erasure.md. Processes on one
+ * file share the minute of the last attempt, in `user_version`.
  */
 export const rewriteFile = async (database: Database, nowMs: number): Promise<boolean> => {
   if (database.place === ':memory:') return database.write(() => true)
@@ -40,7 +40,7 @@ export const rewriteFile = async (database: Database, nowMs: number): Promise<bo
     return true
   })
   if (!isOurs) return false
-  // Another database of this process may have chosen another folder.
+  // Another database of this process may have set a different folder.
   placeTemporaryFiles(database, database.place)
   await new Promise<void>((resolve, reject) => {
     const worker = new Worker(REWRITE, { eval: true, workerData: database.place, execArgv: QUIETLY })
@@ -51,11 +51,14 @@ export const rewriteFile = async (database: Database, nowMs: number): Promise<bo
   return true
 }
 
-/** A rewrite serves the erasures that wait when it begins. */
+/** A rewrite completes the erasures that wait when it begins. */
 const TAKE = "update erasures set position = :minute where status = 'processing' and pass = 3"
 const RELEASE = "update erasures set pass = 4 where status = 'processing' and pass = 3 and position = :minute"
 
-/** `lastMinute`: of the last attempt, since 1970. `since`: when the first erasure that waits, or a deletion of a tenant, was requested. */
+/**
+ * `lastMinute`: minute of the last attempt, since 1970. `since`: time of the first pending request for an erasure or
+ * for the deletion of a tenant.
+ */
 type File = { readonly bytes: number; readonly lastMinute: number; readonly since: string }
 const FILE = `
   select page_count * page_size as bytes, user_version as last_minute, (
@@ -66,7 +69,7 @@ const FILE = `
   ) as since
   from pragma_page_count, pragma_page_size, pragma_user_version`
 
-/** A last attempt that lies in the future had a wrong clock. */
+/** Whether the file may be rewritten now. A last attempt in the future had a wrong clock. */
 export const isTimeToRewrite = ({ bytes, lastMinute, since }: File, nowMs: number): boolean => {
   if (Math.abs(Math.floor(nowMs / MINUTE_MS) - lastMinute) < MINUTES_BETWEEN) return false
   const isQuiet = QUIET_HOURS.includes(new Date(nowMs).getHours())

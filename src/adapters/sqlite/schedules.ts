@@ -2,7 +2,7 @@ import { type DuePage, SCHEDULED_MAX, type Schedules } from '../../core/ports/sc
 import type { Database } from './open.ts'
 import { isSuspended } from './tenants.ts'
 
-/** What waits for its time: see the indexes with the same conditions. */
+/** Scheduled versions and pages: see the indexes with the same conditions. */
 const WAITING = [
   {
     rows: "page_versions where publish_at is not null and status in ('ready', 'published')",
@@ -10,7 +10,7 @@ const WAITING = [
   },
   { rows: 'pages where unpublish_at is not null', at: 'unpublish_at' },
 ]
-/** From one tenant to the next along the index. */
+/** Goes from tenant to tenant along the index. */
 const TENANTS = WAITING.map(
   ({ rows, at }) => `
     with recursive t (tenant_id) as (

@@ -19,35 +19,36 @@ import { sqliteVersions } from './versions.ts'
 import { sqliteWebhooks } from './webhooks.ts'
 
 export type SqliteSettings = {
-  /** A file; it and its folder are created if missing. */
+  /** Path of the file; it and its folder are created if missing. */
   readonly path: string
   /** How long a write waits for another process that writes. */
   readonly busyMsMax: number
   /** Whether every tenant has events, even without an enabled webhook endpoint. */
   readonly everyEvent?: boolean
-  /** Called before the first migration of a file that has others; nothing is written to the file meanwhile. */
+  /** Called before a migration of a file that already has some; nothing is written to the file during the call. */
   readonly beforeMigrating?: () => void
 }
 
 const LOOK_EVERY_MS = 200
 
-/** Everything kept in one file, by the SQLite inside Node. Other processes may open the same file. */
+/** A store in one file, by the SQLite inside Node. Other processes may open the same file. */
 export const sqliteStore = (
   { path, busyMsMax, everyEvent = false, beforeMigrating }: SqliteSettings,
   migrations: readonly Migration[],
-  /** Gets a sentence when a watched file can no longer be used, and one when it can again. */
+  /** Called with a sentence when a watched file becomes unusable, and when it is usable again. */
   notify: (message: string, isUsable: boolean) => void = () => {},
 ): Store => {
   const database = openDatabase(path, busyMsMax)
   const listeners = createListeners()
-  // Called within a transaction. Those are synchronous: by then it is committed, or there is a signal too many.
+  // Called within a transaction, which is synchronous: when the microtask runs, it is committed, or the signal is
+  // superfluous.
   const emit = (...signals: Signal[]) => queueMicrotask(() => listeners.emit(...signals))
   const onChange = (tenantId: string) => () => listeners.emit(`prospects ${tenantId}`)
   const outbox = sqliteOutbox(database, everyEvent, () => emit('events'))
   const refuseUnready = readiness(migrations, database.place)
   let looking: NodeJS.Timeout | undefined
 
-  /** What another process does to the file shows in SQLite's `data_version`. */
+  /** Watches SQLite's `data_version`, which changes when another process writes to the file. */
   const look = () => {
     let seen = dataVersion(database)
     return setInterval(() => {
@@ -94,7 +95,7 @@ export const sqliteStore = (
   }
 }
 
-/** A number, or why the file cannot be used now. */
+/** A number, or the reason why the file cannot be used now. */
 const dataVersion = (database: Database): number | string | undefined => {
   try {
     database.refuseMoved()
@@ -108,7 +109,7 @@ const dataVersion = (database: Database): number | string | undefined => {
 const ADD_MIGRATION = `
   insert into schema_migrations (number, name, applied_at, checksum, version)
   values (:number, :name, strftime('%FT%H:%M:%fZ'), :checksum, '${VERSION}')`
-/** In one transaction that locks out other writers, so that several processes may start at once. */
+/** Migrates in one transaction that locks out other writers, so that several processes may start at once. */
 const migrate = (
   database: Database,
   migrations: readonly Migration[],

@@ -23,7 +23,7 @@ const SET_STATE = `
   update tenants set suspended_at = iif(:suspendedAt is null, null, coalesce(suspended_at, :suspendedAt)),
     deleted_at = :deletedAt
   where tenant_id = :tenantId and deleted_at is null returning ${TENANT}`
-/** Deleted at a time: rows may have 1 MiB. */
+/** Rows that are deleted at a time: a row may have 1 MiB. */
 const ROWS_AT_ONCE = 8
 const REMOVE_MS_MAX = 20
 const REMOVALS = TENANT_TABLES.map(({ name, key }) => ({
@@ -70,7 +70,7 @@ export const sqliteTenants = (database: Database, changed: () => void): Tenants 
   left: async (tenantId) =>
     REMOVALS.filter(({ isLeft }) => database.has(isLeft, { tenantId })).map(({ name }) => name),
 
-  // What is deleted is gone: no key is needed to go on.
+  // Deleted rows are gone: no key is needed to continue.
   removeSome: ({ tenantId, after, max }) =>
     database.write(() => {
       const began = performance.now()

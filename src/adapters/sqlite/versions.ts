@@ -14,7 +14,7 @@ import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'
 import { isSuspended } from './tenants.ts'
 
-/** SQLite would read the content to read what comes after it. Only versions that have these are not to be published at once. */
+/** SQLite reads the content to read the columns after it. Only versions that are not published at once have these. */
 const AFTER_CONTENT = ['publish_at', 'unpublish_at', 'schedule_note']
 const SHOWN = Object.keys(SHOWN_VERSION).map((name) =>
   AFTER_CONTENT.includes(name) ? `iif(publish, null, ${name}) as ${name}` : name,
@@ -36,7 +36,7 @@ const CONTEXT = `
 const CLAIMED = `
   select page_group_id, coalesce(:computedName, computed_name) as computed_name
   ${OF_PAGE} and version_id = :versionId and status = 'processing' and attempts = :attempt`
-/** What becomes of the page of a version that ended. No row if it must not be published any more. */
+/** Updates the page of a version that ended. Updates no row if the version must not be published any more. */
 const END = `
   update pages set revision = revision + 1, updated_at = coalesce(:finishedAt, updated_at),
     computed_name = iif(
@@ -79,7 +79,7 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
 
     context: async (version) => database.get(CONTEXT, version),
 
-    // The newest first: of several of one page only that is published.
+    // Newest first: if a page has several, only the newest is published.
     settle: (tenantId, settlements, events) =>
       database.write(() => {
         const saved = settlements

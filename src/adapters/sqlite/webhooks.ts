@@ -36,7 +36,7 @@ const CHANGE = `
 
 const PENDING = "webhook_deliveries where status = 'pending'"
 const CLAIMABLE = `(w.claimable_at <= :now or w.claimable_at > :horizon) and not ${isSuspended('w')}`
-/** `e`: each endpoint with pending deliveries, from one to the next along their index; null after the last of a tenant. */
+/** `e`: endpoints with pending deliveries, from one to the next along their index; null after the last of a tenant. */
 const DUE = `
   with recursive e (tenant_id, id) as (
     select :afterTenantId, null
@@ -70,7 +70,7 @@ const DUE_DELIVERIES = ['<= :now', '> :latest'].map(
   order by d.next_attempt_at, d.event_id limit :max`,
 )
 const SHOWN_DELIVERY = Object.keys(COLUMNS.webhook_deliveries).map((column) => `d.${column}`)
-// Of a filtered list the index alone says where looking stops.
+// The index alone shows where the scan of a filtered list stops.
 const STOP = `
   select event_id as resume from webhook_deliveries where ${OF_ENDPOINT} and event_id < ${BEFORE_ID}
   order by event_id desc limit 1 offset ${ROWS_SCANNED_MAX - 1}`
@@ -110,7 +110,7 @@ const endpointRow = ({ types, ...endpoint }: StoredEndpoint) => {
   return { ...endpoint, types: types?.join(' ') ?? null }
 }
 
-/** Calls `waiting` within a transaction after which a sender may have work. */
+/** Calls `waiting` within each transaction that may give a sender work. */
 export const sqliteWebhooks = (database: Database, waiting: () => void): Webhooks => ({
   list: async (tenantId) => database.all<EndpointRow>(LIST, { tenantId }).map(storedEndpoint),
 
@@ -131,7 +131,7 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
 
   claim: async (want) => {
     const wanted = { ...want, latest: latestAttemptAt(want.now) }
-    // The walk is a read: others can write meanwhile, and may claim all that it found.
+    // The walk is a read: other processes can write during it, and may claim everything that it found.
     for (;;) {
       const found = database.all<Values>(DUE, wanted)
       if (found.length === 0) return []
@@ -187,7 +187,7 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
         database.all(`${ENABLED} and webhook_endpoint_id = :webhookEndpointId`, want),
       )
       let made = 0
-      // What waits for its number gets its delivery with it.
+      // Events that wait for their number get their delivery along with it.
       for (const event of events)
         if (event.sequence !== null && takersOf(event).length > 0)
           made += database.run(REPLAY, { ...want, eventId: event.eventId })
