@@ -97,7 +97,7 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
     wake: (): void => {
       for (const { signal, wake } of workers) if (signal) wake()
     },
-    /** Aborts calls in flight, saves what was decided, and starts nothing more. */
+    /** Aborts calls in flight, saves decided results, and starts nothing more. */
     stop: async (): Promise<void> => {
       stopping.abort()
       unwatch?.()

@@ -54,7 +54,7 @@ export const copiesOf = <Row extends { readonly tenantId: string }>(
     afterKey = last ? keyOf(last) : ''
     await Promise.allSettled(rows.map(copyOne))
   }
-  /** On a machine that is cut off from all others, copies may be older than what those others have revoked. */
+  /** Refuses on a machine cut off from all others: its copies may be older than revocations on the other machines. */
   const refuseIfCutOff = (error: unknown) => {
     if (performance.now() > connectedUntil) {
       connectedUntil = performance.now() + REST_MS

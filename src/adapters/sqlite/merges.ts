@@ -44,7 +44,7 @@ export const sqliteMerges = (
     database.record(() => {
       const both = [merged, survivor]
       if (!both.every(({ before }) => database.has(IS_UNCHANGED, before))) return 'overtaken'
-      // The merged one first: it may give up what the other one takes.
+      // The merged prospect goes first: it may give up values that the other takes.
       for (const { after } of both) database.run(CHANGE, after)
       database.run(LEAD, merge)
       database.run(REDIRECT, merge)

@@ -23,8 +23,8 @@ export const shareNumber = (place: string, inode: string) => {
 
 const leftOpen: DatabaseSync[] = []
 /**
- * Closing a file writes its journal into it, and Node closes it at an orderly exit. So an overwritten file stays open, and
- * its journal is moved away: the next process that opens the file would apply it.
+ * Closing a file writes its journal into it, and Node closes it at an orderly exit. So an overwritten file stays open,
+ * and its journal is moved away: the next process that opens the file would apply it.
  */
 export const giveUp = (file: DatabaseSync, place: string | null): void => {
   leftOpen.push(file)

@@ -17,7 +17,7 @@ export const readMigrations = (kind: 'postgres' | 'sqlite'): readonly Migration[
   })
 
 export const checksumOf = memoized((sql: string) => createHash('sha256').update(sql).digest('hex'))
-/** A row of `schema_migrations`, in order. Unreleased versions wrote no checksum; `version` is the program's that applied it. */
+/** A row of `schema_migrations`, in order. Unreleased versions wrote no checksum; `version` is that of the program. */
 export type Applied = { readonly number: number; readonly checksum?: string; readonly version?: string }
 /**
  * The last number, 0 if there is none. Refuses a database whose tables were made by other migrations of these numbers.

@@ -98,7 +98,7 @@ const show = ({ info, webhooks, ...spec }) => {
 fetch('openapi.json').then((response) => response.json()).then(show)
 `
 
-/** Adds what swagger-ui's style sheet lacks: a phone layout, contrast in dark mode, a visible focus. */
+/** Styles that swagger-ui's style sheet lacks: a phone layout, contrast in dark mode, a visible focus. */
 export const LOOK = `body { margin: 0 }
 #reference > p { font: 1em/1.5 sans-serif; margin: 2em }
 .swagger-ui {

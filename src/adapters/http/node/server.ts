@@ -117,7 +117,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
 }
 
 /**
- * Each process accepts its own connections. Systems without `reusePort` share the handle of `node:cluster`, not its round
- * robin, which leaves a connection hanging that is on its way to a process that dies.
+ * Each process accepts connections directly. Systems without `reusePort` share the handle of `node:cluster`, not its
+ * round robin, which leaves a connection hanging that is on its way to a process that dies.
  */
 const SHARED = process.platform === 'linux' ? { reusePort: true, exclusive: true } : {}
