@@ -111,8 +111,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       return take(camelEach<Row>(statement.iterate(...boundTo(values))))
     })
 
-  // `sql` is a fixed text that stays prepared: `:pageId` is the member `pageId` of the row. Columns of rows are in
-  // camelCase.
+  // `sql` is a fixed text that stays prepared: `:pageId` is the member `pageId` of the row. Rows have camelCase members.
   return {
     place,
     get,
@@ -140,9 +139,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     discard,
     exec: (sql: string): void => file.exec(sql),
     write,
-    /**
-     * Saves all of `work` and calls `saved`, or saves nothing if another writer was faster: see the same on PostgreSQL.
-     */
+    /** Saves all of `work` and calls `saved`, or nothing if another writer was faster: see the same on PostgreSQL. */
     record: async <Answer>(work: () => Answer, saved = () => {}): Promise<Answer | 'overtaken'> => {
       const answer = await write(work).catch((error): 'overtaken' => {
         if (isOvertaken(error)) return 'overtaken'
