@@ -16,21 +16,21 @@ import type { Scope } from './ports/api-keys.ts'
 import type { UseCases } from './use-cases.ts'
 
 type Shape = v.ObjectSchema<v.ObjectEntries, undefined>
-/** What an operation takes and returns, and who may call it. Its use case has the same name. */
+/** The input and the answer of an operation, and who may call it. Its use case has the same name. */
 export type Operation = {
   /** Null if any key will do; several if the key needs all of them. */
   readonly scope: Scope | readonly Scope[] | null
-  /** What names the resource: over HTTP the ids in the path. */
+  /** The ids of the resource: over HTTP those in the path. */
   readonly ids?: v.ObjectEntries
   readonly query?: Shape
   readonly body?: Shape
-  /** An idempotency key, or the revisions that a change is for: over HTTP headers. Or what ends a wait. */
+  /** An idempotency key, or the revisions that a change is for: over HTTP headers. Or a signal that ends a wait. */
   readonly takes?: v.ObjectEntries
   /** Absent if nothing is returned. */
   readonly answer?: v.GenericSchema
   /** It returns any number of these, one by one: over HTTP as JSON lines. */
   readonly lines?: true
-  /** It takes up to 1,000 of these, in order. The body is what HTTP sends them in. */
+  /** It takes up to 1,000 of these, in order. Over HTTP the body contains them. */
   readonly item?: Shape
 }
 
@@ -262,7 +262,7 @@ export const operations = {
   updateHook: { scope: 'hooks:write', ids: hook, body: hooks.HookChanges, answer: hooks.Hook },
   /** Deletes a hook: its address is unknown from then on. */
   deleteHook: { scope: 'hooks:write', ids: hook },
-  /** Returns what would become of a delivery. Nothing is stored. */
+  /** Tries a delivery and returns the result. Nothing is stored. */
   tryHook: { scope: 'hooks:write', ids: hook, body: hooks.HookTrial, answer: hooks.HookTrialResult },
   /** Reads an API key, without the key itself. Over HTTP: that of the request. */
   getApiKey: { scope: null, ids: { apiKeyId: anyId }, answer: apiKeys.ApiKey },
@@ -274,7 +274,7 @@ type EntriesIn<Part> = Part extends { readonly entries: infer Entries } ? Entrie
 type Part<Of, Name extends keyof Operation> = Of extends { readonly [_ in Name]: infer Found }
   ? Found
   : unknown
-/** Everything that an operation takes, by name. */
+/** All inputs of an operation, by name. */
 export type EntriesOf<Of extends Operation> = Extract<
   Record<never, never> &
     Part<Of, 'ids'> &

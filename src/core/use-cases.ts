@@ -45,7 +45,7 @@ import * as endpoints from './webhooks/webhook-endpoints.ts'
 /** Pages and slices may each be as large as a body, a page group four times as large. */
 const PAGES = { listLengthMax: 64, dedupeKey: JSON.stringify }
 const SLICES = { listLengthMax: 32, dedupeKey: JSON.stringify }
-/** Each slice of the feed is read alone: none waits for one that looks for rare types. */
+/** Each slice of the feed is read separately: none waits for one that looks for rare types. */
 const FEED = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON.stringify }
 const LIST_CHARACTERS_MAX = 4_194_304
 
@@ -60,7 +60,7 @@ export type UseCaseSettings = {
   readonly statementMsMax: number
   /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
-  /** On Citus: each list has calls of one tenant, or writes of tenants on one machine; at most this many lists of one in flight. */
+  /** On Citus: each list has calls of one tenant, or writes of tenants on one machine; at most this many in flight for each. */
   readonly tenantListsMax?: number | undefined
 }
 export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
@@ -73,7 +73,7 @@ type Deps = Needs<keyof Store> &
     readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined
   }
 
-/** What a service can do: see `composeUseCases`. */
+/** The use cases of a service: see `composeUseCases`. */
 export type UseCases = ReturnType<typeof composeUseCases>
 
 /** The operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
@@ -101,7 +101,7 @@ export const composeUseCases = (deps: Deps) => {
   return {
     ...readers,
     logProspectActivity: gatherActivities(logAll, remembered, writeMany('logProspectActivity')),
-    /** A list of them: an activity finds what those before it created. */
+    /** Logs a list: an activity finds prospects created by those before it. */
     logProspectActivities: (activities: readonly NewActivity[]) => logAll(activities.map(remembered.locate)),
     listProspects: gather(listProspects(deps), readSlices('listProspects')),
     createProspect: gather(createAll, {

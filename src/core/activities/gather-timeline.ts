@@ -7,15 +7,15 @@ import type { Scanned } from '../ports/world.ts'
 
 type Found = Outcome<FoundTimeline>
 
-/** Whether it is the whole timeline: neither was the prospect merged, nor are logs on their way to it. */
+/** Whether the timeline is complete: the prospect was not merged, and no logs are still moving to it. */
 export const isWhole = (found: Found): boolean =>
   found instanceof DomainFailure ||
   typeof found === 'string' ||
   (found.mergedInto === null && found.unmoved === null)
 
 /**
- * A slice of the timeline of a survivor, while logs are on their way to it. Those that were merged into it are read first
- * and it is read last: a log that moves meanwhile is found twice, which does no harm, and never missed.
+ * Reads a slice of a survivor's timeline while logs are still moving to it. The prospects merged into it are read first
+ * and the survivor last, so a log that moves in between is found twice, which is harmless, and never missed.
  */
 export const gatherTimeline = async (
   read: (want: TimelineWant) => Promise<Found>,
@@ -31,7 +31,7 @@ export const gatherTimeline = async (
     if (mergedInto !== null) want = { ...want, prospectId: mergedInto }
     else if (unread.length === 0) {
       const { rows, end } = joined(part, found, want.limit)
-      // A row at the end is shown by the next slice.
+      // The next slice shows a row at the end.
       return {
         ...found,
         rows,
@@ -48,7 +48,7 @@ export const gatherTimeline = async (
   }
 }
 
-/** Newest first. What lies before its end is not known. */
+/** Rows, newest first. Anything before `end` is unknown. */
 type Part = { readonly rows: readonly StoredLog[]; readonly end: string }
 
 const placeOf = ({ occurredAt, prospectLogId }: StoredLog): string => `${occurredAt} ${prospectLogId}`
@@ -61,7 +61,7 @@ const joined = (part: Part, { rows, resume }: Scanned<StoredLog>, limit: number)
   return upToSlice({ rows: known.sort((a, b) => (placeOf(a) < placeOf(b) ? 1 : -1)), end }, limit)
 }
 
-/** One row more than fits into a slice, if there is one. */
+/** Cuts the rows to one more than fits into a slice, if there are that many. */
 const upToSlice = ({ rows, end }: Part, limit: number): Part => {
   const bytesOf = (row: StoredLog) => Buffer.byteLength(writeJson(row)) + 1
   const fitting = Math.min(limit, countThatFit(rows, bytesOf, SLICE_BYTES_MAX))

@@ -10,7 +10,7 @@ import type {
 import type { ProspectWant } from '../ports/prospects.ts'
 import { type Identifiers, type Matchable, NO_IDENTIFIERS } from '../prospects/identifiers.ts'
 
-/** `recall` which also returns the survivors of prospects that were merged. Hardly ever a second read. */
+/** `recall` which also returns the survivors of merged prospects. Rarely needs a second read. */
 export const recallWithSurvivors = async (
   activities: Pick<Activities, 'recall'>,
   wants: ActivityWants,
@@ -44,7 +44,7 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
   }
   for (const prospect of stored) remember(prospect)
 
-  /** Of a prospect that was merged: its survivor. */
+  /** The survivor of a prospect, if it was merged; otherwise the prospect. */
   const survivor = (prospect: StoredProspect | undefined): StoredProspect | undefined =>
     prospect?.mergedInto ? survivor(byId.get(keyOf(prospect.tenantId, prospect.mergedInto))) : prospect
 
@@ -66,7 +66,7 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
     return { ...(takesEmail && { email, emailHash }), ...(takesExternalId && { externalId, externalIdHash }) }
   }
 
-  /** Only `taken` changes what identifies it. */
+  /** Records a changed prospect. Only `taken` changes its identifiers. */
   const put = (prospect: StoredProspect, taken: Partial<Identifiers>): StoredProspect => {
     const { tenantId, prospectId, name, emailHash, externalIdHash } = prospect
     const key = keyOf(tenantId, prospectId)
@@ -103,13 +103,13 @@ export const knownProspects = (stored: readonly StoredProspect[], now: string) =
       return put(prospect, freeFor(prospect, given))
     },
 
-    /** The id of another prospect that owns the given email, so that this one cannot have it; null if none does. */
+    /** The id of another prospect that owns the given email, so this one cannot have it; null if none does. */
     emailTakenBy: ({ tenantId, prospectId }: ProspectWant, given: Matchable): string | null => {
       const { ofEmail } = ownersOf(tenantId, given)
       return ofEmail && ofEmail.prospectId !== prospectId ? ofEmail.prospectId : null
     },
 
-    /** The prospect with its blanks filled. Nothing is overwritten, and what identifies another prospect is ignored. */
+    /** The prospect with its blanks filled. Nothing is overwritten, and identifiers of another prospect are ignored. */
     filled: (prospect: StoredProspect, given: Matchable, name: string | null) => {
       const taken = freeFor(prospect, given)
       const isFilled = Object.keys(taken).length === 0 && (prospect.name !== null || name === null)

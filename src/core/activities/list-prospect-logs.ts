@@ -12,8 +12,8 @@ import type { SliceWant } from '../ports/world.ts'
 export type ProspectLogListing = ProspectLogQuery & { readonly tenantId: string }
 
 /**
- * Lists tenants' activities, newest first in the order in which they arrived, many lists at once. With a source and an
- * idempotency key: the one that arrived under it, if any.
+ * Lists tenants' activities, newest first in the order of arrival, many lists at once. With a source and an idempotency
+ * key: the activity that arrived under that key, if any.
  * Refuses, per list: `invalid_cursor`, and `invalid_request`: an idempotency key without its source.
  */
 export const listProspectLogs = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
@@ -24,7 +24,7 @@ export const listProspectLogs = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>
     itemOf: (log) => log,
   })
 
-/** Ids begin with the time when they were made, so times are ranges of ids. */
+/** Ids begin with their time of creation, so time ranges are ranges of ids. */
 const wantOf = (want: ProspectLogListing & SliceWant): ProspectLogsWant => {
   const { tenantId, limit, since, until, source = null, type = null, idempotencyKey = null } = want
   if (idempotencyKey !== null && source === null)

@@ -37,11 +37,11 @@ export const listTimelines = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =
 
 const nameOf = (listing: TimelineListing) => `prospects/${listing.prospectId}?${filterOf(listing)}`
 
-/** The cursor after an activity in the middle of a slice. */
+/** The cursor after an activity within a slice. */
 export const cursorAfter = (listing: TimelineListing, { occurredAt, prospectLogId }: ProspectLog): string =>
   cursorAt(nameOf(listing), positionAt(occurredAt, prospectLogId))
 
-/** Milliseconds, so that a forged cursor still contains a time. */
+/** A number of milliseconds, so that even a forged cursor contains a time. */
 const positionAt = (time: string, prospectLogId: string) => `${Date.parse(time)} ${prospectLogId}`
 
 const wantOf = (want: TimelineListing & SliceWant): TimelineWant => {

@@ -16,26 +16,26 @@ import type { KeyedActivity, LocatedActivity, Logged, NewActivity } from './new-
 import { newLog, occurredAtOf, receiptOf, withKey } from './new-log.ts'
 import type { RememberedProspects } from './remember-prospects.ts'
 
-/** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
+/** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
 export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly replayed: boolean }
 
 type Deps = Needs<'activities'> & {
   /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
   readonly requireIdentity?: boolean
-  /** Gets the prospects that were looked up or added. */
+  /** Remembers the prospects that were looked up or added. */
   readonly remembered?: RememberedProspects | undefined
 }
 
 /**
- * Logs what prospects did, many at once, each in the order given. Checks neither the tenant nor any field:
- * what it is given is stored. `createService` checks.
+ * Logs what prospects did, many at once, each in the order given. Checks neither the tenant nor any field: it stores
+ * its input. `createService` checks.
  *
- * The prospect is the one named by `prospectId`, else by `externalId`, else the one with this email, else a new one. The
- * activity's email, external id and name fill its blanks; nothing is overwritten. A request repeated under its idempotency
- * key gets its first answer.
+ * The prospect is the one named by `prospectId`, else by `externalId`, else the one with this email, else a new one.
+ * The activity's email, external id and name fill its blanks; nothing is overwritten. A request repeated under its
+ * idempotency key gets its first answer.
  *
- * A list whose prospects are all remembered is written without a look-up. What the store skips, because its idempotency
- * key is taken, is then decided like any other list.
+ * A list whose prospects are all remembered is written without a look-up. Activities that the store skips, because
+ * their idempotency key is taken, are then decided like any other list.
  *
  * Refuses, per activity: `prospect_not_found`, `prospect_erased`, `idempotency_key_reused`, `invalid_request`.
  */
@@ -43,12 +43,12 @@ export const logProspectActivities = (deps: Deps) => {
   const { store, clock, newId, remembered } = deps
 
   /**
-   * The long way: looks prospects and keys up. One statement that adds prospects and logs and skips known emails is faster
-   * for new prospects, but comes on top for those that are known and not remembered.
+   * The slow path: looks up prospects and keys. One statement that adds prospects and logs and skips known emails is
+   * faster for new prospects, but is an extra cost for those that are known and not remembered.
    */
   const storyAt = (seenMs = remembered?.stopwatch() ?? 0) => ({
     recall: (activities: readonly Activity[]) => recallWithSurvivors(store.activities, wantsOf(activities)),
-    // Together with the ids, by which times are looked for.
+    // The time is read together with the ids, which are used to look up times.
     decide: (activities: readonly Activity[], known: KnownActivities) =>
       decide(activities, known, isoTime(clock()), deps),
     record: async ({ seen, ...changes }: Decision) => {
@@ -76,8 +76,8 @@ export const logProspectActivities = (deps: Deps) => {
 }
 
 /**
- * Gathers single calls. No activity of a remembered prospect waits for the look-up of another one; if its list starts late, as
- * after the process stood still, its prospect is looked up, too.
+ * Gathers single calls. No activity of a remembered prospect waits for the look-up of another one. If its list starts
+ * late, for example after the process was suspended, its prospect is looked up too.
  */
 export const gatherActivities = (
   logAll: ReturnType<typeof logProspectActivities>,
@@ -93,7 +93,7 @@ export const gatherActivities = (
   }
 }
 
-/** Undefined unless all can be logged as they are: prospects just remembered, no key twice, no time to refuse. */
+/** Logs, if none needs a look-up: prospects just remembered, no key twice, no time to refuse. Else undefined. */
 const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }: Deps) => {
   const located = activities.flatMap(({ rememberedId, locatedMs = Infinity }) =>
     rememberedId && !isStale(locatedMs) ? rememberedId : [],
@@ -109,7 +109,7 @@ const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }
 }
 
 type Activity = ReturnType<typeof withIdentifiers>
-/** With what identifies its prospect. */
+/** The activity with the identifiers of its prospect. */
 const withIdentifiers = (activity: KeyedActivity) => ({
   ...activity,
   matchable: identifiersOf(activity),
@@ -126,12 +126,12 @@ const wantsOf = (activities: readonly Activity[]) => ({
   ),
 })
 
-/** What to save, and what was seen of the prospects, to be remembered once it is saved. */
+/** Changes to save, and the prospects seen, which are remembered once the changes are saved. */
 type Decision = ActivityChanges & { readonly seen: readonly [Activity, StoredProspect][] }
 
 const UNIDENTIFIED = { detail: 'is required without a prospectId or externalId', pointer: '/email' }
 
-/** Pure. An activity sees what was decided for those before it in the list. */
+/** Decides a list. Pure. An activity sees the decisions for those before it in the list. */
 const decide = (
   activities: readonly Activity[],
   known: KnownActivities,
@@ -148,7 +148,7 @@ const decide = (
 
   const logOne = (activity: Activity): LoggedActivity => {
     const { tenantId, prospectId, matchable } = activity
-    // Refuses before a replay: its receipt would name a prospect that is erased.
+    // Refuses before a replay: its receipt would name an erased prospect.
     const found = prospects.find(tenantId, prospectId, matchable)
     const first = earlier.find(activity.key, activity.requestHash)
     if (first !== undefined) return { receipt: receiptOf(first), replayed: true }

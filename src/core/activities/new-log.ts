@@ -8,12 +8,12 @@ import type { NewLog } from '../ports/activities.ts'
 import type { Requester } from '../ports/events.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 
-/** What a prospect did, to be logged. `payload.rawJson` is the text of a JSON object. */
+/** An activity to log. `payload.rawJson` is the text of a JSON object. */
 export type NewActivity = Omit<NewProspectLog, 'payload'> &
   Requester & {
     readonly tenantId: string
     readonly payload: RawJson
-    /** It came by a hook: it is logged even if it identifies nobody. */
+    /** It came by a hook: it is logged even if it identifies no one. */
     readonly isVerified?: true
   }
 /** `rememberedId`: its prospect as found by `rememberProspects`, and when. Such a prospect is not looked up. */
@@ -22,13 +22,13 @@ export type LocatedActivity = NewActivity & {
   readonly locatedMs?: number
 }
 
-/** With what identifies the request, if it has an idempotency key. */
+/** The activity with its idempotency key and request hash, if it has a key. */
 export type KeyedActivity = ReturnType<typeof withKey>
 export const withKey = (activity: LocatedActivity) => {
   const { tenantId, source, type, payload, prospectId, email, externalId, name, occurredAt, idempotencyKey } =
     activity
   if (idempotencyKey === undefined) return { ...activity, key: null, requestHash: null }
-  // What was added later is left out if it was not sent, so that the hashes of older requests stay the same.
+  // Fields added later are left out if they were not sent, so that the hashes of older requests stay the same.
   const added = externalId === undefined ? [occurredAt ?? []].flat() : [occurredAt, externalId]
   const fields = [type, prospectId, email, name, ...added]
   const key = keyOf(tenantId, source, idempotencyKey)
@@ -69,7 +69,7 @@ export const occurredAtOf = ({ occurredAt = '' }: NewActivity, now: Timestamp): 
   return refuse('invalid_request', 'The activity lies too far in the future.', { errors })
 }
 
-/** What a receipt is made of, new or recalled. */
+/** The fields of a log that a receipt shows, new or recalled. */
 export type Logged = Pick<NewLog, keyof ProspectLogReceipt | 'requestHash'>
 export const receiptOf = (log: Logged): ProspectLogReceipt => ({
   prospectId: log.prospectId,

@@ -2,14 +2,14 @@ import type { StoredProspect } from '../ports/activities.ts'
 import type { Signal } from '../ports/store.ts'
 import type { LocatedActivity, NewActivity } from './new-log.ts'
 
-/** A longer text would make the memory grow with what callers send. */
+/** A longer text would let callers fill the memory. */
 const EMAIL_LENGTH_MAX = 255
-/** Since it was last seen in the database, so that an erasure by another process takes effect. */
+/** Time since a prospect was last seen in the database. Bounded so that an erasure by another process takes effect. */
 export const REMEMBERED_MS_MAX = 60_000
-/** More tenants than these that change prospects make it forget all. */
+/** If more tenants than this change prospects, all are forgotten. */
 const FORGOTTEN_MAX = 1_000
 
-/** How an activity names its prospect, and what it could fill in. */
+/** The identifiers by which an activity names its prospect, and the fields it could fill in. */
 type Identity = Pick<NewActivity, 'tenantId' | 'prospectId' | 'externalId' | 'email' | 'name'>
 type Entry = {
   readonly prospectId: string
@@ -18,14 +18,14 @@ type Entry = {
   readonly hasName: boolean
   readonly until: number
 }
-/** What `rememberProspects` returns. */
+/** The return value of `rememberProspects`. */
 export type RememberedProspects = ReturnType<typeof rememberProspects>
 
 /**
- * Which prospect an id, an external id, an email exactly as sent, or some of them together belong to: that changes only by a
- * correction or an erasure, so an activity of a remembered prospect needs no look-up. An id says nothing about what comes
- * with it, which may be blocked. Half of the entries are those used since the last turn; at each turn the others are
- * forgotten, so the least recently used go first. `stopwatch`: milliseconds, see `createStopwatch`.
+ * Remembers which prospect an id, an external id, an email exactly as sent, or several of them together belong to. That
+ * changes only by a correction or an erasure, so an activity of a remembered prospect needs no look-up. An id says
+ * nothing about the other fields, which may be blocked. Half of the entries are those used since the last turn; at each
+ * turn the others are forgotten: the least recently used go first. `stopwatch`: milliseconds, see `createStopwatch`.
  */
 export const rememberProspects = (entriesMax: number, stopwatch: () => number) => {
   const halfMax = Math.ceil(entriesMax / 2)
@@ -39,7 +39,7 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
     recent.set(identity, entry)
   }
 
-  /** Prospects of a tenant, or of any, were changed or erased: also forgets what was asked of the database before now. */
+  /** Prospects of a tenant, or of any, were changed or erased: also forgets reads that began before now. */
   const forget = (tenantId?: string): void => {
     if (tenantId !== undefined && forgottenMs.size < FORGOTTEN_MAX) {
       forgottenMs.set(tenantId, stopwatch())
@@ -75,7 +75,7 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
       return rememberedId ? { ...activity, rememberedId, locatedMs } : activity
     },
 
-    /** `seenMs`: when the database was asked, by the stopwatch. */
+    /** `seenMs`: when the database was queried, by the stopwatch. */
     add: (identity: Identity, prospect: StoredProspect, seenMs: number): void => {
       const until = Math.floor(seenMs) + REMEMBERED_MS_MAX
       if (keyOf(identity) === '' || !isValid(identity, until)) return
@@ -96,7 +96,7 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
   }
 }
 
-/** A map for each tenant: an email as it came is a cheaper key than a text made of it and its tenant. */
+/** A map for each tenant: an email exactly as sent is a cheaper key than a text that combines it with its tenant. */
 const entries = () => {
   const maps = new Map<string, Map<string, Entry>>()
   let size = 0
@@ -115,7 +115,7 @@ const entries = () => {
 }
 const ownerOf = ({ tenantId, prospectId }: Identity): string =>
   prospectId === undefined ? tenantId : `${tenantId} by id`
-/** Empty for an email that is too long to be remembered. No text that is stored contains NUL. */
+/** Empty for an email that is too long to be remembered. No stored text contains NUL. */
 const keyOf = ({ prospectId, externalId, email = '' }: Identity): string => {
   if (email.length > EMAIL_LENGTH_MAX) return ''
   const key = prospectId === undefined ? email : `${prospectId} ${email}`

@@ -5,11 +5,11 @@ import type { CountUnit, LogCount } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
 import { decideCounts, PAIRS_MAX } from './decide-counts.ts'
 
-/** A tenant whose counts were not read for so long is not counted. */
+/** A tenant whose counts were not read for this long is not counted. */
 const READ_DAYS_MAX = 31
-/** How far the clocks of processes on one database may be apart. */
+/** How far the clocks of processes on one database may differ. */
 const CLOCKS_APART_MS = 30_000
-/** Logs of a tenant at a time. */
+/** Logs of a tenant counted at a time. */
 const LOGS_MAX = 5_000
 export const UNIT_MS: Readonly<Record<CountUnit, number>> = { hour: HOUR_MS, day: DAY_MS }
 
@@ -19,16 +19,16 @@ type Deps = Omit<Needs<'counts'>, 'newId'> &
     readonly statementMsMax: number
   }
 
-/** After so long no earlier id is committed. */
+/** After this time no earlier id can be committed. */
 export const settleMsOf = (statementMsMax: number): number => CLOCKS_APART_MS + writtenMsOf(statementMsMax)
 
 /**
- * Counts logs in the order of their ids, once each: those that are old enough that no earlier id can still be committed.
- * Several processes share the work: of two that count the same logs, one is overtaken.
+ * Counts logs in the order of their ids, once each: those old enough that no earlier id can still be committed. Several
+ * processes share the work: of two that count the same logs, one is overtaken.
  *
- * A clock that was set back makes ids that come before what is counted: from the beginning of that day on everything is
- * counted again. After one that was set forward, or a process that was suspended, what was written before may not be
- * committed yet: counting pauses that long.
+ * A clock that was set back makes ids that come before the counted ones: everything from the beginning of that day is
+ * counted again. After a clock was set forward, or a process was suspended, earlier writes may not be committed yet:
+ * counting pauses that long.
  */
 export const countProspectLogs = ({ store: { counts }, clock, statementMsMax, onError }: Deps) => {
   const settleMs = settleMsOf(statementMsMax)
@@ -87,7 +87,7 @@ export const countProspectLogs = ({ store: { counts }, clock, statementMsMax, on
   }
 }
 
-/** The beginning of the day from which on logs are counted again, if the clock was set back; else null. */
+/** The beginning of the day from which logs are counted again, if the clock was set back; else null. */
 export const countedAgainFrom = (position: string, settledMs: number): string | null =>
   position > idsSince('prospectlog', isoTime(settledMs + CLOCKS_APART_MS))
     ? isoTime(startOf('day', settledMs))

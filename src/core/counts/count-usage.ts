@@ -3,12 +3,12 @@ import type { Used } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
 
 export const USAGE_KEPT_MS = 48 * HOUR_MS
-/** In a minute. Others are not counted: whoever floods the service is among the first. */
+/** Keys counted in one minute. Later ones are not counted: a client that floods the service is among the first. */
 const KEYS_MAX = 5_000
 
 /**
- * Counts in memory what API keys and hooks use. `save`, once a minute, adds it to that minute in the store. What it could
- * not save counts for the next minute. A process that is killed loses it.
+ * Counts in memory the usage of API keys and hooks. `save`, once a minute, adds it to that minute in the store. Usage
+ * that could not be saved counts for the next minute. A process that is killed loses it.
  */
 export const countUsage = ({ store: { counts }, clock }: Omit<Needs<'counts'>, 'newId'>) => {
   const keys = new Map<string, Used>()
@@ -30,7 +30,7 @@ export const countUsage = ({ store: { counts }, clock }: Omit<Needs<'counts'>, '
   return { add, save }
 }
 
-/** Adds to those of this name. */
+/** Adds to the usage counted under this name. */
 export const addUsed = <Its extends Used>(all: Map<string, Its>, name: string, used: Its): void => {
   const known = all.get(name)
   if (known === undefined) return void all.set(name, used)

@@ -1,10 +1,10 @@
 import { keyOf } from '../engine/keys.ts'
 import type { CountUnit, LogCount } from '../ports/counts.ts'
 
-/** How many pairs of source and type an hour or a day has. Others are counted as the rest. */
+/** Pairs of source and type counted separately in an hour or a day. Others are counted as the rest. */
 export const PAIRS_MAX = 1_000
 
-/** What to add to the counts of an hour or a day that are known so far. */
+/** The amounts to add to the counts of an hour or a day that are known so far. */
 export const decideCounts = (
   unit: CountUnit,
   at: string,

@@ -13,13 +13,13 @@ import { countedAgainFrom, settleMsOf, startOf, UNIT_MS } from './count-prospect
 /** How many activities arrived, and when. */
 export type ProspectLogCounting = ProspectLogCountQuery & { readonly tenantId: string }
 type Deps = Omit<Needs<'counts'>, 'newId'> & { readonly counts: boolean; readonly statementMsMax: number }
-/** With a filter more are looked at than returned, but not without end. */
+/** A filtered list reads more counts than it returns, up to this limit. */
 const LOOKED_AT_MAX = 50_000
-/** Callers are heard in between. */
+/** Other callers get a turn in between. */
 const LOOKED_AT_ONCE = 1_000
 /** Length of an answer as JSON. */
 const CHARACTERS_MAX = 4_194_304
-/** The day after it begins with a year of five digits, which no store compares with those of four. */
+/** The day after it begins with a five-digit year, which no store compares with four-digit years. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31)
 const DEFAULT_MS = { hour: 48 * HOUR_MS, day: 30 * DAY_MS }
 
@@ -81,7 +81,7 @@ const countedTenant = async (
   return found ?? counts.find(tenantId)
 }
 
-/** Up to the next log that is to be counted, or as far as anything is. */
+/** The time up to which logs are counted: that of the next log to count, or else the latest that can be counted. */
 const countedUntil = (counted: CountedTenant | null, settledMs: number): string => {
   const again = countedAgainFrom(counted?.position ?? '', settledMs)
   const nextMs = counted?.nextId ? timeOfId(counted.nextId) : settledMs

@@ -12,11 +12,11 @@ const CLOCK_AHEAD_MS_MAX = 15 * 60_000
 type Times = {
   readonly clock: Clock
   readonly leaseMs: number
-  /** The longest that anything rests by intent. */
+  /** The longest time that anything rests on purpose. */
   readonly restMsMax?: number
 }
 
-/** Claims up to so many. Tenants take turns: each claim starts with the tenant after the last one served. */
+/** Claims up to this many. Tenants take turns: each claim starts with the tenant after the last one served. */
 export const claimInTurns = <Claimed extends { readonly tenantId: string }>(
   source: { claim(want: ClaimWant): Promise<readonly Claimed[]> },
   { clock, leaseMs, restMsMax = 0 }: Times,
@@ -29,7 +29,7 @@ export const claimInTurns = <Claimed extends { readonly tenantId: string }>(
       source.claim({ now: isoTime(now), until: isoTime(now + leaseMs), horizon, afterTenantId, max })
     let claimed = await claimAfter(lastTenantId)
     if (claimed.length === 0 && lastTenantId !== '') claimed = await claimAfter('')
-    // With fewer than wanted, all tenants after the last one have had their turn: the next claim starts over.
+    // Fewer rows than wanted mean that all tenants after the last one have had their turn: the next claim starts over.
     const tenantIds = claimed.map(({ tenantId }) => tenantId).sort()
     lastTenantId = tenantIds[max - 1] ?? ''
     return claimed

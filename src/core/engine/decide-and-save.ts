@@ -9,18 +9,18 @@ const ROUNDS_MAX = 10
 const ROUNDS_TOGETHER_MAX = 3
 const KNOWN_MS_MAX = 10_000
 
-/** Whether a process stood still since it read, or found in memory, what a write rests on. */
+/** Whether a process was suspended since it read, or found in memory, the facts that a write depends on. */
 export const isStale = (knownMs: number): boolean => stopwatch() - knownMs > KNOWN_MS_MAX
-/** A write that begins later than this after it was asked for stores nothing. `waitMsMax`: the longest wait for a lock or an answer. */
+/** A write that begins later than this after its request stores nothing. `waitMsMax`: the longest wait for a lock or an answer. */
 export const lateMsOf = (waitMsMax: number): number => waitMsMax + 10_000
-/** Begins when a write is asked for. Returns what refuses it with `unavailable` once it is late. */
+/** Starts when a write is requested. Returns a function that refuses the write with `unavailable` once it is late. */
 export const refuserOfLate = (waitMsMax: number) => {
   const lateAfterMs = stopwatch() + lateMsOf(waitMsMax)
   return (): void => {
     if (stopwatch() > lateAfterMs) throw writeTooLate()
   }
 }
-/** So long after something changed, no write takes effect that rests on what was read before. */
+/** After this time since a change, no write takes effect that depends on older reads. */
 export const writtenMsOf = (statementMsMax: number): number =>
   KNOWN_MS_MAX + lateMsOf(statementMsMax) + statementMsMax
 
@@ -35,7 +35,7 @@ export type Story<Input, Known, Changes, Answer> = {
 
 /**
  * The one idea of this code base, for every write: load what a list needs in one read, decide each member in order,
- * save the decisions in one write; if another writer was faster, or this process stood still, load and decide again.
+ * save the decisions in one write; if another writer was faster, or this process was suspended, load and decide again.
  *
  * A list that keeps being overtaken is split in halves, so that only the contended members fail (`unavailable`).
  */
@@ -56,7 +56,7 @@ export const decideAndSave = async <Input, Known, Changes, Answer>(
   return [...first, ...(await decideAndSaveRest(inputs.slice(middle), story))]
 }
 
-/** For the rest of a list of which a part is saved: an error fails only the members that cause it. */
+/** Decides the rest of a list that is partly saved: an error fails only the members that cause it. */
 export const decideAndSaveRest = async <Input, Known, Changes, Answer>(
   inputs: readonly Input[],
   story: Story<Input, Known, Changes, Answer>,
@@ -71,12 +71,12 @@ export const decideAndSaveRest = async <Input, Known, Changes, Answer>(
   }
 }
 
-/** The same for a single write, which answers `overtaken` if another writer was faster. */
+/** Retries a single write, which returns `overtaken` if another writer was faster. */
 export const untilRecorded = async <Answer>(write: () => Promise<Answer | 'overtaken'>): Promise<Answer> => {
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const answer = await write()
     if (answer !== 'overtaken') return answer
-    // At random, so that many who write the same do not go on overtaking each other.
+    // Random pauses, so that writers of the same row do not keep overtaking each other.
     await setTimeout(Math.random() * 2 ** round)
   }
   throw gaveUp()

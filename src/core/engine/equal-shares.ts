@@ -1,6 +1,6 @@
 /**
- * Places for what waits or takes long. When all are taken, the tenant that has most loses its oldest one to a tenant that
- * still has fewer with it. Returns how to leave; null if there is no place. `end` is called when a place is lost.
+ * Slots for calls that wait or take long. When all are taken, the tenant with the most loses its oldest to a tenant
+ * that still has fewer with it. Returns how to leave; null if no slot is free. `end` is called for a lost slot.
  */
 export const equalShares = (ofTenantMax: number, allMax: number) => {
   const held = new Map<string, Set<() => void>>()

@@ -42,10 +42,10 @@ export type FailureKind =
   | 'unsupported_media_type'
   | 'rate_limited'
 
-/** One fault of a request: what it is, and where (a `pointer` into the body, or the name of a `parameter`). */
+/** One fault of a request: a description, and where (a `pointer` into the body, or the name of a `parameter`). */
 export type Fault = { readonly detail: string; readonly pointer?: string; readonly parameter?: string }
 
-/** What an operator can mend: the command line has a remedy for each. */
+/** Problems that an operator can fix: the command line has a remedy for each. */
 export type Obstacle =
   | 'not_migrated'
   | 'newer_database'
@@ -58,7 +58,7 @@ export type Obstacle =
   | 'unknown_tenant'
   | 'unknown_api_key'
 
-/** What a failure may carry besides its kind and a sentence: also the ids of what it is about. */
+/** Details that a failure may carry besides its kind and a sentence, including the ids of its resource. */
 export type FailureFacts = EventIds & {
   readonly errors?: readonly Fault[]
   readonly revision?: number
@@ -94,7 +94,7 @@ export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts):
   throw new DomainFailure(kind, detail, facts)
 }
 
-/** The database, or something else that is needed, cannot answer now: `throw unavailable('…')`. */
+/** The database, or another dependency, cannot respond now: `throw unavailable('…')`. */
 export const unavailable = (detail: string, cause?: unknown): DomainFailure =>
   Object.assign(new DomainFailure('unavailable', detail, { retryAfterS: 1 }), { cause })
 export const writeTooLate = () => unavailable('The write came too late; retry.')

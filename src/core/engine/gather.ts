@@ -7,16 +7,16 @@ import { shareLoop } from './share-loop.ts'
 export type GatherOptions<Input> = {
   readonly listLengthMax: number
   readonly listsInFlightMax: number
-  /** Whose call it is, such as the tenant's. If the calls that wait do not fit into one list, groups take turns. */
+  /** The group of a call, such as its tenant. If the waiting calls do not fit into one list, groups take turns. */
   readonly groupOf?: (input: Input) => string
-  /** Groups whose calls may share a list. By default each has lists of its own. */
+  /** Groups whose calls may share a list. By default each group has separate lists. */
   readonly placeOf?: ((input: Input) => string) | undefined
   /** Each list has calls of one place; at most this many lists per place in flight. By default any calls share a list. */
   readonly groupListsMax?: number
-  /** Of all members of a list together; a heavier member goes alone. */
+  /** Total weight of the members of a list; a heavier member goes alone. */
   readonly listWeightMax?: number
   readonly weightOf?: (input: Input) => number
-  /** Inputs with the same key share a member, and its answer. For reads only. */
+  /** Inputs with the same key share a member and its answer. For reads only. */
   readonly dedupeKey?: (input: Input) => string
   readonly observer?: GatherObserver | undefined
 }
@@ -32,13 +32,13 @@ type Member<Input, Answer> = PromiseWithResolvers<Answer> & { readonly input: In
 const SLOW_MS = 250
 
 /**
- * Turns single calls that arrive together into lists, and hands each caller its own answer.
+ * Turns single calls that arrive together into lists, and returns to each caller the answer to its call.
  *
- * A list starts in the turn of the event loop in which its first call arrived, so a single caller never waits. While
- * as many lists are in flight as allowed, the next one grows. When a list fails, its members are tried one by one, so
- * that no call fails for another; but not after `unavailable`, because the write may have happened.
+ * A list starts in the turn of the event loop in which its first call arrived, so a single caller never waits. While as
+ * many lists are in flight as allowed, the next one grows. When a list fails, its members are tried one by one, so that
+ * no call fails for another; but not after `unavailable`, because the write may have happened.
  *
- * A caller reads its own writes, even in a shared answer: the list starts after the call.
+ * Callers read their own writes, even in a shared answer: the list starts after the call.
  */
 export const gather = <Input, Answer>(
   run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,
@@ -52,12 +52,12 @@ export const gather = <Input, Answer>(
   let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
   const inFlight = new Set<readonly Member<Input, Answer>[]>()
-  /** Those of them that do not count against `listsInFlightMax`. */
+  /** Lists in flight that do not count against `listsInFlightMax`. */
   const slow = new Set<readonly Member<Input, Answer>[]>()
   const isFull = () => inFlight.size - slow.size >= listsInFlightMax
   let starting = false
 
-  /** How many of these one list takes. */
+  /** How many of these calls one list takes. */
   const lengthOf = (members: readonly Member<Input, Answer>[]): number =>
     countThatFit(members.slice(0, listLengthMax), ({ input }) => weightOf(input), listWeightMax)
 
@@ -73,7 +73,7 @@ export const gather = <Input, Answer>(
     return ranked.sort((a, b) => a.rank - b.rank).map(({ member }) => member)
   }
 
-  /** If lists are of one place: of the one that has waited longest of those that have room for one more list, if any. */
+  /** If lists are of one place: the longest-waiting place that has room for one more list, if any. */
   const takeList = (): readonly Member<Input, Answer>[] => {
     if (groupListsMax === undefined) {
       if (lengthOf(pending) < pending.length) pending = inTurns(pending)
@@ -141,7 +141,7 @@ export const gather = <Input, Answer>(
     }
   }
 
-  // A list that a call starts runs in the context of that call, and any other list in none of a caller.
+  // A list started by a call runs in the context of that call; any other list runs in no caller's context.
   const [goOn, answerApart] = [AsyncLocalStorage.bind(startSoon), AsyncLocalStorage.bind(answer)]
   return (input) => {
     const key = dedupeKey?.(input)

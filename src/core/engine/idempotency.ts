@@ -12,7 +12,7 @@ export const requestHashOf = (
   json: RawJson = { rawJson: '' },
 ): string => FORM + sha256(JSON.stringify(fields.map((field) => field ?? null)) + json.rawJson)
 
-/** Refuses `idempotency_key_reused` unless this is the first request again. One without a hash lost it by an erasure. */
+/** Refuses `idempotency_key_reused` unless this repeats the first request. An erasure removes the hash of a request. */
 export const requireSame = (
   first: { readonly requestHash: string | null },
   requestHash: string | null,
@@ -29,7 +29,7 @@ export const earlierRequests = <Earlier extends { readonly requestHash: string |
 ) => {
   const byKey = new Map(known)
   return {
-    /** The first request under this key, to be answered again. Refuses `idempotency_key_reused` if it differs. */
+    /** The first request under this key, to answer again. Refuses `idempotency_key_reused` if it differs. */
     find: (key: string | null, requestHash: string | null): Earlier | undefined => {
       const first = key === null ? undefined : byKey.get(key)
       if (first !== undefined) requireSame(first, requestHash, factsOf(first))

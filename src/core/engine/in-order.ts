@@ -3,11 +3,11 @@ import { asOutcome, countThatFit, type Outcome, runValid } from './outcome.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
-/** Of the inputs of one list together: they are prepared at once. */
+/** Total weight of the inputs of one list, which are prepared at once. */
 const LIST_WEIGHT_MAX = 1_048_576
 
 type Steps<Input, Item, Answer> = {
-  /** In characters: what it costs to prepare. */
+  /** The cost of preparing an input, in characters. */
   readonly weightOf?: (input: Input) => number
   /** Checks one input. Its failure is its answer. */
   readonly prepare: (input: Input) => Item | Promise<Item>
@@ -33,7 +33,7 @@ export const inOrder = async <Input, Item, Answer>(
     const next = inputs.slice(answers.length, answers.length + length)
     const list = next.slice(0, countThatFit(next, weightOf, LIST_WEIGHT_MAX))
     try {
-      // Others are heard in between, also where the database never makes anybody wait.
+      // Other callers get a turn in between, even if the database never makes anyone wait.
       await new Promise(setImmediate)
       await beforeList(list.length)
       const items = await Promise.all(

@@ -6,7 +6,7 @@ export const keyOf = (...texts: readonly string[]): string => texts.join('\0')
 /** SHA-256 in 43 URL-safe characters. */
 export const sha256 = (text: string): string => hash('sha256', text, 'base64url')
 
-/** Makes the value of a key once, when it is first asked for. */
+/** Makes the value of a key once, when it is first requested. */
 export const memoized = <Key, Value>(make: (key: Key) => Value): ((key: Key) => Value) => {
   const known = new Map<Key, Value>()
   return (key) => {

@@ -19,20 +19,20 @@ export const asOutcome = (why: unknown): DomainFailure => {
   throw why
 }
 
-/** A read of one as a read of many. One's failure never affects another. */
+/** A read of one as a read of many. One member's failure never affects another. */
 export const manyOf =
   <Want extends { readonly tenantId: string }, Answer>(read: (want: Want) => Promise<Answer>) =>
   async (wants: readonly Want[]): Promise<Outcome<Answer>[]> => {
     const readOne = (want: Want) => {
       const answer = read(want).catch(asOutcome)
-      // It may fail while the next want waits for its turn, before anybody awaits this one.
+      // It may fail while the next want waits for its turn, before anyone awaits this one.
       answer.catch(() => {})
       return answer
     }
     return Promise.all(await eachInTurn(wants, readOne))
   }
 
-/** Decides each member of a list. One that has failed before keeps its failure. */
+/** Decides each member of a list. A member that already failed keeps its failure. */
 export const attemptEach = <One, Answer>(
   list: readonly Outcome<One>[],
   decideOne: (one: One, i: number) => Outcome<Answer>,
@@ -50,7 +50,7 @@ export const runValid = async <One, Answer>(
   return list.map((one) => (one instanceof DomainFailure ? one : (answers.next().value as Answer)))
 }
 
-/** What the attempt answers, or null if it throws. */
+/** The result of the attempt, or null if it throws. */
 export const orNull = <Answer>(attempt: () => Answer): Answer | null => {
   try {
     return attempt()

@@ -16,7 +16,7 @@ export const refuseFaults = (faults: readonly Fault[], detail: string): void => 
   if (faults.length > 0) refuse('invalid_request', detail, { errors: faults.slice(0, FAULTS_MAX) })
 }
 
-/** A text against a shape: what is kept as text is its exact text. Refuses `invalid_json`. */
+/** Parses a text against a shape; members kept as text keep their exact text. Refuses `invalid_json`. */
 export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string, parsed?: unknown) => {
   const scanned = text.length > LONG_TEXT && /^\s*\{/.test(text) ? scanMembers(text, MEMBERS_MAX) : null
   const whole = parsed ?? (scanned ? undefined : parseJson(text))
@@ -24,18 +24,18 @@ export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: str
   refuseDeep(depth)
   if (members.size > MEMBERS_MAX) refuse('invalid_request', `The body has more than ${MEMBERS_MAX} members.`)
   const short = scanned ? checkShape(shape, JSON.parse(withoutContents(members))) : undefined
-  // Of what is kept as text nothing but its kind is checked.
+  // Only the kind of a member that is kept as text is checked.
   const isEnough =
     short && [...members].every(([name, value]) => !isEmptied(value) || isKept(short.output, name))
   const { output, faults } = isEnough ? short : checkShape(shape, whole ?? parseJson(text))
   return { body: faults.length === 0 ? withTexts(output, members) : output, faults }
 }
-/** Parsing such a text can take many milliseconds, if it has many small values. */
+/** Parsing a longer text can take many milliseconds, if it has many small values. */
 export const LONG_TEXT = 65_536
-/** Unknown ones are ignored, but each takes time. */
+/** Unknown members are ignored, but each takes time. */
 const MEMBERS_MAX = 5_000
 const isEmptied = ({ rawJson }: RawJson) => rawJson.length > LONG_TEXT && /^[[{]/.test(rawJson)
-/** An object with these members, of which the long objects and arrays are empty. */
+/** An object with these members, its long objects and arrays emptied. */
 const withoutContents = (members: ReadonlyMap<string, RawJson>): string => {
   const texts = [...members].map(([name, value]) => {
     const kept = isEmptied(value) ? (value.rawJson.startsWith('{') ? '{}' : '[]') : value.rawJson
@@ -44,7 +44,7 @@ const withoutContents = (members: ReadonlyMap<string, RawJson>): string => {
   return `{${texts}}`
 }
 
-/** One activity, from a text that is the body of a request, an item of a batch or a line. Refuses `invalid_json` and `invalid_request`. */
+/** Parses one activity from the body of a request, an item of a batch or a line. Refuses `invalid_json` and `invalid_request`. */
 export const parseActivity = (text: string, parsed?: unknown): Omit<NewActivity, 'tenantId'> => {
   const { body, faults } = parseText(NewProspectLog, text, parsed)
   refuseFaults(faults, SEE_ERRORS)

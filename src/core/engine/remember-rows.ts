@@ -5,8 +5,8 @@ import { LIST_LENGTH_MAX } from './in-order.ts'
 const LOOK_UPS = { listLengthMax: LIST_LENGTH_MAX, listsInFlightMax: 1, dedupeKey: String }
 
 /**
- * Makes a clock in milliseconds for what may be only so old. The monotonic clock can stand still while the machine sleeps, and the
- * wall clock can be set back: this one leaps when the wall clock advanced a second further, and never goes back.
+ * Makes a clock in milliseconds for values with a maximum age. The monotonic clock can stand still while the machine
+ * sleeps, and the wall clock can be set back: this one jumps if the wall clock got a second ahead, and never goes back.
  */
 export const createStopwatch = (monotonic = () => performance.now(), wall = () => Date.now()) => {
   let [leadMs, apartMs] = [0, wall() - monotonic()]
@@ -24,8 +24,8 @@ export const stopwatch = createStopwatch()
 export type RowLimits = { readonly rowsMax: number; readonly msMax: number }
 
 /**
- * Keeps rows such as API keys in memory, so that a request costs no look-up. They are looked up again after a signal that
- * some have changed, and after `msMax` in case the signal is lost. Rows that do not exist are not remembered.
+ * Keeps rows such as API keys in memory, so that a request costs no look-up. They are looked up again after a signal
+ * that some have changed, and after `msMax` in case the signal is lost. Rows that do not exist are not remembered.
  * `stopwatch`: milliseconds of a monotonic clock.
  */
 export const rememberRows = <Row>(
@@ -41,7 +41,7 @@ export const rememberRows = <Row>(
     const found = new Map((await findRows(ids)).map((row) => [idOf(row), row]))
     return ids.map((id) => found.get(id) ?? null)
   }
-  // Apart, so that no known row waits for guesses.
+  // Separate, so that no known row waits for guesses.
   const findKnown = gather(findEach, { ...LOOK_UPS, listsInFlightMax: 4 })
   const findUnknown = gather(findEach, LOOK_UPS)
 
@@ -58,7 +58,7 @@ export const rememberRows = <Row>(
       }
       return row
     },
-    /** As for an id that is not remembered, so that this takes as long. */
+    /** Looks an id up as if it were not remembered, so that both take equally long. */
     findAnew: findUnknown,
     /** Whether a row existed when it was last looked up, even if that was before a signal. */
     isKnown: (id: string): boolean => remembered.has(id),

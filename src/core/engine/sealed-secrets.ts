@@ -1,18 +1,18 @@
 import type { Timestamp } from '../ports/world.ts'
 import { isoTime } from './times.ts'
 
-/** A secret and those before it, as they are stored. */
+/** A secret and its predecessors, as they are stored. */
 export type SealedSecrets = {
   readonly secret: string
-  /** Those before it, newest first, with spaces between, each followed by `|` and until when it is valid. */
+  /** The previous secrets, newest first, separated by spaces, each followed by `|` and the end of its validity. */
   readonly previousSecret: string | null
-  /** Until when the last of them is valid. */
+  /** The time until which the last of them is valid. */
   readonly previousSecretUntil: Timestamp | null
-  /** Of an endpoint: the names of its headers, and last all of it sealed. */
+  /** The names of an endpoint's headers, followed by all of the headers sealed. */
   readonly headers?: string | null
 }
 
-/** Those that are valid now, newest first. */
+/** The secrets that are valid now, newest first. */
 export const validSecrets = (sealed: SealedSecrets, nowMs: number): string[] =>
   sealed.previousSecret === null
     ? [sealed.secret]
@@ -40,7 +40,7 @@ export const secretsOf = (
 const HOUR_MS = 3_600_000
 const OLD_MAX = 3
 
-/** Those that are valid, each under the newest key, and what that meant; one that no key opens stays as it is. */
+/** The valid secrets, each under the newest key, with counts; a secret that no key opens stays unchanged. */
 export const resealed = (found: SealedSecrets, nowMs: number, reseal: (sealed: string) => string | null) => {
   const counts = { rewritten: 0, alreadyNew: 0, undecipherable: 0 }
   const renew = (sealed: string): string => {
@@ -55,7 +55,7 @@ export const resealed = (found: SealedSecrets, nowMs: number, reseal: (sealed: s
   return { counts, sealed: { secret: renew(found.secret), previousSecret, previousSecretUntil, ...headers } }
 }
 
-/** After a rotation: the old one is valid until the overlap is over, and those before it as long as they were; none without an overlap. */
+/** Rotates: the old one is valid until the overlap ends, older ones as long as before; none without an overlap. */
 export const rotatedTo = (
   secret: string,
   found: SealedSecrets,

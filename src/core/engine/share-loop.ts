@@ -1,29 +1,29 @@
-/** Work that begins in one turn of the event loop: then sockets are heard, and the others who wait have their turns. */
+/** Work begins for this long in a turn of the event loop. Then sockets are read and waiting callers get their turns. */
 const TURN_MS_MAX = 8
 
-/** Those who wait for the loop, by tenant, in the order of their turns. */
+/** Callers that wait for the loop, by tenant, in the order of their turns. */
 const waiting = new Map<string, (() => void)[]>()
 let turnEndsMs = 0
 let isCounting = false
 let hasNewConnection = false
 let connectionsUntilMs = 0
 
-/** How long turns may go by without work that waits, as long as each brings a new connection. */
+/** How long turns may pass without running waiting work, as long as each brings a new connection. */
 const CONNECTIONS_MS_MAX = 8
 /**
- * Call this for each new connection: a turn of the loop accepts one. While others wait for that, turns are kept short, so
- * that probes and new callers are not behind as many pieces of work as there are connections before them.
+ * Call this for each new connection: a turn of the loop accepts one. While others wait for that, turns are kept short,
+ * so that probes and new callers do not wait behind as many pieces of work as there are connections before them.
  */
 export const noteConnection = (): void => {
   hasNewConnection = true
 }
 
 /**
- * Call this before each piece of work that may take milliseconds. Returns undefined if the work may begin at once, else a
- * promise of the tenant's turn. A turn of the event loop begins no more work once it has taken `TURN_MS_MAX`; those who
- * wait then go on one by one, each tenant once before any other goes on again. So a tenant waits for at most one piece of
- * each other tenant, however many requests they send. Of one tenant, what `wasBegun` goes first: it holds memory until its
- * end.
+ * Call this before each piece of work that may take milliseconds. Returns undefined if the work may begin at once, else
+ * a promise of the tenant's turn. A turn of the event loop begins no more work once it has taken `TURN_MS_MAX`; waiting
+ * callers then go on one by one, each tenant once before any other goes on again. So a tenant waits for at most one
+ * piece of each other tenant, however many requests they send. Within a tenant, work that `wasBegun` goes first: it
+ * holds memory until its end.
  *
  * All services of a process share its one loop, so the state belongs to the module.
  */
@@ -38,7 +38,7 @@ export const shareLoop = (tenantId: string, wasBegun = false): Promise<void> | u
   })
 }
 
-/** As it is called before the first work of a turn, a turn without any costs nothing. */
+/** Called before the first work of a turn, so a turn without any costs nothing. */
 const countTurn = (): void => {
   isCounting = true
   turnEndsMs = performance.now() + TURN_MS_MAX
@@ -63,7 +63,7 @@ const goOn = (): void => {
   const resolve = queue.shift()
   if (queue.length > 0) waiting.set(tenantId, queue)
   resolve?.()
-  // Microtasks end before the next tick: by then the work that waited for this has been done.
+  // Microtasks end before the next tick: the work that waited for this is done before `goOn` runs.
   queueMicrotask(() => process.nextTick(goOn))
 }
 

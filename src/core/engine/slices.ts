@@ -5,9 +5,9 @@ import { DomainFailure, refuse } from './failures.ts'
 import { attempt, attemptEach, countThatFit, type Outcome, runValid } from './outcome.ts'
 import { eachInTurn } from './share-loop.ts'
 
-/** Of the JSON of one slice's items. A single item may be larger. */
+/** Maximum size of one slice's items as JSON. A single item may be larger. */
 export const SLICE_BYTES_MAX = 1_048_576
-/** A filtered list looks at no more rows for one slice. */
+/** Maximum number of rows that a filtered list reads for one slice. */
 export const ROWS_SCANNED_MAX = 10_000
 
 type Slice<Item> = { items: Item[]; hasMore: boolean; nextCursor?: string }
@@ -19,17 +19,17 @@ type List<Query, Row, Item> = {
   readonly find: (
     wants: readonly (Query & SliceWant)[],
   ) => Promise<readonly Outcome<readonly Row[] | Scanned<Row>>[]>
-  /** Where a row stands in the list: by default an id. */
+  /** The position of a row in the list: by default an id. */
   readonly positionOf: (row: Row) => string
   readonly position?: RegExp
   readonly itemOf: (row: Row) => Item
 }
 
 /**
- * Answers many queries of a list at once, each with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes.
- * The store reads one row more than fits, so `hasMore` is known without counting.
+ * Answers many queries of a list at once, each with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes. The
+ * store reads one row more than fits, so `hasMore` is known without counting.
  *
- * A cursor is base64url of `1:<list>:<position>`: of the last item shown, or where looking stopped. It carries no
+ * A cursor is base64url of `1:<list>:<position>`: of the last item shown, or where reading stopped. It carries no
  * authority: the tenant always comes from the key. It never expires and works even if the row it names is gone. Refuses
  * `invalid_cursor`.
  */
@@ -64,15 +64,15 @@ export const slicesOf = <Query extends Listing, Row, Item extends object>(list: 
 /** The first items, as many as are together no larger than one slice may be; always at least one. */
 const thatFit = <Item extends object>(items: Item[]): Item[] => {
   const characters = items.reduce((sum, item) => sum + charactersOf(item), 0)
-  // Nearly always: then nothing is written just to be measured.
+  // The usual case: nothing is serialized just to be measured.
   if (JSON_BYTES_MAX * characters + NAMES_BYTES_MAX * items.length <= SLICE_BYTES_MAX) return items
   const bytesOf = (item: Item) => Buffer.byteLength(writeJson(item)) + 1
   return items.slice(0, countThatFit(items, bytesOf, SLICE_BYTES_MAX))
 }
 
-/** Of one character: `\u0001`. */
+/** Maximum size of one character: `\u0001`. */
 const JSON_BYTES_MAX = 6
-/** Of one item without its texts: names, numbers and punctuation. */
+/** Maximum size of one item without its texts: names, numbers and punctuation. */
 const NAMES_BYTES_MAX = 1_000
 
 /** The length of all texts in a row or an item: never more than its bytes in JSON. */

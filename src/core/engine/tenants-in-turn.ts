@@ -5,9 +5,9 @@ import { shareLoop } from './share-loop.ts'
 const TENANTS_MAX = 8
 
 type Work = {
-  /** Tenants that wait: at most `max`, the first after this id. */
+  /** Waiting tenants: at most `max`, the first after this id. */
   readonly waiting: (afterTenantId: string, max: number) => Promise<readonly string[]>
-  /** Returns whether it was of use. */
+  /** Returns whether it did anything. */
   readonly work: (tenantId: string) => Promise<boolean>
   /** Called for each tenant whose turn failed: its next one is in the next round. */
   readonly onError: (error: unknown) => void
@@ -16,7 +16,7 @@ type Work = {
 /** Work for tenants in turn. Each call takes one step, and returns whether there may be more to do. */
 export const tenantsInTurn = ({ waiting, work, onError }: Work) => {
   let lastTenantId = ''
-  /** Whether this round was of use. */
+  /** Whether this round did anything. */
   let isUseful = false
 
   const workFor = (tenantId: string): Promise<boolean> =>
@@ -32,7 +32,7 @@ export const tenantsInTurn = ({ waiting, work, onError }: Work) => {
     lastTenantId = tenantIds[TENANTS_MAX - 1] ?? ''
     const results: Promise<boolean>[] = []
     for (const tenantId of tenantIds) {
-      // The embedded database works while all callers wait: after some milliseconds they are heard.
+      // The embedded database works while all callers wait: after some milliseconds they get a turn.
       await shareLoop(tenantId, true)
       results.push(workFor(tenantId))
     }

@@ -1,12 +1,12 @@
 import type { IdPrefix, Timestamp } from '../ports/world.ts'
 
 export const isoTime = (ms: number): Timestamp => new Date(ms).toISOString()
-/** Now, or just after the last change: by the time of its last change a row is seen to be unchanged. */
+/** Now, or just after the last change: the time of its last change shows whether a row is unchanged. */
 export const laterThan = (last: Timestamp, now: Timestamp): Timestamp =>
   last < now ? now : isoTime(Date.parse(last) + 1)
 
 const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz'
-/** What the ids of a moment begin with: all ids made from then on are greater. */
+/** The prefix of ids made at a moment: all later ids are greater. */
 export const idsSince = (prefix: IdPrefix, time: Timestamp): string => {
   let text = ''
   for (let ms = Date.parse(time); text.length < 10; ms = Math.floor(ms / 32)) text = CROCKFORD[ms % 32] + text

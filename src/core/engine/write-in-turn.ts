@@ -2,10 +2,10 @@ import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
 import { shareLoop } from './share-loop.ts'
 
-/** Which revisions of a page or page group a change is for. Undefined: whatever it has. */
+/** The revisions of a page or page group that a change accepts. Undefined: any. */
 export type IfRevision = { readonly ifRevision?: readonly number[] | undefined }
 
-/** Runs what concerns the same thing one after the other: writers that would only overtake each other wait instead. */
+/** Runs writes of the same resource one after the other: writers that would only overtake each other wait instead. */
 export const createTurns = () => {
   const last = new Map<string, Promise<unknown>>()
   return async <Answer>(thing: string, work: () => Promise<Answer>): Promise<Answer> => {
@@ -18,7 +18,7 @@ export const createTurns = () => {
     }
   }
 }
-/** Within one process. By default writers do not wait for each other. */
+/** Serializes within one process. By default writers do not wait for each other. */
 export type Turns = { readonly inTurn?: ReturnType<typeof createTurns> }
 
 /**

@@ -9,7 +9,7 @@ const TENANTS_MAX = 100
 const DELETE_MAX = 500
 
 type Deps = Omit<Needs<'erasures' | 'events' | 'tenants'>, 'newId'> & {
-  /** How long logs are kept, unless their tenant has its own time; null: for ever. */
+  /** How long logs are kept, unless their tenant overrides it; null: forever. */
   readonly retentionDays: number | null
   /** How long events and their deliveries are kept. */
   readonly eventDaysKept: number
@@ -20,13 +20,13 @@ type Deps = Omit<Needs<'erasures' | 'events' | 'tenants'>, 'newId'> & {
 }
 
 /**
- * Deletes what has expired: blocks of emails, and logs and events that are older than they are to be kept. A round visits all
- * tenants, deletes a short list of each, and goes on with those that have more until nothing is left. Each call takes
- * one step of it, and returns whether there are more: if not, the next call begins a round. A round keeps the time at which
- * it began, and begins only if that can be trusted.
+ * Deletes expired rows: blocks of emails, and logs and events past their retention. A round visits all tenants, deletes
+ * a short list of each, and goes on with those that have more until nothing is left. Each call takes one step of it,
+ * and returns whether there are more: if not, the next call begins a round. A round keeps the time at which it began,
+ * and begins only if that can be trusted.
  */
 export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onError, onPause }: Deps) => {
-  /** Tenants to visit, by whom they follow in the list: each is read anew, as its retention may have changed. */
+  /** Tenants to visit, each by the id before it: they are read again, as their retention may have changed. */
   const waiting: { readonly afterId: string; readonly limit: number }[] = []
   let nowMs = 0
 

@@ -4,41 +4,41 @@ import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
 import { identifiersOf } from '../prospects/identifiers.ts'
 
-/** Erasures in progress at a time. Those of one tenant share a walk over its logs. */
+/** Erasures in progress at a time. Erasures of one tenant share a walk over its logs. */
 const CLAIM_MAX = 200
 const LEASE_MS = 20_000
-/** A step deletes or looks at no more logs of a tenant than these: some milliseconds. */
+/** One step deletes or reads at most this many logs of a tenant: some milliseconds. */
 const DELETE_MAX = 500
 const LOOK_MAX = 2_000
-/** While a process rewrites the store for some erasures, no other one claims them. */
+/** While a process rewrites the store for some erasures, no other process claims them. */
 const REWRITE_MS_MAX = 10 * 60_000
-/** Those that wait for a rewrite look again at the same full minutes, so that one rewrite serves all. */
+/** Erasures that wait for a rewrite look again at the same full minutes, so that one rewrite serves all. */
 const MINUTE_MS = 60_000
-/** How far the clocks of two processes may differ: the second pass looks at logs this much older than the request. */
+/** How far the clocks of two processes may differ: the second pass reads logs this much older than the request. */
 const CLOCKS_DIFFER_MS_MAX = 15 * 60_000
-/** The position in front of all logs. */
+/** The position before all logs. */
 const BEFORE_LOGS = 'p'
 
 type Deps = Omit<Needs<'erasures'>, 'newId'> & {
-  /** Longer than any process can go on logging for a prospect after it was erased. */
+  /** Longer than any process can go on logging for a prospect after its erasure. */
   readonly settleMs: number
 }
 
 /**
- * Does the rest of the erasures: the logs of the prospect are deleted, and the logs of other prospects that carry the same
- * email or external id lose both, and the name. A process that still remembers the prospect, or is just writing, may add
- * logs meanwhile, so a second pass follows once no process can. Then the store removes what deleted rows leave on disk; only
- * then the erasure is completed.
+ * Completes erasures: the logs of the prospect are deleted, and the logs of other prospects that carry the same email
+ * or external id lose both, and the name. A process that still remembers the prospect, or is just writing, may add logs
+ * until then, so a second pass follows once no process can. Then the store removes the data that deleted rows leave on
+ * disk; only then the erasure is completed.
  *
- * Each call claims some erasures, takes each tenant's one short step further, and returns whether there may be more. All
+ * Each call claims some erasures, takes each tenant's one step further, and returns whether there may be more. All
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
 export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) => {
   const claim = claimInTurns(erasures, { clock, leaseMs: LEASE_MS, restMsMax: settleMs + REWRITE_MS_MAX })
 
   /**
-   * Erasures of one tenant. Logs of prospects are deleted first. Then those that have looked at most logs look at the next
-   * ones, together; the others wait until these are through, and share the walk after it.
+   * Erasures of one tenant. Logs of prospects are deleted first. Then the erasures furthest along read the next logs,
+   * together; the others wait until these are through, and share the walk after it.
    */
   const advance = async (tenantId: string, some: readonly ClaimedErasure[]): Promise<void> => {
     const steps: ErasureStep[] = []
@@ -69,7 +69,7 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
       if (erasure.position !== furthest) add(erasure)
       else if (last !== undefined) add(erasure, { position: last })
       else if (erasure.pass === 2) add(erasure, { pass: 3 })
-      // From now, not from the request: the clock of the process that took it may differ.
+      // Counted from now, not from the request: the clock of the process that took it may differ.
       else add(erasure, { pass: 2, position: '', claimableAt: isoTime(clock() + settleMs) })
     }
     const foreignIds = foreign.map(({ prospectLogId }) => prospectLogId)
@@ -87,7 +87,7 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
     if (stop.aborted) return false
     const claimed = await claim(CLAIM_MAX)
     const failures: unknown[] = []
-    /** Each tenant alone: one that fails holds up no other. */
+    /** Handles each tenant separately: one that fails holds up no other. */
     const eachTenant = async (some: readonly ClaimedErasure[], work: ReturnType<typeof settleWith>) => {
       for (const [tenantId, its] of Map.groupBy(some, ({ tenantId }) => tenantId))
         if (!stop.aborted) await work(tenantId, its).catch((failure) => failures.push(failure))
@@ -110,7 +110,7 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
       const nextMinute = isoTime((Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS)
       await eachTenant(waiting, settleWith(isRewritten ? { pass: 4 } : { claimableAt: nextMinute }))
     }
-    // What failed is claimed again after its lease.
+    // Failed erasures are claimed again after their lease.
     for (const failure of failures) throw failure
     return claimed.length > 0
   }
@@ -118,6 +118,6 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
 
 const descending = (a: string, b: string): number => (a < b ? 1 : -1)
 
-/** The position in front of the logs that a pass looks at. */
+/** The position before the logs that a pass reads. */
 const beginningOf = ({ pass, requestedAt }: ClaimedErasure): string =>
   pass === 1 ? '' : idsSince('prospectlog', isoTime(Date.parse(requestedAt) - CLOCKS_DIFFER_MS_MAX))

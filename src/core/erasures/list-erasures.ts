@@ -6,7 +6,7 @@ import { isoTime } from '../engine/times.ts'
 import type { StoredErasure } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
 
-/** Blocks that are deleted at once if they have ended. */
+/** Expired blocks deleted at once. */
 const BLOCKS_MAX = 500
 
 /** Which slice of the erasures of a tenant to list. */

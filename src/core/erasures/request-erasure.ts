@@ -13,16 +13,16 @@ import { identifiersOf, isIdentified, wantedBy } from '../prospects/identifiers.
 import { NO_IDENTIFIER } from '../prospects/refuse-unidentified.ts'
 import { getErasure } from './list-erasures.ts'
 
-/** The shortest block. None ends before its erasure: the second pass would clean what a person who returned has logged. */
+/** The shortest block. None ends before its erasure: the second pass would erase logs of a person who returned. */
 const BLOCK_MS_MIN = 60 * 60_000
 
-/** Whom to erase: exactly one of prospect id, external id and email. */
+/** Identifies the person to erase: exactly one of prospect id, external id and email. */
 export type ErasureRequest = NewErasure & Requester & { readonly tenantId: string }
 
 /**
- * Erases a person, by prospect id, external id or email. The prospect is a tombstone, and its email and external id are
- * blocked, when this resolves; so is all that was merged into it. `eraseProspects` does the rest. A request for a person who
- * is being erased answers that erasure; it may extend the block.
+ * Erases a person, by prospect id, external id or email. When this resolves, the prospect is a tombstone and its email
+ * and external id are blocked, as are all prospects merged into it. `eraseProspects` does the rest. A request for a
+ * person who is being erased returns that erasure; it may extend the block.
  *
  * Refuses `invalid_request`, `prospect_not_found`, and `prospect_erased` for a prospect whose erasure is completed.
  */
@@ -38,13 +38,13 @@ export const requestErasure =
     return untilRecorded(async () => {
       const known = (await recallWithSurvivors(store.activities, whom.wants)).prospects
       const isLive = ({ erasedAt, mergedInto }: StoredProspect) => erasedAt === null && mergedInto === null
-      // More than one if an older version knew several spellings of the email as several people: an erasure each.
+      // More than one if an older version stored several spellings of the email as several people: an erasure each.
       const lives = [...new Map(known.filter(isLive).map((one) => [one.prospectId, one])).values()]
       const [live = null, ...others] = lives
       for (const { prospectId } of others)
         await requestErasure({ store, clock, newId })({ tenantId, prospectId, blockDays, apiKeyId })
       const found = live ?? known.at(-1)
-      // In progress for a tombstone, or for an email or external id that no prospect had.
+      // An erasure in progress for a tombstone, or for an email or external id that no prospect had.
       const isById = request.prospectId !== undefined
       const by = isById && found ? { tenantId, prospectId: found.prospectId } : whom.by
       const running = live ? null : await store.erasures.find(by)
@@ -67,18 +67,18 @@ export const requestErasure =
         requestedAt: now,
         completedAt: null,
         logsErased: 0,
-        // What is blocked already is found as the tombstone that blocks it.
+        // Identifiers that are already blocked are found as their tombstone.
         blockId: isIdentified(named) ? ((live ? null : named.prospectId) ?? newId('prospect')) : null,
         blockedUntil: null,
         pass: 1,
       })
       const [person = found ?? { ...whom, prospectId: null }, ...merged] = prospects
       const own = begun(person, null)
-      // Found by the former hash of the email only: the address itself is blocked too.
+      // Found only by the former hash of the email: the address itself is blocked too.
       const isFormer = found !== undefined && !known.some(({ emailHash }) => emailHash === whom.emailHash)
       const address = isFormer && whom.emailHash !== null ? [{ ...whom, prospectId: null }] : []
       const parts = [...merged, ...address].map((named) => begun(named, own.erasureId))
-      // All blocks end together, so any of them shows when.
+      // All blocks end together, so any of them has the end.
       const [blockId = null] = [own, ...parts].flatMap(({ blockId }) => blockId ?? [])
       const erasures = [{ ...own, blockId }, ...parts]
       const events = prospects.map(({ prospectId }) =>
@@ -91,7 +91,7 @@ export const requestErasure =
 
 type Named = Pick<KnownProspect, 'emailHash' | 'externalIdHash'> & { readonly prospectId: string | null }
 
-/** Who is to be erased: how to look for prospects and for an erasure, and the hashes of what was given. */
+/** The person to erase: wants that find prospects and an erasure, and the hashes of the given identifiers. */
 const whomOf = ({ tenantId, prospectId, email, externalId }: ErasureRequest) => {
   const refuseAs = (detail: string, name = 'email') =>
     refuse('invalid_request', 'An erasure names a person by one of prospectId, externalId and email.', {

@@ -5,9 +5,9 @@ const AHEAD_MS_MAX = 7 * DAY_MS
 const PAUSE_MS = DAY_MS
 
 /**
- * What a database is to remember now. A clock far past the time at which it was last served is wrong, or the service was
- * off: nothing is deleted for a day, time enough to see it, and until then the last time is kept. A pause that began after
- * now, or too long before, was begun by yet another clock and begins anew.
+ * The times a database remembers now. A clock far past the time at which it was last served is wrong, or the service
+ * was off: nothing is deleted for a day, time enough to notice, and until then the last time is kept. A pause that
+ * began after now, or too long before, was begun by yet another clock and begins again.
  */
 export const servedNow = (last: Served | null, nowMs: number): Served => {
   const servedAt = isoTime(nowMs)

@@ -2,10 +2,10 @@ import { callHook } from '../engine/outcome.ts'
 import { DAY_MS, idsSince, isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 
-/** Erasures and merges that were requested before are not looked at. */
+/** Erasures and merges requested earlier are not checked. */
 const LOOK_DAYS = 8
 const LIST_MAX = 100
-/** A list of logs that is deleted or moves: some milliseconds. */
+/** A list of logs that is deleted or moved: some milliseconds. */
 const LOGS_MAX = 500
 
 type Deps = Omit<Needs<'erasures' | 'merges' | 'tenants'>, 'newId'> & {
@@ -14,12 +14,12 @@ type Deps = Omit<Needs<'erasures' | 'merges' | 'tenants'>, 'newId'> & {
 }
 
 /**
- * Deletes or moves logs that came after the erasure or the merge of their prospect was completed. A write that begins late
- * refuses itself, so this finds some only where that was not enough: a program committed its own transaction later, or old rows
- * were restored. Each call takes one step of a round over all tenants, and returns whether there are more.
+ * Deletes or moves logs that arrived after the erasure or the merge of their prospect was completed. A write that
+ * begins late refuses itself, so this finds logs only if that was not enough: a program committed a transaction later,
+ * or old rows were restored. Each call takes one step of a round over all tenants, and returns if there are more.
  */
 export const sweepLateLogs = ({ store: { erasures, merges, tenants }, clock, onError }: Deps) => {
-  // First, because these logs may follow to a prospect that was erased since.
+  // First, because these logs may move to a prospect that was erased since.
   const moveThose = async function* (tenantId: string, since: string) {
     for (let afterId = idsSince('merge', since); afterId !== ''; ) {
       const some = await merges.completed({ tenantId, afterId, limit: LIST_MAX })

@@ -15,7 +15,7 @@ import type { Needs, Store } from '../ports/store.ts'
 import { getProspects } from '../prospects/get-prospect.ts'
 import { getWebhookEndpoint } from '../webhooks/webhook-endpoints.ts'
 
-/** Of the JSON of the data of one event. */
+/** Maximum size of one event's data as JSON. */
 const DATA_BYTES_MAX = 20_480
 /** Page groups that are read at a time: each may have 4 MiB. */
 const GROUPS_MAX = 4
@@ -23,9 +23,9 @@ const GROUPS_MAX = 4
 /** Pages are read most often, and this takes half the time of `JSON.stringify`. */
 const keyOfPage = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
 
-/** What `eventReaders` returns. */
+/** The return value of `eventReaders`. */
 export type EventReaders = ReturnType<typeof eventReaders>
-/** The use cases that read what events are about. As they gather calls, many events share a query. */
+/** The use cases that read the resources of events. As they gather calls, many events share a query. */
 export const eventReaders = (
   deps: Pick<Needs<keyof Store>, 'store'>,
   optionsOf: (operation: string) => GatherOptions<{ readonly tenantId: string }>,
@@ -43,9 +43,9 @@ export const eventReaders = (
 })
 
 /**
- * The data of an event: its resource as it is now, read when it is shown, so that nothing is left of an erased person.
- * Of a resource that no longer exists only the ids. What is larger than 20 KiB has `payloadOmitted` instead of its
- * payload or content, or instead of everything but its ids.
+ * The data of an event: the current state of its resource, read when the event is shown, so that no data of an erased
+ * person remains. For a resource that no longer exists, only the ids. Data larger than 20 KiB has `payloadOmitted`
+ * instead of its payload or content, or instead of everything but its ids.
  */
 export const eventData =
   (readers: EventReaders) =>
@@ -80,7 +80,7 @@ type Large = {
   readonly publishedVersion?: { readonly content?: object } | null
 }
 
-/** What is much too large is not written just to be measured. */
+/** Data that is much too large is not serialized just to be measured. */
 const fits = (data: object): boolean =>
   charactersOf(data) <= DATA_BYTES_MAX && Buffer.byteLength(writeJson(data)) <= DATA_BYTES_MAX
 
@@ -91,10 +91,10 @@ const resourceOf = async (event: StoredEvent, readers: EventReaders): Promise<ob
   const want = { tenantId, ...ids } as Required<EventIds> & Pick<StoredEvent, 'tenantId'>
   switch (resourceIn(event)) {
     case 'prospect':
-      // The person may be erased by now: ids are all that it tells.
+      // The person may have been erased since: the event has ids only.
       return event.type === 'prospect.merged' ? ids : readers.getProspect(want)
     case 'prospect_log':
-      // The activities of an erased prospect are deleted later: until then only the prospect shows that it was erased.
+      // The activities of an erased prospect are deleted later: until then only the prospect shows the erasure.
       return (await Promise.all([readers.getProspectLog(want), readers.getProspect(want)]))[0]
     case 'page_group':
       return (await readers.getPageGroup(want)).pageGroup

@@ -24,9 +24,9 @@ export const cursorOf = (position: number): string => cursorAt(FEED, String(posi
 export const positionOf = (cursor: string): number => Number(afterCursor(cursor, FEED, POSITION))
 
 /**
- * Reads the feed: numbered events, oldest first, after the last number that the reader has looked at, which is its cursor.
- * There are no gaps: the event after that has the next number, or it is no longer kept. Without a cursor, the feed begins
- * after the last such event.
+ * Reads the feed: numbered events, oldest first, after the last number that the reader has seen, which is its cursor.
+ * There are no gaps: the event after that has the next number, or it is no longer kept. Without a cursor, the feed
+ * begins after the last expired event.
  * Refuses `invalid_cursor`, `cursor_expired`.
  */
 export const listEvents =
@@ -46,7 +46,7 @@ export const listEvents =
       if (given !== null && next !== position + 1) return next > position ? cursorExpired() : invalidCursor()
       if (found.rows.length === 0) position = last
       for (const event of found.rows) {
-        // The oldest events expire in the order of their ids, which is not quite that of their numbers.
+        // The oldest events expire in the order of their ids, which differs slightly from that of their numbers.
         const isGap = event.sequence !== position + 1
         if (matching.length === limit || (isGap && given !== null)) break
         if (isGap) matching.length = 0

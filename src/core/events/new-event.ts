@@ -14,22 +14,22 @@ const eventWith = (eventId: string, type: EventType, by: By, about: EventIds, cr
 export const newEvent = (newId: NewId, type: EventType, by: By, ids: EventIds, createdAt: Timestamp) =>
   eventWith(newId('event'), type, by, ids, createdAt)
 
-/** What happens to a thing just once needs no new id, which costs five times as much. */
+/** A one-time event of a resource needs no new id, which costs five times as much. */
 const eventIdOf = (id: string): string => `event${id.slice(id.indexOf('_'))}`
 
-/** That an activity was logged. */
+/** The event of a logged activity. */
 export const eventOfLog = (log: NewLog): NewEvent => {
   const { prospectId, prospectLogId } = log
   const ids = { prospectId, prospectLogId }
   return eventWith(eventIdOf(prospectLogId), 'prospect_log.created', log, ids, log.createdAt)
 }
 
-/** What logging a list leads to: prospects created, prospects whose blanks were filled, and activities. */
+/** The events of a logged list: prospects created, prospects whose blanks were filled, and activities. */
 export const eventsOfLogs = (newId: NewId, { prospects, logs }: ActivityChanges): NewEvent[] => {
   const changed = new Set(prospects.map(({ prospectId }) => prospectId))
   return logs.flatMap((log) => {
     const { prospectId, createdProspect, createdAt } = log
-    // Once, with the first activity of each.
+    // Once per prospect, with its first activity.
     if (!changed.delete(prospectId)) return eventOfLog(log)
     const about = createdProspect
       ? eventWith(eventIdOf(prospectId), 'prospect.created', log, { prospectId }, createdAt)

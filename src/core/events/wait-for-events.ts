@@ -6,13 +6,13 @@ import { manyOf } from '../engine/outcome.ts'
 import type { Store } from '../ports/store.ts'
 import { cursorOf, type EventListing, positionOf } from './list-events.ts'
 
-/** From where to read on, or up to where nothing was found. */
+/** Where to read on, or the end of a range without events. */
 type Found = { readonly position: number; readonly isNew: boolean }
 export type WaitingListing = EventListing & {
   /** Seconds. */
   readonly wait: number
   readonly signal?: AbortSignal | undefined
-  /** Waits without the place that the caller holds, and takes one again if something is new. */
+  /** Waits without the caller's slot, and takes one again if something is new. */
   readonly apart?: (wait: () => Promise<Found>) => Promise<Found>
 }
 type Reader = Pick<EventListing, 'types'> & { readonly after: number; readonly end: (found: Found) => void }
@@ -30,11 +30,11 @@ const ROWS_AT_ONCE = 100
 
 /**
  * Reads the feed, and if nothing matches after the cursor, waits up to `wait` seconds until something does. One look at
- * the new events of a tenant serves all of its readers that wait. Refuses `unavailable` if too many do: one whose
- * place is needed for a tenant with fewer readers is answered at once, without an event.
+ * the new events of a tenant serves all of its waiting readers. Refuses `unavailable` if too many wait: a reader whose
+ * slot is needed for a tenant with fewer readers is answered at once, without an event.
  */
 export const waitForEvents = ({ store, read, looking }: Deps) => {
-  /** By tenant: up to which event was looked, and who waits for the next ones. */
+  /** By tenant: the last event that was read, and the readers waiting for the next ones. */
   const watches = new Map<string, { position: number; readonly readers: Set<Reader> }>()
   const share = equalShares(OF_TENANT_MAX, READERS_MAX)
   let waiting = 0
@@ -46,7 +46,7 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
       if (watch === undefined) return
       const { position } = watch
       const list = store.events.list({ tenantId, afterSequence: position, limit: ROWS_AT_ONCE })
-      // If it fails, the readers look for themselves, and get the reason.
+      // If it fails, the readers query on their own, and get the reason.
       const rows = await list.then((found) => found.rows).catch(() => null)
       watch.position = Math.max(watch.position, rows?.at(-1)?.sequence ?? 0)
       for (const { after, types, end } of watch.readers)
@@ -74,7 +74,7 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
   const wait = async (tenantId: string, given: Omit<Reader, 'end'>, ms: number, signal?: AbortSignal) => {
     const { after } = given
     const watch = watches.get(tenantId) ?? { position: after, readers: new Set() }
-    // Something was numbered since the reader looked.
+    // An event was numbered since the reader looked.
     if (after < watch.position) return { position: after, isNew: true }
     const { promise, resolve } = Promise.withResolvers<Found>()
     const reader = { ...given, end: resolve }

@@ -17,23 +17,23 @@ import { PRESET_ROWS } from './presets.ts'
 const SLOTS = Array.from({ length: 100 }, (_, i) => i + 1)
 const HIDDEN = '•••'
 
-/** What hooks need besides a store. */
+/** The dependencies of hooks besides a store. */
 export type HookTools = {
   readonly secrets: Secrets
-  /** Where vendors reach this service, without a slash at its end; null if that is not known. */
+  /** The URL at which vendors reach this service, without a trailing slash; null if unknown. */
   readonly publicUrl: string | null
 }
 type Deps = Needs<'hooks'> & { readonly hooks: HookTools }
 type Tenant = Pick<HookWant, 'tenantId'>
 type Verify = NewHook['verify']
 
-/** What is stored of how a hook works: the members as given. */
+/** The stored rules of a hook: the members as given. */
 export type HookRules = {
   readonly verify: Omit<Verify, 'secret'>
   readonly map: HookMap
   readonly each: string | null
 }
-/** The same with what its preset adds. Without an HMAC it is verified by its token. */
+/** The rules with the additions of the preset. Without an HMAC a hook is verified by its token. */
 export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
   const { verify, map, each }: HookRules = JSON.parse(rules.rawJson)
   const preset = verify.preset && PRESET_ROWS[verify.preset]
@@ -85,8 +85,8 @@ export const getHook =
     hookOf(await existingHook(store, want), hooks)
 
 /**
- * Changes the given fields of a hook. With `verify`, the old secret or token stays valid for `overlapHours`, unless how it
- * is verified changes too. Refuses `hook_not_found`, `invalid_request`.
+ * Changes the given fields of a hook. With `verify`, the old secret or token stays valid for `overlapHours`, unless the
+ * method of verification changes too. Refuses `hook_not_found`, `invalid_request`.
  */
 export const updateHook =
   ({ store, clock, hooks }: Deps) =>
@@ -107,7 +107,7 @@ export const updateHook =
       const { rules: _, ...before } = found
       const old: HookRules = JSON.parse(found.rules.rawJson)
       const isSameWay = verify !== undefined && wayOf(verify) === wayOf(old.verify)
-      // A request that is sent again must not end the old secret.
+      // A repeated request must not end the old secret.
       const isRepeated =
         isSameWay && token === undefined && hooks.secrets.open(found.secret) === verify.secret
       const changed: StoredHook = {
@@ -138,7 +138,7 @@ export const existingHook = async (
 ): Promise<StoredHook> => (await store.hooks.find({ tenantId, hookId })) ?? notFound()
 export const notFound = (): never => refuse('hook_not_found', 'Hook not found.')
 
-/** What is stored of the secret that is given, or of a new token. Refuses `invalid_request`. */
+/** The stored form of the given secret, or of a new token. Refuses `invalid_request`. */
 const issued = ({ secrets, publicUrl }: HookTools, verify: Verify) => {
   const hmac = verify.hmac ?? (verify.preset && PRESET_ROWS[verify.preset].hmac)
   const wrong = (detail: string, pointer: string) =>

@@ -22,14 +22,14 @@ export type MappedActivity = {
   readonly occurredAt?: string | undefined
   readonly idempotencyKey?: string | undefined
 }
-/** JSON in which pointers are read, and what is stored of it. */
+/** JSON in which pointers are resolved, and the payload to store. */
 type Document = { readonly text: string; readonly payload: RawJson }
 
 /** A longer form is stored as its text. */
 const FIELDS_MAX = 1_000
 const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
 
-/** Any body as JSON: nothing that is verified is refused for its shape. */
+/** Any body as JSON: no verified delivery is refused for its shape. */
 const documentOf = (delivery: Delivery): Document => {
   const { body } = delivery
   const text = orNull(() => decodeUtf8(body))
@@ -38,7 +38,7 @@ const documentOf = (delivery: Delivery): Document => {
   return jsonDocument(text) ?? written((isForm && fieldsOf(text)) || { body: text })
 }
 
-/** A JSON object as it is, an array as `items`, without blanks around it; null if it is neither, or nested too deep. */
+/** A JSON object unchanged, an array as `items`, without blanks around it; null for neither, or if nested too deep. */
 const jsonDocument = (given: string): Document | null => {
   const begin = skipBlanks(given, 0)
   const isObject = given[begin] === '{'
@@ -53,7 +53,7 @@ const written = (value: object): Document => {
   const text = JSON.stringify(value)
   return { text, payload: { rawJson: text } }
 }
-/** A field that is repeated is a list. Null if there are too many, or if one is not UTF-8. */
+/** The fields of a form; a repeated field is a list. Null if there are too many, or if one is not UTF-8. */
 const fieldsOf = (text: string): object | null => {
   if (orNull(() => decodeURIComponent(text)) === null) return null
   if (text.split('&', FIELDS_MAX + 1).length > FIELDS_MAX) return null
@@ -67,10 +67,10 @@ const fieldsOf = (text: string): object | null => {
 }
 
 type Member = keyof HookMap
-/** The text of a place, if it leads to one. */
+/** The text at a place, if there is one. */
 type Read = (place: string) => string | undefined
 
-/** What deliveries are made of by a map: one activity, or one for each element of the array that `each` leads to. */
+/** Makes activities of deliveries by a map: one, or one for each element of the array that `each` leads to. */
 export const mapperOf = (map: HookMap, each: string | null, tenantId = '') => {
   const pointers = Object.values(map).flatMap((places = []) => places.filter(isPointer))
   const tree = pointerTree(pointers)
@@ -121,7 +121,7 @@ const activityOf = ({ payload }: Document, find: (member: Member) => string | un
   idempotencyKey: find('idempotencyKey'),
 })
 
-/** Of an element, by the key of the whole body: hashed if it would be too long. */
+/** The key of an element, from the key of the whole body: hashed if it would be too long. */
 const keyOf = (key: string, i: number): string => {
   const whole = `${key}:${i}`
   return fitsMember('idempotencyKey', whole) ? whole : `${sha256(key)}:${i}`
@@ -129,7 +129,7 @@ const keyOf = (key: string, i: number): string => {
 const elementOf = (text: string): Document =>
   jsonDocument(text) ?? written({ body: text.startsWith('"') ? JSON.parse(text) : text })
 
-/** Undefined unless there is an array of 1 to 1,000 elements. */
+/** The elements; undefined unless there is an array of 1 to 1,000. */
 const elementsIn = (array = ''): readonly string[] | undefined => {
   const { elements } = (array.startsWith('[') && elementsFrom(array, 0, ITEMS_MAX)) || { elements: [] }
   return elements.length > 0 && elements.length <= ITEMS_MAX ? elements : undefined
@@ -146,7 +146,7 @@ const readerOf =
     return /^[-\d]/.test(json) ? json : undefined
   }
 
-/** What a text is as a member of an activity; null if it does not fit, and so counts as missing. */
+/** A text as a member of an activity; null if it does not fit, and so counts as missing. */
 const memberOf = (member: Member, text: string, nowMs: number): string | null => {
   if (member !== 'occurredAt') return fitsMember(member, text) ? text : null
   const ms = timeOf(text)

@@ -1,18 +1,18 @@
 import type { Hmac, HookMap, PresetName } from '../../shapes/hook-rules.ts'
 
-/** How a vendor signs, and where its messages have what an activity consists of. */
+/** How a vendor signs, and where its messages have the members of an activity. */
 export type Preset = {
   /** Absent if the vendor signs nothing: the address has a token. */
   readonly hmac?: Hmac
   readonly map: HookMap
   readonly each?: string
   /**
-   * What the vendor asks before it begins. `url_verification`: a signed challenge in the body; `hub.challenge`: one in the query
-   * of a GET, with the id of the hook as `hub.verify_token`; `webhook_id`: an unsigned form with nothing else.
+   * The vendor's check before it begins. `url_verification`: a signed challenge in the body; `hub.challenge`: one in
+   * the query of a GET, with the id of the hook as `hub.verify_token`; `webhook_id`: an unsigned form and nothing else.
    */
   readonly handshake?: 'url_verification' | 'hub.challenge' | 'webhook_id'
 }
-/** The places of each member with spaces between. */
+/** The places of each member, separated by spaces. */
 type Row = Omit<Preset, 'map'> & { readonly [Member in keyof HookMap]?: string }
 
 const HEX: Omit<Hmac, 'header'> = {
@@ -21,14 +21,14 @@ const HEX: Omit<Hmac, 'header'> = {
 }
 const hex = (header: string, prefix = ''): Hmac => ({ ...HEX, header, prefix })
 const base64 = (header: string, prefix = ''): Hmac => ({ ...HEX, encoding: 'base64', header, prefix })
-/** With a time that is signed too. */
+/** A signature over a timestamp, too. */
 const timed = (hmac: Hmac, template: string, timestampHeader = hmac.header): Hmac => ({
   ...hmac,
   template,
   timestampHeader,
 })
 
-/** Only what names one message in all attempts, and no other message, is an idempotency key here. */
+/** A field is an idempotency key here only if it names one message in all attempts, and no other message. */
 const ROWS: Readonly<Record<PresetName, Row>> = {
   'standard-webhooks': {
     hmac: {

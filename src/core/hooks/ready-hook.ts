@@ -9,13 +9,13 @@ import { type HookTools, hashOfToken, rulesOf } from './hooks.ts'
 import { mapperOf } from './map-delivery.ts'
 import { type Delivery, hopsIn, isEqual, verifierOf } from './verify.ts'
 
-/** A challenge that a vendor may see again. */
+/** A challenge that is safe to return to a vendor. */
 const CHALLENGE = /^[\w.~-]{1,255}$/
 
 /** A hook that was found, ready for deliveries. */
 export type ReadyHook = ReturnType<typeof readyHook>
 
-/** What a hook does, made once of what is stored of it. */
+/** A hook's functions, made once from its stored row. */
 export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: HookTools) => {
   const { tenantId, hookId, source, isSuspended = false } = stored
   const { hmac, map, each, handshake } = rulesOf(stored)
@@ -26,7 +26,7 @@ export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: H
     tenantId,
     hookId,
     isSuspended,
-    /** By its token exactly if it has one. */
+    /** Whether the token is valid. A hook with signatures has no token. */
     isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
       if (hmac || token === undefined) return Boolean(hmac) && token === undefined
       const given = Buffer.from(hashOfToken(token))
@@ -35,29 +35,29 @@ export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: H
     /** Why a delivery is refused, for people; null if it is verified. */
     refusalOf: (delivery: Delivery, nowMs: number): string | null => {
       if (!verify) return null
-      // Of those before it, one may have been encrypted with a key that is lost.
+      // A previous secret may have been encrypted with a key that is lost.
       const opened = validSecrets(stored, nowMs).map((sealed) => open(sealed).secret)
       const valid = opened.filter((secret) => secret !== null)
       if (valid.length === 0)
         throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))
       return verify(delivery, valid, nowMs)
     },
-    /** It has nothing to store, and is not signed. */
+    /** An unsigned ping, with nothing to store. */
     isPing: ({ body }: Delivery): boolean =>
       handshake === 'webhook_id' && body.length < 40 && /^webhook_id=\d+$/.test(Buffer.from(body).toString()),
-    /** Of a request that only asks whether this address is the vendor's own. */
+    /** The challenge in a request that only asks whether this address is the vendor's. */
     challengeIn: ({ body }: Delivery): string | null => {
       if (handshake !== 'url_verification' || body.length > 4_096) return null
       const { type, challenge } = jsonIn(body)
       return type === 'url_verification' && CHALLENGE.test(String(challenge)) ? String(challenge) : null
     },
-    /** Of a GET or HEAD, by which vendors ask whether there is anybody: what Meta wants to see again, else nothing. */
+    /** The body of the answer to a GET or HEAD, by which vendors check the address: Meta's challenge, else nothing. */
     answerToGet: (query: URLSearchParams): string => {
       const challenge = query.get('hub.challenge') ?? ''
       const isMeta = handshake === 'hub.challenge' && query.get('hub.verify_token') === hookId
       return isMeta && CHALLENGE.test(challenge) ? challenge : ''
     },
-    /** A long delivery waits for its turn: what comes before is work, too. */
+    /** A long delivery waits for its turn: the steps before logging are work, too. */
     activitiesIn: async (delivery: Delivery, nowMs: number) => {
       if (delivery.body.length > LONG_TEXT) await shareLoop(tenantId, true)
       const by = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const

@@ -12,28 +12,28 @@ import { type HookTools, notFound } from './hooks.ts'
 import { type ReadyHook, readyHook } from './ready-hook.ts'
 import { type Delivery, loopIn } from './verify.ts'
 
-/** What became of a delivery. */
+/** The result of a delivery. */
 export type Received =
   | {
       readonly prospectLogIds: readonly string[]
       /** Whether all of them were logged by an earlier delivery. */
       readonly replayed: boolean
-      /** Present if some of it is about a person who was erased; that is not stored. */
+      /** Present if some of it is about an erased person; that is not stored. */
       readonly ignored?: 'prospect_erased'
     }
   | { readonly ignored: 'prospect_erased' }
-  /** What a vendor wants to see again before it begins. */
+  /** The challenge to return to a vendor before it begins. */
   | { readonly challenge: string }
 type Steps = {
   /** Called once a delivery is verified, before anything is logged. May refuse. */
   readonly onVerified?: () => void
   /** Called with how many activities were logged, replays aside. */
   readonly onLogged?: (activities: number) => void
-  /** Resolves when so many activities may be logged. */
+  /** Resolves when this many activities may be logged. */
   readonly nextTurn?: (items: number) => Promise<void> | undefined
 }
 type Seen = { receivedMs?: number; refusedMs?: number; refusal?: string }
-/** What was last seen of a hook is saved at most this often. */
+/** Minimum time between two writes of a hook's last deliveries. */
 const SEEN_MS = 10_000
 const HOOK_ID = /^hook_[a-z0-9]{26}$/
 
@@ -44,16 +44,16 @@ type Deps = Omit<Needs<'hooks'>, 'newId'> & {
   readonly limits: RowLimits
 }
 
-/** Receives what vendors send: finds the hook, verifies the delivery, and logs what it is mapped to. */
+/** Receives deliveries from vendors: finds the hook, verifies the delivery, and logs the activities in it. */
 export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) => {
   const enabled = async (hookIds: readonly string[]) =>
     (await store.hooks.findByIds(hookIds)).filter(({ status }) => status === 'enabled')
   const known = rememberRows(enabled, ({ hookId }) => hookId, stopwatch, limits)
   const ready = new WeakMap<StoredHook, ReadyHook>()
-  /** Of each hook that was seen within the last ten seconds: what is to be saved when they are over. */
+  /** The unsaved facts of each hook seen within the last ten seconds, saved when they are over. */
   const seen = new Map<string, Seen>()
 
-  /** At once if that was not done lately. Not awaited: losing one does no harm. */
+  /** Saves at once unless that was just done. Not awaited: losing one does no harm. */
   const markSeen = ({ tenantId, hookId }: HookWant, now: Seen): void => {
     const waiting = seen.get(hookId)
     if (waiting !== undefined) return void Object.assign(waiting, now)
@@ -126,7 +126,7 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
 }
 export type HookReceiver = ReturnType<typeof receiveHooks>
 
-/** Null for a person who was erased. */
+/** The result to return; null for a person who was erased. */
 const resultOf = (outcome: Outcome<LoggedActivity> | Error) => {
   if (!(outcome instanceof Error))
     return { prospectLogId: outcome.receipt.prospectLogId, replayed: outcome.replayed }

@@ -7,7 +7,7 @@ import { loopIn } from './verify.ts'
 
 type Deps = Omit<Needs<'hooks'>, 'newId'> & { readonly hooks: HookTools }
 
-/** What would become of a delivery. Nothing is stored. Refuses `hook_not_found`. */
+/** Tries a delivery: returns its result without storing anything. Refuses `hook_not_found`. */
 export const tryHook =
   ({ store, clock, hooks }: Deps) =>
   async ({ tenantId, hookId, headers, body }: HookWant & HookTrial): Promise<HookTrialResult> => {

@@ -8,12 +8,12 @@ export type Delivery = {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
   readonly body: Uint8Array
   readonly method: string
-  /** As the vendor called it; null if that is not known. */
+  /** The URL as the vendor called it; null if unknown. */
   readonly url: string | null
 }
 
 const PLACEHOLDER = /^\{[^{}]+\}$/
-/** How many signatures of one delivery are looked at. */
+/** Maximum number of signatures checked per delivery. */
 const SIGNATURES_MAX = 16
 /** Node refuses longer headers, but an embedder's server may not. */
 const HEADER_LENGTH_MAX = 16_384
@@ -23,18 +23,18 @@ export const headerIn = ({ headers }: Pick<Delivery, 'headers'>, name: string): 
   return typeof value === 'string' || value === undefined ? value : value.join(', ')
 }
 
-/** How many webhooks of services like this one led to a delivery, one after another, as they say themselves. */
+/** How many webhooks of services like this one led to a delivery, one after another, by their own count. */
 export const hopsIn = (delivery: Pick<Delivery, 'headers'>): number =>
   Number(/\d+/.exec(headerIn(delivery, 'webhook-hops') ?? '')?.[0] ?? 0)
-/** An activity leads to events, and their webhooks may lead to activities. The second ones may be on purpose. */
+/** Maximum hops: an activity leads to events, and their webhooks may lead to activities. Two may be on purpose. */
 const HOPS_MAX = 2
-/** Why a delivery is refused although it is verified, for people; null if it is not. */
+/** Why a verified delivery is refused nevertheless, for people; null if it is not. */
 export const loopIn = (delivery: Pick<Delivery, 'headers'>): string | null =>
   hopsIn(delivery) > HOPS_MAX ? 'A webhook led to this delivery by way of two hooks: it is a loop.' : null
 
 /**
- * How deliveries are verified that are signed in this way, against any of several secrets. The function returns why one
- * is refused, for people, or null. Compares in constant time.
+ * Verifies deliveries signed in this way, against any of several secrets. The function returns why one is refused, for
+ * people, or null. Compares in constant time.
  */
 export const verifierOf = (hmac: Hmac) => {
   const { algorithm, encoding, header, prefix, template, timestampHeader, toleranceSeconds } = hmac
@@ -57,7 +57,7 @@ export const verifierOf = (hmac: Hmac) => {
     return found
   }
 
-  /** A piece of what is signed other than the body, in Latin-1, as Node reads headers; undefined if the delivery lacks it. */
+  /** A signed piece other than the body, in Latin-1, as Node reads headers; undefined if the delivery lacks it. */
   const textOf = (piece: string, delivery: Delivery, timestamp: string | undefined): string | undefined => {
     const name = PLACEHOLDER.test(piece) ? piece.slice(1, -1) : null
     if (name === null) return Buffer.from(piece).toString('latin1')
@@ -110,11 +110,11 @@ export const isEqual = (one: Uint8Array, other: Uint8Array): boolean =>
 const timestampIn = (header: string): string =>
   /(?:^|[\s,;])ts?=([^\s,;]*)/.exec(header)?.[1] ?? header.trim()
 
-/** Milliseconds since 1970; NaN if it is no time. */
+/** Milliseconds since 1970; NaN if it is not a time. */
 export const timeOf = (text: string): number => {
   if (!/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Date.parse(utcOf(text) ?? '')
   const amount = Number(text)
   return amount < SECONDS_MAX ? amount * 1_000 : amount
 }
-/** A greater number is of milliseconds. */
+/** A greater number is in milliseconds. */
 const SECONDS_MAX = 1e11

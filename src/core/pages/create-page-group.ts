@@ -20,7 +20,7 @@ export type NewPageGroup = PageGroupFields &
 
 const EMPTY = { rawJson: '[]' }
 
-/** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
+/** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
 export type PageGroupCreation = ReadPageGroup & { readonly replayed: boolean }
 
 /**
@@ -35,7 +35,7 @@ export const createPageGroup =
       const requestHash = idempotencyKey === undefined ? null : hashOf(wanted)
       const first = idempotencyKey && (await store.pageGroups.find({ tenantId, idempotencyKey }))
       if (first) requireSame(first, requestHash, { pageGroupId: first.pageGroupId })
-      // The same request makes the same group, except for its id and time: a replay returns it as it was created.
+      // The same request makes the same group, except for its id and time: a replay returns the group as created.
       const now = first ? first.createdAt : isoTime(clock())
       const pageGroupId = first ? first.pageGroupId : newId('pagegroup')
       const status = wanted.status ?? 'active'

@@ -25,16 +25,16 @@ export type PageToCreate = Omit<NewPage, 'content' | 'publish'> &
     readonly publish?: boolean | undefined
     readonly idempotencyKey?: string | undefined
   }
-/** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
+/** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
 export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
 
 /**
- * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim; it is published then, or at
- * `publishAt` if that is to come, unless `publish` is false.
- * The page has a computed name from the first moment. Its texts are not checked: `createService` does that.
+ * Creates pages, many at once, each with a version 1 in `processing` for a publisher to claim; it is published then, or
+ * at `publishAt` if that is in the future, unless `publish` is false. The page has a computed name from the first
+ * moment. Its texts are not checked: `createService` does that.
  *
- * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`, and `invalid_request`: the
- * time, or one although it is not to be published.
+ * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`, and `invalid_request`:
+ * the time, or a time although the version will not be published.
  */
 export const createPagesWithVersion =
   ({ store, clock, newId }: Needs<'pages'>) =>
@@ -60,7 +60,7 @@ export const createPagesWithVersion =
 
 const groupKeyOf = ({ tenantId, pageGroupId }: PageGroupRead) => keyOf(tenantId, pageGroupId)
 
-/** Pure. A page sees what was decided for those before it in the list. */
+/** Decides a list. Pure. A page sees the decisions for those before it in the list. */
 const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string, newId: NewId) => {
   const groups = new Map(known.groups.map((group) => [groupKeyOf(group), { ...group }]))
   const earlier = earlierRequests<Created>(
@@ -75,7 +75,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
     const group = groups.get(groupKeyOf(input))
     if (group === undefined) return pageGroupNotFound()
 
-    // Only what is not the default is part of the hash: older versions knew neither.
+    // Only non-default values are part of the hash: older versions knew neither.
     const times = publishAt === undefined ? [] : [publishAt]
     const fields = [supplementaryContext, customName, ...times, ...(publish ? [] : ['draft'])]
     const key = idempotencyKey === null ? null : keyOf(tenantId, pageGroupId, idempotencyKey)
@@ -86,7 +86,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
     if (group.status !== 'active')
       refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
     const publication = publicationOf(publish, publishAt, Date.parse(now))
-    // Last of all, so that a page that is refused takes no number.
+    // Last, so that a refused page takes no number.
     const pageNumber = ++group.pagesCount
     const row: CreatedRow = {
       tenantId,
@@ -121,7 +121,7 @@ const eventOfPage = (newId: NewId, row: CreatedRow) => {
   return newEvent(newId, 'page.created', row, { pageGroupId, pageId }, createdAt)
 }
 
-/** What the answer is made of, new or recalled. */
+/** The fields of a page that the answer shows, new or recalled. */
 type Created = Pick<NewPageRow, 'pageId' | 'pageGroupId' | 'tenantId' | 'createdAt' | 'requestHash'>
 const createdPageOf = (page: Created): CreatedPage => ({
   pageId: page.pageId,

@@ -13,21 +13,21 @@ import { publicationOf, requireRoom } from './schedules.ts'
 
 const VERSIONS_MAX = 1_000
 
-/** A version to create. A content left out is that of the newest version; null: none. */
+/** A version to create. Omitted content is that of the newest version; null: none. */
 export type VersionToCreate = PageWant &
   Omit<NewVersion, 'content'> &
   Requester & {
     readonly content?: RawJson | null | undefined
     readonly idempotencyKey?: string | undefined
   }
-/** `replayed`: the same request was made before under this idempotency key, and this is its first answer. */
+/** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
 export type VersionCreation = { readonly version: CreatedVersion; readonly replayed: boolean }
 
 /**
- * Creates a version of a page, in `processing` for a publisher to claim; it is published then, or at `publishAt` if that is to
- * come. Its texts are not checked.
+ * Creates a version of a page, in `processing` for a publisher to claim; it is published then, or at `publishAt` if
+ * that is in the future. Its texts are not checked.
  * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `idempotency_key_reused`,
- * and `invalid_request`: the time, or one although it is not to be published.
+ * and `invalid_request`: the time, or a time although the version will not be published.
  */
 export const createVersion =
   (deps: PageDeps & Needs<'versions'>) =>
@@ -65,7 +65,7 @@ export const createVersion =
         requestHash,
         createdAt: isoTime(now),
       }
-      // The page shows the name of its published version, and that of its newest one before there is any.
+      // The page shows the name of its published version, or that of its newest one until there is a published one.
       const edit = { added, computedName: published === null ? added.computedName : computedName }
       return { edit, answer: creationOf(want, added, false) }
     })

@@ -6,7 +6,7 @@ import type { Needs } from '../ports/store.ts'
 
 /** A page group, and its revision, which every visible change raises. */
 export type ReadPageGroup = { readonly pageGroup: PageGroup; readonly revision: number }
-/** `seesDeleted`: the last event of a page group is that it was deleted. */
+/** `seesDeleted`: the last event of a page group is its deletion. */
 type PageGroupDeps = Pick<Needs<'pageGroups'>, 'store'> & { readonly seesDeleted?: boolean }
 
 /** Reads one page group. Refuses `page_group_not_found`. */
@@ -17,7 +17,7 @@ export const getPageGroup =
     return { pageGroup: pageGroupOf(group), revision: group.revision }
   }
 
-/** The same by a read that sees deleted groups. Refuses `page_group_not_found`. */
+/** Reads a page group by a read that sees deleted ones. Refuses `page_group_not_found`. */
 export const getOpenPageGroup =
   (read: (want: PageGroupRead) => Promise<ReadPageGroup>) =>
   async (want: PageGroupRead): Promise<ReadPageGroup> => {
@@ -38,7 +38,7 @@ type JsonField = 'actions' | 'footerLinks' | 'scripts'
 /** A page group as a store reads it: its JSON may still be a plain text. */
 export type PageGroupRow = Readonly<Omit<PageGroup, JsonField> & Record<JsonField, RawJson | string>>
 
-/** Field by field: so it shows nothing else, and a copy by `...` takes three times as long. */
+/** Field by field, so that no other field is shown; a copy by `...` takes three times as long. */
 export const pageGroupOf = (group: PageGroupRow): PageGroup => ({
   pageGroupId: group.pageGroupId,
   tenantId: group.tenantId,

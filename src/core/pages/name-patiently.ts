@@ -4,7 +4,7 @@ import { oneLine } from './first-words.ts'
 
 type Deps = {
   readonly namer: Namer
-  /** How long naming may delay a version: all calls and the pauses between them. */
+  /** Maximum delay of a version by naming: all calls and the pauses between them. */
   readonly patienceMs: number
   /** Resolves after this time, or when `stop` is aborted. */
   readonly sleep: (ms: number, stop: AbortSignal) => Promise<void>
@@ -13,12 +13,12 @@ type Deps = {
 export type PatientNamer = ReturnType<typeof namePatiently>
 
 /**
- * Names versions by a namer that may fail or hang. Returns null for one that keeps its built-in name, and throws only if
- * `stop` is aborted.
+ * Names versions by a namer that may fail or hang. Returns null for one that keeps its built-in name, and throws only
+ * if `stop` is aborted.
  *
- * A failed call is retried after growing pauses, until the patience with this version ends, or would end during the pause
- * that the failure demands. If no other version was named meanwhile, the namer then rests for as long: all versions keep
- * their built-in names at once, so that they never wait for it one after the other.
+ * A failed call is retried after growing pauses, until the patience with this version ends, or would end during the
+ * pause that the failure demands. If no other version was named in that time, the namer then rests for as long: all
+ * versions keep their built-in names at once, so that they never wait for it one after the other.
  */
 export const namePatiently = ({ namer, patienceMs, sleep, onFailedAttempt }: Deps) => {
   let namedCount = 0
@@ -72,7 +72,7 @@ export const namingFailure = (message: string, retryAfterMs = NEVER_MS): Error =
   Object.assign(new Error(message), { retryAfterMs })
 const retryAfterMsOf = (why: unknown): number => Number(Object(why).retryAfterMs) || 0
 
-/** What a namer answered, as a name that a page can have. Of the tags around its thoughts some models omit the first. */
+/** A namer's answer as a valid name of a page. Some models omit the first of the tags around their reasoning. */
 export const nameFrom = (answer: string): string => {
   const name = oneLine(answer.replace(/<think>.*?(<\/think>|$)/gs, '').replace(/^.*<\/think>/s, ''))
   if (name === '') throw namingFailure('the namer returned no name')

@@ -18,8 +18,8 @@ type Deps = PageDeps & Needs<'versions'>
 type VersionWrite = PageWrite & VersionWant
 
 /**
- * Publishes a version by hand, or at `publishAt` if that is to come. Publishing one that is older than the published one is
- * the rollback. The page is unpublished again at `unpublishAt`, and not at the time that it had before.
+ * Publishes a version by hand, or at `publishAt` if that is in the future. Publishing one that is older than the
+ * published one is the rollback. The page is unpublished again at `unpublishAt`, and not at an earlier setting of it.
  * Refuses `page_group_not_found`, `page_not_found`, `version_not_found`, `version_not_ready`, `page_group_not_active`,
  * `limit_reached`, `precondition_failed`, and `invalid_request`: a time.
  */
@@ -61,7 +61,7 @@ export const unscheduleVersion =
   }
 
 /**
- * Withdraws what is published: readers see nothing until a version is published again.
+ * Withdraws the published version: readers see nothing until a version is published again.
  * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`.
  */
 export const unpublishPage =
@@ -69,7 +69,7 @@ export const unpublishPage =
   (want: PageWrite): Promise<ReadPage> =>
     changeAndRead(deps, want, (page) => (page.published === null ? holdBack(page) : withdrawal(page)))
 
-/** A hand beats the publisher: even if the pointer is right already, what was requested before must not move it later. */
+/** A manual change wins over pending automatic publication, even if the page already has this version. */
 const holdBack = ({ published, automaticAfter, latest: { versionId } }: StoredPageWithVersions) =>
   [published?.versionId, automaticAfter].includes(versionId) ? null : { automaticAfter: versionId }
 

@@ -7,11 +7,11 @@ import type { PatientNamer } from './name-patiently.ts'
 import { shownStatus, statusAfter } from './version-states.ts'
 
 export const ATTEMPTS_MAX = 5
-/** How long a version rests if the store could not answer what its namer needs to know. */
+/** How long a version rests if the store could not return the facts that its namer needs. */
 const REST_MS = 1_000
 
 type Deps = Needs<'versions'> & {
-  /** Without one the name that the page was created with stays. */
+  /** Names pages. Without a namer, a page keeps the name that it was created with. */
   readonly namer: PatientNamer | null
   /** Versions in progress at a time. */
   readonly claimMax: number
@@ -28,18 +28,18 @@ const finished = (publish: boolean) => statusAfter('processing', publish ? 'fini
  * Claims waiting versions and publishes them, each with a name from the namer.
  *
  * Each call is one step: it claims as many versions as it has room for, waits until an attempt ends or `woken`
- * resolves, and saves what has ended. It answers false once nothing is waiting or in progress. Tenants take turns:
+ * resolves, and saves the ended attempts. It returns false once nothing is waiting or in progress. Tenants take turns:
  * each claim starts with the tenant after the last one served.
  *
  * The namer is called outside of any write, and retried within the same attempt. An attempt that `stop` ended does not
  * count, and after `stop` nothing more is claimed. A version whose attempts all ended without a result, because their
- * publishers died, is `failed`. Nothing is published twice: a publisher that was too slow has lost its claim, and what it
- * saves is ignored.
+ * publishers died, is `failed`. Nothing is published twice: a publisher that was too slow has lost its claim, and its
+ * result is ignored.
  */
 export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs }: Deps) => {
   const inProgress = new Set<Promise<void>>()
   const ended: Ended[] = []
-  /** Of the store; thrown once the others have been saved. */
+  /** Errors of the store; thrown once the others have been saved. */
   const errors: unknown[] = []
   const keepError = (error: unknown) => void errors.push(error)
   const claimMore = claimInTurns(store.versions, { clock, leaseMs })
@@ -83,7 +83,7 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs 
     return newEvent(newId, `page_version.${shown}`, { tenantId }, ids, isoTime(clock()))
   }
 
-  /** A version that is not published, because a newer one is by now, is ready. */
+  /** A version that is not published, because there is a newer one, is ready. */
   const settle = async (tenantId: string, those: readonly Ended[]): Promise<void> => {
     const saved = new Set(await store.versions.settle(tenantId, those, those.flatMap(eventsOf)))
     const overtaken = those.filter(({ status, versionId }) => status === 'published' && !saved.has(versionId))

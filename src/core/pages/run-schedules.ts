@@ -4,21 +4,21 @@ import { isoTime } from '../engine/times.ts'
 import type { PageWant } from '../ports/pages.ts'
 import { currentPage, type ScheduleDeps } from './schedules.ts'
 
-/** Of a tenant at a time. */
+/** Pages of a tenant at a time. */
 const PAGES_MAX = 32
 
 type Deps = ScheduleDeps &
   Pick<Parameters<typeof tenantsInTurn>[0], 'onError'> & {
-    /** Longer than the time between two calls: what comes sooner is waited for. */
+    /** Longer than the time between two calls: an earlier due time is waited for. */
     readonly aheadMs: number
     /** Resolves after this time, or when `stop` is aborted. */
     readonly sleep: (ms: number, stop: AbortSignal) => Promise<void>
   }
 
 /**
- * Publishes and unpublishes what is due, tenant by tenant, as soon as the clock says so and never before. Each call is one
- * step. If nothing is due, it waits for what comes next, or until `woken` resolves, and returns false if nothing comes soon.
- * Publishers need no claims: `currentPage` does nothing twice.
+ * Publishes and unpublishes due pages, tenant by tenant, as soon as the clock says so and never before. Each call is
+ * one step. If nothing is due, it waits for the next due time, or until `woken` resolves, and returns false if nothing
+ * is due soon. Publishers need no claims: `currentPage` does nothing twice.
  */
 export const runSchedules = ({ aheadMs, sleep, onError, ...deps }: Deps) => {
   const { schedules } = deps.store

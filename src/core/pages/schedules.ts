@@ -13,7 +13,7 @@ const AHEAD_MS_MAX = 731 * DAY_MS
 const ARCHIVED = 'The page group was archived when this version was to be published.'
 
 export type ScheduleDeps = Needs<'pages' | 'schedules'>
-/** A page with its versions that are to be published later. */
+/** A page with its scheduled versions. */
 export type CurrentPage = StoredPageWithVersions & { readonly scheduled: readonly ScheduledVersion[] }
 /** The fields of a page to change, and the event to emit. Omitted fields keep their values. Null: nothing to change. */
 export type Edit =
@@ -21,8 +21,8 @@ export type Edit =
   | null
 
 /**
- * Loads a page once everything that is due on it is done, in the order of its times. Publishers call this when a time has come,
- * and so does everyone who changes a page: whatever is done later counts as later, even if the publishers are late. Several
+ * Loads a page once everything that is due on it is done, in the order of its times. Publishers call this at a due
+ * time, and so does everyone who changes a page: later actions count as later, even if the publishers are late. Several
  * may do it at once: of those that found the same revision one saves, and the others load again.
  */
 export const currentPage = async (deps: ScheduleDeps, want: PageWant): Promise<CurrentPage> => {
@@ -35,7 +35,7 @@ export const currentPage = async (deps: ScheduleDeps, want: PageWant): Promise<C
   }
 }
 
-/** The first of what is due. Of a publication and a withdrawal at the same time it is the publication, which cancels the other. */
+/** The first due action. For a publication and a withdrawal at the same time: the publication, which cancels the other. */
 const dueOf = (
   page: StoredPageWithVersions,
   scheduled: readonly ScheduledVersion[],
@@ -50,7 +50,7 @@ const dueOf = (
   return { schedule: unscheduled(next, ARCHIVED), event: 'page_version.ready' }
 }
 
-/** Only versions that are requested from now on are published automatically. */
+/** Only versions requested from now on are published automatically. */
 export const publication = (
   { latest: { versionId: automaticAfter } }: StoredPageWithVersions,
   { versionId, computedName }: Pick<ScheduledVersion, 'versionId' | 'computedName'>,
@@ -68,7 +68,7 @@ export const unscheduled = ({ versionId }: { readonly versionId: string }, note:
   return { versionId, publishAt: null, unpublishAt: null, scheduleNote: note }
 }
 
-/** Saves a change of the page as it was loaded, with its event. */
+/** Saves a change of the page as loaded, with its event. */
 export const savePage = (
   { store, clock, newId }: ScheduleDeps,
   page: StoredPageWithVersions,
@@ -91,8 +91,8 @@ export const savePage = (
 }
 
 /**
- * When a new version will be published, if not at once, and whether its publisher publishes it. Refuses `invalid_request`: the
- * time, or one although it is not to be published.
+ * When a new version will be published, if not at once, and whether its publisher publishes it. Refuses
+ * `invalid_request`: the time, or a time although the version will not be published.
  */
 export const publicationOf = (publish: boolean, at: Timestamp | undefined, now: number) => {
   const publishAt = timeAhead(at, now, 'publishAt')
@@ -101,7 +101,7 @@ export const publicationOf = (publish: boolean, at: Timestamp | undefined, now: 
   return refuse('invalid_request', 'A version that is not to be published has no `publishAt`.', { errors })
 }
 
-/** The time if it is still to come; null means now. Refuses `invalid_request` if it is more than two years ahead. */
+/** The time if it is in the future; null means now. Refuses `invalid_request` if it is more than two years ahead. */
 export const timeAhead = (
   time: Timestamp | null | undefined,
   now: number,

@@ -21,7 +21,7 @@ export const updatePage =
     })
 
 /**
- * Deletes a page with its versions, published or not. What its publisher still does is ignored.
+ * Deletes a page with its versions, published or not. Pending results of its publisher are ignored.
  * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`.
  */
 export const deletePage =

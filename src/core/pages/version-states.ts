@@ -18,12 +18,12 @@ const NEXT = {
   failed: { publish: null, unschedule: 'failed' },
 } as const
 
-/** What a version becomes; null if that cannot happen to it now. */
+/** The status of a version after an event; null if that cannot happen to it now. */
 export const statusAfter = <Status extends VersionStatus, Event extends keyof (typeof NEXT)[Status]>(
   status: Status,
   event: Event,
 ): (typeof NEXT)[Status][Event] => NEXT[status][event]
 
-/** A version that is kept as `ready` or `published` is scheduled if it has a time. */
+/** The status that callers see: a version stored as `ready` or `published` is `scheduled` if it has a time. */
 export const shownStatus = (kept: VersionStatus, publishAt: string | null): VersionStatus =>
   publishAt !== null && (kept === 'ready' || kept === 'published') ? 'scheduled' : kept

@@ -11,7 +11,7 @@ import { getProspects } from './get-prospect.ts'
 import { identifiersOf, isIdentified, wantedBy } from './identifiers.ts'
 import { refuseUnidentified } from './refuse-unidentified.ts'
 
-/** Who is to be a prospect. */
+/** A prospect to create. */
 export type ProspectCreation = NewProspect & Requester & { readonly tenantId: string }
 /** `created`: it did not exist before. */
 export type CreatedProspect = { readonly prospect: MatchedProspect; readonly created: boolean }
@@ -25,11 +25,11 @@ export const createProspects =
   async (inputs: readonly ProspectCreation[]): Promise<readonly Outcome<CreatedProspect>[]> => {
     const named = inputs.map((input) => ({ ...input, matchable: identifiersOf(input) }))
 
-    /** Pure. A prospect sees what was decided for those before it in the list. */
+    /** Decides a list. Pure. A prospect sees the decisions for those before it in the list. */
     const decide = (some: readonly (typeof named)[number][], known: KnownActivities) => {
       const now = isoTime(clock())
       const prospects = knownProspects(known.prospects, now)
-      /** One for each prospect, by its id. */
+      /** At most one event for each prospect, by its id. */
       const events = new Map<string, NewEvent>()
       const outcomes = attemptEach(some, (input) => {
         const { tenantId, matchable } = input

@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url'
 import { orNull } from '../engine/outcome.ts'
 import { isPlaceholder } from './placeholders.ts'
 
-/** Characters of an address that identifies a person. */
+/** Maximum characters of an address that identifies a person. */
 export const ADDRESS_LENGTH_MAX = 1_000
 /** A name in the DNS is shorter. */
 const DOMAIN_LENGTH_MAX = 255
@@ -22,10 +22,10 @@ const MAILTO = /^mailto:(?:\/\/)?([^?]*)(?:\?.*)?$/s
 const NOT_IN_ADDRESS =
   /[\s\p{Cc}<>()[\],;:\\"\u037e\u1fef]|^\{.*\}@|\{\{|[$#]\{|\*\||%[^%@]*%|^%.*%$|\p{M}{31}/u
 const IS_ASCII = /^[ -~]*$/
-/** A name in the DNS, also after its conversion: some signs are letters in brackets. */
+/** A name in the DNS, even after its conversion: some signs are letters in brackets. */
 const DOMAIN = /^[a-z\d][\w-]*(?:\.[\w-]+)*$/
 
-/** The one address in a trimmed text in lower case, however it is written: normalized, with its domain in ASCII. Null if there is none. */
+/** The only address in a trimmed text, however it is written: lower case, normalized, its domain in ASCII. Null if there is none. */
 export const addressIn = (lower: string): string | null => {
   // Invisible characters may come on top.
   if (lower.length > 4 * ADDRESS_LENGTH_MAX) return null
@@ -38,10 +38,10 @@ export const addressIn = (lower: string): string | null => {
   // Converting a long text takes quadratic time.
   const isShort = domain.length <= DOMAIN_LENGTH_MAX
   const ascii = IS_ASCII.test(domain) ? domain : isShort ? domainToASCII(domain) : ''
-  // Without the dot of the root, or of the end of a sentence.
+  // The dot of the root, or of the end of a sentence, is dropped.
   const host = ascii.replace(/(?<!\.)\.+$/, '')
   const email = `${local}@${host}`
-  // `undefined@undefined` is none, but `null@example.com` is one.
+  // `undefined@undefined` is not an address, but `null@example.com` is one.
   const isLeftover = isPlaceholder(local) && isPlaceholder(domain)
   const isAddress = more.length === 0 && local !== '' && DOMAIN.test(host) && !isLeftover
   return isAddress && [...email].length <= ADDRESS_LENGTH_MAX ? email : null

@@ -17,17 +17,17 @@ type Deps = Pick<Needs<'erasures' | 'prospects'>, 'store'> & {
   readonly listTimeline: (listing: TimelineListing) => Promise<ProspectLogSlice>
 }
 
-/** Of the activities that are kept while a reader waits. A single one may be longer. */
+/** Total length of the activities that are kept while a reader waits. A single one may be longer. */
 const KEPT_LENGTH_MAX = 32_768
 const FIRST_LIMIT = 10
 /** Each may be as large as a request. */
 const ONE_BY_ONE = { listLengthMax: 1, listsInFlightMax: 2 }
 
 /**
- * Everything about one person, for a request for access: the prospect, those that were merged into it, each activity, newest
- * first by when it happened, and a last line that says that nothing is missing. Of an erased person there is only the
- * erasure. A slice is read when its first line is asked for, and little is held in between: what changes meanwhile may be in
- * it or not, and a person who is erased meanwhile ends it with `prospect_erased`. Refuses `prospect_not_found`,
+ * Everything about one person, for a request for access: the prospect, those that were merged into it, each activity,
+ * newest first by when it happened, and a last line that says that nothing is missing. For an erased person there is
+ * only the erasure. A slice is read when its first line is requested, and little is held in between: concurrent changes
+ * may be in it or not, and the erasure of the person ends it with `prospect_erased`. Refuses `prospect_not_found`,
  * `prospect_erased`.
  */
 export const exportProspect = ({ store, getProspect, listTimeline }: Deps) => {

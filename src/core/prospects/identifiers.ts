@@ -2,12 +2,12 @@ import { sha256 } from '../engine/keys.ts'
 import { ADDRESS_LENGTH_MAX, addressIn } from './email-address.ts'
 import { isPlaceholder } from './placeholders.ts'
 
-/** Nearly every address: normalized as it stands. `undefined@undefined` is none. */
+/** Nearly every address: already normalized. `undefined@undefined` is not one. */
 const PLAIN_ADDRESS = /^\w[\w.+'=~!&/?-]*@[a-z\d][\w-]*(?:\.[\w-]+)+$/
 /** Most ids: no placeholder begins like this and has such a digit. */
 const PLAIN_ID = /^(?:[a-z]{2}[\w:.-]*)?[1-9][\w:.-]*$/i
 
-/** Columns that say who a prospect is besides its own id; null if missing, or if the text that was sent identifies no person. */
+/** Columns that identify a prospect besides its id; null if missing, or if the given text identifies no person. */
 export type Identifiers = Readonly<
   Record<'email' | 'emailHash' | 'externalId' | 'externalIdHash', string | null>
 >
@@ -16,7 +16,7 @@ type Sent = { readonly [Name in 'email' | 'externalId']?: string | null | undefi
 /** `formerEmailHash`: the hash by which older databases know the email, from before 0.1.0 read addresses; null if it is the same. */
 export type Matchable = Identifiers & { readonly formerEmailHash: string | null }
 
-/** The one place that decides what identifies a person: nothing else normalizes an email or knows a placeholder. */
+/** The one place that decides which texts identify a person: only it normalizes emails and knows placeholders. */
 export const identifiersOf = ({ email, externalId }: Sent): Matchable => ({
   ...NO_IDENTIFIERS,
   formerEmailHash: null,
@@ -44,7 +44,7 @@ export const isIdentified = ({ emailHash, externalIdHash }: Hashes): boolean =>
   emailHash !== null || externalIdHash !== null
 
 type Named = { readonly tenantId: string; readonly matchable: Matchable }
-/** What to look up for these. */
+/** The emails and external ids to look up for these. */
 export const wantedBy = (named: readonly Named[]) => ({
   emails: named.flatMap(({ tenantId, matchable: { emailHash, formerEmailHash } }) =>
     [emailHash, formerEmailHash].flatMap((hash) => (hash === null ? [] : [{ tenantId, emailHash: hash }])),

@@ -12,15 +12,15 @@ import { survivorsOf } from './survivors.ts'
 export type ProspectListing = ProspectQuery & { readonly tenantId: string }
 
 /**
- * Lists tenants' prospects, newest first, many lists at once. With an email or an external id: the one that has it, if any; a
- * blank one or a placeholder matches nobody. Refuses, per list: `invalid_cursor`, and `invalid_request` for both at once.
+ * Lists tenants' prospects, newest first, many lists at once. With an email or an external id: the one that has it, if
+ * any; never for a blank or a placeholder. Refuses, per list: `invalid_cursor`, and `invalid_request` for both at once.
  */
 export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
   const withSurvivors = async (list: Scanned<FoundProspect>) => {
     const rows = await survivorsOf(store.prospects, list.rows)
     return { ...list, rows: rows.filter((row) => row?.erasedAt === null) as FoundProspect[] }
   }
-  /** Once more by the former hash of an email that was not found. */
+  /** Looks again by the former hash of an email that was not found. */
   const listBoth = async (wants: readonly Want[]): ReturnType<typeof store.prospects.list> => {
     const found = await store.prospects.list(wants)
     const isMissing = ({ formerEmailHash }: Want, i: number) => {

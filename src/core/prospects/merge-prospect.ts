@@ -12,19 +12,19 @@ import type { Timestamp } from '../ports/world.ts'
 import { shownProspect } from './get-prospect.ts'
 import { findSurvivors } from './survivors.ts'
 
-/** Merged into one survivor. They are erased in one statement. */
+/** Maximum number of prospects merged into one survivor. They are erased in one statement. */
 const MERGED_MAX = 100
 
-/** Which prospect to merge, and into which one. */
+/** The prospect to merge, and the one to merge it into. */
 export type ProspectMerging = ProspectWant & ProspectMerge & Requester
 type Deps = Needs<'prospects' | 'merges'> & {
   readonly remembered?: RememberedProspects | undefined
 }
 
 /**
- * Merges a prospect into another one, for good: from now on its id, and whatever else it is known by, lead to that
- * survivor, whose blanks it fills. `moveMerged` moves its activities. An id that was merged before stands for its survivor;
- * repeating a merge changes nothing.
+ * Merges a prospect into another one, for good: from now on its id and other identifiers lead to that survivor, whose
+ * blanks it fills. `moveMerged` moves its activities. An id that was merged before stands for its survivor; repeating a
+ * merge changes nothing.
  *
  * Refuses `invalid_request` for a prospect into itself, `prospect_not_found`, `prospect_erased`, `limit_reached`.
  */
@@ -62,7 +62,7 @@ export const mergeProspect =
       return recorded === 'recorded' ? shownProspect(after) : recorded
     })
 
-/** What fills a blank of the survivor moves there; the rest of what identifies the merged one goes on naming the survivor. */
+/** Identifiers that fill a blank of the survivor move there; the rest stay with the merged one and lead to the survivor. */
 const together = (
   merged: KnownProspect,
   survivor: KnownProspect,

@@ -1,6 +1,6 @@
 import { refuse } from '../engine/failures.ts'
 
-/** Details of a fault: why a text that was given identifies no one. */
+/** Details of a fault: why a given text identifies no one. */
 export const NO_IDENTIFIER = { email: 'is not an email address', externalId: 'is blank or a placeholder' }
 
 type Given = { readonly email?: string | undefined; readonly externalId?: string | undefined }

@@ -5,7 +5,7 @@ const survivorOf = ({ tenantId, mergedInto }: Merged): ProspectWant[] =>
   mergedInto === null ? [] : [{ tenantId, prospectId: mergedInto }]
 
 type Found = readonly (FoundProspect | null)[]
-/** Those that were found, or in their places the survivors that they were merged into. */
+/** The found prospects, merged ones replaced by their survivors. */
 export const survivorsOf = async (prospects: Pick<Prospects, 'find'>, found: Found): Promise<Found> => {
   const wants = found.flatMap((prospect) => (prospect === null ? [] : survivorOf(prospect)))
   if (wants.length === 0) return found

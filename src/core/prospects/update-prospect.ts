@@ -13,17 +13,17 @@ import { type Identifiers, identifiersOf, wantedBy } from './identifiers.ts'
 import { NO_IDENTIFIER } from './refuse-unidentified.ts'
 import { findSurvivors } from './survivors.ts'
 
-/** What to correct of which prospect. */
+/** The prospect to correct, and its new values. */
 export type ProspectCorrection = ProspectWant & ProspectChanges & Requester
 type Deps = Needs<'prospects' | 'activities'> & {
   readonly remembered?: RememberedProspects | undefined
 }
 
 /**
- * Corrects a prospect: the only use case that overwrites an email, an external id or a name; null clears it. The email is
- * normalized as when an activity is logged, and this process forgets what it remembered of prospects.
- * Refuses `prospect_not_found`, `prospect_erased`, `email_taken`, `external_id_taken`, and `invalid_request`: an email or an
- * external id that identifies nobody. One that was merged is corrected as its survivor.
+ * Corrects a prospect: the only use case that overwrites an email, an external id or a name; null clears it. The email
+ * is normalized as when an activity is logged, and this process forgets its remembered prospects.
+ * Refuses `prospect_not_found`, `prospect_erased`, `email_taken`, `external_id_taken`, and `invalid_request`: an email
+ * or an external id that identifies no one. For a merged prospect, its survivor is corrected.
  */
 export const updateProspect =
   ({ store, clock, newId, remembered }: Deps) =>
@@ -52,7 +52,7 @@ export const updateProspect =
       refuse('external_id_taken', 'Another prospect has this external id.', facts)
     }
     return untilRecorded(async () => {
-      // No unique index knows the former hash of an email.
+      // No unique index contains the former hash of an email.
       if (matchable.formerEmailHash !== null) await refuseTaken()
       const about = { prospectId: want.prospectId }
       const events = [newEvent(newId, 'prospect.updated', by, about, update.updatedAt)]
@@ -70,7 +70,7 @@ export const updateProspect =
     })
   }
 
-/** What to set of what identifies the prospect: undefined for a member that was left out. */
+/** The identifiers to set: undefined for a member that was left out. */
 const corrected = (
   changes: ProspectChanges,
   { email, emailHash, externalId, externalIdHash }: Identifiers,

@@ -12,7 +12,7 @@ export const createTenant =
     return { tenantId: tenant.tenantId, brandId: tenant.brandId }
   }
 
-/** The brands of a tenant, oldest first. Refuses `not_found`, also if it is being deleted. */
+/** The brands of a tenant, oldest first. Refuses `not_found`, even if the tenant is being deleted. */
 export const brandsOf = async (store: Pick<Store, 'tenants'>, tenantId: string): Promise<readonly string[]> =>
   (await store.tenants.brands(tenantId)) ?? unknownTenant()
 

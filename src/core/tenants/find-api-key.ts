@@ -4,7 +4,7 @@ import type { Needs } from '../ports/store.ts'
 import { isApiKeyText } from './api-key-text.ts'
 import { listedApiKey } from './issue-api-key.ts'
 
-/** The API key within a text, such as a line of a log, and whose it is. Refuses `not_found`. */
+/** Finds the API key within a text, such as a line of a log, and its owner. Refuses `not_found`. */
 export const findApiKey =
   ({ store }: Pick<Needs<'apiKeys' | 'tenants'>, 'store'>) =>
   async (text: string) => {

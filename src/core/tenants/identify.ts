@@ -4,7 +4,7 @@ import type { ApiKeys, OfTenant, Scope, StoredApiKey } from '../ports/api-keys.t
 import type { Clock } from '../ports/world.ts'
 import { checkedApiKeyHash } from './api-key-text.ts'
 
-/** Who calls: the tenant of an API key, and what the key may do. */
+/** The caller: the tenant of an API key, and the scopes of the key. */
 export type Caller = Pick<StoredApiKey, 'tenantId' | 'scopes'> & {
   /** Null for a person at the command line. */
   readonly apiKeyId: string | null
@@ -22,14 +22,14 @@ const MARKED_MS = 300_000
 const MARKED_KEYS_MAX = 10_000
 
 /**
- * Finds who calls: the tenant and scopes of an API key.
+ * Identifies the caller: the tenant and scopes of an API key.
  * Refuses `missing_api_key` and `invalid_api_key`: not a key, unknown, expired or revoked.
  */
 export const identify = ({ apiKeys, clock, ...deps }: Deps) => {
   const findKey = deps.findKey ?? (async (keyHash) => (await apiKeys.findByHashes([keyHash]))[0] ?? null)
   const lastMarked = new Map<string, number>()
 
-  /** Not awaited. Losing one does no harm. A time to come was marked by a clock that was ahead. */
+  /** Not awaited. Losing one does no harm. A time in the future was marked by a clock that was ahead. */
   const markUsed = ({ apiKeyId, lastUsedAt }: StoredApiKey, now: number) => {
     const marked = lastMarked.get(apiKeyId) ?? (lastUsedAt === null ? 0 : Date.parse(lastUsedAt))
     if (Math.abs(now - marked) < MARKED_MS) return

@@ -16,7 +16,7 @@ export type NewApiKey = {
   readonly tenantId: string
   /** For people to recognise the key by. */
   readonly name: string | null
-  /** What the key may do: at least one scope. */
+  /** The scopes of the key: at least one. */
   readonly scopes: readonly Scope[]
   /** Milliseconds until the key expires; null for a key that never does. */
   readonly lifeMs: number | null

@@ -1,7 +1,7 @@
 import type { Needs } from '../ports/store.ts'
 import type { Tenant } from '../ports/tenants.ts'
 
-/** A tenant, and what is left of one that is being deleted. */
+/** A tenant, and the remaining tables of one that is being deleted. */
 export type ListedTenant = Tenant & {
   readonly state: 'active' | 'suspended' | 'deleting'
   /** The tables that still hold rows of it. */

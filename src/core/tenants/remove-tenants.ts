@@ -12,18 +12,18 @@ type Deps = Omit<Needs<'tenants' | 'erasures'>, 'newId'> & {
   /** Called for each tenant whose turn failed: its next one is in the next step. */
   readonly onError: (error: unknown) => void
 }
-/** `sinceMs`: since when it is deleted; not later than this process first saw it, as that time would be of a wrong clock. */
+/** `sinceMs`: when its deletion began; not later than this process first saw it, as that time would be of a wrong clock. */
 type Progress = { readonly sinceMs: number; after: RemovalPosition | null }
 
 /**
- * Removes what belongs to deleted tenants, once no process can still be writing for them: table after table, and the tenant
- * last, when nothing else of it is left. Each call takes one short step for each of them, and returns whether there are more.
- * Several processes may remove the same tenant, and whatever a killed one leaves is found again.
+ * Removes the data of deleted tenants, once no process can still be writing for them: table after table, and the tenant
+ * last, when nothing else of it is left. Each call takes one short step for each of them, and returns whether there are
+ * more. Several processes may remove the same tenant, and the rest left by a killed one is found again.
  */
 export const removeTenants = ({ store: { tenants, erasures }, clock, settleMs, onError }: Deps) => {
   let known = new Map<string, Progress>()
 
-  /** Whether more is left. */
+  /** Removes some rows. Returns whether more are left. */
   const removeSome = async (tenantId: string, progress: Progress): Promise<boolean> => {
     progress.after = await tenants.removeSome({ tenantId, after: progress.after, max: ROWS_MAX })
     return progress.after !== null || (await tenants.left(tenantId)).length > 0
@@ -42,7 +42,7 @@ export const removeTenants = ({ store: { tenants, erasures }, clock, settleMs, o
       if (isMore) isMoreLeft = true
       if (isMore === false) emptied.push(tenantId)
     }
-    // What their rows leave on disk is removed once for all of them. If now is not the time, they wait.
+    // The data that their rows leave on disk is removed once for all of them. If that is not possible now, they wait.
     if (emptied.length > 0 && (await erasures.rewrite(isoTime(clock()))))
       for (const tenantId of emptied) await tenants.remove(tenantId)
     return isMoreLeft

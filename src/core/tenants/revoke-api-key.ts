@@ -4,7 +4,7 @@ import type { StoredApiKey } from '../ports/api-keys.ts'
 import type { Needs, Store } from '../ports/store.ts'
 import { type ListedApiKey, listedApiKey } from './issue-api-key.ts'
 
-/** Ends a key, in every process within a second. A key revoked before stays as it was. Refuses `not_found`. */
+/** Ends a key, in every process within a second. An already revoked key stays unchanged. Refuses `not_found`. */
 export const revokeApiKey =
   ({ store, clock }: Omit<Needs<'apiKeys'>, 'newId'>) =>
   async (apiKeyId: string): Promise<ListedApiKey> => {

@@ -23,7 +23,7 @@ export const rotateApiKey =
       createdAt === key.rotatedAt && name === key.name && `${scopes}` === `${key.scopes}`
     const successors = (await store.apiKeys.list(key.tenantId)).filter(isSuccessor)
     if (key.rotatedAt !== null && !(successors.length > 0 && successors.every(isUnused))) refuseRotated()
-    // A key in its overlap does not show any more how long it was to live, but its successor does.
+    // A key in its overlap no longer shows its intended lifetime, but its successor does.
     const { expiresAt: end, createdAt } = successors[0] ?? key
     const lifeMs = end === null ? null : Date.parse(end) - Date.parse(createdAt)
     const issued = await issueAt(deps, { ...key, lifeMs }, now)

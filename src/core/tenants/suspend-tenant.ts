@@ -7,8 +7,8 @@ import { unknownTenant } from './create-tenant.ts'
 type Deps = Omit<Needs<'tenants'>, 'newId'>
 
 /**
- * Suspends a tenant: within a second its keys and hooks are refused in every process, and nothing of it is published or sent.
- * Its erasures go on. Refuses `not_found`.
+ * Suspends a tenant: within a second its keys and hooks are refused in every process, and nothing of it is published or
+ * sent. Its erasures go on. Refuses `not_found`.
  */
 export const suspendTenant =
   ({ store, clock }: Deps) =>
@@ -16,7 +16,7 @@ export const suspendTenant =
     (await store.tenants.setState(tenantId, { suspendedAt: isoTime(clock()), deletedAt: null })) ??
     knownTenant(store, tenantId)
 
-/** Ends a suspension. What waited goes on. Refuses `not_found`, and `invalid_request` if the tenant is being deleted. */
+/** Ends a suspension. Pending work resumes. Refuses `not_found`, and `invalid_request` if it is being deleted. */
 export const resumeTenant =
   ({ store }: Pick<Deps, 'store'>) =>
   async (tenantId: string): Promise<Tenant> => {
@@ -29,7 +29,7 @@ export const resumeTenant =
     )
   }
 
-/** Suspends a tenant for good; `removeTenants` removes everything of it. May be repeated. Refuses `not_found`. */
+/** Suspends a tenant for good; `removeTenants` removes all its data. May be repeated. Refuses `not_found`. */
 export const deleteTenant =
   ({ store, clock }: Deps) =>
   async (tenantId: string): Promise<Tenant> => {

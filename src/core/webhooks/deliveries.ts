@@ -24,7 +24,7 @@ import { openedOf } from './webhook-headers.ts'
 
 /** Events that one write replays. */
 const REPLAYED_AT_ONCE = 100
-/** Requests that take long, in flight: of one tenant, and of all, in equal shares. */
+/** Slow requests in flight: of one tenant, and of all, in equal shares. */
 const LONG_MAX = 4
 const ALL_LONG_MAX = 32
 
@@ -76,10 +76,10 @@ export const retryDelivery =
   }
 
 /**
- * Delivers the events since a time or after an event again, as many as one request may look at, or fewer if another tenant
- * needs its place.
- * Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `invalid_request`: neither or both, and `rate_limited`
- * while too many replays of the tenant, or of all tenants, are in flight.
+ * Delivers the events since a time or after an event again, as many as one request may read, or fewer if another tenant
+ * needs its slot.
+ * Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `invalid_request`: neither or both, and
+ * `rate_limited` while too many replays of the tenant, or of all tenants, are in flight.
  */
 export const replayDeliveries = ({ store, clock }: Deps) => {
   const limited = limitLong('replays')
@@ -107,7 +107,7 @@ export const replayDeliveries = ({ store, clock }: Deps) => {
   }
 }
 
-/** Runs what takes long, and refuses `rate_limited` while too much of it is in flight. `lost`: another tenant needs its place. */
+/** Runs slow calls, and refuses `rate_limited` while too many are in flight. `lost`: another tenant needs its slot. */
 const limitLong = (what: 'replays' | 'tests') => {
   const share = equalShares(LONG_MAX, ALL_LONG_MAX)
   return async <Answer>(tenantId: string, work: (lost: AbortSignal) => Promise<Answer>): Promise<Answer> => {

@@ -27,16 +27,16 @@ import {
 } from './webhook-attempts.ts'
 import { openedOf } from './webhook-headers.ts'
 
-/** Endpoints in progress at a time, so that many that do not answer hold up no other: with 80 KiB of bodies each, 40 MiB. */
+/** Endpoints in progress at a time, so that many unresponsive ones hold up no other: with 80 KiB of bodies each, 40 MiB. */
 const ENDPOINTS_MAX = 512
-/** Claimed by one step: requests get the database in between. */
+/** Deliveries claimed by one step: requests get the database in between. */
 const CLAIMED_MAX = 64
 const IN_FLIGHT_MAX = 4
 const LIST_LENGTH_MAX = 32
 const SWEEP_MAX = 500
 /** A claim starts attempts for this long, so that changes of its endpoint count soon. */
 const CLAIM_MS = 2_000
-/** After an address was refused: then any process may claim the endpoint, and another one may have other settings. */
+/** Rest after an address was refused: then any process may claim the endpoint; another one may have other settings. */
 const REFUSED_MS = 10_000
 /** Longer than a claim, one attempt and a few statements. */
 const LEASE_MS = 45_000
@@ -53,22 +53,22 @@ type Deps = Needs<'webhooks'> & {
   readonly send: SendWebhook
   readonly openSecret: Secrets['open']
   readonly bodyOf: (event: StoredEvent) => Promise<string>
-  /** From 0 to 1. */
+  /** A number from 0 to 1. */
   readonly random: () => number
   readonly onEndpoint: OnEndpoint
-  /** Called between two lists for an endpoint, with how long the last took: requests go first. */
+  /** Called between two lists for an endpoint, with the duration of the last: requests go first. */
   readonly rest: (tookMs: number, stop: AbortSignal) => Promise<void>
   /** Called for each error, mostly of the store. Its endpoint is claimed again after its lease. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * Claims endpoints with deliveries that are due, and sends these: a few at a time to each endpoint, all endpoints
- * independently of each other. Bodies are rendered just before they are sent, and results are saved in lists.
+ * Claims endpoints with due deliveries, and sends these: a few at a time to each endpoint, all endpoints independently
+ * of each other. Bodies are rendered just before they are sent, and results are saved in lists.
  *
- * Each call is one step: it claims endpoints, and if those were all, waits until one is done or `woken` resolves. It answers
- * false once nothing is due or in progress. An attempt that `stop` ended does not count, and after `stop` no other is
- * made. What was sent but could not be saved is sent again, under the same id.
+ * Each call is one step: it claims endpoints, and if those were all, waits until one is done or `woken` resolves. It
+ * returns false once nothing is due or in progress. An attempt that `stop` ended does not count, and after `stop` no
+ * other is made. Deliveries that were sent but could not be saved are sent again, under the same id.
  */
 export const sendWebhooks = (deps: Deps) => {
   const { store, clock, newId, send, openSecret, bodyOf, random } = deps
@@ -91,7 +91,7 @@ export const sendWebhooks = (deps: Deps) => {
     while ((await webhooks.sweep(endpoint, 'The endpoint was disabled.', SWEEP_MAX, isLast)) && goesOn());
   }
 
-  /** Null if the event cannot be read, mostly because the database is away. */
+  /** Makes one attempt. Null if the event cannot be read, mostly because the database is away. */
   const attempt = async (
     to: Omit<Webhook, 'eventId' | 'body' | 'hops'>,
     event: StoredEvent,
@@ -102,7 +102,7 @@ export const sendWebhooks = (deps: Deps) => {
     return body === undefined ? null : send({ ...to, eventId, body, hops: (ids.hops ?? 0) + 1 }, stop)
   }
 
-  /** Unless it was changed meanwhile. */
+  /** Disables an endpoint unless it was changed in the meantime. */
   const disable = (endpoint: ClaimedEndpoint, disabledReason: string): Promise<Recorded> => {
     const { tenantId, webhookEndpointId } = endpoint
     const updatedAt = isoTime(clock())
@@ -111,7 +111,7 @@ export const sendWebhooks = (deps: Deps) => {
     return webhooks.change(disabled, endpoint.updatedAt, { event })
   }
 
-  /** Its secrets or headers cannot be decrypted: what is due says so, and it rests. */
+  /** Its secrets or headers cannot be decrypted: its due deliveries get this error, and it rests. */
   const showUnsigned = async (endpoint: ClaimedEndpoint): Promise<void> => {
     const { tenantId, webhookEndpointId, failures, failingSince } = endpoint
     onError(new Error(`${webhookEndpointId}: ${UNSIGNED}`))
@@ -137,7 +137,7 @@ export const sendWebhooks = (deps: Deps) => {
       const isFull = due.length === max
       const results: DeliveryResult[] = []
       let reason: string | null = null
-      // What made it claimable has lost its event, or another sender was faster: not at once again.
+      // Its due delivery has lost its event, or another sender was faster: not claimed again at once.
       let restMs = isFirst && due.length === 0 ? CLAIM_MS : 0
       const mayStart = () => goesOn() && reason === null && restMs === 0 && !needsRest(health)
       const sendSome = async (): Promise<void> => {

@@ -10,22 +10,22 @@ const RETRY_MS = [
   ...[5_000, 5 * MINUTE_MS, 30 * MINUTE_MS],
   ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
 ]
-/** Each pause is so much shorter or longer at random. */
+/** Each pause is shorter or longer by up to this share, at random. */
 const SPREAD = 0.2
-/** No schedule goes further: a later attempt was planned by a clock that was far ahead, and is due. */
+/** No schedule goes further: a later attempt was scheduled by a clock that was far ahead, and is due. */
 export const latestAttemptAt = (now: Timestamp): Timestamp => isoTime(Date.parse(now) + 30 * HOUR_MS)
-/** Of each delivery, what became of this many is stored. */
+/** Attempts stored for each delivery: the last ones. */
 export const ATTEMPTS_KEPT = 10
-/** An endpoint that has failed so often in a row rests, and is then probed. */
+/** An endpoint that has failed this often in a row rests, and is then probed. */
 export const FAILURES_UNTIL_REST = 5
 export const REST_MS = MINUTE_MS
 const FAILURES_UNTIL_DISABLED = 10
 const FAILING_MS_MAX = 5 * DAY_MS
 
-/** How an endpoint is doing. */
+/** The health of an endpoint. */
 export type Health = Pick<StoredEndpoint, 'failures' | 'failingSince'>
 
-/** What an attempt means for its delivery. `random` is from 0 to 1. */
+/** The state of a delivery after an attempt. `random` is from 0 to 1. */
 export const deliveryAfter = (
   { event, attempts }: DueDelivery,
   { status: lastStatus, error: lastError, retryAfterMs, ms, answer = null }: WebhookAnswer,
@@ -50,13 +50,13 @@ const LOOP = 508
 export const UNREAD = 'The service could not read the event.'
 export const UNSIGNED =
   'The secret or a header cannot be decrypted. Restore SECRETS_KEY, or rotate the secret and set the headers again.'
-/** A delivery that was not attempted, for one of these reasons: that is not the fault of its receiver. */
+/** A delivery that was not attempted, for a reason that is not the fault of its receiver. */
 export const deliveryUnsent = (due: DueDelivery, nowMs: number, lastError: string): DeliveryResult => ({
   ...{ eventId: due.event.eventId, status: 'pending', attempts: due.attempts, attempt: null },
   ...{ nextAttemptAt: isoTime(nowMs + REST_MS), lastStatus: null, lastError, deliveredAt: null },
 })
 
-/** What it means for its endpoint. */
+/** The health of an endpoint after an attempt. */
 export const healthAfter = (
   { failures, failingSince }: Health,
   { error, isRefused }: WebhookAnswer,
@@ -68,7 +68,7 @@ export const healthAfter = (
 
 export const needsRest = ({ failures }: Health): boolean => failures >= FAILURES_UNTIL_REST
 
-/** How long an endpoint rests because it asks for it. */
+/** How long an endpoint rests at its request. */
 export const restMsAsked = ({ status, retryAfterMs }: WebhookAnswer): number =>
   status === 429 || status === 503 ? Math.min(retryAfterMs ?? 0, REST_MS) : 0
 

@@ -16,10 +16,10 @@ import { sealedHeaders, shownHeaders } from './webhook-headers.ts'
 /** How many endpoints a tenant may have. */
 const SLOTS = Array.from({ length: 20 }, (_, i) => i + 1)
 
-/** What webhooks need besides a store. */
+/** The dependencies of webhooks besides a store. */
 export type WebhookTools = {
   readonly secrets: Secrets
-  /** What is wrong with a URL, such as `must be https`; null if it may be sent to. */
+  /** The fault of a URL, such as `must be https`; null if it may be sent to. */
   readonly checkUrl: (url: string) => string | null
   readonly send: SendWebhook
 }
@@ -100,14 +100,14 @@ export const deleteWebhookEndpoint =
     await change(deps, want, () => ({ status: 'deleted', slot: null }))
   }
 
-/** Replaces the secret; up to three old ones that still sign do so until the overlap is over. Refuses `webhook_endpoint_not_found`. */
+/** Replaces the secret; up to three older ones still sign until their overlap ends. Refuses `webhook_endpoint_not_found`. */
 export const rotateWebhookSecret =
   (deps: Deps) =>
   async ({ overlapHours, ...want }: EndpointWant & SecretRotation): Promise<WebhookEndpointWithSecret> => {
     const { secrets } = deps.webhooks
     const { secret, sealed } = secrets.issue()
     const now = deps.clock()
-    // One that cannot be opened any more, as its key was lost, would keep the new one from signing too.
+    // A secret whose key was lost cannot be opened, and would keep the new one from signing too.
     const canSign = (old: string) => secrets.open(old) !== null
     const rotated = await change(deps, want, (found) => rotatedTo(sealed, found, overlapHours, now, canSign))
     return { ...endpointOf(rotated), secret }
