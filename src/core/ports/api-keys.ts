@@ -21,7 +21,7 @@ export const SCOPES = [
 ] as const
 /** One thing that an API key may do, such as `pages:read`. */
 export type Scope = (typeof SCOPES)[number]
-/** An API key as a store keeps it: its SHA-256, never the key itself. */
+/** An API key as stored: its SHA-256, never the key itself. */
 export type StoredApiKey = {
   readonly apiKeyId: string
   readonly tenantId: string
@@ -33,14 +33,14 @@ export type StoredApiKey = {
   readonly createdAt: Timestamp
   readonly expiresAt: Timestamp | null
   readonly revokedAt: Timestamp | null
-  /** When its successor was issued. */
+  /** The time when its successor was issued. */
   readonly rotatedAt: Timestamp | null
   /** Coarse: for a key in use, at most five minutes old. */
   readonly lastUsedAt: Timestamp | null
 }
 /** Whether the tenant of a key or of a hook is suspended: then it is refused. */
 export type OfTenant = { readonly isSuspended: boolean }
-/** Changes a key only if it is not revoked, and was last rotated then, or never: of two rotations at once one is made. */
+/** Changes a key only if it is not revoked, and its last rotation is this one or null. Of two at once one is made. */
 export type Rotation = {
   readonly lastRotatedAt: Timestamp | null
   readonly rotatedAt: Timestamp
@@ -48,7 +48,7 @@ export type Rotation = {
 }
 /** The part of a store that keeps API keys. */
 export type ApiKeys = {
-  /** Those that exist, in any order. */
+  /** The existing ones, in any order. */
   findByHashes(keyHashes: readonly string[]): Promise<readonly (StoredApiKey & OfTenant)[]>
   find(apiKeyId: string): Promise<StoredApiKey | null>
   list(tenantId: string): Promise<readonly StoredApiKey[]>

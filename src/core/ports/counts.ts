@@ -1,6 +1,6 @@
 import type { Recorded, Timestamp } from './world.ts'
 
-/** What activities are counted by: whole hours and whole days, in UTC. */
+/** The units of counting: whole hours and whole days, in UTC. */
 export type CountUnit = 'hour' | 'day'
 /** How many logs of a source and a type arrived in an hour or a day. Both are empty for the rest: see `PAIRS_MAX`. */
 export type LogCount = {
@@ -22,21 +22,21 @@ export type CountedTenant = {
   /** The first log after the position. */
   readonly nextId: string | null
 }
-/** What an API key used, or a hook, whose id stands for that of a key: requests, logged activities, bytes of bodies. */
+/** Usage of an API key, or of a hook under its id: requests, logged activities, bytes of bodies. */
 export type Used = Record<'requests' | 'activities' | 'bytes', number> &
   Readonly<Record<'tenantId' | 'apiKeyId', string>>
 /** `since`: the oldest minute of all that were summed. */
 export type UsageSum = Used & { readonly since: Timestamp }
 /** How far the position of a tenant moves. */
 type Moved = { readonly tenantId: string; readonly from: string; readonly to: string }
-/** The part of a store that counts logs, for tenants whose counts are read, and what API keys use. */
+/** The part of a store that counts logs, for tenants whose counts are read, and the usage of API keys. */
 export type Counts = {
-  /** Begins to count for a tenant, or goes on. */
+  /** Begins or resumes counting for a tenant. */
   markRead(tenantId: string, readAt: Timestamp): Promise<void>
   find(tenantId: string): Promise<CountedTenant | null>
   /**
-   * Tenants whose counts were read since then and that have logs to count before one id, or are counted beyond the other:
-   * at most `max`, the first after this one.
+   * Tenants whose counts were read since a time and that have logs to count before one id, or are counted beyond the
+   * other: at most `max`, the first after this one.
    */
   waiting(want: {
     readonly afterTenantId: string
@@ -45,7 +45,7 @@ export type Counts = {
     readonly beyondId: string
     readonly max: number
   }): Promise<readonly string[]>
-  /** Counts the first `max` logs after one id and before another by source and type. `lastId`: of the last one counted. */
+  /** Counts the first `max` logs after one id and before another by source and type. `lastId`: the last one counted. */
   tally(want: {
     readonly tenantId: string
     readonly afterId: string
@@ -64,8 +64,8 @@ export type Counts = {
       ),
   ): Promise<Recorded>
   /**
-   * Counts from one time up to another, oldest first, of a source and a type unless they are null. Looks at no more than
-   * `limit`, the first ones after a count. `resume`: the last one it looked at, if there may be more.
+   * Counts from one time up to another, oldest first, of a source and a type unless they are null. Reads no more than
+   * `limit`, the first ones after a count. `resume`: the last one it read, if there may be more.
    */
   list(want: {
     readonly tenantId: string
@@ -77,13 +77,13 @@ export type Counts = {
     readonly after: LogCount | null
     readonly limit: number
   }): Promise<LogCounts>
-  /** Adds to what was used in a minute, each key once, and removes at most `max` minutes before one or after another. */
+  /** Adds usage to a minute, each key once, and removes at most `max` minutes before one or after another. */
   addUsage(
     at: Timestamp,
     used: readonly Used[],
     remove: { readonly before: Timestamp; readonly after: Timestamp; readonly max: number },
   ): Promise<void>
-  /** Sums the newest `rowsMax` rows from a time on by key, most requests first. Of one tenant, or of all. */
+  /** Sums the newest `rowsMax` rows from a time on by key, most requests first: for one tenant, or for all. */
   sumUsage(want: {
     readonly tenantId: string | null
     readonly since: Timestamp

@@ -5,21 +5,21 @@ import type { KnownProspect } from './prospects.ts'
 import type { ClaimWant } from './versions.ts'
 import type { Backlog, Recorded, Served, SliceWant, Timestamp } from './world.ts'
 
-/** An erasure as callers see it, and the hashes of the email and the external id that are erased: null once it is completed. */
+/** An erasure as callers see it, and the hashes of the erased email and external id: null once it is completed. */
 export type StoredErasure = Readonly<Omit<Erasure, 'waitingFor'>> & {
   readonly tenantId: string
   readonly emailHash: string | null
   readonly externalIdHash: string | null
-  /** The erasure that it belongs to: of a prospect that was merged into the one that is erased. */
+  /** The erasure that it is part of: that of the prospect into which its prospect was merged. */
   readonly partOf: string | null
   /** The tombstone that blocks them, which may be gone. */
   readonly blockId: string | null
-  /** Logs are searched in 1 and 2. It waits for `rewrite` in 3, and for nothing in 4. */
+  /** The pass: 1 and 2 search logs, 3 waits for `rewrite`, 4 waits for nothing. */
   readonly pass: 1 | 2 | 3 | 4
 }
 /**
- * By its own id or that of a prospect that was erased; or the one in `processing` of this prospect, or one of this email or
- * external id. Never one that is a part.
+ * Finds an erasure by its id or that of an erased prospect; or the one in `processing` of this prospect, or one of this
+ * email or external id. Never one that is a part.
  */
 export type ErasureWant = { readonly tenantId: string } & (
   | { readonly erasureId: string }
@@ -28,39 +28,39 @@ export type ErasureWant = { readonly tenantId: string } & (
   | { readonly emailHash: string }
   | { readonly externalIdHash: string }
 )
-/** What a request for an erasure changes. All of it is saved, or nothing. */
+/** The changes by a request for an erasure. All of them are saved, or nothing. */
 export type ErasureChanges = {
   readonly tenantId: string
   readonly now: Timestamp
   /**
-   * Who is erased, if anybody, followed by those that were merged into it, as they were when this was decided. They become
-   * tombstones. Overtaken if the first has changed.
+   * The erased prospect, if any, followed by those that were merged into it, as they were when this was decided. They
+   * become tombstones. Overtaken if the first has changed.
    */
   readonly prospects: readonly KnownProspect[]
   /**
-   * To add. What each names by its hashes is blocked by a tombstone with its `blockId`, or its block is extended. Overtaken
-   * if another prospect has one of them.
+   * Erasures to add. Identifiers named by hash are blocked by a tombstone with its `blockId`, or their block is
+   * extended. Overtaken if another prospect has one of them.
    */
   readonly erasures: readonly StoredErasure[]
   readonly until: Timestamp
 }
-/** An erasure that an eraser has taken: `attempt` proves whose it is. */
+/** An erasure that an eraser has claimed: `attempt` proves ownership. */
 export type ClaimedErasure = Omit<StoredErasure, 'blockedUntil'> & {
   readonly attempt: number
   /** How far the pass is; empty at the beginning. */
   readonly position: string
 }
-/** What becomes of a claimed erasure: it is completed, or can be claimed again from then on. */
+/** A saved step of a claimed erasure: it is completed, or can be claimed again from that time. */
 export type ErasureStep = ClaimedErasure & { readonly claimableAt: Timestamp }
-/** Who a log names. */
+/** The identifiers in a log. */
 export type NamingLog = Pick<StoredLog, 'prospectLogId' | 'email' | 'externalId'>
-/** The part of a store that erases people and deletes what has expired. */
+/** The part of a store that erases people and deletes expired rows. */
 export type Erasures = {
   find(want: ErasureWant): Promise<StoredErasure | null>
   /** One list of rows for each want, in order, without parts. */
   list(wants: readonly SliceWant[]): Promise<readonly (readonly StoredErasure[])[]>
   record(changes: ErasureChanges, events?: readonly NewEvent[]): Promise<Recorded>
-  /** As `versions.claim`, of erasures in `processing`. */
+  /** Claims erasures in `processing`, as `versions.claim` does. */
   claim(want: ClaimWant): Promise<readonly ClaimedErasure[]>
   /**
    * Deletes up to `max` logs of its prospect and counts them in the erasure, or in the one that it is part of, both or
@@ -76,15 +76,15 @@ export type Erasures = {
    */
   settle(tenantId: string, steps: readonly ErasureStep[], foreign?: readonly string[]): Promise<void>
   /**
-   * Removes what deleted rows left on disk; all erasures that were in pass 3 are then in pass 4. Returns true at once if a
-   * store need not do so, and false if it is not the time.
+   * Removes the data that deleted rows left on disk; all erasures that were in pass 3 are then in pass 4. Returns true
+   * at once if a store need not do so, and false if it is too early.
    */
   rewrite(now: Timestamp): Promise<boolean>
-  /** Lets the blocks of an erasure and its parts end no earlier than then. */
+  /** Extends the blocks of an erasure and its parts at least to this time. */
   extend(want: Pick<StoredErasure, 'tenantId' | 'erasureId'>, until: Timestamp): Promise<void>
-  /** Lets them end now: `expire` deletes them. */
+  /** Ends them now: `expire` deletes them. */
   unblock(want: Pick<StoredErasure, 'tenantId' | 'erasureId'>, now: Timestamp): Promise<void>
-  /** As `versions.backlog`, by when they were requested. */
+  /** Counts pending erasures, as `versions.backlog` does, by when they were requested. */
   backlog(countMax: number): Promise<Backlog>
   /**
    * Deletes up to `max` blocks of a tenant that have ended, but none of an erasure in `processing`, and up to `max`

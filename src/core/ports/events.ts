@@ -1,7 +1,7 @@
 import type { EventType } from '../../shapes/event.ts'
 import type { Timestamp } from './world.ts'
 
-/** The ids that name what an event is about. */
+/** The ids of the resource of an event. */
 export type EventIds = Readonly<
   Partial<
     Record<
@@ -15,26 +15,26 @@ export type EventIds = Readonly<
       string
     >
   > & {
-    /** No id, and never shown: how many webhooks led to the event, one after another. Absent: none. */
+    /** Not an id, and never shown: how many webhooks led to the event, one after another. Absent: none. */
     hops?: number
   }
 >
-/** Whose request it is, for the events that it leads to. Background workers have no API key. `hops`: see `EventIds`. */
+/** The sender of the request behind events. Background workers have no API key. `hops`: see `EventIds`. */
 export type Requester = {
   readonly apiKeyId?: string | null | undefined
   readonly hops?: number | undefined
 }
 /**
- * An event to save with the change that it is about, or neither. A store saves it only if its tenant uses events, which it
- * decides within that write: a tenant with an enabled webhook endpoint, or every tenant if it is set so. It has ids only,
- * nothing of a person: its data is read when shown.
+ * An event to save with its change, or neither. A store saves it only if its tenant uses events, which it decides
+ * within that write: a tenant with an enabled webhook endpoint, or every tenant if so configured. It has ids only, no
+ * personal data: its data is read when shown.
  */
 export type NewEvent = {
   readonly tenantId: string
   readonly eventId: string
   readonly type: EventType
   readonly ids: EventIds
-  /** Of the request that led to it, if it was one. */
+  /** The API key of the request that led to it, if there was one. */
   readonly apiKeyId: string | null
   readonly createdAt: Timestamp
 }
@@ -42,7 +42,7 @@ export type NewEvent = {
 export type StoredEvent = NewEvent & { readonly sequence: number }
 /** The part of a store that numbers events and shows them. */
 export type Events = {
-  /** Tenants with events that wait for their numbers: at most `max`, the first after this id. */
+  /** Tenants with unnumbered events: at most `max`, the first after this id. */
   waiting(afterTenantId: string, max: number): Promise<readonly string[]>
   /**
    * Numbers up to `max` waiting events of a tenant in the order of their ids, or fewer if it has many enabled endpoints (see

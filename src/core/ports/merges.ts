@@ -3,7 +3,7 @@ import type { KnownProspect } from './prospects.ts'
 import type { ClaimWant } from './versions.ts'
 import type { Backlog, Recorded, Timestamp } from './world.ts'
 
-/** That a prospect was merged into another one: in `processing` until its logs have moved there. */
+/** The merge of one prospect into another one: in `processing` until its logs have moved there. */
 export type NewMerge = Requester & {
   readonly tenantId: string
   readonly mergeId: string
@@ -11,7 +11,7 @@ export type NewMerge = Requester & {
   readonly intoId: string
   readonly requestedAt: Timestamp
 }
-/** What merging changes. All of it is saved, or nothing. */
+/** The changes by merging. All of them are saved, or nothing. */
 export type MergeChanges = {
   readonly merge: NewMerge
   /** Both prospects as they were when this was decided and as they will be, the merged one first. */
@@ -20,15 +20,15 @@ export type MergeChanges = {
 }
 /** A prospect as it was when a change was decided, and as it will be. */
 export type ProspectStates = { readonly before: KnownProspect; readonly after: KnownProspect }
-/** A merge that a worker has taken: `attempt` proves whose it is. */
+/** A merge that a worker has claimed: `attempt` proves ownership. */
 export type ClaimedMerge = NewMerge & {
   readonly apiKeyId: string | null
-  /** Logs are searched twice. */
+  /** Pass of the merge: logs are searched twice. */
   readonly pass: 1 | 2
   readonly attempt: number
   readonly status: 'processing' | 'completed'
 }
-/** What becomes of a claimed merge: it is completed, or can be claimed again from then on. */
+/** A saved step of a claimed merge: it is completed, or can be claimed again from that time. */
 export type MergeStep = ClaimedMerge & {
   readonly claimableAt: Timestamp
   readonly completedAt: Timestamp | null
@@ -36,15 +36,15 @@ export type MergeStep = ClaimedMerge & {
 /** The part of a store that merges prospects. */
 export type Merges = {
   /**
-   * Merges a prospect into another one. What was merged into it before, and merges into it that are processing, lead to the
-   * other one from then on. Overtaken unless both prospects are unchanged.
+   * Merges a prospect into another one. Prospects merged into it before, and merges into it that are processing, lead
+   * to the other one from then on. Overtaken unless both prospects are unchanged.
    */
   record(changes: MergeChanges, events?: readonly NewEvent[]): Promise<Recorded>
-  /** As `versions.claim`, of merges in `processing`. */
+  /** Claims merges in `processing`, as `versions.claim` does. */
   claim(want: ClaimWant): Promise<readonly ClaimedMerge[]>
   /**
-   * Moves up to `max` logs of the merged prospect to the other one, or fewer if they are large. Returns how many it found:
-   * none if the merge is no longer this worker's, is no longer as it was, or leads elsewhere.
+   * Moves up to `max` logs of the merged prospect to the other one, or fewer if they are large. Returns how many it
+   * found: none if the merge is no longer this worker's, was changed, or leads elsewhere.
    */
   moveLogs(merge: ClaimedMerge, max: number): Promise<number>
   /** The first completed merges of a tenant after this id. */
@@ -55,6 +55,6 @@ export type Merges = {
   }): Promise<readonly ClaimedMerge[]>
   /** Saves a step. Overtaken, with nothing saved, if the merge is no longer this worker's, or leads elsewhere. */
   settle(step: MergeStep, events?: readonly NewEvent[]): Promise<Recorded>
-  /** As `versions.backlog`, by when they were requested. */
+  /** Counts pending merges, as `versions.backlog` does, by when they were requested. */
   backlog(countMax: number): Promise<Backlog>
 }

@@ -2,18 +2,18 @@ import type { PageGroup, PageGroupStatus } from '../../shapes/page-group.ts'
 import type { NewEvent } from './events.ts'
 import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
-/** A page group as a store keeps it: what callers see. The three JSON arrays are kept as their exact text. */
+/** A page group as stored: the fields that callers see. The three JSON arrays are kept as their exact text. */
 export type StoredPageGroup = Readonly<PageGroup>
 /** `status` null: all but the deleted ones. */
 export type PageGroupsWant = SliceWant & { readonly status: PageGroupStatus | null }
-/** A single page group. Its revision is raised by every visible change, also by that of `pagesCount`. */
+/** A single page group. Its revision is raised by every visible change, including that of `pagesCount`. */
 export type FoundPageGroup = StoredPageGroup & {
   readonly revision: number
   readonly requestHash: string | null
 }
-/** Names one page group. */
+/** Identifies one page group. */
 export type PageGroupRead = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
-/** The same, or by the idempotency key that it was created under. */
+/** Identifies one page group, or the one created under an idempotency key. */
 export type PageGroupWant = PageGroupRead | { readonly tenantId: string; readonly idempotencyKey: string }
 /** A page group to store. */
 export type NewPageGroupRow = StoredPageGroup & {
@@ -24,11 +24,11 @@ export type NewPageGroupRow = StoredPageGroup & {
 export type PageGroups = {
   /** One list of rows for each want, in order. */
   list(wants: readonly PageGroupsWant[]): Promise<readonly (readonly StoredPageGroup[])[]>
-  /** Even a deleted one. */
+  /** Reads a page group, even a deleted one. */
   find(want: PageGroupWant): Promise<FoundPageGroup | null>
   /** Returns `overtaken` if its idempotency key is taken. */
   add(group: NewPageGroupRow, events?: readonly NewEvent[]): Promise<Recorded>
-  /** Saves every field but `pagesCount`, of a group whose `updatedAt` is still that one, and its revision, if it is given. */
+  /** Saves every field but `pagesCount`, if the group's `updatedAt` is unchanged, and its revision, if it is given. */
   change(
     group: StoredPageGroup,
     lastUpdatedAt: Timestamp,

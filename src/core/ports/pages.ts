@@ -6,7 +6,7 @@ import type { Recorded, SliceWant, Timestamp } from './world.ts'
 
 /** A page as lists show it. Its effective name follows from the two others. */
 export type StoredPage = Readonly<Omit<Page, 'effectiveName'>>
-/** One version of a page, and how far its publication has come. Ids of versions rise with their numbers. */
+/** One version of a page, and the progress of its publication. Ids of versions rise with their numbers. */
 export type StoredVersion = Readonly<Version>
 /** Its content is kept as its exact text. */
 export type StoredVersionWithContent = Readonly<VersionWithContent>
@@ -21,7 +21,7 @@ export type StoredPageWithVersions = StoredPage & {
   readonly published: StoredVersionWithContent | null
   readonly latest: StoredVersion
 }
-/** A version to store, in `processing`: its publisher publishes it if that is asked for, and it has no time for that. */
+/** A version to store, in `processing`: its publisher publishes it if requested, and if it is not scheduled. */
 export type NewVersionRow = Omit<
   StoredVersionWithContent,
   'status' | 'failureReason' | 'publishedAt' | 'unpublishAt'
@@ -30,40 +30,40 @@ export type NewVersionRow = Omit<
   readonly idempotencyKey: string | null
   readonly requestHash: string | null
 }
-/** A page to store, with its number in its group, and with its first version, whose idempotency key is that of the page. */
+/** A page to store, with its number in its group, and with its first version, which has the idempotency key of the page. */
 export type NewPageRow = StoredPage & NewVersionRow & { readonly pageNumber: number }
-/** What was created under an idempotency key. */
+/** A page created under an idempotency key. */
 type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | 'createdAt'> & {
   readonly idempotencyKey: string
   readonly requestHash: string
 }
-/** What creating a list of pages needs to know: their groups, and pages by idempotency key. */
+/** Lookups for creating a list of pages: their groups, and pages by idempotency key. */
 export type PageWants = {
   readonly groups: readonly PageGroupRead[]
   readonly keys: readonly Pick<StoredCreation, 'tenantId' | 'pageGroupId' | 'idempotencyKey'>[]
 }
-/** Those of the wanted groups and pages that exist. */
+/** The existing ones of the wanted groups and pages. */
 export type KnownPages = {
   readonly groups: readonly Pick<StoredPageGroup, keyof PageGroupRead | 'status' | 'title' | 'pagesCount'>[]
   readonly pages: readonly StoredCreation[]
 }
-/** Which slice of the pages of a group to read. */
+/** The slice of the pages of a group to read. */
 export type PagesWant = SliceWant & PageGroupRead
-/** Names one page. */
+/** Identifies one page. */
 export type PageWant = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
-/** A page that was looked for, or which of page and group does not exist. */
+/** A page, or which of page and group does not exist. */
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
-/** When a version is to be published, and the page unpublished after that; or why it was not. */
+/** When a version will be published, and the page unpublished after that; or why it was not. */
 export type Schedule = Pick<StoredVersion, 'versionId' | 'publishAt' | 'unpublishAt'> & {
   readonly scheduleNote: string | null
 }
-/** How a page is changed by hand or at a time. All of it is saved, or nothing. */
+/** A change of a page by hand or on schedule. All of it is saved, or nothing. */
 export type PageChange = PageWant &
   Pick<
     StoredPageWithVersions,
     'customName' | 'computedName' | 'updatedAt' | 'automaticAfter' | 'unpublishAt'
   > & {
-    /** The page must still have this one; the change raises it. */
+    /** The expected revision of the page; the change raises it. */
     readonly revision: number
     readonly publishedVersionId: string | null
     /** Its newest version from now on. Its group must still be active. */
@@ -75,7 +75,7 @@ export type PageChange = PageWant &
   }
 /** The part of a store that keeps pages. */
 export type Pages = {
-  /** Returns those that exist; of the groups, those that are not deleted. */
+  /** Returns the existing ones; for groups, those that are not deleted. */
   recall(wants: PageWants): Promise<KnownPages>
   /** Adds pages, each with a version in `processing` that waits to be claimed, and counts them in their groups. */
   record(pages: readonly NewPageRow[], events?: readonly NewEvent[]): Promise<Recorded>

@@ -5,13 +5,13 @@ import type { Scanned, SliceWant, Timestamp } from './world.ts'
 
 /** A logged activity as callers see it. Its payload is its exact text. */
 export type StoredLog = Readonly<ProspectLog>
-/** Names one log. */
+/** Identifies one log. */
 export type ProspectLogWant = Pick<StoredLog, 'tenantId' | 'prospectLogId'>
 type Filter = { readonly source: string | null; readonly type: string | null }
-/** Which slice of a tenant's logs to read. With a key and a source: at most the one log of that key. */
+/** The slice of a tenant's logs to read. With a key and a source: at most the one log of that key. */
 export type ProspectLogsWant = SliceWant &
   Filter & { readonly fromId: string | null; readonly idempotencyKey: string | null }
-/** Which slice of a prospect's timeline to read: from a time on, and before a position in it. */
+/** The slice of a prospect's timeline to read: from a time on, and before a position in it. */
 export type TimelineWant = ProspectWant &
   Filter & {
     readonly since: Timestamp | null
@@ -44,8 +44,8 @@ export type ProspectLogs = {
   /** For each want, in order: logs, newest first by `occurredAt`, then by id. Resumes before a time. */
   timeline(wants: readonly TimelineWant[]): Promise<readonly Outcome<FoundTimeline>[]>
   /**
-   * The oldest of those logs, oldest first: at most `limit`, or fewer if the texts of all but the last of them are larger
-   * than a slice; none only if there are none.
+   * The oldest of those logs, oldest first: at most `limit`, or fewer if the texts of all but the last of them exceed a
+   * slice; none only if there are none.
    */
   listOldest(want: OldestLogsWant): Promise<readonly StoredLog[]>
 }

@@ -9,21 +9,21 @@ export type FoundProspect = Readonly<Prospect> & {
   /** The prospect that it was merged into. */
   readonly mergedInto: string | null
 }
-/** With the hashes by which it is found. */
+/** A prospect with its lookup hashes. */
 export type KnownProspect = FoundProspect & {
   readonly emailHash: string | null
   readonly externalIdHash: string | null
 }
-/** Names one prospect. */
+/** Identifies one prospect. */
 export type ProspectWant = Pick<FoundProspect, 'tenantId' | 'prospectId'>
-/** Which slice of a tenant's prospects to read: the one with an email or an external id, or all if both are null. */
+/** The slice of a tenant's prospects to read: the one with an email or an external id, or all if both are null. */
 export type ProspectsWant = SliceWant & {
   readonly emailHash: string | null
   readonly externalIdHash: string | null
 }
 /** The prospects of a tenant whose ids come after this one. */
 export type OldestProspectsWant = Pick<SliceWant, 'tenantId' | 'limit'> & { readonly afterId: string }
-/** What to set. What is undefined stays as it is. */
+/** The values to set. Undefined ones stay unchanged. */
 export type ProspectUpdate = ProspectWant & {
   readonly email: { readonly email: string | null; readonly emailHash: string | null } | undefined
   readonly externalId:
@@ -42,11 +42,11 @@ export type Prospects = {
    */
   findWithMerged(want: ProspectWant): Promise<readonly KnownProspect[]>
   /**
-   * For each want, in order: prospects that are neither erased nor merged, newest first. Resumes before an id. One may fail
-   * alone. By a hash, also one that was merged.
+   * For each want, in order: prospects that are neither erased nor merged, newest first. Resumes before an id. One may
+   * fail alone. A search by hash includes merged prospects.
    */
   list(wants: readonly ProspectsWant[]): Promise<readonly Outcome<Scanned<FoundProspect>>[]>
-  /** The oldest of those, oldest first, tombstones too: as `prospectLogs.listOldest`. */
+  /** The oldest of those, oldest first, including tombstones: as `prospectLogs.listOldest`. */
   listOldest(want: OldestProspectsWant): Promise<readonly FoundProspect[]>
   /**
    * Returns the updated prospect, null if it is missing, erased or merged, `overtaken` if another one has this email or

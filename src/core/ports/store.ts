@@ -16,24 +16,24 @@ import type { Webhooks } from './webhooks.ts'
 import type { Clock, NewId } from './world.ts'
 
 /**
- * What happened in this process or in another on the same database; `deliveries`: in this one, some became due; `prospects`
- * with the id of a tenant: some of that tenant were changed or erased; `numbered`, too: events
- * of that tenant got their numbers.
+ * A change in this process or in another on the same database; `deliveries`: in this one, some became due; `prospects`
+ * with the id of a tenant: some of that tenant were changed or erased; `numbered`, too: events of that tenant got their
+ * numbers.
  */
 export type Signal =
   | ('keys' | 'versions' | 'prospects' | `prospects ${string}`)
   | ('events' | 'numbered' | `numbered ${string}` | 'deliveries')
-/** Called soon after something happened. */
+/** Called soon after a change. */
 export type SignalListener = (signal: Signal) => void
 /**
  * All that the use cases need from a database, in domain words. Implement it to use a database of your choice.
  *
  * - Every verb that serves a caller names the tenant: another tenant's resource is a missing resource.
  * - Verbs take lists, because the use cases handle many requests at once. A list may have one member and mix tenants.
- * - `record` saves all of its list or nothing. It answers `overtaken`, with nothing saved, if another writer has
- *   meanwhile taken an email or an idempotency key or archived a page group; the use case recalls and decides again.
+ * - `record` saves all of its list or nothing. It returns `overtaken`, with nothing saved, if another writer has in the
+ *   meantime taken an email or an idempotency key or archived a page group; the use case recalls and decides again.
  * - Times are ISO 8601 in UTC with milliseconds. Ids sort by age.
- * - A store that cannot answer now refuses with `unavailable`; whether a write happened is then unknown.
+ * - A store that cannot respond now refuses with `unavailable`; whether a write happened is then unknown.
  */
 export type Store = {
   readonly activities: Activities
@@ -51,7 +51,7 @@ export type Store = {
   readonly hooks: Hooks
   readonly apiKeys: ApiKeys
   readonly tenants: Tenants
-  /** Where tenants live on several machines: a name of the tenant's. Writes for tenants of one machine are sent together. */
+  /** The name of the tenant's machine, if there are several. Writes for tenants of one machine are sent together. */
   readonly placeOf?: (of: { readonly tenantId: string }) => string
   /**
    * Brings the database to this program's schema; refuses one that is newer. Resolves with the names of the migrations
@@ -61,13 +61,13 @@ export type Store = {
   /** Resolves if the database answers and has this program's schema; else refuses `unavailable`, or throws if it never will. */
   ready(): Promise<void>
   /**
-   * Signals may come too often and may be lost. A listener that throws is reported on stderr; the others are still called.
-   * Returns what removes the listener.
+   * Signals may come too often and may be lost. A listener that throws is reported on stderr; the others are still
+   * called. Returns a function that removes the listener.
    */
   watch(listener: SignalListener): () => void
   close(): Promise<void>
 }
-/** What a use case needs: these parts of the store, the time, and ids. */
+/** The dependencies of a use case: these parts of the store, the time, and ids. */
 export type Needs<Part extends keyof Store> = {
   readonly store: Pick<Store, Part>
   readonly clock: Clock

@@ -9,16 +9,16 @@ export type NewTenant = {
 }
 /** A tenant as an operator sees it. */
 export type Tenant = Omit<NewTenant, 'brandId'> & {
-  /** How long its logs are kept; 0: for ever; null: as the service is set. */
+  /** How long its logs are kept; 0: forever; null: as the service is set. */
   readonly retentionDays: number | null
   /** Since when its keys and hooks are refused, and nothing of it is published or sent; null: not suspended. */
   readonly suspendedAt: Timestamp | null
-  /** When its deletion was ordered. It is suspended, and everything of it is removed in the background. */
+  /** The time its deletion was ordered. It is suspended, and all its data is removed in the background. */
   readonly deletedAt: Timestamp | null
 }
-/** Where the removal of a tenant goes on: behind this row of this table. */
+/** The position where the removal of a tenant goes on: behind this row of this table. */
 export type RemovalPosition = { readonly table: string; readonly key: readonly string[] }
-/** What an operator can change of a tenant. */
+/** The fields of a tenant that an operator can change. */
 export type TenantChanges = Partial<Pick<Tenant, 'name' | 'retentionDays'>>
 /** The part of a store that keeps tenants and their brands. */
 export type Tenants = {
@@ -41,8 +41,8 @@ export type Tenants = {
   /** The tables that still hold rows of a tenant, besides that of the tenants. */
   left(tenantId: string): Promise<readonly string[]>
   /**
-   * Deletes up to `max` rows of a tenant from one table, from the beginning or behind a position. Returns where to go on; null
-   * after the last table. Rows that another process deletes at the same moment may be passed over: `left` decides.
+   * Deletes up to `max` rows of a tenant from one table, from the beginning or behind a position. Returns where to go
+   * on; null after the last table. Rows that another process deletes at the same moment may be skipped: `left` decides.
    */
   removeSome(want: {
     readonly tenantId: string

@@ -2,30 +2,30 @@ import type { NewEvent } from './events.ts'
 import type { PageWant, StoredVersion, StoredVersionWithContent } from './pages.ts'
 import type { Backlog, SliceWant, Timestamp } from './world.ts'
 
-/** Names one version of a page. */
+/** Identifies one version of a page. */
 export type VersionWant = PageWant & { readonly versionId: string }
 type VersionByKey = PageWant & { readonly idempotencyKey: string }
 /** A version that was created under an idempotency key, and the hash of that request. */
 export type CreatedByKey = Pick<StoredVersion, 'versionId' | 'versionNumber' | 'createdAt'> & {
   readonly requestHash: string | null
 }
-/** Work that a publisher has taken. `attempt` proves whose it is: each claim counts one up. */
+/** Work that a publisher has claimed. `attempt` proves ownership: each claim counts one up. */
 export type ClaimedVersion = VersionWant & {
   readonly attempt: number
-  /** Whether it is to be published once it is ready. */
+  /** Whether to publish it once it is ready. */
   readonly publish: boolean
-  /** When it is to be published, if that is later. */
+  /** When to publish it, if that is later. */
   readonly publishAt: Timestamp | null
 }
-/** What a namer needs to know of a page. */
+/** The facts about a page that a namer needs. */
 export type NamingContext = {
   readonly groupTitle: string
   readonly pageContext: string | null
   readonly supplementaryContext: string | null
 }
-/** The same, with the number of the page in its group: null if it was created before numbers were stored. */
+/** The same facts, with the number of the page in its group: null if it was created before numbers were stored. */
 export type VersionContext = NamingContext & { readonly pageNumber: number | null }
-/** How an attempt ended. `computedName` null keeps the current name. */
+/** The result of an attempt. `computedName` null keeps the current name. */
 export type Settlement = Pick<ClaimedVersion, 'pageId' | 'versionId' | 'attempt'> &
   (
     | {
@@ -34,13 +34,13 @@ export type Settlement = Pick<ClaimedVersion, 'pageId' | 'versionId' | 'attempt'
         readonly computedName: string | null
       }
     | { readonly status: 'failed'; readonly reason: string }
-    /** `counts` is false if a stop ended the attempt: then it is as if it had not been made. */
+    /** `counts` is false if a stop ended the attempt: it then does not count as an attempt. */
     | { readonly status: 'processing'; readonly claimableAt: Timestamp; readonly counts: boolean }
   )
 /** Which versions a publisher takes, how many, and until when. */
 export type ClaimWant = {
   readonly now: Timestamp
-  /** When the lease of what is claimed ends. */
+  /** When the lease of the claimed versions ends. */
   readonly until: Timestamp
   /** Upper bound for `claimableAt`. A later value came from a wrong clock and counts as due. */
   readonly horizon: Timestamp
@@ -48,13 +48,13 @@ export type ClaimWant = {
   readonly afterTenantId: string
   readonly max: number
 }
-/** The part of a store that shows versions, hands them to publishers and saves what became of them. */
+/** The part of a store that shows versions, hands them to publishers and saves the results. */
 export type Versions = {
   /** For each want, in order: the versions of the page, newest first; none if there is no such page. */
   list(wants: readonly (SliceWant & PageWant)[]): Promise<readonly (readonly StoredVersion[])[]>
   /** For each want, in order: the version, or null. */
   find(wants: readonly VersionWant[]): Promise<readonly (StoredVersionWithContent | null)[]>
-  /** For each want, in order: what was created under this idempotency key, or null. */
+  /** For each want, in order: the version created under this idempotency key, or null. */
   findByKey(wants: readonly VersionByKey[]): Promise<readonly (CreatedByKey | null)[]>
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
@@ -62,13 +62,13 @@ export type Versions = {
    * nothing to claim after that tenant, however many publishers claim at the same moment.
    */
   claim(want: ClaimWant): Promise<readonly ClaimedVersion[]>
-  /** What naming needs to know; null if the version does not exist. */
+  /** The facts that naming needs; null if the version does not exist. */
   context(version: VersionWant): Promise<VersionContext | null>
   /**
-   * Saves those that are still `processing` under the same attempt; another publisher has claimed the others. Answers
-   * the version ids of those it saved. `published` sets the pointer of the page, but only forwards, and only to a version
+   * Saves the versions still `processing` under the same attempt; another publisher has claimed the others. Returns the
+   * version ids of those it saved. `published` sets the pointer of the page, but only forwards, and only to a version
    * after the page's `automaticAfter`; else it is not saved. A page without a published version takes the name of its
-   * newest one. What ends raises the revision of its page. Of the events, those of the versions that it saved are saved.
+   * newest one. An ended attempt raises the revision of its page. Only events of the saved versions are saved.
    */
   settle(
     tenantId: string,

@@ -3,9 +3,9 @@ import type { NewEvent, StoredEvent } from './events.ts'
 import type { ClaimWant } from './versions.ts'
 import type { Backlog, Recorded, Scanned, SliceWant, Timestamp } from './world.ts'
 
-/** Names one endpoint. */
+/** Identifies one endpoint. */
 export type EndpointWant = { readonly tenantId: string; readonly webhookEndpointId: string }
-/** Where a tenant gets its events. */
+/** An address to which a tenant's events are sent. */
 export type StoredEndpoint = EndpointWant &
   Readonly<Omit<WebhookEndpoint, 'status' | 'sources' | 'logTypes' | 'headers'>> & {
     /** `deleted`: hidden from callers; its deliveries are not all deleted yet. */
@@ -13,35 +13,35 @@ export type StoredEndpoint = EndpointWant &
     /** Lists as JSON. */
     readonly sources: string | null
     readonly logTypes: string | null
-    /** As sealed: see `sealedHeaders`. */
+    /** Sealed headers: see `sealedHeaders`. */
     readonly headers: string | null
-    /** As sealed: see `Secrets`. */
+    /** The sealed secret: see `Secrets`. */
     readonly secret: string
-    /** Sign too until then, after rotations: newest first, separated by spaces. */
+    /** Previous secrets, which sign too until then, after rotations: newest first, separated by spaces. */
     readonly previousSecret: string | null
     readonly previousSecretUntil: Timestamp | null
-    /** Its place among the endpoints of its tenant, from 1; null once it is deleted. */
+    /** Its slot among the endpoints of its tenant, from 1; null once it is deleted. */
     readonly slot: number | null
   }
-/** An endpoint that a sender has leased. `claims` proves whose it is. */
+/** An endpoint that a sender has leased. `claims` proves ownership. */
 export type ClaimedEndpoint = StoredEndpoint & { readonly claims: number }
-/** One event for one endpoint, and how far it has come. It is named by both. */
+/** One event for one endpoint, and its progress. Identified by both. */
 export type ShownDelivery = EndpointWant &
   Readonly<Omit<WebhookDelivery, 'lastStatusCode'>> & {
     readonly lastStatus: number | null
     /** The last ten as JSON, oldest first: each a `WebhookAttempt`. */
     readonly lastAttempts: string
   }
-/** A delivery as it is stored. */
+/** A delivery as stored. */
 export type StoredDelivery = Omit<ShownDelivery, 'type'>
 /** A delivery to attempt now. */
 export type DueDelivery = Pick<StoredDelivery, 'attempts'> & { readonly event: StoredEvent }
-/** What became of an attempt. */
+/** The result of an attempt. */
 export type DeliveryResult = Omit<StoredDelivery, keyof EndpointWant | 'createdAt' | 'lastAttempts'> & {
-  /** To add to the last ones, as JSON; null if nothing was sent. */
+  /** The attempt to add to the last ones, as JSON; null if nothing was sent. */
   readonly attempt: string | null
 }
-/** What attempts mean for their endpoint. Its failures are not saved if its URL has changed meanwhile. */
+/** The effect of attempts on their endpoint. Its failures are not saved if its URL has changed since. */
 export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince'> & {
   /** When it may be claimed again; null: the lease goes on. */
   readonly claimableAt: Timestamp | null
@@ -49,16 +49,16 @@ export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince'> & 
   readonly readAt: Timestamp
 }
 
-/** The part of a store that keeps webhook endpoints and what is delivered to them. */
+/** The part of a store that keeps webhook endpoints and deliveries to them. */
 export type Webhooks = {
-  /** The endpoints of a tenant, oldest first, without deleted ones. There are few: one is looked for among them. */
+  /** The endpoints of a tenant, oldest first, without deleted ones. They are few enough to search this list for one. */
   list(tenantId: string): Promise<readonly StoredEndpoint[]>
   /** Returns `overtaken` if another endpoint of the tenant has its slot. */
   add(endpoint: StoredEndpoint): Promise<Recorded>
   /**
-   * Saves an endpoint whose `updatedAt` is still that one, with the event, even if the tenant uses no events; not its
-   * failures, which a sender may count meanwhile. `resetsFailures` ends them, and if it had any, or was not enabled, it is
-   * claimable at once.
+   * Saves an endpoint whose `updatedAt` is unchanged, with the event, even if the tenant uses no events; not its
+   * failures, which a sender may count at the same time. `resetsFailures` ends them, and if it had any, or was not
+   * enabled, it is claimable at once.
    */
   change(
     endpoint: StoredEndpoint,
@@ -66,15 +66,15 @@ export type Webhooks = {
     also?: { readonly resetsFailures?: boolean; readonly event?: NewEvent },
   ): Promise<Recorded>
   /**
-   * As `versions.claim`, of endpoints that have work: enabled ones with a delivery that is due, others with a pending
+   * Claims endpoints, as `versions.claim` does, that have work: enabled ones with a due delivery, others with a pending
    * delivery, and deleted ones. Walks from tenant to tenant and endpoint to endpoint, never over deliveries.
    */
   claim(want: ClaimWant): Promise<readonly ClaimedEndpoint[]>
-  /** Up to `max` deliveries of an endpoint that are due, those due longest first, then those after `latestAttemptAt`. */
+  /** Up to `max` due deliveries of an endpoint, those due longest first, then those after `latestAttemptAt`. */
   due(want: EndpointWant & { readonly now: Timestamp; readonly max: number }): Promise<readonly DueDelivery[]>
   /**
-   * Saves what became of attempts and of the endpoint; false, and nothing saved, if another sender has claimed it. A success
-   * counts even for a delivery that a sweep has failed meanwhile: it did arrive.
+   * Saves the results of attempts and the state of the endpoint; false, and nothing saved, if another sender has
+   * claimed it. A success counts even for a delivery that a sweep has failed since: it did arrive.
    */
   settle(
     endpoint: ClaimedEndpoint,
@@ -96,8 +96,8 @@ export type Webhooks = {
   ): Promise<ShownDelivery | null>
   /**
    * Delivers again to an enabled endpoint: of the first `max` events after an id, those that it takes; a delivery that
-   * was successful only if `delivered` is true. One that waits for its next attempt is due now. Returns how many there are, and
-   * the last event looked at; null if that was all. `overtaken`: by a write of the same deliveries.
+   * was successful only if `delivered` is true. One that waits for its next attempt is due now. Returns how many there
+   * are, and the last event read; null if that was all. `overtaken`: by a write of the same deliveries.
    */
   replay(
     want: EndpointWant & {
@@ -111,29 +111,29 @@ export type Webhooks = {
   backlog(countMax: number): Promise<Backlog>
 }
 
-/** Makes and keeps the secrets that webhooks are signed with, and those that inbound ones are verified with. */
+/** Makes and keeps the secrets that webhooks are signed with, and those that inbound deliveries are verified with. */
 export type Secrets = {
-  /** How a secret of somebody else is stored. */
+  /** The stored form of a secret from someone else. */
   readonly seal: (secret: string) => string
-  /** A new secret, `whsec_` and 32 bytes in base64, and how it is stored. */
+  /** A new secret, `whsec_` and 32 bytes in base64, and its stored form. */
   readonly issue: () => { readonly secret: string; readonly sealed: string }
   /** Null if it was sealed with another key. */
   readonly open: (sealed: string) => string | null
-  /** The same under the newest key: unchanged if it is. Null if no key opens it. */
+  /** The same secret under the newest key: unchanged if it already is. Null if no key opens it. */
   readonly reseal: (sealed: string) => string | null
 }
 /** A webhook to send: the bytes of its body are signed with each secret. */
 export type Webhook = {
   readonly url: string
   readonly secrets: readonly string[]
-  /** Sent besides those of every webhook. */
+  /** Headers sent besides those of every webhook. */
   readonly headers: Readonly<Record<string, string>>
   readonly eventId: string
   readonly body: string
-  /** How many webhooks, one after another, led to this one, which counts too. */
+  /** How many webhooks, one after another, led to this one, including it. */
   readonly hops: number
 }
-/** What a receiver answered: no status if it did not. */
+/** A receiver's response: no status if there was none. */
 export type WebhookAnswer = {
   readonly status: number | null
   /** Null if it was delivered. */

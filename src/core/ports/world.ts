@@ -2,7 +2,7 @@
 export type Timestamp = string
 /** Milliseconds since 1970. Asked once per use case. */
 export type Clock = () => number
-/** What an id begins with: it names the kind of thing. */
+/** The prefix of an id, which shows its kind. */
 export type IdPrefix =
   | 'prospect'
   | 'prospectlog'
@@ -32,7 +32,7 @@ export type SliceWant = {
 }
 /** Rows that match a filter. `resume`: where the list goes on, if it stopped after looking at 10,000 rows. */
 export type Scanned<Row> = { readonly rows: readonly Row[]; readonly resume: string | null }
-/** How much waits, up to a bound, and when the oldest of what was counted was created. */
+/** The number of pending items, up to a bound, and when the oldest counted one was created. */
 export type Backlog = { readonly count: number; readonly oldest: Timestamp | null }
-/** When the database was last served, and since when nothing that has expired is deleted, if it is so. */
+/** When the database was last served, and since when deletion of expired rows is paused, if it is. */
 export type Served = { readonly servedAt: Timestamp; readonly pausedAt: Timestamp | null }
