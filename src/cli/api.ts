@@ -70,7 +70,7 @@ export const apiCommand: Command = {
     })
     const read = async (bytesMax: number) => {
       const bytes = body === '-' ? await buffer(stdin) : Buffer.from(body ?? '')
-      // Reading may have taken long, and the tenant may be being deleted by now.
+      // Reading may have taken long, and a deletion of the tenant may have begun since.
       await brandsOf(store, tenantId)
       if (bytes.length > bytesMax) throw tooLarge(bytesMax)
       return bytes
@@ -100,7 +100,7 @@ export const apiCommand: Command = {
   },
 }
 
-/** Prints parts as they come, on a terminal too, until nobody reads them any more. Returns what is left: nothing. */
+/** Prints parts as they arrive, even on a terminal, until the reader is gone. Returns the rest: nothing. */
 const printParts = async (parts: AsyncIterable<string>, { stdout }: Shell): Promise<''> => {
   for await (const part of parts) if (await printJson(stdout, part)) break
   return ''

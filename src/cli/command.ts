@@ -3,7 +3,7 @@ import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Needs, Store } from '../core/ports/store.ts'
 import type { TableFormat } from './output.ts'
 
-/** What a command uses of the process that runs it. A test passes streams and an environment instead. */
+/** The parts of the running process that a command uses. A test passes streams and an environment instead. */
 export type Shell = Pick<NodeJS.Process, 'argv' | 'env' | 'exit' | 'listenerCount' | 'off' | 'once'> & {
   readonly stdin: NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
@@ -24,10 +24,10 @@ export type Option = ParseArgsOptionsConfig[string] & {
   readonly isName?: true
 }
 
-/** What follows the words of a command, checked as its declaration says. */
+/** The arguments after the words of a command, checked as its declaration says. */
 export type Input = {
   readonly values: Readonly<Record<string, string | boolean | (string | boolean)[] | undefined>>
-  /** Those of the values that are one text. */
+  /** The values that are single texts. */
   readonly texts: Texts
   readonly operands: readonly string[]
 }
@@ -43,7 +43,7 @@ export type Command = {
   /** The names of the arguments that follow the words; those in brackets may be left out. */
   readonly operands?: readonly string[]
   readonly options?: Readonly<Record<string, Option>>
-  /** By what they do: shell lines that work as pasted once `TENANT`, `KEY_ID`, `GROUP`, `ENDPOINT` and `HOOK` are set to ids, and `KEY` to a key. */
+  /** Shell lines by purpose. They work as pasted once `TENANT`, `KEY_ID`, `GROUP`, `ENDPOINT` and `HOOK` are set to ids, and `KEY` to a key. */
   readonly examples: Readonly<Record<string, string>>
   readonly format?: TableFormat
   /** Returns one object, a list, several one by one, or null for nothing to print. Check the input before `open`. */

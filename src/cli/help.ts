@@ -14,7 +14,7 @@ const usageOf = ({ words, operands = [], options = {} }: Command): string => {
 
 const flagOf = (name: string, { value }: Option): string => `--${name}${value ? ` ${value}` : ''}`
 
-/** What follows a complaint about incorrect use. */
+/** A hint that follows a message about incorrect use. */
 export const usageHint = (command: Command | undefined, shell?: Shell): string =>
   withCommand(
     command === undefined

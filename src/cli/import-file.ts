@@ -30,7 +30,7 @@ type Importer = (
   config: Config,
 ) => Promise<{ readonly imported: Imported; readonly why: unknown }>
 
-/** Reads the file that the options name, and reports what becomes of its lines. `what`: what they are, in the plural. */
+/** Reads the file that the options name, and reports the results of its lines. `what`: the plural for the lines. */
 export async function* importFile({ texts }: Input, open: Open, shell: Shell, what: string, run: Importer) {
   const { tenant: tenantId = '', file = '', 'from-line': from = '' } = texts
   if (!/^[1-9]\d{0,14}$/.test(from)) wrongUse('--from-line must be a whole number from 1 on')

@@ -97,7 +97,7 @@ const run = async (command: Command, input: Input, shell: Shell): Promise<void> 
   }
 }
 
-/** Before anything that would create the file or change it. */
+/** Runs before anything that would create the file or change it. */
 const refuseUnready = (path: string): void =>
   openReadOnly(path, (file) => {
     accessSync(path, constants.W_OK)

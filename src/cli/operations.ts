@@ -8,7 +8,7 @@ import { serve } from './serve.ts'
 
 const FORMS = { from: 'sqlite:PATH', to: 'postgres://…' }
 
-/** What an operator runs: the service itself, and the care of its database. */
+/** Commands of an operator: the service itself, and the care of its database. */
 export const operationCommands: readonly Command[] = [
   {
     words: 'serve',

@@ -13,7 +13,7 @@ export type TableFormat = {
   readonly columns?: readonly string[]
   /** The answers are rows, even one or none; or the member whose items are the rows. */
   readonly list?: true | string
-  /** The answers are JSON lines on a terminal, too. When nobody reads them any more, the command ends. */
+  /** The answers are JSON lines even on a terminal. The command ends when the reader is gone. */
   readonly isLines?: true
   /** A sentence below the answer. */
   readonly note?: string
@@ -64,7 +64,7 @@ const recordOf = ({ stdout }: Shell, row: Row, names = Object.keys(row)): string
     stdout,
   )
 
-/** As long as a time. Ids are never cut: they are pasted. */
+/** As long as a time. Ids are never cut, so that they can be pasted. */
 const CUT_LENGTH = 24
 const cut = (text: string, max: number): string =>
   text.length <= max || /^[a-z]+_[0-9a-z]{26}$/.test(text) ? text : `${text.slice(0, max - 1)}…`
@@ -130,7 +130,7 @@ export const printAnswers = async (
     for await (const answer of Symbol.asyncIterator in answers ? answers : [(await answers) ?? []].flat()) {
       if (shell.listenerCount('SIGINT') === 0) shell.once('SIGINT', interrupt)
       isEmpty = false
-      // A slow reader slows the command down, which else would hold all that is not read yet.
+      // A slow reader slows the command down, which otherwise would hold everything unread.
       if (isJson || format?.isLines) {
         const error = await printJson(stdout, `${writeJson(answer)}\n`)
         if (error && format?.isLines) break
@@ -147,7 +147,7 @@ export const printAnswers = async (
     stdout.write(asText([], format, shell))
 }
 
-/** What a running command reports on stderr: in words on a terminal, otherwise as JSON. */
+/** Reports of a running command on stderr: in words on a terminal, otherwise as JSON. */
 export const report = ({ stderr }: Shell, words: string, facts?: object): void => {
   stderr.write(`${stderr.isTTY ? escaped(words) : JSON.stringify(facts)}\n`)
 }

@@ -16,7 +16,7 @@ import { usageHint } from './help.ts'
 import { inPairs, paint, withCommand } from './output.ts'
 
 type Remedy = readonly [RegExp, remedy: string, words?: string, command?: string]
-/** What to do about an error, by its message; and the message in words if it is not. The first that matches counts. */
+/** Remedies for errors by their messages, and clearer words for unclear messages. The first match counts. */
 const REMEDIES: readonly Remedy[] = [
   [/^unsupported startup.*$/, '--to must be PostgreSQL itself.', '--to is a connection pooler.', 'move'],
   [/^permission denied/, "In --to, use the owner's role: it must be able to create tables.", '$&', 'move'],
@@ -48,7 +48,7 @@ const REMEDIES: readonly Remedy[] = [
   [/^E[A-Z]+: (.*), \w+ '(.*)'$/, 'Check the path and its permissions.', '$2: $1.'],
 ]
 
-/** The same for those that are known by their kind. */
+/** Remedies for errors with a known kind. */
 const REMEDY_OF: Readonly<Record<Obstacle, string>> = {
   not_migrated: 'If this is the right database, run prospect-pages migrate as the owner of the tables.',
   newer_database: 'Install that release or a newer one, or restore a backup from before.',
@@ -64,9 +64,9 @@ const REMEDY_OF: Readonly<Record<Obstacle, string>> = {
 }
 const IF_UNAVAILABLE = 'Check that the database is running, then retry.'
 
-/** How an error of the direct connection begins. */
+/** The prefix of an error of the direct connection. */
 const DIRECT = /(DATABASE_DIRECT_URL): /
-/** An error in words, and what to do about it. */
+/** An error in words, and its remedy. */
 export const explained = (
   error: unknown,
   command: string,
@@ -96,7 +96,7 @@ export const explained = (
   return [prefix + message.replace(pattern, words), named?.replace('DATABASE_URL', option)]
 }
 
-/** Who may not use a place, whose it is, and the command that changes that. It may be the folder that is closed. */
+/** The user without access to a path, its owner, and the command that changes that. It may be a folder above. */
 const explainDenied = (path: string): [text: string, remedy: string] => {
   let place = resolve(path)
   for (; orNull(() => statSync(place)) === null; ) place = dirname(place)
@@ -107,7 +107,7 @@ const explainDenied = (path: string): [text: string, remedy: string] => {
   return [text, uid === ours ? `Run chmod u+rwX ${quoted}.` : `As root, run chown ${ours} ${quoted}.`]
 }
 
-/** A server waits until an operator mends these, so they are `unavailable`. A command that is retried fails again. */
+/** A server waits until an operator fixes these, so they are `unavailable`. A retried command fails again. */
 const LASTING = /^(DATABASE_DIRECT_URL: )?database .* not exist/
 const withoutRetry = (why: unknown): unknown => {
   if (!isUnavailable(why)) return why

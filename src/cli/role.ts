@@ -5,14 +5,14 @@ import type { Config } from '../config/config.ts'
 import { nameOf } from './refusals.ts'
 import { type ScrapeReport, scrapeByPrimary } from './worker-scrape.ts'
 
-/** How a serving process reports its state and learns that it must stop: on its own, or as one of several workers. */
+/** How a serving process reports its state and learns that it must stop: alone, or as one of several workers. */
 export type Role = {
   readonly listening: (address: ReturnType<typeof addressOf>) => void
   readonly started?: () => void
-  /** Registers what stops the service. A second call of it does nothing. */
+  /** Registers the function that stops the service. A second call of it does nothing. */
   readonly onStop: (stop: () => void) => void
   readonly stopped: () => void
-  /** What `/metrics` answers if not the metrics of this process: those of all workers. */
+  /** The answer of `/metrics` if not the metrics of this process: those of all workers. */
   readonly scrape?: (metrics: Metrics) => () => Promise<string>
 }
 
@@ -50,7 +50,7 @@ export const onSignals = (log: Log, stop: () => void, beforeExit = () => {}): vo
   for (const signal of STOPPING) process.on(signal, handle)
 }
 
-/** What a worker reports to the primary. */
+/** The reports of a worker to the primary. */
 export type Report = ScrapeReport | { kind: 'listening' | 'started' } | { kind: 'refused'; detail: string }
 
 const report = (message: Report, then: () => void = () => {}): void => {
@@ -62,7 +62,7 @@ const report = (message: Report, then: () => void = () => {}): void => {
 export const workerRole: Role = {
   listening: () => report({ kind: 'listening' }),
   started: () => report({ kind: 'started' }),
-  // All signals count as one: a terminal sends its own to every process, and the primary passes it on. Only the primary
+  // All signals count as one: a terminal sends one to every process, and the primary passes it on. Only the primary
   // kills a worker. A worker that loses its primary finishes the requests in flight and ends.
   onStop: (stop) => {
     for (const signal of STOPPING) process.on(signal, stop)
@@ -80,7 +80,7 @@ export const workerRole: Role = {
   scrape: scrapeByPrimary(report),
 }
 
-/** Ends a worker that cannot serve; the primary decides what that means for all of them. */
+/** Ends a worker that cannot serve; the primary decides the consequence for all of them. */
 export const reportRefusal = (error: unknown): void => {
   const detail = error instanceof Error ? error.message : String(error)
   report({ kind: 'refused', detail }, () => process.exit(1))

@@ -33,7 +33,7 @@ export const serve = async (config: Config): Promise<void> => {
   } catch (error) {
     // The refusal is printed at once, and must be the last line.
     await new Promise((done) => log.flush(done))
-    // What is open already, such as the socket, would keep the process alive.
+    // Resources that are already open, such as the socket, would keep the process alive.
     setImmediate(() => process.exit())
     throw error
   }
@@ -43,7 +43,7 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   const telemetry = await loadTelemetry(config)
   const scrape = telemetry.metrics ? role.scrape?.(telemetry.metrics) : undefined
   const world = await createRuntime(config, log, { ...telemetry, scrape })
-  // What can never be served is refused before the port is open. For a database that is away the service waits below.
+  // Lasting errors are refused before the port is open. If the database is only unavailable, the service waits below.
   await world.store.ready().catch((error) => {
     if (!isUnavailable(error)) throw error
   })
@@ -71,7 +71,7 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)
 }
 
-/** Retries until the database is available, meanwhile the service answers 503, or until it is stopped. */
+/** Retries until the database is available, while the service answers 503, or until it is stopped. */
 const retried = async (step: () => Promise<unknown>, stop: AbortSignal, log: Log): Promise<void> => {
   for (let tries = 0; !stop.aborted; tries++) {
     try {

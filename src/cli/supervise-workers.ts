@@ -19,8 +19,8 @@ export const pauseMsAfter = (shortLives: number): number =>
   Math.min(PAUSE_MS_MIN * 2 ** Math.max(shortLives - 1, 0), PAUSE_MS_MAX)
 
 /**
- * Keeps `WORKERS` processes serving on one port and replaces each that exits; this process serves nothing. Throws,
- * once for all, what keeps the first ones from starting: a port in use, or a database that refuses them.
+ * Keeps `WORKERS` processes serving on one port and replaces each that exits; this process serves nothing. Throws, once
+ * for all, the error that keeps the first ones from starting: a port in use, or a database that refuses them.
  */
 export const superviseWorkers = async (config: Config, log: Log): Promise<void> => {
   const port = await freePort(config.host, config.port)

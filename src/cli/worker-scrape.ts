@@ -9,7 +9,7 @@ import { refuse } from '../core/engine/failures.ts'
 export type ScrapeReport = { kind: 'scrape' } | { kind: 'metrics'; metrics: MetricsReport }
 type Order = { kind: 'report metrics' } | { kind: 'scraped'; text: string }
 
-/** A worker that has not reported by then does not respond. It may wait a second for its database. */
+/** A worker that has not reported within this time does not respond. It may wait a second for its database. */
 const REPORT_MS_MAX = 2_000
 const SCRAPE_MS_MAX = 3_000
 const ignore = () => {}

@@ -21,7 +21,7 @@ export type ClientOptions = {
   readonly tries?: number
 }
 type Person = Readonly<Partial<Record<'prospectId' | 'externalId' | 'email' | 'name', string | undefined>>>
-/** Something that a prospect did: the one with this `prospectId`, `externalId` or `email`, or else a new one. */
+/** An activity of the prospect with this `prospectId`, `externalId` or `email`, or else of a new one. */
 export type Activity = Person & {
   /** The system that sends the activity: 1 to 100 characters. */
   readonly source: string
@@ -40,7 +40,7 @@ export type Receipt = { readonly createdProspect: boolean } & Readonly<
 >
 /** A stored activity. `replayed`: it had been stored before, perhaps by an earlier try. */
 export type Logged = { readonly receipt: Receipt; readonly replayed: boolean }
-/** What became of one of many activities. */
+/** The result for one of many activities. */
 export type LogResult = (Logged & { problem?: undefined }) | { problem: ProblemError; receipt?: undefined }
 /** An answer: its JSON as a value, and as the exact text, in which large numbers keep their digits. */
 export type Answer<Body> = Pick<Response, 'status' | 'headers'> & { body: Body; text: string }
@@ -67,7 +67,7 @@ export type FeedEvent = Readonly<Record<'eventId' | 'type' | 'createdAt', string
   /** Where to continue once this event is handled. Null if more events of the same answer follow. */
   readonly cursor: string | null
 }
-/** A webhook as it was received. `secrets` are those of the endpoint, `whsec_…`: two while one replaces the other. */
+/** A webhook as received. `secrets` are those of the endpoint, `whsec_…`: two while one replaces the other. */
 export type ReceivedWebhook = {
   readonly secrets: string | readonly string[]
   readonly headers: Pick<Headers, 'get'> | Readonly<Record<string, string | readonly string[] | undefined>>
@@ -82,7 +82,7 @@ export class ProblemError extends Error {
   declare readonly status: number
   /** The code of the API, or `no_answer`, `buffer_full`, `buffer_closed` or `invalid_signature`. */
   declare readonly code: string
-  /** What is wrong with the request: `pointer` is a place in the body, `parameter` a name. */
+  /** Faults of the request: `pointer` is a place in the body, `parameter` a name. */
   declare readonly errors: readonly { detail: string; pointer?: string; parameter?: string }[]
   /** Finds the request in the log of the server; empty without an answer. */
   declare readonly requestId: string
@@ -99,7 +99,7 @@ export class ProblemError extends Error {
 }
 type Slice<Item> = { items: Item[]; hasMore: boolean; nextCursor?: string }
 type Batch = { items: (Partial<ProblemError> & { prospectLog?: Receipt; replayed: boolean })[] }
-/** `has` names members that tell an answer of the API from any other. */
+/** `has` lists members by which an answer of the API is recognised. */
 type Sent = RequestOptions & { has?: string[]; waitMs?: number; tries?: number; mayRepeat?: typeof mayPass }
 /** The calls. Each rejects with a `ProblemError` if it is refused, or if its last try fails. */
 export type Client = ReturnType<typeof createClient>
@@ -110,7 +110,7 @@ export const createClient = (options: ClientOptions) => {
   if (href !== origin + pathname) throw new TypeError('The url must not have credentials, a query or a hash.')
   if (!/^[!-~]+$/.test(key ?? '')) throw new TypeError('The key must be visible ASCII characters.')
   const base = href.replace(/\/+$/, '')
-  /** One try. Whatever goes wrong is a `ProblemError`. */
+  /** One try. Every error is a `ProblemError`. */
   const attempt = async <Body>(method: string, path: string, sent: Sent): Promise<Answer<Body>> => {
     const { query = {}, body, has = [], waitMs = 0, signal } = sent
     const url = new URL(`${base}/${path.replace(/^\/+/, '')}`)
@@ -136,7 +136,7 @@ export const createClient = (options: ClientOptions) => {
       throw new ProblemError(0, { code: 'no_answer', detail }, 0, { cause: error })
     })
   }
-  /** Tries again after what may pass (no answer, 408, 429, 5xx), with full jitter and not before the server asks for it. */
+  /** Retries temporary failures (no answer, 408, 429, 5xx), with full jitter and not before the server asks for it. */
   const retrying = async <T>(once: () => Promise<T>, sent: Sent): Promise<T> => {
     const { tries = options.tries ?? 5, mayRepeat = mayPass, signal } = sent
     for (let tried = 1; ; tried++)
@@ -187,8 +187,8 @@ export const createClient = (options: ClientOptions) => {
     /** Logs many activities: one result each, in order. Rejects, before it sends any, only if one cannot be written as JSON. */
     logActivities: async (activities: Iterable<Activity>) => logTexts(Array.from(activities, textOf)),
     /**
-     * Collects activities, and sends them once `max` of them (at most 1,000) wait, or the first has waited for `ms`. Holds
-     * `waitingMax` of them, and rejects any more. The process stays alive until what waits is sent.
+     * Collects activities, and sends them once `max` of them (at most 1,000) wait, or the first has waited for `ms`.
+     * Holds `waitingMax` of them, and rejects any more. The process stays alive until the waiting ones are sent.
      */
     buffer: ({ max = 100, ms = 500, waitingMax = 10_000 } = {}) => {
       const waiting: { text: string; settle: (result: LogResult) => void }[] = []
@@ -221,14 +221,14 @@ export const createClient = (options: ClientOptions) => {
           else timer ??= setTimeout(sendAll, bounded(ms, 500))
           return logged.finally(() => unsettled.delete(logged))
         },
-        /** Sends at once. Resolves when everything that waited is stored or refused. */
+        /** Sends at once. Resolves when every waiting activity is stored or refused. */
         flush: async (): Promise<void> => {
           void sendAll()
           await Promise.allSettled(unsettled)
         },
         /**
-         * Sends what waits, for at most `ms` (10,000), and takes nothing more. Resolves to what may not be stored: its promises
-         * reject. Log it again, with the keys that it has. It lacks only activities that the server refused one by one.
+         * Sends the waiting activities, for at most `ms` (10,000), and takes no more. Resolves to those that may not be
+         * stored: their promises reject. Log them again, with the same keys. Only refused activities are missing.
          */
         close: async ({ ms = 10_000 } = {}): Promise<Activity[]> => {
           isClosed = true
@@ -267,11 +267,11 @@ export const createClient = (options: ClientOptions) => {
         ;[cursor, hasMore] = [body.nextCursor, body.hasMore]
       }
     },
-    /** The events of the tenant, oldest first, without end and in spite of errors, until it is refused or `signal` is aborted. */
+    /** The events of the tenant, oldest first, without end and despite errors, until it is refused or `signal` is aborted. */
     events: async function* (from: EventOptions = {}): AsyncGenerator<FeedEvent, void> {
       const { wait = 25, types, signal } = from
       for (let { cursor } = from; !signal?.aborted; ) {
-        // Without waiting, because `latest` is another place when it is asked again.
+        // Without waiting, because `latest` is another place in each request.
         const query = { cursor, types, limit: 100, wait: cursor === 'latest' ? undefined : Math.max(wait, 1) }
         const endless = { waitMs: 25_000, tries: Infinity, mayRepeat: isNotRefused, signal }
         const sent = { ...endless, query, has: ['items', 'nextCursor'] }
@@ -297,7 +297,7 @@ export const verifyWebhook = async ({ secrets, headers, body }: ReceivedWebhook)
   const fits = async (secret: string, signature: string): Promise<boolean> => {
     const raw = bytesOf(secret.replace('whsec_', ''))
     const key = await crypto.subtle.importKey('raw', raw, HMAC, false, ['verify'])
-    // Compares in constant time. Anybody can sign with an empty secret.
+    // Compares in constant time. Anyone can sign with an empty secret.
     return raw.length > 0 && crypto.subtle.verify('HMAC', key, bytesOf(signature), signed)
   }
   const isRecent = Math.abs(Date.now() - Number(timestamp) * 1_000) <= WEBHOOK_AGE_MS_MAX

@@ -21,7 +21,7 @@ const curlOf = (log: Log, payload: string): string => {
   return `curl -s ${baseUrl()}/v0/prospect_logs -H "x-api-key: $KEY" -H 'content-type: application/json' -d ${quoted(body)}`
 }
 
-/** All of one activity, as it is now. */
+/** All fields of one activity, in its current state. */
 export const activityDetail = async (id: string, signal: AbortSignal, isInTimeline = false) => {
   const { value: log, text } = await call<ProspectLog>('GET', path`/prospect_logs/${id}`, { signal })
   const payload = memberOf(text, 'payload')

@@ -4,9 +4,9 @@ import { below, button, counted, expander, h, person, refill, table, time } from
 import { followLogs, type LiveState, type liveMark, type Restart, type Row, SLICE_LENGTH } from './live.ts'
 
 export const ROWS_MAX = 500
-/** Who has scrolled so far reads on. */
+/** A reader who has scrolled this far keeps reading. */
 const SCROLLED_PX = 120
-/** People of whom an activity has neither name nor email, by id. One is asked for at a time. */
+/** People whose activities have neither name nor email, by id. One is requested at a time. */
 const people = new Map<string, Promise<Prospect | null>>()
 let asking: Promise<unknown> = Promise.resolve()
 const personBy = (id: string, signal: AbortSignal): Promise<Prospect | null> => {
@@ -15,7 +15,7 @@ const personBy = (id: string, signal: AbortSignal): Promise<Prospect | null> => 
   if (people.size > ROWS_MAX) people.clear()
   const found = asking.then(() => (signal.aborted ? null : get<Prospect>(path`/prospects/${id}`, {}, signal)))
   const settled = found.catch(() => null)
-  // One that was not found out, or has no name yet, is asked for again.
+  // A person who was not found, or has no name yet, is requested again.
   void settled.then((person) => person?.name || person?.email || people.delete(id))
   asking = settled
   people.set(id, settled)
@@ -24,7 +24,7 @@ const personBy = (id: string, signal: AbortSignal): Promise<Prospect | null> => 
 export const forgetPeople = (): void => people.clear()
 
 export type Log = Row['log']
-/** Who did it: as sent with the activity, else as the prospect is known. */
+/** The person: as sent with the activity, else as the prospect is known. */
 export const whoDid = ({ prospectId, name, email }: Log, signal: AbortSignal) => {
   const who = h('span.who', {}, person({ name, email }))
   if (!name && !email && can('prospects:read'))
@@ -64,7 +64,7 @@ type TailOptions = {
   readonly query: Readonly<Record<string, string>>
   readonly mark: ReturnType<typeof liveMark>
   readonly max: number
-  /** Who scrolls down reads on. */
+  /** New rows wait while the reader scrolls down. */
   readonly isHeldByScroll?: boolean
   readonly isPaused?: () => boolean
   readonly onNewest: (row: Row | null, restart: Restart | null) => void
@@ -94,7 +94,7 @@ export const activityTable = (options: TailOptions) => {
     rows.delete(id)
   }
   const toggled = ({ log }: Row, element: HTMLElement | null): void => {
-    // One that has left the table while it was read holds nothing.
+    // A row that has left the table while it was read holds nothing.
     if (element?.isConnected) opened.add(log.prospectLogId)
     else opened.delete(log.prospectLogId)
     mark.set(state())
@@ -146,7 +146,7 @@ export const activityTable = (options: TailOptions) => {
     state,
     size: () => rows.size,
     oldest: () => [...rows.keys()].sort()[0],
-    /** Older ones, at the end. */
+    /** Older rows, at the end. */
     append: insert,
     open: (id: string) => rows.get(id)?.opener.click(),
     has: (id: string) => rows.has(id),

@@ -46,7 +46,7 @@ export const view: View = async (place: Place, signal: AbortSignal) => {
     none.hidden = rows.size() > 0
     none.textContent = hasMore ? `None of the newest ${fits}. Older ones may.` : `No activity ${fits}.`
     const isFull = rows.size() >= ROWS_MAX
-    // Those that came before may have been many or none: the oldest rows have made room.
+    // There may be many earlier rows or none: the oldest rows have made room.
     if (isFull) older.element.hidden = false
     older.element.textContent = isFull
       ? `Continue from the oldest of ${counted(ROWS_MAX, 'row')}`
@@ -77,7 +77,7 @@ export const view: View = async (place: Place, signal: AbortSignal) => {
     const value = isTime ? localTime(chosen[name]) : chosen[name]
     const label =
       name === 'since' ? 'From' : name === 'until' ? 'Before' : name === 'type' ? 'Type' : 'Source'
-    // A time changes with each digit: it is looked for once it is typed to its end.
+    // A time changes with each digit: the search starts once it is complete.
     let isTyped = false
     const choose = ({ target }: Event): void => {
       isTyped = false
@@ -110,7 +110,7 @@ export const view: View = async (place: Place, signal: AbortSignal) => {
     mark.set(rows.state())
   })
   await rows.first
-  // An activity that is not among the newest is shown by itself.
+  // An activity that is not among the newest is shown separately.
   if (id && !rows.has(id)) refill(alone, card(await activityDetail(id, signal)))
   const known = (name: string, column: number) => {
     const texts = [...rows.element.querySelectorAll(`td:nth-child(${column})`)].map(

@@ -30,7 +30,7 @@ export const session = {
     self = null
     sessionStorage.removeItem(KEPT_AS)
   },
-  /** What opens a console with every scope. */
+  /** The command that opens a console with every scope. */
   command: () => `prospect-pages console --tenant ${self?.tenantId ?? 'T'} --write`,
   /** Called if the key is refused. */
   onRefused: (_why: Problem): unknown => null,
@@ -68,11 +68,11 @@ export const baseUrl = (): string => new URL('..', location.href.replace(/#.*$/,
 export type Query = Readonly<Record<string, string | number | undefined>>
 type Options = {
   readonly query?: Query | undefined
-  /** A value, or JSON as it is. */
+  /** A value, or JSON text sent unchanged. */
   readonly body?: object | string | undefined
-  /** The answer that is known: if it is still the same, there is no other. */
+  /** The ETag of the known answer: if it is still current, no other is returned. */
   readonly etag?: string | null
-  /** What is to be changed: the ETag of it. */
+  /** The ETag of the resource to change. */
   readonly ifMatch?: string | null
   readonly signal?: AbortSignal | undefined
 }
@@ -85,7 +85,7 @@ export type Answer<T> = {
 }
 
 const TIMEOUT_MS = 20_000
-/** Nothing came back. */
+/** No answer arrived. */
 class Unreachable extends Error {}
 const reach = (url: string, init: RequestInit): Promise<Response> =>
   fetch(url, init).catch((cause) => {
@@ -157,6 +157,6 @@ export const itemTexts = (text: string): readonly string[] => {
   const items = memberOf(text, 'items')
   return elementsFrom(items, skipBlanks(items, 0), 1_000)?.elements ?? []
 }
-/** `/page_groups/…/pages`, with what callers chose made safe: no id consists of dots. */
+/** `/page_groups/…/pages`, with callers' values made safe: no id consists of dots. */
 export const path = (texts: TemplateStringsArray, ...ids: readonly string[]): string =>
   texts.reduce((done, text, i) => done + encodeURIComponent(ids[i - 1] ?? '').replace(/^\.+$/, '-') + text)

@@ -8,14 +8,14 @@ import { type Child, counted, h, time } from './dom.ts'
 import { addressOf } from './place.ts'
 
 const DAY_MS = 86_400_000
-/** What is looked at of pages: the newest of the newest groups. */
+/** Limits of the pages that are checked: the newest of the newest groups. */
 const GROUPS_MAX = 5
 const PAGES_MAX = 4
 const SLOW_MS = 60_000
 /** When versions were first seen processing here. */
 const processing = new Map<string, number>()
 
-/** Something that needs a hand, and where to lend one. */
+/** A problem that needs attention, and the place to solve it. */
 type Item = {
   readonly mark: keyof typeof MARKS
   readonly at: readonly [view: string, ...ids: string[]]
@@ -29,7 +29,7 @@ const MARKS = {
   slow: 'warning',
   erasing: 'running',
 } as const
-/** What the link to it says, by view. */
+/** The text of the link to it, by view. */
 const OPEN: Readonly<Record<string, string>> = {
   webhooks: 'Open endpoint',
   sources: 'Open source',
@@ -38,7 +38,7 @@ const OPEN: Readonly<Record<string, string>> = {
 }
 
 const bold = (text: string) => h('b', {}, h('bdi', {}, text))
-/** What went wrong last: the newest deliveries may not have been tried yet. */
+/** The last error: the newest deliveries may not have been tried yet. */
 export const lastErrorOf = async (url: string, signal: AbortSignal): Promise<string> => {
   const { items } = await get<Slice<WebhookDelivery>>(
     `${url}/deliveries`,
@@ -47,7 +47,7 @@ export const lastErrorOf = async (url: string, signal: AbortSignal): Promise<str
   )
   return items.find(({ lastError }) => lastError !== null)?.lastError ?? ''
 }
-/** A URL without what nobody needs to recognise it. */
+/** A URL without the parts that are not needed to recognise it. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, '').slice(0, 60)
 export const isRecent = (hook: Hook): boolean =>
   hook.lastRefusal !== null &&

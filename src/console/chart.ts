@@ -8,7 +8,7 @@ const COUNTS_MS = 15_000
 const HOUR_MS = 3_600_000
 const IS_NARROW = matchMedia('(max-width: 700px)').matches
 type Span = '48h' | '7d' | '30d'
-/** Bars at a time, by what the reader chose; a phone shows a day instead of two. */
+/** Bars at a time, by the reader's choice; a phone shows a day instead of two. */
 const SPANS: Readonly<Record<Span, Drawn & { readonly text: string }>> = {
   '48h': IS_NARROW ? { by: 'hour', bars: 24, text: '24 hours' } : { by: 'hour', bars: 48, text: '48 hours' },
   '7d': { by: 'hour', bars: 7 * 24, text: '7 days' },
@@ -17,7 +17,7 @@ const SPANS: Readonly<Record<Span, Drawn & { readonly text: string }>> = {
 type Drawn = { readonly by: 'hour' | 'day'; readonly bars: number }
 const COLOURS = 5
 const [HEIGHT, LEFT, BOTTOM] = [170, 44, 22]
-/** Beside the chart: the edges of the view and of its card. */
+/** Space beside the chart: the edges of the view and of its card. */
 const EDGES = 112
 const widthNow = (): number =>
   Math.max(Math.min((document.getElementById('main')?.clientWidth ?? 0) - EDGES, 950), 240)

@@ -1,7 +1,7 @@
 import { h } from './dom.ts'
 import { area } from './fields.ts'
 
-/** A field for JSON that says what is wrong with it while it is typed. */
+/** A field for JSON that shows its faults while it is typed. */
 export const contentField = (value: string) => {
   const verdict = h('small', { role: 'status' }, 'A JSON object, or empty for none.')
   const check = (event: Event) => {
@@ -22,7 +22,7 @@ const wrongJson = (text: string): string | null => {
     return `Not JSON yet: ${(error as Error).message}.`
   }
 }
-/** The content that was typed, as it was typed; null for none. */
+/** The content exactly as typed; null for none. */
 export const typedContent = (text = ''): { readonly rawJson: string } | null => {
   const wrong = wrongJson(text)
   if (wrong !== null) throw new Error(wrong)

@@ -79,13 +79,13 @@ export const deliveriesOf = (
       ),
     )
   }
-  /** The newest ones; those that were loaded besides stay until the list is asked for anew. */
+  /** Reads the newest ones again; older ones that were loaded stay until the list is reloaded. */
   const refresh = async (): Promise<void> => {
     if (isLonger) return
     const query: Query = { limit: 50, status }
     const asked = poll
     const answer = await asked(query, signal)
-    // An answer to what was asked before another status was chosen is not shown any more.
+    // An answer to a request from before another status was chosen is not shown any more.
     if (answer === null || asked !== poll) return
     older.follow(answer.value.nextCursor)
     const { items } = answer.value
@@ -114,7 +114,7 @@ export const deliveriesOf = (
       older.element,
     ),
     refresh,
-    /** Whether older ones were loaded: then what is shown stays as it is. */
+    /** Whether older ones were loaded: the shown ones then stay unchanged. */
     isHeld: () => isLonger,
   }
 }

@@ -5,7 +5,7 @@ import { button, card, facts, h, table, time } from './dom.ts'
 import { code, pretty } from './json-view.ts'
 import { addressOf } from './place.ts'
 
-/** One delivery: what the receiver answered to the last attempts, and the body. */
+/** One delivery: the receiver's responses to the last attempts, and the body. */
 export const deliveryView = async (endpointId: string, eventId: string, signal: AbortSignal) => {
   const url = path`/webhook_endpoints/${endpointId}/deliveries/${eventId}`
   const { value, text } = await call<WebhookDeliveryWithAttempts>('GET', url, { signal })

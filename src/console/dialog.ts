@@ -2,26 +2,26 @@ import { can, Problem, session } from './api.ts'
 import { type Attributes, button, type Child, h } from './dom.ts'
 import { addressOf } from './place.ts'
 
-/** Where notices are: within the open dialog, if there is one, because nothing beside it can be reached. */
+/** The place of notices: within the open dialog, if there is one, because nothing beside it can be reached. */
 const notices = (): HTMLElement => {
   const place = document.getElementById('notices') as HTMLElement
   const parent = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
   if (place.parentElement !== parent) parent.append(place)
   return place
 }
-/** What went wrong before is no longer news. */
+/** Removes earlier errors, which are no longer news. */
 export const forgive = (): void => {
   for (const notice of notices().querySelectorAll('.bad')) notice.remove()
 }
 
-/** Says what happened, for a few seconds. */
+/** Shows a message for a few seconds. */
 export const tell = (text: string): void => {
   const notice = h('p.notice', {}, text)
   forgive()
   notices().append(notice)
   setTimeout(() => notice.remove(), 5_000)
 }
-/** An error with all that support would ask for. */
+/** An error with all the details that support would ask for. */
 const errorOf = (error: unknown): Child => {
   if (!(error instanceof Problem)) return h('span', {}, (error as Error).message)
   const { message, code, requestId, errors, facts } = error
@@ -54,7 +54,7 @@ export const complain = (error: unknown): void => {
   )
   notices().append(notice)
 }
-/** Runs what a control does, and says so if it fails. */
+/** Runs the action of a control, and shows an error if it fails. */
 export const attempt = async (work: () => Promise<unknown>): Promise<void> => {
   try {
     await work()
@@ -63,7 +63,7 @@ export const attempt = async (work: () => Promise<unknown>): Promise<void> => {
   }
 }
 
-/** A button that loads the next slice of a list, one at a time. `follow` says where it goes on, if it does. */
+/** A button that loads the next slice of a list, one at a time. `follow` sets where it goes on, if it does. */
 export const loadMore = (load: (cursor: string) => Promise<string | undefined>, text = 'Load older') => {
   let next: string | undefined
   const run = async (): Promise<void> => {
@@ -116,15 +116,15 @@ type DialogOptions = {
   readonly isDanger?: boolean
   /** The title once it is done and there is something to show. */
   readonly done?: string
-  /** What is typed stays if it fails. Returns what to show instead of closing. */
+  /** Typed input stays if it fails. Returns the content to show instead of closing. */
   readonly run: (values: Values) => Promise<Child | undefined>
 }
-/** What was ticked several times under one name is separated by spaces. */
+/** Several ticked values of one name are separated by spaces. */
 const valuesIn = (form: HTMLFormElement): Values => {
   const data = new FormData(form)
   return Object.fromEntries([...new Set(data.keys())].map((name) => [name, data.getAll(name).join(' ')]))
 }
-/** Opens a dialog. Once it is closed the focus is where it was, or on what is there now. */
+/** Opens a dialog. Once it is closed the focus is where it was, or on the control now in that place. */
 export const openDialog = (dialog: HTMLDialogElement): void => {
   const before = document.activeElement as HTMLElement | null
   dialog.addEventListener('close', () => {
@@ -158,7 +158,7 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
       content.replaceChildren(h('div', {}, answer))
       submit.remove()
       cancel.textContent = 'Close'
-      // A secret is shown only once: also to those who closed the dialog while they waited for it.
+      // A secret is shown only once: even to those who closed the dialog while they waited for it.
       if (!dialog.open) openDialog(dialog)
       cancel.focus()
     } catch (error) {
@@ -184,7 +184,7 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
 /** Asks before something is deleted for good. */
 export const askToDelete = (name: string, text: string, run: DialogOptions['run']): void =>
   ask({ title: `Delete ${name}`, action: 'Delete', isDanger: true, body: [h('p', {}, text)], run })
-/** A button for what needs a scope: greyed out without it, and it says why. */
+/** A button for an action that needs a scope: greyed out without it, with the reason. */
 export const gated = (scope: string, text: string, onclick: () => unknown, attributes: Attributes = {}) => {
   if (can(scope)) return button(text, onclick, attributes)
   const why = `Your key lacks the scope ${scope}. This opens a console that has it: ${session.command()}`

@@ -27,7 +27,7 @@ const sharedLines = (a: readonly string[], b: readonly string[]): readonly [bool
   return shared
 }
 
-/** Lines that follow each other and are alike in this, as one text. */
+/** Consecutive lines that are alike in this, as one text. */
 const runs = (lines: readonly string[], shared: readonly boolean[]) => {
   const all: { text: string; isShared: boolean }[] = []
   for (const [i, line] of lines.entries()) {

@@ -1,4 +1,4 @@
-/** What an element may contain: nodes and text. Nothing else becomes part of the page, so no text becomes markup. */
+/** The content of an element: nodes and text. Nothing else becomes part of the page, so no text becomes markup. */
 export type Child = Node | string | number | null | undefined | false | readonly Child[]
 type Value = string | number | boolean | null | undefined
 export type Attributes = Readonly<Record<string, Value | ((event: Event) => unknown)>>
@@ -31,7 +31,7 @@ export const icon = (name: string) =>
   svg('svg', { class: 'icon', 'aria-hidden': 'true' }, svg('use', { href: `icons.svg#${name}` }))
 
 export const card = (...children: readonly Child[]) => h('section.card', {}, ...children)
-/** Names and values, such as those of one person. What has no value is left out. */
+/** Names and values, such as those of one person. Those without a value are left out. */
 export const facts = (pairs: Readonly<Record<string, Child>>) =>
   h(
     'dl.facts',
@@ -53,7 +53,7 @@ export const button = (text: Child, onclick: (event: Event) => unknown, attribut
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`
 const nameOf = (element: Element): string => element.getAttribute('aria-label') ?? element.textContent
-/** What a control is called, and what its row is about: each row may have one of that name. */
+/** The name of a control, and the subject of its row: each row may have one of that name. */
 const nameInRow = (element: Element): string => {
   const row = element.closest('tr')?.querySelector('[data-row]')
   return `${nameOf(element)} ${row?.getAttribute('href') ?? row?.textContent ?? ''}`
@@ -130,7 +130,7 @@ export const segments = (
   const group: HTMLElement = h('div.segments', { role: 'group', 'aria-label': label }, buttons)
   return group
 }
-/** What a row is about, as the link to it, if there is anything to see. */
+/** The subject of a row, as a link to it, if there is anything to see. */
 export const rowLink = (href: string | null, title: string, note?: string | null) =>
   h(
     href === null ? 'span' : 'a',

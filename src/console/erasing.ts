@@ -39,7 +39,7 @@ export const erase = ({ prospectId, email, name }: Prospect): void => {
   })
 }
 
-/** Of an erased person: how far the erasure is. */
+/** The progress of a person's erasure. */
 export const erasedView = async (id: string, signal: AbortSignal) => {
   const state = h('div')
   let isCompleted = false
@@ -81,6 +81,6 @@ export const erasedView = async (id: string, signal: AbortSignal) => {
   ]
 }
 
-/** Until when new activities of the person are refused; null if they are not. */
+/** The end of the block of the person; null if new activities are not refused. */
 export const refusedUntil = ({ blockedUntil }: Erasure): string | null =>
   blockedUntil !== null && Date.parse(blockedUntil) > Date.now() ? absolute(blockedUntil) : null

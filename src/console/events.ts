@@ -8,7 +8,7 @@ import { code, pretty } from './json-view.ts'
 import { liveMark, repeat } from './live.ts'
 import { addressOf, type Place, type View } from './place.ts'
 
-/** The server waits for the next events; between two requests nothing does. */
+/** The server waits for the next events; there is no pause between two requests. */
 const WAIT_S = 15
 const REST_MS = 500
 const ROWS_MAX = 2_000
@@ -82,7 +82,7 @@ const feedView = async (place: Place, signal: AbortSignal) => {
     isShown = true
     const texts = itemTexts(text)
     const rows = value.items.map((event, i) => rowOf({ event, text: texts[i] ?? '{}' }))
-    // From the end on the newest is first; from the beginning on the feed is read in its order.
+    // From the end, the newest is first; from the beginning, the feed is read in its order.
     if (isFromStart) body.append(...rows)
     else body.prepend(...rows.toReversed())
     while (body.rows.length > ROWS_MAX)

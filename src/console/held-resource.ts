@@ -5,7 +5,7 @@ const shown = (value: unknown): string => {
   return text.length > 80 ? `${text.slice(0, 80)}…` : text
 }
 
-/** A resource as the reader sees it. Changes are refused if somebody else changed it meanwhile, and say what. */
+/** A resource as the reader sees it. Conflicting changes by someone else are refused, with the differences. */
 export const heldResource = <T extends object>(url: string) => {
   let value: T
   let etag: string | null = null
@@ -16,21 +16,21 @@ export const heldResource = <T extends object>(url: string) => {
     get value(): T {
       return value
     },
-    /** Whether it is another than before. */
+    /** Whether it differs from the previous one. */
     read: async (signal?: AbortSignal): Promise<boolean> => {
       const answer = await call<T>('GET', url, { etag, signal })
       if (answer.status === 304) return false
       take(answer)
       return true
     },
-    /** What changes it as it is seen now, however often it is read meanwhile: take it when a dialog opens. */
+    /** Returns a function that changes it as seen now, even if it is read again since: take it when a dialog opens. */
     hold: () => {
       let seen = { value, etag }
       return async (method: string, path: string, body?: object): Promise<void> => {
         try {
           const answer = await call<T>(method, path, { body, ifMatch: seen.etag })
           if (answer.value === undefined) return
-          // The change is made: that it cannot be read at once is no failure of it.
+          // The change is made: a failure to read it again does not make it fail.
           const now = method === 'PATCH' ? answer : await call<T>('GET', url).catch(() => null)
           if (now) take(now)
         } catch (error) {

@@ -4,7 +4,7 @@ import { baseUrl } from './api.ts'
 import { isRecent } from './attention.ts'
 import { h } from './dom.ts'
 
-/** What people call the vendors. `token` and `hmac` are for all others. */
+/** The display names of the vendors. `token` and `hmac` are for all others. */
 export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = {
   token: 'A form, a script, or a vendor that signs nothing',
   hmac: 'Another vendor that signs with HMAC-SHA256',

@@ -1,10 +1,10 @@
 import { endOfString, skipBlanks } from '../json/raw-json.ts'
 import { button, h } from './dom.ts'
 
-/** What is not shown at once of a very long text. */
+/** A longer text is not shown completely at first. */
 const SHOWN_MAX = 100_000
 const LEVELS_MAX = 20
-/** JSON with line breaks: every other character stays as it was sent, so 12345678901234567890 stays as well. */
+/** JSON with line breaks: every other character stays as sent, even 12345678901234567890. */
 export const pretty = (json: string): string => {
   if (json.length > 2 * SHOWN_MAX) return json
   let [text, level] = ['', 0]

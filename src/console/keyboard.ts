@@ -5,7 +5,7 @@ import { addressOf } from './place.ts'
 
 const mainNow = () => document.getElementById('main') as HTMLElement
 
-/** Keys of the keyboard, and what they do. */
+/** Keys of the keyboard, and their actions. */
 const KEYS: Readonly<Record<string, string>> = {
   '/': 'search or filter',
   'j k': 'next and previous row',
@@ -38,7 +38,7 @@ export const onKey = (event: KeyboardEvent): void => {
     const opened = [...mainNow().querySelectorAll<HTMLElement>('[aria-expanded=true]')].at(-1)
     closeMenu()
     if (isTyping) {
-      // A search field would lose what is in it.
+      // A search field would lose its text.
       event.preventDefault()
       ;(target as HTMLElement).blur()
       return

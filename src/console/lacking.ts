@@ -1,7 +1,7 @@
 import { session } from './api.ts'
 import { type Child, h } from './dom.ts'
 
-/** What a view shows to a key that may not see it. */
+/** The content of a view whose scope the key lacks. */
 export const lacking = (title: string, scope: string): Child => [
   h('header', {}, h('h1', {}, title)),
   h(

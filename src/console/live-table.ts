@@ -9,7 +9,7 @@ type Options<Item> = {
   readonly path: string
   readonly heads: readonly string[]
   readonly rowOf: (item: Item) => HTMLElement
-  /** Said while there are none. */
+  /** The text shown while there are none. */
   readonly none: string
 }
 /** A short list that is read again and again, such as all endpoints. */

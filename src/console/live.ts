@@ -5,7 +5,7 @@ import { counted, h } from './dom.ts'
 
 const HIDDEN_MS = 3_600_000
 
-/** Until then, or until the page is seen again, or the view has ended. */
+/** Pauses for a time, or until the page is seen again, or the view has ended. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const ended = new AbortController()
@@ -30,7 +30,7 @@ const STATES = {
   stopped: 'stopped',
 } as const
 export type LiveState = keyof typeof STATES
-/** Whether what is shown is up to date. */
+/** A mark that shows whether the view is up to date. */
 export const liveMark = () => {
   const mark = h('span.live', { 'data-state': 'live' }, STATES.live)
   const set = (state: LiveState): void => {
@@ -48,8 +48,8 @@ type Repeat = {
   readonly onState?: ((state: LiveState) => void) | undefined
 }
 /**
- * Works until the view has ended, but not while nobody sees the page. A server that is away or busy is tried again; what
- * is gone shows its view anew, which says so. Resolves after the first time.
+ * Works until the view has ended, but not while the page is hidden. A server that is away or busy is tried again; for a
+ * missing resource the view is shown again, which says so. Resolves after the first time.
  */
 export const repeat = ({ signal, ms, work, onState = () => {} }: Repeat): Promise<void> =>
   new Promise((resolve) => {
@@ -84,7 +84,7 @@ export type Row = { readonly log: Omit<ProspectLog, 'payload'>; readonly start: 
 const START_LENGTH = 160
 const POLL_MS = 2_000
 export const SLICE_LENGTH = 50
-/** Announced to those who do not see them, at most so often. */
+/** Minimum time between announcements to those who do not see them. */
 const ANNOUNCED_MS = 5_000
 
 type LogSlice = Pick<Answer<Slice<ProspectLog>>, 'value' | 'text'>
@@ -92,35 +92,35 @@ export const rowsOf = ({ value, text }: LogSlice): Row[] => {
   const texts = itemTexts(text)
   return value.items.map(({ payload: _, ...log }, i) => {
     const start = memberOf(texts[i] ?? '{}', 'payload').slice(0, START_LENGTH)
-    // A part of a text keeps all of it in memory, unless it is written anew.
+    // A part of a text keeps all of it in memory, unless it is copied.
     return { log, start: new TextDecoder().decode(new TextEncoder().encode(start)) }
   })
 }
 
 export type Restart = { readonly nextCursor: string | undefined }
-/** Slices that are read until what is shown is reached again: they may be short. */
+/** Slices that are read to reach the shown rows again: they may be short. */
 const SLICES_MAX = 5
 
 type Tail = {
   readonly signal: AbortSignal
   readonly query: Query
   readonly limit: number
-  /** Whether new rows are to wait. */
+  /** Whether new rows must wait. */
   readonly state: () => LiveState
   readonly onState: (state: LiveState) => void
   /**
-   * New rows, newest first. `restart`: those that are shown end here, because nothing is, or because others are missing in
-   * between; with the cursor to what follows, if there is more.
+   * New rows, newest first. `restart`: the shown rows end here, because there are none, or because others are missing
+   * in between; with the cursor to the rest, if there is more.
    */
   readonly onRows: (rows: readonly Row[], restart: Restart | null) => void
-  /** Shown rows that are no longer there: of somebody who was erased. */
+  /** Shown rows that are no longer there: of a person who was erased. */
   readonly onGone: (ids: readonly string[]) => void
   /** How many rows wait, and whether there are more than were counted. */
   readonly onWaiting: (count: number, isMore: boolean) => void
   /** The ids of the rows that are shown. */
   readonly shown: () => ReadonlyMap<string, unknown>
 }
-/** The newest activities as they arrive. `show` shows those that wait; `first` resolves once the first are there. */
+/** The newest activities as they arrive. `show` shows the waiting ones; `first` resolves once the first are there. */
 export const followLogs = (tail: Tail) => {
   const { signal, query, limit, state, onState, onRows, onGone, onWaiting, shown } = tail
   let poll = repeated<Slice<ProspectLog>>('/prospect_logs')
@@ -154,7 +154,7 @@ export const followLogs = (tail: Tail) => {
       for (let read = 1; read < SLICES_MAX && shown().size > 0 && nextCursor && !isConnected(); read++) {
         const rest = { query: { ...query, limit, cursor: nextCursor }, signal }
         const more = await call<Slice<ProspectLog>>('GET', '/prospect_logs', rest).catch((error) => {
-          // What was not read to its end is read again: it is not known yet.
+          // A slice that failed to load is read again: it is not known yet.
           poll = repeated('/prospect_logs')
           throw error
         })
@@ -167,7 +167,7 @@ export const followLogs = (tail: Tail) => {
         onGone([...shown().keys()].filter((id) => id >= oldest && !ids.has(id)))
       const known = new Set(waiting.map(({ log }) => log.prospectLogId))
       const isUnseen = ({ log }: Row) => !shown().has(log.prospectLogId)
-      // Older ones than all that are shown take the places of those that are gone; they are not news.
+      // Rows older than all shown ones take the places of removed ones; they are not news.
       const last = [...shown().keys()].sort()[0] ?? ''
       const isNews = ({ log }: Row) => log.prospectLogId > last
       waiting = rows.filter(isUnseen)

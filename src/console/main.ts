@@ -153,7 +153,7 @@ session.onRefused = async ({ message }) => {
   session.close()
   const why = `${message} Sign in again to return to where you were.`
   if (document.querySelector('dialog[open]') === null) return signIn(why)
-  // What is typed in the open dialog stays.
+  // Typed input in the open dialog stays.
   const { signInForm } = await import('./sign-in.ts')
   const form = signInForm(why, async (key, isKept) => {
     await session.open(key, isKept)

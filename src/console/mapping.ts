@@ -33,10 +33,10 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
       .map((line) => line.trim())
       .filter(Boolean)
   const keptOf = (member: Member): string => (hookNow().map[member] ?? []).join('\n')
-  /** What each field was filled with. */
+  /** The saved value of each field. */
   const filled = new Map<Member, string>()
   const isTouched = (member: Member) => inputs.get(member)?.input.value !== filled.get(member)
-  /** Empty at the whole body, which is never a member. */
+  /** The value of a member. Empty at the whole body, which is never a member. */
   const tryMember = (member: Member): string => {
     const places = placesIn(member)
     const fallback = member === 'type' ? 'webhook' : 'left out'
@@ -46,7 +46,7 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
     if (wrong) return `${wrong} must begin with / or header:`
     if (places.length === 0) return fallback
     if (payload === null) return 'tried once something has arrived'
-    // An array is stored as the `items` of an object, but is looked at as it came.
+    // An array is stored as the `items` of an object, but is searched as it came.
     const text = /^\{"items":\[/.test(payload) ? memberOf(payload, 'items') : payload
     for (const place of places) {
       if (!place.startsWith('/'))
@@ -77,7 +77,7 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
   })
   const save = () =>
     attempt(async () => {
-      // What was not touched stays as it is.
+      // Untouched members stay unchanged.
       const before = hookNow().map
       const saved = MEMBERS.map((member) => [member, inputs.get(member)?.input.value ?? ''] as const)
       await change({
@@ -103,7 +103,7 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
   )
   return {
     element,
-    /** What somebody else has saved appears where nobody has typed. */
+    /** Shows changes saved by someone else in the fields without typed input. */
     follow: (): void => {
       for (const [member, { input }] of inputs) {
         if (isTouched(member)) continue

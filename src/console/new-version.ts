@@ -7,7 +7,7 @@ import { h } from './dom.ts'
 import { area } from './fields.ts'
 import { pretty } from './json-view.ts'
 
-/** Asks for a version, beginning with what the newest one has. */
+/** Asks for a version, beginning with the fields of the newest one. */
 export const createVersion = async (url: string, newestId: string | undefined, done: () => Promise<void>) => {
   const newest = newestId && (await call<VersionWithContent>('GET', `${url}${path`/versions/${newestId}`}`))
   const exact = newest ? memberOf(newest.text, 'content') : 'null'
@@ -27,7 +27,7 @@ export const createVersion = async (url: string, newestId: string | undefined, d
       ),
     ],
     run: async ({ supplementaryContext, content, publish }) => {
-      // What was not touched stays as it is, byte for byte.
+      // Untouched content stays unchanged, byte for byte.
       const changed = content === before ? {} : { content: typedContent(content) }
       const body = writeJson({
         supplementaryContext: supplementaryContext || null,

@@ -10,7 +10,7 @@ const ATTENTION_MS = 20_000
 
 const EXAMPLE =
   '{"source":"crm","type":"form_submitted","email":"ada@example.com","name":"Ada Lovelace","payload":{"form":"contact"}}'
-/** While nothing has arrived: what to paste, or to press. */
+/** Shown until something arrives: a command to paste, or a button. */
 const firstSteps = () => {
   const curlWith = (key: string) =>
     `curl -s ${baseUrl()}/v0/prospect_logs -H 'x-api-key: ${key}' \\\n  -H 'content-type: application/json' \\\n  -d '${EXAMPLE}'`
@@ -44,7 +44,7 @@ const firstSteps = () => {
   )
 }
 
-/** How the service is doing, in one sentence, one chart and ten rows. It is shown once all of it is there. */
+/** The state of the service, in one sentence, one chart and ten rows. It is shown once all of it is there. */
 export const view: View = async (place, signal) => {
   const mark = liveMark()
   const sentence = h('h1')

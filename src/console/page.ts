@@ -13,7 +13,7 @@ import { detailOf, textOf } from './version-detail.ts'
 
 const POLL_MS = 2_000
 
-/** A page with its versions: which one readers get, what differs between two, and what is done by hand. */
+/** A page with its versions: the one readers get, the differences between two, and manual actions. */
 export const pageView = async (groupId: string, pageId: string, place: Place, signal: AbortSignal) => {
   const url = path`/page_groups/${groupId}/pages/${pageId}`
   const page = heldResource<PageWithVersion>(url)
@@ -27,7 +27,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const comparison = h('section')
   let versions: readonly Version[] = []
   let isLonger = false
-  /** Whether the versions are as new as the page: what changes one may fail before the other is read. */
+  /** Whether the versions are as new as the page: a change may fail after only one of them was read again. */
   let isCurrent = false
   const older = loadMore(async (cursor) => {
     const slice = await get<Slice<Version>>(`${url}/versions`, { limit: 50, cursor }, signal)
@@ -208,7 +208,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
         'For readers': h('code', {}, `GET ${baseUrl()}/v0${url}`),
       }),
     )
-    // What is open stays open: the rows change only if the versions do.
+    // Open rows stay open: the rows change only if the versions do.
     const state = JSON.stringify([versions, publishedVersion?.versionId, isActive])
     if (list.dataset['state'] !== state) refill(list.tBodies[0] as HTMLElement, versions.map(rowOf))
     list.dataset['state'] = state
@@ -252,7 +252,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   if (left && right) void compare(left, right)
   const work = async (): Promise<void> => {
     const isProcessing = versions.some(({ status }) => status === 'processing')
-    // Both are asked for: each may have been changed by somebody else.
+    // Both are requested: someone else may have changed each.
     for (const one of [group, page]) if (await one.read(signal)) isCurrent = false
     if (isCurrent && !isProcessing) return
     if (!isLonger) await loadVersions()

@@ -18,7 +18,7 @@ const listView = async (place: Place, signal: AbortSignal) => {
     const q = String(new FormData(event.target as HTMLFormElement).get('q')).trim()
     const isId = /^prospect_[a-z0-9]{26}$/.test(q)
     const address = isId ? addressOf(['people', q]) : addressOf(['people'], { q })
-    // Whoever asks the same again wants to know what is so now.
+    // A repeated search must show the current state.
     if (location.hash === address) dispatchEvent(new Event('hashchange'))
     else location.hash = address
   }

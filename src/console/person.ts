@@ -13,7 +13,7 @@ import { addressOf } from './place.ts'
 
 const POLL_MS = 2_000
 
-/** A person: who it is, what they did, and what can be done about it. */
+/** A person: identifiers, activities, and actions. */
 export const personView = async (id: string, signal: AbortSignal) => {
   const url = path`/prospects/${id}`
   let prospect: Prospect
@@ -65,7 +65,7 @@ export const personView = async (id: string, signal: AbortSignal) => {
       run: async ({ email = '', externalId = '', name = '' }) => {
         if (email && email !== (before.email ?? '') && !/^\S+@\S+$/.test(email.trim()))
           throw new Error('This is not an email address.')
-        // What was not touched is not sent: an activity may have filled it in meanwhile.
+        // Untouched fields are not sent: an activity may have filled them in the meantime.
         const given = Object.entries({ email, externalId, name })
         const touched = given.filter(([member, value]) => (before[member as 'name'] ?? '') !== value)
         const changes = Object.fromEntries(touched.map(([member, value]) => [member, value || null]))
@@ -115,7 +115,7 @@ const timelineOf = (
     mark.set(state())
     return answer.value.nextCursor
   })
-  /** The first slice follows what happens until one is opened, or older ones are loaded. */
+  /** The first slice is live until one is opened, or older ones are loaded. */
   const state = (): LiveState => (isLonger || list.querySelector('.detail') ? 'held' : 'live')
   const itemOf = (row: Row): HTMLElement => {
     const { log } = row
@@ -138,7 +138,7 @@ const timelineOf = (
     return item
   }
   const poll = repeated<Slice<ProspectLog>>(url)
-  /** What came while one was being opened is shown once it is closed. */
+  /** Activities that arrived while one was being opened are shown once it is closed. */
   let late: Awaited<ReturnType<typeof poll>> = null
   const pollPerson = repeated<Prospect>(path`/prospects/${id}`)
   const work = async (): Promise<void> => {

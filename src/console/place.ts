@@ -1,13 +1,13 @@
 import type { Child } from './dom.ts'
 
-/** Where the reader is: `#/people/prospect_…?source=crm`. */
+/** The reader's location: `#/people/prospect_…?source=crm`. */
 export type Place = {
   readonly view: string
   readonly id?: string | undefined
   readonly subId?: string | undefined
   readonly search: URLSearchParams
 }
-/** A view returns what it shows, and works until the signal. */
+/** A view returns its content, and works until the signal. */
 export type View = (place: Place, signal: AbortSignal) => Child | Promise<Child>
 
 type Search = URLSearchParams | Readonly<Record<string, string>>
@@ -16,7 +16,7 @@ export const addressOf = (parts: readonly string[], search: Search = {}): string
   const query = new URLSearchParams(given).toString()
   return `#/${parts.map(encodeURIComponent).join('/')}${query && `?${query}`}`
 }
-/** Remembers what is open without a new view. */
+/** Remembers the opened item without a new view. */
 export const replaceAddress = (parts: readonly string[], search: Search): void =>
   history.replaceState(null, '', addressOf(parts, search))
 const decoded = (part: string): string => {

@@ -12,7 +12,7 @@ import { addressOf } from './place.ts'
 
 const POLL_MS = 2_000
 
-/** One hook: its address, whether it receives, what arrived last, and what becomes of it. */
+/** One hook: its address, whether it receives, its last delivery, and the resulting activity. */
 export const sourceView = async (hookId: string, signal: AbortSignal) => {
   const url = path`/hooks/${hookId}`
   let hook = await get<Hook>(url, {}, signal)

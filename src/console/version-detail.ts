@@ -6,7 +6,7 @@ import { code, pretty } from './json-view.ts'
 
 type Read = { readonly value: VersionWithContent; readonly text: string }
 const contentOf = ({ text }: Read) => memberOf(text, 'content')
-/** All that is immutable of a version, as lines. */
+/** All immutable fields of a version, as lines. */
 export const textOf = (read: Read): string =>
   [
     `name: ${read.value.computedName}`,

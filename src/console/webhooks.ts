@@ -11,7 +11,7 @@ import { area, field } from './fields.ts'
 import { liveTable } from './live-table.ts'
 import { addressOf, type View } from './place.ts'
 
-/** Endpoints: where events are sent to, whether they arrive, and what to do if not. */
+/** Endpoints: the addresses that get events, whether events arrive, and remedies if not. */
 export const view: View = (place, signal) => {
   const { id, subId } = place
   if (id && subId) return deliveryView(id, subId, signal)
