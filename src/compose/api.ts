@@ -36,7 +36,7 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
   /** How long a key needs no look-up unless keys change. */
   readonly keysRememberedMsMax: number
   readonly background?: 'elsewhere' | undefined
-  /** Who calls, if no key says so. */
+  /** The caller of a request without a key. */
   readonly caller?: Caller
 }
 

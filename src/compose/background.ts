@@ -6,12 +6,12 @@ import { type EraserOptions, eraserJobs } from './eraser.ts'
 import { type PublisherOptions, publisherJobs } from './publisher.ts'
 import { type WebhooksOptions, webhookJobs } from './webhooks.ts'
 
-/** What the work in the background needs. Omitted settings have the defaults of the service. */
+/** The options of the work in the background. Omitted settings have the defaults of the service. */
 export type BackgroundOptions = PublisherOptions & EraserOptions & CounterOptions & WebhooksOptions
 
 /**
- * Completes from now on whatever is accepted over a store: publishes versions, completes erasures, deletes what has been
- * kept long enough, counts activities, and sends webhooks. Several processes share the work.
+ * Completes from now on all accepted work over a store: publishes versions, completes erasures, deletes expired data,
+ * counts activities, and sends webhooks. Several processes share the work.
  */
 export const startBackground = (options: BackgroundOptions): Omit<Background, 'start'> => {
   const { store } = checkOptions('startBackground', options)

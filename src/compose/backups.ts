@@ -23,16 +23,16 @@ export const backUpFirst =
     log.info({ file, bytes }, 'backed up before migrating')
   }
 
-/** As if there were none if the folder cannot be read. */
+/** The time of the last backup. An unreadable folder counts as empty. */
 const lastMs = (config: Config): number | null =>
   config.backupDir === null ? null : (orNull(() => lastBackupMs(config, Date.now())) ?? 0)
 
 type Runtime = Pick<Telemetry, 'metrics'> & { readonly store: Store; readonly log: Log }
-/** Makes a backup when one is due, in a process of its own so that requests do not wait for it. */
+/** Makes a backup when one is due, in a separate process so that requests do not wait for it. */
 export const createBackups = (config: Config, { store, log, metrics }: Runtime): Background => {
   if (metrics) backupMetrics(metrics.instruments, () => lastMs(config))
   const command = [...process.execArgv, process.argv[1] ?? '', 'backup', '--if-due']
-  /** Of no clock that can be set. */
+  /** Monotonic: unaffected by clock changes. */
   let restsUntilMs = 0
   const step = async (stop: AbortSignal): Promise<false> => {
     const nowMs = Date.now()

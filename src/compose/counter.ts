@@ -5,10 +5,10 @@ import type { Store } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
 
 const POLL_MS = 10_000
-/** Between two steps: requests get the database meanwhile. */
+/** Pause between two steps, in which requests get the database. */
 const REST_MS = 20
 
-/** What counting needs. Omitted settings have the defaults of the service. */
+/** The options of counting. Omitted settings have the defaults of the service. */
 export type CounterOptions = {
   readonly store: Pick<Store, 'counts'>
   readonly clock?: Clock | undefined

@@ -12,39 +12,39 @@ import type { Clock, NewId, Served, Timestamp } from '../core/ports/world.ts'
 import { moveMerged } from '../core/prospects/move-merged.ts'
 import { removeTenants } from '../core/tenants/remove-tenants.ts'
 
-/** Between two steps: requests get the database meanwhile. */
+/** Pause between two steps, in which requests get the database. */
 const REST_MS = 10
-/** Nothing waits for logs that move: nine tenths of the time belong to requests. */
+/** No one waits for moving logs: nine tenths of the time belong to requests. */
 const MOVE_REST_MS = 100
 /** Erasures in this process, or signalled by others, are noticed at once; the second pass waits anyway. */
 const POLL_MS = 5_000
 const EXPIRED_POLL_MS = 60 * 60_000
 
-/** What an eraser needs. Omitted settings have the defaults of the service. */
+/** The options of an eraser. Omitted settings have the defaults of the service. */
 export type EraserOptions = WorkHooks & {
   readonly store: Pick<Store, 'erasures' | 'merges' | 'events' | 'tenants' | 'watch'>
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
-  /** How long activities are kept, unless their tenant has its own time; 0 or null: for ever. */
+  /** How long activities are kept, unless their tenant overrides it; 0 or null: forever. */
   readonly retentionDays?: number | null | undefined
   /** How long events are kept. */
   readonly eventDaysKept?: number | undefined
   /** The time limit of one statement in every process on the database. */
   readonly statementMsMax?: number | undefined
   /**
-   * Called when nothing that has expired is deleted for a day, because the clock (`pausedAt`) is far past the time at which the
-   * database was last served. By default prints it to stderr.
+   * Called when deletion of expired data pauses for a day, because the clock (`pausedAt`) is far past the time at which
+   * the database was last served. By default prints it to stderr.
    */
   readonly onPause?: ((pause: Served) => void) | undefined
 }
 
-/** What to do about such a pause. */
+/** The remedy for such a pause. */
 export const PAUSED =
   'Deletion of expired data is paused for 24 hours: the clock is more than seven days past the time at which the database was last served. Check the clock. If the service was off that long, there is nothing to do.'
 
 /**
- * An eraser over a store: completes erasures and merges, also of activities that come later, removes deleted tenants, ends blocks of emails, and deletes activities and
- * events that have been kept long enough. Several erasers, in one process or in many, share the work.
+ * An eraser over a store: completes erasures and merges, even of later activities, removes deleted tenants, ends blocks
+ * of emails, and deletes expired activities and events. Several erasers, in one process or in many, share the work.
  */
 export const createEraser = (options: EraserOptions): Background =>
   workInBackground(checkOptions('createEraser', options), eraserJobs(options))
@@ -55,7 +55,7 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const settleMs = REMEMBERED_MS_MAX + writtenMsOf(statementMsMax)
   const expire = { store, clock, retentionDays, eventDaysKept, onPause }
   const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
-  /** The file could not be rewritten, which is tried again minutes later: until then erasing does not work. */
+  /** The file could not be rewritten, which is retried minutes later: until then erasing does not work. */
   let isFailing = false
   const rewrite = async (now: Timestamp): Promise<boolean> => {
     const isRewritten = await store.erasures.rewrite(now).catch((error) => {

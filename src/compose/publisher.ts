@@ -13,12 +13,12 @@ import type { Clock, NewId } from '../core/ports/world.ts'
 
 /** Pause between two steps without a namer; the calls to a namer are pause enough. */
 const REST_MS = 10
-/** Every new version wakes the look at schedules, which needs none. */
+/** Pause between two looks at schedules, because every new version causes one, though it needs none. */
 const SCHEDULES_REST_MS = 30
 /** A lease outlives the patience with the namer by this. */
 const LEASE_MARGIN_MS = 20_000
 
-/** What a publisher needs. Omitted settings have the defaults of the service. */
+/** The options of a publisher. Omitted settings have the defaults of the service. */
 export type PublisherOptions = WorkHooks & {
   readonly store: Pick<Store, 'pages' | 'versions' | 'schedules' | 'watch'>
   readonly clock?: Clock | undefined
@@ -29,7 +29,7 @@ export type PublisherOptions = WorkHooks & {
   readonly namerPatienceMs?: number | undefined
   /** Calls to the namer at a time. */
   readonly namerCallsMax?: number | undefined
-  /** How often it polls for versions and times that no signal announced. */
+  /** How often it polls for versions and schedules that no signal announced. */
   readonly pollMs?: number | undefined
   /** Called for each failed call to the namer, instead of `onError`. */
   readonly onFailedAttempt?: OnFailedAttempt | undefined
@@ -37,7 +37,7 @@ export type PublisherOptions = WorkHooks & {
 
 /**
  * A publisher over a store: many versions at a time; with a namer, no more than `namerCallsMax`. It also publishes and
- * unpublishes what has a time. Several publishers, in one process or in many, share the work.
+ * unpublishes on schedule. Several publishers, in one process or in many, share the work.
  */
 export const createPublisher = (options: PublisherOptions): Background =>
   workInBackground(checkOptions('createPublisher', options), publisherJobs(options))

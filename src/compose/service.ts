@@ -29,11 +29,11 @@ import { createPublisher } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 import { createWebhooks } from './webhooks.ts'
 
-/** In case the signal that keys have changed is lost. */
+/** Bounded in case the signal that keys have changed is lost. */
 const KEYS_REMEMBERED_MS_MAX = 30_000
 /** Statements of all callers that wait for a connection. */
 const STATEMENTS_WAITING_MAX = 2_000
-/** On a cluster a list is of one tenant, or of one machine: it takes more of them to serve several. */
+/** On a cluster a list is for one tenant, or one machine: more lists are needed to serve several. */
 const LISTS_ON_CLUSTER = { listsInFlightMax: 16, tenantListsMax: 2 }
 
 const ALLOW_LISTS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
@@ -157,7 +157,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     start: async (): Promise<void> => {
       await store.migrate()
       await store.ready()
-      // What is opened after `close` would never be closed.
+      // Anything opened after `close` would never be closed.
       if (state === 'stopping') return
       store.watch(onSignal)
       state = 'serving'

@@ -12,7 +12,7 @@ import type { Served } from '../core/ports/world.ts'
 import type { OnEndpoint } from '../core/webhooks/send-webhooks.ts'
 import { PAUSED } from './eraser.ts'
 
-/** What observes the service besides the log. */
+/** The observers of the service besides the log. */
 export type Telemetry = {
   readonly metrics?: Metrics | null
   /** The text of `/metrics`, unless it is that of this process alone. */
@@ -29,7 +29,7 @@ export const loadTelemetry = async (config: Pick<Config, 'metrics' | 'workers'>)
 })
 
 type Always = { readonly log: Log; readonly use?: (used: Used) => void }
-/** Passes what happens in the service to the log, the metrics and the traces. */
+/** Passes events of the service to the log, the metrics and the traces. */
 export const observe = ({ log, metrics, scrape, openTelemetry, use }: Telemetry & Always) => ({
   requests: {
     onRequest: metrics?.asked,
@@ -79,7 +79,7 @@ const CAUSES_MAX = 100
 
 /**
  * Writes one line a minute for each cause, with the number of errors since the line before: in an outage every request
- * fails for the same reason. What a system or a database refuses has a code; a bug is known by its stack.
+ * fails for the same reason. A refusal by a system or a database has a code; a bug is known by its stack.
  */
 const onceAMinute = <Facts extends readonly unknown[]>(
   write: (count: number, error: unknown, ...facts: Facts) => void,
@@ -108,9 +108,9 @@ const BECAME = {
   disabled: 'A webhook endpoint was disabled.',
 }
 
-/** Whatever the driver says: the database cannot answer. */
+/** One cause whatever the driver's message: the database cannot respond. */
 const ONE_CAUSE = () => ''
-/** Work is tried again and again. While the database cannot answer, that is one line a minute. */
+/** Work is retried again and again. While the database cannot respond, that is one line a minute. */
 const background = (log: Log, work: string, failed?: () => void) => {
   let isWaiting = false
   const warn = onceAMinute((_count, why) => {

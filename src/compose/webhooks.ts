@@ -12,14 +12,14 @@ import { type OnEndpoint, sendWebhooks } from '../core/webhooks/send-webhooks.ts
 import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
 import { type WebhookOptions, webhookTools } from '../service/webhook-tools.ts'
 
-/** Between two steps: requests get the database meanwhile. */
+/** Pause between two steps, in which requests get the database. */
 const REST_MS = 5
-/** Between two lists of deliveries. */
+/** Pause between two lists of deliveries. */
 const LIST_REST_MS = 2
-/** The data of events is read separately from what callers ask for, so that neither waits for the other. */
+/** The data of events is read separately from the reads of callers, so that neither waits for the other. */
 const READS = { listLengthMax: 64, listsInFlightMax: 1, dedupeKey: JSON.stringify }
 
-/** What the sending of webhooks needs. Omitted settings have the defaults of the service. */
+/** The options of sending webhooks. Omitted settings have the defaults of the service. */
 export type WebhooksOptions = WorkHooks & {
   readonly store: Store
   readonly clock?: Clock | undefined

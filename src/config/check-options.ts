@@ -9,7 +9,7 @@ const whole = (names: RegExp, min: number, max: number): Rule => [
 ]
 const isFunction = (value: unknown) => typeof value === 'function'
 const isString = (value: unknown) => typeof value === 'string'
-/** What an option must be: the first that fits its name. */
+/** The rule of an option: the first whose names match. */
 const RULES: readonly Rule[] = [
   [/^store$/, (value) => Object(value).watch !== undefined, 'is required, such as memoryStore()'],
   [/^api$/, isFunction, 'must be what createApi returns'],
@@ -36,7 +36,7 @@ const PUBLISHER =
   'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
 const ERASER = 'store! clock newId retentionDays eventDaysKept statementMsMax onPause onError onStep'
 const WEBHOOKS = 'store! clock newId webhooks pollMs onEndpoint onError onStep'
-/** The options of each function; `!` follows those that are needed. */
+/** The options of each function; `!` marks the required ones. */
 export const OPTIONS = {
   createService: SERVICE,
   createApi: `${SERVICE} rateLimitPerMinute failedAuthPerMinute requestsAtOnceMax requestsWaitingMax bodyBytesHeldMax
@@ -55,7 +55,7 @@ export const OPTIONS = {
 type Owner = keyof typeof OPTIONS
 const namesOf = (owner: Owner): string[] => OPTIONS[owner].split(/!?\s+|!$/)
 
-/** Throws where an option is unknown, is missing although it is needed, or is nothing to work with. */
+/** Throws if an option is unknown, is required and missing, or has an unusable value. */
 export const checkOptions = <Options extends object>(owner: Owner, options: Options): Options => {
   const given = new Map<string, unknown>(Object.entries(typeof options === 'object' ? (options ?? {}) : {}))
   const needed: readonly string[] = OPTIONS[owner].match(/\w+(?=!)/g) ?? []

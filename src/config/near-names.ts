@@ -1,7 +1,7 @@
 import { isNear } from '../shapes/near.ts'
 import { SETTINGS } from './settings.ts'
 
-/** Variables whose names are nearly those of settings, each with a warning. Too much is near to a shorter name. */
+/** Variables whose names are nearly those of settings, each with a warning. Short names are near to too many words. */
 export const misspeltSettings = (environment: Readonly<Record<string, string | undefined>>) =>
   Object.keys(environment).flatMap((variable) => {
     const setting = Object.keys(SETTINGS).find((name) => isNear(variable, name, 2))

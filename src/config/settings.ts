@@ -18,7 +18,7 @@ const whole =
       throw new Error(`must be a whole number from ${min} to ${max}${others}`)
     return Number(given)
   }
-/** Null where the text is `absent`. */
+/** Null if the text is `absent`. */
 const nullable =
   <Value>(parse: (given: string) => Value, absent = '') =>
   (given: string) =>
@@ -53,7 +53,7 @@ const httpUrl = textThat(
   'must be an http or https URL without a user name or password',
 )
 
-/** Without the slashes at its end. */
+/** Removes trailing slashes. */
 const publicUrl = (given: string): string => {
   if (/[?#]/.test(given)) throw new Error('must have no query and no fragment')
   return httpUrl(given).replace(/\/+$/, '')
@@ -70,7 +70,7 @@ const bodyBytes = whole(1_024, 67_108_864)
 /** An empty text stands for the default, so no limit takes a word. */
 const wholeOrNone = (max: number) => nullable(whole(1, max, ', or none'), 'none')
 
-/** Every setting: default, parser (throws what the text must be), help line. `Config` derives from this. */
+/** Every setting: default, parser (throws the requirement), help line. `Config` derives from this. */
 export const SETTINGS = {
   HOST: ['127.0.0.1', textThat((given) => /^\S+$/.test(given), 'must be an address'), 'address to listen on'],
   PORT: ['8080', whole(0, 65_535), 'port to listen on; 0: any free port'],

@@ -19,10 +19,10 @@ export type { Api } from '../adapters/http/api.ts'
 export type { Handler } from '../adapters/http/node/handler.ts'
 export type { Answered, ApiRequest, ApiResponse } from '../adapters/http/requests.ts'
 
-/** A key that was revoked elsewhere is refused after this at the latest. */
+/** A key that was revoked elsewhere is refused after this time at the latest. */
 const KEYS_REMEMBERED_MS_MAX = 1_000
 
-/** What an API needs. Only the store is required: the other settings have the defaults of the service. */
+/** The options of an API. Only the store is required: the other settings have the defaults of the service. */
 export type ApiOptions = Optional<ApiSettings> &
   ServiceOptions & {
     /** Serve the interactive API reference at `/docs`. It loads the optional package `swagger-ui-dist`. */
@@ -36,8 +36,8 @@ export type ApiOptions = Optional<ApiSettings> &
   }
 
 /**
- * The operations over a store, with keys, limits and problem documents, as a function: a request in, a response
- * out. It neither migrates the store nor completes what it accepts: see `startBackground` of `prospect-pages/publisher`.
+ * The operations over a store, with keys, limits and problem documents, as a function: a request in, a response out. It
+ * neither migrates the store nor completes accepted work: see `startBackground` of `prospect-pages/publisher`.
  *
  * `close` stops listening to the store, which stays open. Only a program that makes many over one store needs it.
  */
@@ -70,7 +70,7 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
   return Object.assign(api, { close: store.watch(onSignal) })
 }
 
-/** The settings of the service, except for those that are given. */
+/** The settings of the service, except for the given ones. */
 const withDefaults = (given: object) => {
   const isGiven = ([, value]: [string, unknown]) => value !== undefined
   return { ...DEFAULTS, ...Object.fromEntries(Object.entries(given).filter(isGiven)) }

@@ -1,6 +1,6 @@
 /**
- * What embedders may use: `createService`, the use cases beneath it, their shapes and failures, and a store in memory.
- * Use cases check nothing that they are given: prefer `createService`, or check it first with the shapes.
+ * The public API for embedders: `createService`, the use cases beneath it, their shapes and failures, and a store in
+ * memory. Use cases do not check their input: prefer `createService`, or check it first with the shapes.
  */
 import './needs-node.ts'
 

@@ -10,14 +10,14 @@ export type { PostgresInstance } from '../adapters/postgres/instance.ts'
 
 /**
  * A store on an instance of postgres.js, PostgreSQL 14 or newer, whatever its `transform` and `types`. Its tables are
- * found along the `search_path` of the instance and created in its first schema: give them their own schema.
+ * found along the `search_path` of the instance and created in its first schema: give them a separate schema.
  *
  * Over the `sql` of a transaction, everything that the store does is part of that transaction. Such a store cannot
  * migrate, and its writes are final only when the transaction is committed. Send nothing else on that transaction while
  * the store works: a write that it retries is rolled back to where it began.
  *
- * The instance's own limits of connections and time apply; `close` leaves it open. `watch` emits what this store does,
- * not what other processes do: a publisher finds their pages at its next poll.
+ * The instance's limits of connections and time apply; `close` leaves it open. `watch` emits the changes of this store,
+ * not those of other processes: a publisher finds their pages at its next poll.
  *
  * With `cluster: 'citus'` the tables are distributed with sql/citus.sql. The instance must not prepare statements. With
  * `everyEvent` tenants without webhook endpoints have events too.

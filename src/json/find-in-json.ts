@@ -1,6 +1,6 @@
 import { eachChild, endOfValue, skipBlanks } from './raw-json.ts'
 
-/** JSON Pointers (RFC 6901) as a tree, so that one walk over a text finds what all of them lead to. */
+/** JSON Pointers (RFC 6901) as a tree, so that one walk over a text finds the values of all of them. */
 export type PointerTree = {
   readonly children: Map<string, PointerTree>
   /** The pointer that ends here, if one does. */
@@ -23,8 +23,8 @@ export const pointerTree = (pointers: readonly string[]): PointerTree => {
 }
 
 /**
- * The exact texts of the values that pointers lead to, found in one pass. Nothing is parsed, so what it costs depends on the
- * length of the text, not on what is in it or on how deep the tree is. The text must be well-formed JSON.
+ * The exact texts of the values that pointers lead to, found in one pass. Nothing is parsed, so the cost depends on the
+ * length of the text, not on its content or the depth of the tree. The text must be well-formed JSON.
  */
 export const findInJson = (text: string, tree: PointerTree): ReadonlyMap<string, string> => {
   const found: Places = []
@@ -34,9 +34,9 @@ export const findInJson = (text: string, tree: PointerTree): ReadonlyMap<string,
 
 type Places = [pointer: string, begin: number, end: number][]
 
-/** Adds what is found in the value that begins here, and returns its end. */
+/** Adds the values found in the value that begins here, and returns its end. */
 const walk = (text: string, { children, pointer }: PointerTree, at: number, found: Places): number => {
-  // Of members with the same name the last one counts.
+  // The last of several members with the same name counts.
   const within = new Map<PointerTree, Places>()
   const visit = (name: string, begin: number): number => {
     const child = children.get(name)

@@ -27,8 +27,8 @@ const afterPlain = (text: string, at: number, run: RegExp): number => {
 export const isJson = (text: string): boolean => jsonDepth(text) !== null
 
 /**
- * How deep a text of JSON nests; null if it is none. It makes nothing of it: what `JSON.parse` makes of many small values
- * takes long to collect. If it is an object, its members are added to `members`; one more than `membersMax` ends the scan.
+ * The nesting depth of a JSON text; null if it is not JSON. It builds no values: `JSON.parse` makes many small ones,
+ * which take long to collect. Members of an object are added to `members`; one more than `membersMax` ends the scan.
  */
 export const jsonDepth = (
   text: string,
@@ -81,14 +81,14 @@ export const jsonDepth = (
   }
 }
 
-/** As `membersOf`, of a text that may not be JSON: then null. The scan ends with one member too many. */
+/** The same as `membersOf`, for a text that may not be JSON: then null. The scan ends with one member too many. */
 export const scanMembers = (text: string, membersMax: number) => {
   const members = new Map<string, RawJson>()
   const depth = jsonDepth(text, members, membersMax)
   return depth === null ? null : { members, depth: depth - 1 }
 }
 
-/** Where nothing follows that could be JSON. */
+/** A position after which nothing could be JSON. */
 const NOWHERE = Number.MAX_SAFE_INTEGER
 const endOfText = (text: string, at: number): number => {
   if (text[at] !== '"') return NOWHERE

@@ -4,9 +4,9 @@ import type { RawJson } from '../shapes/json.ts'
 export const NESTING_MAX = 512
 
 /**
- * The members of a JSON object, each value as its exact text, and how deep the deepest of them nests.
- * Of members with the same name the last one counts, as in `JSON.parse`.
- * The text must be well-formed JSON: this does not check it again.
+ * The members of a JSON object, each value as its exact text, and how deep the deepest of them nests. The last of
+ * several members with the same name counts, as in `JSON.parse`. The text must be well-formed JSON: this does not check
+ * it again.
  */
 export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>; depth: number } => {
   const members = new Map<string, RawJson>()

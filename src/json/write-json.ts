@@ -1,4 +1,4 @@
-/** Whatever JSON escapes: control characters, quotes, backslashes, and halves of characters if they are alone. */
+/** Characters that JSON escapes: control characters, quotes, backslashes, and unpaired surrogates. */
 const TO_ESCAPE = /[^ !#-[\]-\ud7ff\ue000-\uffff]/
 
 /** Writes a value as one line. Unescaped line breaks stand only between the parts of JSON, where a space means the same. */
@@ -6,7 +6,7 @@ export const writeLine = (value: object): string => writeJson(value).replace(/[\
 
 /** Writes a value as JSON. Parts that are kept as JSON text are inserted unchanged. */
 export const writeJson = (value: unknown): string => {
-  // Most texts need no more than quotes, which takes half the time.
+  // Most texts need only quotes, which takes half the time.
   if (typeof value === 'string') return TO_ESCAPE.test(value) ? JSON.stringify(value) : `"${value}"`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   if ('rawJson' in value) return value.rawJson as string

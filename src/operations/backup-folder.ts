@@ -8,7 +8,7 @@ import { isoTime } from '../core/engine/times.ts'
 import { backUp, embeddedPath, removeBeside } from './backup.ts'
 
 const COMMAND_MS_MAX = 60 * 60_000
-/** Of what it writes to stderr, this much of the end is kept: some write about their progress all the time. */
+/** The end of stderr that is kept: some commands report their progress all the time. */
 const WORDS_MAX = 2_000
 
 /** A time as a part of file names. */
@@ -22,8 +22,8 @@ const backupsIn = (folder: string, name: string): string[] => {
 }
 
 /**
- * When the newest backup in `BACKUP_DIR` was made; 0 if there is none, null without that setting. One from the future was
- * named by a wrong clock.
+ * When the newest backup in `BACKUP_DIR` was made; 0 if there is none, null without that setting. One from the future
+ * was named by a wrong clock.
  */
 export const lastBackupMs = ({ database, backupDir }: Config, nowMs: number): number | null => {
   if (backupDir === null || database.kind !== 'sqlite') return null
@@ -33,7 +33,7 @@ export const lastBackupMs = ({ database, backupDir }: Config, nowMs: number): nu
   return time === undefined ? 0 : Date.parse(time.replace(/T(..)-(..)-/, 'T$1:$2:'))
 }
 
-/** Kept until the next success, for `doctor`. */
+/** A file kept until the next success, for `doctor`. */
 export const commandFailure = (place: string): string => `${place}.command-failed`
 
 /** Whether a backup is due, or the newest one must be passed on again. */
@@ -71,7 +71,7 @@ export const backUpIntoFolder = (config: Config, folder: string, onlyIfDue: bool
     const copy = backUp(database, `${place}.${fileTime(Date.now())}`)
     const made = basename(copy.file)
     const all = backupsIn(folder, name)
-    // One that is named after this one was named by a wrong clock: it is older.
+    // A backup with a later name was named by a wrong clock: it is older.
     const others = [...all.filter((file) => file < made), ...all.filter((file) => file > made)]
     for (const file of others.slice(backupsKept - 1)) rmSync(join(folder, file))
     rmSync(commandFailure(place), { force: true })

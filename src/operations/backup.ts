@@ -33,7 +33,7 @@ export const backUp = (database: Config['database'], file: string) => {
 
 /**
  * Backs a file up before this program migrates it, and deletes the backup from before an earlier migration. No other
- * process may write to the file meanwhile.
+ * process may write to the file at the same time.
  */
 export const backUpBeforeMigration = (path: string) => {
   removeBeside(path, /^\.before-\d+\.\d+\.\d+[\w.-]*\.unfinished-/)
@@ -62,7 +62,7 @@ export const copyDatabase = (
   // Resolved, because to SQLite a name such as `file:copy.db` is a URI.
   const unfinished = resolve(`${file}.unfinished-${randomUUID()}`)
   try {
-    // Created before SQLite writes to it, so that other users can read it at no time.
+    // Created before SQLite writes to it, so that other users can never read it.
     closeSync(openSync(unfinished, 'wx', 0o600))
     // A single statement sees a single moment, and writers do not wait for it.
     openReadOnly(path, (source) => source.prepare('vacuum into ?').run(unfinished))
@@ -84,8 +84,8 @@ export const copyDatabase = (
 const UNFINISHED = /\.unfinished-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(-journal|-wal|-shm)?$/
 const LEFT_MS = 60 * 60_000
 /**
- * Copies in a folder that killed processes left unfinished. Nothing has been written to them for an hour, which is longer
- * than a copy is checked; a copy that is removed while it is checked fails, and does not appear.
+ * Copies in a folder that killed processes left unfinished. Nothing has been written to them for an hour, which is
+ * longer than a copy is checked; a copy that is removed while it is checked fails, and does not appear.
  */
 export const leftCopies = (folder: string): string[] =>
   (orNull(() => readdirSync(folder)) ?? [])
@@ -118,7 +118,7 @@ const checkCopy = (copy: DatabaseSync, path: string): number => {
   return migration
 }
 
-/** Unlike a rename, a link never replaces a file that appeared meanwhile. Some file systems have no links. */
+/** Unlike a rename, a link never replaces a file that appeared in between. Some file systems have no links. */
 const giveName = (unfinished: string, file: string): void => {
   try {
     linkSync(unfinished, file)

@@ -1,6 +1,6 @@
 import { obstacleOf } from '../core/engine/failures.ts'
 
-/** One thing that the doctor looked at. Unless it is `ok`, it has a remedy. */
+/** One thing checked by the doctor. Unless it is `ok`, it has a remedy. */
 export type Check = {
   readonly name: string
   /** Only `failed` makes the diagnosis fail. */
@@ -14,12 +14,12 @@ export const passed = (name: string, detail: string): Check => ({ name, state: '
 export const warned: Say = (name, detail, remedy) => ({ name, state: 'warning', detail, remedy })
 export const failed: Say = (name, detail, remedy) => ({ name, state: 'failed', detail, remedy })
 
-/** The same about an error of the database: some have a remedy of their own. */
+/** A failed check about an error of the database: some errors have a special remedy. */
 export const failedBy = (error: unknown, detail: string, remedy: string) =>
   failed('database', detail, obstacleOf(error) === 'unreleased_database' ? UNRELEASED : remedy)
 const UNRELEASED = 'export its data with that version, then use a new database'
 
-/** Why something failed, without the codes of Node; some errors have nothing else. */
+/** The reason for a failure, without the codes of Node; some errors have nothing else. */
 export const inWords = ({ message, code }: { message: string; code?: string }): string =>
   (message || `${code}`)
     .replace(/Client .* TLS .*/, 'the server offers no TLS')

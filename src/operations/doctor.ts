@@ -74,7 +74,7 @@ const ERASER = 'check that serve is running, or startBackground in your own prog
 const STATUS = 'prospect-pages status shows each, with a command'
 const ENCRYPT = 'set SECRETS_KEY to 32 random bytes in base64, then run prospect-pages secrets reencrypt'
 
-/** What is wrong with what a migrated database holds. */
+/** Checks the content of a migrated database. */
 const examineContent = (config: Config) => async (database: Database) => {
   const nowMs = Date.now()
   const checks: Check[] = []

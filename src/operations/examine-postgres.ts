@@ -15,7 +15,7 @@ const DRIFT_MS_MAX = 5_000
 type Named = 'databasePooler' | 'databaseDirectUrl' | 'databaseCluster' | 'statementMsMax'
 type Settings = Pick<Config, Named>
 
-/** What can be wrong with PostgreSQL. Connects as the service does. */
+/** Checks PostgreSQL. Connects as the service does. */
 export const examinePostgres = async (
   url: string,
   known: readonly Migration[],
@@ -86,7 +86,7 @@ const examine = async (
   return applied === 0 ? [...checks, migrations] : [...checks, role(found), migrations]
 }
 
-/** What the service would refuse with: a sentence, and its remedy. */
+/** The refusal of the service: a sentence, and its remedy. */
 const refused = (obstacle: string | null): Check[] => {
   const [detail, remedy = ''] = obstacle?.split('. ') ?? []
   return detail === undefined ? [] : [failed('database', detail, remedy)]
@@ -116,7 +116,7 @@ const durability = ({ settingsOff }: Found): Check => {
   return failed('durability', detail, `turn on ${settingsOff}`)
 }
 
-/** Up to half of the time that the answer took may have passed since the database read its clock. */
+/** Up to half of the time of the query may have passed since the database read its clock. */
 const clocks = ({ nowMs }: Found, beforeMs: number, afterMs: number): Check => {
   const driftMs = Math.round(nowMs - (beforeMs + afterMs) / 2)
   const detail = `the database's clock is ${Math.abs(driftMs)} ms ${driftMs < 0 ? 'behind' : 'ahead of'} this machine's`

@@ -3,10 +3,10 @@ import type { Config } from '../config/config.ts'
 import { resealed, type SealedSecrets } from '../core/engine/sealed-secrets.ts'
 import type { Database, Row } from './read-database.ts'
 
-/** Of each kind that are shown. */
+/** Maximum number of findings shown of each kind. */
 export const FINDINGS_MAX = 50
 const LIST_LENGTH = 500
-/** Where secrets are, and how to replace one or see more; that of a hook may be the hash of a token, which has no colon. */
+/** Places of secrets, and how to replace one or see more; a hook may have the hash of a token, which has no colon. */
 const PLACES = [
   [
     'webhook_endpoints',
@@ -21,8 +21,8 @@ const PLACES = [
 const quoted = (text: unknown) => `'${String(text).replaceAll("'", "''")}'`
 
 /**
- * Looks at the secrets of every endpoint and hook, list by list. Counts what encrypting with these keys would do, and returns
- * the first that no key opens. `onOld` is called for each that another key or none encrypted.
+ * Checks the secrets of every endpoint and hook, list by list. Counts the effects of encrypting with these keys, and
+ * returns the first that no key opens. `onOld` is called for each that another key or none encrypted.
  */
 export const examineSecrets = async (
   read: Database['read'],

@@ -12,7 +12,7 @@ const FREE_BYTES_MIN = 268_435_456
 /** Reading every page of a larger file takes more than some seconds. */
 const QUICK_BYTES_MAX = 1_073_741_824
 
-/** What can be wrong with the embedded database. `thorough` also reads every page of a large file. */
+/** Checks the embedded database. `thorough` also reads every page of a large file. */
 export const examineSqlite = (configuredPath: string, known: readonly Migration[], thorough: boolean) => {
   const path = fileAt(configuredPath)
   const folder = nearestFolder(path)
@@ -73,7 +73,7 @@ const disk = (folder: string): Check => {
   return failed('disk', detail, 'free some space: while the disk is full, every write gets 503')
 }
 
-/** Larger than what SQLite keeps in memory. */
+/** Larger than the part that SQLite keeps in memory. */
 const WRITE_TEMPORARY = 'pragma cache_size = 1; create table tried as select zeroblob(1000000)'
 /** To rewrite the file, SQLite writes a temporary copy, and then the journal. */
 const temporaryFiles = (path: string, bytes: number): Check => {

@@ -6,14 +6,14 @@ import { brandsOf } from '../core/tenants/create-tenant.ts'
 import { writeLine } from '../json/write-json.ts'
 import type { RawJson } from '../shapes/json.ts'
 
-/** Whose logs, and those that arrived from one time on and before another one. */
+/** The tenant whose logs to export, and the range of arrival: from one time on and before another one. */
 type Export = Readonly<{ tenantId: string; since: Timestamp | null; until: Timestamp | null }>
 /** Small at first: on PostgreSQL a page of large payloads is read as a whole before it is cut. */
 const [FIRST_PAGE, PAGE_MAX] = [20, 200]
 
 /**
- * The logs of a tenant as JSON lines, oldest first, a page at a time in constant memory. Each page is one short read; what
- * arrives meanwhile is exported too. Refuses `not_found`: the tenant.
+ * The logs of a tenant as JSON lines, oldest first, a page at a time in constant memory. Each page is one short read;
+ * logs that arrive during the export are exported too. Refuses `not_found`: the tenant.
  */
 export async function* exportProspectLogs(
   store: Pick<Store, 'tenants' | 'prospectLogs'>,

@@ -9,8 +9,8 @@ import { PROSPECT_COLUMNS } from './import-prospects.ts'
 const PAGE_MAX = 200
 
 /**
- * The prospects of a tenant, neither erased nor merged, as JSON lines or CSV, oldest first, a page at a time in constant
- * memory. Each page is one short read; who arrives meanwhile is exported too. Refuses `not_found`: the tenant.
+ * The prospects of a tenant, neither erased nor merged, as JSON lines or CSV, oldest first, a page at a time in
+ * constant memory. Each page is one short read; new prospects are exported too. Refuses `not_found`: the tenant.
  */
 export async function* exportProspects(
   store: Pick<Store, 'tenants' | 'prospects'>,

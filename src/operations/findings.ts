@@ -7,7 +7,7 @@ import { examineSecrets, FINDINGS_MAX } from './examine-secrets.ts'
 import { lateBackups } from './late-backups.ts'
 import { type Database, type Row, readDatabase } from './read-database.ts'
 
-/** One thing that needs attention, of a tenant or of all. The command, for a shell, shows more or mends it. */
+/** One thing that needs attention, of a tenant or of all. The command, for a shell, shows more or fixes it. */
 export type Finding = {
   readonly kind: string
   readonly tenantId?: unknown
@@ -24,7 +24,7 @@ export const commandOf = ({ method = 'GET', path = '', tenantId = '' }: Row): st
   `prospect-pages api ${method} ${word(path)} --tenant ${word(tenantId)}`
 
 const TENANT = 't.tenant_id as "tenantId", t.name as tenant,'
-/** Nothing of a suspended tenant needs attention but its erasures, which go on. */
+/** Only erasures of a suspended tenant need attention, because they go on. */
 const OF_TENANT = 'join tenants t on t.suspended_at is null and t.tenant_id ='
 const ENDPOINT = "'/v0/webhook_endpoints/' || e.webhook_endpoint_id"
 const DELIVERIES = `webhook_deliveries d
@@ -32,7 +32,7 @@ const DELIVERIES = `webhook_deliveries d
 const VERSION =
   "'/v0/page_groups/' || v.page_group_id || '/pages/' || v.page_id || '/versions/' || v.version_id as path"
 
-/** What is wrong, by its kind. Each walks an index of what is wrong, except that failed deliveries are looked up by endpoint. */
+/** Problems by kind. Each walks an index of them, except that failed deliveries are looked up by endpoint. */
 const SELECTS: Readonly<Record<string, (before: (ms: number) => string) => string>> = {
   'webhook endpoint': (before) => `
     select ${TENANT} e.failing_since as since,
@@ -79,7 +79,7 @@ const SELECTS: Readonly<Record<string, (before: (ms: number) => string) => strin
 
 const asRow = ({ detail }: Check): Row => ({ detail, command: 'prospect-pages backup' })
 
-/** What is wrong of one kind: no more than `FINDINGS_MAX`, and one more if there are more. */
+/** Problems of one kind: no more than `FINDINGS_MAX`, and one more if there are more. */
 export const look = async ({ read, locks }: Database, config: Config, kind: string, nowMs: number) => {
   const rowsOf = async () => {
     if (kind === 'lock') return locks()
@@ -97,7 +97,7 @@ export const look = async ({ read, locks }: Database, config: Config, kind: stri
   })
 }
 
-/** All that needs attention, over all tenants. What cannot be read is a finding too. */
+/** All problems that need attention, over all tenants. A failed read is a finding too. */
 export const findAttention = (config: Config, nowMs: number): Promise<readonly Finding[]> =>
   readDatabase(config, async (database) => {
     await database.read('select 1')

@@ -6,13 +6,13 @@ import { brandsOf } from '../core/tenants/create-tenant.ts'
 import { batchesOf } from './batches.ts'
 import type { Line } from './lines.ts'
 
-/** How many lines were read, and what became of them. `nextLine`: every line before it is stored or refused. */
+/** The number of lines read, and by result. `nextLine`: every line before it is stored or refused. */
 export type Imported<Kind extends string = never> = Readonly<
   Record<Kind | 'read' | 'refused' | 'nextLine', number>
 >
-/** A line of which nothing is stored, or not everything. */
+/** A line that is not stored, or not completely. */
 export type ReportedLine = ReturnType<typeof reportedLine>
-/** What is read of which tenant's file, and who watches it. */
+/** The file to import, its tenant, and listeners. */
 export type Import = {
   readonly store: Pick<Store, 'tenants'>
   readonly tenantId: string
@@ -30,7 +30,7 @@ type Steps<Item, Answer, Kind extends string> = {
   readonly prepare: (line: Line) => Item
   /** A use case for many at once. */
   readonly run: (items: readonly Item[]) => Promise<readonly Outcome<Answer>[]>
-  /** What can become of a line that is not refused. */
+  /** The possible results of a line that is not refused. */
   readonly kinds: readonly Kind[]
   readonly kindsOf: (answer: Answer) => readonly Kind[]
   /** Why a line that is not refused is reported nevertheless. */
@@ -41,7 +41,7 @@ const LIST_MAX = { count: LIST_LENGTH_MAX, size: 1_048_576 }
 
 /**
  * Imports the lines of a file in order, a short list at a time, in constant memory. Blank lines count for nothing. Ends
- * early at a stop, or when something fails that is not the fault of a line: that is `why`. Refuses `not_found`: the tenant.
+ * early at a stop, or at an error that is not the fault of a line: that is `why`. Refuses `not_found`: the tenant.
  */
 export const importLines = async <Item, Answer, Kind extends string>(
   { store, tenantId, fromLine, stop, onReported, onProgress }: Import,
@@ -56,7 +56,7 @@ export const importLines = async <Item, Answer, Kind extends string>(
   await brandsOf(store, tenantId)
   try {
     for await (const list of batchesOf(wanted(), ({ bytes }) => bytes?.length ?? 0, LIST_MAX)) {
-      // It may be deleted meanwhile: what is written behind its removal would stay.
+      // It may be deleted in the meantime: rows written behind its removal would stay.
       await brandsOf(store, tenantId)
       const answers = await inOrder(list, { prepare, run })
       for (const [i, answer] of answers.entries()) {
@@ -79,7 +79,7 @@ export const importLines = async <Item, Answer, Kind extends string>(
 
 const isBlank = ({ bytes }: Line): boolean => bytes?.every((byte) => byte <= 0x20) ?? false
 
-/** Throws what is not the fault of the line. */
+/** Throws errors that are not the fault of the line. */
 const reportedLine = (line: number, why: Error) => {
   if (!(why instanceof DomainFailure) || why.kind === 'unavailable') throw why
   return { line, code: why.kind, detail: why.message, errors: why.facts.errors }

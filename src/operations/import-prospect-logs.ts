@@ -21,7 +21,7 @@ export const importProspectLogs =
     })
   }
 
-/** The text of an object without the members that are null. Payloads stay byte for byte; what is no JSON stays unchanged. */
+/** The text of an object without the members that are null. Payloads stay byte for byte; invalid JSON stays unchanged. */
 const withoutNulls = (text: string): string => {
   if (!/:\s*null\b/.test(text) || !isJson(text)) return text
   const given = [...membersOf(text).members].filter(([, { rawJson }]) => rawJson !== 'null')

@@ -11,8 +11,8 @@ import { type Line, linesOf, textOf } from './lines.ts'
 export const PROSPECT_COLUMNS = ['externalId', 'email', 'name'] as const
 
 /**
- * Creates the prospects of a file of JSON lines or CSV, or finds them and fills their blanks: see `importLines`. What is
- * null or an empty field counts as left out, so that an export can be imported.
+ * Creates the prospects of a file of JSON lines or CSV, or finds them and fills their blanks: see `importLines`. Null
+ * or an empty field counts as left out, so that an export can be imported.
  */
 export const importProspects =
   (create: ReturnType<typeof createProspects>) => (input: Import, isCsv: boolean) => {

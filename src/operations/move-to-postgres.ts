@@ -57,7 +57,7 @@ const insertText = ({ name, columns }: Table): string => {
 
 const countEqualText = ({ name, key, columns }: Table): string => {
   const pairs = Object.entries(columns).map(([column, type]) =>
-    // PostgreSQL cannot compare json, but keeps its text as it was sent.
+    // PostgreSQL cannot compare json, but keeps its text as sent.
     type === 'json' ? [`t.${column}::text`, `r.${column}`] : [`t.${column}`, fromSqlite(`r.${column}`, type)],
   )
   const side = (n: 0 | 1): string => pairs.map((pair) => pair[n]).join()

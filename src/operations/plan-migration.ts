@@ -4,7 +4,7 @@ import { missingMigrations, readMigrations } from '../adapters/stores/migrations
 import type { Config } from '../config/config.ts'
 import { openReadOnly } from './read-only.ts'
 
-/** What `migrate` would apply and, on PostgreSQL, which locks it would take on tables that exist. */
+/** The migrations that `migrate` would apply and, on PostgreSQL, the locks it would take on existing tables. */
 export const planMigration = async ({ database, databaseDirectUrl }: Config) => {
   if (database.kind === 'postgres') {
     const { planPostgres } = await import('../adapters/postgres/migrate.ts') // brings the driver

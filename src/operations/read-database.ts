@@ -4,9 +4,9 @@ import { openReadOnly } from './read-only.ts'
 export type Row = Readonly<Record<string, string | number | null>>
 /** A database that a diagnosis reads. */
 export type Database = {
-  /** Answers one statement, the same text on either kind of database. Waits for no lock. */
+  /** Runs one statement, the same text on either kind of database. Waits for no lock. */
   readonly read: (sql: string) => Promise<readonly Row[]>
-  /** Who holds up others, or could: nobody on the embedded database, whose readers never wait. */
+  /** Sessions that hold up others, or could: none on the embedded database, whose readers never wait. */
   readonly locks: () => Promise<readonly Row[]>
 }
 export type Use<Answer> = (database: Database) => Promise<Answer>

@@ -33,7 +33,7 @@ const SELECT_HOLDERS = `
     or (waiting is not null and coalesce(xact_start < now() - interval '1 second', true))
   order by holders nulls first, pid limit 51`
 
-/** Reads PostgreSQL without waiting for anybody: a statement that would wait fails, and says for whom. */
+/** Reads PostgreSQL without waiting for other sessions: a statement that would wait fails, and names the holder. */
 export const readPostgres = async <Answer>(url: string, settings: Config, use: Use<Answer>) => {
   const connection = settings.databaseCluster ? PLAN_EACH : ONE_PLAN
   const sql = openPostgres(url, { max: 1, prepare: false, ...(!settings.databasePooler && { connection }) })

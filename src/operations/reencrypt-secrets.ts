@@ -10,8 +10,8 @@ import { readDatabase } from './read-database.ts'
 
 type Deps = Omit<Needs<'webhooks' | 'hooks'>, 'newId'>
 /**
- * Encrypts the secrets of every endpoint and hook with SECRETS_KEY, one after the other, while others use and change them.
- * Run again, it does what an interruption left. Returns how many, and the command that replaces each of the first lost ones.
+ * Encrypts the secrets of every endpoint and hook with SECRETS_KEY, one after the other, while others use and change
+ * them. Another run completes an interrupted one. Returns how many, and the command that replaces each first lost one.
  */
 export const reencryptSecrets = (config: Config, { store, clock }: Deps) => {
   const { reseal } = createSecrets(config.secretsKey, config.secretsKeyPrevious)

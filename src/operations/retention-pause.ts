@@ -3,11 +3,11 @@ import { servedNow } from '../core/erasures/served-now.ts'
 import type { Served } from '../core/ports/world.ts'
 import { type Check, failed, passed } from './check.ts'
 
-/** From either kind of database. */
+/** Runs on either kind of database. */
 export const SELECT_SERVED = 'select served_at as "servedAt", paused_at as "pausedAt" from served'
 const REMEDY = 'check the clock; if the service was off that long, there is nothing to do'
 
-/** Whether a server with this clock would delete what has expired. */
+/** Whether a server with this clock would delete expired data. */
 export const retentionPause = (rows: readonly object[], nowMs: number): Check => {
   const [served] = rows as readonly Served[]
   if (served === undefined || servedNow(served, nowMs).pausedAt === null)

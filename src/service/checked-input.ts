@@ -6,14 +6,14 @@ import { checkShape } from '../shapes/check.ts'
 import type { InTenant } from '../shapes/input.ts'
 import { type RawJson, withTexts } from '../shapes/json.ts'
 
-/** Which slice of a list to return: `limit` is 1 to 100, by default 20; `cursor` the `nextCursor` of the slice before. */
+/** The slice of a list to return: `limit` is 1 to 100, by default 20; `cursor` the `nextCursor` of the slice before. */
 export type SliceOptions = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
 /** The members of all operations that are JSON texts. */
 const TEXTS = ['payload', 'content', 'actions', 'footerLinks', 'scripts'] as const
 /** Over HTTP these are texts, and so their shapes are those of texts. */
 const NUMBERS = ['limit', 'wait']
 type Wait<Name> = 'wait' extends Name ? { readonly wait?: number | undefined } : unknown
-/** What is given to an operation of these members: JSON texts in place of parsed JSON, and numbers in a query. */
+/** The input of an operation with these members: JSON texts in place of parsed JSON, and numbers in a query. */
 export type Given<
   Entries extends v.ObjectEntries,
   Members = v.InferInput<InTenant<Entries>>,
@@ -25,7 +25,7 @@ export type Given<
         : Members[Name]
     }
 
-/** What an operation is given, checked against its shape. JSON texts are parsed for that, and passed on unchanged. */
+/** An operation's input, checked against its shape. JSON texts are parsed for that, and passed on unchanged. */
 export const checked = <Input>(
   shape: v.GenericSchema<unknown, Input> & { readonly entries: object },
   given: unknown,

@@ -24,16 +24,16 @@ export type { SliceOptions } from './checked-input.ts'
 export type { WebhookOptions } from './webhook-tools.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
-/** One that was disabled elsewhere is refused after a second at the latest. */
+/** A hook that was disabled elsewhere is refused after a second at the latest. */
 const HOOKS_REMEMBERED = { rowsMax: 10_000, msMax: 1_000 }
 
-/** What `createService` needs. Only the store is required. */
+/** The options of `createService`. Only the store is required. */
 export type ServiceOptions = { readonly store: Store } & Optional<
   { readonly clock: Clock; readonly newId: NewId; readonly webhooks: WebhookOptions } & UseCaseSettings
 > & {
     /** Another process completes erasures and sends webhooks, so do not warn that none does here. */
     readonly background?: 'elsewhere' | undefined
-    /** Where vendors reach your server, without a slash at its end: hooks show their whole URL. */
+    /** The URL at which vendors reach your server, without a trailing slash: hooks show their whole URL. */
     readonly publicUrl?: string | undefined
   }
 
@@ -41,7 +41,7 @@ type Operations = typeof operations
 type Answer<Name extends OperationId> = ReturnType<UseCases[Name]>
 type Many<Name extends OperationId, One> = 'item' extends keyof Operations[Name] ? readonly One[] : One
 type Call<Name extends OperationId> = (given: Many<Name, Given<EntriesOf<Operations[Name]>>>) => Answer<Name>
-/** What the use cases are given. An error here names one that takes something else than its operation declares. */
+/** The checked inputs of the use cases. An error here names one whose input differs from its declaration. */
 type Checked = {
   readonly [Name in OperationId]: (
     input: Many<Name, v.InferOutput<InTenant<EntriesOf<Operations[Name]>>>>,
@@ -50,19 +50,19 @@ type Checked = {
 /** An activity to log. `payload.rawJson` is the text of a JSON object. */
 export type ActivityToLog = Given<EntriesOf<Operations['logProspectActivity']>>
 
-/** What a vendor sent to a hook. The signature is that of the bytes of the body. */
+/** A vendor's delivery to a hook. The signature is that of the bytes of the body. */
 export type HookDelivery = {
   readonly hookId: string
-  /** Of a hook without signatures. */
+  /** The token of a hook without signatures. */
   readonly token?: string | undefined
-  /** Names in any case. */
+  /** Headers; names in any case. */
   readonly headers: Delivery['headers'] | Headers
   readonly body: Uint8Array | string
   /** For vendors that sign the URL as they called it. */
   readonly url?: string | undefined
 }
 
-/** What `createService` returns: every operation, and what beside them only programs can do. */
+/** The return value of `createService`: every operation, and functions that only programs can use. */
 export type Service = { readonly [Name in keyof Operations]: Call<Name> } & {
   /** Stops listening to the store, which stays open. Only a program that makes many services over one store needs it. */
   readonly close: () => void
@@ -73,15 +73,15 @@ export type Service = { readonly [Name in keyof Operations]: Call<Name> } & {
     key: Pick<NewApiKey, 'tenantId' | 'scopes'> & Optional<NewApiKey>,
   ) => Promise<IssuedApiKey>
   /**
-   * Receives what a vendor posted to a route of yours: verifies it, and logs what it is mapped to. Refuses `hook_not_found`,
+   * Receives a vendor's delivery to a route of yours: verifies it, and logs its activities. Refuses `hook_not_found`,
    * `invalid_signature`, `loop_detected`, `unavailable`; answer with 404, 401, 508 and 503.
    */
   readonly receiveHook: (delivery: HookDelivery) => Promise<Received>
 }
 
 /**
- * Every operation over a store, with its input checked as over HTTP. A tenant that does not exist is refused: `not_found`.
- * A refusal is thrown as a `DomainFailure`: branch on its `kind`; `facts.errors` lists what is wrong with the input.
+ * Every operation over a store, with its input checked as over HTTP. An unknown tenant is refused: `not_found`. A
+ * refusal is a thrown `DomainFailure`: branch on its `kind`; `facts.errors` lists the faults of the input.
  *
  * Calls that arrive together share a round trip to the database, and none waits for others.
  */
@@ -110,7 +110,7 @@ export const createService = (options: ServiceOptions): Service => {
     remembered.onSignal(signal)
   })
 
-  /** One that exists needs no second look-up until keys or tenants change. */
+  /** A known tenant needs no second look-up until keys or tenants change. */
   const ofTenant = async <Input extends { readonly tenantId: string }>(input: Input): Promise<Input> => {
     const { tenantId } = input
     if (tenants.size >= TENANTS_REMEMBERED_MAX) tenants.clear()

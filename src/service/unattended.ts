@@ -1,7 +1,7 @@
 import type { Store } from '../core/ports/store.ts'
 import type { UseCases } from '../core/use-cases.ts'
 
-/** The stores with work in the background, or warned of, by their `watch`: a store made from another one keeps it. */
+/** Stores with work in the background, or warned about, by `watch`, which a store made from another one keeps. */
 export const attended = new WeakSet<Store['watch']>()
 
 /** The use cases, with one warning when something is accepted over a store without work in the background. */

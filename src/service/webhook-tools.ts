@@ -8,16 +8,16 @@ import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
 
 /** How webhooks are sent, and how their secrets are kept. */
 export type WebhookOptions = AddressSettings & {
-  /** 32 bytes, to encrypt secrets with before they are stored. By default they are stored as they are. */
+  /** 32 bytes, to encrypt secrets with before they are stored. By default they are stored unencrypted. */
   readonly secretsKey?: Buffer | null | undefined
   /** The key before it, which only decrypts. */
   readonly secretsKeyPrevious?: Buffer | null | undefined
 }
 
-/** For all of an attempt. */
+/** The time limit of a whole attempt. */
 const ATTEMPT_MS_MAX = 15_000
 
-/** `settings`: what the allow-lists are called where they are set. */
+/** `settings`: the names of the allow-lists where they are configured. */
 export const webhookTools = (options: WebhookOptions = {}, clock: Clock, settings?: string): WebhookTools => {
   const userAgent = `prospect-pages/${VERSION}`
   const addresses = createAddresses({ ...checkOptions('webhooks', options), ...(settings && { settings }) })

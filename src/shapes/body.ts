@@ -5,15 +5,15 @@ import { isNear } from './near.ts'
 const [COMPARED_MAX, LENGTH_MAX] = [32, 40]
 /** Two letters may be wrong in names from this length on: `customerName` is not `customName`. */
 const LONG = 15
-/** Words of their own, one letter away from a member. */
+/** Different words, one letter away from a member. */
 const OTHER_WORDS = new Set('auctions consent context info pagecontent stats tile'.split(' '))
 
 type Shape<Entries extends v.ObjectEntries> = v.ObjectSchema<Entries, undefined>
 
 /**
- * An object that is the body of an operation. Unknown members are ignored, but one whose name is nearly that of a member is a
- * typing error, and is refused: with `publsh` ignored, a draft would be published. Not for activities, beside which systems
- * send what they like.
+ * An object that is the body of an operation. Unknown members are ignored, but one whose name is nearly that of a
+ * member is a typing error, and is refused: with `publsh` ignored, a draft would be published. Not for activities, to
+ * which systems add members as they like.
  */
 export const bodyOf = <const Entries extends v.ObjectEntries>(entries: Entries): Shape<Entries> => {
   const shape = v.object(entries)
@@ -29,7 +29,7 @@ export const bodyOf = <const Entries extends v.ObjectEntries>(entries: Entries):
   return Object.assign(shape, { '~run': runAndCompare, refusesNear: true })
 }
 
-/** The same for other members, if the first is such a body. */
+/** An object with other members, which refuses near names if the given shape does. */
 export const objectLike = (body: object | undefined) => (body && 'refusesNear' in body ? bodyOf : v.object)
 
 type Given = Readonly<Record<string, unknown>>
@@ -49,8 +49,8 @@ const issuesOf = (given: Given, members: Members) => {
 }
 
 /**
- * Which member is meant. Another spelling, a singular or a plural is a mistake only if the member itself is missing; a typing
- * error is one in any case, because either could be meant. `names` with a list is something else than `name`.
+ * The member that was meant. Another spelling, a singular or a plural is a mistake only if the member itself is
+ * missing; a typing error always is one, because either could be meant. `names` with a list differs from `name`.
  */
 const meantBy = (key: string, given: Given, members: Members) => {
   const word = key.length > LENGTH_MAX ? '' : wordOf(key)
@@ -69,5 +69,5 @@ const isTypo = (word: string, wanted: string): boolean => {
   return isSimilar && isNear(word, wanted, wanted.length < LONG ? 1 : 2)
 }
 
-/** Without what differs between `customName`, `custom_name` and `Custom-Name`. `_type` is not `type`. */
+/** A name without the differences between `customName`, `custom_name` and `Custom-Name`. `_type` is not `type`. */
 const wordOf = (name: string): string => name.toLowerCase().replace(/(?<=.)[-_ ]/g, '')

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-/** A value against the shape of an object: its output, and everything that is wrong with it and where. */
+/** Checks a value against the shape of an object: its output, and all faults with their places. */
 export const checkShape = <Shape extends v.GenericSchema>(
   shape: Shape,
   given: unknown,
@@ -15,7 +15,7 @@ export const checkShape = <Shape extends v.GenericSchema>(
   return { output: output as v.InferOutput<Shape>, faults }
 }
 
-/** valibot's own messages quote the value, which may be somebody's email. */
+/** valibot's messages quote the value, which may be a person's email. */
 const detailOf = (issue: v.BaseIssue<unknown>): string => {
   if (issue.kind === 'validation' || issue.type === 'custom') return issue.message
   if (issue.expected === 'never') return 'is not a known member'

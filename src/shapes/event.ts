@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { ITEMS_MAX, limit, wholeText } from './slice.ts'
 import { described, documented, id, optional, timestamp, whole } from './text.ts'
 
-/** What can happen to the resources of a tenant. */
+/** The events of a tenant's resources. */
 export const EVENT_TYPES = [
   'prospect.created',
   'prospect.updated',

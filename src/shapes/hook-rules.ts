@@ -40,7 +40,7 @@ const headerName = (description: string) =>
     v.transform((name) => name.toLowerCase()),
   )
 
-/** How a vendor signs: an HMAC over the raw body, and over what else its template names. */
+/** How a vendor signs: an HMAC over the raw body, and over the other parts of its template. */
 export const Hmac = v.pipe(
   v.strictObject({
     algorithm: described(v.picklist(['sha256', 'sha1', 'sha512']), 'The hash function of the HMAC.'),
@@ -101,7 +101,7 @@ const VERIFY = {
   hmac: v.optional(Hmac),
   token: optional(v.literal(true), 'No signature: the address contains a secret token.'),
 }
-/** What a hook is verified with. A preset without signatures takes a token instead. */
+/** Whether a token verifies deliveries: chosen, or because the preset has no signatures. */
 export const isByToken = ({
   preset,
   token,
@@ -109,7 +109,7 @@ export const isByToken = ({
   readonly preset?: string | undefined
   readonly token?: unknown
 }) => token === true || preset === 'mailchimp'
-/** How a hook verifies what it gets. */
+/** How a hook verifies its deliveries. */
 export const HookVerification = v.pipe(
   v.strictObject({
     ...VERIFY,
@@ -125,7 +125,7 @@ export const HookVerification = v.pipe(
   ),
   v.description('How deliveries are verified: by a preset, an HMAC or a token.'),
 )
-/** The same without the secret. */
+/** The verification without the secret. */
 export const HookVerificationShown = v.pipe(
   v.object(VERIFY),
   v.description('How deliveries are verified. The secret is never returned.'),
@@ -173,7 +173,7 @@ export const HookMap = v.pipe(
 )
 export type HookMap = v.InferOutput<typeof HookMap>
 
-/** Of the text of any member of an activity, in characters. */
+/** Maximum characters of the text of any member of an activity. */
 export const MEMBER_LENGTH_MAX = 1_000
 const { type, externalId, name, idempotencyKey } = NewProspectLog.entries
 const MEMBERS = { type, externalId, name, idempotencyKey, email: boundedText(1, MEMBER_LENGTH_MAX) }

@@ -1,4 +1,4 @@
-/** What programs pass to the operations that they call directly: what HTTP takes, with the ids of its path and key. */
+/** The inputs of operations that programs call directly: those of HTTP, with the ids of its path and key. */
 import * as v from 'valibot'
 import { objectLike } from './body.ts'
 import { idempotencyKey } from './prospect-log.ts'
@@ -10,15 +10,15 @@ export type InTenant<Entries extends v.ObjectEntries> = { readonly entries: Entr
   OfTenant & v.InferInput<Members<Entries>>,
   OfTenant & v.InferOutput<Members<Entries>>
 >
-/** An object with these members and its tenant. It refuses what such a body refuses. */
+/** An object with these members and its tenant. It refuses the same faults as such a body. */
 export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries, body?: object) =>
   objectLike(body)({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
-/** As in a path: any text, because an id that does not exist is not found, whatever it looks like. */
+/** Any text, as in a path, because an id that does not exist is not found, whatever it looks like. */
 export const anyId = text()
 export const createdOnce = { idempotencyKey: v.optional(idempotencyKey()) }
 /** The revisions that a change is for; by default any. */
 export const conditional = { ifRevision: v.optional(v.array(whole(1))) }
-/** What ends a wait: over HTTP that the caller leaves, or the service stops. */
+/** A signal that ends a wait: over HTTP when the caller leaves, or the service stops. */
 export const endable = { signal: v.optional(v.instance(AbortSignal)) }
 
 const name = boundedText(1, 255)

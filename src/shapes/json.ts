@@ -3,7 +3,7 @@ import { documented } from './text.ts'
 
 /**
  * A JSON value kept as its exact text, so that no digit and no member is lost. The text must be well-formed JSON: it is
- * answered unchanged and not checked again.
+ * returned unchanged and not checked again.
  */
 export type RawJson = { readonly rawJson: string }
 
@@ -15,7 +15,7 @@ const asSent = (): RawJson => AS_SENT
 export const isKept = (output: unknown, name: string): boolean =>
   [AS_SENT, undefined].includes((output as Record<string, RawJson> | undefined)?.[name])
 
-/** What a shape made of a JSON object, with the text of each member that is kept as text. */
+/** The output of a shape for a JSON object, with the text of each member that is kept as text. */
 export const withTexts = <Output>(output: Output, members: ReadonlyMap<string, RawJson>): Output => {
   for (const name in output) if (output[name] === AS_SENT) output[name] = members.get(name) as never
   return output
@@ -37,9 +37,9 @@ export const anyObject = (description: string) =>
 export const anyArray = (description: string) =>
   v.pipe(v.array(v.unknown()), v.description(description), v.transform(asSent))
 
-/** A JSON array of anything, answered as its exact text. */
+/** A JSON array of anything, returned as its exact text. */
 export const rawArray = () => documented(v.object({ rawJson: v.string() }), { type: 'array', items: {} })
 
-/** A JSON object of anything, answered as its exact text. */
+/** A JSON object of anything, returned as its exact text. */
 export const rawObject = () =>
   documented(v.object({ rawJson: v.string() }), { type: 'object', additionalProperties: true })

@@ -6,7 +6,7 @@ import { described, whole } from './text.ts'
 
 // Each has a name, so that generated clients have readable types.
 export const ExportedProspect = v.object({ prospect: Prospect })
-/** What is kept of a prospect that was merged into this one. */
+/** The remaining fields of a prospect that was merged into this one. */
 export const MergedProspect = v.pick(Prospect, ['prospectId', 'email', 'externalId'])
 export const ExportedMerged = v.object({ merged: MergedProspect })
 export const ExportedLog = v.object({ prospectLog: ProspectLog })

@@ -104,15 +104,15 @@ export const ProspectLogBatch = v.object({
   ),
 })
 
-/** Of an item that was stored, now or before. */
+/** The result of an item that was stored, now or before. */
 export const AcceptedItem = v.object({
   status: described(v.literal(201), 'As for a single request.'),
   prospectLog: ProspectLogReceipt,
   replayed: described(v.boolean(), 'Whether the item was stored before under its idempotency key.'),
 })
-/** Of an item of which nothing was stored; after a 503 that is not known. */
+/** The result of an item that was not stored; after a 503 that is not known. */
 export const RefusedItem = v.object({
-  // Named, so that generated types tell it from an accepted item.
+  // Named, so that generated types distinguish it from an accepted item.
   status: documented(v.number(), {
     type: 'integer',
     enum: [400, 404, 410, 413, 422, 500, 503],

@@ -52,7 +52,7 @@ export const whole = (min: number) =>
   v.pipe(v.number(), v.integer('must be whole'), v.minValue(min, `must be ${min} or more`))
 
 const OVERLAP_HOURS_MAX = 168
-/** For how many hours what was replaced stays valid. */
+/** For how many hours a replaced secret stays valid. */
 export const overlapHours = (description: string) =>
   v.optional(
     described(

@@ -15,7 +15,7 @@ const texts = v.nullable(
     v.maxLength(50, 'must name at most 50'),
   ),
 )
-/** Of HTTP, of the body, or set by the service. */
+/** Headers that HTTP, the body or the service sets. */
 const RESERVED =
   /^(connection|content-.*|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent|webhook-.*)$/i
 const headerName = v.pipe(
