@@ -24,6 +24,6 @@ export const statusAfter = <Status extends VersionStatus, Event extends keyof (t
   event: Event,
 ): (typeof NEXT)[Status][Event] => NEXT[status][event]
 
-/** The status that callers see: a version stored as `ready` or `published` is `scheduled` if it has a time. */
+/** The status that callers see: a version stored as `ready` or `published` is `scheduled` if it has a `publishAt`. */
 export const shownStatus = (kept: VersionStatus, publishAt: string | null): VersionStatus =>
   publishAt !== null && (kept === 'ready' || kept === 'published') ? 'scheduled' : kept

@@ -33,7 +33,7 @@ export type ErasureChanges = {
   readonly tenantId: string
   readonly now: Timestamp
   /**
-   * The erased prospect, if any, followed by those that were merged into it, as they were when this was decided. They
+   * The erased prospect, if any, followed by those that were merged into it, in their state when this was decided. They
    * become tombstones. Overtaken if the first has changed.
    */
   readonly prospects: readonly KnownProspect[]
@@ -96,7 +96,7 @@ export type Erasures = {
     readonly beforeLogId: string | null
     readonly max: number
   }): Promise<boolean>
-  /** What `markServed` saved last, in any process on the database. */
+  /** Returns the last value saved by `markServed`, in any process on the database. */
   lastServed(): Promise<Served | null>
   markServed(served: Served): Promise<void>
 }

@@ -14,11 +14,11 @@ export type NewMerge = Requester & {
 /** The changes by merging. All of them are saved, or nothing. */
 export type MergeChanges = {
   readonly merge: NewMerge
-  /** Both prospects as they were when this was decided and as they will be, the merged one first. */
+  /** Both prospects, each before and after the merge, the merged one first. */
   readonly merged: ProspectStates
   readonly survivor: ProspectStates
 }
-/** A prospect as it was when a change was decided, and as it will be. */
+/** A prospect before and after a change. */
 export type ProspectStates = { readonly before: KnownProspect; readonly after: KnownProspect }
 /** A merge that a worker has claimed: `attempt` proves ownership. */
 export type ClaimedMerge = NewMerge & {

@@ -9,7 +9,7 @@ const DOMAIN_LENGTH_MAX = 255
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
 /** Blanks, quotes and punctuation around an address. The look behind keeps a long run that is not at the end linear. */
 const AROUND = /^[\s"'‘’“”„«»(,;]+|(?<![\s"'‘’“”«»),;.])[\s"'‘’“”«»),;.]+$/gu
-/** `ada@example.com (Ada)`, without what is around it. */
+/** `ada@example.com (Ada)`, after `AROUND` is removed. */
 const COMMENT = /\s\([^()]*$/
 /** `Ada <ada@example.com>`. */
 const IN_BRACKETS = /^[^<>]*<([^<>]*)>$/
