@@ -19,10 +19,10 @@ const LAYERS: Readonly<Record<string, Layer>> = {
       'test/contract/memory.test.ts',
       'test/project/imports.test.ts',
     ],
-    // Sockets, and waits for them.
+    // Sockets and waits for them; documents.
     without: [
       'test/adapters/http/node/*.test.ts',
-      'test/adapters/http/events-wait.test.ts',
+      'test/adapters/http/{events-wait,openapi,docs}.test.ts',
       'test/adapters/webhooks/names.test.ts',
     ],
     env: { STORES: 'memory', SIMULATION_STEPS: '300' },

@@ -3,10 +3,7 @@ import { monotonicFactory } from 'ulid'
 import { DAY_MS, timeOfId } from '../core/engine/times.ts'
 import type { NewId } from '../core/ports/world.ts'
 
-/**
- * Ids that sort by age even within a millisecond, and after the clock is set back. If it is set back by more than a
- * day, it was wrong before, and ids follow the new time.
- */
+/** Ids that sort by age even within a millisecond, and after the clock is set back by up to a day. */
 export const createNewId = (): NewId => {
   const fractions = randomFractions()
   let [ulid, lastMs] = [monotonicFactory(fractions), 0]
@@ -21,9 +18,7 @@ export const createNewId = (): NewId => {
   }
 }
 
-/**
- * Random numbers from 0 to less than 1. Many bytes are requested at once, because each call to the system costs time.
- */
+/** Random numbers from 0 to less than 1. Many bytes are requested at once, because each call to the system costs time. */
 const randomFractions = (): (() => number) => {
   const bytes = new Uint8Array(4_096)
   let used = bytes.length

@@ -15,9 +15,7 @@ export const createLogOn = (level: string, stream: NodeJS.WriteStream): Log =>
     write: (line: string) => stream.write(stream.isTTY ? readable(line) : line),
   })
 
-/**
- * A log for servers, on stderr. Lines are buffered, so that no request waits for a write: `flush` before exit.
- */
+/** A log for servers, on stderr. Lines are buffered, so that no request waits for a write: `flush` before exit. */
 export const createLog = (level: string): Log => {
   // With a `minLength` of 0 `flush` would not wait until the lines are written.
   const stderr = pino.destination({ dest: 2, sync: false, minLength: 1, maxLength: PENDING_BYTES_MAX })

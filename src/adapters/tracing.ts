@@ -1,8 +1,6 @@
 import type { Context, ContextManager, Link, Span, TracerProvider } from '@opentelemetry/api'
 
-/**
- * The key under which an OpenTelemetry SDK loaded by `--import` registers. Without an SDK, nothing here costs anything.
- */
+/** The key under which an OpenTelemetry SDK loaded by `--import` registers. Without one, nothing here has a cost. */
 export const REGISTERED = Symbol.for('opentelemetry.js.api.1')
 type Registered = { readonly context?: ContextManager; readonly trace?: TracerProvider }
 const registered = (): Registered => (globalThis as { readonly [REGISTERED]?: Registered })[REGISTERED] ?? {}

@@ -155,9 +155,7 @@ export const createApi = (deps: Deps): Api => {
     }
   }
 
-  /**
-   * All routes without a key count as one tenant. They take a place but no turn: requests share the work behind them.
-   */
+  /** All routes without a key count as one tenant. They take a place but no turn: requests share the work behind them. */
   const admitted = async (route: RawRoute, work: () => Promise<ApiResponse>): Promise<ApiResponse> => {
     if (route.isFree) return work()
     const place = admission.arrive('')

@@ -19,10 +19,7 @@ type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'pa
 }
 type QueryShape = v.ObjectSchema<v.ObjectEntries, undefined>
 
-/**
- * Reads the body of a request within its place. Undefined when none was sent: without an announced length only its end
- * shows that.
- */
+/** Reads a body within its place. Undefined if none was sent: without an announced length, only the end shows that. */
 export const bodiesOver =
   ({ hold, reading }: Pick<Admission, 'hold' | 'reading'>) =>
   async (

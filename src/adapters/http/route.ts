@@ -111,8 +111,7 @@ type Result = Omit<Answer, 'body'> & {
 
 /**
  * Calls the use case with the tenant, the ids in the path, the query and the body. Returns its result, or the page,
- * group, version, receipt or prospect in it, with its revision and whether it is replayed. Status 200 if it was found
- * instead of created.
+ * group, version, receipt or prospect in it, with its revision and whether it was replayed or found: then 200.
  */
 const runOf =
   (operationId: OperationId, method: Method, takes: object): Run =>

@@ -7,9 +7,7 @@ import { FORGET_KEYS, isSuspended } from './tenants.ts'
 
 const KEYS = columns('key', COLUMNS.api_keys)
 
-/**
- * Ending a key notifies all processes in its commit, then calls `ended`. On a cluster `queryCopies` reads the copies.
- */
+/** Ending a key notifies all processes in its commit, then calls `ended`. On a cluster `queryCopies` reads the copies. */
 export const postgresApiKeys = (query: Query, ended: () => void, queryCopies: Query | null): ApiKeys => {
   const keysWhere = async (condition: Fragment): Promise<StoredApiKey[]> => {
     const rows = await query()<ApiKeyRow>`select ${KEYS.names} from api_keys where ${condition}`

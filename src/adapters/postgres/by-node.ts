@@ -32,8 +32,7 @@ type Node = { readonly nodename: string; readonly nodeport: number }
 /**
  * Every node of a cluster knows where each tenant lives. A statement for a tenant is sent to its node directly: no other
  * node has to be alive for it, and a node that does not respond can only use up the connections to itself. Statements
- * for no tenant or for all are sent to the node of `settings.url`; those for rows of the coordinator, to the
- * coordinator.
+ * for no tenant or for all are sent to the node of `settings.url`; those for the coordinator's own rows, to it.
  */
 export const connectToNodes = (
   settings: PostgresSettings,

@@ -32,9 +32,8 @@ export const wantedTenant = (tenantId: string | null) => tenantId ?? TENANT_OF_W
 const TENANT_OF_WANT = sql`want.tenant_id`
 
 /**
- * Ends a look-up in a `lateral`. If the tenant is a parameter, a limit makes each look-up use its whole key, whatever
- * the planner assumes about the tenant. If the tenant comes with the list, the whole key is used anyway, and a join is
- * faster.
+ * Ends a look-up in a `lateral`. If the tenant is a parameter, a limit makes each look-up use its whole key, whatever the
+ * planner assumes of the tenant. If the tenant comes with the list, that is so anyway, and a join is faster.
  */
 export const upTo = (rows: number, tenantId: string | null) =>
   tenantId === null ? nothing : sql`limit ${rows}`
@@ -42,10 +41,7 @@ export const upTo = (rows: number, tenantId: string | null) =>
 /** Longer lists would take more parameters than a statement can have. Gathered batches are never that long. */
 const VALUES_ROWS_MAX = 2_000
 
-/**
- * The tenant whose machine of a cluster will write these rows; null without a cluster, or if they are too many for
- * `values`.
- */
+/** The tenant whose machine of a cluster writes these rows; null without a cluster, or if `values` cannot take them. */
 export const leadTenantOf = (isCluster: boolean, rows: Lists[string]): string | null =>
   (isCluster && rows.length <= VALUES_ROWS_MAX && rows[0]?.tenantId) || null
 

@@ -51,9 +51,7 @@ export const claimFrom = <Claimed extends object>(query: Query, isCluster: boole
       returning ${answered}`
 }
 
-/**
- * The backlog for the metrics. It names no tenant, and reads at most `countMax` entries of the index of waiting rows.
- */
+/** The backlog for the metrics. It names no tenant, and reads at most `countMax` entries of the index of waiting rows. */
 export const backlogOf =
   (query: Query, since: Fragment, waiting: Fragment, isHeld = NEVER) =>
   async (countMax: number) => {
@@ -64,9 +62,7 @@ export const backlogOf =
     return backlog ?? { count: 0, oldest: null }
   }
 
-/**
- * Recursive `each (id)`: the values of a column after a given one, each found by the index of these rows; then null.
- */
+/** Recursive `each (id)`: the values of a column after a given one, each found by the index of these rows; then null. */
 export const eachAlong = (column: Fragment, rows: Fragment, after: string) => sql`
   each (id) as (
     (select ${column} from ${rows} and ${column} > ${after} order by ${column} limit 1)

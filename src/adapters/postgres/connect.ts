@@ -53,8 +53,7 @@ const lifeMs = (): number => 60_000 * (1 + Math.random())
 /**
  * Connections to PostgreSQL behind a semaphore, which limits the statements in flight and those waiting. The driver
  * does not settle every statement whose connection died, so each has a timeout here. A connection that misses it is
- * replaced, and so is one that was lost during a statement: the driver keeps unsent bytes and the last error for the
- * next.
+ * replaced, as is one lost during a statement: the driver keeps unsent bytes and the last error for the next.
  *
  * Each connection is a driver pool of one: a larger, partly idle pool gets slower with every statement, because it
  * searches every slot that has ever held a connection. Each is replaced after a minute or two: a plan made when the

@@ -2,9 +2,7 @@ import type postgres from 'postgres'
 import { DomainFailure, unavailable } from '../../core/engine/failures.ts'
 import { unmigrated } from '../stores/migrations.ts'
 
-/**
- * The code of PostgreSQL or of the driver. If Citus copies rows to a worker, it returns the wrong code for a taken key.
- */
+/** The code of PostgreSQL or the driver. When Citus copies rows to a worker, its code for a taken key is wrong. */
 export const sqlStateOf = (error: unknown): string => {
   const { code = '', message = '' } = (error ?? {}) as { code?: unknown; message?: string }
   return code === 'XX000' && message.startsWith('duplicate key value violates') ? '23505' : String(code)

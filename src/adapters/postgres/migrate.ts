@@ -13,9 +13,7 @@ import { withTimeout } from './with-timeout.ts'
 const LOCK = 7_238_114_005
 /** Time limit to connect and to check whether there is anything to migrate. */
 const LOOK_MS_MAX = 5_000
-/**
- * How often a migration tries to acquire its locks, for a second each: requests wait behind it, two seconds at most.
- */
+/** How often a migration tries to acquire its locks, for a second each: requests wait behind it, two seconds at most. */
 const LOCK_TRIES_MAX = 20
 const LOCK_PAUSE_MS = 2_000
 /** Time limit to apply the missing migrations only to show them. */

@@ -152,9 +152,7 @@ const isUnchanged = (page: Parameters<Pages['remove']>[0], inActiveGroup = false
       and p.revision = ${revision} and exists (select 1 from page_groups g where g.tenant_id = ${tenantId} and ${isIn})`
 }
 
-/**
- * A version by its whole key. For two ids, a plan made when pages had one version each reads all versions of the page.
- */
+/** A version by its whole key: for two ids, a plan made while pages had one version reads all versions of a page. */
 const versionOf = (tenantId: string | null, id: Fragment) => sql`(
   select v.* from page_versions v
   where v.tenant_id = ${wantedTenant(tenantId)} and v.page_id = p.page_id and v.version_id = ${id}

@@ -88,8 +88,7 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
 /**
  * Logs `l` of a prospect, along the index of timelines. The tenant is compared so that no other index can be used: a
  * plan made for all tenants would assume that the primary key is selective, and read all logs of a large tenant. Citus
- * needs a plain condition too. For limits see `walk`; a limit as a number shows the planner how few rows are joined to
- * others.
+ * needs a plain condition too. For limits see `walk`; a limit as a number shows the planner how few rows are joined.
  */
 export const alongTimeline = (
   isCluster: boolean,

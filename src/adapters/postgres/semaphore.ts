@@ -8,8 +8,7 @@ type Waiter = { readonly admit: () => void; readonly refuse: () => void }
 /**
  * At most `inFlightMax` callers hold it at a time; up to `waitingMax` wait, none longer than `waitMsMax`. Callers with
  * the same key, such as a tenant's, hold at most half of it, and keys take turns. If too many wait, the key with most
- * waiting callers loses one. `acquire` resolves to the function that releases, and refuses all others with
- * `unavailable`.
+ * callers loses one. `acquire` resolves to the function that releases, and refuses all others with `unavailable`.
  */
 export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) => {
   const queues = new Map<string, Queue>()

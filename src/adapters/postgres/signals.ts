@@ -124,8 +124,7 @@ export const postgresSignals = (
     },
     /**
      * Notifies this process at once, and the others after a pause, once for all signals of that time: commits with a
-     * NOTIFY wait for each other. The statement that ends a key notifies the others. Deliveries concern only this
-     * process.
+     * NOTIFY wait for each other. Ending a key notifies in its statement. Deliveries concern only this process.
      */
     notify: (...signals: readonly Signal[]): void => {
       listeners.emit(...signals)

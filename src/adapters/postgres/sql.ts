@@ -15,10 +15,7 @@ export const joined = (fragments: readonly Fragment[], between: Fragment): Fragm
 /** Stands for a tenant: the statement reads rows of all tenants, on every machine of a cluster. */
 export const ALL_TENANTS = '*'
 
-/**
- * Sends one statement, for one tenant, `ALL_TENANTS` or the `COORDINATOR`; prepared unless it is long or the driver
- * prepares none.
- */
+/** Sends one statement, for a tenant, `ALL_TENANTS` or the `COORDINATOR`; prepared if it is short and the driver may. */
 export type Query = {
   (
     tenantId?: string | null,

@@ -12,9 +12,7 @@ export const textArray = (values: readonly Value[]): string => {
   }
   return `${array}}`
 }
-/**
- * JSON escapes quotes and backslashes in the same way, several times faster. It is not used if it would escape more.
- */
+/** JSON escapes quotes and backslashes in the same way, several times faster. It is not used if it would escape more. */
 const quoted = (text: string): string => {
   if (!escaped.test(text)) return `"${text}"`
   return othersInJson.test(text) ? `"${text.replace(allEscaped, '\\$&')}"` : JSON.stringify(text)

@@ -71,9 +71,7 @@ export const removeSome = (database: Database, tenantId: string): boolean => {
   if (page !== null) removePiece(database, page)
   return page !== null
 }
-/**
- * Removes pages of tenants, one piece of each in turn. Pieces left when the process ends are removed as they expire.
- */
+/** Removes pages of tenants, one piece of each in turn. Pieces left when the process ends are removed as they expire. */
 const createRemoval = (database: Database) => {
   const tenants = new Set<string>()
   let isRunning = false

@@ -16,9 +16,7 @@ import { orNull } from '../../core/engine/outcome.ts'
 import { giveUp, shareNumber } from './overwritten.ts'
 
 const LINKS_MAX = 40
-/**
- * The file that a path refers to, even if it is missing: SQLite keeps the journal beside the file, not beside a link.
- */
+/** The file that a path refers to, even if it is missing: SQLite keeps the journal beside the file, not beside a link. */
 export const fileAt = (path: string, linksMax = LINKS_MAX): string => {
   const target = linksMax > 0 ? orNull(() => readlinkSync(path)) : null
   if (target === null) return resolve(path)

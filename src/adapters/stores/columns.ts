@@ -1,9 +1,7 @@
 import { memoized } from '../../core/engine/keys.ts'
 import type { RawJson } from '../../shapes/json.ts'
 
-/**
- * Types of PostgreSQL. SQLite keeps JSON and times as text, lists as words separated by spaces, booleans as 0 and 1.
- */
+/** Types of PostgreSQL. SQLite keeps JSON and times as text, lists as words separated by spaces, booleans as 0 and 1. */
 export type ColumnType = 'text' | 'text[]' | 'json' | 'boolean' | 'int' | 'bigint' | 'timestamptz'
 export type Columns = Readonly<Record<string, ColumnType>>
 
@@ -16,10 +14,7 @@ export const columnsOf = (list: string): Columns =>
     }),
   )
 
-/**
- * `page_group_id` becomes `pageGroupId`, as do `PageGroupId` and `page-group-id`, which an embedder's driver may
- * return.
- */
+/** `page_group_id` becomes `pageGroupId`, as do `PageGroupId` and `page-group-id` from an embedder's driver. */
 export const camelCase = memoized((column: string) =>
   column
     .replace(/^[A-Z]/, (letter) => letter.toLowerCase())

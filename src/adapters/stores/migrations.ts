@@ -19,9 +19,7 @@ export const readMigrations = (kind: 'postgres' | 'sqlite'): readonly Migration[
 export const checksumOf = memoized((sql: string) => createHash('sha256').update(sql).digest('hex'))
 /** A row of `schema_migrations`, in order. Unreleased versions wrote no checksum; `version` is that of the program. */
 export type Applied = { readonly number: number; readonly checksum?: string; readonly version?: string }
-/**
- * The last number, 0 if there is none. Refuses a database whose tables were made by other migrations of these numbers.
- */
+/** The last number, 0 if there is none. Refuses a database that other migrations of these numbers have made. */
 export const lastOf = (ours: readonly Migration[], applied: readonly Applied[]): number => {
   const other = ours.find(({ sql }, i) => applied[i] && applied[i].checksum !== checksumOf(sql))
   if (other !== undefined)

@@ -12,9 +12,7 @@ export type AddressSettings = {
   /** Host names and networks (`10.0.0.0/8`) that may be called even if they are not public, and even by `http:`. */
   readonly allowedHosts?: readonly string[] | undefined
   readonly allowedNetworks?: readonly string[] | undefined
-  /**
-   * Whether to keep the beginning of an answer from a public address. True by default; false keeps nothing of answers.
-   */
+  /** Whether to keep the beginning of an answer from a public address. True by default; false keeps nothing. */
   readonly answers?: boolean | undefined
 }
 type Settings = AddressSettings & {
@@ -39,9 +37,7 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
     allowed(address) || (protocol === 'https:' && !refused(address))
 
   return {
-    /**
-     * The rule that this URL breaks, or null if it may be called. The addresses of a name are checked at the look-up.
-     */
+    /** The rule that this URL breaks, or null if it may be called. The addresses of a name are checked at the look-up. */
     checkUrl: (text: string): string | null => {
       if (text.length > URL_CHARACTERS_MAX) return `must have at most ${URL_CHARACTERS_MAX} characters`
       if (!URL.canParse(text)) return 'must be a URL'
@@ -61,9 +57,7 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
     /** Whether answers from this address of the URL's host may be kept: it is public without any setting. */
     mayKeep: (url: URL, address: string): boolean =>
       answers && !hosts.has(hostOf(url)) && !allowed(address) && !refused(address),
-    /**
-     * Looks up hosts for one protocol. Fails if any address must not be called. Node skips it for literal addresses.
-     */
+    /** Looks up hosts for one protocol. Fails if any address must not be called. Node skips it for literal addresses. */
     lookupFor:
       (protocol: string): LookupFunction =>
       (hostname, options, done) =>

@@ -51,9 +51,7 @@ export const bodyOf = (
     bytesMax: bodyBytesMax,
     batchBytesMax,
     read,
-    /**
-     * Drops the bytes that have arrived and those to come. A sender cut off while it sends would not get the answer.
-     */
+    /** Drops the bytes that have arrived and those to come. A sender cut off while it sends would not get the answer. */
     discard: async () => {
       chunks = []
       req

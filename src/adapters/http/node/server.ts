@@ -91,10 +91,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
       await once(server, 'listening')
       return (server.address() as AddressInfo).port
     },
-    /**
-     * Accepts no new connection, answers the requests in flight, ends those that wait for events, and closes all other
-     * connections after `msMax`.
-     */
+    /** Accepts no connection, answers requests in flight, ends waits for events, and closes the rest after `msMax`. */
     drain: async (msMax: number): Promise<void> => {
       draining.abort()
       // At first this only stops listening: `close` of `node:http` also closes connections that look idle, though a
