@@ -1,6 +1,8 @@
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import type { Route } from '../../src/adapters/http/route.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
+import type { Needs, Store } from '../../src/core/ports/store.ts'
+import { mergeProspect } from '../../src/core/prospects/merge-prospect.ts'
 import { caller, until } from '../support/program.ts'
 import { requestText } from './crowd.ts'
 
@@ -8,12 +10,50 @@ const MEBIBYTE = 1_048_576
 const GROUPS = 4
 const text = (characters: number) => 'x'.repeat(characters)
 const times = <Item>(count: number, of: (i: number) => Item) => Array.from({ length: count }, (_, i) => of(i))
+const HOUR_MS = 3_600_000
+/** A text as long as a source or a type may be. */
+const long = (letter: string, i: number) => letter.repeat(95) + `${i}`.padStart(5, '0')
+const LEVELS = times(16, (i) => `level${i}`)
+/** An object of so many levels, with so many small values in each. */
+const nested = (levels: number, values: number): object =>
+  levels === 0 ? {} : { values: times(values, () => 0), [`level${16 - levels}`]: nested(levels - 1, values) }
+type Loud = { readonly apiKey: string; readonly pageGroupId: string; readonly survivorId: string }
+
+/**
+ * What cannot be made by requests: 49,000 counts in two days, and a prospect with a hundred merged ones whose emails, from
+ * before there was a limit, have 1 MB each. To be called before the service starts.
+ */
+export const furnishStore = async (world: Needs<keyof Store>, tenantId: string) => {
+  const { store, clock, newId } = world
+  const now = new Date(clock()).toISOString()
+  await store.counts.markRead(tenantId, now)
+  for (let hour = 0; hour < 49; hour++) {
+    const at = new Date(clock() - (clock() % HOUR_MS) - hour * HOUR_MS).toISOString()
+    const one = (i: number) =>
+      ({ unit: 'hour', at, source: long('s', i), type: long('t', i), count: 1 }) as const
+    await store.counts.record({ tenantId, from: '', to: '', removeFrom: null, add: times(1_000, one) })
+  }
+  const added = async (i: number) => {
+    const ids = { tenantId, prospectId: newId('prospect'), emailHash: `${i}`.padEnd(43, '-') }
+    const email = `${i}${text(1_000_000)}@example.com`
+    const others = { externalId: null, externalIdHash: null, name: text(255), createdAt: now, updatedAt: now }
+    await store.activities.record({ prospects: [{ ...ids, ...others, email }], logs: [] })
+    return ids.prospectId
+  }
+  const into = await added(0)
+  for (let i = 1; i <= 100; i++) {
+    const prospectId = await added(i)
+    await mergeProspect(world)({ tenantId, prospectId, into })
+  }
+  return into
+}
 
 /**
  * A tenant that has as much as its limits allow of what requests can ask for: page groups of 4 MiB with a hundred events
- * each, a page with 1 MiB of content and many versions, long names, long payloads, and 10,000 events.
+ * each, a page with 1 MiB of content and many versions, long names, long payloads, large emails, endpoints with long filters,
+ * hooks with deep pointers, and 10,000 events.
  */
-export const furnish = async (url: string, apiKey: string, pageGroupId: string) => {
+export const furnish = async (url: string, { apiKey, pageGroupId, survivorId }: Loud) => {
   const call = caller(url, apiKey)
   const done = async (method: string, path: string, body?: unknown) => {
     const answer = await call(method, path, body)
@@ -21,6 +61,9 @@ export const furnish = async (url: string, apiKey: string, pageGroupId: string) 
     return answer.body
   }
   const endpoint = await done('POST', '/v0/webhook_endpoints', { url: 'https://nowhere.invalid/hooks' })
+  const filter = { sources: times(50, (i) => long('s', i)), logTypes: times(50, (i) => long('t', i)) }
+  for (let i = 1; i < 20; i++)
+    await done('POST', '/v0/webhook_endpoints', { url: `https://nowhere.invalid/${i}`, ...filter })
   const heavy = [pageGroupId]
   while (heavy.length < GROUPS)
     heavy.push((await done('POST', '/v0/page_groups', { name: 'n', title: 't' })).pageGroupId)
@@ -39,6 +82,8 @@ export const furnish = async (url: string, apiKey: string, pageGroupId: string) 
   const log = { source: 's', email: 'ada@example.com', payload: { text: text(10_000) } }
   const long = await done('POST', '/v0/prospect_logs/batch', { items: times(200, () => log) })
   const { prospectId, prospectLogId } = long.items[0].prospectLog
+  for (let i = 0; i < 5; i++)
+    await done('POST', '/v0/prospect_logs', { source: 's', email: text(MEBIBYTE - 200), payload: {} })
   for (let batch = 0; batch < 10; batch++)
     await done('POST', '/v0/prospect_logs/batch', {
       items: times(1_000, () => ({ source: 's', payload: {}, name: 'n' })),
@@ -53,18 +98,21 @@ export const furnish = async (url: string, apiKey: string, pageGroupId: string) 
     return items.length === 0
   })
   const { eventId } = (await done('GET', '/v0/events?limit=1')).items[0]
-  const places = (member: string) => times(10, (i) => `/${member}${i}/${text(230)}`)
+  const places = (member: string) => times(10, (i) => `/${LEVELS.slice(1).join('/')}/${member}${i}`)
   const map = { type: places('type'), email: places('email'), name: places('name'), occurredAt: ['/at'] }
   const hook = { source: 's', verify: { token: true }, each: '/items', map }
   const byToken = await done('POST', '/v0/hooks', hook)
+  const whole = { ...hook, each: null }
+  const deep = await done('POST', '/v0/hooks', whole)
   const signed = await done('POST', '/v0/hooks', { ...hook, verify: { preset: 'stripe', secret: 's' } })
-  for (let i = 0; i < 90; i++) await done('POST', '/v0/hooks', hook)
+  for (let i = 0; i < 89; i++) await done('POST', '/v0/hooks', hook)
   const ids = {
     ...{ page_group_id: pageGroupId, page_id: pageId, version_id: versionId, prospect_id: prospectId },
     ...{ prospect_log_id: prospectLogId, erasure_id: erasureId, event_id: eventId },
-    ...{ webhook_endpoint_id: endpoint.webhookEndpointId, hook_id: signed.hookId },
+    ...{ webhook_endpoint_id: endpoint.webhookEndpointId, hook_id: deep.hookId },
   }
-  return { ids, heavy, apiKey, hooks: { byToken: String(byToken.path), signed: String(signed.path) } }
+  const hooks = { byToken: String(byToken.path), deep: String(deep.path), signed: String(signed.path) }
+  return { ids, heavy, apiKey, survivorId, hooks }
 }
 type Furnished = Awaited<ReturnType<typeof furnish>>
 
@@ -72,6 +120,10 @@ type Furnished = Awaited<ReturnType<typeof furnish>>
 const BODIES: Readonly<Record<string, () => readonly unknown[]>> = {
   logProspectActivity: () => [
     { source: 's', payload: { values: times(300_000, () => ({})) } },
+    { source: 's', payload: { values: times(500_000, () => 0) } },
+    { source: 's', payload: {}, ...Object.fromEntries(times(4_990, (i) => [`m${i}`, text(190)])) },
+    { source: 's', payload: {}, ...Object.fromEntries(times(90_000, (i) => [`m${i}`, 0])) },
+    { source: 's', email: text(MEBIBYTE - 200), payload: {} },
     { source: 's', email: 'ada@example.com', payload: { text: text(MEBIBYTE - 200) } },
   ],
   logProspectActivities: () => [
@@ -84,9 +136,15 @@ const BODIES: Readonly<Record<string, () => readonly unknown[]>> = {
   createPageWithVersion: () => [{ content: { text: text(MEBIBYTE - 100) } }],
   createVersion: () => [{ content: { text: text(MEBIBYTE - 100) } }],
   updatePage: () => [{ customName: text(10_000) }, { customName: null }, {}],
+  tryHook: () => [{ headers: {}, body: JSON.stringify(nested(15, 30_000)) }],
   replayDeliveries: () => [{ since: '1970-01-01T00:00:00Z', onlyUndelivered: false }],
 }
+const hoursAgo = (hours: number) => `since=${new Date(Date.now() - hours * HOUR_MS).toISOString()}`
 const QUERIES: Readonly<Record<string, readonly string[]>> = {
+  listProspectLogCounts: [
+    ...times(50, (i) => `${hoursAgo(60)}&type=nothing${i}`),
+    ...times(5, (i) => `${hoursAgo(i + 3)}`),
+  ],
   listEvents: ['limit=100', 'limit=100&types=page.unpublished', 'limit=99&types=page_group.updated'],
   listProspectLogs: ['limit=100', 'limit=100&type=rare', 'limit=99'],
   listTimeline: ['limit=100', 'limit=100&type=rare', 'limit=99'],
@@ -96,7 +154,7 @@ const QUERIES: Readonly<Record<string, readonly string[]>> = {
 /** The texts of the most expensive requests of an operation. */
 const requestsOf = (
   { operationId, method, path, query, body }: Route,
-  { ids, heavy, apiKey }: Furnished,
+  { ids, heavy, apiKey, survivorId }: Furnished,
 ): string[] => {
   const operation = (openapi.paths as Record<string, Record<string, unknown>>)[path]?.[method.toLowerCase()]
   const examples = Object.values(
@@ -109,7 +167,11 @@ const requestsOf = (
   return groups.flatMap((page_group_id) =>
     bodies.flatMap((body) =>
       (QUERIES[operationId] ?? limits).map((query) => {
-        const values: Record<string, string> = { ...ids, page_group_id }
+        const isExport = operationId === 'exportProspect'
+        const values: Record<string, string> = {
+          ...{ ...ids, page_group_id },
+          ...(isExport && { prospect_id: survivorId }),
+        }
         const target = path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? 'none')
         const json = body === undefined ? '' : JSON.stringify(body)
         return requestText(method, query ? `${target}?${query}` : target, apiKey, json)
@@ -124,7 +186,10 @@ const COSTLIEST = [
   'updatePageGroup',
   'getPageGroup',
   'listEvents',
+  'exportProspect',
+  'listProspectLogCounts',
   'replayDeliveries',
+  'receiveDeep',
   'refuseDelivery',
 ]
 type Flood = { readonly name: string; readonly textsOf: (furnished: Furnished) => readonly string[] }
@@ -141,6 +206,7 @@ const DELIVERIES: Readonly<
       { email0: { [text(230)]: text(MEBIBYTE - 300) } },
     ],
   ],
+  receiveDeep: ['deep', () => [nested(15, 30_000), times(500_000, () => 0)]],
   refuseDelivery: ['signed', () => [{ text: text(MEBIBYTE - 100) }, {}]],
 }
 const FORGED = `Stripe-Signature: t=1,${times(16, () => `v1=${'0'.repeat(64)}`)}`

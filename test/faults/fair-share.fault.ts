@@ -3,11 +3,14 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { createLog } from '../../src/adapters/log.ts'
+import { createRuntime } from '../../src/compose/service.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { databaseKinds, type LogLine, NODE, type Program, seed, startProgram } from '../support/program.ts'
 import { createCaller } from './call.ts'
 import { quantileOf, requestText, startCrowd } from './crowd.ts'
 import type { CrowdOrder } from './crowd-process.ts'
-import { floodsOf, furnish } from './expensive.ts'
+import { floodsOf, furnish, furnishStore } from './expensive.ts'
 import { peakMemoryMb } from './verdict.ts'
 
 // What one tenant may do to another: every operation, with the most expensive input that its limits allow. By default
@@ -38,7 +41,7 @@ const floods = async () => {
     t.test(`one tenant floods, on ${kind?.name ?? 'memory'}`, { skip: kind?.skip ?? false }, async (t) => {
       t.teardown(async () => kind?.end())
       const { server, loud, quiet } = kind === null ? await openMemory(t) : await open(t, kind)
-      const furnished = await furnish(server.url, loud.apiKey, loud.pageGroupId)
+      const furnished = await furnish(server.url, loud)
       const alone = await quietBeside(server.url, quiet.apiKey)
       t.comment(`alone: p50 ${alone.p50} ms, at most ${alone.max} ms`)
       for (const { name, textsOf } of FLOODS.filter(({ name }) => isNamed(name, names)))
@@ -69,17 +72,25 @@ const floods = async () => {
 
 const open = async (t: Test, kind: ReturnType<typeof databaseKinds>[number]) => {
   const { env } = await kind.open(t)
-  const [loud, quiet] = [await seed(env), await seed(env)]
+  const [seeded, quiet] = [await seed(env), await seed(env)]
+  const world = await createRuntime(readConfig(env), createLog('silent'))
+  const loud = { ...seeded, survivorId: await furnishStore(world, seeded.tenantId) }
+  await world.store.close()
   const server = await startProgram(t, { ...env, EVENTS: 'on' })
   await server.ready()
   return { server, loud, quiet }
 }
 
-const openMemory = async (t: Test): Promise<{ server: Program; loud: Seed; quiet: Seed }> => {
+const openMemory = async (
+  t: Test,
+): Promise<{ server: Program; loud: Seed & { survivorId: string }; quiet: Seed }> => {
   const server = await startProgram(t, { EVENTS: 'on' }, undefined, [NODE, at('memory-server.ts')])
-  const { seeds } = server.logs().find((line) => 'seeds' in line) as LogLine & { seeds: [Seed, Seed] }
-  const [loud, quiet] = seeds
-  return { server, loud, quiet }
+  const line = server.logs().find((line) => 'seeds' in line) as LogLine & {
+    seeds: [Seed, Seed]
+    survivorId: string
+  }
+  const [loud, quiet] = line.seeds
+  return { server, loud: { ...loud, survivorId: line.survivorId }, quiet }
 }
 
 const startCrowdProcess = (order: CrowdOrder) => {
