@@ -12,7 +12,7 @@ const text = (characters: number) => 'x'.repeat(characters)
 const times = <Item>(count: number, of: (i: number) => Item) => Array.from({ length: count }, (_, i) => of(i))
 const HOUR_MS = 3_600_000
 /** A text as long as a source or a type may be. */
-const long = (letter: string, i: number) => letter.repeat(95) + `${i}`.padStart(5, '0')
+const nameOf = (letter: string, i: number) => letter.repeat(95) + `${i}`.padStart(5, '0')
 const LEVELS = times(16, (i) => `level${i}`)
 /** An object of so many levels, with so many small values in each. */
 const nested = (levels: number, values: number): object =>
@@ -30,7 +30,7 @@ export const furnishStore = async (world: Needs<keyof Store>, tenantId: string) 
   for (let hour = 0; hour < 49; hour++) {
     const at = new Date(clock() - (clock() % HOUR_MS) - hour * HOUR_MS).toISOString()
     const one = (i: number) =>
-      ({ unit: 'hour', at, source: long('s', i), type: long('t', i), count: 1 }) as const
+      ({ unit: 'hour', at, source: nameOf('s', i), type: nameOf('t', i), count: 1 }) as const
     await store.counts.record({ tenantId, from: '', to: '', removeFrom: null, add: times(1_000, one) })
   }
   const added = async (i: number) => {
@@ -61,7 +61,7 @@ export const furnish = async (url: string, { apiKey, pageGroupId, survivorId }: 
     return answer.body
   }
   const endpoint = await done('POST', '/v0/webhook_endpoints', { url: 'https://nowhere.invalid/hooks' })
-  const filter = { sources: times(50, (i) => long('s', i)), logTypes: times(50, (i) => long('t', i)) }
+  const filter = { sources: times(50, (i) => nameOf('s', i)), logTypes: times(50, (i) => nameOf('t', i)) }
   for (let i = 1; i < 20; i++)
     await done('POST', '/v0/webhook_endpoints', { url: `https://nowhere.invalid/${i}`, ...filter })
   const heavy = [pageGroupId]
