@@ -62,8 +62,9 @@ export const furnish = async (url: string, { apiKey, pageGroupId, survivorId }: 
   }
   const endpoint = await done('POST', '/v0/webhook_endpoints', { url: 'https://nowhere.invalid/hooks' })
   const filter = { sources: times(50, (i) => nameOf('s', i)), logTypes: times(50, (i) => nameOf('t', i)) }
+  const filtered = { types: ['prospect_log.created'], ...filter }
   for (let i = 1; i < 20; i++)
-    await done('POST', '/v0/webhook_endpoints', { url: `https://nowhere.invalid/${i}`, ...filter })
+    await done('POST', '/v0/webhook_endpoints', { url: `https://nowhere.invalid/${i}`, ...filtered })
   const heavy = [pageGroupId]
   while (heavy.length < GROUPS)
     heavy.push((await done('POST', '/v0/page_groups', { name: 'n', title: 't' })).pageGroupId)

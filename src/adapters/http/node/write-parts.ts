@@ -31,11 +31,10 @@ export const writeParts = async (
     if (before && !before.closed) await ready()
     if (isGone) return ''
     for await (const part of parts) {
-      if (isGone) break
-      const isTaken = res.write(part)
+      const isTaken = isGone || res.write(part)
       onWritten()
-      if (isTaken) continue
-      await ready()
+      if (!isTaken) await ready()
+      if (isGone) break
       onWritten()
     }
     return ''
