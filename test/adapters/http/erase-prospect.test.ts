@@ -110,23 +110,6 @@ t.test('400: an erasure names exactly one person, and blocks for whole days up t
   t.equal((await erase({ email: ADA, blockDays: 3650 })).status, 202)
 })
 
-t.test('403: erasing and reading erasures need the scope prospects:erase', async (t) => {
-  const { call, keyWith } = await openSceneOf()
-  const key = await keyWith('prospects:write', 'prospects:read', 'prospect_logs:write')
-  const json = { email: ADA }
-  for (const [operation, sent] of [
-    ['POST /v0/erasures', { json }],
-    ['GET /v0/erasures', {}],
-    ['GET /v0/erasures/x', {}],
-    ['POST /v0/erasures/x/unblock', {}],
-  ] as const)
-    t.match(await call(operation, { key, ...sent }), {
-      status: 403,
-      json: { requiredScope: 'prospects:erase' },
-    })
-  t.equal((await call('POST /v0/erasures', { key: await keyWith('prospects:erase'), json })).status, 202)
-})
-
 t.test('404: an unknown prospect, and an erasure that nobody requested', async (t) => {
   const { call, erase } = await openSceneOf()
   const unknown = await erase({ prospectId: idOf('prospect', 999) })

@@ -173,11 +173,3 @@ t.test('404: an event of another tenant, or none', async (t) => {
   for (const eventId of [event?.eventId, 'event_x'])
     t.match(await call(`GET /v0/events/${eventId}`), { status: 404, json: { code: 'event_not_found' } })
 })
-
-t.test('403: the feed needs the scope events:read', async (t) => {
-  const { call, keyWith } = await openFeed()
-  const key = await keyWith('webhooks:write', 'prospects:read')
-  for (const path of ['events', 'events/event_x'])
-    t.match(await call(`GET /v0/${path}`, { key }), { status: 403, json: { requiredScope: 'events:read' } })
-  t.equal((await call('GET /v0/events', { key: await keyWith('events:read') })).status, 200)
-})

@@ -206,13 +206,6 @@ t.test('1,000 items, and more nested in all than one of them may be', async (t) 
   t.match(await call(BATCH, { json: { items: many(1_000) } }), { status: 201, json: { accepted: 1_000 } })
 })
 
-t.test('403: the scope of a batch is that of a single request', async (t) => {
-  const { call, keyWith } = await openScene()
-  const key = await keyWith('prospect_logs:read', 'pages:write')
-  const answer = await call(BATCH, { key, json: { items: [activity] } })
-  t.match(answer, { status: 403, json: { requiredScope: 'prospect_logs:write' } })
-})
-
 t.test('another tenant is found by no item of a batch', async (t) => {
   const { call, newTenant } = await openScene()
   const { json } = await call(LOG, { json: by('ada@example.com', { idempotencyKey: 'one' }) })

@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import * as v from 'valibot'
 import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json' }
+import type { Route } from '../../../src/adapters/http/route.ts'
 import { ROUTES } from '../../../src/adapters/http/routes.ts'
 import { NewPage } from '../../../src/shapes/page.ts'
 import { NewProspectLog } from '../../../src/shapes/prospect-log.ts'
@@ -48,7 +49,9 @@ t.test('the service answers the committed document', async (t) => {
   t.strictSame(answer.json, openapi)
 })
 
-t.test('its operations are the routes, and those of the specification', async (t) => {
+t.test('its operations are the routes and those of the specification, each with its scopes', async (t) => {
+  const scopesOf = ({ scope }: Pick<Route, 'scope'>) => [scope ?? 'any key'].flat().join('+')
+  const scopes = Object.fromEntries(ROUTES.map((route) => [route.operationId, scopesOf(route)]))
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
   )
@@ -56,59 +59,60 @@ t.test('its operations are the routes, and those of the specification', async (t
     operations.sort(),
     ROUTES.map(({ method, path, operationId }) => `${method.toLowerCase()} ${path} ${operationId}`).sort(),
   )
-  t.strictSame(operations, [
-    'delete /v0/hooks/{hook_id} deleteHook',
-    'delete /v0/page_groups/{page_group_id} deletePageGroup',
-    'delete /v0/page_groups/{page_group_id}/pages/{page_id} deletePage',
-    'delete /v0/webhook_endpoints/{webhook_endpoint_id} deleteWebhookEndpoint',
-    'get /v0/api_keys/self getApiKey',
-    'get /v0/erasures listErasures',
-    'get /v0/erasures/{erasure_id} getErasure',
-    'get /v0/events listEvents',
-    'get /v0/events/{event_id} getEvent',
-    'get /v0/hooks listHooks',
-    'get /v0/hooks/{hook_id} getHook',
-    'get /v0/page_groups listPageGroups',
-    'get /v0/page_groups/{page_group_id} getPageGroup',
-    'get /v0/page_groups/{page_group_id}/pages listPages',
-    'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage',
-    'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions listVersions',
-    'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id} getVersion',
-    'get /v0/prospect_log_counts listProspectLogCounts',
-    'get /v0/prospect_logs listProspectLogs',
-    'get /v0/prospect_logs/{prospect_log_id} getProspectLog',
-    'get /v0/prospects listProspects',
-    'get /v0/prospects/{prospect_id} getProspect',
-    'get /v0/prospects/{prospect_id}/export exportProspect',
-    'get /v0/prospects/{prospect_id}/prospect_logs listTimeline',
-    'get /v0/webhook_endpoints listWebhookEndpoints',
-    'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint',
-    'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries listDeliveries',
-    'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id} getDelivery',
-    'patch /v0/hooks/{hook_id} updateHook',
-    'patch /v0/page_groups/{page_group_id} updatePageGroup',
-    'patch /v0/page_groups/{page_group_id}/pages/{page_id} updatePage',
-    'patch /v0/prospects/{prospect_id} updateProspect',
-    'patch /v0/webhook_endpoints/{webhook_endpoint_id} updateWebhookEndpoint',
-    'post /v0/erasures eraseProspect',
-    'post /v0/erasures/{erasure_id}/unblock unblockErasure',
-    'post /v0/hooks createHook',
-    'post /v0/hooks/{hook_id}/try tryHook',
-    'post /v0/page_groups createPageGroup',
-    'post /v0/page_groups/{page_group_id}/pages createPageWithVersion',
-    'post /v0/page_groups/{page_group_id}/pages/{page_id}/unpublish unpublishPage',
-    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions createVersion',
-    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish publishVersion',
-    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/unschedule unscheduleVersion',
-    'post /v0/prospect_logs logProspectActivity',
-    'post /v0/prospect_logs/batch logProspectActivities',
-    'post /v0/prospects createProspect',
-    'post /v0/prospects/{prospect_id}/merge mergeProspect',
-    'post /v0/webhook_endpoints createWebhookEndpoint',
-    'post /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}/retry retryDelivery',
-    'post /v0/webhook_endpoints/{webhook_endpoint_id}/replay replayDeliveries',
-    'post /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret rotateWebhookSecret',
-    'post /v0/webhook_endpoints/{webhook_endpoint_id}/test testWebhookEndpoint',
+  const scoped = operations.map((operation) => `${operation} ${scopes[operation.replace(/.* /, '')]}`)
+  t.strictSame(scoped, [
+    'delete /v0/hooks/{hook_id} deleteHook hooks:write',
+    'delete /v0/page_groups/{page_group_id} deletePageGroup page_groups:write',
+    'delete /v0/page_groups/{page_group_id}/pages/{page_id} deletePage pages:write',
+    'delete /v0/webhook_endpoints/{webhook_endpoint_id} deleteWebhookEndpoint webhooks:write',
+    'get /v0/api_keys/self getApiKey any key',
+    'get /v0/erasures listErasures prospects:erase',
+    'get /v0/erasures/{erasure_id} getErasure prospects:erase',
+    'get /v0/events listEvents events:read',
+    'get /v0/events/{event_id} getEvent events:read',
+    'get /v0/hooks listHooks hooks:write',
+    'get /v0/hooks/{hook_id} getHook hooks:write',
+    'get /v0/page_groups listPageGroups page_groups:read',
+    'get /v0/page_groups/{page_group_id} getPageGroup page_groups:read',
+    'get /v0/page_groups/{page_group_id}/pages listPages pages:read',
+    'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage pages:read',
+    'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions listVersions pages:read',
+    'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id} getVersion pages:read',
+    'get /v0/prospect_log_counts listProspectLogCounts prospect_logs:read',
+    'get /v0/prospect_logs listProspectLogs prospect_logs:read',
+    'get /v0/prospect_logs/{prospect_log_id} getProspectLog prospect_logs:read',
+    'get /v0/prospects listProspects prospects:read',
+    'get /v0/prospects/{prospect_id} getProspect prospects:read',
+    'get /v0/prospects/{prospect_id}/export exportProspect prospects:read+prospect_logs:read',
+    'get /v0/prospects/{prospect_id}/prospect_logs listTimeline prospect_logs:read',
+    'get /v0/webhook_endpoints listWebhookEndpoints webhooks:write',
+    'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint webhooks:write',
+    'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries listDeliveries webhooks:write',
+    'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id} getDelivery webhooks:write',
+    'patch /v0/hooks/{hook_id} updateHook hooks:write',
+    'patch /v0/page_groups/{page_group_id} updatePageGroup page_groups:write',
+    'patch /v0/page_groups/{page_group_id}/pages/{page_id} updatePage pages:write',
+    'patch /v0/prospects/{prospect_id} updateProspect prospects:write',
+    'patch /v0/webhook_endpoints/{webhook_endpoint_id} updateWebhookEndpoint webhooks:write',
+    'post /v0/erasures eraseProspect prospects:erase',
+    'post /v0/erasures/{erasure_id}/unblock unblockErasure prospects:erase',
+    'post /v0/hooks createHook hooks:write',
+    'post /v0/hooks/{hook_id}/try tryHook hooks:write',
+    'post /v0/page_groups createPageGroup page_groups:write',
+    'post /v0/page_groups/{page_group_id}/pages createPageWithVersion pages:write',
+    'post /v0/page_groups/{page_group_id}/pages/{page_id}/unpublish unpublishPage pages:write',
+    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions createVersion pages:write',
+    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish publishVersion pages:write',
+    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/unschedule unscheduleVersion pages:write',
+    'post /v0/prospect_logs logProspectActivity prospect_logs:write',
+    'post /v0/prospect_logs/batch logProspectActivities prospect_logs:write',
+    'post /v0/prospects createProspect prospects:write',
+    'post /v0/prospects/{prospect_id}/merge mergeProspect prospects:write',
+    'post /v0/webhook_endpoints createWebhookEndpoint webhooks:write',
+    'post /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}/retry retryDelivery webhooks:write',
+    'post /v0/webhook_endpoints/{webhook_endpoint_id}/replay replayDeliveries webhooks:write',
+    'post /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret rotateWebhookSecret webhooks:write',
+    'post /v0/webhook_endpoints/{webhook_endpoint_id}/test testWebhookEndpoint webhooks:write',
   ])
 })
 

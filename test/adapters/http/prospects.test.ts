@@ -267,28 +267,6 @@ t.test('410: an erased prospect is gone', async (t) => {
     t.strictSame(answer.json, problemFor(answer, 'prospect_erased', 410, 'The prospect was erased.'))
 })
 
-t.test('403: each operation needs its scope', async (t) => {
-  const { call, keyWith, ada, prospectLogId, timeline, change } = await setting()
-  for (const [scope, operations] of [
-    ['prospects:read', [PEOPLE, `${PEOPLE}/${ada.prospectId}`]],
-    ['prospect_logs:read', [LOGS, timeline, `${LOGS}/${prospectLogId}`]],
-  ] as const)
-    for (const operation of operations) {
-      t.equal((await call(operation, { key: await keyWith(scope) })).status, 200)
-      const others = await keyWith(
-        'prospects:write',
-        scope === 'prospects:read' ? 'prospect_logs:read' : 'prospects:read',
-      )
-      t.match(await call(operation, { key: others }), { status: 403, json: { requiredScope: scope } })
-    }
-  t.equal((await change({ name: 'Grace' })).status, 200)
-  const key = await keyWith('prospects:read')
-  t.match(await call(`PATCH /v0/prospects/${ada.prospectId}`, { key, json: {} }), {
-    status: 403,
-    json: { requiredScope: 'prospects:write' },
-  })
-})
-
 t.test('200: a prospect is merged, and its id leads to the survivor from then on', async (t) => {
   const { call, ada, log, timeline } = await setting()
   const prospectId = String((await log({ email: 'grace@x', externalId: 'G-1' })).prospectId)

@@ -574,28 +574,3 @@ t.test('404: what is missing, deleted, or of another tenant', async (t) => {
   for (const operation of [`GET ${unknown}`, `POST ${unknown}/retry`])
     t.match(await call(operation), { status: 404, json: { code: 'delivery_not_found' } }, operation)
 })
-
-t.test('403: everything about webhooks needs the scope webhooks:write', async (t) => {
-  const { call, create, keyWith } = await openEndpoints()
-  const { webhookEndpointId } = await create()
-  const key = await keyWith('events:read', 'pages:write')
-  const path = `${ENDPOINTS}/${webhookEndpointId}`
-  const reads = ['', '/deliveries', '/deliveries/event_x'].map((end) => `GET ${path}${end}`)
-  reads.push(`GET ${ENDPOINTS}`)
-  const writes = ['', '/test', '/rotate_secret', '/replay', '/deliveries/event_x/retry'].map(
-    (end) => `POST ${path}${end}`,
-  )
-  for (const operation of [
-    ...reads,
-    ...writes.slice(1),
-    `POST ${ENDPOINTS}`,
-    `PATCH ${path}`,
-    `DELETE ${path}`,
-  ])
-    t.match(
-      await call(operation, { key }),
-      { status: 403, json: { requiredScope: 'webhooks:write' } },
-      operation,
-    )
-  t.equal((await call(`GET ${path}`, { key: await keyWith('webhooks:write') })).status, 200)
-})
