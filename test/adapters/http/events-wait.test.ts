@@ -1,10 +1,11 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import t from 'tap'
+import { mock } from 'node:test'
+import t, { type Test } from 'tap'
 import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
 import { DATABASE_AWAY, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { until } from '../../support/program.ts'
+import { passTime } from '../../support/setting.ts'
 
 t.setTimeout(0)
 
@@ -49,10 +50,21 @@ const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
   }
   const someoneWaits = () => until('someone waits', () => listens)
   const nobodyWaits = () => until('nobody waits', () => !listens)
+  /** Lets a second pass as soon as someone waits, after what happens meanwhile was seen. */
+  const passSecond = async (t: Test, meanwhile?: () => Promise<void>) => {
+    while (!listens) await new Promise(setImmediate)
+    const before = looks.length
+    await meanwhile?.()
+    while (meanwhile && looks.length === before) await new Promise(setImmediate)
+    await new Promise(setImmediate)
+    passTime(t, 1_000)
+    mock.timers.tick(1_000)
+  }
   const setAway = (away: boolean) => {
     isAway = away
   }
-  return { ...scene, log, wait, looks, setAway, someoneWaits, nobodyWaits, letGo: () => ended.abort() }
+  const letGo = () => ended.abort()
+  return { ...scene, log, wait, looks, setAway, passSecond, someoneWaits, nobodyWaits, letGo }
 }
 
 t.test('200: what follows the cursor is returned at once', async (t) => {
@@ -78,24 +90,32 @@ t.test(
   },
 )
 
+/** Timers that fire when they are told to. */
+const stopTimers = (t: Test) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+}
+
 t.test('200: after the time an empty slice; HEAD and If-None-Match wait like GET', async (t) => {
-  const { call, log, answered } = await openFeed()
+  stopTimers(t)
+  const { call, log, answered, passSecond } = await openFeed()
   const cursor = async () => (await call('GET /v0/events?cursor=latest')).json['nextCursor']
   const before = await cursor()
-  const empty = call(`GET /v0/events?cursor=${before}&wait=1&types=page.deleted`)
-  const [head, known] = await Promise.all([
-    call('HEAD /v0/events?wait=1&cursor=latest&types=page.deleted'),
-    empty.then(({ headers }) =>
-      call(`GET /v0/events?cursor=${before}&wait=1`, { headers: { 'if-none-match': `${headers['etag']}` } }),
-    ),
-  ])
-  t.match((await empty).json, { items: [], hasMore: false, nextCursor: before })
+  const query = `cursor=${before}&wait=1&types=page.deleted`
+  const ask = async (operation: string, headers = {}, meanwhile?: () => Promise<void>) => {
+    const answer = call(operation, { headers })
+    await passSecond(t, meanwhile)
+    return answer
+  }
+  const empty = await ask(`GET /v0/events?${query}`)
+  t.match(empty.json, { items: [], hasMore: false, nextCursor: before })
+  const head = await ask(`HEAD /v0/events?${query}`)
   t.match(head, { status: 200, body: '', headers: { 'content-length': /^\d+$/ } })
+  const known = await ask(`GET /v0/events?${query}`, { 'if-none-match': `${empty.headers['etag']}` })
   t.match(known, { status: 304, body: '' })
-  const later = call(`GET /v0/events?cursor=${before}&wait=1&types=page.deleted`)
-  await log()
-  t.strictSame((await later).json, { items: [], hasMore: false, nextCursor: await cursor() })
-  const waited = answered.filter(({ waitedMs = 0, ms }) => waitedMs >= 900 && waitedMs <= ms)
+  const later = await ask(`GET /v0/events?${query}`, {}, log)
+  t.strictSame(later.json, { items: [], hasMore: false, nextCursor: await cursor() })
+  const waited = answered.filter(({ waitedMs = 0, ms }) => waitedMs >= 1_000 && waitedMs <= ms)
   t.equal(waited.length, 4, 'the log tells how long')
 })
 
@@ -164,7 +184,7 @@ t.test('401: a key that was revoked during the wait gets no event', async (t) =>
   const reader = wait('', apiKey)
   await someoneWaits()
   await revokeApiKey({ store, clock })(apiKeyId)
-  await pause(1_100)
+  passTime(t, 1_100)
   await log()
   t.match(await reader, { status: 401, json: { code: 'invalid_api_key', items: undefined } })
   await nobodyWaits()
@@ -186,11 +206,14 @@ t.test('503: a reader is told that the database went away while it waited', asyn
 })
 
 t.test('the durations of requests leave the wait out', async (t) => {
+  stopTimers(t)
   const metrics = createMetrics()
-  const { call, answered } = await openFeed({ metrics })
-  await call('GET /v0/events?wait=1')
+  const { call, answered, passSecond } = await openFeed({ metrics })
+  const answer = call('GET /v0/events?wait=1')
+  await passSecond(t)
+  await answer
   const [{ ms = 0, waitedMs = 0 } = {}] = answered
   const line = /^prospect_pages_http_request_duration_seconds_sum\{.*route="\/v0\/events".*\} (.*)$/m
   t.equal(Number(line.exec(await metrics.text())?.[1]), (ms - waitedMs) / 1_000)
-  t.ok(waitedMs >= 900)
+  t.ok(waitedMs >= 1_000)
 })

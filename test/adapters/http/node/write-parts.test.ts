@@ -54,14 +54,12 @@ const serve = async (t: Test, unsentBytesMax = 64 * MEBIBYTE) => {
     socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(requests))
     return socket
   }
-  /** Whether nothing more is made: the reader has to go on first. */
+  /** Something was made, and nothing more in 1,000 turns of the event loop: the reader has to go on first. */
   const stalls = async () => {
-    for (
-      let made = -1;
-      made !== state.made || made === 0;
-      await new Promise((resolve) => setTimeout(resolve, 200))
-    )
+    for (let turns = 0, made = 0; turns < 1_000; turns = made > 0 && made === state.made ? turns + 1 : 0) {
       made = state.made
+      await new Promise(setImmediate)
+    }
   }
   const read = async (agent = false) => {
     const [answer] = await once(get({ port, agent }), 'response')
