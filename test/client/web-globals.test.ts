@@ -51,8 +51,3 @@ t.test('the client runs with the globals of the web alone', async (t) => {
     type: 'page.created',
   })
 })
-
-t.test('the client is one file of at most 350 lines, and imports nothing', async (t) => {
-  t.notMatch(source, /\bimport\b.*\bfrom\b|\bimport\(|require\(/)
-  t.ok(source.trimEnd().split('\n').length <= 350)
-})

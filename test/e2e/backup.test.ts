@@ -151,13 +151,6 @@ t.test('a backup under load contains every acknowledged write, and a server can 
   t.equal(await again.stop(), 0)
 })
 
-t.test('without a server too the copy has the same rows, and only its owner can read it', async (t) => {
-  const { path, file } = await filled(t)
-  await answerOf(['backup', file], urlOf(path))
-  t.equal(statSync(file).mode & 0o777, 0o600)
-  t.strictSame(await sqliteRows(file), await sqliteRows(path))
-})
-
 t.test('rows that are only in the journal are copied too', async (t) => {
   const { path, file } = await filled(t)
   const held = new DatabaseSync(path)
@@ -196,14 +189,6 @@ t.test('a backup does not overwrite a file', async (t) => {
     readdirSync(folder).filter((name) => name.includes('unfinished')),
     [],
   )
-})
-
-t.test('a backup into a folder that does not exist names the folder', async (t) => {
-  const { folder, path } = await filled(t)
-  t.match(await refusal(join(folder, 'missing', 'one.db'), urlOf(path)), {
-    code: 1,
-    detail: `The folder ${folder}/missing does not exist.`,
-  })
 })
 
 t.test('a source that is missing, damaged or not a database of ours is refused', async (t) => {

@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { join, relative } from 'node:path'
 import t from 'tap'
 import { sourceUrl } from '../support/children.ts'
-import { FAULTS } from '../support/faulty.ts'
 import { heldRequest } from '../support/held-request.ts'
 import {
   caller,
@@ -24,60 +23,15 @@ t.setTimeout(0)
 t.jobs = 2
 const EMAIL = 'grace.hopper@example.com'
 const SECRET = 'gooseberry'
-const ACTIVITY = { source: 'crm', payload: { note: SECRET }, email: EMAIL, name: `Name ${SECRET}` }
 
 const answeredIn = (server: Program): LogLine[] => server.logs().filter(({ msg }) => msg === 'answered')
 
 for (const kind of databaseKinds())
   t.test(`on ${kind.name}`, { skip: kind.skip ?? false, buffered: true }, async (t) => {
     t.teardown(kind.end)
-    const { env, rows } = await kind.open(t)
+    const { env } = await kind.open(t)
     const { apiKey, apiKeyId, pageGroupId, tenantId } = await seed(env)
     const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
-
-    t.test('no key, email or payload is in any line, whatever goes wrong', async (t) => {
-      const server = await startProgram(t, { ...env, LOG_LEVEL: 'trace' })
-      await server.ready()
-      await rows(FAULTS[kind.name])
-      const wrongKey = `${apiKey.slice(0, -1)}${apiKey.endsWith('a') ? 'b' : 'a'}`
-      const call = caller(server.url, apiKey)
-      const log = (body: unknown) => call('POST', '/v0/prospect_logs', body)
-      const answers = [
-        await log(ACTIVITY),
-        await log({ ...ACTIVITY, source: 'faulty' }),
-        await log({ ...ACTIVITY, idempotencyKey: SECRET }),
-        await log({ ...ACTIVITY, idempotencyKey: SECRET, type: 'other' }),
-        await log({ ...ACTIVITY, prospectId: EMAIL }),
-        await log({ ...ACTIVITY, type: 7, payload: SECRET }),
-        await log(`{"source":"crm","email":"${EMAIL}",${SECRET}`),
-        await log(`${EMAIL}`),
-        await log(`"${SECRET}`),
-        await caller(server.url, wrongKey)('POST', '/v0/prospect_logs', ACTIVITY),
-        await caller(server.url, SECRET)('GET', '/v0/page_groups'),
-        await call('GET', `/v0/page_groups?status=${EMAIL}&limit=${SECRET}&cursor=${EMAIL}`),
-        await call('GET', `/v0/${SECRET}/${EMAIL}?email=${EMAIL}`),
-        await call('GET', `${pagesPath}/${EMAIL}`),
-        await call('GET', `/v0/page_groups/${SECRET}/pages`),
-        await call('POST', pagesPath, { customName: EMAIL, supplementaryContext: SECRET }),
-        await call('POST', pagesPath, { customName: 7, [EMAIL]: SECRET }, { 'idempotency-key': EMAIL }),
-      ]
-      t.equal(answers[1]?.status, 500)
-      t.strictSame(
-        answers.map(({ status }) => status).sort(),
-        [201, 201, 201, 400, 400, 400, 400, 400, 400, 400, 401, 401, 404, 404, 404, 422, 500],
-      )
-      t.equal(await server.stop(), 0)
-      const failed = server.logs().find(({ msg }) => msg === 'request failed')
-      t.match(failed, { tenantId, apiKeyId, requestId: answers[1]?.headers.get('x-request-id') })
-      t.ok(answeredIn(server).length > answers.length)
-      for (const secret of [apiKey.slice(8), wrongKey.slice(8), EMAIL, 'grace', SECRET]) {
-        t.notOk(server.stderr().includes(secret), secret)
-        t.notOk(
-          answers.some(({ status, text }) => status >= 400 && text.includes(secret)),
-          `answers: ${secret}`,
-        )
-      }
-    })
 
     t.test('every answered request is one line that carries its X-Request-Id', async (t) => {
       const server = await startProgram(t, env)

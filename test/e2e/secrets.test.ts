@@ -170,7 +170,8 @@ for (const kind of databaseKindsThatStop())
       }
       t.equal(await server.stop(), 0)
 
-      t.ok(server.logs().some(({ msg }) => msg === 'request failed'))
+      const failed = server.logs().find(({ msg }) => msg === 'request failed')
+      t.match(failed, { tenantId, apiKeyId, requestId: /^[0-9a-f-]{36}$/ })
       tellsNothing(t, 'the greeting', server.stdout(), secrets)
       tellsNothing(t, 'the lines', server.stderr(), { ...secrets, ...CALLERS_TEXTS })
       for (const line of server.logs())

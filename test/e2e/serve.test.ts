@@ -11,9 +11,7 @@ import {
   type DatabaseKind,
   databaseKindsThatStop,
   embeddedDatabase,
-  linesOf,
   newFolder,
-  runCommand,
   seed,
   seedByCommands,
   startProgram,
@@ -274,26 +272,6 @@ for (const signal of ['SIGTERM', 'SIGHUP'] as const)
       t.equal((await rows('select prospect_log_id as id from prospect_logs')).length, 1)
     },
   )
-
-t.test('a port in use, or a database that cannot be opened, ends the server with 1', async (t) => {
-  const { url } = await startProgram(t, { DATABASE_URL: 'memory:' })
-  const folder = newFolder(t)
-  const newer = embeddedDatabase(join(folder, 'newer.db'))
-  await answerOf(['migrate'], newer.env)
-  await newer.rows(
-    "insert into schema_migrations values (99, '0099_later.sql', '2026-01-01T00:00:00.000Z', '', '9.8.7')",
-  )
-  const refusals = [
-    [{ DATABASE_URL: 'memory:', PORT: new URL(url).port }, /already in use/],
-    [{ DATABASE_URL: `sqlite:${folder}`, PORT: '0' }, /is a folder/],
-    [{ ...newer.env, PORT: '0' }, /newer than this program/],
-  ] as const
-  for (const [env, detail] of refusals) {
-    const { code, stdout, stderr } = await runCommand(['serve'], env)
-    t.match({ code, stdout }, { code: 1, stdout: '' })
-    t.match(linesOf(stderr).at(-1), { code: 'refused', detail })
-  }
-})
 
 t.test('a server that waits for its database says in one line why, and what to do', async (t) => {
   const server = await startProgram(t, { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' })

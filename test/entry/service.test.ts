@@ -169,135 +169,41 @@ t.test('faults are those of HTTP, all at once', async (t) => {
 })
 
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
-const INVALID: readonly [
-  what: string,
-  call: (s: Awaited<ReturnType<typeof opened>>) => Promise<unknown>,
-  kind: string,
-  pointer?: string,
-][] = [
-  [
-    'JSON that is not well-formed',
-    ({ service, activity }) =>
-      service.logProspectActivity({ ...activity, payload: { rawJson: '{}, "source": "x"' } }),
-    'invalid_json',
-  ],
-  [
-    'JSON nested too deep',
-    ({ service, activity }) =>
-      service.logProspectActivity({ ...activity, payload: { rawJson: nested(513) } }),
-    'invalid_json',
-  ],
-  [
-    'an array as payload',
-    ({ service, activity }) => service.logProspectActivity({ ...activity, payload: { rawJson: '[]' } }),
-    'invalid_request',
-    '/payload',
-  ],
-  [
-    'a payload that is not text',
-    ({ service, activity }) => service.logProspectActivity({ ...activity, payload: { a: 1 } } as never),
-    'invalid_request',
-    '/payload',
-  ],
-  [
-    'no payload',
-    ({ service, activity }) => service.logProspectActivity({ ...activity, payload: undefined } as never),
-    'invalid_request',
-    '/payload',
-  ],
-  [
-    'a tenant without a name',
-    ({ service }) => service.createTenant({ name: '' }),
-    'invalid_request',
-    '/name',
-  ],
-  [
-    'a page group without a title',
-    ({ service, tenantId }) => service.createPageGroup({ tenantId, name: 'a' } as never),
-    'invalid_request',
-    '/title',
-  ],
-  [
-    'links that are no array',
-    ({ service, tenantId }) =>
-      service.createPageGroup({ tenantId, name: 'a', title: 'A', footerLinks: { rawJson: '{}' } }),
-    'invalid_request',
-    '/footerLinks',
-  ],
-  [
-    'links that are not text',
-    ({ service, tenantId }) =>
-      service.createPageGroup({ tenantId, name: 'a', title: 'A', footerLinks: [] } as never),
-    'invalid_request',
-    '/footerLinks',
-  ],
-  [
-    'a key without scopes',
-    ({ service, tenantId }) => service.issueApiKey({ tenantId, scopes: [] }),
-    'invalid_request',
-    '/scopes',
-  ],
-  [
-    'a key that has expired',
-    ({ service, tenantId }) => service.issueApiKey({ tenantId, scopes: SCOPES, lifeMs: 0 }),
-    'invalid_request',
-    '/lifeMs',
-  ],
-  [
-    'an empty idempotency key',
-    ({ service, tenantId, pageGroupId }) =>
-      service.createPageWithVersion({ tenantId, pageGroupId, idempotencyKey: '' }),
-    'invalid_request',
-    '/idempotencyKey',
-  ],
-  [
-    'content that is not text',
-    ({ service, tenantId, pageGroupId }) =>
-      service.createVersion({ tenantId, pageGroupId, pageId: 'x', content: {} } as never),
-    'invalid_request',
-    '/content',
-  ],
-  [
-    'a page created with a content of null',
-    ({ service, tenantId, pageGroupId }) =>
-      service.createPageWithVersion({ tenantId, pageGroupId, content: null } as never),
-    'invalid_request',
-    '/content',
-  ],
-  [
-    'a page group deleted by changing it',
-    ({ service, tenantId, pageGroupId }) =>
-      service.updatePageGroup({ tenantId, pageGroupId, status: 'deleted' } as never),
-    'invalid_request',
-    '/status',
-  ],
-  [
-    'a revision that is none',
-    ({ service, tenantId, pageGroupId }) =>
-      service.deletePageGroup({ tenantId, pageGroupId, ifRevision: [0] }),
-    'invalid_request',
-    '/ifRevision/0',
-  ],
-  [
-    'a foreign cursor',
-    ({ service, tenantId }) => service.listPageGroups({ tenantId, cursor: 'x' }),
-    'invalid_cursor',
-  ],
-  [
-    'an unknown page group',
-    ({ service, tenantId }) => service.listPages({ tenantId, pageGroupId: 'x' }),
-    'page_group_not_found',
-  ],
-]
-
-for (const [what, call, kind, pointer] of INVALID)
-  t.test(`${what} is refused: ${kind}`, async (t) => {
-    const scene = await opened()
-    const refused = await refusalOf(call(scene))
-    t.equal(refused.kind, kind)
+t.test('what is invalid is refused by kind and pointer, and nothing is stored', async (t) => {
+  const { service, store, activity, tenantId, pageGroupId } = await opened()
+  const group = { tenantId, name: 'a', title: 'A' }
+  const page = { tenantId, pageGroupId }
+  const invalid: readonly [operation: keyof Service, input: object, kind: string, pointer?: string][] = [
+    ['logProspectActivity', { ...activity, payload: { rawJson: '{}, "source": "x"' } }, 'invalid_json'],
+    ['logProspectActivity', { ...activity, payload: { rawJson: nested(513) } }, 'invalid_json'],
+    ['logProspectActivity', { ...activity, payload: { rawJson: '[]' } }, 'invalid_request', '/payload'],
+    ['logProspectActivity', { ...activity, payload: undefined }, 'invalid_request', '/payload'],
+    ['createTenant', { name: '' }, 'invalid_request', '/name'],
+    ['createPageGroup', { tenantId, name: 'a' }, 'invalid_request', '/title'],
+    ['createPageGroup', { ...group, footerLinks: { rawJson: '{}' } }, 'invalid_request', '/footerLinks'],
+    ['createPageGroup', { ...group, footerLinks: [] }, 'invalid_request', '/footerLinks'],
+    ['issueApiKey', { tenantId, scopes: [] }, 'invalid_request', '/scopes'],
+    ['issueApiKey', { tenantId, scopes: SCOPES, lifeMs: 0 }, 'invalid_request', '/lifeMs'],
+    ['createPageWithVersion', { ...page, idempotencyKey: '' }, 'invalid_request', '/idempotencyKey'],
+    ['createPageWithVersion', { ...page, content: null }, 'invalid_request', '/content'],
+    ['createVersion', { ...page, pageId: 'x', content: {} }, 'invalid_request', '/content'],
+    ['updatePageGroup', { ...page, status: 'deleted' }, 'invalid_request', '/status'],
+    ['deletePageGroup', { ...page, ifRevision: [0] }, 'invalid_request', '/ifRevision/0'],
+    ['listPageGroups', { tenantId, cursor: 'x' }, 'invalid_cursor'],
+    ['listPages', { tenantId, pageGroupId: 'x' }, 'page_group_not_found'],
+  ]
+  for (const [operation, input, kind, pointer] of invalid) {
+    const refused = await refusalOf((service[operation] as (input: object) => Promise<unknown>)(input))
+    t.equal(refused.kind, kind, operation)
     if (pointer !== undefined) t.equal(refused.facts.errors?.[0]?.pointer, pointer)
-    t.strictSame(scene.store.kept.logs(), [])
-  })
+  }
+  for (const payload of [null, 5, '{}', [], { a: 1 }]) {
+    const { facts } = await refusalOf(service.logProspectActivity({ ...activity, payload } as never))
+    const detail = 'must be { rawJson }: the text of a JSON value'
+    t.strictSame(facts.errors, [{ detail, pointer: '/payload' }])
+  }
+  t.strictSame(store.kept.logs(), [])
+})
 
 t.test('a payload may nest as deep as over HTTP', async (t) => {
   const { service, activity } = await opened()
@@ -538,14 +444,4 @@ t.test('over HTTP a store that is not migrated is unavailable, and the cause say
   const answer = await call('GET /v0/page_groups')
   t.match(answer, { status: 503, json: { code: 'unavailable', detail: 'The database is not migrated.' } })
   t.match(causes, [{ message: /run migrate\(\) first/, cause: { message: /no such table/ } }])
-})
-
-t.test('a payload that is not text is one fault', async (t) => {
-  const { service, activity } = await opened()
-  for (const payload of [null, 5, '{}', [], { a: 1 }]) {
-    const { facts } = await refusalOf(service.logProspectActivity({ ...activity, payload } as never))
-    t.strictSame(facts.errors, [
-      { detail: 'must be { rawJson }: the text of a JSON value', pointer: '/payload' },
-    ])
-  }
 })

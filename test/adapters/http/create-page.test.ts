@@ -58,20 +58,11 @@ t.test('201: a draft ends as ready, and readers get nothing until a person publi
   })
 })
 
-t.test('400: what is no page is refused, and nothing is created', async (t) => {
+t.test('400: a body that is no object is refused, and nothing is created', async (t) => {
   const { call, pagesCount, CREATE } = await openSceneOf()
-  const storable = 'must not contain a NUL character or an unpaired surrogate'
-  for (const [json, detail, pointer] of [
-    [{ customName: null }, 'must be a string', '/customName'],
-    [{ supplementaryContext: 1 }, 'must be a string', '/supplementaryContext'],
-    [{ customName: 'a\0' }, storable, '/customName'],
-    [{ supplementaryContext: '\udc00' }, storable, '/supplementaryContext'],
-    [[], 'must be an object', ''],
-    [null, 'must be an object', ''],
-    ['Sale', 'must be an object', ''],
-  ] as const) {
+  const errors = [{ detail: 'must be an object', pointer: '' }]
+  for (const json of [[], null, 'Sale']) {
     const answer = await call(CREATE, { json })
-    const errors = [{ detail, pointer }]
     t.strictSame(answer.json, problemFor(answer, 'invalid_request', 400, SEE_ERRORS, { errors }))
   }
   t.equal(await pagesCount(), 0)

@@ -88,26 +88,6 @@ t.test('HEAD reads no activity', async (t) => {
   t.equal(slices(), 0)
 })
 
-t.test('403: both scopes are needed; 404: a stranger', async (t) => {
-  const { call, path, keyWith, newTenant } = await setting()
-  for (const [has, lacks] of [
-    ['prospects:read', 'prospect_logs:read'],
-    ['prospect_logs:read', 'prospects:read'],
-  ] as const)
-    t.match(await call(`GET ${path}`, { key: await keyWith(has) }), {
-      status: 403,
-      json: { requiredScope: lacks },
-    })
-  t.equal(
-    (await call(`GET ${path}`, { key: await keyWith('prospects:read', 'prospect_logs:read') })).status,
-    200,
-  )
-  t.match(await call(`GET ${path}`, { key: (await newTenant()).apiKey }), {
-    status: 404,
-    json: { code: 'prospect_not_found' },
-  })
-})
-
 t.test('200: of an erased person there is the erasure, before and after it is completed', async (t) => {
   const { call, path, prospectId, store, clock } = await setting()
   const { erasureId } = (await call('POST /v0/erasures', { json: { prospectId } })).json

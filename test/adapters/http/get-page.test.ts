@@ -41,31 +41,6 @@ t.test('200: a page can be read before anything of it is published', async (t) =
   )
 })
 
-t.test('200: a published page has its published version', async (t) => {
-  const page = { customName: 'Sale', supplementaryContext: 'About the\nspring sale' }
-  const { call, clock, publish, owner, pageGroupId, pageId, READ } = await openSceneOf(page)
-  clock.advance(250)
-  await publish()
-  const answer = await call(READ)
-  const version = { versionId: idOf('pageversion', 7), versionNumber: 1 }
-  t.equal(
-    answer.body,
-    jsonLine({
-      pageId,
-      pageGroupId,
-      tenantId: owner.tenantId,
-      createdAt: '2026-01-01T00:00:00.000Z',
-      effectiveName: 'Sale',
-      customName: 'Sale',
-      computedName: 'About the spring sale',
-      supplementaryContext: 'About the\nspring sale',
-      publishedVersion: { ...version, publishedAt: '2026-01-01T00:00:00.250Z' },
-      latestVersion: { ...version, status: 'published', failureReason: null, publishAt: null },
-      unpublishAt: null,
-    }),
-  )
-})
-
 t.test('200: repeated headers that mean nothing to a read are ignored', async (t) => {
   const { call, READ } = await openSceneOf()
   t.equal((await call(READ, { repeatedHeaders: ['idempotency-key', 'content-type'] })).status, 200)

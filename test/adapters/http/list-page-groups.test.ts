@@ -1,7 +1,7 @@
 import t from 'tap'
 import { jsonLine } from '../../../src/adapters/http/requests.ts'
 import type { PageGroup } from '../../../src/shapes/page-group.ts'
-import { type Answer, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
+import { type Answer, openScene } from '../../support/api.ts'
 
 const LIST = 'GET /v0/page_groups'
 
@@ -96,41 +96,4 @@ t.test('200: 20 groups are answered unless the limit says otherwise, up to 100',
   t.equal(itemsOf(usual).length, 20)
   t.match(most.json, { limit: 100, hasMore: true })
   t.equal(itemsOf(most).length, 100)
-})
-
-t.test('400: what is wrong with a query is refused, with what is allowed', async (t) => {
-  const { call } = await openScene()
-  const limit = { detail: 'must be a whole number from 1 to 100', parameter: 'limit' }
-  const status = { detail: 'must be one of active, archived, deleted', parameter: 'status' }
-  for (const [query, errors] of [
-    ['status=published', [status]],
-    ['status=ACTIVE', [status]],
-    ['status=', [status]],
-    ['limit=many&status=gone', [limit, status]],
-  ] as const) {
-    const answer = await call(`${LIST}?${query}`)
-    t.strictSame(answer.json, problemFor(answer, 'invalid_request', 400, SEE_ERRORS, { errors }), query)
-  }
-})
-
-t.test('400: a cursor is refused unless this list, with this filter, has given it', async (t) => {
-  const { call, newGroup, newPage } = await openSceneOf(['a', 'b'])
-  const { pageGroupId } = await newGroup()
-  await newPage(pageGroupId)
-  await newPage(pageGroupId)
-  const own = nextOf(await call(`${LIST}?limit=1`))
-  const filtered = nextOf(await call(`${LIST}?limit=1&status=active`))
-  const pages = nextOf(await call(`GET /v0/page_groups/${pageGroupId}/pages?limit=1`))
-  const forged = Buffer.from('1:page_groups?:pagegroup_1').toString('base64url')
-  const errors = [{ detail: 'must be the nextCursor of this list with this filter', parameter: 'cursor' }]
-  const detail = 'This cursor was not issued by this list with this filter.'
-  for (const query of [
-    ...[filtered, pages, forged, 'x', '', '%00', `${own}=`, `${own}A`].map((cursor) => `cursor=${cursor}`),
-    `status=archived&cursor=${filtered}`,
-    `status=active&cursor=${own}`,
-  ]) {
-    const answer = await call(`${LIST}?${query}`)
-    t.equal(answer.status, 400, query)
-    t.strictSame(answer.json, problemFor(answer, 'invalid_cursor', 400, detail, { errors }))
-  }
 })

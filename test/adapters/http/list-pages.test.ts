@@ -1,7 +1,7 @@
 import t from 'tap'
 import { jsonLine } from '../../../src/adapters/http/requests.ts'
 import type { Page } from '../../../src/shapes/page.ts'
-import { type Answer, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
+import { type Answer, openScene } from '../../support/api.ts'
 
 const namesOf = (answer: Answer) => (answer.json.items as Page[]).map(({ customName }) => customName)
 
@@ -44,14 +44,4 @@ t.test('200: 20 pages are answered unless the limit says otherwise, up to 100', 
   t.equal(namesOf(await call(LIST)).length, 20)
   t.equal(namesOf(await call(`${LIST}?limit=1`)).length, 1)
   t.equal(namesOf(await call(`${LIST}?limit=100`)).length, 100)
-})
-
-t.test('400: a limit out of bounds is refused, never cut', async (t) => {
-  const { call, LIST } = await openSceneOf(['a'])
-  const errors = [{ detail: 'must be a whole number from 1 to 100', parameter: 'limit' }]
-  for (const limit of ['0', '101', '']) {
-    const answer = await call(`${LIST}?limit=${limit}`)
-    t.equal(answer.status, 400)
-    t.strictSame(answer.json, problemFor(answer, 'invalid_request', 400, SEE_ERRORS, { errors }))
-  }
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json' }
+import type { ProblemCode } from '../../../src/adapters/http/problems.ts'
 import { ROUTES } from '../../../src/adapters/http/routes.ts'
 import { refuse } from '../../../src/core/engine/failures.ts'
 import { SCOPES } from '../../../src/core/ports/api-keys.ts'
@@ -139,4 +140,16 @@ t.test('503: without its database no operation loses its caller', async (t) => {
     t.equal(answer.headers['retry-after'], '5')
   }
   t.strictSame(errors, [])
+})
+
+t.test('404: every operation on an id of nothing says what is not there', async (t) => {
+  const { call } = await openScene()
+  for (const { operation, path, sent } of OPERATIONS) {
+    const [id] = /(?<=\{)\w+(?=_id\})/.exec(path) ?? []
+    if (id === undefined) continue
+    const answer = await call(operation, sent)
+    const name = id.replaceAll('_', ' ')
+    const detail = `${name.replace(/^\w/, (first) => first.toUpperCase())} not found.`
+    t.strictSame(answer.json, problemFor(answer, `${id}_not_found` as ProblemCode, 404, detail), operation)
+  }
 })

@@ -5,7 +5,6 @@ import { createLog } from '../../../src/adapters/log.ts'
 import { compose, createRuntime } from '../../../src/compose/service.ts'
 import { readConfig } from '../../../src/config/config.ts'
 import { newApiKeyText } from '../../../src/core/tenants/api-key-text.ts'
-import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
 import {
   type Answer,
   caller,
@@ -72,19 +71,6 @@ const pathOfPage = async ({ newGroup, newPage }: Scene): Promise<string> => {
 const TABLE: Row[] = [
   ['the body is not JSON', 400, 'invalid_json', ({ call }) => call(LOG, { body: '{"source":' })],
   [
-    'the body is not UTF-8',
-    400,
-    'invalid_json',
-    ({ call }) => call(LOG, { body: Buffer.of(0x22, 0xff, 0x22) }),
-  ],
-  [
-    'the body is nested too deep',
-    400,
-    'invalid_json',
-    ({ call }) =>
-      call(LOG, { body: `{"source":"crm","payload":{"a":${'['.repeat(512)}${']'.repeat(512)}}}` }),
-  ],
-  [
     'the version is unknown',
     404,
     'version_not_found',
@@ -107,49 +93,9 @@ const TABLE: Row[] = [
     async (scene) => scene.call(`DELETE ${await pathOfPage(scene)}`, { headers: { 'if-match': '"r2"' } }),
   ],
   ['the shape is wrong', 400, 'invalid_request', ({ call }) => call(LOG, { json: {} })],
-  ['the query is wrong', 400, 'invalid_request', ({ call }) => call(`${GROUPS}?limit=0`)],
-  [
-    'a header value is wrong',
-    400,
-    'invalid_request',
-    ({ call }) => call(LOG, { json: activity, headers: { 'idempotency-key': '' } }),
-  ],
   ['the cursor is wrong', 400, 'invalid_cursor', ({ call }) => call(`${GROUPS}?cursor=x`)],
   ['the key is missing', 401, 'missing_api_key', ({ call }) => call(GROUPS, { key: null })],
-  ['the key is empty', 401, 'missing_api_key', ({ call }) => call(GROUPS, { key: '' })],
   ['the key is no key', 401, 'invalid_api_key', ({ call }) => call(GROUPS, { key: 'secret' })],
-  [
-    'the key is mistyped',
-    401,
-    'invalid_api_key',
-    ({ call, owner }) =>
-      call(GROUPS, { key: owner.apiKey.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a')) }),
-  ],
-  [
-    'the key is unknown',
-    401,
-    'invalid_api_key',
-    async ({ call }) => call(GROUPS, { key: (await openScene()).owner.apiKey }),
-  ],
-  [
-    'the key has expired',
-    401,
-    'invalid_api_key',
-    async ({ call, clock, keyFor }) => {
-      const { apiKey } = await keyFor(1)
-      clock.advance(1)
-      return call(GROUPS, { key: apiKey })
-    },
-  ],
-  [
-    'the key was revoked',
-    401,
-    'invalid_api_key',
-    async ({ call, store, clock, owner }) => {
-      await revokeApiKey({ store, clock })(owner.apiKeyId)
-      return call(GROUPS)
-    },
-  ],
   [
     'the key came twice',
     401,
@@ -163,7 +109,6 @@ const TABLE: Row[] = [
     async ({ call, keyWith }) => call(GROUPS, { key: await keyWith('pages:read') }),
   ],
   ['the path is unknown', 404, 'not_found', ({ call }) => call('GET /v1/page_groups')],
-  ['the problem is unknown', 404, 'not_found', ({ call }) => call('GET /problems/constructor')],
   [
     'the group is unknown',
     404,
@@ -171,29 +116,11 @@ const TABLE: Row[] = [
     ({ call }) => call(`${GROUPS}/${idOf('pagegroup', 999)}/pages`),
   ],
   [
-    'the group is foreign',
-    404,
-    'page_group_not_found',
-    async ({ call, newGroup, newTenant }) => {
-      const { pageGroupId } = await newGroup({}, (await newTenant()).tenantId)
-      return call(`${GROUPS}/${pageGroupId}/pages`)
-    },
-  ],
-  [
     'the page is unknown',
     404,
     'page_not_found',
     async ({ call, newGroup }) =>
       call(`${GROUPS}/${(await newGroup()).pageGroupId}/pages/${idOf('page', 999)}`),
-  ],
-  [
-    'the page is of another group',
-    404,
-    'page_not_found',
-    async ({ call, newGroup, newPage }) => {
-      const { pageId } = await newPage((await newGroup()).pageGroupId)
-      return call(`${GROUPS}/${(await newGroup()).pageGroupId}/pages/${pageId}`)
-    },
   ],
   [
     'the activity is unknown',
@@ -216,15 +143,6 @@ const TABLE: Row[] = [
     404,
     'prospect_not_found',
     ({ call }) => call(LOG, { json: { ...activity, prospectId: idOf('prospect', 999) } }),
-  ],
-  [
-    'the prospect is foreign',
-    404,
-    'prospect_not_found',
-    async ({ call, newTenant }) => {
-      const { json } = await call(LOG, { key: (await newTenant()).apiKey, json: activity })
-      return call(LOG, { json: { ...activity, prospectId: json.prospectId } })
-    },
   ],
   ['the path has other methods', 405, 'method_not_allowed', ({ call }) => call('DELETE /v0/page_groups')],
   [
@@ -253,12 +171,6 @@ const TABLE: Row[] = [
     ({ call }) => call(LOG, { json: activity, headers: { 'content-type': 'text/json' } }),
   ],
   [
-    'the body has a content encoding',
-    415,
-    'unsupported_media_type',
-    ({ call }) => call(LOG, { json: activity, headers: { 'content-encoding': 'gzip' } }),
-  ],
-  [
     "an activity's idempotency key is reused",
     422,
     'idempotency_key_reused',
@@ -266,17 +178,6 @@ const TABLE: Row[] = [
       const log = (type: string) => call(LOG, { json: { ...activity, idempotencyKey: 'k', type } })
       await log('a')
       return log('b')
-    },
-  ],
-  [
-    "a page's idempotency key is reused",
-    422,
-    'idempotency_key_reused',
-    async ({ call, newGroup }) => {
-      const create = `POST /v0/page_groups/${(await newGroup()).pageGroupId}/pages`
-      const headers = { 'idempotency-key': 'k' }
-      await call(create, { headers, json: { customName: 'a' } })
-      return call(create, { headers, json: { customName: 'b' } })
     },
   ],
   [
@@ -349,7 +250,7 @@ for (const [condition, status, code, provoke] of TABLE)
     const { call, owner } = scene
     const answer = await provoke(scene)
     t.equal(answer.status, status)
-    t.equal(answer.headers['content-type'], 'application/problem+json')
+    t.match(answer.headers, { ...SECURITY_HEADERS, 'content-type': 'application/problem+json' })
     const { detail, instance, title, ...rest } = answer.json
     t.match(rest, { type: `/problems/${code}`, status, code })
     t.equal(instance, answer.headers['x-request-id'])

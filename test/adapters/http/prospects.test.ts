@@ -227,23 +227,6 @@ t.test('400: every fault of a query or a body is named', async (t) => {
   t.equal(wrong.json.detail, SEE_ERRORS)
 })
 
-t.test('404: an unknown prospect or activity, or one of another tenant, is not found', async (t) => {
-  const { call, newTenant, ada, prospectLogId, timeline } = await setting()
-  const { apiKey: key } = await newTenant()
-  for (const [operation, code] of [
-    [`${PEOPLE}/${ada.prospectId}`, 'prospect_not_found'],
-    [timeline, 'prospect_not_found'],
-    [`PATCH /v0/prospects/${ada.prospectId}`, 'prospect_not_found'],
-    [`${LOGS}/${prospectLogId}`, 'prospect_log_not_found'],
-  ] as const) {
-    const sent = operation.startsWith('PATCH') ? { json: { name: 'Theirs' } } : {}
-    t.match(await call(operation, { ...sent, key }), { status: 404, json: { code } }, operation)
-    const unknown = operation.replace(/_0000000000000000000000.{4}/, '_00000000000000000000009999')
-    t.match(await call(unknown, sent), { status: 404, json: { code } }, unknown)
-  }
-  t.match((await call(PEOPLE, { key })).json, { items: [] })
-})
-
 t.test('410: an erased prospect is gone', async (t) => {
   const erasedAt = iso(1)
   const { call } = await openScene({

@@ -83,29 +83,6 @@ t.test('the newest comes first, and slice after slice every page comes once', as
   t.strictSame({ ...second, items: [] }, { items: [], hasMore: false }, 'neither nextCursor nor limit')
 })
 
-t.test('a last slice that is exactly full says that nothing follows', async (t) => {
-  const { list, newPages } = await setting()
-  await newPages(2)
-  const only = await list({ limit: 2 })
-  t.equal(only.items.length, 2)
-  t.strictSame({ ...only, items: [] }, { items: [], hasMore: false })
-})
-
-t.test('the limit may change between slices', async (t) => {
-  const { list, newPages } = await setting()
-  const ids = (await newPages(4)).toReversed()
-  const first = await list({ limit: 1 })
-  t.strictSame(idsOf(await list({ limit: 2, cursor: cursorOf(first) })), ids.slice(1, 3))
-})
-
-t.test('pages that come meanwhile neither shift nor repeat the rest', async (t) => {
-  const { list, newPages } = await setting()
-  const ids = (await newPages(3)).toReversed()
-  const first = await list({ limit: 1 })
-  await newPages(2)
-  t.strictSame(idsOf(await list({ cursor: cursorOf(first) })), ids.slice(1))
-})
-
 t.test('an archived group still shows its pages', async (t) => {
   const { group, list, newPages, updateGroup } = await setting()
   const ids = await newPages(1)

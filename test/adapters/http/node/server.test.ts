@@ -278,10 +278,38 @@ t.test('headers that are too large are refused as such', async (t) => {
   t.match(answer, { status: 431, json: { status: 431, code: 'headers_too_large' } })
 })
 
-t.test('what never reaches the API is answered with the headers that every answer has', async (t) => {
-  const { ask } = await serve(t)
-  for (const text of ['GET /healthz HTTP/1.1\r\n\r\n', 'HELLO\r\n\r\n'])
-    t.match((await ask(text)).headers, SECURITY_HEADERS)
+/** Nothing else is said, least of all to browsers of other sites, or of what the server is made of. */
+const HEADERS = [
+  ...[...Object.keys(SECURITY_HEADERS), 'x-request-id', 'content-type', 'content-length', 'etag', 'allow'],
+  ...['date', 'connection', 'keep-alive', 'www-authenticate'],
+]
+
+t.test('every answer has the headers that secure it, and no others', async (t) => {
+  const { ask, textOf, logOf } = await serve(t)
+  const answered = [
+    logOf(ACTIVITY),
+    logOf('{}'),
+    textOf('OPTIONS /v0/page_groups'),
+    textOf('PUT /v0/page_groups'),
+  ]
+  const malformed = [
+    'GET /healthz HTTP/1.1\r\n\r\n',
+    'HELLO\r\n\r\n',
+    'OPTIONS * HTTP/9.9\r\nHost: a\r\n\r\n',
+  ]
+  const large = requestOf('GET /healthz', [`x-large: ${'x'.repeat(20_000)}`])
+  for (const text of [
+    ...answered,
+    textOf('GET /healthz'),
+    requestOf('GET /v0/prospects', []),
+    ...malformed,
+    large,
+  ]) {
+    const { headers } = await ask(text)
+    t.match(headers, { ...SECURITY_HEADERS, 'x-request-id': /./ }, text.slice(0, 60))
+    const others = Object.keys(headers).filter((name) => !HEADERS.includes(name))
+    t.strictSame(others, [], 'no x-powered-by, server, access-control-* or set-cookie')
+  }
 })
 
 t.test('HEAD has the length of the answer but no body', async (t) => {
