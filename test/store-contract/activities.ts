@@ -62,10 +62,10 @@ export const activities = section(
     return { activities, keptOf, recall, record, recorded }
   },
   {
-    'a recorded prospect is recalled by its id and by the hashes of its email and external id': async ({
-      recall,
-      recorded,
-    }) => {
+    'a recorded prospect is recalled by its id and by the hashes of its email and external id': async (
+      given,
+    ) => {
+      const { recall, recorded } = given
       const tenantId = newId('tenant')
       const names = { ...emailFields('ada@example.com'), ...externalFields('crm 1') }
       const { prospectId } = await recorded(tenantId, { ...names, name: 'Ada' })
@@ -77,10 +77,8 @@ export const activities = section(
       same((await recall({ externalIds: [{ tenantId, externalIdHash }] })).prospects, [stored])
     },
 
-    'a recorded log is recalled as a receipt by its idempotency key, with every field': async ({
-      recall,
-      record,
-    }) => {
+    'a recorded log is recalled as a receipt by its idempotency key, with every field': async (given) => {
+      const { recall, record } = given
       const prospect = someProspect(newId('tenant'))
       const log = someLog(prospect, {
         ...keyFields('first'),
@@ -113,10 +111,10 @@ export const activities = section(
       same(prospects, [])
     },
 
-    'another tenant recalls neither a prospect nor an email, an external id or an idempotency key': async ({
-      recall,
-      record,
-    }) => {
+    'another tenant recalls neither a prospect nor an email, an external id or an idempotency key': async (
+      given,
+    ) => {
+      const { recall, record } = given
       const fields = { ...emailFields('ada@example.com'), ...externalFields('crm 1') }
       const prospect = someProspect(newId('tenant'), fields)
       const log = someLog(prospect, keyFields('theirs'))
@@ -131,11 +129,8 @@ export const activities = section(
       same(await recall(wants), { prospects: [], receipts: [] })
     },
 
-    'another tenant that records under our ids changes nothing of ours': async ({
-      keptOf,
-      record,
-      recorded,
-    }) => {
+    'another tenant that records under our ids changes nothing of ours': async (given) => {
+      const { keptOf, record, recorded } = given
       const ours = await recorded(newId('tenant'))
       const before = await keptOf(ours.tenantId)
       const theirs = {
@@ -198,11 +193,8 @@ export const activities = section(
       equal((await keptOf(other.tenantId)).prospects.length, 1)
     },
 
-    'a taken idempotency key is overtaken, and nothing of the list is saved': async ({
-      keptOf,
-      record,
-      recorded,
-    }) => {
+    'a taken idempotency key is overtaken, and nothing of the list is saved': async (given) => {
+      const { keptOf, record, recorded } = given
       const prospect = await recorded(newId('tenant'), { name: null })
       await record([], [someLog(prospect, keyFields('taken'))])
       const before = await keptOf(prospect.tenantId)
@@ -212,11 +204,8 @@ export const activities = section(
       same(await keptOf(prospect.tenantId), before)
     },
 
-    'a change fills a blank email, and changes nothing that was set': async ({
-      keptOf,
-      record,
-      recorded,
-    }) => {
+    'a change fills a blank email, and changes nothing that was set': async (given) => {
+      const { keptOf, record, recorded } = given
       const blank = await recorded(newId('tenant'), { name: 'Ada' })
       const change = { ...blank, ...emailFields('ada@example.com'), name: 'Other', createdAt: at(5_000) }
       equal(await record([change], [someLog(blank)]), 'recorded')
@@ -224,11 +213,8 @@ export const activities = section(
       same(prospects, [{ ...blank, ...emailFields('ada@example.com'), updatedAt: at(1) }])
     },
 
-    'filling a blank email that another writer filled with another one is overtaken': async ({
-      keptOf,
-      record,
-      recorded,
-    }) => {
+    'filling a blank email that another writer filled with another one is overtaken': async (given) => {
+      const { keptOf, record, recorded } = given
       const blank = await recorded(newId('tenant'))
       equal(await record([{ ...blank, ...emailFields('first@example.com') }], [someLog(blank)]), 'recorded')
       const before = await keptOf(blank.tenantId)
@@ -237,11 +223,8 @@ export const activities = section(
       same(await keptOf(blank.tenantId), before)
     },
 
-    'filling a blank email that another writer filled with the same one is recorded': async ({
-      keptOf,
-      record,
-      recorded,
-    }) => {
+    'filling a blank email that another writer filled with the same one is recorded': async (given) => {
+      const { keptOf, record, recorded } = given
       const blank = await recorded(newId('tenant'))
       const filled = { ...blank, ...emailFields('same@example.com') }
       equal(await record([filled], [someLog(blank)]), 'recorded')
@@ -249,11 +232,8 @@ export const activities = section(
       same((await keptOf(blank.tenantId)).prospects, [{ ...filled, updatedAt: at(2) }])
     },
 
-    'a blank email filled with one that belongs to another prospect is overtaken': async ({
-      keptOf,
-      record,
-      recorded,
-    }) => {
+    'a blank email filled with one that belongs to another prospect is overtaken': async (given) => {
+      const { keptOf, record, recorded } = given
       const tenantId = newId('tenant')
       await recorded(tenantId, emailFields('hers@example.com'))
       const blank = await recorded(tenantId)
@@ -263,11 +243,8 @@ export const activities = section(
       same(await keptOf(tenantId), before)
     },
 
-    'a name fills a blank name, never another, and leaves the email alone': async ({
-      keptOf,
-      record,
-      recorded,
-    }) => {
+    'a name fills a blank name, never another, and leaves the email alone': async (given) => {
+      const { keptOf, record, recorded } = given
       const nameless = await recorded(newId('tenant'), emailFields('ada@example.com'))
       const nameOnly = { ...nameless, email: null, emailHash: null, createdAt: at(9) }
       equal(await record([{ ...nameOnly, name: 'Ada' }], [someLog(nameless)]), 'recorded')
@@ -281,11 +258,10 @@ export const activities = section(
       same((await keptOf(owner.tenantId)).prospects, [{ ...owner, name: 'Ada', updatedAt: at(1) }])
     },
 
-    'an email of ten thousand characters is kept, and differs from one with the same beginning': async ({
-      keptOf,
-      recall,
-      record,
-    }) => {
+    'an email of ten thousand characters is kept, and differs from one with the same beginning': async (
+      given,
+    ) => {
+      const { keptOf, recall, record } = given
       const tenantId = newId('tenant')
       const emails = ['a', 'b'].map((end) => `${'long.'.repeat(2_000)}${end}@example.com`)
       const prospects = emails.map((email) => someProspect(tenantId, emailFields(email)))
@@ -336,11 +312,8 @@ export const activities = section(
       same(known.prospects.map(({ name }) => name).sort(), [...AWKWARD_TEXTS].sort())
     },
 
-    'the longest source and idempotency key of the widest characters find their receipt': async ({
-      recall,
-      record,
-      recorded,
-    }) => {
+    'the longest source and idempotency key of the widest characters find their receipt': async (given) => {
+      const { recall, record, recorded } = given
       const prospect = await recorded(newId('tenant'))
       const source = Array.from({ length: 100 }, (_, i) => String.fromCodePoint(0x1f300 + i)).join('')
       const key = Array.from({ length: 255 }, (_, i) => String.fromCodePoint(0x20000 + i * 7)).join('')
@@ -358,13 +331,8 @@ export const activities = section(
       equal((await recall({ prospects })).prospects.length, 200)
     },
 
-    'a caller that changes what was recalled changes nothing in the store': async ({
-      activities,
-      keptOf,
-      recall,
-      record,
-      recorded,
-    }) => {
+    'a caller that changes what was recalled changes nothing in the store': async (given) => {
+      const { activities, keptOf, recall, record, recorded } = given
       const prospect = await recorded(newId('tenant'), { ...emailFields('ada@example.com'), name: 'Ada' })
       const log = someLog(prospect, keyFields('one'))
       await record([], [log])

@@ -18,11 +18,8 @@ export const apiKeys = section(
     return { apiKeys, added }
   },
   {
-    'a new store has no key until one is added, and a revoked key still counts': async ({
-      store,
-      apiKeys,
-      added,
-    }) => {
+    'a new store has no key until one is added, and a revoked key still counts': async (given) => {
+      const { store, apiKeys, added } = given
       const tenant = await addTenant(store)
       equal(await apiKeys.isEmpty(), true)
       const { apiKeyId } = await added(tenant)
@@ -30,11 +27,8 @@ export const apiKeys = section(
       equal(await apiKeys.isEmpty(), false)
     },
 
-    'a key is found by its hash, by its id and in its tenant’s list, with every field': async ({
-      store,
-      apiKeys,
-      added,
-    }) => {
+    'a key is found by its hash, by its id and in its tenant’s list, with every field': async (given) => {
+      const { store, apiKeys, added } = given
       const tenant = await addTenant(store)
       const key = await added(tenant, {
         name: 'Shop',
@@ -80,11 +74,8 @@ export const apiKeys = section(
       }
     },
 
-    'a tenant’s keys are listed oldest first, revoked ones too, and no other tenant’s': async ({
-      store,
-      apiKeys,
-      added,
-    }) => {
+    'a tenant’s keys are listed oldest first, revoked ones too, and no other tenant’s': async (given) => {
+      const { store, apiKeys, added } = given
       const [ours, theirs] = [await addTenant(store), await addTenant(store)]
       const [oldest, newest] = [someKey(ours.tenantId), someKey(ours.tenantId, { revokedAt: at(9) })]
       const foreign = await added(theirs)
@@ -127,12 +118,10 @@ export const apiKeys = section(
       like(await apiKeys.find(key.apiKeyId), { rotatedAt: at(499), revokedAt: at(1) })
     },
 
-    'of rotations at once one is made, and a key that was rotated since or revoked stays unchanged': async ({
-      store,
-      another,
-      apiKeys,
-      added,
-    }) => {
+    'of rotations at once one is made, and a key that was rotated since or revoked stays unchanged': async (
+      given,
+    ) => {
+      const { store, another, apiKeys, added } = given
       const key = await added(await addTenant(store))
       const other = (await another()).apiKeys
       const rotate = (keys: typeof apiKeys, lastRotatedAt: string | null, ms: number) =>
@@ -162,10 +151,8 @@ export const apiKeys = section(
       same(await apiKeys.list(tenant.tenantId), [key])
     },
 
-    'a key that one store adds and ends is seen so by another on the same data': async ({
-      store,
-      another,
-    }) => {
+    'a key that one store adds and ends is seen so by another on the same data': async (given) => {
+      const { store, another } = given
       const other = await another()
       const key = someKey((await addTenant(store)).tenantId)
       await store.apiKeys.add(key)

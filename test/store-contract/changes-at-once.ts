@@ -116,12 +116,8 @@ const holds = async ({ pageGroups, pages, versions }: Store, group: Omit<PageWan
 }
 
 export const changesAtOnce = section('changes at once', settingOf, {
-  'of two versions published at once both are, one after the other': async ({
-    one,
-    other,
-    publishedPage,
-    holds,
-  }) => {
+  'of two versions published at once both are, one after the other': async (given) => {
+    const { one, other, publishedPage, holds } = given
     for (let round = 0; round < ROUNDS; round++) {
       const { page, versionIds, before } = await publishedPage(2)
       await Promise.all(versionIds.map((versionId, i) => [one, other][i]?.publish({ ...page, versionId })))

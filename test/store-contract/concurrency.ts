@@ -29,11 +29,8 @@ const settingOf = async (subject: Subject) => {
 }
 
 export const concurrency = section('concurrency', settingOf, {
-  'fifty equal requests under one idempotency key are one row and fifty equal answers': async ({
-    turnOf,
-    logsOf,
-    prospectsOf,
-  }) => {
+  'fifty equal requests under one idempotency key are one row and fifty equal answers': async (given) => {
+    const { turnOf, logsOf, prospectsOf } = given
     for (let round = 0; round < ROUNDS; round++) {
       const activity = activityOf(newRowId('tenant'), { idempotencyKey: `round ${round}` })
       const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
@@ -44,11 +41,10 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'of different requests under one idempotency key one wins, and the others are refused with its id': async ({
-    core,
-    turnOf,
-    logsOf,
-  }) => {
+  'of different requests under one idempotency key one wins, and the others are refused with its id': async (
+    given,
+  ) => {
+    const { core, turnOf, logsOf } = given
     for (let round = 0; round < ROUNDS; round++) {
       const tenantId = newRowId('tenant')
       const outcomes = await settledAll(
@@ -73,11 +69,8 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'of fifty first writers of one email exactly one creates the prospect': async ({
-    turnOf,
-    logsOf,
-    prospectsOf,
-  }) => {
+  'of fifty first writers of one email exactly one creates the prospect': async (given) => {
+    const { turnOf, logsOf, prospectsOf } = given
     for (let round = 0; round < ROUNDS; round++) {
       const activity = activityOf(newRowId('tenant'), { email: ` Ada.${round}@Example.com`, name: 'Ada' })
       const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
@@ -89,12 +82,8 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'of fifty writers that fill one blank email exactly one does, and none fails': async ({
-    processes,
-    turnOf,
-    logsOf,
-    prospectsOf,
-  }) => {
+  'of fifty writers that fill one blank email exactly one does, and none fails': async (given) => {
+    const { processes, turnOf, logsOf, prospectsOf } = given
     for (let round = 0; round < ROUNDS; round++) {
       const tenantId = newRowId('tenant')
       const { receipt } = await processes[0].logProspectActivity(activityOf(tenantId))
@@ -112,12 +101,8 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'fifty equal page creations under one idempotency key are one page': async ({
-    store,
-    processes,
-    turnOf,
-    newGroup,
-  }) => {
+  'fifty equal page creations under one idempotency key are one page': async (given) => {
+    const { store, processes, turnOf, newGroup } = given
     const tenant = await addTenant(store)
     for (let round = 0; round < ROUNDS; round++) {
       const group = await newGroup(tenant)
@@ -134,12 +119,8 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'the count of pages is exact after hundreds of creations in two processes at once': async ({
-    store,
-    processes,
-    turnOf,
-    newGroup,
-  }) => {
+  'the count of pages is exact after hundreds of creations in two processes at once': async (given) => {
+    const { store, processes, turnOf, newGroup } = given
     const tenant = await addTenant(store)
     const groups = [await newGroup(tenant), await newGroup(tenant), await newGroup(tenant)]
     await Promise.all(
@@ -160,14 +141,8 @@ export const concurrency = section('concurrency', settingOf, {
     equal(sum, 600)
   },
 
-  'two publishers at once publish every version exactly once, while pages are created': async ({
-    core,
-    store,
-    processes,
-    turnOf,
-    clock,
-    newGroup,
-  }) => {
+  'two publishers at once publish every version exactly once, while pages are created': async (given) => {
+    const { core, store, processes, turnOf, clock, newGroup } = given
     const tenant = await addTenant(store)
     const group = await newGroup(tenant)
     const total = 200
@@ -218,12 +193,8 @@ export const concurrency = section('concurrency', settingOf, {
     )
   },
 
-  'lists with the same new emails in opposite orders all succeed': async ({
-    core,
-    logsOf,
-    prospectsOf,
-    crossing,
-  }) => {
+  'lists with the same new emails in opposite orders all succeed': async (given) => {
+    const { core, logsOf, prospectsOf, crossing } = given
     for (let round = 0; round < ROUNDS; round++) {
       const tenantId = newRowId('tenant')
       const list = times(100, (i) => activityOf(tenantId, { email: `${i}@crossing`, name: `${i}` }))
@@ -246,12 +217,8 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'lists that fill the same prospects with the same emails crosswise all succeed': async ({
-    core,
-    turnOf,
-    prospectsOf,
-    crossing,
-  }) => {
+  'lists that fill the same prospects with the same emails crosswise all succeed': async (given) => {
+    const { core, turnOf, prospectsOf, crossing } = given
     for (let round = 0; round < 2; round++) {
       const tenantId = newRowId('tenant')
       const blanks = await Promise.all(times(20, (i) => turnOf(i).logProspectActivity(activityOf(tenantId))))

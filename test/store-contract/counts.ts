@@ -37,12 +37,8 @@ export const counts = section(
     return { store, counts, counted, logged, add, list, slice }
   },
   {
-    'a tenant is counted from its first log on, once its counts are read': async ({
-      store,
-      counts,
-      counted,
-      logged,
-    }) => {
+    'a tenant is counted from its first log on, once its counts are read': async (given) => {
+      const { store, counts, counted, logged } = given
       const { tenantId } = await addTenant(store)
       const first = await logged(tenantId)
       equal(await counts.find(tenantId), null)
@@ -54,11 +50,8 @@ export const counts = section(
       same(await counts.find(idle), { position: '', readAt: at(0), nextId: null })
     },
 
-    'logs between two ids are counted by source and type, the first ones': async ({
-      counts,
-      counted,
-      logged,
-    }) => {
+    'logs between two ids are counted by source and type, the first ones': async (given) => {
+      const { counts, counted, logged } = given
       const [tenantId, other] = [await counted(), await counted()]
       const ids: string[] = []
       for (const fields of [{}, {}, { type: 'ordered' }, {}, { source: 'shop' }])
@@ -76,12 +69,8 @@ export const counts = section(
       same(await tally(ids[4]), [])
     },
 
-    'counts are added while the position is where it was, or not at all': async ({
-      counts,
-      counted,
-      add,
-      list,
-    }) => {
+    'counts are added while the position is where it was, or not at all': async (given) => {
+      const { counts, counted, add, list } = given
       const tenantId = await counted()
       equal(await add(tenantId, '', 'b', one({ count: 2 }), one({ unit: 'day', count: 2 })), 'recorded')
       equal(await add(tenantId, 'b', 'c', one({ count: 3 }), one({ source: 'shop' })), 'recorded')
@@ -124,11 +113,10 @@ export const counts = section(
       same(await list(tenantId, { unit: 'day' }), [one({ unit: 'day' })])
     },
 
-    'counts of a source and a type are found among those that were looked at, piece by piece': async ({
-      counted,
-      add,
-      slice,
-    }) => {
+    'counts of a source and a type are found among those that were looked at, piece by piece': async (
+      given,
+    ) => {
+      const { counted, add, slice } = given
       const tenantId = await counted()
       const texts = ['', 'a', 'a b', 'b', 'b!']
       const rows = [0, 1, 2].flatMap((hour) =>
@@ -210,10 +198,8 @@ export const counts = section(
       ])
     },
 
-    'minutes before and after those that are kept are removed, a few at a time': async ({
-      store,
-      counts,
-    }) => {
+    'minutes before and after those that are kept are removed, a few at a time': async (given) => {
+      const { store, counts } = given
       const { tenantId } = await addTenant(store)
       const used = { tenantId, apiKeyId: newId('apikey'), requests: 1, activities: 0, bytes: 0 }
       const minute = (number: number) => at(number * MINUTE_MS)
@@ -227,13 +213,8 @@ export const counts = section(
       same([await left(2), await left(2), await left(2)], [4, 3, 3])
     },
 
-    'tenants wait with logs to count, or if they are counted too far': async ({
-      counts,
-      counted,
-      logged,
-      add,
-      store,
-    }) => {
+    'tenants wait with logs to count, or if they are counted too far': async (given) => {
+      const { counts, counted, logged, add, store } = given
       const before = idBefore('prospectlog', Date.parse(at(1e9)))
       const [due, done, idle, ahead] = [await counted(), await counted(), await counted(), await counted()]
       await logged((await addTenant(store)).tenantId)

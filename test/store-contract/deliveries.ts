@@ -200,12 +200,8 @@ export const deliveries = section('deliveries', settingOf, {
     equal((await store.webhooks.backlog(2)).count, 2)
   },
 
-  'whatever makes deliveries due emits a signal, and so do events that wait for numbers': async ({
-    ours,
-    endpoint,
-    store,
-    replay,
-  }) => {
+  'whatever makes deliveries due emits a signal, and so do events that wait for numbers': async (given) => {
+    const { ours, endpoint, store, replay } = given
     const { next, count } = watching(store)
     const emitting = async (act: () => Promise<unknown>, signal: 'events' | 'deliveries' = 'deliveries') => {
       const emitted = next(signal)

@@ -177,9 +177,8 @@ export const erasures = section(
         equal((await kept()).logs.length, 0)
       },
 
-    'a process that is told forgets the prospect at once, and what it was just looking up': async ({
-      here,
-    }) => {
+    'a process that is told forgets the prospect at once, and what it was just looking up': async (given) => {
+      const { here } = given
       await here.log({ email: ADA })
       here.pass(5)
       here.remembered.forget()
@@ -211,14 +210,8 @@ export const erasures = section(
       equal((await kept()).logs.length, 1)
     },
 
-    'equal requests at once, in two processes, are one erasure': async ({
-      here,
-      there,
-      listed,
-      complete,
-      tenantId,
-      store,
-    }) => {
+    'equal requests at once, in two processes, are one erasure': async (given) => {
+      const { here, there, listed, complete, tenantId, store } = given
       await here.log({ email: ADA })
       for (const email of [ADA, 'nobody@example.com']) {
         const requests = Array.from({ length: 10 }, (_, i) => (i % 2 ? here : there).request({ email }))
@@ -418,12 +411,8 @@ export const erasures = section(
       same(new Set((await kept()).logs.map(({ email }) => email)), new Set([null]))
     },
 
-    'the backlog is what is in progress, since the first request': async ({
-      here,
-      store,
-      clock,
-      complete,
-    }) => {
+    'the backlog is what is in progress, since the first request': async (given) => {
+      const { here, store, clock, complete } = given
       for (const email of [ADA, 'bob@example.com']) {
         await here.request({ email })
         clock.advance(5)
@@ -492,12 +481,8 @@ export const erasures = section(
       equal((await kept()).logs.length, 0)
     },
 
-    'a step of an erasure that another eraser has claimed is not saved': async ({
-      here,
-      store,
-      tenantId,
-      erasureOf,
-    }) => {
+    'a step of an erasure that another eraser has claimed is not saved': async (given) => {
+      const { here, store, tenantId, erasureOf } = given
       const erasure = await here.request({ email: ADA })
       const [first] = await store.erasures.claim(someClaim({ until: at(0) }))
       const [second] = await store.erasures.claim(someClaim())
@@ -579,11 +564,8 @@ export const erasures = section(
       like(sent, { prospectId: bob.prospectId, createdProspect: false })
     },
 
-    'many old logs of many tenants are deleted in short lists, tenant by tenant': async ({
-      here,
-      store,
-      kept,
-    }) => {
+    'many old logs of many tenants are deleted in short lists, tenant by tenant': async (given) => {
+      const { here, store, kept } = given
       for (let i = 0; i < 3; i++) {
         const one = someProspect((await addTenant(store)).tenantId)
         await store.activities.record({
@@ -595,10 +577,10 @@ export const erasures = section(
       equal((await kept()).logs.length, 0)
     },
 
-    'when the database was last served is known to every process, and so is a pause until it ends': async ({
-      store,
-      elsewhere,
-    }) => {
+    'when the database was last served is known to every process, and so is a pause until it ends': async (
+      given,
+    ) => {
+      const { store, elsewhere } = given
       equal(await elsewhere.erasures.lastServed(), null)
       for (const pausedAt of [null, at(9), null]) {
         await store.erasures.markServed({ servedAt: at(1), pausedAt })

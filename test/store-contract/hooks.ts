@@ -23,11 +23,8 @@ export const hooks = section(
     return { hooks, added, found }
   },
   {
-    'a hook is found by its id and in its tenant’s list, with every field': async ({
-      store,
-      hooks,
-      added,
-    }) => {
+    'a hook is found by its id and in its tenant’s list, with every field': async (given) => {
+      const { store, hooks, added } = given
       const tenant = await addTenant(store)
       const hook = await added(tenant, {
         ...{
@@ -84,12 +81,8 @@ export const hooks = section(
       await added(await addTenant(store))
     },
 
-    'a change overtakes another one of the same moment, and leaves what was seen': async ({
-      store,
-      hooks,
-      added,
-      found,
-    }) => {
+    'a change overtakes another one of the same moment, and leaves what was seen': async (given) => {
+      const { store, hooks, added, found } = given
       const tenant = await addTenant(store)
       const hook = await added(tenant)
       await hooks.markSeen(hook, SEEN)

@@ -68,11 +68,8 @@ export const pageChanges = section(
     return { pages, pageGroups, versions, group, added, read, change, addVersion, revise, listed }
   },
   {
-    'a change is saved and raises the revision; one for an older revision saves nothing': async ({
-      added,
-      read,
-      change,
-    }) => {
+    'a change is saved and raises the revision; one for an older revision saves nothing': async (given) => {
+      const { added, read, change } = given
       const page = await added()
       like(await read(page), { revision: 1, customName: null })
       equal(await change(page, { customName: 'Mine' }), 'recorded')
@@ -90,12 +87,8 @@ export const pageChanges = section(
       equal((await read(page)).revision, 2)
     },
 
-    'a change of a page that does not exist, and of another tenant, is overtaken': async ({
-      store,
-      added,
-      change,
-      read,
-    }) => {
+    'a change of a page that does not exist, and of another tenant, is overtaken': async (given) => {
+      const { store, added, change, read } = given
       const page = await added()
       const before = await read(page)
       const { tenantId } = await addTenant(store)
@@ -104,12 +97,8 @@ export const pageChanges = section(
       same(await read(page), before)
     },
 
-    'a new version is the latest one, keeps every field, and waits for a publisher': async ({
-      added,
-      addVersion,
-      read,
-      versions,
-    }) => {
+    'a new version is the latest one, keeps every field, and waits for a publisher': async (given) => {
+      const { added, addVersion, read, versions } = given
       const page = await added()
       const fields = {
         supplementaryContext: 'New',
@@ -144,12 +133,8 @@ export const pageChanges = section(
       like(await versions.context({ ...page, versionId: version.versionId }), { supplementaryContext: 'New' })
     },
 
-    'content is kept byte for byte, also of the first version': async ({
-      added,
-      read,
-      versions,
-      addVersion,
-    }) => {
+    'content is kept byte for byte, also of the first version': async (given) => {
+      const { added, read, versions, addVersion } = given
       const page = await added({ content: CONTENT })
       const texts = AWKWARD_TEXTS.map((text) => ({ rawJson: JSON.stringify({ text }) }))
       const made = []
@@ -163,12 +148,8 @@ export const pageChanges = section(
       equal((await read(page)).published, null)
     },
 
-    'versions are listed newest first, slice by slice; an unknown page has none': async ({
-      store,
-      added,
-      addVersion,
-      listed,
-    }) => {
+    'versions are listed newest first, slice by slice; an unknown page has none': async (given) => {
+      const { store, added, addVersion, listed } = given
       const page = await added({ content: CONTENT })
       await added()
       const [second, third] = [await addVersion(page), await addVersion(page)]
@@ -188,13 +169,10 @@ export const pageChanges = section(
       same(await listed({ ...page, tenantId: (await addTenant(store)).tenantId }), [])
     },
 
-    'a version is found by its idempotency key, which no other version of the page may have': async ({
-      added,
-      addVersion,
-      change,
-      read,
-      versions,
-    }) => {
+    'a version is found by its idempotency key, which no other version of the page may have': async (
+      given,
+    ) => {
+      const { added, addVersion, change, read, versions } = given
       const [page, other] = [await added(), await added()]
       const version = await addVersion(page, keyFields('one'))
       await addVersion(other, keyFields('one'))
@@ -207,12 +185,8 @@ export const pageChanges = section(
       same(await versions.findByKey([{ ...page, idempotencyKey: 'two' }]), [null])
     },
 
-    'a published version is what readers get; another one, or none, can take its place': async ({
-      added,
-      addVersion,
-      change,
-      read,
-    }) => {
+    'a published version is what readers get; another one, or none, can take its place': async (given) => {
+      const { added, addVersion, change, read } = given
       const page = await added({ content: CONTENT })
       const { versionId } = await addVersion(page, { content: null })
       const publish = (id: string | null, ms: number) =>
@@ -232,13 +206,8 @@ export const pageChanges = section(
       like(await read(page), { published: null, revision: 5, latest: { status: 'published' } })
     },
 
-    'what needs an active group is overtaken in an archived one; the rest is not': async ({
-      added,
-      change,
-      group,
-      read,
-      revise,
-    }) => {
+    'what needs an active group is overtaken in an archived one; the rest is not': async (given) => {
+      const { added, change, group, read, revise } = given
       const page = await added()
       equal(await revise({ status: 'archived' }, group.updatedAt), 'recorded')
       equal(await change(page, { added: someVersion({ versionNumber: 2 }) }), 'overtaken')
@@ -247,15 +216,8 @@ export const pageChanges = section(
       like(await read(page), { customName: 'Mine', groupStatus: 'archived' })
     },
 
-    'a removed page is gone with its versions, and its group counts one page less': async ({
-      added,
-      addVersion,
-      group,
-      pageGroups,
-      pages,
-      versions,
-      listed,
-    }) => {
+    'a removed page is gone with its versions, and its group counts one page less': async (given) => {
+      const { added, addVersion, group, pageGroups, pages, versions, listed } = given
       const [page, other] = [await added(keyFields('one')), await added()]
       const version = await addVersion(page)
       const claimed = await versions.claim(someClaim())
@@ -273,12 +235,10 @@ export const pageChanges = section(
       like(await pages.find([other]), [{ revision: 1 }])
     },
 
-    'the pointer only moves forwards: an older version is not settled as published, but as ready': async ({
-      store,
-      added,
-      addVersion,
-      read,
-    }) => {
+    'the pointer only moves forwards: an older version is not settled as published, but as ready': async (
+      given,
+    ) => {
+      const { store, added, addVersion, read } = given
       const page = await added()
       const { versionId } = await addVersion(page)
       const [newer, older] = await claimed(store, [versionId, page.versionId])
@@ -289,13 +249,8 @@ export const pageChanges = section(
       like(await store.versions.find([page]), [{ status: 'ready', computedName: 'Older', publishedAt: null }])
     },
 
-    'a version that is not later than `automaticAfter` is not settled as published': async ({
-      store,
-      added,
-      addVersion,
-      change,
-      read,
-    }) => {
+    'a version that is not later than `automaticAfter` is not settled as published': async (given) => {
+      const { store, added, addVersion, change, read } = given
       const page = await added()
       equal((await read(page)).automaticAfter, null)
       const { versionId: automaticAfter } = await addVersion(page)
@@ -310,12 +265,8 @@ export const pageChanges = section(
       like(await read(page), { published: { versionId }, automaticAfter })
     },
 
-    'versions of one page that are settled together end with the newest one published': async ({
-      store,
-      added,
-      addVersion,
-      read,
-    }) => {
+    'versions of one page that are settled together end with the newest one published': async (given) => {
+      const { store, added, addVersion, read } = given
       const page = await added()
       const { versionId } = await addVersion(page)
       const both = await claimed(store, [versionId, page.versionId])
@@ -327,12 +278,10 @@ export const pageChanges = section(
       like(await read(page), { published: { versionId, status: 'published' }, latest: { versionId } })
     },
 
-    'a ready version publishes nothing; it names its page if it is the newest and none is published': async ({
-      store,
-      added,
-      addVersion,
-      read,
-    }) => {
+    'a ready version publishes nothing; it names its page if it is the newest and none is published': async (
+      given,
+    ) => {
+      const { store, added, addVersion, read } = given
       const page = await added()
       const { versionId } = await addVersion(page)
       const [newer, older] = await claimed(store, [versionId, page.versionId])
@@ -342,14 +291,8 @@ export const pageChanges = section(
       like(await read(page), { computedName: 'Newer', published: null, latest: { status: 'ready' } })
     },
 
-    'the revision of a group is raised by its changes and by its pages': async ({
-      added,
-      change,
-      group,
-      pageGroups,
-      pages,
-      revise,
-    }) => {
+    'the revision of a group is raised by its changes and by its pages': async (given) => {
+      const { added, change, group, pageGroups, pages, revise } = given
       const revision = async () => (await pageGroups.find(group))?.revision
       equal(await revision(), 1)
       equal(await revise({ title: 'Other' }, group.updatedAt), 'recorded')
@@ -362,11 +305,8 @@ export const pageChanges = section(
       equal(await revision(), 4)
     },
 
-    'a group is found by its idempotency key, which no other group of the tenant may have': async ({
-      store,
-      group,
-      pageGroups,
-    }) => {
+    'a group is found by its idempotency key, which no other group of the tenant may have': async (given) => {
+      const { store, group, pageGroups } = given
       const one = { ...someGroup(group), ...keyFields('one') }
       equal(await pageGroups.add(one), 'recorded')
       equal(await pageGroups.add({ ...someGroup(group), ...keyFields('one') }), 'overtaken')

@@ -41,12 +41,8 @@ export const pageGroups = section(
     return { pageGroups, pages, added, listed }
   },
   {
-    'an added group is found by its id and listed, with every field': async ({
-      store,
-      pageGroups,
-      added,
-      listed,
-    }) => {
+    'an added group is found by its id and listed, with every field': async (given) => {
+      const { store, pageGroups, added, listed } = given
       const tenant = await addTenant(store)
       const group = await added(tenant, {
         name: 'spring',
@@ -74,23 +70,16 @@ export const pageGroups = section(
       equal(await pageGroups.find({ ...(await added(tenant)), ...(await addTenant(store)) }), null)
     },
 
-    'groups are listed newest first by id, in whichever order they were added': async ({
-      store,
-      added,
-      listed,
-    }) => {
+    'groups are listed newest first by id, in whichever order they were added': async (given) => {
+      const { store, added, listed } = given
       const tenant = await addTenant(store)
       const groups = Array.from({ length: 9 }, () => plainGroup(tenant))
       for (const i of [4, 0, 8, 2, 6, 1, 7, 3, 5]) await added(tenant, groups[i])
       same(await listed(tenant), groups.toReversed())
     },
 
-    'a list continues before an id, even if that group is deleted or never existed': async ({
-      store,
-      pageGroups,
-      added,
-      listed,
-    }) => {
+    'a list continues before an id, even if that group is deleted or never existed': async (given) => {
+      const { store, pageGroups, added, listed } = given
       const tenant = await addTenant(store)
       const oldest = await added(tenant)
       const never = newId('pagegroup')
@@ -109,11 +98,8 @@ export const pageGroups = section(
       for (const limit of [1, 2, 3, 100]) same(await listed(tenant, { limit }), groups.slice(0, limit + 1))
     },
 
-    'a list ends once the texts of all its rows but the last fill a slice': async ({
-      store,
-      added,
-      listed,
-    }) => {
+    'a list ends once the texts of all its rows but the last fill a slice': async (given) => {
+      const { store, added, listed } = given
       const text = 'x'.repeat(400_000)
       const raw = { rawJson: JSON.stringify([text]) }
       const heavy: Partial<StoredPageGroup>[] = [
@@ -193,12 +179,8 @@ export const pageGroups = section(
       same(await pageGroups.list([]), [])
     },
 
-    'a change saves every field that a person sets, but never the count of pages': async ({
-      store,
-      pageGroups,
-      pages,
-      added,
-    }) => {
+    'a change saves every field that a person sets, but never the count of pages': async (given) => {
+      const { store, pageGroups, pages, added } = given
       const tenant = await addTenant(store)
       const group = await added(tenant)
       await pages.record([somePage(group), somePage(group)])
@@ -223,12 +205,8 @@ export const pageGroups = section(
       same(await pageGroups.find(group), again)
     },
 
-    'a change by another tenant, or of an unknown group, is overtaken and changes nothing': async ({
-      store,
-      pageGroups,
-      added,
-      listed,
-    }) => {
+    'a change by another tenant, or of an unknown group, is overtaken and changes nothing': async (given) => {
+      const { store, pageGroups, added, listed } = given
       const [ours, theirs] = [await addTenant(store), await addTenant(store)]
       const group = await added(ours)
       equal(await pageGroups.change({ ...group, ...theirs, title: 'Theirs' }, group.updatedAt), 'overtaken')
@@ -238,11 +216,8 @@ export const pageGroups = section(
       same(await listed(theirs), [])
     },
 
-    'a change is overtaken if the group has changed since it was read': async ({
-      store,
-      pageGroups,
-      added,
-    }) => {
+    'a change is overtaken if the group has changed since it was read': async (given) => {
+      const { store, pageGroups, added } = given
       const group = await added(await addTenant(store))
       const archived = { ...group, status: 'archived', updatedAt: at(60_000) } as const
       equal(await pageGroups.change(archived, group.updatedAt), 'recorded')
@@ -292,12 +267,8 @@ export const pageGroups = section(
       same([row?.actions, row?.footerLinks, row?.scripts], [scripts, actions, footerLinks])
     },
 
-    'a caller that changes what was found or listed changes nothing in the store': async ({
-      store,
-      pageGroups,
-      added,
-      listed,
-    }) => {
+    'a caller that changes what was found or listed changes nothing in the store': async (given) => {
+      const { store, pageGroups, added, listed } = given
       const tenant = await addTenant(store)
       const group = await added(tenant)
       const before = structuredClone(group)

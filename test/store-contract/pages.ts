@@ -41,12 +41,8 @@ export const pages = section(
     return { pageGroups, pages, addGroup, newGroup, added, listed, recall, countOf }
   },
   {
-    'a recorded page is listed, and found with a version in processing': async ({
-      pages,
-      newGroup,
-      added,
-      listed,
-    }) => {
+    'a recorded page is listed, and found with a version in processing': async (given) => {
+      const { pages, newGroup, added, listed } = given
       const group = await newGroup()
       const page = await added(group, {
         customName: 'Mine',
@@ -78,13 +74,10 @@ export const pages = section(
       like(found, { customName: null, published: null, latest: { supplementaryContext: null } })
     },
 
-    'a group is recalled with its status, its title and its exact count, unless it is deleted': async ({
-      store,
-      pageGroups,
-      pages,
-      addGroup,
-      recall,
-    }) => {
+    'a group is recalled with its status, its title and its exact count, unless it is deleted': async (
+      given,
+    ) => {
+      const { store, pageGroups, pages, addGroup, recall } = given
       const tenant = await addTenant(store)
       const statuses = ['active', 'archived', 'deleted'] as const
       const groups: StoredPageGroup[] = []
@@ -102,12 +95,8 @@ export const pages = section(
       }
     },
 
-    'only what is wanted is recalled, and repeated wants do no harm': async ({
-      store,
-      addGroup,
-      added,
-      recall,
-    }) => {
+    'only what is wanted is recalled, and repeated wants do no harm': async (given) => {
+      const { store, addGroup, added, recall } = given
       const tenant = await addTenant(store)
       const [wanted, other] = [await addGroup(tenant), await addGroup(tenant)]
       await added(wanted, keyFields('other'))
@@ -122,12 +111,8 @@ export const pages = section(
       same(new Set(known.pages.map(({ pageId }) => pageId)), new Set([page.pageId]))
     },
 
-    'a page is recalled by its idempotency key, in its own group and tenant only': async ({
-      addGroup,
-      newGroup,
-      added,
-      recall,
-    }) => {
+    'a page is recalled by its idempotency key, in its own group and tenant only': async (given) => {
+      const { addGroup, newGroup, added, recall } = given
       const group = await newGroup()
       const page = await added(group, { ...keyFields('one'), createdAt: at(77) })
       same((await recall({ keys: [keyWant(page)] })).pages, only([page as RecalledPage], ...PAGE_FIELDS))
@@ -136,14 +121,8 @@ export const pages = section(
       same((await recall({ keys: [{ ...keyWant(page), tenantId: newId('tenant') }] })).pages, [])
     },
 
-    'another tenant recalls, lists and finds nothing': async ({
-      store,
-      pages,
-      newGroup,
-      added,
-      listed,
-      recall,
-    }) => {
+    'another tenant recalls, lists and finds nothing': async (given) => {
+      const { store, pages, newGroup, added, listed, recall } = given
       const group = await newGroup()
       const page = await added(group)
       const { tenantId } = await addTenant(store)
@@ -152,14 +131,8 @@ export const pages = section(
       same(await pages.find([{ ...page, tenantId }]), ['page_group_not_found'])
     },
 
-    'another tenant that records under our group changes nothing of ours': async ({
-      store,
-      pages,
-      newGroup,
-      added,
-      listed,
-      countOf,
-    }) => {
+    'another tenant that records under our group changes nothing of ours': async (given) => {
+      const { store, pages, newGroup, added, listed, countOf } = given
       const group = await newGroup()
       const page = await added(group)
       const { tenantId } = await addTenant(store)
@@ -168,14 +141,8 @@ export const pages = section(
       same(await listed(group), [storedPage(page)])
     },
 
-    'a taken idempotency key is overtaken, and nothing of the list is saved': async ({
-      pages,
-      addGroup,
-      newGroup,
-      added,
-      listed,
-      countOf,
-    }) => {
+    'a taken idempotency key is overtaken, and nothing of the list is saved': async (given) => {
+      const { pages, addGroup, newGroup, added, listed, countOf } = given
       const group = await newGroup()
       const page = await added(group, keyFields('taken'))
       const other = await addGroup(group)
@@ -188,15 +155,10 @@ export const pages = section(
       equal(await pages.record(late.slice(0, 2)), 'recorded')
     },
 
-    'pages of a group archived or deleted meanwhile are overtaken, and nothing of the list is saved': async ({
-      pageGroups,
-      pages,
-      addGroup,
-      newGroup,
-      listed,
-      recall,
-      countOf,
-    }) => {
+    'pages of a group archived or deleted meanwhile are overtaken, and nothing of the list is saved': async (
+      given,
+    ) => {
+      const { pageGroups, pages, addGroup, newGroup, listed, recall, countOf } = given
       for (const status of ['archived', 'deleted'] as const) {
         const group = await newGroup()
         const other = await addGroup(group)
@@ -212,13 +174,8 @@ export const pages = section(
       }
     },
 
-    'an idempotency key belongs to its group and its tenant': async ({
-      pages,
-      addGroup,
-      newGroup,
-      added,
-      countOf,
-    }) => {
+    'an idempotency key belongs to its group and its tenant': async (given) => {
+      const { pages, addGroup, newGroup, added, countOf } = given
       const group = await newGroup()
       const [sibling, stranger] = [await addGroup(group), await newGroup()]
       for (const parent of [group, sibling, stranger]) await added(parent, keyFields('one'))
@@ -227,11 +184,8 @@ export const pages = section(
       same([await countOf(group), await countOf(sibling), await countOf(stranger)], [3, 1, 1])
     },
 
-    'pages are listed newest first by id, in whichever order they were recorded': async ({
-      pages,
-      newGroup,
-      listed,
-    }) => {
+    'pages are listed newest first by id, in whichever order they were recorded': async (given) => {
+      const { pages, newGroup, listed } = given
       const group = await newGroup()
       const rows = Array.from({ length: 9 }, () => somePage(group))
       const shuffled = [4, 0, 8, 2, 6, 1, 7, 3, 5].map((i) => rows[i] as NewPageRow)
@@ -256,11 +210,8 @@ export const pages = section(
       for (const limit of [1, 2, 3, 100]) same(await listed(group, { limit }), rows.slice(0, limit + 1))
     },
 
-    'a list ends once the names of all its rows but the last fill a slice': async ({
-      newGroup,
-      added,
-      listed,
-    }) => {
+    'a list ends once the names of all its rows but the last fill a slice': async (given) => {
+      const { newGroup, added, listed } = given
       for (const [kilobytes, count] of [
         [[2_000, 0, 0], 2],
         [[0, 700, 700, 0, 0], 4],
@@ -275,12 +226,8 @@ export const pages = section(
       }
     },
 
-    'an empty or an archived group has a list, a deleted or unknown one has none': async ({
-      pageGroups,
-      newGroup,
-      added,
-      listed,
-    }) => {
+    'an empty or an archived group has a list, a deleted or unknown one has none': async (given) => {
+      const { pageGroups, newGroup, added, listed } = given
       const group = await newGroup()
       same(await listed(group), [])
       const page = await added(group)
@@ -291,12 +238,8 @@ export const pages = section(
       equal(await listed({ ...group, pageGroupId: newId('pagegroup') }), null)
     },
 
-    'many lists in one call are each answered in their place': async ({
-      pages,
-      addGroup,
-      newGroup,
-      added,
-    }) => {
+    'many lists in one call are each answered in their place': async (given) => {
+      const { pages, addGroup, newGroup, added } = given
       const [ours, theirs] = [await newGroup(), await newGroup()]
       const empty = await addGroup(ours)
       const gone = await addGroup(ours, { status: 'deleted' })
@@ -324,13 +267,8 @@ export const pages = section(
       same(await pages.list([]), [])
     },
 
-    'many reads in one call distinguish a missing page from a missing group': async ({
-      pageGroups,
-      pages,
-      addGroup,
-      newGroup,
-      added,
-    }) => {
+    'many reads in one call distinguish a missing page from a missing group': async (given) => {
+      const { pageGroups, pages, addGroup, newGroup, added } = given
       const [ours, theirs] = [await newGroup(), await newGroup()]
       const sibling = await addGroup(ours)
       const gone = await addGroup(ours)
@@ -385,12 +323,8 @@ export const pages = section(
       same(known.pages.map(({ idempotencyKey }) => idempotencyKey).sort(), [...AWKWARD_TEXTS].sort())
     },
 
-    'a context of a hundred thousand characters and the longest idempotency key are kept': async ({
-      pages,
-      newGroup,
-      added,
-      recall,
-    }) => {
+    'a context of a hundred thousand characters and the longest idempotency key are kept': async (given) => {
+      const { pages, newGroup, added, recall } = given
       const group = await newGroup()
       const key = Array.from({ length: 255 }, (_, i) => String.fromCodePoint(0x20000 + i * 7)).join('')
       const page = await added(group, { supplementaryContext: 'long '.repeat(20_000), ...keyFields(key) })
@@ -399,13 +333,8 @@ export const pages = section(
       same(only((await recall({ keys: [keyWant(page)] })).pages, 'pageId'), [{ pageId: page.pageId }])
     },
 
-    'two hundred pages of several groups are one list, and each group counts its own': async ({
-      store,
-      pages,
-      addGroup,
-      newGroup,
-      countOf,
-    }) => {
+    'two hundred pages of several groups are one list, and each group counts its own': async (given) => {
+      const { store, pages, addGroup, newGroup, countOf } = given
       const tenant = await addTenant(store)
       const groups = [await addGroup(tenant), await addGroup(tenant), await newGroup()]
       const rows = Array.from({ length: 200 }, (_, i) => somePage(groups[i % 3] as StoredPageGroup))
@@ -418,13 +347,10 @@ export const pages = section(
       )
     },
 
-    'a caller that changes what was recalled, listed or found changes nothing in the store': async ({
-      pages,
-      newGroup,
-      added,
-      listed,
-      recall,
-    }) => {
+    'a caller that changes what was recalled, listed or found changes nothing in the store': async (
+      given,
+    ) => {
+      const { pages, newGroup, added, listed, recall } = given
       const group = await newGroup()
       const page = await added(group, keyFields('one'))
       const seen = async () => ({
@@ -439,11 +365,8 @@ export const pages = section(
       same(await seen(), before)
     },
 
-    'a caller that changes what it recorded changes nothing in the store': async ({
-      newGroup,
-      added,
-      listed,
-    }) => {
+    'a caller that changes what it recorded changes nothing in the store': async (given) => {
+      const { newGroup, added, listed } = given
       const group = await newGroup()
       const page = await added(group, keyFields('one'))
       const before = structuredClone(page)

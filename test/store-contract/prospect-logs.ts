@@ -48,11 +48,8 @@ export const prospectLogs = section(
     return { activities, prospectLogs, newProspect, logged, listed, timeline }
   },
   {
-    'a log is found by its id with every field, its payload byte for byte': async ({
-      prospectLogs,
-      newProspect,
-      logged,
-    }) => {
+    'a log is found by its id with every field, its payload byte for byte': async (given) => {
+      const { prospectLogs, newProspect, logged } = given
       const prospect = await newProspect()
       const filled = {
         type: 'form',
@@ -78,11 +75,8 @@ export const prospectLogs = section(
       same(await prospectLogs.find([]), [])
     },
 
-    'the logs of a tenant are listed newest first by id, one more than the limit': async ({
-      newProspect,
-      logged,
-      listed,
-    }) => {
+    'the logs of a tenant are listed newest first by id, one more than the limit': async (given) => {
+      const { newProspect, logged, listed } = given
       const [one, two] = [await newProspect(), await newProspect()]
       const { tenantId } = one
       const other = await newProspect(tenantId)
@@ -100,12 +94,8 @@ export const prospectLogs = section(
       same((await listed({ tenantId, beforeId: ids[2] ?? '', fromId: ids[1] ?? '' })).rows, [])
     },
 
-    'lists and timelines are filtered by source and type': async ({
-      newProspect,
-      logged,
-      listed,
-      timeline,
-    }) => {
+    'lists and timelines are filtered by source and type': async (given) => {
+      const { newProspect, logged, listed, timeline } = given
       const prospect = await newProspect()
       const { tenantId } = prospect
       const kinds = ['crm a', 'shop a', 'crm b', 'shop b', 'crm a'].map((kind) => kind.split(' '))
@@ -126,11 +116,8 @@ export const prospectLogs = section(
       }
     },
 
-    'a source and an idempotency key find the one log of that key': async ({
-      newProspect,
-      logged,
-      listed,
-    }) => {
+    'a source and an idempotency key find the one log of that key': async (given) => {
+      const { newProspect, logged, listed } = given
       const prospect = await newProspect()
       const { tenantId } = prospect
       const [one] = await logged(
@@ -167,11 +154,8 @@ export const prospectLogs = section(
       }
     },
 
-    'the first and the last time that can be are in a timeline': async ({
-      newProspect,
-      logged,
-      timeline,
-    }) => {
+    'the first and the last time that can be are in a timeline': async (given) => {
+      const { newProspect, logged, timeline } = given
       const prospect = await newProspect()
       const times = ['2999-12-31T23:59:59.999Z', '2106-06-06T00:00:00.000Z', '1970-01-01T00:00:00.000Z']
       const logs = await logged(prospect, ...times.map((occurredAt) => ({ occurredAt })))
@@ -181,11 +165,8 @@ export const prospectLogs = section(
       same((await timeline(prospect, { since: second?.occurredAt ?? '' })).rows, logs.slice(0, 2))
     },
 
-    'only an unknown prospect has no timeline; that of another tenant is unknown': async ({
-      prospectLogs,
-      newProspect,
-      logged,
-    }) => {
+    'only an unknown prospect has no timeline; that of another tenant is unknown': async (given) => {
+      const { prospectLogs, newProspect, logged } = given
       const prospect = await newProspect()
       const { tenantId, prospectId } = prospect
       const wantOf = (fields: object) => ({
@@ -208,12 +189,8 @@ export const prospectLogs = section(
       same((await prospectLogs.timeline(wants))[2], { rows, resume: null, ...WHOLE })
     },
 
-    'a list ends once the texts of all its rows but the last fill a slice': async ({
-      newProspect,
-      logged,
-      listed,
-      timeline,
-    }) => {
+    'a list ends once the texts of all its rows but the last fill a slice': async (given) => {
+      const { newProspect, logged, listed, timeline } = given
       const prospect = await newProspect()
       const heavy = { payload: { rawJson: JSON.stringify({ text: 'x'.repeat(400_000) }) } }
       const logs = (await logged(prospect, heavy, {}, heavy, { email: 'x'.repeat(400_000) }, heavy)).reverse()
@@ -227,11 +204,8 @@ export const prospectLogs = section(
       }
     },
 
-    'a list with a rare filter stops after 10,000 rows, and goes on there': async ({
-      newProspect,
-      logged,
-      listed,
-    }) => {
+    'a list with a rare filter stops after 10,000 rows, and goes on there': async (given) => {
+      const { newProspect, logged, listed } = given
       const prospect = await newProspect()
       const { tenantId } = prospect
       const many = Array.from({ length: LOOKED_AT - 1 }, () => ({}))
@@ -249,11 +223,10 @@ export const prospectLogs = section(
       equal((await listed({ tenantId, limit: 5 })).resume, null, 'the limit was reached before')
     },
 
-    'a timeline with a rare filter stops after 10,000 rows, at the end of a step, and goes on there': async ({
-      newProspect,
-      logged,
-      timeline,
-    }) => {
+    'a timeline with a rare filter stops after 10,000 rows, at the end of a step, and goes on there': async (
+      given,
+    ) => {
+      const { newProspect, logged, timeline } = given
       const prospect = await newProspect()
       // Two in each step of four seconds: the 10,000th and the one after it share theirs.
       const timeOf = (i: number) => at(-Math.ceil(i / 2) * STEP_MS + (i % 2))
@@ -271,12 +244,8 @@ export const prospectLogs = section(
       equal((await timeline(prospect, { limit: 5 })).resume, null, 'the limit was reached before')
     },
 
-    'a timeline goes on after a step of more than 10,000 logs, with a filter and without': async ({
-      core,
-      store,
-      newProspect,
-      logged,
-    }) => {
+    'a timeline goes on after a step of more than 10,000 logs, with a filter and without': async (given) => {
+      const { core, store, newProspect, logged } = given
       const prospect = await newProspect()
       const [old] = await logged(prospect, { type: 'old', occurredAt: at(-1) })
       const many = await logged(prospect, ...Array.from({ length: LOOKED_AT + 1_000 }, () => ({})))
@@ -295,13 +264,8 @@ export const prospectLogs = section(
       same(await read({ until: at(0), type: 'old' }), { items: [old], hasMore: false })
     },
 
-    'a caller that changes what was found or listed changes nothing in the store': async ({
-      prospectLogs,
-      newProspect,
-      logged,
-      listed,
-      timeline,
-    }) => {
+    'a caller that changes what was found or listed changes nothing in the store': async (given) => {
+      const { prospectLogs, newProspect, logged, listed, timeline } = given
       const prospect = await newProspect()
       const logs = await logged(prospect, { payload: { rawJson: '{"a":1}' } })
       scribbleOn(await prospectLogs.find(logs))

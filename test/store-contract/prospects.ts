@@ -59,10 +59,8 @@ export const prospects = section(
       same(await prospects.find(all), all)
     },
 
-    'prospects are listed newest first, one more than the limit, and go on before an id': async ({
-      recorded,
-      listed,
-    }) => {
+    'prospects are listed newest first, one more than the limit, and go on before an id': async (given) => {
+      const { recorded, listed } = given
       const tenantId = newId('tenant')
       const all: FoundProspect[] = []
       for (let i = 0; i < 5; i++) all.unshift(await recorded(tenantId))
@@ -73,10 +71,8 @@ export const prospects = section(
       same(await listed(newId('tenant')), { rows: [], resume: null })
     },
 
-    'prospects are listed oldest first after an id; large ones shorten the list': async ({
-      prospects,
-      recorded,
-    }) => {
+    'prospects are listed oldest first after an id; large ones shorten the list': async (given) => {
+      const { prospects, recorded } = given
       const tenantId = newId('tenant')
       const all: FoundProspect[] = []
       for (let i = 0; i < 5; i++) all.push(await recorded(tenantId))
@@ -104,11 +100,8 @@ export const prospects = section(
       )
     },
 
-    'the prospect with an email is found by its hash, within its tenant': async ({
-      recorded,
-      listed,
-      hashOf,
-    }) => {
+    'the prospect with an email is found by its hash, within its tenant': async (given) => {
+      const { recorded, listed, hashOf } = given
       const one = await recorded(newId('tenant'), emailFields('ada@x'))
       const other = await recorded(newId('tenant'), emailFields('ada@x'))
       await recorded(one.tenantId, emailFields('grace@x'))
@@ -118,10 +111,8 @@ export const prospects = section(
       same((await listed(one.tenantId, { emailHash: 'nobody' }))?.rows, [])
     },
 
-    'the prospect with an email or an external id is in a list only before the position': async ({
-      recorded,
-      listed,
-    }) => {
+    'the prospect with an email or an external id is in a list only before the position': async (given) => {
+      const { recorded, listed } = given
       const older = newId('prospect')
       const ids = { ...emailFields('ada@x'), externalId: 'ada', externalIdHash: sha256('ada') }
       const one = await recorded(newId('tenant'), ids)
@@ -152,13 +143,8 @@ export const prospects = section(
       )
     },
 
-    'an update sets what is given and leaves the rest': async ({
-      recorded,
-      found,
-      update,
-      listed,
-      hashOf,
-    }) => {
+    'an update sets what is given and leaves the rest': async (given) => {
+      const { recorded, found, update, listed, hashOf } = given
       const before = await recorded(newId('tenant'), { ...emailFields('ada@x'), name: 'Ada' })
       const renamed = { ...before, name: 'Grace', updatedAt: at(5) }
       same(await update(before, { name: 'Grace' }), renamed)
@@ -176,12 +162,8 @@ export const prospects = section(
       same((await listed(before.tenantId, { emailHash: hashOf('grace@x') }))?.rows, [])
     },
 
-    'an email that was given up is free for another prospect': async ({
-      activities,
-      recorded,
-      update,
-      hashOf,
-    }) => {
+    'an email that was given up is free for another prospect': async (given) => {
+      const { activities, recorded, update, hashOf } = given
       const first = await recorded(newId('tenant'), emailFields('ada@x'))
       const second = await recorded(first.tenantId)
       await update(first, { email: emailFields('grace@x') })
@@ -191,11 +173,8 @@ export const prospects = section(
       same(known.prospects.map(({ prospectId }) => prospectId).sort(), [first.prospectId, second.prospectId])
     },
 
-    'an update with the email of another prospect is overtaken and changes nothing': async ({
-      recorded,
-      found,
-      update,
-    }) => {
+    'an update with the email of another prospect is overtaken and changes nothing': async (given) => {
+      const { recorded, found, update } = given
       const ada = await recorded(newId('tenant'), emailFields('ada@x'))
       const grace = await recorded(ada.tenantId, emailFields('grace@x'))
       equal(await update(grace, { email: emailFields('ada@x'), name: 'Ada' }), 'overtaken')
@@ -207,12 +186,8 @@ export const prospects = section(
       )
     },
 
-    'of two updates to one email at once, exactly one is overtaken': async ({
-      recorded,
-      update,
-      listed,
-      hashOf,
-    }) => {
+    'of two updates to one email at once, exactly one is overtaken': async (given) => {
+      const { recorded, update, listed, hashOf } = given
       const tenantId = newId('tenant')
       const two = [await recorded(tenantId), await recorded(tenantId)]
       const email = emailFields('ada@x')
@@ -226,12 +201,8 @@ export const prospects = section(
       same(await update(ada, { email: emailFields('ada@x'), name: 'Ada' }), { ...ada, updatedAt: at(5) })
     },
 
-    'each change is later than the one before, even if the clock is not': async ({
-      activities,
-      recorded,
-      found,
-      update,
-    }) => {
+    'each change is later than the one before, even if the clock is not': async (given) => {
+      const { activities, recorded, found, update } = given
       const ada = await recorded(newId('tenant'), { updatedAt: at(998) })
       const renamed = { ...ada, name: 'Ada', updatedAt: at(999) }
       same(await update(ada, { name: 'Ada', updatedAt: at(998) }), renamed)
@@ -242,23 +213,18 @@ export const prospects = section(
       same(await update(ada, { name: 'Ada', updatedAt: at(0) }), { ...last, updatedAt: at(1_001) })
     },
 
-    'an update of an unknown prospect, or by another tenant, answers null and changes nothing': async ({
-      recorded,
-      found,
-      update,
-    }) => {
+    'an update of an unknown prospect, or by another tenant, answers null and changes nothing': async (
+      given,
+    ) => {
+      const { recorded, found, update } = given
       const ada = await recorded(newId('tenant'), { ...emailFields('ada@x'), name: 'Ada' })
       equal(await update({ ...ada, tenantId: newId('tenant') }, { name: 'Theirs' }), null)
       equal(await update({ ...ada, prospectId: newId('prospect') }, { name: 'Nobody' }), null)
       same(await found(ada), ada)
     },
 
-    'a caller that changes what was found or listed changes nothing in the store': async ({
-      recorded,
-      found,
-      listed,
-      update,
-    }) => {
+    'a caller that changes what was found or listed changes nothing in the store': async (given) => {
+      const { recorded, found, listed, update } = given
       const ada = await recorded(newId('tenant'), { ...emailFields('ada@x'), name: 'Ada' })
       scribbleOn(await found(ada))
       scribbleOn(await listed(ada.tenantId))

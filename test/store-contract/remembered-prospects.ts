@@ -30,10 +30,8 @@ export const rememberedProspects = section(
     return { activities, elsewhere, processOn, answered, prospectsOf, logsOf }
   },
   {
-    'logs are added, and those whose idempotency key is taken are skipped': async ({
-      activities,
-      logsOf,
-    }) => {
+    'logs are added, and those whose idempotency key is taken are skipped': async (given) => {
+      const { activities, logsOf } = given
       const prospect = someProspect(newId('tenant'))
       const keyed = (idempotencyKey: string) => someLog(prospect, { idempotencyKey, requestHash: 'hash' })
       const earlier = [keyed('1'), someLog(prospect)]
@@ -105,11 +103,10 @@ export const rememberedProspects = section(
         like(await answered(logAll([activityOf(tenantId, { email })])), { createdProspect: true })
     },
 
-    'replays and reused keys are decided alike for remembered, evicted and forgotten prospects': async ({
-      processOn,
-      answered,
-      store,
-    }) => {
+    'replays and reused keys are decided alike for remembered, evicted and forgotten prospects': async (
+      given,
+    ) => {
+      const { processOn, answered, store } = given
       for (const [entriesMax, ms] of [
         [1_000, 0],
         [1, 0],

@@ -32,10 +32,8 @@ export const signals = section(
       equal(one.count('versions'), before)
     },
 
-    'a listener that throws is reported, and harms neither the write nor other listeners': async ({
-      store,
-      group,
-    }) => {
+    'a listener that throws is reported, and harms neither the write nor other listeners': async (given) => {
+      const { store, group } = given
       const { error } = console
       const reports: unknown[] = []
       console.error = (report) => reports.push(report)

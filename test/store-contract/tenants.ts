@@ -101,10 +101,8 @@ export const tenants = section(
         same(await claims(), [true, true, true])
       },
 
-    'a deleted tenant is removed with everything of it, a list at a time, and no other': async ({
-      store,
-      tenants,
-    }) => {
+    'a deleted tenant is removed with everything of it, a list at a time, and no other': async (given) => {
+      const { store, tenants } = given
       const [one, two] = [await fillTenant(store), await fillTenant(store)]
       const { tenantId } = one.tenant
       const before = await tenants.left(two.tenant.tenantId)

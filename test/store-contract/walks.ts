@@ -59,11 +59,8 @@ const whileWriting = async (
 }
 
 export const walks = section('walks', settingOf, {
-  'a walk over pages while others are added shows none twice and skips none': async ({
-    parent,
-    turnOf,
-    walkPages,
-  }) => {
+  'a walk over pages while others are added shows none twice and skips none': async (given) => {
+    const { parent, turnOf, walkPages } = given
     const there: string[] = []
     const addPage = async (i: number) => {
       there.push((await turnOf(i).createPageWithVersion(parent)).page.pageId)
@@ -109,11 +106,8 @@ export const walks = section('walks', settingOf, {
       ok(!come.some((id) => left.has(id)), 'what is deleted is in no walk')
     },
 
-  'a walk over thousands of pages of one millisecond shows each once, newest first': async ({
-    group,
-    store,
-    walkPages,
-  }) => {
+  'a walk over thousands of pages of one millisecond shows each once, newest first': async (given) => {
+    const { group, store, walkPages } = given
     const ids = Array.from({ length: 3_000 }, () => newId('page'))
     const rows = shuffled(ids).map((pageId) => somePage(group, { pageId }))
     for (const list of inLists(rows)) await store.pages.record(list)
@@ -142,12 +136,8 @@ export const walks = section('walks', settingOf, {
       sameWalk(await walkPages(0, 100), ids)
     },
 
-  'a walk over hundreds of page groups of one millisecond shows each once': async ({
-    tenant,
-    store,
-    group,
-    walkGroups,
-  }) => {
+  'a walk over hundreds of page groups of one millisecond shows each once': async (given) => {
+    const { tenant, store, group, walkGroups } = given
     const ids = Array.from({ length: 400 }, () => newId('pagegroup'))
     for (const pageGroupId of shuffled(ids)) await store.pageGroups.add(someGroup(tenant, { pageGroupId }))
     const all = [...ids, group.pageGroupId]

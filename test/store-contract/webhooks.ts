@@ -51,11 +51,8 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     equal(await findEndpoint(store, endpoint), null)
   },
 
-  'of endpoints added at once in one slot one is, and a deleted one frees its slot': async ({
-    ours,
-    store,
-    another,
-  }) => {
+  'of endpoints added at once in one slot one is, and a deleted one frees its slot': async (given) => {
+    const { ours, store, another } = given
     const stores = [store, await another()]
     const added = await Promise.all(
       times(6, (i) => stores[i % 2]?.webhooks.add(someEndpoint(ours.tenantId, { slot: 20 }))),
@@ -168,11 +165,8 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
       }
     },
 
-  'an endpoint with a due delivery is claimed by one sender, until its lease ends': async ({
-    ours,
-    store,
-    another,
-  }) => {
+  'an endpoint with a due delivery is claimed by one sender, until its lease ends': async (given) => {
+    const { ours, store, another } = given
     const other = await another()
     const endpoint = await ours.addEndpoint()
     same(await ours.claim(0), [])
@@ -226,10 +220,8 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
       same(idsOf(await ours.claim(50)).sort(), idsOf([enabled, disabled, deleted, empty]))
     },
 
-  'what is due is read in the order of its times, with its event and its attempts': async ({
-    ours,
-    store,
-  }) => {
+  'what is due is read in the order of its times, with its event and its attempts': async (given) => {
+    const { ours, store } = given
     const endpoint = await ours.addEndpoint()
     const [one = '', two = '', three = ''] = await ours.addEvents(3, {
       createdAt: at(3),
@@ -322,10 +314,8 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     equal(await ours.number(), 0)
   },
 
-  'an endpoint that begins afresh is claimable at once if it had failed or was disabled': async ({
-    ours,
-    store,
-  }) => {
+  'an endpoint that begins afresh is claimable at once if it had failed or was disabled': async (given) => {
+    const { ours, store } = given
     const endpoint = await ours.addEndpoint()
     await ours.addEvents(1)
     const until = at(60_000)
