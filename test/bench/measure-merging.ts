@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createLog } from '../../src/adapters/log.ts'
 import { createRuntime } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { caller, databaseKinds, newTenantIn, startProgram } from '../support/program.ts'
+import { caller, databaseKinds, newTenantIn, startServer } from '../support/program.ts'
 import { someLog, someProspect } from '../support/rows.ts'
 
 const LOGS = 100_000
@@ -25,8 +25,7 @@ for (const kind of databaseKinds().filter(({ name }) => name.includes(process.ar
     await world.store.activities.recordLogs(Array.from({ length: 1_000 }, () => someLog(merged)))
   await world.store.close()
 
-  const server = await startProgram(owner, env)
-  await server.ready()
+  const server = await startServer(owner, env)
   const call = caller(server.url, apiKey)
   let logged = 0
   let isOver = false

@@ -25,7 +25,7 @@ import {
   newFolder,
   runCommand,
   seed,
-  startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 import { POSTGRES_SETTINGS, type Sent } from '../support/stores.ts'
@@ -53,8 +53,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
   }
   const serve = async (t: Test, env: Record<string, string>) => {
     const more = { STATEMENT_MS_MAX: '1000', WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' }
-    const server = await startProgram(t, { ...env, ...more })
-    await server.ready()
+    const server = await startServer(t, { ...env, ...more })
     return server
   }
   const nodesOf = (url: string) => {

@@ -32,9 +32,10 @@ import {
   embeddedDatabase,
   linesOf,
   newFolder,
+  openServer,
   runCommand,
-  seed,
   startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 
@@ -75,10 +76,7 @@ t.test('a backup under load contains every acknowledged write, and a server can 
   const folder = newFolder(t)
   const path = join(folder, 'test.db')
   const env = urlOf(path)
-  const { apiKey, pageGroupId } = await seed(env)
-  const server = await startProgram(t, env)
-  await server.ready()
-  const call = caller(server.url, apiKey)
+  const { apiKey, pageGroupId, call, server } = await openServer(t, { env })
   const pages = `/v0/page_groups/${pageGroupId}/pages`
 
   const acknowledged = { logs: new Set<string>(), pages: new Set<string>() }
@@ -139,8 +137,7 @@ t.test('a backup under load contains every acknowledged write, and a server can 
   const [restored = { file: '', logs: [] }] = backups
   const place = join(newFolder(t), 'test.db')
   await answerOf(['restore', restored.file], urlOf(place))
-  const again = await startProgram(t, urlOf(place))
-  await again.ready()
+  const again = await startServer(t, urlOf(place))
   const callAgain = caller(again.url, apiKey)
   const [item] = (await callAgain('GET', pages)).body.items
   t.equal((await callAgain('GET', `${pages}/${item.pageId}`)).status, 200)
@@ -289,8 +286,7 @@ t.test('a name that SQLite would take for a URI is the name of a file', async (t
 
 t.test('restore refuses while a server has the database open, and works once it has stopped', async (t) => {
   const { path, file } = await backedUp(t)
-  const server = await startProgram(t, urlOf(path))
-  await server.ready()
+  const server = await startServer(t, urlOf(path))
   t.match(await refusal(file, urlOf(path), 'restore'), { code: 1, detail: /Another process has .* open/ })
   await server.kill()
   await answerOf(['restore', file], urlOf(path))
@@ -477,8 +473,7 @@ t.test('an embedded database is backed up before its first pending migration', a
   const before = `${path}.before-0.2.0`
   writeFileSync(`${path}.before-0.0.9`, 'from an earlier migration')
   writeFileSync(`${before}.unfinished-x`, 'half a copy')
-  const server = await startProgram(t, urlOf(path), undefined, line)
-  await server.ready()
+  const server = await startServer(t, urlOf(path), undefined, line)
   await server.stop()
   t.match(server.stderr(), `"file":"${before}"`)
   t.strictSame(await tenantsIn(before), ['Early'])
@@ -493,8 +488,7 @@ t.test('an embedded database is backed up before its first pending migration', a
   await answerOf(['restore', before], urlOf(path))
   t.match(await answerOf(['migrate'], urlOf(path)), { applied: [] }, 'the old release works again')
 
-  const again = await startProgram(t, { ...urlOf(path), BACKUP_BEFORE_MIGRATION: 'off' }, undefined, line)
-  await again.ready()
+  const again = await startServer(t, { ...urlOf(path), BACKUP_BEFORE_MIGRATION: 'off' }, undefined, line)
   t.notMatch(again.stderr(), /backed up/)
   await again.stop()
 })

@@ -11,8 +11,7 @@ import {
   inherited,
   NODE,
   newFolder,
-  seed,
-  startProgram,
+  openServer,
   until,
 } from '../support/program.ts'
 
@@ -41,9 +40,7 @@ t.test('the programs in docs/client.md work as pasted', async (t) => {
   const { folder, names, ports } = programsOfPage(t)
   t.strictSame(names, ['log.mjs', 'buffer.mjs', 'read.mjs', 'follow.mjs', 'receive.mjs'])
   const database = embeddedDatabase(join(folder, 'test.db'))
-  const { apiKey } = await seed(database.env)
-  const server = await startProgram(t, { ...database.env, EVENTS: 'on' })
-  await server.ready()
+  const { apiKey, server } = await openServer(t, database, { EVENTS: 'on' })
   const secret = `whsec_${Buffer.from('a secret of some length').toString('base64')}`
   const run = (name: string) => {
     const env = { ...inherited(), URL: server.url, KEY: apiKey, WEBHOOK_SECRET: secret }

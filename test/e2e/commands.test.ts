@@ -18,10 +18,11 @@ import {
   linesOf,
   NODE,
   newFolder,
+  openServer,
   runCommand,
   runProcess,
   seed,
-  startProgram,
+  startServer,
   type TestedDatabase,
   until,
 } from '../support/program.ts'
@@ -205,8 +206,7 @@ for (const kind of databaseKinds())
       const { env } = await kind.open(t)
       const answer = (args: string) => answerOf(args.split(' '), env)
       const { tenantId, apiKey: firstKey, apiKeyId, pageGroupId } = await seed(env)
-      const server = await startProgram(t, env)
-      await server.ready()
+      const server = await startServer(t, env)
       const firstCall = caller(server.url, firstKey)
       t.equal((await firstCall('GET', '/v0/page_groups')).status, 200, 'and the key is cached')
 
@@ -247,9 +247,7 @@ for (const kind of databaseKinds())
 
     t.test('api --follow prints events as a server numbers them, until Ctrl-C', async (t) => {
       const { env } = await kind.open(t)
-      const { tenantId, apiKey, apiKeyId } = await seed(env)
-      const server = await startProgram(t, { ...env, EVENTS: 'on' })
-      await server.ready()
+      const { tenantId, apiKey, apiKeyId, server } = await openServer(t, { env }, { EVENTS: 'on' })
       const args = ['api', 'GET', '/v0/events?wait=5', '--tenant', tenantId, '--follow']
       const child = spawn(NODE, [BIN, ...args], { env: { ...inherited(), ...env } })
       t.teardown(() => child.kill('SIGKILL'))

@@ -355,9 +355,8 @@ t.test('as it is built, it is small, and is there with few requests', { skip }, 
 t.test(
   'it is a client like any other: CONSOLE=off leaves nothing of it; browsers get pages, programs JSON',
   async (t) => {
-    const { startProgram } = await import('../support/program.ts')
-    const server = await startProgram(t, { DATABASE_URL: 'memory:', CONSOLE: 'off' })
-    await server.ready()
+    const { startServer } = await import('../support/program.ts')
+    const server = await startServer(t, { DATABASE_URL: 'memory:', CONSOLE: 'off' })
     t.equal((await fetch(`${server.url}/console/`)).status, 404)
     t.notMatch(await (await fetch(server.url)).json(), { console: /./ })
     const html = { headers: { accept: 'text/html,*/*;q=0.8' } }

@@ -5,7 +5,7 @@ import { inWords } from '../../src/operations/check.ts'
 import { examinePostgres } from '../../src/operations/examine-postgres.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
-import { answerOf, databaseAt, newFolder, runCommand, startProgram } from '../support/program.ts'
+import { answerOf, databaseAt, newFolder, runCommand, startServer } from '../support/program.ts'
 
 t.setTimeout(0)
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -40,8 +40,7 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     ])
     t.ok(named('database')?.detail.startsWith(`PostgreSQL ${postgres.version}, database test_`))
     t.match(named('role'), { detail: /is a superuser/ })
-    const server = await startProgram(t, env)
-    await server.ready()
+    const server = await startServer(t, env)
     t.strictSame((await diagnosed(t, env)).failed, [])
     t.equal(await server.stop(), 0)
   })

@@ -12,7 +12,7 @@ import { runChild, sourceUrl } from '../support/children.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { fillSource } from '../support/moving.ts'
 import { UNPRIVILEGED } from '../support/postgres.ts'
-import { embeddedDatabase, newFolder, runCommand, startProgram } from '../support/program.ts'
+import { embeddedDatabase, newFolder, runCommand, startServer } from '../support/program.ts'
 
 t.setTimeout(0)
 
@@ -98,8 +98,7 @@ t.test('webhook secrets are warned of while unencrypted; all that sign must open
 
 t.test('a database passes every check while a server uses it', async (t) => {
   const { env } = await filled(t)
-  const server = await startProgram(t, env)
-  await server.ready()
+  const server = await startServer(t, env)
   t.strictSame((await diagnosed(t, env)).failed, [])
   t.equal(await server.stop(), 0)
 })

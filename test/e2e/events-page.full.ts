@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { freePort, whyNoShell } from '../support/pasted-page.ts'
-import { caller, embeddedDatabase, inherited, newFolder, seed, startProgram } from '../support/program.ts'
+import { caller, embeddedDatabase, inherited, newFolder, openServer } from '../support/program.ts'
 
 t.setTimeout(0)
 const ROOT = join(import.meta.dirname, '../..')
@@ -19,9 +19,7 @@ t.test('the calls and the receiver in docs/events.md work as pasted', { skip: wh
   const [receiver = ''] = pasted('js')
   writeFileSync(join(folder, 'receiver.mjs'), receiver)
   const { env } = embeddedDatabase(join(folder, 'test.db'))
-  const { apiKey } = await seed(env)
-  const server = await startProgram(t, { ...env, WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' })
-  await server.ready()
+  const { apiKey, server } = await openServer(t, { env }, { WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' })
   // As the first start and the README log it: the reader's prospect exists before.
   const ada = { source: 'crm', email: 'ada@example.com', payload: {} }
   await caller(server.url, apiKey)('POST', '/v0/prospect_logs', ada)

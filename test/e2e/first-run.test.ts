@@ -18,6 +18,7 @@ import {
   newFolder,
   type Program,
   startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 
@@ -94,8 +95,7 @@ t.test(
     t.notMatch(first.stderr(), key, 'the key is not in the logs')
     t.match(greeting, `  database    sqlite:${join(realpathSync(folder), 'data', 'prospect-pages.db')}\n`)
 
-    const second = await startProgram(t, {}, folder)
-    await second.ready()
+    const second = await startServer(t, {}, folder)
     t.equal((await caller(second.url, key)('GET', '/v0/page_groups')).status, 200, 'the key still works')
     const text = await until('it greets again', () => /^This .*?\n\n/ms.exec(second.stdout())?.[0])
     const [tenantId = ''] = /tenant_[a-z0-9]{26}/.exec(greeting) ?? []

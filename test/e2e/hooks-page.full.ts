@@ -7,9 +7,8 @@ import {
   inherited,
   linesOf,
   newFolder,
+  openServer,
   runCommand,
-  seed,
-  startProgram,
   until,
 } from '../support/program.ts'
 
@@ -25,9 +24,11 @@ t.test(
     const scripts = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text)
     const folder = newFolder(t)
     const { env } = embeddedDatabase(join(folder, 'test.db'))
-    const { apiKey, tenantId } = await seed(env)
-    const server = await startProgram(t, { ...env, PUBLIC_URL: 'https://hooks.example.com/' })
-    await server.ready()
+    const { apiKey, tenantId, server } = await openServer(
+      t,
+      { env },
+      { PUBLIC_URL: 'https://hooks.example.com/' },
+    )
     const run = async (script: string) => {
       const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', script], {
         cwd: folder,

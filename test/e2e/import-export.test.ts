@@ -14,7 +14,7 @@ import {
   newFolder,
   runCommand,
   seed,
-  startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 
@@ -40,8 +40,7 @@ for (const kind of databaseKinds())
     }
 
     t.test('lines are logged in order while a server runs, and exported as they were sent', async (t) => {
-      const server = await startProgram(t, env)
-      await server.ready()
+      const server = await startServer(t, env)
       const lines = [
         '{"source":"crm","payload":{ "n":12345678901234567890,\t"n":1.0 },"email":"Ada@example.com","name":"Ada"}',
         String.raw`{"source":"shop","type":"ordered","payload":{"text":"\u0000 \ud800 \n"},"email":" ada@example.com "}`,

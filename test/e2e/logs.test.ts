@@ -15,6 +15,7 @@ import {
   type Program,
   seed,
   startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 import { sendRaw } from '../support/raw.ts'
@@ -34,8 +35,7 @@ for (const kind of databaseKinds())
     const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
 
     t.test('every answered request is one line that carries its X-Request-Id', async (t) => {
-      const server = await startProgram(t, env)
-      await server.ready()
+      const server = await startServer(t, env)
       const call = caller(server.url, apiKey)
       const answers = [
         await call('GET', '/v0/page_groups'),
@@ -68,8 +68,7 @@ for (const kind of databaseKinds())
   })
 
 t.test('a message that HTTP forbids is answered and logged under one id, too', async (t) => {
-  const server = await startProgram(t, { DATABASE_URL: 'memory:' })
-  await server.ready()
+  const server = await startServer(t, { DATABASE_URL: 'memory:' })
   const messages = [
     `GET /v0/page_groups HTTP/1.1\r\nHost: a\r\nHost: ${EMAIL}\r\n\r\n`,
     `GET /v0/page_groups HTTP/1.1\r\nx-api-key: ${SECRET}\r\n\r\n`,
@@ -139,8 +138,7 @@ t.test(
 
 t.test('the lines are as loud as LOG_LEVEL', async (t) => {
   const levelsAt = async (LOG_LEVEL: string) => {
-    const server = await startProgram(t, { DATABASE_URL: 'memory:', LOG_LEVEL })
-    await server.ready()
+    const server = await startServer(t, { DATABASE_URL: 'memory:', LOG_LEVEL })
     await fetch(`${server.url}/nowhere`)
     t.equal(await server.stop(), 0)
     return server.logs().map(({ msg }) => msg)

@@ -1,34 +1,10 @@
 import t, { type Test } from 'tap'
-import {
-  caller,
-  type DatabaseKind,
-  databaseKinds,
-  type Program,
-  seed,
-  startProgram,
-  until,
-} from '../support/program.ts'
-import { scrapeOf } from '../support/scrape.ts'
+import { type DatabaseKind, databaseKinds, openServer, type Program, until } from '../support/program.ts'
+import { FRESH, scraped, scrapeOf } from '../support/scrape.ts'
 
 t.setTimeout(0)
 const COUNT = 'prospect_pages_http_request_duration_seconds_count'
-/** A new connection, which may reach any worker. */
-const FRESH = { connection: 'close' }
-
-const scraped = async ({ url }: Pick<Program, 'url'>) => {
-  const response = await fetch(`${url}/metrics`, { headers: FRESH })
-  if (!response.ok) throw new Error(`/metrics answers ${response.status}`)
-  return scrapeOf(await response.text())
-}
-
-const setting = async (t: Test, kind: DatabaseKind, more: Record<string, string> = {}) => {
-  const { env } = await kind.open(t)
-  const seeded = await seed(env)
-  const server = await startProgram(t, { ...env, ...more })
-  await server.ready()
-  const pagesPath = `/v0/page_groups/${seeded.pageGroupId}/pages`
-  return { ...seeded, server, pagesPath, call: caller(server.url, seeded.apiKey) }
-}
+const setting = async (t: Test, kind: DatabaseKind, more = {}) => openServer(t, await kind.open(t), more)
 
 for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
   t.test('with several workers', { skip: kind.skip ?? false }, async (t) => {

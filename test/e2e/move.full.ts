@@ -24,7 +24,7 @@ import {
   newFolder,
   runCommand,
   seed,
-  startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 
@@ -112,8 +112,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
     const activity = { source: 'crm', email: 'ada@example.com', payload: { a: 1 }, idempotencyKey: 'one' }
 
-    const old = await startProgram(t, from)
-    await old.ready()
+    const old = await startServer(t, from)
     const callOld = caller(old.url, apiKey)
     const receipt = (await callOld('POST', '/v0/prospect_logs', activity)).text
     const { pageId } = (await callOld('POST', pagesPath, { supplementaryContext: 'The spring sale' })).body
@@ -123,8 +122,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     t.equal(await old.stop(), 0)
 
     await answerOf(['move', '--from', from.DATABASE_URL, '--to', String(to['DATABASE_URL'])], {})
-    const server = await startProgram(t, to)
-    await server.ready()
+    const server = await startServer(t, to)
     const call = caller(server.url, apiKey)
     t.equal((await call('GET', `${pagesPath}/${pageId}`)).text, page)
     const again = await call('POST', '/v0/prospect_logs', activity)
@@ -268,8 +266,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
 
   t.test('a source that a server has open is refused, because its later writes would be lost', async (t) => {
     const { args, path, count } = await setting(t)
-    const server = await startProgram(t, { DATABASE_URL: `sqlite:${path}` })
-    await server.ready()
+    const server = await startServer(t, { DATABASE_URL: `sqlite:${path}` })
     t.match(await refusal(args), {
       code: 1,
       stdout: '',
@@ -299,8 +296,7 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
 
   t.test('a target that a server has open is refused', async (t) => {
     const { args, url } = await setting(t)
-    const server = await startProgram(t, { DATABASE_URL: url })
-    await server.ready()
+    await startServer(t, { DATABASE_URL: url })
     t.match(await refusal(args), { code: 1, detail: /A server has the target open/ })
   })
 

@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { embeddedDatabase, inherited, newFolder, seed, startProgram } from '../support/program.ts'
+import { embeddedDatabase, inherited, newFolder, openServer } from '../support/program.ts'
 
 t.setTimeout(0)
 const hasShell = spawnSync('bash', ['-c', 'command -v curl']).status === 0
@@ -12,9 +12,7 @@ t.test(
   { skip: hasShell ? false : 'NO BASH OR CURL HERE' },
   async (t) => {
     const { env } = embeddedDatabase(join(newFolder(t), 'test.db'))
-    const { apiKey } = await seed(env)
-    const server = await startProgram(t, env)
-    await server.ready()
+    const { apiKey, server } = await openServer(t, { env })
     const page = readFileSync(join(import.meta.dirname, '../../docs/pages.md'), 'utf8')
     const [, script = ''] = /^```sh\n(.*?)^```$/ms.exec(page) ?? []
     const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', `${script}\necho $GROUP $PAGE`], {

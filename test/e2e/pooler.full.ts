@@ -14,12 +14,11 @@ import t, { type Test } from 'tap'
 import { diagnosed } from '../support/doctor.ts'
 import {
   answerOf,
-  caller,
   databaseKinds,
   type Environment,
+  openServer,
   runCommand,
   seedByCommands,
-  startProgram,
   until,
 } from '../support/program.ts'
 
@@ -125,11 +124,7 @@ const setting = async (t: Test, knowsDirect: boolean) => {
     DATABASE_POOLER: 'true',
     ...(knowsDirect && { DATABASE_DIRECT_URL: directUrl }),
   }
-  const seeded = await seedByCommands(env)
-  const server = await startProgram(t, env)
-  await server.ready()
-  const pagesPath = `/v0/page_groups/${seeded.pageGroupId}/pages`
-  return { ...seeded, env, rows, server, pagesPath, call: caller(server.url, seeded.apiKey) }
+  return openServer(t, { env, rows }, {}, seedByCommands)
 }
 
 /** PgBouncer refuses what it does not know for a session, or drops it. */

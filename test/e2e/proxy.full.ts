@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
 import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
-import { newFolder, seed, startProgram, until } from '../support/program.ts'
+import { newFolder, openServer, until } from '../support/program.ts'
 import { type Answered, proxyKinds } from '../support/proxies.ts'
 
 t.setTimeout(0)
@@ -49,9 +49,7 @@ for (const kind of proxyKinds()) {
   t.test(`behind ${kind.name}, by its file of deploy/`, { skip: kind.skip ?? false }, async (t) => {
     t.test('the service answers as it does without, in its own words', async (t) => {
       const env = { DATABASE_URL: `sqlite:${newFolder(t)}/test.db`, FAILED_AUTH_PER_MINUTE: 'none' }
-      const { apiKey, pageGroupId } = await seed(env)
-      const server = await startProgram(t, env)
-      await server.ready()
+      const { apiKey, pageGroupId, server } = await openServer(t, { env })
       const { ask, accessLog, stop } = await kind.start(t, Number(new URL(server.url).port))
       const headers = { 'x-api-key': apiKey, ...JSON_TYPE }
       const log = (body: string, expectsContinue = false) =>

@@ -16,7 +16,7 @@ import {
   NODE,
   newFolder,
   seed,
-  startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 
@@ -37,8 +37,7 @@ t.test('the recipes of docs/recipes.md', { skip: whyNoShell }, async (t) => {
   const { apiKey } = await seed(env)
   const [start, , ...steps] = stepsOf(blocks)
   const settings = [...(start?.script ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value])
-  const server = await startProgram(t, { ...env, ...Object.fromEntries(settings) })
-  await server.ready()
+  const server = await startServer(t, { ...env, ...Object.fromEntries(settings) })
   const call = caller(server.url, apiKey)
   const shell = { ...env, URL: server.url, KEY: apiKey }
   const backup = steps.pop()?.script ?? ''

@@ -15,6 +15,7 @@ import {
   runCommand,
   seed,
   startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 import { sendRaw } from '../support/raw.ts'
@@ -129,8 +130,7 @@ for (const kind of databaseKindsThatStop())
       const { apiKey, apiKeyId, tenantId, pageGroupId } = await seed(env)
       const created = await runCommand(['keys', 'create', '--tenant', tenantId], env)
       const revoked = JSON.parse(created.stdout)
-      const server = await startProgram(t, env)
-      await server.ready()
+      const server = await startServer(t, env)
       await rows(FAULTS[kind.name])
       const secrets = privateTexts(apiKey, revoked.apiKey)
 

@@ -12,9 +12,11 @@ import {
   databaseKindsThatStop,
   embeddedDatabase,
   newFolder,
+  openServer,
   seed,
   seedByCommands,
   startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 
@@ -24,15 +26,8 @@ const ACTIVITY = { source: 'crm', payload: { form: 'contact' } }
 const LOG = { method: 'POST', path: '/v0/prospect_logs', body: ACTIVITY } as const
 
 /** A running server over a new database with a tenant, a key and a page group. */
-const setting = async (t: Test, kind: DatabaseKind, seeding = seed) => {
-  const database = await kind.open(t)
-  const seeded = await seeding(database.env)
-  const server = await startProgram(t, { ...database.env, MCP: 'read' })
-  await server.ready()
-  const { apiKey, pageGroupId } = seeded
-  const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
-  return { ...seeded, ...database, server, pagesPath, call: caller(server.url, apiKey) }
-}
+const setting = async (t: Test, kind: DatabaseKind, seeding = seed) =>
+  openServer(t, await kind.open(t), { MCP: 'read' }, seeding)
 
 /** Only a separate database server can be down. */
 const testAbsence = (t: Test, kind: DatabaseKind<ThrowawayPostgres>) => {
@@ -166,8 +161,7 @@ for (const kind of kinds)
       const lost = [...acknowledged].filter(([key, id]) => survived.get(key) !== id)
       t.strictSame(lost, [], 'every acknowledged write is there')
 
-      const again = await startProgram(t, env)
-      await again.ready()
+      const again = await startServer(t, env)
       const callAgain = caller(again.url, apiKey)
       const ids = await Promise.all(
         writes.map(async (write) => [write.key, await send(callAgain, write)] as const),
@@ -221,8 +215,7 @@ for (const kind of kinds)
 
     t.test('two servers on one database share its keys and pages', async (t) => {
       const { call, server, env, apiKey, apiKeyId, pagesPath } = await setting(t, kind)
-      const other = await startProgram(t, env)
-      await other.ready()
+      const other = await startServer(t, env)
       const callOther = caller(other.url, apiKey)
       for (const [here, there] of [
         [call, callOther],
@@ -284,8 +277,7 @@ t.test(
   'a file that is moved away is one error in the log, and one line once it is back, also without a request',
   async (t) => {
     const path = join(newFolder(t), 'test.db')
-    const server = await startProgram(t, embeddedDatabase(path).env)
-    await server.ready()
+    const server = await startServer(t, embeddedDatabase(path).env)
     const lines = () => server.logs().filter(({ msg }) => msg?.startsWith('The database'))
     renameSync(path, `${path}.elsewhere`)
     await until('it is noticed', () => lines().length === 1)

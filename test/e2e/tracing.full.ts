@@ -10,9 +10,9 @@ import {
   embeddedDatabase,
   linesOf,
   newFolder,
+  openServer,
   type Program,
   seed,
-  startProgram,
   until,
 } from '../support/program.ts'
 import { sendRaw } from '../support/raw.ts'
@@ -22,14 +22,8 @@ const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const TRACEPARENT = `00-${TRACE}-b7ad6b7169203331-01`
 const TRACED = { traceparent: TRACEPARENT }
 
-const setting = async (t: Test, more: Record<string, string> = {}) => {
-  const { env, rows } = embeddedDatabase(join(newFolder(t), 'test.db'))
-  const seeded = await seed(env)
-  const server = await startProgram(t, { ...env, ...more })
-  await server.ready()
-  const pagesPath = `/v0/page_groups/${seeded.pageGroupId}/pages`
-  return { ...seeded, env, rows, server, pagesPath, call: caller(server.url, seeded.apiKey) }
-}
+const setting = (t: Test, more: Record<string, string> = {}) =>
+  openServer(t, embeddedDatabase(join(newFolder(t), 'test.db')), more)
 const linesWith = (server: Program, requestId: string) =>
   server.logs().filter((line) => line['requestId'] === requestId)
 

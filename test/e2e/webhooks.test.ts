@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { diagnosed } from '../support/doctor.ts'
-import { caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
+import { databaseKinds, openServer, until } from '../support/program.ts'
 
 t.setTimeout(0)
 
@@ -36,10 +36,7 @@ for (const kind of databaseKinds()) {
       SECRETS_KEY: randomBytes(32).toString('base64'),
       DRAIN_MS_MAX: '1000',
     }
-    const { apiKey, tenantId } = await seed(env)
-    const server = await startProgram(t, env)
-    await server.ready()
-    const call = caller(server.url, apiKey)
+    const { tenantId, call, server } = await openServer(t, { env })
     const target = await receiver(t)
     const { received } = target
 

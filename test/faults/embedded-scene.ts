@@ -1,6 +1,13 @@
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { embeddedDatabase, newFolder, type Program, seed, startProgram } from '../support/program.ts'
+import {
+  embeddedDatabase,
+  newFolder,
+  type Program,
+  seed,
+  startProgram,
+  startServer,
+} from '../support/program.ts'
 import { createTraffic } from './traffic.ts'
 
 export const ANSWER_MS_MAX = 15_000
@@ -17,8 +24,7 @@ export const embeddedScene = async (t: Test, folder = newFolder(t)) => {
     return traffic
   }
   const start = async (): Promise<Program> => {
-    const server = await startProgram(t, database.env)
-    await server.ready()
+    const server = await startServer(t, database.env)
     return server
   }
   /** What was claimed and not settled is nobody's until its lease ends; that end is put forward. */

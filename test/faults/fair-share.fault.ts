@@ -6,7 +6,15 @@ import t, { type Test } from 'tap'
 import { createLog } from '../../src/adapters/log.ts'
 import { createRuntime } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { databaseKinds, type LogLine, NODE, type Program, seed, startProgram } from '../support/program.ts'
+import {
+  databaseKinds,
+  type LogLine,
+  NODE,
+  type Program,
+  seed,
+  startProgram,
+  startServer,
+} from '../support/program.ts'
 import { createCaller } from './call.ts'
 import { quantileOf, requestText, startCrowd } from './crowd.ts'
 import type { CrowdOrder } from './crowd-process.ts'
@@ -76,8 +84,7 @@ const open = async (t: Test, kind: ReturnType<typeof databaseKinds>[number]) => 
   const world = await createRuntime(readConfig(env), createLog('silent'))
   const loud = { ...seeded, survivorId: await furnishStore(world, seeded.tenantId) }
   await world.store.close()
-  const server = await startProgram(t, { ...env, EVENTS: 'on' })
-  await server.ready()
+  const server = await startServer(t, { ...env, EVENTS: 'on' })
   return { server, loud, quiet }
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
-import { databaseAt, type Environment, seed, startProgram, type TestedDatabase } from '../support/program.ts'
+import { databaseAt, type Environment, seed, startServer, type TestedDatabase } from '../support/program.ts'
 import { countOf, quantileOf, requestText, startCrowd, type Tally } from './crowd.ts'
 import { watchHealth } from './health.ts'
 import { peakMemoryMb } from './verdict.ts'
@@ -246,8 +246,7 @@ const open = async (t: Test, postgres: ThrowawayPostgres, settings: Environment 
   const database = databaseAt(await postgres.newDatabase())
   const loud = await seed(database.env)
   const quiet = await seed(database.env)
-  const server = await startProgram(t, { ...database.env, ...settings })
-  await server.ready()
+  const server = await startServer(t, { ...database.env, ...settings })
   // A first call, so that the keys are known and the code is compiled.
   for (const { apiKey } of [loud, quiet]) await quietFor(server.url, apiKey, 300)
   const first = await countOfLogs(database)

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
-import { databaseAt, seed, startProgram } from '../support/program.ts'
+import { databaseAt, seed, startServer } from '../support/program.ts'
 import { countOf, requestText, startCrowd } from './crowd.ts'
 
 t.setTimeout(0)
@@ -14,8 +14,7 @@ t.test(
     t.teardown(postgres.stop)
     const { env } = databaseAt(await postgres.newDatabase())
     const [known, unused] = [await seed(env), await seed(env)]
-    const server = await startProgram(t, { ...env, FAILED_AUTH_PER_MINUTE: 'none' })
-    await server.ready()
+    const server = await startServer(t, { ...env, FAILED_AUTH_PER_MINUTE: 'none' })
     const request = (apiKey: string) =>
       requestText('POST', '/v0/prospect_logs', apiKey, '{"source":"crm","payload":{}}')
     const one = (apiKey: string, requestsMax: number) =>

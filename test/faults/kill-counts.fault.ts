@@ -1,6 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { answerOf, caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
+import {
+  answerOf,
+  caller,
+  databaseKinds,
+  seed,
+  startProgram,
+  startServer,
+  until,
+} from '../support/program.ts'
 import { faultsRandom, timesOf } from '../support/random.ts'
 
 t.setTimeout(240_000)
@@ -30,8 +38,7 @@ for (const kind of databaseKinds())
       await pause(SETTLE_MS)
 
       const env = { ...database.env, STATEMENT_MS_MAX: '100' }
-      let server = await startProgram(t, env)
-      await server.ready()
+      let server = await startServer(t, env)
       const counts = async () => {
         const read = await caller(server.url, apiKey)('GET', '/v0/prospect_log_counts')
         return read.body.items as { source: string; type: string; count: number }[]
@@ -58,8 +65,7 @@ for (const kind of databaseKinds())
       }
       t.comment(`${cut} were killed between two steps`)
       t.ok(cut > 0)
-      server = await startProgram(t, env)
-      await server.ready()
+      server = await startServer(t, env)
       await until(
         'all are counted',
         async () => (await counts()).reduce((sum, { count }) => sum + count, 0) === LOGS,

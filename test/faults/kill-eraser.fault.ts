@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { postgresRows } from '../support/moving.ts'
-import { caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
+import { caller, databaseKinds, seed, startServer, until } from '../support/program.ts'
 import { faultsRandom, timesOf } from '../support/random.ts'
 
 t.setTimeout(240_000)
@@ -23,8 +23,7 @@ for (const kind of databaseKinds())
       const { env, rows } = await kind.open(t)
       const { apiKey } = await seed(env)
       const start = async () => {
-        const server = await startProgram(t, env)
-        await server.ready()
+        const server = await startServer(t, env)
         return { ...server, call: caller(server.url, apiKey) }
       }
       let server = await start()

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { signatureOf } from '../support/hooks.ts'
-import { caller, databaseKinds, seed, startProgram } from '../support/program.ts'
+import { caller, databaseKinds, seed, startServer } from '../support/program.ts'
 import { faultsRandom, timesOf } from '../support/random.ts'
 
 // Each test has its time limit from the command that runs it.
@@ -24,8 +24,7 @@ for (const kind of databaseKinds())
       const { apiKey } = await seed(database.env)
       const random = faultsRandom(t)
       const start = async () => {
-        const server = await startProgram(t, { ...database.env, RATE_LIMIT_PER_MINUTE: '1000000' })
-        await server.ready()
+        const server = await startServer(t, { ...database.env, RATE_LIMIT_PER_MINUTE: '1000000' })
         return server
       }
       let server = await start()

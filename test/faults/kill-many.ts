@@ -13,7 +13,7 @@ import {
   newFolder,
   runCommand,
   seed,
-  startProgram,
+  startServer,
   type TestedDatabase,
   until,
 } from '../support/program.ts'
@@ -88,8 +88,7 @@ export const killMany = (name: 'sqlite' | 'postgres'): void => {
     // A kill may by chance come between two batches of every caller: then there is another round.
     let cutOff = 0
     for (let round = 0; round < 2 * ROUNDS && cutOff < ROUNDS; round++) {
-      const server = await startProgram(t, database.env)
-      await server.ready()
+      const server = await startServer(t, database.env)
       const unsure: string[][] = []
       let isKilled = false
       const callers = Array.from({ length: CALLERS }, async () => {
@@ -105,8 +104,7 @@ export const killMany = (name: 'sqlite' | 'postgres'): void => {
       await server.kill()
       await Promise.all(callers)
       if (unsure.length > 0) cutOff++
-      const again = await startProgram(t, database.env)
-      await again.ready()
+      const again = await startServer(t, database.env)
       for (const keys of unsure) t.ok(await batch(again.url, keys), 'what was unsure can be repeated')
       t.equal(await again.stop(), 0)
     }

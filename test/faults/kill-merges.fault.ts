@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { caller, databaseKinds, seed, startProgram, until } from '../support/program.ts'
+import { caller, databaseKinds, seed, startServer, until } from '../support/program.ts'
 import { faultsRandom, timesOf } from '../support/random.ts'
 
 t.setTimeout(240_000)
@@ -22,8 +22,7 @@ for (const kind of databaseKinds())
       const env = { ...database.env, EVENTS: 'on' }
       const { apiKey } = await seed(env)
       const start = async () => {
-        const server = await startProgram(t, env)
-        await server.ready()
+        const server = await startServer(t, env)
         return { ...server, call: caller(server.url, apiKey) }
       }
       let server = await start()

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { type DatabaseKind, databaseKinds, seed, startProgram, until } from '../support/program.ts'
+import { type DatabaseKind, databaseKinds, seed, startServer, until } from '../support/program.ts'
 import { randomBy, timesOf } from '../support/random.ts'
 import { keptFaults, lostOf, versionFaults } from './kept.ts'
 import { noteSettlements, settlementFaults } from './settlements.ts'
@@ -39,8 +39,7 @@ export const killRounds = (name: DatabaseKind['name']): void => {
     let memoryMb = 0
     let cutRounds = 0
     const start = async () => {
-      const server = await startProgram(t, env)
-      await server.ready()
+      const server = await startServer(t, env)
       return server
     }
     let server = await start()

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { caller, databaseKinds, type Program, seed, startProgram, until } from '../support/program.ts'
+import { caller, databaseKinds, type Program, seed, startServer, until } from '../support/program.ts'
 
 t.setTimeout(240_000)
 const PAGES = 30
@@ -25,8 +25,7 @@ for (const kind of databaseKinds())
       const env = { ...database.env, EVENTS: 'on' }
       const { apiKey, pageGroupId } = await seed(env)
       const start = async () => {
-        const server = await startProgram(t, env)
-        await server.ready()
+        const server = await startServer(t, env)
         return server
       }
       const servers: [Program, Program] = [await start(), await start()]

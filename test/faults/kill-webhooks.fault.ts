@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
-import { caller, databaseKindsThatStop, type Program, seed, startProgram, until } from '../support/program.ts'
+import { caller, databaseKindsThatStop, type Program, seed, startServer, until } from '../support/program.ts'
 import { faultsRandom } from '../support/random.ts'
 import { keptFaults, versionFaults } from './kept.ts'
 import { createTraffic } from './traffic.ts'
@@ -49,8 +49,7 @@ for (const kind of databaseKindsThatStop())
       t.teardown(traffic.close)
       const receiver = await startReceiver(t)
       const start = async () => {
-        const server = await startProgram(t, env)
-        await server.ready()
+        const server = await startServer(t, env)
         return server
       }
       const servers: [Program, Program] = [await start(), await start()]

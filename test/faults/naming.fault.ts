@@ -6,7 +6,7 @@ import {
   databaseKinds,
   type Environment,
   seed,
-  startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 import { versionFaults } from './kept.ts'
@@ -26,8 +26,7 @@ const setting = async (t: Test, kind: DatabaseKind) => {
   const { apiKey, pageGroupId } = await seed(database.env)
   const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
   const start = async (url: string, more: Environment = {}) => {
-    const server = await startProgram(t, { ...database.env, NAMER_URL: url, NAMER_MODEL: 'small', ...more })
-    await server.ready()
+    const server = await startServer(t, { ...database.env, NAMER_URL: url, NAMER_MODEL: 'small', ...more })
     const call = caller(server.url, apiKey)
     const create = async (supplementaryContext: string): Promise<string> => {
       const { status, body } = await call('POST', pagesPath, { supplementaryContext })

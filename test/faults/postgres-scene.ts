@@ -4,7 +4,7 @@ import {
   databaseAt,
   type Environment,
   seed,
-  startProgram,
+  startServer,
   type TestedDatabase,
   until,
 } from '../support/program.ts'
@@ -63,8 +63,7 @@ export type Harm = (scene: Scene) => Promise<number>
  */
 export const underHarm = async (t: Test, name: string, scene: Scene, harm: Harm): Promise<void> => {
   const { env, traffic } = scene
-  const server = await startProgram(t, env)
-  await server.ready()
+  const server = await startServer(t, env)
   const health = watchHealth(t, server.url)
   const flow = traffic.flow(server.url, { callers: CALLERS })
   await served(scene, performance.now())

@@ -3,7 +3,7 @@ import { cpSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { databaseKinds, newFolder, seedByCommands, startProgram, until } from '../support/program.ts'
+import { databaseKinds, newFolder, seedByCommands, startServer, until } from '../support/program.ts'
 import { keptFaults, versionFaults } from './kept.ts'
 import { noteSettlements, settlementFaults } from './settlements.ts'
 import { createTraffic } from './traffic.ts'
@@ -66,8 +66,7 @@ t.test(
     const traffic = createTraffic({ apiKey, pageGroupIds: [pageGroupId] })
     t.teardown(traffic.close)
     const start = async (bin: string) => {
-      const server = await startProgram(t, database.env, undefined, [process.execPath, bin, 'serve'])
-      await server.ready()
+      const server = await startServer(t, database.env, undefined, [process.execPath, bin, 'serve'])
       return { ...server, flow: traffic.flow(server.url, { callers: CALLERS }) }
     }
     const underLoad = (since = traffic.answers.length) =>

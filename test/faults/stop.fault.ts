@@ -8,7 +8,7 @@ import {
   type Environment,
   type Program,
   seed,
-  startProgram,
+  startServer,
   until,
 } from '../support/program.ts'
 import { timesOf } from '../support/random.ts'
@@ -29,8 +29,7 @@ const setting = async (t: Test, kind: DatabaseKind) => {
   const database = await kind.open(t)
   const seeded = await seed(database.env)
   const start = async (more: Environment = {}): Promise<Program> => {
-    const server = await startProgram(t, { ...database.env, ...more })
-    await server.ready()
+    const server = await startServer(t, { ...database.env, ...more })
     return server
   }
   return { ...seeded, database, start }

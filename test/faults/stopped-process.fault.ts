@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { parseAddress } from '../../src/adapters/postgres/open.ts'
-import { caller, databaseKinds, type Program, seed, startProgram, until } from '../support/program.ts'
+import { caller, databaseKinds, type Program, seed, startServer, until } from '../support/program.ts'
 import { faultsRandom } from '../support/random.ts'
 import { startReceiver } from './webhook-receiver.ts'
 
@@ -60,8 +60,7 @@ for (const kind of databaseKinds())
       const env = { ...database, EVENTS: 'on', WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' }
       const { apiKey, pageGroupId } = await seed(env)
       const start = async (more = {}) => {
-        const server = await startProgram(t, { ...env, ...more })
-        await server.ready()
+        const server = await startServer(t, { ...env, ...more })
         return { ...server, call: caller(server.url, apiKey) }
       }
       const [here, other] = [await start(), await start()]

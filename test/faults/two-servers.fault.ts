@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
-import { databaseAt, type Environment, seed, startProgram, until } from '../support/program.ts'
+import { databaseAt, type Environment, seed, startServer, until } from '../support/program.ts'
 import { faultsRandom, timesOf } from '../support/random.ts'
 import { keptFaults, versionFaults } from './kept.ts'
 import { noteSettlements, settlementFaults } from './settlements.ts'
@@ -109,8 +109,7 @@ const setting = async (t: Test, postgres: ThrowawayPostgres, settings: Environme
   const traffic = createTraffic({ apiKey, pageGroupIds: [pageGroupId] })
   t.teardown(traffic.close)
   const serve = async (env: Environment) => {
-    const server = await startProgram(t, env)
-    await server.ready()
+    const server = await startServer(t, env)
     return server
   }
   return { env: { ...database.env, ...settings }, database, traffic, serve }

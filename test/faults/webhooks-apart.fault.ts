@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { caller, databaseKinds, seed, startProgram, type TestedDatabase, until } from '../support/program.ts'
+import { caller, databaseKinds, seed, startServer, type TestedDatabase, until } from '../support/program.ts'
 import { peakMemoryMb } from './verdict.ts'
 
 t.setTimeout(0)
@@ -31,8 +31,7 @@ const setting = async (t: Test, database: TestedDatabase, endpoints: number, han
     receiver.closeAllConnections()
     receiver.close()
   })
-  const server = await startProgram(t, env)
-  await server.ready()
+  const server = await startServer(t, env)
   const call = caller(server.url, apiKey)
   const ids: string[] = []
   for (let number = 0; number < endpoints; number++) {

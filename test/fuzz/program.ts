@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Test } from 'tap'
 import { codesOf, dial, requestOf } from '../support/dial.ts'
-import { databaseKinds, seed, startProgram } from '../support/program.ts'
+import { databaseKinds, seed, startServer } from '../support/program.ts'
 
 const JSON_TYPE = 'Content-Type: application/json'
 export const ACTIVITY = '{"source":"crm","payload":{}}'
@@ -13,8 +13,7 @@ export const startTarget = async (t: Test) => {
   assert.equal(kind?.name, 'sqlite')
   const database = await kind.open(t)
   const { apiKey, pageGroupId } = await seed(database.env)
-  const program = await startProgram(t, database.env)
-  await program.ready()
+  const program = await startServer(t, database.env)
   const port = Number(new URL(program.url).port)
   const textOf = (line: string, headers: readonly string[] = [], body = '') =>
     requestOf(line, [`x-api-key: ${apiKey}`, ...headers], body)

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { newFolder, startProgram } from '../support/program.ts'
+import { newFolder, startServer } from '../support/program.ts'
 import { scrapeOf } from '../support/scrape.ts'
 
 const pathOf = (file: string) => fileURLToPath(new URL(`../../deploy/${file}`, import.meta.url))
@@ -31,8 +31,7 @@ const withPromtool = {
 const namesIn = (text: string) => text.match(/\b(prospect_pages|nodejs|process)_[a-z0-9_]+/g) ?? []
 
 t.test('the dashboard and the alerts query what /metrics exposes, and the dashboard all of it', async (t) => {
-  const server = await startProgram(t, { DATABASE_URL: 'memory:' })
-  await server.ready()
+  const server = await startServer(t, { DATABASE_URL: 'memory:' })
   const text = await (await fetch(`${server.url}/metrics`)).text()
   const exposed = new Set(
     [...scrapeOf(text).types].flatMap(([name, type]) =>

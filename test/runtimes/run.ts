@@ -18,7 +18,7 @@ import {
   unusedPort,
 } from '../support/packed.ts'
 import { whyNoPostgres } from '../support/postgres.ts'
-import { startProgram } from '../support/program.ts'
+import { startServer } from '../support/program.ts'
 
 t.setTimeout(0)
 
@@ -114,8 +114,7 @@ const commandLine = async (t: Test, command: readonly string[], cwd: string, PAT
   const line = [...args, 'node_modules/prospect-pages/bin/prospect-pages.js']
   const answer = async (...words: string[]) =>
     JSON.parse(await run(executable, [...line, ...words], { cwd, env }))
-  const server = await startProgram(t, env, cwd, [executable, ...line, 'serve'])
-  await server.ready()
+  const server = await startServer(t, env, cwd, [executable, ...line, 'serve'])
   const { tenantId } = await answer('tenants', 'list')
   const { apiKey } = await answer('keys', 'create', '--tenant', tenantId)
   const groups = await fetch(`${server.url}/v0/page_groups`, { headers: { 'x-api-key': apiKey } })

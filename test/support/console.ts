@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startBrowser, whyNoBrowser } from './browser.ts'
-import { caller, embeddedDatabase, newFolder, seed, startProgram, until } from './program.ts'
+import { caller, embeddedDatabase, newFolder, seed, startServer, until } from './program.ts'
 
 /** Why the console cannot be opened here, for a test to be skipped. */
 export const noConsole = whyNoBrowser() ?? false
@@ -15,8 +15,7 @@ export const VIEWS = ['now', 'activity', 'people', 'pages', 'sources', 'webhooks
 export const startConsole = async (t: Test, env: Readonly<Record<string, string>> = {}) => {
   const database = embeddedDatabase(`${newFolder(t)}/test.db`)
   const seeded = await seed(database.env)
-  const server = await startProgram(t, { ...database.env, WEBHOOKS_ALLOWED_HOSTS: '127.0.0.1', ...env })
-  await server.ready()
+  const server = await startServer(t, { ...database.env, WEBHOOKS_ALLOWED_HOSTS: '127.0.0.1', ...env })
   const browser = await startBrowser()
   t.teardown(() => browser.close())
   return { ...seeded, ...database, server, browser, call: caller(server.url, seeded.apiKey) }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { type Activity, createClient, type Logged, type LogResult } from '../../src/client/prospect-pages.ts'
 import type { Random } from '../store-contract/random.ts'
-import { embeddedDatabase, newFolder, type Program, seed, startProgram } from './program.ts'
+import { embeddedDatabase, newFolder, type Program, seed, startServer } from './program.ts'
 
 /**
  * What becomes of a request: it passes; its connection ends before it arrives, once it was carried out, or in the middle of
@@ -82,8 +82,7 @@ export const loggingScene = async (t: Test, random: Random) => {
   const database = embeddedDatabase(join(newFolder(t), 'test.db'))
   const { apiKey } = await seed(database.env)
   const start = async (): Promise<Program> => {
-    const server = await startProgram(t, database.env)
-    await server.ready()
+    const server = await startServer(t, database.env)
     return server
   }
   let server = await start()

@@ -178,6 +178,26 @@ export const startProgram = async (
   }
 }
 
+/** The same, once it is ready. */
+export const startServer = async (...given: Parameters<typeof startProgram>): Promise<Program> => {
+  const server = await startProgram(...given)
+  await server.ready()
+  return server
+}
+
+/** A server over this database with a tenant, a key and a page group, and a caller with that key. */
+export const openServer = async <Database extends { readonly env: Environment }>(
+  t: Owner,
+  database: Database,
+  more: Environment = {},
+  seeding = seed,
+) => {
+  const seeded = await seeding(database.env)
+  const server = await startServer(t, { ...database.env, ...more })
+  const pagesPath = `/v0/page_groups/${seeded.pageGroupId}/pages`
+  return { ...seeded, ...database, server, pagesPath, call: caller(server.url, seeded.apiKey) }
+}
+
 /** JSON lines; what follows the last line end is not a line yet. */
 export const linesOf = <Line>(text: string): Line[] =>
   text

@@ -39,3 +39,12 @@ export const scrapeOf = (text: string) => {
       all(name, labels).reduce<number | undefined>((sum, { value }) => (sum ?? 0) + value, undefined),
   }
 }
+
+/** A new connection, which may reach any worker. */
+export const FRESH = { connection: 'close' }
+
+export const scraped = async ({ url }: { readonly url: string }) => {
+  const response = await fetch(`${url}/metrics`, { headers: FRESH })
+  if (!response.ok) throw new Error(`/metrics answers ${response.status}`)
+  return scrapeOf(await response.text())
+}

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { answerOf, caller, type Environment, linesOf, runCommand, startProgram, until } from './program.ts'
+import { answerOf, caller, type Environment, linesOf, runCommand, startServer, until } from './program.ts'
 
 /** Runs every command and every operation on a migrated database. */
 export const useEverything = async (t: Test, env: Environment): Promise<void> => {
@@ -16,8 +16,7 @@ export const useEverything = async (t: Test, env: Environment): Promise<void> =>
     answerOf(['api', method, target, body, '--tenant', tenantId], env)
   const { pageGroupId } = await api('POST', '/v0/page_groups', '{"name":"a","title":"B"}')
 
-  const program = await startProgram(t, env)
-  await program.ready()
+  const program = await startServer(t, env)
   const call = caller(program.url, apiKey)
   const activity = { source: 'crm', payload: {}, email: 'ada@example.com', idempotencyKey: 'one' }
   t.equal((await call('POST', '/v0/prospect_logs', activity)).status, 201)

@@ -1,7 +1,7 @@
 import createClient, { type Middleware } from 'openapi-fetch'
 import t, { type Test } from 'tap'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
-import { embeddedDatabase, newFolder, seed, startProgram, until } from '../support/program.ts'
+import { embeddedDatabase, newFolder, seed, startServer, until } from '../support/program.ts'
 // Generated from the document by `npm run test:types`. Nothing below is cast: what compiles is what the document says.
 import type { paths } from './openapi-types.ts'
 
@@ -9,8 +9,7 @@ import type { paths } from './openapi-types.ts'
 const setting = async (t: Test) => {
   const { env } = embeddedDatabase(`${newFolder(t)}/test.db`)
   const { apiKey, pageGroupId } = await seed(env)
-  const server = await startProgram(t, { ...env, LOG_LEVEL: 'info' })
-  await server.ready()
+  const server = await startServer(t, { ...env, LOG_LEVEL: 'info' })
   const client = createClient<paths>({ baseUrl: server.url, headers: { 'x-api-key': apiKey } })
   return { client, url: server.url, path: { page_group_id: pageGroupId } }
 }
