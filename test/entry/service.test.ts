@@ -96,14 +96,6 @@ t.test('every operation works, and the API answers the same', async (t) => {
   t.match(await service.listPageGroups({ tenantId, status: 'archived' }), { items: [] })
 })
 
-t.test('the JSON of a page group is kept as its text', async (t) => {
-  const { service, tenantId } = await opened()
-  const group = { tenantId, name: 'a', title: 'A', actions: { rawJson: '[ 1.0 ]' } }
-  const { pageGroup, revision } = await service.createPageGroup(group)
-  t.match(pageGroup, { actions: { rawJson: '[ 1.0 ]' }, scripts: { rawJson: '[]' } })
-  t.equal(revision, 1)
-})
-
 t.test('a page group, a page and its versions are changed by hand, for a revision if given', async (t) => {
   const { service, store, clock, tenantId } = await opened()
   const publisher = publishVersions({

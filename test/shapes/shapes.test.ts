@@ -75,19 +75,6 @@ t.test('a payload is any object and nothing else', async (t) => {
     t.notOk(isLog({ payload }), JSON.stringify(payload))
 })
 
-t.test('all faults of an activity are found at once', async (t) => {
-  t.strictSame(
-    faultsOf(NewProspectLog, { source: '', type: 1, payload: [], email: 'a\0', name: 'x'.repeat(256) }),
-    [
-      'source: must be 1 to 100 characters long',
-      'type: Invalid type: Expected string but received 1',
-      'payload: must be an object',
-      'email: must not contain a NUL character or an unpaired surrogate',
-      'name: must be 1 to 255 characters long',
-    ],
-  )
-})
-
 t.test('a page needs nothing, and its texts have no bound of their own', async (t) => {
   t.strictSame(v.parse(NewPage, {}), { publish: true })
   const page = { customName: '', supplementaryContext: 'x'.repeat(100_000) }

@@ -1,42 +1,30 @@
 import t from 'tap'
 import { jsonLine } from '../../../src/adapters/http/requests.ts'
-import type { NewPage } from '../../../src/shapes/page.ts'
 import { openScene, problemFor } from '../../support/api.ts'
 import { idOf } from '../../support/setting.ts'
 
 /** A group with one page, and the request that reads it. */
-const openSceneOf = async (page: Partial<NewPage> = {}, options = {}) => {
-  const scene = await openScene(options)
+const openSceneOf = async () => {
+  const scene = await openScene()
   const { pageGroupId } = await scene.newGroup()
-  const { pageId } = await scene.newPage(pageGroupId, page)
+  const { pageId } = await scene.newPage(pageGroupId)
   return { ...scene, pageGroupId, pageId, READ: `GET /v0/page_groups/${pageGroupId}/pages/${pageId}` }
 }
 
 t.test('200: a page can be read before anything of it is published', async (t) => {
   const { call, owner, pageGroupId, pageId, READ } = await openSceneOf()
   const answer = await call(READ)
-  t.equal(answer.status, 200)
-  t.equal(answer.headers['content-type'], 'application/json')
+  t.strictSame([answer.status, answer.headers['content-type']], [200, 'application/json'])
+  const latestVersion = {
+    ...{ versionId: idOf('pageversion', 7), versionNumber: 1 },
+    ...{ status: 'processing', failureReason: null, publishAt: null },
+  }
   t.equal(
     answer.body,
     jsonLine({
-      pageId,
-      pageGroupId,
-      tenantId: owner.tenantId,
-      createdAt: '2026-01-01T00:00:00.000Z',
-      effectiveName: 'Offers 1',
-      customName: null,
-      computedName: 'Offers 1',
-      supplementaryContext: null,
-      publishedVersion: null,
-      latestVersion: {
-        versionId: idOf('pageversion', 7),
-        versionNumber: 1,
-        status: 'processing',
-        failureReason: null,
-        publishAt: null,
-      },
-      unpublishAt: null,
+      ...{ pageId, pageGroupId, tenantId: owner.tenantId, createdAt: '2026-01-01T00:00:00.000Z' },
+      ...{ effectiveName: 'Offers 1', customName: null, computedName: 'Offers 1' },
+      ...{ supplementaryContext: null, publishedVersion: null, latestVersion, unpublishAt: null },
     }),
   )
 })

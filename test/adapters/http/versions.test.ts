@@ -1,5 +1,5 @@
 import t from 'tap'
-import { openScene, problemFor } from '../../support/api.ts'
+import { openScene } from '../../support/api.ts'
 import { idOf } from '../../support/setting.ts'
 
 const CONTENT = '{ "n":12345678901234567890,\n"a":1,"a":2,"nul":"\\u0000" }'
@@ -88,29 +88,6 @@ t.test('201: without a body a version is as the newest one; lists go on at their
   })
   const foreign = await call(`GET ${path}x/versions?cursor=${first.nextCursor}`)
   t.equal(foreign.json.code, 'invalid_cursor')
-})
-
-t.test('201: an idempotency key creates one version of its page', async (t) => {
-  const { call, pages, path, add, versions } = await setting()
-  const key = { 'idempotency-key': 'one' }
-  const first = await add('{"content":{"a":1}}', key)
-  const again = await add('{"content":{"a":1}}', key)
-  t.strictSame([again.status, again.json, again.headers['idempotent-replayed']], [201, first.json, 'true'])
-  t.equal(first.headers['idempotent-replayed'], undefined)
-  const { versionId } = first.json
-  for (const body of [
-    '{"content":{"a": 1}}',
-    '{"content":null}',
-    '{}',
-    '{"content":{"a":1},"publish":false}',
-  ]) {
-    const other = await add(body, key)
-    const detail = 'This idempotency key was already used with a different request.'
-    t.strictSame(other.json, problemFor(other, 'idempotency_key_reused', 422, detail, { versionId }), body)
-  }
-  t.equal((await versions()).length, 2)
-  const { pageId } = (await call(`POST ${pages}`, { headers: key })).json
-  t.equal((await call(`POST ${pages}/${pageId}/versions`, { headers: key })).status, 201, path)
 })
 
 t.test('201: the same content under an idempotency key creates one page', async (t) => {

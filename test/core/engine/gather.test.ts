@@ -180,18 +180,6 @@ t.test('a list is no longer than may be, and nobody is lost', async (t) => {
   t.strictSame(lists, [['a', 'b'], ['c', 'd'], ['e']])
 })
 
-t.test('calls too many for one list become several, no more in flight than allowed', async (t) => {
-  const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { listLengthMax: 2 })
-  const answers = Promise.all(['a', 'b', 'c'].map(call))
-  await settled()
-  t.strictSame(lists, [['a', 'b']])
-  letGo()
-  await settled()
-  letGo()
-  t.strictSame(await answers, ['A', 'B', 'C'])
-})
-
 t.test('a no to one member goes to its caller alone', async (t) => {
   const no = new DomainFailure('page_not_found', 'no')
   const { call, lists } = setting(async (inputs) => inputs.map((input) => (input === 'b' ? no : input)))

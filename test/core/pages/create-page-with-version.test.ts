@@ -31,24 +31,6 @@ t.test('a created page is answered as processing', async (t) => {
   t.ok(page.pageId > lastId, 'its id comes after all older ones')
 })
 
-t.test('a page can be read from the moment it exists, with version 1 in processing', async (t) => {
-  const { createPage, newGroup, readPage } = await scene()
-  const { page } = await createPage(
-    inGroup(await newGroup(), { customName: 'Mine', supplementaryContext: 'Sale' }),
-  )
-  t.match(await readPage(page), {
-    customName: 'Mine',
-    supplementaryContext: 'Sale',
-    publishedVersion: null,
-    latestVersion: {
-      versionId: /^pageversion_/,
-      versionNumber: 1,
-      status: 'processing',
-      failureReason: null,
-    },
-  })
-})
-
 t.test('a page is named by its context, else by its group and its number there', async (t) => {
   const { createPages, newGroup, readPage } = await scene()
   const group = await newGroup({ title: 'Offers' })
@@ -75,19 +57,6 @@ t.test('a page that is refused takes no number', async (t) => {
   t.equal(last && 'page' in last && (await readPage(last.page)).computedName, 'Offers 1')
 })
 
-t.test('the pages of a group are counted exactly', async (t) => {
-  const { createPage, createPages, listGroups, newGroup, tenantId } = await scene()
-  const group = await newGroup()
-  await createPage(inGroup(group))
-  await createPages([
-    inGroup(group),
-    inGroup(group),
-    { ...inGroup(group), pageGroupId: idOf('pagegroup', 99) },
-  ])
-  const { items } = await listGroups({ tenantId, limit: 20 })
-  t.equal(items[0]?.pagesCount, 3)
-})
-
 t.test('an unknown, a deleted and a stranger’s group are refused alike', async (t) => {
   const { createPage, newGroup, store, strangerId, tenantId } = await scene()
   const unknown = { ...inGroup(await newGroup()), pageGroupId: idOf('pagegroup', 99) }
@@ -98,13 +67,6 @@ t.test('an unknown, a deleted and a stranger’s group are refused alike', async
   t.strictSame(await noOf(createPage(deleted)), no)
   t.strictSame(await noOf(createPage(foreign)), no)
   t.equal((await store.pageGroups.find({ ...foreign, tenantId }))?.pagesCount, 0)
-})
-
-t.test('an archived group takes no new pages', async (t) => {
-  const { createPage, newGroup, store } = await scene()
-  const group = await newGroup({ status: 'archived' })
-  t.match(await noOf(createPage(inGroup(group))), { kind: 'page_group_not_active' })
-  t.equal((await store.pageGroups.find(group))?.pagesCount, 0)
 })
 
 t.test('a group archived between reading and writing takes no new page either', async (t) => {

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { getPages } from '../../../src/core/pages/get-page.ts'
-import { publishVersions } from '../../../src/core/pages/publish-versions.ts'
-import { countedIds, idOf } from '../../support/setting.ts'
+import { idOf } from '../../support/setting.ts'
 import { noOf, one, scene } from '../scene.ts'
 
 t.test('a page that is not published yet is read all the same', async (t) => {
@@ -27,22 +26,6 @@ t.test('a page that is not published yet is read all the same', async (t) => {
     },
     unpublishAt: null,
   })
-})
-
-t.test('a published page shows its published version', async (t) => {
-  const { clock, createPage, newGroup, readPage, store } = await scene()
-  const { page } = await createPage(await newGroup())
-  clock.advance(1_500)
-  await publishVersions({ store, clock, newId: countedIds(), namer: null, claimMax: 1, leaseMs: 1_000 })(
-    new AbortController().signal,
-  )
-  const { publishedVersion, latestVersion } = await readPage(page)
-  t.strictSame(publishedVersion, {
-    versionId: latestVersion.versionId,
-    versionNumber: 1,
-    publishedAt: '2026-01-01T00:00:01.500Z',
-  })
-  t.equal(latestVersion.status, 'published')
 })
 
 t.test('the custom name is the effective one unless it is blank', async (t) => {

@@ -59,12 +59,6 @@ t.test('a key without scopes, or with one that does not exist, is refused', asyn
   t.strictSame(await list(tenantId), [])
 })
 
-t.test('a key can have some scopes and an end', async (t) => {
-  const { issue } = await setting()
-  const { scopes, expiresAt } = await issue({ scopes: ['pages:read'], lifeMs: 1_000 })
-  t.strictSame({ scopes, expiresAt }, { scopes: ['pages:read'], expiresAt: '2026-01-01T00:00:01.000Z' })
-})
-
 t.test('a key is shown once: only what it hashes to is kept', async (t) => {
   const { issue, list, store, tenantId } = await setting()
   const { apiKey, apiKeyId } = await issue()

@@ -4,7 +4,7 @@ import type { AddressInfo, Server } from 'node:net'
 import t, { type Test } from 'tap'
 import { createHandler, type Handler, type HandlerOptions } from '../../../../src/entry/http.ts'
 import { openScene } from '../../../support/api.ts'
-import { codesOf, dial, type Heard, requestOf } from '../../../support/dial.ts'
+import { dial, type Heard, requestOf } from '../../../support/dial.ts'
 
 const listening = async (t: Test, server: Server): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -174,14 +174,6 @@ t.test('headers that others have set are sent too', async (t) => {
     status: 200,
     headers: { 'x-theirs': 'yes', 'cache-control': 'no-store' },
   })
-})
-
-t.test('requests that come together are answered in their order', async (t) => {
-  const { port, owner } = await mount(t)
-  const list = requestOf('GET /v0/page_groups', [`x-api-key: ${owner.apiKey}`])
-  const sent = [list, requestOf('GET /healthz', []), requestOf('GET /v0/page_groups', []), list]
-  const answers = await dial(port).say(sent.join('')).answers(4)
-  t.strictSame(codesOf(answers), [200, 200, 'missing_api_key', 200])
 })
 
 t.test('it serves HTTP/2 by the compatible interface of Node', async (t) => {
