@@ -6,9 +6,15 @@ const HOUR_MS = 60 * MINUTE_MS
 const [SMALL, LARGE] = [268_435_455, 268_435_456]
 /** A time of that day, on the clock of this machine. */
 const at = (hours: number, minutes = 0) => new Date(2026, 0, 15, hours, minutes).getTime()
-const isTime = (bytes: number, nowMs: number, lastMs: number, sinceMs = nowMs) =>
+const iso = (ms: number) => new Date(ms).toISOString()
+const isTime = (bytes: number, nowMs: number, lastMs: number, sinceMs = nowMs, untilMs?: number) =>
   isTimeToRewrite(
-    { bytes, lastMinute: Math.floor(lastMs / MINUTE_MS), since: new Date(sinceMs).toISOString() },
+    {
+      bytes,
+      lastMinute: Math.floor(lastMs / MINUTE_MS),
+      since: iso(sinceMs),
+      until: untilMs === undefined ? null : iso(untilMs),
+    },
     nowMs,
   )
 
@@ -26,4 +32,11 @@ t.test('a large file is rewritten at night, or when an erasure has waited for a 
   t.notOk(isTime(LARGE, at(12), 0, at(12) - 24 * HOUR_MS + 1))
   t.ok(isTime(LARGE, at(12), 0, at(12) - 24 * HOUR_MS))
   t.notOk(isTime(LARGE, at(3, 5), at(3)))
+})
+
+t.test('erasures that were requested within a minute share a rewrite, for at most ten minutes', async (t) => {
+  const since = at(12)
+  t.notOk(isTime(SMALL, at(12, 2), 0, since, since + MINUTE_MS - 1))
+  t.ok(isTime(SMALL, at(12, 2), 0, since, since + MINUTE_MS))
+  t.ok(isTime(SMALL, at(12, 10), 0, since, since + 1))
 })

@@ -57,21 +57,31 @@ const RELEASE = "update erasures set pass = 4 where status = 'processing' and pa
 
 /**
  * `lastMinute`: minute of the last attempt, since 1970. `since`: time of the first pending request for an erasure or
- * for the deletion of a tenant.
+ * for the deletion of a tenant. `until`: time of the last erasure that waits for no rewrite yet.
  */
-type File = { readonly bytes: number; readonly lastMinute: number; readonly since: string }
+type File = {
+  readonly bytes: number
+  readonly lastMinute: number
+  readonly since: string
+  readonly until?: string | null
+}
 const FILE = `
   select page_count * page_size as bytes, user_version as last_minute, (
     select min(at) from (
       select requested_at as at from erasures where status = 'processing' and pass = 3
       union all select deleted_at from tenants where deleted_at is not null
     )
-  ) as since
+  ) as since, (select max(requested_at) from erasures where status = 'processing' and pass < 3) as until
   from pragma_page_count, pragma_page_size, pragma_user_version`
 
-/** Whether the file may be rewritten now. A last attempt in the future had a wrong clock. */
-export const isTimeToRewrite = ({ bytes, lastMinute, since }: File, nowMs: number): boolean => {
+/**
+ * Whether the file may be rewritten now. A last attempt in the future had a wrong clock. Erasures that were requested
+ * within a minute share a rewrite, instead of waiting for the next one.
+ */
+export const isTimeToRewrite = ({ bytes, lastMinute, since, until = null }: File, nowMs: number): boolean => {
   if (Math.abs(Math.floor(nowMs / MINUTE_MS) - lastMinute) < MINUTES_BETWEEN) return false
+  const [sinceMs, untilMs] = [Date.parse(since), Date.parse(until ?? '')]
+  if (Math.abs(untilMs - sinceMs) < MINUTE_MS && nowMs - sinceMs < MINUTES_BETWEEN * MINUTE_MS) return false
   const isQuiet = QUIET_HOURS.includes(new Date(nowMs).getHours())
-  return bytes < QUICK_BYTES_MAX || isQuiet || nowMs - Date.parse(since) >= WAIT_MS_MAX
+  return bytes < QUICK_BYTES_MAX || isQuiet || nowMs - sinceMs >= WAIT_MS_MAX
 }
