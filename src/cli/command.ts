@@ -1,7 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Needs, Store } from '../core/ports/store.ts'
-import type { TableFormat } from './output.ts'
 
 /** The parts of the running process that a command uses. A test passes streams and an environment instead. */
 export type Shell = Pick<NodeJS.Process, 'argv' | 'env' | 'exit' | 'listenerCount' | 'off' | 'once'> & {
@@ -30,6 +29,18 @@ export type Input = {
   /** The values that are single texts. */
   readonly texts: Texts
   readonly operands: readonly string[]
+}
+
+/** How answers look on a terminal. */
+export type TableFormat = {
+  /** The columns of a table, the most important first: it shows those that fit. By default all, or pairs if they do not fit. */
+  readonly columns?: readonly string[]
+  /** The answers are rows, even one or none; or the member whose items are the rows. */
+  readonly list?: true | string
+  /** The answers are JSON lines even on a terminal. The command ends when the reader is gone. */
+  readonly isLines?: true
+  /** A sentence below the answer. */
+  readonly note?: string
 }
 
 /** One command. Its usage, help, parsing and output follow from this declaration. */

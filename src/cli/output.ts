@@ -3,21 +3,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { escaped, jsonFor } from '../adapters/escaped.ts'
 import { writeJson } from '../json/write-json.ts'
-import type { Answers, Shell } from './command.ts'
+import type { Answers, Shell, TableFormat } from './command.ts'
 
 type Row = Readonly<Record<string, unknown>>
-
-/** How answers look on a terminal. */
-export type TableFormat = {
-  /** The columns of a table, the most important first: it shows those that fit. By default all, or pairs if they do not fit. */
-  readonly columns?: readonly string[]
-  /** The answers are rows, even one or none; or the member whose items are the rows. */
-  readonly list?: true | string
-  /** The answers are JSON lines even on a terminal. The command ends when the reader is gone. */
-  readonly isLines?: true
-  /** A sentence below the answer. */
-  readonly note?: string
-}
 
 type Style = 'bold' | 'cyan' | 'dim' | 'red'
 /** Adds colour if the stream is a terminal that shows it; `NO_COLOR` and `FORCE_COLOR` decide first. */

@@ -4,10 +4,10 @@ import { lastErrorOf, shortUrl } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { ask, askToDelete, attempt, gated, idOf, tell } from './dialog.ts'
 import { card, counted, facts, h, refill, time } from './dom.ts'
+import { chosenIn, endpointFields, healthOf, secretShown } from './endpoint-form.ts'
 import { field } from './fields.ts'
 import { type LiveState, liveMark, repeat } from './live.ts'
 import { addressOf, type Place } from './place.ts'
-import { chosenIn, endpointFields, healthOf, secretShown } from './webhooks.ts'
 
 const POLL_MS = 2_000
 

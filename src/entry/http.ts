@@ -1,12 +1,11 @@
 /** The HTTP interface for programs that bring their own server. */
 import './needs-node.ts'
 import { randomUUID } from 'node:crypto'
-import type { Api } from '../adapters/http/api.ts'
 import { consoleRoutes } from '../adapters/http/console/routes.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import type { MessageLimits } from '../adapters/http/node/handle-message.ts'
 import { createHandler as createHandlerOver, type Handler } from '../adapters/http/node/handler.ts'
-import type { Answered } from '../adapters/http/requests.ts'
+import type { Answered, Api } from '../adapters/http/requests.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
 import { checkOptions } from '../config/check-options.ts'
@@ -15,9 +14,8 @@ import type { Optional } from '../core/use-cases.ts'
 import type { ServiceOptions } from '../service/create-service.ts'
 import { webhookTools } from '../service/webhook-tools.ts'
 
-export type { Api } from '../adapters/http/api.ts'
 export type { Handler } from '../adapters/http/node/handler.ts'
-export type { Answered, ApiRequest, ApiResponse } from '../adapters/http/requests.ts'
+export type { Answered, Api, ApiRequest, ApiResponse } from '../adapters/http/requests.ts'
 
 /** A key that was revoked elsewhere is refused after this time at the latest. */
 const KEYS_REMEMBERED_MS_MAX = 1_000

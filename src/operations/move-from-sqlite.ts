@@ -5,9 +5,8 @@ import { isBusy } from '../adapters/sqlite/error-codes.ts'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { placeTemporaryFiles, refuseLost } from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
-import type { Table } from '../adapters/stores/tables.ts'
+import type { Row, Table } from '../adapters/stores/tables.ts'
 import { obstructed } from '../core/engine/failures.ts'
-import type { Row } from './move.ts'
 
 /** The embedded database that `move` reads. From `lock` to `close` no other process can open it. */
 export const sqliteSource = (path: string, migrations: readonly Migration[]) => {

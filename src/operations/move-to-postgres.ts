@@ -4,8 +4,7 @@ import { endPool, ONE_PLAN, openPostgres } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { ColumnType } from '../adapters/stores/columns.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
-import type { Table } from '../adapters/stores/tables.ts'
-import type { Row } from './move.ts'
+import type { Row, Table } from '../adapters/stores/tables.ts'
 
 const { plan_cache_mode: _, ...ALONG_INDEXES } = ONE_PLAN
 const CONNECT_MS_MAX = 5_000

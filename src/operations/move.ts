@@ -6,8 +6,6 @@ import { batchesOf } from './batches.ts'
 import { sqliteSource } from './move-from-sqlite.ts'
 import { postgresTarget } from './move-to-postgres.ts'
 
-/** A row as SQLite keeps it. */
-export type Row = Readonly<Record<string, string | number | null>>
 export type Source = ReturnType<typeof sqliteSource>
 export type Target = ReturnType<typeof postgresTarget>
 export type Progress = {

@@ -3,7 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { connect } from 'node:tls'
 import t, { type Test } from 'tap'
-import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
+import { PROBLEMS } from '../../src/adapters/http/problems.ts'
+import type { ProblemCode } from '../../src/core/engine/failures.ts'
 import { newFolder, openServer, until } from '../support/program.ts'
 import { type Answered, proxyKinds } from '../support/proxies.ts'
 

@@ -67,6 +67,23 @@ t.test('imports go in one direction only', async (t) => {
   }
 })
 
+/** Also imports of types: whoever follows one of them comes back to where they began. */
+t.test('files do not import each other in a circle', async (t) => {
+  const EACH = /^(?:import|export)\b[^'"`;=]*?\bfrom\s+'(\.[^']+\.ts)'/gm
+  const importing = new Map(
+    files.map(({ file, text }) => [
+      file,
+      [...text.matchAll(EACH)].map(([, from = '']) => relative(SRC, join(SRC, dirname(file), from))),
+    ]),
+  )
+  // Whatever imports nothing that is left is in no circle.
+  for (let before = -1; before !== importing.size; ) {
+    before = importing.size
+    for (const [file, from] of importing) if (!from.some((one) => importing.has(one))) importing.delete(file)
+  }
+  t.strictSame([...importing.keys()], [])
+})
+
 /** The packages that a file of src imports, directly or through other files. */
 const packagesOf = (file: string, seen = new Set<string>()): string[] => {
   if (seen.has(file)) return []

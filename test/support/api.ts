@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { createAdmission } from '../../src/adapters/http/admission.ts'
-import { type Api, createApi } from '../../src/adapters/http/api.ts'
+import { createApi } from '../../src/adapters/http/api.ts'
 import { createRateLimit } from '../../src/adapters/http/limits/rate-limit.ts'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
-import { PROBLEMS, type ProblemCode } from '../../src/adapters/http/problems.ts'
+import { PROBLEMS } from '../../src/adapters/http/problems.ts'
 import { metricsRoute, type RawRoute } from '../../src/adapters/http/public-routes.ts'
+import type { Api } from '../../src/adapters/http/requests.ts'
 import {
   type Answered,
   type ApiRequest,
@@ -18,6 +19,7 @@ import type { OpenTelemetry } from '../../src/adapters/open-telemetry.ts'
 import { createAddresses } from '../../src/adapters/webhooks/addresses.ts'
 import { createSecrets } from '../../src/adapters/webhooks/secrets.ts'
 import { rememberProspects } from '../../src/core/activities/remember-prospects.ts'
+import type { ProblemCode } from '../../src/core/engine/failures.ts'
 import { DomainFailure } from '../../src/core/engine/failures.ts'
 import { receiveHooks } from '../../src/core/hooks/receive-hook.ts'
 import { createPageGroup, type PageGroupFields } from '../../src/core/pages/create-page-group.ts'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Api } from '../../src/adapters/http/api.ts'
+import type { Api } from '../../src/adapters/http/requests.ts'
 import type { Hook, NewHook } from '../../src/shapes/hook.ts'
 import { caller } from './api.ts'
 

@@ -1,6 +1,7 @@
 /** Texts and examples of the OpenAPI document that belong to no route and no shape. */
-import type { ProblemCode } from '../../src/adapters/http/problems.ts'
+
 import type { Route } from '../../src/adapters/http/route.ts'
+import type { ProblemCode } from '../../src/core/engine/failures.ts'
 import type { UseCases } from '../../src/core/use-cases.ts'
 import { EVENT_TYPES } from '../../src/shapes/event.ts'
 

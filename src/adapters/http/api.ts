@@ -1,4 +1,4 @@
-import { DomainFailure, refuse } from '../../core/engine/failures.ts'
+import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
 import { stopwatch } from '../../core/engine/remember-rows.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
@@ -12,11 +12,12 @@ import { createWrite, isKnown } from './entity-tags.ts'
 import { RECEIVING_ROUTES, type ReceivingRoute, receiveOver } from './hook-routes.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { bodiesOver, parseRequest, requireJson } from './parse-request.ts'
-import { type ProblemCode, problem } from './problems.ts'
+import { problem } from './problems.ts'
 import { publicRoutes, type RawRoute } from './public-routes.ts'
 import {
   ALWAYS,
   type Answered,
+  type Api,
   type ApiRequest,
   type ApiResponse,
   type Headers,
@@ -50,9 +51,6 @@ type Deps = {
   readonly tracing?: OpenTelemetry | null | undefined
 }
 type AnyRoute = Route | RawRoute | ReceivingRoute
-
-/** The API as a function: a request in, a response out. It never rejects. */
-export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
 export const createApi = (deps: Deps): Api => {
   const { useCases, identify, rateLimit, admission, tracing, onAnswered, rawRoutes = [] } = deps

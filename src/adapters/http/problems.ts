@@ -1,7 +1,6 @@
-import type { DomainFailure, FailureKind } from '../../core/engine/failures.ts'
+import type { DomainFailure, ProblemCode } from '../../core/engine/failures.ts'
 import { ALWAYS, type ApiResponse, jsonLine, responseOf } from './requests.ts'
 
-export type ProblemCode = FailureKind | 'internal_error'
 /** Status, title and explanation: `409 Email taken: Another prospect of this tenant has this email.` */
 type Row = `${number} ${string}: ${string}`
 const missing = (what: string, more = '.'): Row =>

@@ -1,6 +1,6 @@
+import type { ProblemCode } from '../../core/engine/failures.ts'
 import { orNull } from '../../core/engine/outcome.ts'
 import { stopwatch } from '../../core/engine/remember-rows.ts'
-import type { ProblemCode } from './problems.ts'
 
 /** A request without its socket. */
 export type ApiRequest = {
@@ -59,6 +59,9 @@ export type ApiResponse = {
   /** The tenant that is answered; undefined for routes that need no key. */
   readonly tenantId?: string | undefined
 }
+
+/** The API as a function: a request in, a response out. It never rejects. */
+export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
 export const headerOf = ({ headers }: Pick<ApiRequest, 'headers'>, name: string): string | undefined => {
   const value = headers[name]

@@ -1,10 +1,10 @@
+import type { ProblemCode } from '../../core/engine/failures.ts'
 import { type Fault, refuse } from '../../core/engine/failures.ts'
 import type { WaitingListing } from '../../core/events/wait-for-events.ts'
 import { type Operation, type OperationId, operations } from '../../core/operations.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import { writeJson } from '../../json/write-json.ts'
 import { camelCase } from '../stores/columns.ts'
-import type { ProblemCode } from './problems.ts'
 import type { ApiRequest, ApiResponse } from './requests.ts'
 
 /** A request with a valid key, scope, query, header and body. */

@@ -1,6 +1,8 @@
 import type { Columns } from './columns.ts'
 import { COLUMNS } from './rows.ts'
 
+/** A row as SQLite keeps it. */
+export type Row = Readonly<Record<string, string | number | null>>
 export type Table = { readonly name: string; readonly key: readonly string[]; readonly columns: Columns }
 
 const table = (name: keyof typeof COLUMNS, ...key: string[]): Table => ({ name, key, columns: COLUMNS[name] })

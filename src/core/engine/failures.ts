@@ -42,6 +42,9 @@ export type FailureKind =
   | 'unsupported_media_type'
   | 'rate_limited'
 
+/** A failure, or a bug. */
+export type ProblemCode = FailureKind | 'internal_error'
+
 /** One fault of a request: a description, and where (a `pointer` into the body, or the name of a `parameter`). */
 export type Fault = { readonly detail: string; readonly pointer?: string; readonly parameter?: string }
 

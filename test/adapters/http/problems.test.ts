@@ -1,9 +1,10 @@
 import t from 'tap'
 import { createHttpServer } from '../../../src/adapters/http/node/server.ts'
-import { PROBLEMS, type ProblemCode } from '../../../src/adapters/http/problems.ts'
+import { PROBLEMS } from '../../../src/adapters/http/problems.ts'
 import { createLog } from '../../../src/adapters/log.ts'
 import { compose, createRuntime } from '../../../src/compose/service.ts'
 import { readConfig } from '../../../src/config/config.ts'
+import type { ProblemCode } from '../../../src/core/engine/failures.ts'
 import { newApiKeyText } from '../../../src/core/tenants/api-key-text.ts'
 import {
   type Answer,

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Api } from '../../../src/adapters/http/api.ts'
+import type { Api } from '../../../src/adapters/http/requests.ts'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
 import { heldLists, openScene } from '../../support/api.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DomainFailure, unavailable } from '../../../core/engine/failures.ts'
-import type { Api } from '../api.ts'
+import type { Api } from '../requests.ts'
 import { type ApiResponse, isWhole } from '../requests.ts'
 import { bodyOf, isHttp2 } from './body.ts'
 import { limitPendingWrites } from './slow-readers.ts'

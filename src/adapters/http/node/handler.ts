@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DomainFailure } from '../../../core/engine/failures.ts'
-import type { Api } from '../api.ts'
 import { refusal } from '../problems.ts'
+import type { Api } from '../requests.ts'
 import { type MessageLimits, messageHandler } from './handle-message.ts'
 
 type Deps = {

@@ -4,8 +4,8 @@ import { connect as connectHttp2, constants, createServer as createHttp2Server }
 import { type AddressInfo, connect, type Server } from 'node:net'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
-import type { Api } from '../../../../src/adapters/http/api.ts'
 import { createHttpServer } from '../../../../src/adapters/http/node/server.ts'
+import type { Api } from '../../../../src/adapters/http/requests.ts'
 import { createHandler } from '../../../../src/entry/http.ts'
 import { until } from '../../../support/program.ts'
 
