@@ -29,7 +29,7 @@ export {
 } from '../core/erasures/list-erasures.ts'
 export { type ErasureRequest, requestErasure } from '../core/erasures/request-erasure.ts'
 export { sweepLateLogs } from '../core/erasures/sweep-late-logs.ts'
-export { eventData, eventReaders, webhookBodyOf } from '../core/events/event-data.ts'
+export { eventData, webhookBodyOf } from '../core/events/event-data.ts'
 export { type EventListing, type EventRead, getEvent, listEvents } from '../core/events/list-events.ts'
 export {
   createHook,
@@ -96,6 +96,7 @@ export { listApiKeys } from '../core/tenants/list-api-keys.ts'
 export { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 export { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
 export { deleteTenant, resumeTenant, suspendTenant } from '../core/tenants/suspend-tenant.ts'
+export { eventReaders } from '../core/use-cases.ts'
 export {
   getDelivery,
   listDeliveries,

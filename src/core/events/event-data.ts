@@ -1,46 +1,20 @@
 import { writeJson } from '../../json/write-json.ts'
 import type { EventType } from '../../shapes/event.ts'
-import { getProspectLogs } from '../activities/get-prospect-log.ts'
 import { DomainFailure } from '../engine/failures.ts'
-import { type GatherOptions, gather } from '../engine/gather.ts'
-import { keyOf } from '../engine/keys.ts'
-import { manyOf } from '../engine/outcome.ts'
 import { charactersOf } from '../engine/slices.ts'
-import { getPages } from '../pages/get-page.ts'
-import { getPageGroup } from '../pages/get-page-group.ts'
-import { getVersions } from '../pages/list-versions.ts'
 import type { EventIds, StoredEvent } from '../ports/events.ts'
-import type { PageWant } from '../ports/pages.ts'
-import type { Needs, Store } from '../ports/store.ts'
-import { getProspects } from '../prospects/get-prospect.ts'
-import { getWebhookEndpoint } from '../webhooks/webhook-endpoints.ts'
 
 /** Maximum size of one event's data as JSON. */
 const DATA_BYTES_MAX = 20_480
-/** Page groups that are read at a time: each may have 4 MiB. */
-const GROUPS_MAX = 4
-
-/** Pages are read most often, and this takes half the time of `JSON.stringify`. */
-const keyOfPage = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
-
-/** The return value of `eventReaders`. */
-export type EventReaders = ReturnType<typeof eventReaders>
-/** The use cases that read the resources of events. As they gather calls, many events share a query. */
-export const eventReaders = (
-  deps: Pick<Needs<keyof Store>, 'store'>,
-  optionsOf: (operation: string) => GatherOptions<{ readonly tenantId: string }>,
-) => ({
-  getProspect: gather(getProspects(deps), optionsOf('getProspect')),
-  getProspectLog: gather(getProspectLogs(deps), optionsOf('getProspectLog')),
-  /** Sees deleted groups: their last event is that they were deleted. */
-  getPageGroup: gather(manyOf(getPageGroup({ ...deps, seesDeleted: true })), {
-    ...optionsOf('getPageGroup'),
-    listLengthMax: GROUPS_MAX,
-  }),
-  getPage: gather(getPages(deps), { ...optionsOf('getPage'), dedupeKey: keyOfPage }),
-  getVersion: gather(getVersions(deps), optionsOf('getVersion')),
-  getWebhookEndpoint: getWebhookEndpoint(deps),
-})
+/** Reads the resources of events: see `eventReaders`. */
+export type EventReaders = {
+  readonly [Name in 'getProspect' | 'getProspectLog' | 'getVersion' | 'getWebhookEndpoint']: Read<object>
+} & {
+  readonly getPageGroup: Read<{ readonly pageGroup: object }>
+  readonly getPage: Read<{ readonly page: object }>
+}
+type Read<Answer> = (want: Required<EventIds> & OfTenant) => Promise<Answer>
+type OfTenant = Pick<StoredEvent, 'tenantId'>
 
 /**
  * The data of an event: the current state of its resource, read when the event is shown, so that no data of an erased
@@ -88,7 +62,7 @@ type Resource = EventType extends `${infer Name}.${string}` ? Name : never
 const resourceIn = ({ type }: StoredEvent) => type.slice(0, type.indexOf('.')) as Resource
 const resourceOf = async (event: StoredEvent, readers: EventReaders): Promise<object> => {
   const { tenantId, ids } = event
-  const want = { tenantId, ...ids } as Required<EventIds> & Pick<StoredEvent, 'tenantId'>
+  const want = { tenantId, ...ids } as Required<EventIds> & OfTenant
   switch (resourceIn(event)) {
     case 'prospect':
       // The person may have been erased since: the event has ids only.
