@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DomainFailure } from '../../../core/engine/failures.ts'
 import { refusal } from '../problems.ts'
 import type { Api } from '../requests.ts'
-import { type MessageLimits, messageHandler } from './handle-message.ts'
+import { type MessageLimits, messageHandler } from './message.ts'
 
 type Deps = {
   readonly api: Api

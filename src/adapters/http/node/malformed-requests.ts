@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import { DomainFailure } from '../../../core/engine/failures.ts'
 import { http } from '../../node-http.ts'
 import type { ApiResponse } from '../requests.ts'
-import { malformed } from './handle-message.ts'
+import { malformed } from './message.ts'
 
 const GRACE_MS = 1_000
 

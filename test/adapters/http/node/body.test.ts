@@ -5,7 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { bodyOf } from '../../../../src/adapters/http/node/body.ts'
-import { malformed } from '../../../../src/adapters/http/node/handle-message.ts'
+import { malformed } from '../../../../src/adapters/http/node/message.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
