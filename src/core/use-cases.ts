@@ -1,13 +1,11 @@
-import { getProspectLogs } from './activities/get-prospect-log.ts'
 import { listProspectLogs } from './activities/list-prospect-logs.ts'
 import { listTimelines } from './activities/list-timeline.ts'
 import { gatherActivities, logProspectActivities } from './activities/log-prospect-activity.ts'
 import type { NewActivity } from './activities/new-log.ts'
 import { type RememberedProspects, rememberProspects } from './activities/remember-prospects.ts'
 import { listProspectLogCounts } from './counts/list-prospect-log-counts.ts'
-import { type GatherObserver, type GatherOptions, gather } from './engine/gather.ts'
+import { type GatherObserver, gather } from './engine/gather.ts'
 import { LIST_LENGTH_MAX } from './engine/in-order.ts'
-import { keyOf } from './engine/keys.ts'
 import { manyOf } from './engine/outcome.ts'
 import { stopwatch } from './engine/remember-rows.ts'
 import { createTurns } from './engine/write-in-turn.ts'
@@ -21,22 +19,20 @@ import { tryHook } from './hooks/try-hook.ts'
 import { createPageGroup } from './pages/create-page-group.ts'
 import { createPagesWithVersion } from './pages/create-page-with-version.ts'
 import { createVersion } from './pages/create-version.ts'
-import { getPages } from './pages/get-page.ts'
-import { getOpenPageGroup, getPageGroup } from './pages/get-page-group.ts'
+import { getOpenPageGroup } from './pages/get-page-group.ts'
 import { listPageGroups } from './pages/list-page-groups.ts'
 import { listPages } from './pages/list-pages.ts'
-import { getVersions, listVersions } from './pages/list-versions.ts'
+import { listVersions } from './pages/list-versions.ts'
 import { publishVersion, unpublishPage, unscheduleVersion } from './pages/publish-version.ts'
 import { deletePage, updatePage } from './pages/update-page.ts'
 import { deletePageGroup, updatePageGroup } from './pages/update-page-group.ts'
-import type { PageWant } from './ports/pages.ts'
 import type { Needs, Store } from './ports/store.ts'
 import { createProspects } from './prospects/create-prospect.ts'
 import { exportProspect } from './prospects/export-prospect.ts'
-import { getProspects } from './prospects/get-prospect.ts'
 import { listProspects } from './prospects/list-prospects.ts'
 import { mergeProspect } from './prospects/merge-prospect.ts'
 import { updateProspect } from './prospects/update-prospect.ts'
+import { eventReaders } from './readers.ts'
 import { getApiKey } from './tenants/get-api-key.ts'
 import {
   getDelivery,
@@ -77,28 +73,6 @@ type Deps = Needs<keyof Store> &
     readonly hooks: hooks.HookTools
     readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined
   }
-
-/** Page groups that are read at a time: each may have 4 MiB. */
-const GROUPS_MAX = 4
-/** Pages are read most often, and this takes half the time of `JSON.stringify`. */
-const keyOfPage = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
-
-/** The use cases that read one resource. As they gather calls, the data of many events takes one query. */
-export const eventReaders = (
-  deps: Pick<Needs<keyof Store>, 'store'>,
-  optionsOf: (operation: string) => GatherOptions<{ readonly tenantId: string }>,
-) => ({
-  getProspect: gather(getProspects(deps), optionsOf('getProspect')),
-  getProspectLog: gather(getProspectLogs(deps), optionsOf('getProspectLog')),
-  /** Sees deleted groups: their last event is that they were deleted. */
-  getPageGroup: gather(manyOf(getPageGroup({ ...deps, seesDeleted: true })), {
-    ...optionsOf('getPageGroup'),
-    listLengthMax: GROUPS_MAX,
-  }),
-  getPage: gather(getPages(deps), { ...optionsOf('getPage'), dedupeKey: keyOfPage }),
-  getVersion: gather(getVersions(deps), optionsOf('getVersion')),
-  getWebhookEndpoint: endpoints.getWebhookEndpoint(deps),
-})
 
 /** The use cases of a service: see `composeUseCases`. */
 export type UseCases = ReturnType<typeof composeUseCases>

@@ -83,6 +83,7 @@ export { listProspects, type ProspectListing } from '../core/prospects/list-pros
 export { mergeProspect, type ProspectMerging } from '../core/prospects/merge-prospect.ts'
 export { moveMerged } from '../core/prospects/move-merged.ts'
 export { type ProspectCorrection, updateProspect } from '../core/prospects/update-prospect.ts'
+export { eventReaders } from '../core/readers.ts'
 export { createTenant } from '../core/tenants/create-tenant.ts'
 export { getApiKey } from '../core/tenants/get-api-key.ts'
 export { type Caller, identify, requireScope } from '../core/tenants/identify.ts'
@@ -96,7 +97,6 @@ export { listApiKeys } from '../core/tenants/list-api-keys.ts'
 export { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 export { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
 export { deleteTenant, resumeTenant, suspendTenant } from '../core/tenants/suspend-tenant.ts'
-export { eventReaders } from '../core/use-cases.ts'
 export {
   getDelivery,
   listDeliveries,

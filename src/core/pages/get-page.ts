@@ -1,5 +1,6 @@
 import type { PageWithVersion } from '../../shapes/page.ts'
 import { pageGroupNotFound, refuse } from '../engine/failures.ts'
+import { keyOf } from '../engine/keys.ts'
 import { attemptEach, type Outcome } from '../engine/outcome.ts'
 import type { FoundPage, PageWant, StoredPageWithVersions, StoredVersionWithContent } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
@@ -16,6 +17,9 @@ export const getPages =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>
   async (wants: readonly PageWant[]): Promise<readonly Outcome<ReadPage>[]> =>
     attemptEach(await store.pages.find(wants), (found) => readPageOf(existingPage(found)))
+
+/** Pages are read most often, and this takes half the time of `JSON.stringify`. */
+export const keyOfPage = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
 
 /** The page, by default without its content. Refuses `page_group_not_found`, `page_not_found`. */
 export const loadPage = async ({ pages }: Needs<'pages'>['store'], want: PageWant, withContent = false) =>
