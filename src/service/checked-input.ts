@@ -1,29 +1,30 @@
+import { isDate } from 'node:util/types'
 import type * as v from 'valibot'
 import type { Fault } from '../core/engine/failures.ts'
+import { orNull } from '../core/engine/outcome.ts'
 import { parseJson, refuseDeep, refuseFaults } from '../core/engine/parse-input.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { checkShape } from '../shapes/check.ts'
 import type { InTenant } from '../shapes/input.ts'
 import { type RawJson, withTexts } from '../shapes/json.ts'
 
-/** The slice of a list to return: `limit` is 1 to 100, by default 20; `cursor` the `nextCursor` of the slice before. */
-export type SliceOptions = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
 /** The members of all operations that are JSON texts. */
 const TEXTS = ['payload', 'content', 'actions', 'footerLinks', 'scripts'] as const
+/** The members of all operations that are times. */
+export const TIMES = ['occurredAt', 'since', 'until', 'publishAt', 'unpublishAt'] as const
 /** Over HTTP these are texts, and so their shapes are those of texts. */
-const NUMBERS = ['limit', 'wait']
-type Wait<Name> = 'wait' extends Name ? { readonly wait?: number | undefined } : unknown
-/** The input of an operation with these members: JSON texts in place of parsed JSON, and numbers in a query. */
-export type Given<
-  Entries extends v.ObjectEntries,
-  Members = v.InferInput<InTenant<Entries>>,
-> = 'limit' extends keyof Entries
-  ? SliceOptions & Wait<keyof Entries> & Omit<Members, keyof SliceOptions | 'wait'>
-  : {
-      readonly [Name in keyof Members]: Name extends (typeof TEXTS)[number]
-        ? RawJson | Extract<Members[Name], null | undefined>
+const NUMBERS = ['limit', 'wait'] as const
+
+/** The input of an operation with these members. JSON may be a value or its text, a time a `Date`; numbers are numbers. */
+export type Given<Entries extends v.ObjectEntries, Members = v.InferInput<InTenant<Entries>>> = {
+  readonly [Name in keyof Members]: Name extends (typeof TEXTS)[number]
+    ? Members[Name] | RawJson
+    : Name extends (typeof TIMES)[number]
+      ? Members[Name] | Date
+      : Name extends (typeof NUMBERS)[number]
+        ? number | undefined
         : Members[Name]
-    }
+} & unknown // An intersection has no alias, so editors show its members.
 
 /** An operation's input, checked against its shape. JSON texts are parsed for that, and passed on unchanged. */
 export const checked = <Input>(
@@ -32,25 +33,40 @@ export const checked = <Input>(
 ): Input => {
   const texts = new Map<string, RawJson>()
   const values: Record<string, unknown> = { ...Object(given) }
+  const among = (names: readonly string[]) =>
+    names.filter((name) => name in shape.entries && values[name] !== undefined)
   const isList = 'limit' in shape.entries
-  for (const name of NUMBERS) if (isList && values[name] !== undefined) values[name] = String(values[name])
+  for (const name of among(NUMBERS)) values[name] = String(values[name])
+  for (const name of among(TIMES)) values[name] = timeOf(values[name])
   const notTexts = new Set<unknown>()
-  for (const name of TEXTS.filter((name) => name in shape.entries)) {
-    const { rawJson } = Object(values[name]) as Partial<RawJson>
-    if (typeof rawJson === 'string') {
+  for (const name of among(TEXTS)) {
+    const rawJson = textOf(values[name])
+    if (rawJson !== null) {
       texts.set(name, { rawJson })
       values[name] = parseJson(rawJson, name)
       refuseDeep(membersOf(`{"${name}":${rawJson}}`).depth, name)
-    } else if (values[name] !== undefined) {
+    } else {
       notTexts.add(`/${name}`)
       // The shape says whether it may be null; it refuses anything else.
       values[name] = values[name] === null ? null : false
     }
   }
   const { output, faults: found } = checkShape(shape, values, isList ? 'parameter' : 'pointer')
-  const detail = 'must be { rawJson }: the text of a JSON value'
+  const detail = 'must be a plain object or array, or { rawJson } with its JSON text'
   const faults: Fault[] = found.map((one) => (notTexts.has(one['pointer']) ? { ...one, detail } : one))
   const words = new Set(faults.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`))
   refuseFaults(faults, `Invalid input: ${[...words].join('; ')}.`)
   return withTexts(output, texts)
+}
+
+/** A time as text; an invalid one too, for the shape to refuse. */
+const timeOf = (value: unknown): unknown =>
+  isDate(value) ? (orNull(() => value.toISOString()) ?? String(value)) : value
+
+/** The JSON text of an object or an array; null if it has none. `JSON.stringify` would write a `Map` or a promise as `{}`. */
+const textOf = (value: unknown): string | null => {
+  if (!/^\[object (Object|Array)\]$/.test(Object.prototype.toString.call(value))) return null
+  const { rawJson, ...more } = value as Partial<RawJson>
+  if (!Object.hasOwn(value as object, 'rawJson')) return orNull(() => JSON.stringify(value)) ?? null
+  return typeof rawJson === 'string' && Object.keys(more).length === 0 ? rawJson : null
 }

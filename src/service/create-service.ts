@@ -13,14 +13,21 @@ import { type EntriesOf, type Operation, type OperationId, operations } from '..
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { brandsOf, createTenant } from '../core/tenants/create-tenant.ts'
-import { type IssuedApiKey, issueApiKey, type NewApiKey } from '../core/tenants/issue-api-key.ts'
+import {
+  type IssuedApiKey,
+  issueApiKey,
+  type ListedApiKey,
+  type NewApiKey,
+} from '../core/tenants/issue-api-key.ts'
+import { listApiKeys } from '../core/tenants/list-api-keys.ts'
+import { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
+import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
 import { composeUseCases, type Optional, type UseCaseSettings, type UseCases } from '../core/use-cases.ts'
-import { ApiKeyInput, type InTenant, inTenant, TenantInput } from '../shapes/input.ts'
+import { ApiKeyInput, type InTenant, inTenant, RotationInput, TenantInput } from '../shapes/input.ts'
 import { checked, type Given } from './checked-input.ts'
 import { warnUnattended } from './unattended.ts'
 import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
 
-export type { SliceOptions } from './checked-input.ts'
 export type { WebhookOptions } from './webhook-tools.ts'
 
 const TENANTS_REMEMBERED_MAX = 10_000
@@ -38,16 +45,14 @@ export type ServiceOptions = { readonly store: Store } & Optional<
   }
 
 type Operations = typeof operations
-type Answer<Name extends OperationId> = ReturnType<UseCases[Name]>
 type Many<Name extends OperationId, One> = 'item' extends keyof Operations[Name] ? readonly One[] : One
-type Call<Name extends OperationId> = (given: Many<Name, Given<EntriesOf<Operations[Name]>>>) => Answer<Name>
 /** The checked inputs of the use cases. An error here names one whose input differs from its declaration. */
 type Checked = {
   readonly [Name in OperationId]: (
     input: Many<Name, v.InferOutput<InTenant<EntriesOf<Operations[Name]>>>>,
   ) => Promise<unknown>
 }
-/** An activity to log. `payload.rawJson` is the text of a JSON object. */
+/** An activity to log. `payload` is an object, or `{ rawJson }`: the text of one, which is stored byte for byte. */
 export type ActivityToLog = Given<EntriesOf<Operations['logProspectActivity']>>
 
 /** A vendor's delivery to a hook. The signature is that of the bytes of the body. */
@@ -63,14 +68,37 @@ export type HookDelivery = {
 }
 
 /** The return value of `createService`: every operation, and functions that only programs can use. */
-export type Service = { readonly [Name in keyof Operations]: Call<Name> } & {
+export type Service = {
+  readonly [Name in keyof Operations]: (
+    given: Many<Name, Given<EntriesOf<Operations[Name]>>>,
+  ) => ReturnType<UseCases[Name]>
+} & {
   /** Stops listening to the store, which stays open. Only a program that makes many services over one store needs it. */
   readonly close: () => void
-  /** Creates a tenant, and its first brand with the same name. */
+  /** Creates a tenant with a name of 1 to 255 characters, and its first brand with the same name. */
   readonly createTenant: (tenant: { readonly name: string }) => ReturnType<ReturnType<typeof createTenant>>
-  /** Issues an API key and returns it, for the only time. It never expires unless `lifeMs` is given. */
+  /**
+   * Issues an API key to a tenant and returns it, for the only time. It expires `lifeMs` milliseconds later, at most 1,000
+   * years; by default never. Refuses `not_found`, and `invalid_request`: no scope, or one that does not exist.
+   */
   readonly issueApiKey: (
     key: Pick<NewApiKey, 'tenantId' | 'scopes'> & Optional<NewApiKey>,
+  ) => Promise<IssuedApiKey>
+  /** Lists the API keys of a tenant by its id, oldest first, with expired and revoked ones. Refuses `not_found`. */
+  readonly listApiKeys: (tenantId: string) => Promise<readonly ListedApiKey[]>
+  /**
+   * Revokes an API key by its `apiKeyId`, in every process within a second. A revoked one stays unchanged. Refuses
+   * `not_found`.
+   */
+  readonly revokeApiKey: (apiKeyId: string) => Promise<ListedApiKey>
+  /**
+   * Issues a key like the one with this `apiKeyId`, and returns it, for the only time. The old key expires after
+   * `overlapMs` milliseconds, 0 to 1,000 years, by default a day, if not before. Refuses `not_found`, and
+   * `invalid_request` if the old key is expired, revoked or already rotated.
+   */
+  readonly rotateApiKey: (
+    apiKeyId: string,
+    options?: { readonly overlapMs?: number | undefined },
   ) => Promise<IssuedApiKey>
   /**
    * Receives a vendor's delivery to a route of yours: verifies it, and logs its activities. Refuses `hook_not_found`,
@@ -151,5 +179,9 @@ export const createService = (options: ServiceOptions): Service => {
       return receiver.receive(await receiver.find(String(hookId), token ?? undefined), delivery)
     },
     issueApiKey: async (key) => issueApiKey(deps)({ ...checked(ApiKeyInput, key), scopes: key.scopes }),
+    listApiKeys: async (tenantId) => listApiKeys(deps)(String(tenantId)),
+    revokeApiKey: async (apiKeyId) => revokeApiKey(deps)(String(apiKeyId)),
+    rotateApiKey: async (apiKeyId, options) =>
+      rotateApiKey(deps)(String(apiKeyId), checked(RotationInput, options).overlapMs),
   }
 }

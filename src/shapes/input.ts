@@ -4,7 +4,10 @@ import { objectLike } from './body.ts'
 import { idempotencyKey } from './prospect-log.ts'
 import { boundedText, text, whole } from './text.ts'
 
-type OfTenant = { readonly tenantId: string }
+type OfTenant = {
+  /** The id of the tenant that owns the data. */
+  readonly tenantId: string
+}
 type Members<Entries extends v.ObjectEntries> = v.ObjectSchema<Entries, undefined>
 export type InTenant<Entries extends v.ObjectEntries> = { readonly entries: Entries } & v.GenericSchema<
   OfTenant & v.InferInput<Members<Entries>>,
@@ -22,11 +25,13 @@ export const conditional = { ifRevision: v.optional(v.array(whole(1))) }
 export const endable = { signal: v.optional(v.instance(AbortSignal)) }
 
 const name = boundedText(1, 255)
-const LIFE_MS_MAX = 1_000 * 366 * 86_400_000
-const lifeMs = v.pipe(whole(1), v.maxValue(LIFE_MS_MAX, 'must be at most 1,000 years'))
+const DAY_MS = 86_400_000
+const years = v.maxValue<number, number, string>(1_000 * 366 * DAY_MS, 'must be at most 1,000 years')
+const lifeMs = v.pipe(whole(1), years)
 
 export const TenantInput = v.object({ name })
 export const ApiKeyInput = inTenant({
   name: v.optional(v.nullable(name), null),
   lifeMs: v.optional(v.nullable(lifeMs), null),
 })
+export const RotationInput = v.object({ overlapMs: v.optional(v.pipe(whole(0), years), DAY_MS) })

@@ -3,18 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { type ApiOptions, createApi } from '../../src/entry/http.ts'
-import {
-  createNewId,
-  createPageGroup,
-  createTenant,
-  issueApiKey,
-  type Namer,
-  revokeApiKey,
-  SCOPES,
-  type Store,
-} from '../../src/entry/index.ts'
+import { createService, SCOPES, type Store } from '../../src/entry/index.ts'
 import { memoryStore } from '../../src/entry/memory.ts'
-import { chatCompletionsNamer } from '../../src/entry/naming.ts'
+import { chatCompletionsNamer, type Namer } from '../../src/entry/naming.ts'
 import { createPublisher } from '../../src/entry/publisher.ts'
 import { sqliteStore } from '../../src/entry/sqlite.ts'
 import { caller, failing } from '../support/api.ts'
@@ -30,14 +21,14 @@ t.test('on a Node that is too old, the library says which one it needs', async (
 
 /** A store with a tenant, its key and a page group, and an API over it. */
 const embedded = async (options: Partial<ApiOptions> = {}, store: Store = memoryStore()) => {
-  const deps = { store, clock: Date.now, newId: createNewId() }
+  const service = createService({ store })
   await store.migrate()
-  const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
-  const { pageGroup } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
+  const { tenantId } = await service.createTenant({ name: 'a tenant' })
+  const { pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
   const { pageGroupId } = pageGroup
-  const key = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
+  const key = await service.issueApiKey({ tenantId, scopes: SCOPES })
   const api = createApi({ store, ...options })
-  return { ...deps, ...key, pageGroupId, call: caller(api, key.apiKey) }
+  return { store, service, ...key, pageGroupId, call: caller(api, key.apiKey) }
 }
 
 const ACTIVITY = { source: 'crm', payload: {} }
@@ -79,9 +70,9 @@ t.test('failed authentications of an address are limited, unless the limit is tu
 })
 
 t.test('a revoked key is refused once it is looked up again', async (t) => {
-  const { call, apiKeyId, ...deps } = await embedded()
+  const { call, apiKeyId, service } = await embedded()
   t.equal((await call('GET /v0/page_groups')).status, 200)
-  await revokeApiKey(deps)(apiKeyId)
+  await service.revokeApiKey(apiKeyId)
   while ((await call('GET /v0/page_groups')).status === 200);
   t.equal((await call('GET /v0/page_groups')).json['code'], 'invalid_api_key')
 })

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { OPTIONS } from '../../src/config/check-options.ts'
+import { type Operation, operations } from '../../src/core/operations.ts'
+import { publishVersions } from '../../src/core/pages/publish-versions.ts'
 import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { type ApiOptions, createApi, createHandler, type HandlerOptions } from '../../src/entry/http.ts'
 import {
   createService,
   DomainFailure,
-  gather,
   memoryStore,
-  publishVersions,
   SCOPES,
   type Service,
   type WebhookOptions,
@@ -24,6 +24,7 @@ import {
   type WebhooksOptions,
 } from '../../src/entry/publisher.ts'
 import { type SqliteOptions, sqliteStore } from '../../src/entry/sqlite.ts'
+import { TIMES } from '../../src/service/checked-input.ts'
 import { caller } from '../support/api.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
@@ -173,12 +174,12 @@ t.test('what is invalid is refused by kind and pointer, and nothing is stored', 
     ['createTenant', { name: '' }, 'invalid_request', '/name'],
     ['createPageGroup', { tenantId, name: 'a' }, 'invalid_request', '/title'],
     ['createPageGroup', { ...group, footerLinks: { rawJson: '{}' } }, 'invalid_request', '/footerLinks'],
-    ['createPageGroup', { ...group, footerLinks: [] }, 'invalid_request', '/footerLinks'],
+    ['createPageGroup', { ...group, footerLinks: {} }, 'invalid_request', '/footerLinks'],
     ['issueApiKey', { tenantId, scopes: [] }, 'invalid_request', '/scopes'],
     ['issueApiKey', { tenantId, scopes: SCOPES, lifeMs: 0 }, 'invalid_request', '/lifeMs'],
     ['createPageWithVersion', { ...page, idempotencyKey: '' }, 'invalid_request', '/idempotencyKey'],
     ['createPageWithVersion', { ...page, content: null }, 'invalid_request', '/content'],
-    ['createVersion', { ...page, pageId: 'x', content: {} }, 'invalid_request', '/content'],
+    ['createVersion', { ...page, pageId: 'x', content: [] }, 'invalid_request', '/content'],
     ['updatePageGroup', { ...page, status: 'deleted' }, 'invalid_request', '/status'],
     ['deletePageGroup', { ...page, ifRevision: [0] }, 'invalid_request', '/ifRevision/0'],
     ['listPageGroups', { tenantId, cursor: 'x' }, 'invalid_cursor'],
@@ -188,11 +189,6 @@ t.test('what is invalid is refused by kind and pointer, and nothing is stored', 
     const refused = await refusalOf((service[operation] as (input: object) => Promise<unknown>)(input))
     t.equal(refused.kind, kind, operation)
     if (pointer !== undefined) t.equal(refused.facts.errors?.[0]?.pointer, pointer)
-  }
-  for (const payload of [null, 5, '{}', [], { a: 1 }]) {
-    const { facts } = await refusalOf(service.logProspectActivity({ ...activity, payload } as never))
-    const detail = 'must be { rawJson }: the text of a JSON value'
-    t.strictSame(facts.errors, [{ detail, pointer: '/payload' }])
   }
   t.strictSame(store.kept.logs(), [])
 })
@@ -310,11 +306,6 @@ t.test('options that are nonsense are refused in words', async (t) => {
       message: 'url must be an http: or https: URL.',
     })
   t.throws(() => chatCompletionsNamer({ url: 'http://h' } as never), { message: 'model must be a string.' })
-  const noLists = { listLengthMax: 0, listsInFlightMax: 1 }
-  for (const args of [[], [async () => [], undefined], [async () => [], {}], [async () => [], noLists]])
-    t.throws(() => gather(...(args as never as [never, never])), {
-      message: /^gather needs a function, and /,
-    })
   t.throws(() => createApi({ store, onAnswered: 1 as never }), { message: 'onAnswered must be a function.' })
   t.throws(() => createPublisher({ store, namer: 'x' as never }), { message: /^namer must be a function/ })
   const tooLong = { message: /^\w+ must be a whole number from [01] to 2147483647\.$/ }
@@ -436,4 +427,101 @@ t.test('over HTTP a store that is not migrated is unavailable, and the cause say
   const answer = await call('GET /v0/page_groups')
   t.match(answer, { status: 503, json: { code: 'unavailable', detail: 'The database is not migrated.' } })
   t.match(causes, [{ message: /run migrate\(\) first/, cause: { message: /no such table/ } }])
+})
+
+t.test('an object is stored as its JSON text, and a text byte for byte', async (t) => {
+  const { service, tenantId, pageGroupId, activity, store } = await opened()
+  class Form {
+    readonly sent = new Date(0)
+    readonly left = undefined
+  }
+  const odd = '{ "a": 1.0, "a": 2 }'
+  for (const payload of [{ a: [1, 'ü'] }, new Form(), { rawJson: odd }, { toJSON: () => ({ b: 1 }) }])
+    await service.logProspectActivity({ ...activity, payload })
+  await service.logProspectActivities([{ ...activity, payload: {} }])
+  t.strictSame(
+    store.kept.logs().map(({ payload }) => payload.rawJson),
+    ['{"a":[1,"ü"]}', '{"sent":"1970-01-01T00:00:00.000Z"}', odd, '{"b":1}', '{}'],
+  )
+  const group = { tenantId, name: 'a', title: 'A', actions: [{ b: 1 }], scripts: { rawJson: '[ ]' } }
+  const { pageGroup } = await service.createPageGroup(group)
+  t.match(pageGroup, { actions: { rawJson: '[{"b":1}]' }, scripts: { rawJson: '[ ]' } })
+  const { page } = await service.createPageWithVersion({ tenantId, pageGroupId, content: { c: 1 } })
+  const { pageId } = page
+  const { version } = await service.createVersion({ tenantId, pageGroupId, pageId, content: { d: 1 } })
+  const read = await service.getVersion({ tenantId, pageGroupId, pageId, versionId: version.versionId })
+  t.strictSame(read.content, { rawJson: '{"d":1}' })
+})
+
+t.test('a payload that is no object, or that JSON cannot hold, is one fault', async (t) => {
+  const { service, activity } = await opened()
+  const cyclic: { self?: object } = {}
+  cyclic.self = cyclic
+  const detail = 'must be a plain object or array, or { rawJson } with its JSON text'
+  const raw = [{ rawJson: 5 }, { rawJson: undefined }, { rawJson: '{}', a: 1 }]
+  const lossy = [new Map(), Promise.resolve({}), Buffer.from('{}'), new Date(), cyclic, { big: 1n }]
+  for (const payload of [null, 5, '{}', () => {}, { toJSON: () => undefined }, ...raw, ...lossy]) {
+    const { facts } = await refusalOf(service.logProspectActivity({ ...activity, payload } as never))
+    t.strictSame(facts.errors, [{ detail, pointer: '/payload' }])
+  }
+  for (const payload of [[], { toJSON: () => 'text' }]) {
+    const { facts } = await refusalOf(service.logProspectActivity({ ...activity, payload }))
+    t.strictSame(facts.errors, [{ detail: 'must be an object', pointer: '/payload' }])
+  }
+})
+
+t.test('a time may be a Date', async (t) => {
+  const { service, tenantId, pageGroupId, activity, clock } = await opened()
+  const occurredAt = new Date(clock() - 1_500)
+  const { prospectId } = (await service.logProspectActivity({ ...activity, occurredAt })).receipt
+  const listed = { tenantId, prospectId, since: occurredAt }
+  t.match((await service.listTimeline(listed)).items, [{ occurredAt: '2025-12-31T23:59:58.500Z' }])
+  t.strictSame((await service.listTimeline({ ...listed, until: occurredAt })).items, [])
+  const later = new Date(clock() + 60_000)
+  const created = { tenantId, pageGroupId, publishAt: later }
+  const { pageId } = (await service.createPageWithVersion(created)).page
+  const changed = await service.updatePage({ tenantId, pageGroupId, pageId, unpublishAt: later })
+  t.equal(changed.page.unpublishAt, later.toISOString())
+  t.equal(changed.page.latestVersion.publishAt, later.toISOString())
+  for (const wrong of [new Date(Number.NaN), new Date(8.64e15), new Date(-1)]) {
+    const { facts } = await refusalOf(service.logProspectActivity({ ...activity, occurredAt: wrong }))
+    t.match(facts.errors, [{ pointer: '/occurredAt', detail: /^must be an RFC 3339 date-time/ }])
+  }
+  const named = service.logProspectActivity({ ...activity, name: later } as never)
+  t.match((await refusalOf(named)).facts.errors, [{ pointer: '/name' }], 'no other member is')
+})
+
+t.test('every time of an operation may be one: it is known by its name', async (t) => {
+  const entries = Object.values<Operation>(operations).flatMap(({ query, body }) =>
+    [query, body].flatMap((shape) => Object.entries(shape?.entries ?? {})),
+  )
+  const times = entries.filter(([, shape]) => JSON.stringify(shape).includes('"format":"date-time"'))
+  const names = new Set(times.map(([name]) => name))
+  t.strictSame([...names].sort(), [...TIMES].sort())
+})
+
+t.test('keys are listed, rotated and revoked', async (t) => {
+  const { service, tenantId, store, clock } = await opened()
+  const { apiKey, ...first } = await service.issueApiKey({ tenantId, scopes: ['pages:read'], name: 'site' })
+  const second = await service.rotateApiKey(first.apiKeyId)
+  t.match(second, { name: 'site', scopes: ['pages:read'], apiKey: /^pp_/ })
+  const { apiKeyId } = await service.rotateApiKey(second.apiKeyId, { overlapMs: 0 })
+  const { revokedAt } = await service.revokeApiKey(apiKeyId)
+  t.equal(revokedAt, '2026-01-01T00:00:00.000Z')
+  const [day, now] = ['2026-01-02T00:00:00.000Z', '2026-01-01T00:00:00.000Z']
+  t.match(await service.listApiKeys(tenantId), [
+    { ...first, rotatedAt: now, expiresAt: day },
+    { expiresAt: now },
+    { revokedAt },
+  ])
+  const call = caller(createApi({ store, clock }), apiKey)
+  t.equal((await call(`GET /v0/page_groups`)).status, 403)
+  t.equal((await refusalOf(service.listApiKeys('tenant_unknown'))).kind, 'not_found')
+  for (const wrong of ['apikey_unknown', undefined as never])
+    for (const refused of [service.revokeApiKey(wrong), service.rotateApiKey(wrong)])
+      t.equal((await refusalOf(refused)).kind, 'not_found')
+  for (const overlapMs of [-1, 0.5, Number.NaN, 1e15]) {
+    const refused = await refusalOf(service.rotateApiKey(first.apiKeyId, { overlapMs }))
+    t.match(refused, { kind: 'invalid_request', facts: { errors: [{ pointer: '/overlapMs' }] } })
+  }
 })

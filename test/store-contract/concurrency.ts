@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { DomainFailure, LoggedActivity, NewActivity, Settlement, Store } from 'prospect-pages'
+import type { DomainFailure, LoggedActivity, Settlement, Store } from 'prospect-pages'
+import type { NewActivity } from '#use-cases'
 import { equal, match, ok, same } from './assertions.ts'
 import { type Core, type Subject, section } from './contract.ts'
 import { twoProcesses } from './processes.ts'

@@ -1,7 +1,7 @@
 import type { NewLog, ProspectChange, Store } from 'prospect-pages'
 
-/** The main entry of the package, whose use cases work on the store under test. */
-export type Core = typeof import('prospect-pages')
+/** The use cases that work on the store under test. */
+export type Core = typeof import('#use-cases')
 
 /** Registers a test, like `test` of node:test and Vitest, or `it` of Mocha and Jest. */
 export type TestRunner = (title: string, body: () => Promise<void>) => unknown

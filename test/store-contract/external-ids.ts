@@ -1,4 +1,5 @@
-import type { DomainFailure, NewActivity, Store } from 'prospect-pages'
+import type { DomainFailure, Store } from 'prospect-pages'
+import type { NewActivity } from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { twoProcesses } from './processes.ts'

@@ -1,5 +1,5 @@
 /** The tests of what every store must do, for those who write one. */
-import * as core from 'prospect-pages'
+import * as core from '#use-cases'
 import type { StoreContractOptions } from './contract.ts'
 import { sections } from './sections.ts'
 

@@ -1,4 +1,5 @@
-import type { FoundTimeline, NewActivity, Store, TimelineWant } from 'prospect-pages'
+import type { FoundTimeline, Store, TimelineWant } from 'prospect-pages'
+import type { NewActivity } from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { addTenant, at, emailFields, newId, someEndpoint, someLog, someProspect } from './rows.ts'

@@ -1,4 +1,5 @@
-import type { Clock, NewId, RememberedProspects, Store } from 'prospect-pages'
+import type { Clock, NewId, Store } from 'prospect-pages'
+import type { RememberedProspects } from '#use-cases'
 import type { Core, Subject } from './contract.ts'
 import { stoppedClock } from './setting.ts'
 

@@ -1,4 +1,5 @@
-import type { NewActivity, NewLog, Store } from 'prospect-pages'
+import type { NewLog, Store } from 'prospect-pages'
+import type { NewActivity } from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { newId, someLog, someProspect } from './rows.ts'

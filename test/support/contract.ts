@@ -1,5 +1,5 @@
 import type { Store } from '../../src/core/ports/store.ts'
-import * as core from '../../src/entry/index.ts'
+import * as core from '../../src/entry/use-cases.ts'
 import type { Section } from '../store-contract/contract.ts'
 import { sections } from '../store-contract/sections.ts'
 import { signals } from '../store-contract/signals.ts'

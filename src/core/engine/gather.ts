@@ -44,9 +44,7 @@ export const gather = <Input, Answer>(
   run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>,
   options: GatherOptions<Input>,
 ): ((input: Input) => Promise<Answer>) => {
-  const { listLengthMax, listsInFlightMax, dedupeKey, observer }: GatherOptions<Input> = Object(options)
-  if (typeof run !== 'function' || !(listLengthMax >= 1 && listsInFlightMax >= 1))
-    throw new TypeError('gather needs a function, and listLengthMax and listsInFlightMax of at least 1.')
+  const { listLengthMax, listsInFlightMax, dedupeKey, observer } = options
   const { listWeightMax = Infinity, weightOf = () => 0, groupOf = () => '', groupListsMax } = options
   const { placeOf = groupOf } = options
   let pending: Member<Input, Answer>[] = []

@@ -3,7 +3,7 @@ import { unavailable } from '../../../src/core/engine/failures.ts'
 import { idsSince } from '../../../src/core/engine/times.ts'
 import type { NewLog } from '../../../src/core/ports/activities.ts'
 import type { ProspectLogsWant, TimelineWant } from '../../../src/core/ports/prospect-logs.ts'
-import { createNewId, listProspectLogs, listTimelines, memoryStore } from '../../../src/entry/index.ts'
+import { createNewId, listProspectLogs, listTimelines, memoryStore } from '../../../src/entry/use-cases.ts'
 import { at, newId, someLog, someProspect } from '../../support/rows.ts'
 import { one } from '../scene.ts'
 
