@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { VERSION } from '../../src/config/version.ts'
+import { hoversIn } from '../support/hover.ts'
 import { mustServe } from '../support/must-serve.ts'
 import {
   answerOf,
@@ -88,6 +89,40 @@ import { memoryStore } from 'prospect-pages/memory'
 import { createPublisher } from 'prospect-pages/publisher'
 createPublisher({ store: memoryStore(), pollMs: 'often' })
 `
+
+t.test('editors show the members of an input and the doc comment of each', async (t) => {
+  writeFileSync(join(folder, 'hovers.ts'), HOVERS)
+  const [log = '', list] = await hoversIn(folder, 'hovers.ts', ['.logProspectActivity', '.listTimeline'])
+  rmSync(join(folder, 'hovers.ts'))
+  t.match(
+    log,
+    /readonly source: string;\n.*readonly payload: object \| RawJson;\n.*occurredAt\?: string \| Date/s,
+  )
+  t.match(list, /readonly limit\?: number \| undefined;\n.*readonly since\?: string \| Date/s)
+  // The compiler of the checkout does not show these yet; TypeScript 5 does.
+  for (const file of ['core/operations', 'shapes/prospect-log'])
+    t.match(
+      readFileSync(join(installed, `dist/${file}.d.ts`), 'utf8'),
+      /\/\*\* The kind of activity. By default `webhook`. \*\/\n +readonly type: /,
+    )
+})
+
+const HOVERS = `
+import { createService, memoryStore } from 'prospect-pages'
+export const log = createService({ store: memoryStore() }).logProspectActivity
+export const list = createService({ store: memoryStore() }).listTimeline
+`
+
+t.test('where the files of the console are missing, as in a bundle, it is refused', async (t) => {
+  const { createApi } = await import(join(installed, 'dist/entry/http.js'))
+  const { memoryStore } = await import(join(installed, 'dist/entry/memory.js'))
+  const create = () => createApi({ store: memoryStore(), console: true })
+  t.doesNotThrow(create)
+  const [files, elsewhere] = [join(installed, 'dist/console'), join(installed, 'dist/console-elsewhere')]
+  renameSync(files, elsewhere)
+  t.teardown(() => renameSync(elsewhere, files))
+  t.throws(create, { message: /^The files of the console are missing/ })
+})
 
 t.test('importing opens no file, no socket and no timer, and every entry can be required', async (t) => {
   writeFileSync(join(folder, 'imports.mjs'), OPENS_NOTHING)
@@ -216,6 +251,26 @@ if (tests.length < 100) throw new Error('tests are missing')
 const failed = []
 for (const { title, body } of tests) await body().catch(() => failed.push(title))
 console.log(JSON.stringify(failed))
+`
+
+t.test('the store contract names what an unfinished store lacks, and runs the rest', async (t) => {
+  writeFileSync(join(folder, 'unfinished.mjs'), UNFINISHED)
+  const [first, passed] = (await answerOf(folder, 'unfinished.mjs')) as [string, number]
+  t.equal(first, 'The store has no pageGroups.add.')
+  t.ok(passed > 50)
+})
+
+const UNFINISHED = `
+import { memoryStore } from 'prospect-pages'
+import { storeContract } from 'prospect-pages/store-contract'
+const openStore = async () => {
+  const { pageGroups, ...store } = memoryStore()
+  return { store, kept: async () => ({ prospects: store.kept.prospects(), logs: store.kept.logs() }), close: () => store.close() }
+}
+const tests = []
+storeContract({ test: (_title, body) => tests.push(body), openStore })
+const said = await Promise.all(tests.map((body) => body().then(() => null, ({ message }) => message)))
+console.log(JSON.stringify([said.find((one) => one !== null), said.filter((one) => one === null).length]))
 `
 
 t.test('the core and the memory store need valibot and ulid alone', async (t) => {

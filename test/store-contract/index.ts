@@ -1,7 +1,8 @@
 /** The tests of what every store must do, for those who write one. */
 import * as core from '#use-cases'
-import type { StoreContractOptions } from './contract.ts'
+import type { OpenedStore, StoreContractOptions } from './contract.ts'
 import { sections } from './sections.ts'
+import { VERBS } from './verbs.ts'
 
 export type { Kept, OpenedStore, StoreContractOptions, TestRunner } from './contract.ts'
 
@@ -12,5 +13,29 @@ export type { Kept, OpenedStore, StoreContractOptions, TestRunner } from './cont
 export const storeContract = (options: StoreContractOptions): void => {
   if (typeof options?.test !== 'function' || typeof options.openStore !== 'function')
     throw new TypeError('storeContract needs test, such as that of node:test, and openStore.')
-  for (const section of sections) section(core, options)
+  const { test, openStore, openStoreOfEveryEvent } = options
+  const named = {
+    test,
+    openStore: namingMissing(openStore),
+    openStoreOfEveryEvent: namingMissing(openStoreOfEveryEvent),
+  }
+  for (const section of sections) section(core, named)
 }
+
+/** A store that lacks parts gets ones that throw which verb is missing. */
+const namingMissing = <Open extends (() => Promise<OpenedStore>) | undefined>(open: Open) =>
+  open &&
+  (async () => {
+    const opened = await open()
+    const store = opened.store as Record<string, unknown>
+    for (const part of Object.keys(VERBS))
+      store[part] ??= new Proxy(
+        {},
+        {
+          get: (_, verb) => {
+            throw new TypeError(`The store has no ${part}.${String(verb)}.`)
+          },
+        },
+      )
+    return opened
+  })

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import * as modules from 'node:module'
 import { refuse } from '../../../core/engine/failures.ts'
@@ -22,22 +22,31 @@ const HEADERS = {
   js: { 'content-type': 'text/javascript; charset=utf-8' },
 }
 
+/** A bundle that is CommonJS has no address. */
+const HERE = import.meta.url ?? 'file:///'
 /** The folder of the modules: built beside this one, or in a checkout that is run as TypeScript. */
-const ROOT = new URL('../../../', import.meta.url)
-const ENDING = import.meta.url.slice(import.meta.url.lastIndexOf('.') + 1)
+const ROOT = new URL('../../../', HERE)
+const ENDING = HERE.slice(HERE.lastIndexOf('.') + 1)
 
 /**
  * The console: a page at `/console/` and the files that it loads, each read at its first request. The modules of the
- * console are at `app/`, and the modules of `json/` beside them, where their imports expect them.
+ * console are at `app/`, and the modules of `json/` beside them, where their imports expect them. Throws if the files are
+ * missing, as in a bundle.
  */
-export const consoleRoutes = (): readonly RawRoute[] => [
-  rawRoute('/console', async () => ({ status: 308, headers: { location: 'console/' }, body: '' })),
-  rawRoute('/console/', fileOf('index.html', 'html')),
-  rawRoute('/console/console.css', fileOf('console.css', 'css')),
-  rawRoute('/console/icons.svg', fileOf('icons.svg', 'svg')),
-  modulesOf('/console/app', 'console'),
-  modulesOf('/console/json', 'json'),
-]
+export const consoleRoutes = (): readonly RawRoute[] => {
+  if (!existsSync(new URL('console/index.html', ROOT)))
+    throw new Error(
+      'The files of the console are missing: leave prospect-pages out of the bundle, or turn the console off.',
+    )
+  return [
+    rawRoute('/console', async () => ({ status: 308, headers: { location: 'console/' }, body: '' })),
+    rawRoute('/console/', fileOf('index.html', 'html')),
+    rawRoute('/console/console.css', fileOf('console.css', 'css')),
+    rawRoute('/console/icons.svg', fileOf('icons.svg', 'svg')),
+    modulesOf('/console/app', 'console'),
+    modulesOf('/console/json', 'json'),
+  ]
+}
 
 const fileOf = (name: string, kind: keyof typeof HEADERS) =>
   loadedOnce(async () => assetOf(HEADERS[kind], await readFile(new URL(`console/${name}`, ROOT))))
