@@ -35,8 +35,8 @@ export { listProspects } from '../core/prospects/list-prospects.ts'
 export { mergeProspect } from '../core/prospects/merge-prospect.ts'
 export { moveMerged } from '../core/prospects/move-merged.ts'
 export { updateProspect } from '../core/prospects/update-prospect.ts'
-export { createTenant } from '../core/tenants/create-tenant.ts'
 export { eventReaders } from '../core/readers.ts'
+export { createTenant } from '../core/tenants/create-tenant.ts'
 export { getDelivery, listDeliveries, replayDeliveries, retryDelivery } from '../core/webhooks/deliveries.ts'
 export {
   createWebhookEndpoint,

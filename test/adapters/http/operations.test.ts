@@ -1,7 +1,7 @@
 import t from 'tap'
 import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json' }
-import type { ProblemCode } from '../../../src/adapters/http/problems.ts'
 import { ROUTES } from '../../../src/adapters/http/routes.ts'
+import type { ProblemCode } from '../../../src/core/engine/failures.ts'
 import { refuse } from '../../../src/core/engine/failures.ts'
 import { SCOPES } from '../../../src/core/ports/api-keys.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
