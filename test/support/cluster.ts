@@ -31,14 +31,15 @@ export const makeCluster = async ({ bin, data, options, initdb }: Cluster): Prom
   await done('cp', ['-R', kept, data], options)
 }
 
-/** Whoever is first gives it the name. */
+let made = 0
+/** Whoever is first gives it the name: several may be made at once, by this process too. */
 const keep = async (bin: string, kept: string, options: SpawnOptions): Promise<void> => {
-  const made = `${kept}-${process.pid}`
-  await make(bin, made, options, [])
+  const own = `${kept}-${process.pid}-${made++}`
+  await make(bin, own, options, [])
   try {
-    renameSync(made, kept)
+    renameSync(own, kept)
   } catch (error) {
-    rmSync(made, { recursive: true })
+    rmSync(own, { recursive: true })
     if (!existsSync(kept)) throw error
   }
 }
