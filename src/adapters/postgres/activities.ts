@@ -2,7 +2,7 @@ import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../..
 import type { Columns } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES, without } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import { byTenant, leadTenantOf, sortedBy, upTo, wantedTenant } from './by-tenant.ts'
+import { byTenant, upTo, wantedTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken, later } from './statements.ts'
@@ -47,35 +47,27 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
   record: (changes, events) => {
     const prospects = prospectsInLockOrder(changes)
     const all = [...changes.prospects, ...changes.logs]
-    const hasLogs = changes.logs.length > 0
-    const tenantId = leadTenantOf(isCluster, hasLogs ? changes.logs : all)
-    const saved = columnsFor(prospects, PROSPECTS)[tenantId === null ? 'into' : 'values']
-    const parts = prospects.length === 0 ? [] : [savedPart(saved(prospects))]
-    if (!hasLogs) return outbox.record(all, events, parts, sql`select 1`)
-    const insert = insertLogs(changes.logs, tenantId)
-    return tenantId === null
-      ? outbox.record(all, events, parts, insert, IN_LOCK_ORDER)
-      : outbox.record(all, events, [...parts, sql`logged as (${insert})`], sql`select 1`)
+    const parts = prospects.length === 0 ? [] : [savedPart(columnsFor(prospects, PROSPECTS).into(prospects))]
+    if (changes.logs.length === 0) return outbox.record(all, events, parts, sql`select 1`)
+    return outbox.record(all, events, parts, insertLogs(changes.logs), IN_LOCK_ORDER)
   },
 
-  /** On a cluster, where only `values` go to one machine, a batch with events is saved as a whole or not at all. */
   recordLogs: async (logs, events) => {
-    const tenantId = leadTenantOf(isCluster, logs)
     const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
-    const insert = insertLogs(logs, tenantId)
-    const write = (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => {
-      const skips = mayBeKnown && (tenantId === null || eventInserts.length === 0)
-      const tail = sql`${skips ? UNLESS_KNOWN : nothing} returning prospect_log_id`
-      const where = sql`where ${assumptionHolds}`
-      const all =
-        tenantId === null ? sql`${insert} ${where} ${IN_LOCK_ORDER} ${tail}` : sql`${insert} ${tail}`
-      const logged = joined([sql`logged as (${all})`, ...eventInserts], sql`, `)
-      return query(tenantId)<{ prospectLogId: string }>`
-        ${tenantId === null && eventInserts.length === 0 ? all : sql`with ${logged} select prospect_log_id from logged ${where}`}`
-    }
-    const saved = mayBeKnown && tenantId === null ? LOGGED : undefined
-    const added = await outbox.withEvents(logs, events, write, saved).catch(ifOvertaken([]))
-    return added.map(({ prospectLogId }) => prospectLogId)
+    const added = outbox.withEvents(
+      logs,
+      events,
+      (send, noted, isInTime) => {
+        const insert = sql`
+          ${insertLogs(logs)} where ${isInTime} ${IN_LOCK_ORDER} ${mayBeKnown ? UNLESS_KNOWN : nothing}
+          returning prospect_log_id`
+        const all = joined([sql`logged as (${insert})`, ...noted], sql`, `)
+        return send<{ prospectLogId: string }>`
+          ${noted.length === 0 ? insert : sql`with ${all} select prospect_log_id from logged`}`
+      },
+      mayBeKnown ? OF_LOGGED : nothing,
+    )
+    return (await added.catch(ifOvertaken([]))).map(({ prospectLogId }) => prospectLogId)
   },
 })
 
@@ -83,18 +75,12 @@ export const postgresActivities = (query: Query, isCluster: boolean, outbox: Out
 const UNLESS_KNOWN = sql`
   on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
-const insertLogs = (logs: readonly NewLog[], tenantId: string | null) => {
-  const its =
-    tenantId === null ? logs : sortedBy(logs, 'tenantId', 'source', 'idempotencyKey', 'prospectLogId')
-  return sql`insert into prospect_logs ${columnsFor(its, LOGS)[tenantId === null ? 'into' : 'values'](its.map(logRow))}`
-}
+const insertLogs = (logs: readonly NewLog[]) =>
+  sql`insert into prospect_logs ${columnsFor(logs, LOGS).into(logs.map(logRow))}`
 const IN_LOCK_ORDER = sql`order by tenant_id, source, idempotency_key, prospect_log_id`
 
-/** The events of saved logs. A join would compare each event with each log. */
-const LOGGED = {
-  tenantId: sql`event.tenant_id`,
-  which: sql`where (event.ids ->> 'prospectLogId' in (select prospect_log_id from logged)) is true`,
-}
+/** Whether an event is of a saved log. A join would compare each event with each log. */
+const OF_LOGGED = sql`and (event.ids ->> 'prospectLogId' in (select prospect_log_id from logged)) is true`
 
 const IS_WANTED_ID = sql`p.prospect_id = want.prospect_id`
 const IS_WANTED_EMAIL = sql`p.email_hash = want.email_hash`

@@ -77,12 +77,12 @@ export const postgresMerges = (
 
   settle: (step, events) => {
     const { pass, claimableAt, completedAt } = step
-    const settled = sql`settled as (
+    const settled = sql`changed as (
       update merges m set pass = ${pass}, claimable_at = ${claimableAt}, completed_at = ${completedAt},
         status = ${completedAt === null ? 'processing' : 'completed'}
       where ${isHeld(step)}
       returning 1)`
-    return outbox.record([step], events, [settled], sql`select 1 / count(*) from settled union all select 1`)
+    return outbox.change(step, events, [settled])
   },
 
   backlog: backlogOf(query, sql`requested_at`, WAITING),

@@ -8,16 +8,12 @@ import {
   newPageRow,
 } from '../stores/rows.ts'
 import { sortedBy } from './by-tenant.ts'
-import { type Fragment, type Query, sql } from './sql.ts'
+import { type Query, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'
 
 const PAGES = columns('page', NEW_PAGE_COLUMNS)
 const COUNTS = columns('added', COLUMNS.page_counts)
 export const VERSIONS = columns('version', NEW_VERSION_COLUMNS)
-
-const COUNT_UP = sql`
-  on conflict (tenant_id, page_group_id)
-    do update set pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes`
 
 /** The rows in the order in which they are locked. */
 const rowsOf = (pages: readonly NewPageRow[]) => {
@@ -34,52 +30,43 @@ const rowsOf = (pages: readonly NewPageRow[]) => {
   }
 }
 
-type Write = { readonly parts: readonly Fragment[]; readonly done: Fragment }
+type Count = Parameters<typeof COUNTS.from>[0][number] & Pick<NewPageRow, 'tenantId' | 'pageGroupId'>
 
-/** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
-export const pagesFromArrays = (created: readonly NewPageRow[]): Write => {
+/**
+ * The parts and the end of the statement that saves new pages. The count of a group that is no longer active is null,
+ * which the table refuses: then nothing is saved.
+ */
+export const newPages = (created: readonly NewPageRow[], addedOf = addedTo) => {
   const { pages, versions, counts } = rowsOf(created)
   const parts = sql`
     counted as (
       insert into page_counts as c (${COUNTS.names})
-      select tenant_id, page_group_id, (
-        select added.pages_count from page_groups g
-        where g.tenant_id = added.tenant_id
-          and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || added.page_group_id
-      ), changes
-      from ${COUNTS.fromShortest(counts)} ${COUNT_UP}
+      ${addedOf(counts)}
+      on conflict (tenant_id, page_group_id)
+        do update set pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes
     ), versioned as (
       insert into page_versions ${VERSIONS.into(versions)}
     )`
-  return { parts: [parts], done: sql`insert into pages ${PAGES.into(pages)}` }
+  return [[parts], sql`insert into pages ${PAGES.into(pages)}`] as const
 }
 
-/**
- * Inserts pages on Citus, one table after another. If a group is no longer active, the count of active groups is
- * divided by zero: then nothing is saved.
- */
-export const pagesOnCluster = (created: readonly NewPageRow[]): Write => {
-  const { pages, versions, counts } = rowsOf(created)
-  const isOne = new Set(counts.map(({ tenantId }) => tenantId)).size === 1
-  const isWanted = isOne
-    ? sql`g.tenant_id = ${counts[0]?.tenantId ?? null}`
-    : sql`g.tenant_id = any (${textArray(counts.map(({ tenantId }) => tenantId))}::text[])
-        and g.tenant_id || g.page_group_id
-          = any (${textArray(counts.map(({ tenantId, pageGroupId }) => tenantId + pageGroupId))}::text[])`
-  const check = sql`
-    select count(*) / (count(*) = ${counts.length}::int)::int as active from page_groups g
-    where ${isWanted} and (g.status || '/' || g.page_group_id) collate "C"
-      = any (${textArray(counts.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])`
-  const parts = sql`
-    added as (
-      insert into pages ${PAGES.values(pages)}
-    ), versioned as (
-      insert into page_versions ${VERSIONS.values(versions)}
-    ), counted as (
-      insert into page_counts as c ${COUNTS.values(counts)} ${COUNT_UP}
-    )`
-  return { parts: [parts], done: sql`${check} union all select 1` }
-}
+const addedTo = (counts: readonly Count[]) => sql`
+  select tenant_id, page_group_id, (
+    select added.pages_count from page_groups g
+    where g.tenant_id = added.tenant_id
+      and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || added.page_group_id
+  ), changes
+  from ${COUNTS.fromShortest(counts)}`
+
+/** Citus refuses a subquery for each row. */
+export const addedOnCluster = (counts: readonly Count[]) => sql`
+  select tenant_id, page_group_id, case when tenant_id || page_group_id in (
+    select g.tenant_id || g.page_group_id from page_groups g
+    where g.tenant_id = any (${textArray(counts.map(({ tenantId }) => tenantId))}::text[])
+      and (g.status || '/' || g.page_group_id) collate "C"
+        = any (${textArray(counts.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])
+  ) then added.pages_count end, changes
+  from ${COUNTS.from(counts)}`
 
 /** Reads groups of any number of tenants on one machine by one statement. */
 export const groupsTogether = (query: Query, [...groups]: readonly PageGroupRead[]) =>

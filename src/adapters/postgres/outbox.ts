@@ -1,16 +1,12 @@
-import { unavailable, writeTooLate } from '../../core/engine/failures.ts'
+import { writeTooLate } from '../../core/engine/failures.ts'
 import { isoTime, MINUTE_MS } from '../../core/engine/times.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { byTenant, leadTenantOf } from './by-tenant.ts'
+import { leadTenantOf } from './by-tenant.ts'
 import { sqlStateOf } from './error-codes.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
-import { columns, textArray, unlessOvertaken } from './statements.ts'
-
-/** How many tenants that use events are remembered. Beyond this number all are forgotten. */
-const USERS_MAX = 10_000
-const TRIES_MAX = 5
+import { columns, ifOvertaken, textArray, unlessOvertaken } from './statements.ts'
 
 type OfTenant = { readonly tenantId: string }
 /** How far a database's clock is ahead of ours, how far ours is ahead of the monotonic clock, and when this expires. */
@@ -24,21 +20,20 @@ type OutboxOptions = {
   readonly wrote: () => void
   readonly late: () => void
 }
-/** For a write that may save only some of its rows: the tenant of an event, and the `where` that selects its events. */
-type Saved = { readonly tenantId: Fragment; readonly which: Fragment }
+type Send = ReturnType<Query>
 export type Outbox = {
   /**
    * Sends a write of rows with its events. `write` gets the part `noted as (insert into events …)`, or none, and a
-   * condition: it is true, or divides by zero, so that nothing is saved. PostgreSQL evaluates it once. Refuses
-   * `unavailable` if PostgreSQL begins more than `lateMs` after this was called.
+   * condition: it is true, or divides by zero, so that nothing is saved. PostgreSQL evaluates it once. `which` is one
+   * more condition on each `event`. Refuses `unavailable` if PostgreSQL begins more than `lateMs` after this was called.
    */
   readonly withEvents: <Answer>(
     rows: readonly OfTenant[],
     events: readonly NewEvent[] | undefined,
-    write: (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => Promise<Answer>,
-    saved?: Saved,
+    write: (send: Send, noted: readonly Fragment[], isInTime: Fragment) => Promise<Answer>,
+    which?: Fragment,
   ) => Promise<Answer>
-  /** Saves all or nothing: `with parts, eventInserts`, then `done`, which can take a `where` and then `tail`. */
+  /** Saves all or nothing: `with parts, events`, then `done`, which can take a `where` and then `tail`. */
   readonly record: (
     rows: readonly OfTenant[],
     events: readonly NewEvent[] | undefined,
@@ -46,14 +41,19 @@ export type Outbox = {
     done: Fragment,
     tail?: Fragment,
   ) => Promise<Recorded>
+  /** Saves parts of which one is `changed`, and the events, if `changed` has a row. The other parts must check that. */
+  readonly change: (
+    row: OfTenant,
+    events: readonly NewEvent[] | undefined,
+    parts: readonly Fragment[],
+  ) => Promise<Recorded>
 }
 
 const EVENTS = columns('event', COLUMNS.events)
 
 /**
  * Events are written in the statement of their change, for tenants that use events: those with an enabled webhook
- * endpoint, or all with `everyEvent`. These tenants are remembered, and each statement checks that: for a tenant that
- * uses no events, by a look-up in a small index. If it is wrong, the tenants are looked up, and the write is retried.
+ * endpoint, or all with `everyEvent`.
  * Calls `wrote` after a commit with events, and `late` after a refused write: remembered data may be just as old.
  */
 export const createOutbox = (
@@ -61,7 +61,6 @@ export const createOutbox = (
   isCluster: boolean,
   { everyEvent, lateMs, placeOf = () => '', wrote, late }: OutboxOptions,
 ): Outbox => {
-  const users = new Set<string>()
   const clocks = new Map<string, Clock>()
 
   /**
@@ -82,92 +81,69 @@ export const createOutbox = (
     return isKnown ? clock : undefined
   }
 
-  /** Looks up which of the tenants use events. */
-  const lookUp = async (rows: readonly OfTenant[]): Promise<readonly string[]> => {
-    const found = await byTenant(isCluster, { rows }, (tenantId, its) => {
-      return query(tenantId)<OfTenant>`
-        select distinct w.tenant_id from webhook_endpoints w where ${isEnabledOf(tenantId !== null, idsOf(its.rows))}`
-    })
-    for (const id of idsOf(rows)) users.delete(id)
-    if (users.size + found.length > USERS_MAX) users.clear()
-    for (const { tenantId } of found) users.add(tenantId)
-    return idsOf(found).sort()
-  }
-
-  const insertOf = (events: readonly NewEvent[], saved?: Saved) => {
-    const rows = events.map(eventRow)
-    if (saved === undefined) return EVENTS[leadTenantOf(isCluster, rows) === null ? 'into' : 'values'](rows)
-    return sql`(${EVENTS.names}) select ${saved.tenantId}, ${OTHERS} from ${EVENTS.from(rows)} ${saved.which}`
-  }
-
-  const withEvents: Outbox['withEvents'] = async (rows, events = [], write, saved) => {
+  const withEvents: Outbox['withEvents'] = async (rows, events = [], write, which = nothing) => {
     const askedMs = Date.now()
     const lead = leadTenantOf(isCluster, rows)
     const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
     const lateAtMs = askedMs + aheadMs + lateMs
     const isInTime = sql`1 / (statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz)::int = 1`
-    const tenantIds = events.length === 0 ? [] : idsOf(rows)
-    for (let tries = 1; ; tries++) {
-      const assumed = everyEvent ? tenantIds : tenantIds.filter((id) => users.has(id)).sort()
-      const its = assumed.length === 0 ? [] : events.filter(({ tenantId }) => assumed.includes(tenantId))
-      const eventInserts =
-        its.length === 0 ? [] : [sql`noted as (insert into events ${insertOf(its, saved)})`]
-      const isSure = everyEvent || events.length === 0
-      const areThose = isSure
-        ? nothing
-        : sql`and ${areSubscribers(assumed, isEnabledOf(isCluster, tenantIds))}`
-      try {
-        const answer = await write(eventInserts, sql`${isInTime} ${areThose}`)
-        if (eventInserts.length > 0) wrote()
-        return answer
-      } catch (error) {
-        if (sqlStateOf(error) !== '22012') throw error
-        if (!isSure && String(await lookUp(rows)) !== String(assumed)) {
-          if (tries === TRIES_MAX) throw unavailable('Webhook endpoints are changing too often.', error)
-          continue
-        }
-        const clock = await readClock(lead)
-        // The write was in time: the statement divided by zero for another reason.
-        if (Date.now() + clock.aheadMs < lateAtMs) throw error
-        late()
-        throw writeTooLate()
-      }
+    const isUsed = everyEvent ? sql`true` : usesEvents(events)
+    const noted =
+      events.length === 0 ? [] : [sql`noted as (${insertEvents(events, sql`${isUsed} ${which}`)})`]
+    try {
+      const answer = await write(query(lead), noted, isInTime)
+      if (events.length > 0) wrote()
+      return answer
+    } catch (error) {
+      if (sqlStateOf(error) !== '22012') throw error
+      const clock = await readClock(lead)
+      // The write was in time: the statement divided by zero for another reason.
+      if (Date.now() + clock.aheadMs < lateAtMs) throw error
+      late()
+      throw writeTooLate()
     }
   }
 
-  const record: Outbox['record'] = (rows, events, parts, done, tail = nothing) =>
-    unlessOvertaken(
-      withEvents(rows, events, (eventInserts, assumptionHolds) => {
-        const all = [...parts, ...eventInserts]
-        return query(leadTenantOf(isCluster, rows))`
-          ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} ${done} where ${assumptionHolds} ${tail}`
-      }),
-    )
-  return { withEvents, record }
+  return {
+    withEvents,
+    record: (rows, events, parts, done, tail = nothing) =>
+      unlessOvertaken(
+        withEvents(rows, events, (send, noted, isInTime) => {
+          const all = [...parts, ...noted]
+          return send`
+            ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} ${done} where ${isInTime} ${tail}`
+        }),
+      ),
+    change: async (row, events, parts) => {
+      const written = withEvents(
+        [row],
+        events,
+        (send, noted, isInTime) => send`
+          with ${joined([...parts, ...noted], sql`, `)} select 1 as done from changed where ${isInTime}`,
+        AND_CHANGED,
+      )
+      return (await written.catch(ifOvertaken([]))).length > 0 ? 'recorded' : 'overtaken'
+    },
+  }
 }
 
-/** Inserts an event even if its tenant does not use events. */
-export const insertEvent = (event: NewEvent) => sql`insert into events ${EVENTS.values([eventRow(event)])}`
+/** Ends the condition of a part that is saved only if the part `changed` has a row. */
+export const AND_CHANGED = sql`and exists (select 1 from changed)`
+
+export const insertEvents = (events: readonly NewEvent[], which: Fragment) => sql`
+  insert into events (${EVENTS.names})
+  select ${EVENTS.listed} from ${EVENTS.fromShortest(events.map(eventRow))} where ${which}`
 
 const eventRow = (event: NewEvent) => ({
   ...event,
   sequence: null,
   ids: { rawJson: JSON.stringify(event.ids) },
 })
-/** The columns besides the tenant. */
-const OTHERS = sql`event.event_id, event.sequence, event.type, event.ids, event.api_key_id, event.created_at`
 
-const idsOf = (rows: readonly OfTenant[]) => [...new Set(rows.map(({ tenantId }) => tenantId))]
-
-const isEnabledOf = (isCluster: boolean, tenantIds: readonly string[]) =>
-  isCluster && tenantIds.length === 1
-    ? sql`w.tenant_id = ${tenantIds[0] ?? null} and w.status = 'enabled'`
-    : sql`w.tenant_id = any (${textArray(tenantIds)}::text[]) and w.status = 'enabled'`
-
-/** Condition that exactly the assumed tenants use events. */
-const areSubscribers = (assumed: readonly string[], isEnabled: Fragment) =>
-  assumed.length === 0
-    ? sql`1 / (not exists (select 1 from webhook_endpoints w where ${isEnabled}))::int = 1`
-    : sql`1 / (array(
-        select distinct w.tenant_id from webhook_endpoints w where ${isEnabled} order by w.tenant_id
-      ) = ${textArray(assumed)}::text[])::int = 1`
+/** Whether the tenant of an event has an enabled endpoint. Citus refuses `exists` here. */
+const usesEvents = (events: readonly OfTenant[]) => sql`
+  event.tenant_id in (
+    select w.tenant_id from webhook_endpoints w
+    where w.tenant_id = any (${textArray([...new Set(events.map(({ tenantId }) => tenantId))])}::text[])
+      and w.status = 'enabled'
+  )`

@@ -65,12 +65,9 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
       where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}
         and updated_at = ${lastUpdatedAt} ${isThat}
       returning 1)`
-    return outbox.record([group], events, [parts], IF_CHANGED)
+    return outbox.change(group, events, [parts])
   },
 })
-
-/** Divides by zero if another writer was faster: then nothing is saved. */
-export const IF_CHANGED = sql`select 1 / (select count(*) from changed) as done`
 
 const ID = sql`l.page_group_id`
 const IDEMPOTENCY_KEY = sql`l.idempotency_key`

@@ -2,9 +2,9 @@ import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
 import { newVersionRow, SHOWN_VERSION, storedPage } from '../stores/rows.ts'
 import { byTenant, rowsOfEach, slicesByTenant, upTo, wantedTenant } from './by-tenant.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
-import { groupsTogether, pagesFromArrays, pagesOnCluster, VERSIONS } from './new-pages.ts'
-import type { Outbox } from './outbox.ts'
-import { IF_CHANGED, pagesCount } from './page-groups.ts'
+import { addedOnCluster, groupsTogether, newPages, VERSIONS } from './new-pages.ts'
+import { AND_CHANGED, type Outbox } from './outbox.ts'
+import { pagesCount } from './page-groups.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { slice } from './walk.ts'
@@ -51,8 +51,8 @@ export const postgresPages = (
   },
 
   record: async (pages, events) => {
-    const { parts, done } = (isCluster ? pagesOnCluster : pagesFromArrays)(pages)
-    const recorded = await outbox.record(pages, events, parts, done)
+    const written = newPages(pages, isCluster ? addedOnCluster : undefined)
+    const recorded = await outbox.record(pages, events, ...written)
     if (recorded === 'recorded') added()
     return recorded
   },
@@ -97,15 +97,17 @@ export const postgresPages = (
   change: async (change, events) => {
     const { tenantId, pageId, customName, computedName, publishedVersionId, updatedAt } = change
     const { added: version, publishes, automaticAfter, schedule, unpublishAt } = change
-    const rows = version && VERSIONS.values([newVersionRow(change, version)])
+    const rows = version && VERSIONS.fromShortest([newVersionRow(change, version)])
     const published = sql`published as (
       update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null, unpublish_at = null,
         schedule_note = null
-      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId})`
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId}
+        ${AND_CHANGED})`
     const scheduled = sql`scheduled as (
       update page_versions v set publish_at = ${schedule?.publishAt ?? null}, unpublish_at = ${schedule?.unpublishAt ?? null},
         schedule_note = ${schedule?.scheduleNote ?? null}, publish = false
-      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${schedule?.versionId ?? null})`
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${schedule?.versionId ?? null}
+        ${AND_CHANGED})`
     const changed = sql`
       changed as (
         update pages p set custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
@@ -114,11 +116,15 @@ export const postgresPages = (
         where ${isUnchanged(change, version !== null || publishes)} returning 1)`
     const parts = [
       changed,
-      ...(rows ? [sql`added as (insert into page_versions ${rows})`] : []),
+      ...(rows
+        ? [
+            sql`added as (insert into page_versions (${VERSIONS.names}) select * from ${rows} where true ${AND_CHANGED})`,
+          ]
+        : []),
       ...(publishes ? [published] : []),
       ...(schedule ? [scheduled] : []),
     ]
-    const recorded = await outbox.record([change], events, parts, IF_CHANGED)
+    const recorded = await outbox.change(change, events, parts)
     if ((version || schedule?.publishAt || unpublishAt) && recorded === 'recorded') added()
     return recorded
   },
@@ -129,18 +135,18 @@ export const postgresPages = (
       changed as (
         delete from pages p where ${isUnchanged(page)} returning 1
       ), emptied as (
-        delete from page_versions v where v.tenant_id = ${tenantId} and v.page_id = ${pageId}
+        delete from page_versions v where v.tenant_id = ${tenantId} and v.page_id = ${pageId} ${AND_CHANGED}
       ), counted as (
         update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
-        where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId}
+        where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId} ${AND_CHANGED}
       )`
-    return outbox.record([page], events, [parts], IF_CHANGED)
+    return outbox.change(page, events, [parts])
   },
 })
 
 /**
- * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed, the
- * statement divides by zero: then nothing is saved.
+ * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed,
+ * nothing is saved.
  */
 const isUnchanged = (page: Parameters<Pages['remove']>[0], inActiveGroup = false) => {
   const { tenantId, pageGroupId, pageId, revision } = page

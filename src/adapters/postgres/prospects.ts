@@ -2,9 +2,8 @@ import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/p
 import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { findBy } from './by-tenant.ts'
-import { sqlStateOf } from './error-codes.ts'
-import type { Outbox } from './outbox.ts'
-import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
+import { AND_CHANGED, type Outbox } from './outbox.ts'
+import { joined, nothing, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken, later } from './statements.ts'
 import { eachAlone, slice, walk } from './walk.ts'
 
@@ -63,8 +62,7 @@ export const postgresProspects = (
     },
 
     /**
-     * Prospects that were merged into this one first give up the values that it will have: see `erasures.record`. With
-     * events it divides by zero if there is no such prospect.
+     * Prospects that were merged into this one first give up the values that it will have: see `erasures.record`.
      */
     update: async (update, events) => {
       const { tenantId, prospectId, email, externalId, name, updatedAt } = update
@@ -87,16 +85,16 @@ export const postgresProspects = (
         where m.tenant_id = ${tenantId} and m.merged_into = ${prospectId}
           and (m.email_hash = ${emailHash} or m.external_id_hash = ${externalIdHash})
         returning 1)`
-      const write = (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => {
-        const ifUpdated =
-          eventInserts.length === 0 ? nothing : sql`and 1 / (select count(*) from updated) = 1`
-        return query(tenantId)<FoundProspect>`
-          with ${joined([given, sql`updated as (${changes})`, ...eventInserts], sql`, `)}
-          select * from updated where ${assumptionHolds} ${ifUpdated}`
-      }
-      const updated = await outbox.withEvents([update], events, write).catch((why) => {
-        return sqlStateOf(why) === '22012' ? [] : ifOvertaken('overtaken' as const)(why)
-      })
+      const updated = await outbox
+        .withEvents(
+          [update],
+          events,
+          (send, noted, isInTime) => send<FoundProspect>`
+            with ${joined([given, sql`changed as (${changes})`, ...noted], sql`, `)}
+            select * from changed where ${isInTime}`,
+          AND_CHANGED,
+        )
+        .catch(ifOvertaken('overtaken' as const))
       if (updated === 'overtaken') return updated
       const [prospect = null] = updated
       if (prospect !== null) changed(tenantId)

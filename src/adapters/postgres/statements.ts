@@ -55,6 +55,12 @@ export const columns = (alias: string, list: Columns | string) => {
       : listed('(values ', rows, `) as ${alias} (${names})`)
   return {
     names: sql([names]),
+    /** The columns as they are inserted. */
+    listed: sql([
+      Object.keys(types)
+        .map((name) => `${alias}.${name}`)
+        .join(', '),
+    ]),
     selected: sql([selected.join(', ')]),
     /** For reads that walk an index: PostgreSQL plans them the same way for any list. */
     from,

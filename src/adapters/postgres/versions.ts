@@ -1,14 +1,6 @@
-import type { NewEvent } from '../../core/ports/events.ts'
-import type {
-  ClaimedVersion,
-  CreatedByKey,
-  Settlement,
-  VersionContext,
-  Versions,
-} from '../../core/ports/versions.ts'
+import type { ClaimedVersion, CreatedByKey, VersionContext, Versions } from '../../core/ports/versions.ts'
 import { columnsOf } from '../stores/columns.ts'
 import {
-  eventsOf,
   SHOWN_VERSION,
   type ShownVersion,
   settledRow,
@@ -17,10 +9,9 @@ import {
 } from '../stores/rows.ts'
 import { findBy, slicesByTenant } from './by-tenant.ts'
 import { backlogOf, claimFrom } from './claim.ts'
-import { sqlStateOf } from './error-codes.ts'
 import type { Outbox } from './outbox.ts'
 import { ifGroupExists } from './pages.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
+import { joined, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { isSuspended } from './tenants.ts'
 import { slice } from './walk.ts'
@@ -80,7 +71,7 @@ export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbo
     return context ?? null
   },
 
-  settle: settleOver(query, isCluster, outbox),
+  settle: settleOver(outbox),
 
   backlog: backlogOf(query, sql`created_at`, WAITING, isSuspended),
 })
@@ -93,33 +84,24 @@ const BYTES = sql`octet_length(l.supplementary_context)`
  * one row for each page: the version that is published, else the newest that is ready. The condition on the status must
  * differ from that of the index of waiting versions, or all waiting versions of a tenant might be read.
  *
- * On a cluster events go to one machine only as `values`, and Citus locks no rows in such a statement. So with events,
- * all rows are unchanged and saved or, by a division by zero, none are. Then they are settled one by one, newest first.
  * Locked rows are not compared again: the update would see them as before this statement waited for their locks.
  */
-const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
-  const isStrict = (eventInserts: readonly Fragment[]) => isCluster && eventInserts.length > 0
-  const settle = async (
-    tenantId: string,
-    settlements: readonly Settlement[],
-    events?: readonly NewEvent[],
-    tries = 1,
-  ): Promise<readonly string[]> => {
+const settleOver =
+  (outbox: Outbox): Versions['settle'] =>
+  async (tenantId, settlements, events) => {
     const rows = settlements.map((done) => settledRow(tenantId, done))
-    const ended = settlements.filter(({ status }) => status !== 'processing')
-    const pages = new Set(ended.map(({ pageId }) => pageId)).size
-    const write = (eventInserts: readonly Fragment[], assumptionHolds: Fragment) => query(tenantId)<{
-      versionId: string
-    }>`
-      with held as materialized (
-        select done.*, v.page_group_id, p.revision, p.published_version_id, p.automatic_after,
-          coalesce(done.computed_name, v.computed_name) as name
-        from ${DONE.from(rows)}
-          join page_versions v using (tenant_id, page_id, version_id)
-          join pages p using (tenant_id, page_group_id, page_id)
-        where v.status not in ('ready', 'published', 'failed') and v.attempts = done.attempt
-          ${isCluster ? sql`and v.tenant_id = ${tenantId} and p.tenant_id = ${tenantId}` : nothing}
-        order by v.page_id, v.version_id ${isStrict(eventInserts) ? nothing : sql`for update of p, v`}
+    const saved = sql`
+      held as materialized (
+        select * from (
+          select done.*, v.page_group_id, p.published_version_id, p.automatic_after,
+            coalesce(done.computed_name, v.computed_name) as name
+          from ${DONE.from(rows)}
+            join page_versions v using (tenant_id, page_id, version_id)
+            join pages p using (tenant_id, page_group_id, page_id)
+          where v.status not in ('ready', 'published', 'failed') and v.attempts = done.attempt
+            and v.tenant_id = ${tenantId} and p.tenant_id = ${tenantId}
+          order by v.page_id, v.version_id for update of p, v
+        ) held
       ), saved as materialized (
         select * from (
           select held.*, max(version_id) filter (where status = 'published') over (partition by page_id) as newest
@@ -133,8 +115,7 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
           claimable_at = coalesce(saved.claimable_at, v.claimable_at), attempts = v.attempts - saved.uncounted
         from saved
         where v.tenant_id = saved.tenant_id and v.page_id = saved.page_id and v.version_id = saved.version_id
-          ${isStrict(eventInserts) ? sql`and v.attempts = saved.attempt` : nothing}
-          ${isCluster ? sql`and v.tenant_id = ${tenantId}` : nothing}
+          and v.tenant_id = ${tenantId}
         returning 1
       ), shown as (
         update pages p set revision = p.revision + ended.count,
@@ -148,31 +129,18 @@ const settleOver = (query: Query, isCluster: boolean, outbox: Outbox) => {
           order by page_id, published_at is null, finished_at is null, version_id desc
         ) ended
         where p.tenant_id = ended.tenant_id and p.page_group_id = ended.page_group_id
-          and p.page_id = ended.page_id ${isStrict(eventInserts) ? sql`and p.revision = ended.revision` : nothing}
-          ${isCluster ? sql`and p.tenant_id = ${tenantId}` : nothing}
+          and p.page_id = ended.page_id and p.tenant_id = ${tenantId}
         returning 1
-      )
-      ${eventInserts[0] ? sql`, ${eventInserts[0]}` : nothing}
-      select version_id from saved where ${assumptionHolds} ${isStrict(eventInserts) ? areSaved(rows.length, pages) : nothing}`
-    try {
-      const settled = await outbox.withEvents([{ tenantId }], events, write, isCluster ? undefined : SAVED)
-      return settled.map(({ versionId }) => versionId)
-    } catch (error) {
-      if (sqlStateOf(error) !== '22012') throw error
-      const saved: string[] = []
-      if (settlements.length > 1 || tries < TRIES_MAX)
-        for (const one of settlements.toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1)))
-          saved.push(...(await settle(tenantId, [one], eventsOf([one.versionId], events), tries + 1)))
-      return saved
-    }
+      )`
+    const settled = await outbox.withEvents(
+      [{ tenantId }],
+      events,
+      (send, noted, isInTime) => send<{ versionId: string }>`
+        with ${joined([saved, ...noted], sql`, `)} select version_id from saved where ${isInTime}`,
+      OF_SAVED,
+    )
+    return settled.map(({ versionId }) => versionId)
   }
-  return settle
-}
 
-const TRIES_MAX = 4
-const areSaved = (versions: number, pages: number) => sql`
-  and 1 / ((select count(*) from settled) = ${versions}::int and (select count(*) from shown) = ${pages}::int)::int = 1`
-const SAVED = {
-  tenantId: sql`event.tenant_id`,
-  which: sql`where (event.ids ->> 'versionId' in (select version_id from saved)) is true`,
-}
+/** Whether an event is of a saved version. */
+const OF_SAVED = sql`and (event.ids ->> 'versionId' in (select version_id from saved)) is true`

@@ -6,10 +6,9 @@ import { sortedBy } from './by-tenant.ts'
 import { eachAlong, type OfThose } from './claim.ts'
 import { claimOnCluster } from './claim-on-cluster.ts'
 import { D, isThat, postgresDeliveries } from './deliveries.ts'
-import { insertEvent } from './outbox.ts'
-import { IF_CHANGED } from './page-groups.ts'
+import { insertEvents } from './outbox.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
-import { columns, textArray, unlessOvertaken } from './statements.ts'
+import { columns, ifOvertaken, textArray, unlessOvertaken } from './statements.ts'
 import { isSuspended } from './tenants.ts'
 
 /** A row with the types as one text, `{a,b}`. */
@@ -36,6 +35,7 @@ const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
 })
 
 const V = sql`v`
+const IS_CHANGED = sql`exists (select 1 from changed)`
 const V_TENANT = sql`v.tenant_id`
 
 /** Deliveries of enabled endpoints wait until they are due. */
@@ -82,16 +82,17 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
     change: async (endpoint, lastUpdatedAt, { resetsFailures, event } = {}) => {
       const afresh = sql`, failures = 0, failing_since = null,
           claimable_at = case when v.failures > 0 or v.status <> 'enabled' then ${endpoint.updatedAt} else v.claimable_at end`
-      const recorded = await unlessOvertaken(query(endpoint.tenantId)`
+      const changed = query(endpoint.tenantId)`
       with changed as (
         update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])})
           ${resetsFailures ? afresh : nothing}
         where ${isThat(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
         returning 1
-      ) ${event ? sql`, noted as (${insertEvent(event)})` : nothing}
-      ${IF_CHANGED}`)
-      if (recorded === 'recorded') notify()
-      return recorded
+      ) ${event ? sql`, noted as (${insertEvents([event], IS_CHANGED)})` : nothing}
+      select 1 as done from changed`
+      const isChanged = (await changed.catch(ifOvertaken([]))).length > 0
+      if (isChanged) notify()
+      return isChanged ? 'recorded' : 'overtaken'
     },
 
     claim: async (want) => {
@@ -103,7 +104,7 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
       // Sorted in the order in which a replay locks them.
       const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
       const ifSame = sql`case v.url when ${endpoint.url} then`
-      const settled = await unlessOvertaken(query(endpoint.tenantId)`
+      const settled = query(endpoint.tenantId)`
       with changed as (
         update webhook_endpoints v set failures = ${ifSame} ${failures}::int else v.failures end,
           failing_since = ${ifSame} ${failingSince}::timestamptz else v.failing_since end,
@@ -122,11 +123,11 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
         where d.tenant_id = r.tenant_id and d.webhook_endpoint_id = r.webhook_endpoint_id and d.event_id = r.event_id
           and (r.status = 'delivered' or d.next_attempt_at <= ${readAt}
             or d.next_attempt_at > ${latestAttemptAt(readAt)})
-          and exists (select 1 from changed)
+          and ${IS_CHANGED}
           ${inTenant(endpoint.tenantId)}
       )
-      ${IF_CHANGED}`)
-      return settled === 'recorded'
+      select 1 as done from changed`
+      return (await settled.catch(ifOvertaken([]))).length > 0
     },
 
     ...postgresDeliveries(query, notify),
