@@ -57,12 +57,12 @@ const openStore = async (config: Config, log: Log, metrics: Metrics | null = nul
     waitingMax: STATEMENTS_WAITING_MAX,
     waitMsMax: 2_000,
     everyEvent,
-    ...(config.databaseCluster && { cluster: config.databaseCluster }),
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
     ...(metrics && { observer: metrics.database }),
   }
-  const { postgresStore } = await import('../adapters/postgres/store.ts')
-  return postgresStore(settings, readMigrations('postgres'), (message) => log.warn(message))
+  const { openPostgresStore } = await import('../adapters/citus/store.ts')
+  const warn = (message: string) => log.warn(message)
+  return openPostgresStore(config.databaseCluster, settings, readMigrations('postgres'), warn)
 }
 
 type Runtime = Telemetry & Needs<keyof Store> & { readonly log: Log }

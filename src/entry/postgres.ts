@@ -1,5 +1,6 @@
 /** The store on PostgreSQL, for programs that bring their own instance of postgres.js. */
 
+import { portsOf } from '../adapters/citus/store.ts'
 import type { PostgresInstance } from '../adapters/postgres/instance.ts'
 import { migrateInstance, postgresStore as storeOver } from '../adapters/postgres/instance.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
@@ -25,7 +26,8 @@ export type { PostgresInstance } from '../adapters/postgres/instance.ts'
 export const postgresStore = <Types extends Record<string, unknown>>(
   sql: PostgresInstance<Types>,
   { cluster, everyEvent, ...more }: { readonly cluster?: 'citus'; readonly everyEvent?: boolean } = {},
-): Store => storeOver(instanceOf(sql, { cluster, ...more }), readMigrations('postgres'), cluster, everyEvent)
+): Store =>
+  storeOver(instanceOf(sql, { cluster, ...more }), readMigrations('postgres'), portsOf(cluster), everyEvent)
 
 /** Creates or updates the tables, in one transaction under a lock; the same as `migrate` of a store. */
 export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>) =>

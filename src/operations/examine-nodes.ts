@@ -1,4 +1,4 @@
-import { otherNodes } from '../adapters/postgres/by-node.ts'
+import { otherNodes } from '../adapters/citus/nodes.ts'
 import { askOn } from '../adapters/postgres/connect.ts'
 import { endPool, openPostgres, type Sql } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'

@@ -1,7 +1,9 @@
+import { PLAN_EACH } from '../adapters/citus/forms.ts'
+import { findClusterObstacle } from '../adapters/citus/obstacle.ts'
 import { askOn } from '../adapters/postgres/connect.ts'
 import { appliedMigrations } from '../adapters/postgres/migrate.ts'
-import { findClusterObstacle, findObstacle } from '../adapters/postgres/obstacle.ts'
-import { endPool, ONE_PLAN, openPostgres, PLAN_EACH, type Sql } from '../adapters/postgres/open.ts'
+import { findObstacle } from '../adapters/postgres/obstacle.ts'
+import { endPool, ONE_PLAN, openPostgres, type Session, type Sql } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import { lastOf, type Migration } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
@@ -27,7 +29,7 @@ export const examinePostgres = async (
   const session = settings.databasePooler ? { prepare: false } : { connection }
   const sql = openPostgres(url, { max: 1, ...session })
   try {
-    return await withTimeout(examine(sql, url, known, settings, clock), MS_MAX)
+    return await withTimeout(examine(sql, url, known, settings, plans, clock), MS_MAX)
   } catch (error) {
     const setting = /^DATABASE_DIRECT_URL/.exec((error as Error).message) ?? 'DATABASE_URL'
     const remedy = `check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in ${setting}`
@@ -42,10 +44,11 @@ const examine = async (
   url: string,
   known: readonly Migration[],
   settings: Settings,
+  plans: Session,
   clock: Clock,
 ) => {
   const { databasePooler, databaseDirectUrl: direct, databaseCluster, statementMsMax } = settings
-  const obstacle = refused(await findObstacle(askOn(sql), databasePooler, databaseCluster, direct))
+  const obstacle = refused(await findObstacle(askOn(sql), databasePooler, plans, direct))
   if (obstacle.length > 0) return obstacle
   const cluster = refused(await findClusterObstacle(askOn(sql), databaseCluster))
   if (databaseCluster && cluster.length === 0) cluster.push(await examineNodes(sql, direct ?? url))

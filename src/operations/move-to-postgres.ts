@@ -1,3 +1,4 @@
+import { refuseWorker } from '../adapters/citus/obstacle.ts'
 import { migratePostgres, type Warn } from '../adapters/postgres/migrate.ts'
 import { MOVE_MARK } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres } from '../adapters/postgres/open.ts'
@@ -26,7 +27,7 @@ export const postgresTarget = (url: string, migrations: readonly Migration[], wa
     prepare: async (): Promise<void> => {
       if ((await withTimeout(countBy(SERVERS), CONNECT_MS_MAX)) > 0)
         throw new Error('A server has the target open. Stop it, and start it again after the move.')
-      await migratePostgres(url, migrations, warn)
+      await migratePostgres(url, migrations, warn, refuseWorker)
     },
     /** No server starts on a target that is marked as unfinished. */
     mark: (isUnfinished: boolean): Promise<unknown> =>

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
+import { citusPorts, openPostgresStore } from '../../src/adapters/citus/store.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { type Ask, connect, type PostgresSettings } from '../../src/adapters/postgres/connect.ts'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { openPostgres, parseAddress } from '../../src/adapters/postgres/open.ts'
 import { postgresSignals } from '../../src/adapters/postgres/signals.ts'
-import { queryOver } from '../../src/adapters/postgres/sql.ts'
-import { portsOver, postgresStore } from '../../src/adapters/postgres/store.ts'
+import { portsOver } from '../../src/adapters/postgres/store.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
@@ -228,8 +228,8 @@ const postgresKind = (
         if (name === 'citus') {
           // Each store connects to the next node.
           const address = nodes[openedStores++ % nodes.length] ?? url
-          const settings = { ...POSTGRES_SETTINGS, cluster: name, everyEvent, url: address, onStatement }
-          return postgresStore(settings, readMigrations('postgres'))
+          const settings = { ...POSTGRES_SETTINGS, everyEvent, url: address, onStatement }
+          return openPostgresStore(name, settings, readMigrations('postgres'))
         }
         return storeOver(poolAt(number, onStatement), url, everyEvent, name === 'tenant-routed')
       }
@@ -318,16 +318,10 @@ const storeOver = ({ ask: send }: Pool, url: string, everyEvent: boolean, isRout
     inFlight.add(sent)
     return sent.finally(() => inFlight.delete(sent))
   }
-  const query = queryOver(ask)
   const { watch, notify, close } = postgresSignals(url, ask)
+  const over = isRouted ? citusPorts({ lookMsMax: 60_000 }) : portsOver
   return {
-    ...portsOver(
-      ask,
-      migrations,
-      notify,
-      { everyEvent, ...(isRouted && { cluster: 'citus' }) },
-      isRouted ? Object.assign(query, { lookMsMax: 60_000 }) : query,
-    ),
+    ...over(ask, migrations, notify, { everyEvent }),
     migrate: async () => {
       const applied = await migratePostgres(url, migrations, () => {})
       if (isRouted) await runOn(url, ADDED_BY_CITUS)

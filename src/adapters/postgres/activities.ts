@@ -2,7 +2,8 @@ import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../..
 import type { Columns } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES, without } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import { byTenant, upTo, wantedTenant } from './by-tenant.ts'
+import type { Of } from './by-tenant.ts'
+import type { Forms } from './forms.ts'
 import type { Outbox } from './outbox.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken, later } from './statements.ts'
@@ -25,18 +26,17 @@ const columnsFor = (rows: readonly { externalId: string | null }[], { named, oth
 const PROSPECTS = bothOf('change', PROSPECT_CHANGES)
 const LOGS = bothOf('log', COLUMNS.prospect_logs)
 
-export const postgresActivities = (query: Query, isCluster: boolean, outbox: Outbox): Activities => ({
+export const postgresActivities = (query: Query, { ofEach }: Forms, outbox: Outbox): Activities => ({
   recall: async (wants) => {
-    const from = isCluster ? 'from' : 'fromShortest'
-    const rows = await byTenant(isCluster, wants, (tenantId, { prospects, emails, externalIds, keys }) => {
+    const rows = await ofEach(wants, ({ prospects, emails, externalIds, keys }, of) => {
       // Empty parts are left out: for a single caller, each would cost a tenth of the statement.
       const selects: Fragment[] = []
-      if (prospects.length > 0) selects.push(prospectsBy(BY_ID[from](prospects), tenantId, IS_WANTED_ID))
-      if (emails.length > 0) selects.push(prospectsBy(BY_EMAIL[from](emails), tenantId, IS_WANTED_EMAIL))
+      if (prospects.length > 0) selects.push(prospectsBy(BY_ID.fromShortest(prospects), of, IS_WANTED_ID))
+      if (emails.length > 0) selects.push(prospectsBy(BY_EMAIL.fromShortest(emails), of, IS_WANTED_EMAIL))
       if (externalIds.length > 0)
-        selects.push(prospectsBy(BY_EXTERNAL_ID[from](externalIds), tenantId, IS_WANTED_EXTERNAL_ID))
-      if (keys.length > 0) selects.push(logsByKey(BY_KEY[from](keys), tenantId))
-      return selects.length === 0 ? [] : query(tenantId)<RecallRow>`${joined(selects, sql` union all `)}`
+        selects.push(prospectsBy(BY_EXTERNAL_ID.fromShortest(externalIds), of, IS_WANTED_EXTERNAL_ID))
+      if (keys.length > 0) selects.push(logsByKey(BY_KEY.fromShortest(keys), of))
+      return selects.length === 0 ? [] : query(of.tenantId)<RecallRow>`${joined(selects, sql` union all `)}`
     })
     return {
       prospects: rows.filter((row) => row.prospectLogId === null),
@@ -86,25 +86,25 @@ const IS_WANTED_ID = sql`p.prospect_id = want.prospect_id`
 const IS_WANTED_EMAIL = sql`p.email_hash = want.email_hash`
 const IS_WANTED_EXTERNAL_ID = sql`p.external_id_hash = want.external_id_hash`
 
-const prospectsBy = (wants: Fragment, tenantId: string | null, isWanted: Fragment) => sql`
+const prospectsBy = (wants: Fragment, of: Of, isWanted: Fragment) => sql`
   select p.*, null as prospect_log_id, null as source, null as idempotency_key, null as request_hash, null as type,
     null::boolean as created_prospect, null::timestamptz as created_at
   from ${wants}
     cross join lateral (
       select p.tenant_id, p.prospect_id, p.email_hash, p.external_id_hash, p.name, p.erased_at, p.merged_into
       from prospects p
-      where p.tenant_id = ${wantedTenant(tenantId)} and ${isWanted} ${upTo(1, tenantId)}
+      where p.tenant_id = ${of.tenant} and ${isWanted} ${of.once}
     ) p`
 
-const logsByKey = (wants: Fragment, tenantId: string | null) => sql`
+const logsByKey = (wants: Fragment, of: Of) => sql`
   select l.* from ${wants}
     cross join lateral (
       select l.tenant_id, l.prospect_id, null as email_hash, null as external_id_hash, null as name,
         null::timestamptz as erased_at, null as merged_into, l.prospect_log_id, l.source, l.idempotency_key,
         l.request_hash, l.type, l.created_prospect, l.created_at
       from prospect_logs l
-      where l.tenant_id = ${wantedTenant(tenantId)} and l.source = want.source
-        and l.idempotency_key = want.idempotency_key ${upTo(1, tenantId)}
+      where l.tenant_id = ${of.tenant} and l.source = want.source
+        and l.idempotency_key = want.idempotency_key ${of.once}
     ) l`
 
 /**

@@ -1,39 +1,25 @@
 import type { ApiKeys, OfTenant, Rotation, StoredApiKey } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
-import { copiesOf, NOT_COPIED } from './copies.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
+import type { Forms } from './forms.ts'
+import { type Fragment, type Query, sql } from './sql.ts'
 import { columns, textArray } from './statements.ts'
 import { FORGET_KEYS, isSuspended } from './tenants.ts'
 
 const KEYS = columns('key', COLUMNS.api_keys)
 
-/** Ending a key notifies all processes in its commit, then calls `ended`. On a cluster `queryCopies` reads the copies. */
-export const postgresApiKeys = (query: Query, ended: () => void, queryCopies: Query | null): ApiKeys => {
+/** Ending a key notifies all processes in its commit, then calls `ended`. */
+export const postgresApiKeys = (query: Query, { andSet }: Forms, ended: () => void): ApiKeys => {
   const keysWhere = async (condition: Fragment): Promise<StoredApiKey[]> => {
     const rows = await query()<ApiKeyRow>`select ${KEYS.names} from api_keys where ${condition}`
     return rows.map(storedApiKey)
   }
-  const findByHashes: ApiKeys['findByHashes'] = async (keyHashes) => {
-    const rows = await query()<ApiKeyRow & OfTenant>`
-      select ${KEYS.names}, ${isSuspended(sql`api_keys.tenant_id`)} as is_suspended from api_keys
-      where key_hash = any(${textArray(keyHashes)}::text[])`
-    return rows.map((row) => ({ ...storedApiKey(row), isSuspended: row.isSuspended }))
-  }
-  const copies =
-    queryCopies &&
-    copiesOf<StoredApiKey>(queryCopies, {
-      pending: (afterKey, max) =>
-        keysWhere(sql`not is_copied and key_hash > ${afterKey} order by key_hash limit ${max}`),
-      mark: ({ apiKeyId, revokedAt, rotatedAt }) => query()`
-        update api_keys set is_copied = true where api_key_id = ${apiKeyId}
-          and revoked_at is not distinct from ${revokedAt} and rotated_at is not distinct from ${rotatedAt}`,
-      keyOf: ({ keyHash }) => keyHash,
-      versionOf: ({ revokedAt, rotatedAt }) => `${revokedAt ?? ''} ${rotatedAt ?? ''}`,
-    })
   return {
-    findByHashes: copies
-      ? (keyHashes) => copies.find(keyHashes, () => findByHashes(keyHashes))
-      : findByHashes,
+    findByHashes: async (keyHashes) => {
+      const rows = await query()<ApiKeyRow & OfTenant>`
+        select ${KEYS.names}, ${isSuspended(sql`api_keys.tenant_id`)} as is_suspended from api_keys
+        where key_hash = any(${textArray(keyHashes)}::text[])`
+      return rows.map((row) => ({ ...storedApiKey(row), isSuspended: row.isSuspended }))
+    },
     find: async (apiKeyId) => (await keysWhere(sql`api_key_id = ${apiKeyId}`))[0] ?? null,
     list: (tenantId) => keysWhere(sql`tenant_id = ${tenantId} order by api_key_id`),
     isEmpty: async () => (await query()`select 1 from api_keys limit 1`).length === 0,
@@ -52,7 +38,7 @@ export const postgresApiKeys = (query: Query, ended: () => void, queryCopies: Qu
         with ended as (
           update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),
             rotated_at = coalesce(${rotatedAt}, rotated_at), expires_at = coalesce(${expiresAt}, expires_at)
-            ${copies ? NOT_COPIED : nothing}
+            ${andSet}
           where api_key_id = ${apiKeyId} and (
             ${rotatedAt}::timestamptz is null
             or revoked_at is null and rotated_at is not distinct from ${lastRotatedAt}::timestamptz
@@ -61,9 +47,7 @@ export const postgresApiKeys = (query: Query, ended: () => void, queryCopies: Qu
         )
         select ended.*, ${FORGET_KEYS} from (select 1) as one left join ended on true`
       ended()
-      if (!row?.apiKeyId) return false
-      await copies?.copy(storedApiKey(row))
-      return true
+      return Boolean(row?.apiKeyId)
     },
     markUsed: async (apiKeyId, at) => {
       await query()`update api_keys set last_used_at = ${at} where api_key_id = ${apiKeyId}`

@@ -1,18 +1,14 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { Backlog } from '../../core/ports/world.ts'
-import { claimOnCluster } from './claim-on-cluster.ts'
-import { ALL_TENANTS, type Fragment, type Query, sql } from './sql.ts'
+import { type Fragment, type Query, sql } from './sql.ts'
 
-/** On a cluster, limits each table to the tenants that a statement reads, or it would be sent to other machines too. */
-export type OfThose = (tenantIdColumn: Fragment) => Fragment
-/** A table `v` whose rows wait to be claimed, and the parts of a statement that name its columns. */
-export type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answered', Fragment>> & {
-  readonly isClaimable: (want: ClaimWant, ofThose: OfThose) => Fragment
-}
-type Processing = Pick<Queue, 'table' | 'key' | 'isClaimed' | 'answered'> & {
+/** A table `v` whose rows are processed, and the parts of a statement that name its columns. */
+export type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'answered', Fragment>> & {
   /** Whether a tenant is held: none of its rows are claimed. */
   readonly isHeld?: (tenantId: Fragment) => Fragment
 }
+export const COUNTED = sql`attempts = v.attempts + 1`
+export const ATTEMPT = sql`v.attempts as attempt`
 const NEVER = (_: Fragment) => sql`false`
 
 /**
@@ -20,14 +16,8 @@ const NEVER = (_: Fragment) => sql`false`
  * takes, however long the backlog. Rows that another claim has locked are skipped, so that workers never wait for each
  * other nor return without work despite a backlog. It serves no caller: it is the one statement that names no tenant.
  */
-export const claimFrom = <Claimed extends object>(query: Query, isCluster: boolean, queue: Processing) => {
-  const counted = sql`attempts = v.attempts + 1`
-  const answered = sql`${queue.answered}, v.attempts as attempt`
+export const claimFrom = <Claimed extends object>(query: Query, queue: Queue) => {
   const { isHeld = NEVER } = queue
-  const isClaimable = ({ now, horizon }: ClaimWant) => sql`
-    v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon})
-      and not ${isHeld(sql`v.tenant_id`)}`
-  if (isCluster) return claimOnCluster<Claimed>(query, { ...queue, counted, answered, isClaimable })
   const waiting = sql`${queue.table} where v.status = 'processing'`
   return ({ now, until, horizon, afterTenantId, max }: ClaimWant): Promise<readonly Claimed[]> =>
     query()<Claimed>`
@@ -45,17 +35,17 @@ export const claimFrom = <Claimed extends object>(query: Query, isCluster: boole
         where not ${isHeld(sql`each.id`)}
         limit ${max}
       )
-      update ${queue.table} set claimable_at = ${until}, ${counted}
+      update ${queue.table} set claimable_at = ${until}, ${COUNTED}
       from claimed
       where v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
-      returning ${answered}`
+      returning ${queue.answered}, ${ATTEMPT}`
 }
 
 /** The backlog for the metrics. It names no tenant, and reads at most `countMax` entries of the index of waiting rows. */
 export const backlogOf =
   (query: Query, since: Fragment, waiting: Fragment, isHeld = NEVER) =>
   async (countMax: number) => {
-    const [backlog] = await query(ALL_TENANTS)<Backlog>`
+    const [backlog] = await query()<Backlog>`
     select count(*)::int as count, min(since) as oldest
     from (select tenant_id, ${since} as since from ${waiting} limit ${countMax}) as waiting
     where not ${isHeld(sql`waiting.tenant_id`)}`

@@ -1,8 +1,7 @@
 import type postgres from 'postgres'
 import { unavailable } from '../../core/engine/failures.ts'
-import type { Connected } from './by-node.ts'
 import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
-import { endPool, ONE_PLAN, openPostgres, PLAN_EACH, type Pool, type Sql } from './open.ts'
+import { endPool, ONE_PLAN, openPostgres, type Pool, type Session, type Sql } from './open.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -15,8 +14,8 @@ export type PostgresSettings = {
   readonly waitMsMax: number
   /** Set if `url` is a PgBouncer in transaction mode; with the address of PostgreSQL, if that is known. */
   readonly pooler?: { readonly directUrl: string | null }
-  /** Set if the tables are distributed by Citus. */
-  readonly cluster?: 'citus'
+  /** How statements are planned: `ONE_PLAN` by default. */
+  readonly session?: Session
   /** Whether every tenant uses events, with webhook endpoints or without. */
   readonly everyEvent?: boolean
   /** Sees every statement with its parameters before it is sent. For tests. */
@@ -33,12 +32,13 @@ type Connection = { readonly pool: Pool; readonly until: number }
 type Rows = readonly (object | undefined)[]
 /**
  * Sends one statement and returns its rows. Refuses `unavailable` if the database cannot answer in time. `tenantId` is
- * the one tenant that the statement names, if it does, or `ALL_TENANTS`, `COORDINATOR`, or `COPY_OF` with a key.
+ * the one tenant that the statement names, if it does.
  */
 export type Ask = <Answer extends Rows>(
   statement: (sql: Sql) => postgres.PendingQuery<Answer>,
   tenantId?: string | null,
 ) => Promise<Answer>
+export type Connected = { readonly ask: Ask; readonly close: () => Promise<void> }
 /** Sends statements without limits, on connections that the embedder manages. */
 export const askOn =
   (sql: Sql): Ask =>
@@ -115,13 +115,13 @@ export const connect = (settings: PostgresSettings): Connected => {
  * refuses session settings; the role has them instead.
  */
 const openConnection = (settings: PostgresSettings): Pool => {
-  const { url, statementMsMax, lockMsMax, pooler, cluster, onStatement } = settings
+  const { url, statementMsMax, lockMsMax, pooler, session = ONE_PLAN, onStatement } = settings
   const limits = { statement_timeout: statementMsMax, lock_timeout: lockMsMax }
   return openPostgres(url, {
     max: 1,
     max_lifetime: null,
     ...(pooler && { prepare: false }),
-    ...(!pooler && { connection: { ...limits, ...(cluster ? PLAN_EACH : ONE_PLAN) } }),
+    ...(!pooler && { connection: { ...limits, ...session } }),
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
 }

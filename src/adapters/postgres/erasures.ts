@@ -9,6 +9,7 @@ import type { Served } from '../../core/ports/world.ts'
 import { ERASURE_SHOWN } from '../stores/rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import { backlogOf, claimFrom } from './claim.ts'
+import type { Forms } from './forms.ts'
 import type { Outbox } from './outbox.ts'
 import { alongTimeline } from './prospect-logs.ts'
 import { type Query, sql } from './sql.ts'
@@ -25,7 +26,7 @@ const WANTS = columns('want', 'number int, before_id, rows_max int')
 // An expression, because for a plain condition the planner assumes that few rows match, and sorts them all.
 const IS_WHOLE = sql`case when e.part_of is null then true else false end`
 const WAITING = sql`erasures where status = 'processing' order by tenant_id, claimable_at`
-const QUEUE = {
+export const QUEUED_ERASURES = {
   table: sql`erasures v`,
   key: sql`v.tenant_id, v.erasure_id`,
   isClaimed: sql`v.erasure_id = claimed.erasure_id`,
@@ -34,10 +35,9 @@ const QUEUE = {
 
 export const postgresErasures = (
   query: Query,
-  isCluster: boolean,
+  { pinned }: Forms,
   erased: (tenantId: string) => void,
   outbox: Outbox,
-  central: Query,
 ): Erasures => ({
   find: async (want) => {
     const { tenantId } = want
@@ -48,7 +48,7 @@ export const postgresErasures = (
   },
 
   list: async (wants) => {
-    const lists = await slicesByTenant(wants, (tenantId, its) => {
+    const lists = await slicesByTenant(wants, (its, { tenantId }) => {
       return query(tenantId)<StoredErasure & { readonly want: number }>`
         select want.number as want, e.*
         from ${WANTS.from(its)}
@@ -68,10 +68,10 @@ export const postgresErasures = (
     return recorded
   },
 
-  claim: claimFrom<ClaimedErasure>(query, isCluster, QUEUE),
+  claim: claimFrom<ClaimedErasure>(query, QUEUED_ERASURES),
 
   deleteLogs: async ({ tenantId, erasureId, partOf, prospectId }, max) => {
-    const its = alongTimeline(isCluster, { tenantId, prospectId: prospectId ?? '' })
+    const its = alongTimeline(pinned, { tenantId, prospectId: prospectId ?? '' })
     const [row] = await query(tenantId)<{ found: number }>`
       with due as materialized (
         select * from (select l.prospect_log_id ${its} order by l.timeline_key limit (select ${max}::int)) l
@@ -153,9 +153,9 @@ export const postgresErasures = (
     return row !== undefined && Math.max(row.blocks, row.logs) === max
   },
 
-  lastServed: async () => (await central()<Served>`select served_at, paused_at from served`)[0] ?? null,
+  lastServed: async () => (await query()<Served>`select served_at, paused_at from served`)[0] ?? null,
   markServed: async ({ servedAt, pausedAt }) => {
-    await central()`
+    await query()`
       insert into served (id, served_at, paused_at) values (1, ${servedAt}, ${pausedAt})
       on conflict (id) do update set served_at = excluded.served_at, paused_at = excluded.paused_at`
   },

@@ -4,8 +4,7 @@ import type { Timestamp } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { DELIVERIES_MAX } from '../stores/takers.ts'
 import { eachAlong } from './claim.ts'
-import { waitingOnCluster } from './claim-on-cluster.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
+import { type Fragment, type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 
 /** A row of `events`, with `ids` as JSON text. */
@@ -33,12 +32,11 @@ const passes = (tenantId: string) => sql`
       and (v.sources is null or l.source in (select json_array_elements_text(v.sources)))
       and (v.log_types is null or l.type in (select json_array_elements_text(v.log_types)))) end`
 
-export const postgresEvents = (query: Query, isCluster: boolean, emit: (signal: Signal) => void): Events => {
+export const postgresEvents = (query: Query, emit: (signal: Signal) => void): Events => {
   const waiting = sql`events e where e.sequence is null`
-  const onCluster = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`)
   /**
    * The process that changes the count of a tenant assigns the numbers after the count it read. A process that waited
-   * for another finds the count changed, and does nothing. On a cluster each part runs separately, in this order.
+   * for another finds the count changed, and does nothing.
    */
   const number: Events['number'] = async ({ tenantId, now, max }) => {
     const [row] = await query(tenantId)<{ isCounted: boolean; numbered: number; made: number }>`
@@ -60,7 +58,7 @@ export const postgresEvents = (query: Query, isCluster: boolean, emit: (signal: 
       ), numbered as (
         update events e set sequence = counted.sequence + waiting.place from waiting cross join counted
         where e.tenant_id = waiting.tenant_id and e.event_id = waiting.event_id
-          ${isCluster ? sql`and e.tenant_id = ${tenantId}` : nothing}
+          and e.tenant_id = ${tenantId}
         returning e.event_id, e.type, e.ids
       ), made as (
         ${deliver(tenantId, sql`numbered e`, now)} and v.status = 'enabled'
@@ -81,11 +79,9 @@ export const postgresEvents = (query: Query, isCluster: boolean, emit: (signal: 
   return {
     /** Goes from tenant to tenant along the index of waiting events. */
     waiting: async (afterTenantId, max) => {
-      const rows = isCluster
-        ? await onCluster.look({ afterTenantId, max })
-        : await query()<{ tenantId: string }>`
-            with recursive ${eachAlong(sql`e.tenant_id`, waiting, afterTenantId)}
-            select id as tenant_id from each where id is not null limit ${max}`
+      const rows = await query()<{ tenantId: string }>`
+        with recursive ${eachAlong(sql`e.tenant_id`, waiting, afterTenantId)}
+        select id as tenant_id from each where id is not null limit ${max}`
       return rows.map(({ tenantId }) => tenantId)
     },
 
@@ -128,14 +124,14 @@ export const postgresEvents = (query: Query, isCluster: boolean, emit: (signal: 
         ), undelivered as (
           delete from webhook_deliveries d using stale
           where d.tenant_id = stale.tenant_id and d.webhook_endpoint_id = stale.webhook_endpoint_id
-            and d.event_id = stale.event_id ${isCluster ? sql`and d.tenant_id = ${tenantId}` : nothing}
+            and d.event_id = stale.event_id and d.tenant_id = ${tenantId}
         ), old as materialized (
           select e.tenant_id, e.event_id from events e
           where e.tenant_id = ${tenantId} and e.event_id < ${beforeEventId} and e.sequence is not null
           order by e.event_id limit ${max}
         ), deleted as (
           delete from events e using old where e.tenant_id = old.tenant_id and e.event_id = old.event_id
-            ${isCluster ? sql`and e.tenant_id = ${tenantId}` : nothing}
+            and e.tenant_id = ${tenantId}
         )
         select greatest((select count(*) from old), (
           select max(count) from (select count(*) from stale group by webhook_endpoint_id) s

@@ -2,8 +2,8 @@ import type { OfTenant } from '../../core/ports/api-keys.ts'
 import type { HookSeen, Hooks, HookWant, StoredHook } from '../../core/ports/hooks.ts'
 import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
-import { copiesOf, NOT_COPIED } from './copies.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
+import type { Forms } from './forms.ts'
+import { type Fragment, type Query, sql } from './sql.ts'
 import { columns, textArray, unlessOvertaken } from './statements.ts'
 import { FORGET_KEYS, isSuspended } from './tenants.ts'
 
@@ -11,11 +11,8 @@ const HOOK = columns('h', COLUMNS.hooks)
 const CHANGES = columns('h', HOOK_CHANGES)
 const isThat = ({ tenantId, hookId }: HookWant) => sql`h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
 
-/**
- * Calls `changed` after a hook was changed or removed. On a cluster `query` reads the coordinator, and `queryCopies`
- * the copies.
- */
-export const postgresHooks = (query: Query, changed: () => void, queryCopies: Query | null): Hooks => {
+/** Calls `changed` after a hook was changed or removed. */
+export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => void): Hooks => {
   const hooksWhere = async (condition: Fragment): Promise<StoredHook[]> => {
     const rows = await query()<HookRow>`select ${HOOK.selected} from hooks h where ${condition}`
     return rows.map(storedHook)
@@ -26,24 +23,13 @@ export const postgresHooks = (query: Query, changed: () => void, queryCopies: Qu
     if (rows.length > 0) changed()
     return rows.length > 0
   }
-  const findByIds: Hooks['findByIds'] = async (hookIds) => {
-    const rows = await query()<HookRow & OfTenant>`
-      select ${HOOK.selected}, ${isSuspended(sql`h.tenant_id`)} as is_suspended from hooks h
-      where h.hook_id = any(${textArray(hookIds)}::text[])`
-    return rows.map((row) => ({ ...storedHook(row), isSuspended: row.isSuspended }))
-  }
-  const copies =
-    queryCopies &&
-    copiesOf<StoredHook>(queryCopies, {
-      pending: (afterKey, max) =>
-        hooksWhere(sql`not h.is_copied and h.hook_id > ${afterKey} order by h.hook_id limit ${max}`),
-      mark: (hook) => query()`
-        update hooks h set is_copied = true where ${isThat(hook)} and h.updated_at = ${hook.updatedAt}`,
-      keyOf: ({ hookId }) => hookId,
-      versionOf: ({ updatedAt }) => updatedAt,
-    })
   return {
-    findByIds: copies ? (hookIds) => copies.find(hookIds, () => findByIds(hookIds)) : findByIds,
+    findByIds: async (hookIds) => {
+      const rows = await query()<HookRow & OfTenant>`
+        select ${HOOK.selected}, ${isSuspended(sql`h.tenant_id`)} as is_suspended from hooks h
+        where h.hook_id = any(${textArray(hookIds)}::text[])`
+      return rows.map((row) => ({ ...storedHook(row), isSuspended: row.isSuspended }))
+    },
     find: async (want) => (await hooksWhere(isThat(want)))[0] ?? null,
     list: (wants) =>
       Promise.all(
@@ -60,16 +46,11 @@ export const postgresHooks = (query: Query, changed: () => void, queryCopies: Qu
     add: (hook) => unlessOvertaken(query()`insert into hooks ${HOOK.values([hook])}`),
     change: async (hook, lastUpdatedAt) => {
       const row = sql`update hooks h set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([hook])})
-        ${copies ? NOT_COPIED : nothing}`
+        ${andSet}`
       const isChanged = await write(sql`${row} where ${isThat(hook)} and h.updated_at = ${lastUpdatedAt}`)
-      if (isChanged) await copies?.copy(hook)
       return isChanged ? 'recorded' : 'overtaken'
     },
-    remove: async (want) => {
-      if (copies && (await hooksWhere(isThat(want))).length === 0) return false
-      await copies?.remove(want.hookId, want.tenantId)
-      return write(sql`delete from hooks h where ${isThat(want)}`)
-    },
+    remove: (want) => write(sql`delete from hooks h where ${isThat(want)}`),
     markSeen: async (want, { lastReceivedAt, lastRefusedAt, lastRefusal }: HookSeen) => {
       await query()`
         update hooks h set last_received_at = coalesce(${lastReceivedAt}, h.last_received_at),

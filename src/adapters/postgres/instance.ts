@@ -6,9 +6,8 @@ import type { Migration } from '../stores/migrations.ts'
 import type { Ask } from './connect.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { isUpToDate, migrateOn } from './migrate.ts'
-import { refuseOtherCluster } from './obstacle.ts'
 import { isoFromPostgres, type Sql } from './open.ts'
-import { portsOver } from './store.ts'
+import type { Database } from './store.ts'
 
 type Types = Record<string, unknown>
 /** An instance of postgres.js, or the `sql` of one of its transactions or savepoints. */
@@ -18,15 +17,15 @@ export type PostgresInstance<T extends Types = Types> = postgres.Sql<T> | postgr
 export const postgresStore = (
   sql: PostgresInstance,
   migrations: readonly Migration[],
-  cluster?: 'citus',
+  { portsOver, refuse }: Pick<Database, 'portsOver' | 'refuse'>,
   everyEvent = false,
 ): Store => {
   const listeners = createListeners()
   const ask = askOver(sql)
-  const ports = portsOver(ask, migrations, listeners.emit, { cluster, everyEvent })
+  const ports = portsOver(ask, migrations, listeners.emit, { everyEvent })
   return {
     ...ports,
-    ready: () => refuseOtherCluster(ask, cluster).then(ports.ready),
+    ready: () => refuse(ask, false).then(ports.ready),
     migrate: () => migrateInstance(sql, migrations),
     /** Emits only the changes that this store makes. */
     watch: listeners.add,

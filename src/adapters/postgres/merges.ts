@@ -4,6 +4,7 @@ import { newMergeRow } from '../stores/people-rows.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
 import { backlogOf, claimFrom } from './claim.ts'
+import type { Forms } from './forms.ts'
 import type { Outbox } from './outbox.ts'
 import { alongTimeline } from './prospect-logs.ts'
 import { type Query, sql } from './sql.ts'
@@ -11,7 +12,7 @@ import { columns } from './statements.ts'
 
 const ROW = columns('merge', COLUMNS.merges)
 const WAITING = sql`merges where status = 'processing' order by tenant_id, claimable_at`
-const QUEUE = {
+export const QUEUED_MERGES = {
   table: sql`merges v`,
   key: sql`v.tenant_id, v.merge_id`,
   isClaimed: sql`v.merge_id = claimed.merge_id`,
@@ -21,7 +22,7 @@ const QUEUE = {
 /** Calls `changed` after a prospect was merged. */
 export const postgresMerges = (
   query: Query,
-  isCluster: boolean,
+  { pinned }: Forms,
   changed: (tenantId: string) => void,
   outbox: Outbox,
 ): Merges => ({
@@ -47,7 +48,7 @@ export const postgresMerges = (
     return recorded
   },
 
-  claim: claimFrom<ClaimedMerge>(query, isCluster, QUEUE),
+  claim: claimFrom<ClaimedMerge>(query, QUEUED_MERGES),
 
   /** Locks the merge, so that no log is moved to a prospect that is itself being merged or erased. */
   moveLogs: async (merge, max) => {
@@ -57,7 +58,7 @@ export const postgresMerges = (
     const [row] = await query(tenantId)<{ found: number }>`
       with held as materialized (select 1 from merges m where ${isHeld(merge)} for update), due as materialized (
         select * from (
-          select l.prospect_log_id ${alongTimeline(isCluster, merge)} and exists (select 1 from held)
+          select l.prospect_log_id ${alongTimeline(pinned, merge)} and exists (select 1 from held)
           order by l.timeline_key limit (select ${max}::int)
         ) l limit ${max}
       ), moved as (

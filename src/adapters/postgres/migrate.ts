@@ -5,7 +5,6 @@ import { unavailable } from '../../core/engine/failures.ts'
 import { type Applied, checksumOf, type Migration, missingMigrations } from '../stores/migrations.ts'
 import { type Ask, askOn } from './connect.ts'
 import { isConnectionFatal, isTransient, sqlStateOf } from './error-codes.ts'
-import { refuseWorker } from './obstacle.ts'
 import { endPool, openPostgres } from './open.ts'
 import { withTimeout } from './with-timeout.ts'
 
@@ -42,6 +41,8 @@ const LOCKS = `
   group by 1 order by 1`
 
 export type Warn = (message: string) => void
+/** Throws if this is not the place to migrate. */
+type Refuse = (ask: Ask) => Promise<void>
 
 /**
  * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once. Returns
@@ -53,11 +54,12 @@ export const migratePostgres = async (
   url: string,
   migrations: readonly Migration[],
   warn: Warn,
+  refuse: Refuse = async () => {},
 ): Promise<readonly string[]> => {
   const sql = openPostgres(url, { max: 1, prepare: false })
   try {
     if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), LOOK_MS_MAX)) return []
-    await refuseWorker(askOn(sql))
+    await refuse(askOn(sql))
     const connection = await withTimeout(sql.reserve(), LOOK_MS_MAX).catch(notYetOr)
     return await migrateOn(connection, askOn(connection), migrations)
   } finally {
@@ -69,7 +71,11 @@ export const migratePostgres = async (
  * The migrations that `migratePostgres` would apply, and the locks that it would take. It takes these locks: the
  * migrations are applied and rolled back.
  */
-export const planPostgres = async (url: string, migrations: readonly Migration[]) => {
+export const planPostgres = async (
+  url: string,
+  migrations: readonly Migration[],
+  refuse: Refuse = async () => {},
+) => {
   const sql = openPostgres(url, { max: 1, prepare: false })
   const ask = askOn(sql)
   try {
@@ -80,7 +86,7 @@ export const planPostgres = async (url: string, migrations: readonly Migration[]
       )
     )
       return { pending: [], locks: [] }
-    await refuseWorker(ask)
+    await refuse(ask)
     const pending = await withTimeout(apply(ask, migrations), PLAN_MS_MAX)
     return { pending, locks: await sql.unsafe(LOCKS) }
   } catch (error) {

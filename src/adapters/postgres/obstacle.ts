@@ -1,5 +1,5 @@
 import { type Ask, askOn } from './connect.ts'
-import { endPool, ONE_PLAN, openPostgres, PLAN_EACH } from './open.ts'
+import { endPool, ONE_PLAN, openPostgres, type Session } from './open.ts'
 import { withTimeout } from './with-timeout.ts'
 
 /** `move` creates this table before it copies the first row, and drops it after the last. */
@@ -14,9 +14,14 @@ const LOOK = `
  * The reason to refuse a database, with the remedy; or null. Some poolers refuse the parameters of a session, others
  * drop them. The statement is not prepared: a pooler that was not configured as one mixes prepared statements up.
  */
-export const findObstacle = async (ask: Ask, isPooler: boolean, cluster: Cluster, direct?: string | null) => {
+export const findObstacle = async (
+  ask: Ask,
+  isPooler: boolean,
+  session: Session = ONE_PLAN,
+  direct?: string | null,
+) => {
   const found = await look(ask)
-  if (!isPooler && found?.plans !== (cluster ? PLAN_EACH : ONE_PLAN).plan_cache_mode)
+  if (!isPooler && found?.plans !== session.plan_cache_mode)
     return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'
   if (found?.isHalfMoved) return HALF_MOVED
   if (!direct) return null
@@ -38,45 +43,6 @@ export const nameDirect = (error: Error): never => {
   const reason = (error.cause ?? error) as NodeJS.ErrnoException
   reason.message = `DATABASE_DIRECT_URL: ${reason.message || reason.code}`
   throw error
-}
-
-const IS_CITUS = `select to_regclass('pg_dist_partition')::text as list`
-type Cluster = 'citus' | null | undefined
-/** The first and the last table that sql/citus.sql distributes. It may not have been run since the last migration. */
-const DISTRIBUTED = `
-  select count(*) = 2 as are_distributed from pg_dist_partition
-  where partmethod = 'h' and logicalrelid in (to_regclass('brands'), to_regclass('identity_copies'))`
-
-/** The reason why the setting `DATABASE_CLUSTER` does not fit the database, with the remedy; or null. */
-export const findClusterObstacle = async (ask: Ask, cluster: Cluster, migrates = false) => {
-  const [found] = await ask((sql) => sql.unsafe<{ list: string | null }[]>(IS_CITUS))
-  if (!found?.list && !cluster) return null
-  if (!found?.list) return 'The database is not Citus. Unset DATABASE_CLUSTER, or create the extension citus.'
-  const [tables] = await ask((sql) => sql.unsafe<{ areDistributed: boolean }[]>(DISTRIBUTED))
-  if (Boolean(cluster) === tables?.areDistributed || (cluster && migrates)) return null
-  if (!cluster) return 'The tables are distributed by Citus. Set DATABASE_CLUSTER=citus.'
-  return 'The tables are not distributed. Run prospect-pages migrate, then psql -1 -f sql/citus.sql.'
-}
-
-const COORDINATOR_OF_WORKER = `
-  select nodename || ':' || nodeport as coordinator from pg_dist_node
-  where groupid = 0 and noderole = 'primary' and exists (select 1 from pg_dist_local_group g where g.groupid <> 0)`
-
-/** Migrations of a cluster must run on its coordinator. */
-export const refuseWorker = async (ask: Ask): Promise<void> => {
-  const [citus] = await ask((sql) => sql.unsafe<{ list: string | null }[]>(IS_CITUS))
-  if (!citus?.list) return
-  const [found] = await ask((sql) => sql.unsafe<{ coordinator: string }[]>(COORDINATOR_OF_WORKER))
-  if (found === undefined) return
-  throw new Error(
-    `DATABASE_URL is a worker of Citus. Run prospect-pages migrate with the coordinator, ${found.coordinator}.`,
-  )
-}
-
-/** A migration of a cluster may find tables that are not distributed yet. */
-export const refuseOtherCluster = async (...given: Parameters<typeof findClusterObstacle>): Promise<void> => {
-  const obstacle = await findClusterObstacle(...given)
-  if (obstacle !== null) throw new Error(obstacle)
 }
 
 const isFromPooler = (error: unknown): boolean =>

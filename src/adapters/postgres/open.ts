@@ -20,8 +20,8 @@ export const ONE_PLAN = {
   jit: 'off',
 } as const
 
-/** Citus plans each call: a statement whose tenant is not known yet would go to all machines, or be refused. */
-export const PLAN_EACH = { plan_cache_mode: 'force_custom_plan', jit: 'off' } as const
+/** How the statements of a connection are planned. */
+export type Session = { readonly plan_cache_mode: string; readonly jit: string }
 
 type Options = postgres.Options<Record<string, never>> & {
   /** The driver has this option; its types do not. */

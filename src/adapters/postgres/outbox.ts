@@ -3,8 +3,8 @@ import { isoTime, MINUTE_MS } from '../../core/engine/times.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { leadTenantOf } from './by-tenant.ts'
 import { sqlStateOf } from './error-codes.ts'
+import type { Forms } from './forms.ts'
 import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken, textArray, unlessOvertaken } from './statements.ts'
 
@@ -15,8 +15,6 @@ const apartMs = () => Date.now() - performance.now()
 type OutboxOptions = {
   readonly everyEvent: boolean
   readonly lateMs: number
-  /** On a cluster: the node of a tenant, if that is known. */
-  readonly placeOf?: ((of: OfTenant) => string) | undefined
   readonly wrote: () => void
   readonly late: () => void
 }
@@ -58,8 +56,8 @@ const EVENTS = columns('event', COLUMNS.events)
  */
 export const createOutbox = (
   query: Query,
-  isCluster: boolean,
-  { everyEvent, lateMs, placeOf = () => '', wrote, late }: OutboxOptions,
+  { leadOf, placeOf }: Forms,
+  { everyEvent, lateMs, wrote, late }: OutboxOptions,
 ): Outbox => {
   const clocks = new Map<string, Clock>()
 
@@ -83,7 +81,7 @@ export const createOutbox = (
 
   const withEvents: Outbox['withEvents'] = async (rows, events = [], write, which = nothing) => {
     const askedMs = Date.now()
-    const lead = leadTenantOf(isCluster, rows)
+    const lead = leadOf(rows)
     const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
     const lateAtMs = askedMs + aheadMs + lateMs
     const isInTime = sql`1 / (statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz)::int = 1`
@@ -140,7 +138,7 @@ const eventRow = (event: NewEvent) => ({
   ids: { rawJson: JSON.stringify(event.ids) },
 })
 
-/** Whether the tenant of an event has an enabled endpoint. Citus refuses `exists` here. */
+/** Whether the tenant of an event has an enabled endpoint. */
 const usesEvents = (events: readonly OfTenant[]) => sql`
   event.tenant_id in (
     select w.tenant_id from webhook_endpoints w

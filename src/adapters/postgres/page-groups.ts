@@ -19,7 +19,7 @@ const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
 export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => ({
   list: async (wants) => {
-    const lists = await slicesByTenant(wants, async (tenantId, its) => {
+    const lists = await slicesByTenant(wants, async (its, { tenantId }) => {
       const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
       const asked = groups.map(([along, some]) => {
         const rows = sql`

@@ -1,8 +1,9 @@
 import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
 import { newVersionRow, SHOWN_VERSION, storedPage } from '../stores/rows.ts'
-import { byTenant, rowsOfEach, slicesByTenant, upTo, wantedTenant } from './by-tenant.ts'
+import { type Of, rowsOfEach, slicesByTenant } from './by-tenant.ts'
+import type { Forms } from './forms.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
-import { addedOnCluster, groupsTogether, newPages, VERSIONS } from './new-pages.ts'
+import { newPages, VERSIONS } from './new-pages.ts'
 import { AND_CHANGED, type Outbox } from './outbox.ts'
 import { pagesCount } from './page-groups.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
@@ -27,22 +28,20 @@ const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 export const postgresPages = (
   query: Query,
   added: () => void,
-  isCluster: boolean,
+  { ofEach, addedPages }: Forms,
   outbox: Outbox,
 ): Pages => ({
   recall: async (wants) => {
-    const isTogether = isCluster && wants.keys.length === 0 && wants.groups.length > 1
-    if (isTogether) return { groups: await groupsTogether(query, wants.groups), pages: [] }
-    const rows = await byTenant(isCluster, wants, (tenantId, { groups, keys }) => {
-      return query(tenantId)<RecallRow>`
-        select l.tenant_id, l.page_group_id, l.status, l.title, ${pagesCount(tenantId)},
+    const rows = await ofEach(wants, ({ groups, keys }, of) => {
+      return query(of.tenantId)<RecallRow>`
+        select l.tenant_id, l.page_group_id, l.status, l.title, ${pagesCount(of.tenantId)},
           null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
         from ${BY_GROUP.from(groups)}
           cross join lateral (
             select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
-            where g.tenant_id = ${wantedTenant(tenantId)} and ${IS_WANTED_GROUP} ${upTo(1, tenantId)}
+            where g.tenant_id = ${of.tenant} and ${IS_WANTED_GROUP} ${of.once}
           ) l
-        ${keys.length === 0 ? nothing : andByKey(keys, tenantId)}`
+        ${keys.length === 0 ? nothing : andByKey(keys, of)}`
     })
     return {
       groups: rows.filter((row) => row.pageId === null),
@@ -51,20 +50,20 @@ export const postgresPages = (
   },
 
   record: async (pages, events) => {
-    const written = newPages(pages, isCluster ? addedOnCluster : undefined)
+    const written = newPages(pages, addedPages)
     const recorded = await outbox.record(pages, events, ...written)
     if (recorded === 'recorded') added()
     return recorded
   },
 
   list: async (wants) => {
-    const lists = await slicesByTenant(wants, (tenantId, its) => {
-      return query(tenantId)<ListedRow>`
+    const lists = await slicesByTenant(wants, (its, of) => {
+      return query(of.tenantId)<ListedRow>`
         select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
           l.created_at, l.updated_at
         from ${LISTED.from(its)}
-          ${ifGroupExists(tenantId)}
-          left join lateral ${olderPages(tenantId)} on true
+          ${ifGroupExists(of)}
+          left join lateral ${olderPages(of.tenantId)} on true
         order by want.number, l.page_id desc`
     })
     // A group without pages is one row without a page.
@@ -73,22 +72,22 @@ export const postgresPages = (
   },
 
   find: async (wants, withContent = true) => {
-    const found = await rowsOfEach(!isCluster, wants, (tenantId, its) => {
-      return query(tenantId)<FoundRow>`
+    const found = await rowsOfEach(ofEach, wants, (its, of) => {
+      return query(of.tenantId)<FoundRow>`
         select want.number as want, p.custom_name, p.computed_name as page_name, p.revision,
           p.created_at as page_created_at, p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
           p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
           case when v.version_id = p.published_version_id ${withContent ? nothing : NEVER} then v.content::text end as content
         from ${FOUND.from(its)}
-          ${ifGroupExists(tenantId)}
+          ${ifGroupExists(of)}
           left join lateral (
             select p.* from pages p
-            where p.tenant_id = ${wantedTenant(tenantId)} and p.page_group_id = want.page_group_id
-              and p.page_id = want.page_id ${upTo(1, tenantId)}
+            where p.tenant_id = ${of.tenant} and p.page_group_id = want.page_group_id
+              and p.page_id = want.page_id ${of.once}
           ) p on true
           left join lateral (
-            ${versionOf(tenantId, sql`p.latest_version_id`)} union all
-            ${versionOf(tenantId, sql`nullif(p.published_version_id, p.latest_version_id)`)}
+            ${versionOf(of, sql`p.latest_version_id`)} union all
+            ${versionOf(of, sql`nullif(p.published_version_id, p.latest_version_id)`)}
           ) v on true`
     })
     return wants.map((want, i) => foundPage(found[i] ?? [], want))
@@ -159,10 +158,10 @@ const isUnchanged = (page: Parameters<Pages['remove']>[0], inActiveGroup = false
 }
 
 /** A version by its whole key: for two ids, a plan made while pages had one version reads all versions of a page. */
-const versionOf = (tenantId: string | null, id: Fragment) => sql`(
+const versionOf = (of: Of, id: Fragment) => sql`(
   select v.* from page_versions v
-  where v.tenant_id = ${wantedTenant(tenantId)} and v.page_id = p.page_id and v.version_id = ${id}
-  ${upTo(1, tenantId)})`
+  where v.tenant_id = ${of.tenant} and v.page_id = p.page_id and v.version_id = ${id}
+  ${of.once})`
 
 const olderPages = (tenantId: string | null) => {
   const rows = sql`
@@ -171,22 +170,22 @@ const olderPages = (tenantId: string | null) => {
   return slice(rows, sql`octet_length(l.custom_name)`, sql`l.page_id desc`, sql`want.rows_max`)
 }
 
-export const ifGroupExists = (tenantId: string | null) => sql`
+export const ifGroupExists = (of: Of) => sql`
   cross join lateral (
     select g.status from page_groups g
-    where g.tenant_id = ${wantedTenant(tenantId)} and ${IS_WANTED_GROUP} ${upTo(1, tenantId)}
+    where g.tenant_id = ${of.tenant} and ${IS_WANTED_GROUP} ${of.once}
   ) g`
 
 const NEVER = sql`and false`
 const IS_WANTED_GROUP = sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`
 
-const andByKey = (keys: readonly object[], tenantId: string | null) => sql`
+const andByKey = (keys: readonly object[], of: Of) => sql`
   union all
   select p.* from ${BY_KEY.from(keys)}
     cross join lateral (
       select p.tenant_id, p.page_group_id, null, null, null::int,
         p.page_id, p.idempotency_key, p.request_hash, p.created_at
       from pages p
-      where p.tenant_id = ${wantedTenant(tenantId)} and p.page_group_id = want.page_group_id
-        and p.idempotency_key = want.idempotency_key ${upTo(1, tenantId)}
+      where p.tenant_id = ${of.tenant} and p.page_group_id = want.page_group_id
+        and p.idempotency_key = want.idempotency_key ${of.once}
     ) p`

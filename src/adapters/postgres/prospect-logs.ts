@@ -8,17 +8,25 @@ import type { ProspectWant } from '../../core/ports/prospects.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { timelineKey, timelineOf, timeOfKey } from '../stores/timeline-key.ts'
-import { findBy } from './by-tenant.ts'
-import { nothing, type Query, sql } from './sql.ts'
+import { eachTenant, findBy } from './by-tenant.ts'
+import type { Forms } from './forms.ts'
+import { type Query, sql } from './sql.ts'
 import { columns } from './statements.ts'
 import { eachAlone, slice, walk } from './walk.ts'
 
 const SHOWN = columns('l', SHOWN_LOG)
 
-export const postgresProspectLogs = (query: Query, isCluster: boolean): ProspectLogs => {
-  const findByKey = findBy(query, false, 'prospect_logs', 'source, idempotency_key', SHOWN_LOG, storedLog)
+export const postgresProspectLogs = (query: Query, { ofEach, pinned }: Forms): ProspectLogs => {
+  const findByKey = findBy(
+    query,
+    eachTenant,
+    'prospect_logs',
+    'source, idempotency_key',
+    SHOWN_LOG,
+    storedLog,
+  )
   return {
-    find: findBy(query, !isCluster, 'prospect_logs', 'prospect_log_id', SHOWN_LOG, storedLog),
+    find: findBy(query, ofEach, 'prospect_logs', 'prospect_log_id', SHOWN_LOG, storedLog),
 
     /** Lists logs along the primary key, or finds one by its key. */
     list: (wants) =>
@@ -49,7 +57,7 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
         const end = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
         const { first, rows, resume } = await walk<TimelineRow>(query, tenantId, {
           ...{ selected: SHOWN.selected, bytes: BYTES, limit },
-          along: alongTimeline(isCluster, want, [
+          along: alongTimeline(pinned, want, [
             timelineKey(prospectId, from),
             timelineKey(prospectId, end.occurredAt),
           ]),
@@ -87,18 +95,18 @@ export const postgresProspectLogs = (query: Query, isCluster: boolean): Prospect
 
 /**
  * Logs `l` of a prospect, along the index of timelines. The tenant is compared so that no other index can be used: a
- * plan made for all tenants would assume that the primary key is selective, and read all logs of a large tenant. Citus
- * needs a plain condition too. For limits see `walk`; a limit as a number shows the planner how few rows are joined.
+ * plan made for all tenants would assume that the primary key is selective, and read all logs of a large tenant.
+ * For limits see `walk`; a limit as a number shows the planner how few rows are joined.
  */
 export const alongTimeline = (
-  isCluster: boolean,
+  pinned: Forms['pinned'],
   { tenantId, prospectId }: ProspectWant,
   [first, last]: ReturnType<typeof timelineOf> = timelineOf(prospectId),
 ) => sql`
   from prospect_logs l
   where l.timeline_key between ${first}::bigint and ${last}::bigint
     and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
-    ${isCluster ? sql`and l.tenant_id = ${tenantId}` : nothing}`
+    ${pinned(tenantId)}`
 
 type TimelineRow = LogRow &
   Pick<TimelineSlice, 'mergedInto' | 'unmoved'> & { readonly erasedAt: string | null }

@@ -1,7 +1,8 @@
 import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/prospects.ts'
 import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
-import { findBy } from './by-tenant.ts'
+import { eachTenant, findBy } from './by-tenant.ts'
+import type { Forms } from './forms.ts'
 import { AND_CHANGED, type Outbox } from './outbox.ts'
 import { joined, nothing, type Query, sql } from './sql.ts'
 import { columns, ifOvertaken, later } from './statements.ts'
@@ -17,13 +18,14 @@ const KNOWN = columns('p', without(KNOWN_PROSPECT, 'email'))
 export const postgresProspects = (
   query: Query,
   changed: (tenantId: string) => void,
-  isCluster: boolean,
+  { ofEach }: Forms,
   outbox: Outbox,
 ): Prospects => {
-  const findByHash = (column: string) => findBy(query, false, 'prospects', column, SHOWN_PROSPECT, prospectOf)
+  const findByHash = (column: string) =>
+    findBy(query, eachTenant, 'prospects', column, SHOWN_PROSPECT, prospectOf)
   const [findByEmail, findByExternalId] = [findByHash('email_hash'), findByHash('external_id_hash')]
   return {
-    find: findBy(query, !isCluster, 'prospects', 'prospect_id', SHOWN_PROSPECT, prospectOf),
+    find: findBy(query, ofEach, 'prospects', 'prospect_id', SHOWN_PROSPECT, prospectOf),
 
     findWithMerged: ({ tenantId, prospectId }) => query(tenantId)<KnownProspect>`
       select ${KNOWN.selected}, p.email from prospects p

@@ -1,16 +1,11 @@
 import type { Table } from '../stores/tables.ts'
-import { COORDINATOR } from './by-node.ts'
 import { type Fragment, joined, type Query, sql } from './sql.ts'
-
-/** Tables that stay on the coordinator on Citus. */
-const LOCAL = ['api_keys', 'hooks', 'usage_counts']
 
 /** Deletes the rows of tenants in one table. */
 export const removalOf = ({ name, key, columns }: Table) => {
   const table = sql([name])
   const rest = key.filter((column) => column !== 'tenant_id')
   const listed = (form: (column: string) => string) => sql([rest.map(form).join(', ')])
-  const ofTenant = (tenantId: string) => (LOCAL.includes(name) ? COORDINATOR : tenantId)
   /** Matches rows after the last deleted one, so that no step walks over index entries of rows already deleted. */
   const isAfter = (position: readonly string[]): Fragment =>
     position.length === 0
@@ -22,8 +17,7 @@ export const removalOf = ({ name, key, columns }: Table) => {
   return {
     name,
     isLeft: async (query: Query, tenantId: string): Promise<boolean> =>
-      (await query(ofTenant(tenantId))`select 1 from ${table} where tenant_id = ${tenantId} limit 1`).length >
-      0,
+      (await query(tenantId)`select 1 from ${table} where tenant_id = ${tenantId} limit 1`).length > 0,
     /** Returns the key of the last row; null if there was none behind the position. */
     removeSome: async (
       query: Query,
@@ -32,10 +26,10 @@ export const removalOf = ({ name, key, columns }: Table) => {
       max: number,
     ): Promise<readonly string[] | null> => {
       if (rest.length === 0) {
-        await query(ofTenant(tenantId))`delete from ${table} where tenant_id = ${tenantId}`
+        await query(tenantId)`delete from ${table} where tenant_id = ${tenantId}`
         return null
       }
-      const [last] = await query(ofTenant(tenantId))<{ key: string }>`
+      const [last] = await query(tenantId)<{ key: string }>`
         with found as materialized (
           select ${listed((column) => `l.${column}`)} from ${table} l
           where l.tenant_id = ${tenantId} and ${isAfter(position)}

@@ -5,12 +5,11 @@ import {
   type Schedules,
 } from '../../core/ports/schedules.ts'
 import { eachAlong } from './claim.ts'
-import { waitingOnCluster } from './claim-on-cluster.ts'
 import { type Query, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 
 /** Scheduled versions and pages: see the indexes with the same conditions. */
-const WAITING = [
+export const SCHEDULED = [
   {
     table: sql`page_versions v`,
     isScheduled: sql`v.publish_at is not null and v.status in ('ready', 'published')`,
@@ -20,15 +19,9 @@ const WAITING = [
 ]
 type Look = Parameters<Schedules['waiting']>[0]
 
-export const postgresSchedules = (query: Query, isCluster: boolean): Schedules => {
+export const postgresSchedules = (query: Query): Schedules => {
   /** Queries that go from tenant to tenant along the index. */
-  const looks = WAITING.map(({ table, isScheduled, at }) => {
-    if (isCluster)
-      return waitingOnCluster<Look>(
-        query,
-        table,
-        ({ until }) => sql`${isScheduled} and ${at} <= ${until} and not ${isSuspended(sql`v.tenant_id`)}`,
-      ).look
+  const looks = SCHEDULED.map(({ table, isScheduled, at }) => {
     const rows = sql`${table} where ${isScheduled}`
     // A scalar subquery: the planner may turn `exists` into a join that reads every scheduled row.
     return ({ afterTenantId, until, max }: Look) => query()<{ tenantId: string }>`
@@ -44,7 +37,7 @@ export const postgresSchedules = (query: Query, isCluster: boolean): Schedules =
     },
 
     due: async ({ tenantId, until, max }) => {
-      const found = WAITING.map(
+      const found = SCHEDULED.map(
         ({ table, isScheduled, at }) => query(tenantId)<DuePage>`
           select v.tenant_id, v.page_group_id, v.page_id, ${at} as at from ${table}
           where v.tenant_id = ${tenantId} and ${isScheduled} and ${at} <= ${until} order by ${at} limit ${max}`,

@@ -12,17 +12,10 @@ export const nothing = sql``
 export const joined = (fragments: readonly Fragment[], between: Fragment): Fragment =>
   fragments.reduce((all, one) => sql`${all}${between}${one}`)
 
-/** Stands for a tenant: the statement reads rows of all tenants, on every machine of a cluster. */
-export const ALL_TENANTS = '*'
-
-/** Sends one statement, for a tenant, `ALL_TENANTS` or the `COORDINATOR`; prepared if it is short and the driver may. */
-export type Query = {
-  (
-    tenantId?: string | null,
-  ): <Row extends object>(texts: readonly string[], ...parts: readonly Part[]) => Promise<readonly Row[]>
-  /** Time limit of a read from all machines of a cluster, a second by default. For tests. */
-  lookMsMax?: number
-}
+/** Sends one statement for a tenant, or for none; prepared if it is short and the driver may. */
+export type Query = (
+  tenantId?: string | null,
+) => <Row extends object>(texts: readonly string[], ...parts: readonly Part[]) => Promise<readonly Row[]>
 
 export const queryOver =
   (ask: Ask): Query =>

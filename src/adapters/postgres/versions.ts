@@ -7,8 +7,9 @@ import {
   storedVersion,
   versionWithContent,
 } from '../stores/rows.ts'
-import { findBy, slicesByTenant } from './by-tenant.ts'
+import { eachTenant, findBy, slicesByTenant } from './by-tenant.ts'
 import { backlogOf, claimFrom } from './claim.ts'
+import type { Forms } from './forms.ts'
 import type { Outbox } from './outbox.ts'
 import { ifGroupExists } from './pages.ts'
 import { joined, type Query, sql } from './sql.ts'
@@ -31,7 +32,7 @@ const DONE = columns(
     computed_name, failure_reason, claimable_at timestamptz, uncounted int`,
 )
 
-const QUEUE = {
+export const QUEUED_VERSIONS = {
   table: sql`page_versions v`,
   key: sql`v.tenant_id, v.page_id, v.version_id`,
   isClaimed: sql`v.page_id = claimed.page_id and v.version_id = claimed.version_id`,
@@ -39,27 +40,27 @@ const QUEUE = {
   isHeld: isSuspended,
 }
 
-export const postgresVersions = (query: Query, isCluster: boolean, outbox: Outbox): Versions => ({
+export const postgresVersions = (query: Query, { ofEach }: Forms, outbox: Outbox): Versions => ({
   list: async (wants) => {
-    const lists = await slicesByTenant(wants, (tenantId, its) => {
+    const lists = await slicesByTenant(wants, (its, of) => {
       const rows = sql`
         select l.page_group_id, ${SHOWN.selected} from page_versions l
-        where l.tenant_id = ${tenantId} and l.page_id = want.page_id and l.version_id < want.before_id`
+        where l.tenant_id = ${of.tenantId} and l.page_id = want.page_id and l.version_id < want.before_id`
       const older = slice(rows, BYTES, sql`l.version_id desc`, sql`want.rows_max`)
-      return query(tenantId)<ListedRow>`
+      return query(of.tenantId)<ListedRow>`
         select want.number as want, ${SHOWN.selected}
-        from ${WANTS.from(its)} ${ifGroupExists(tenantId)} cross join lateral ${older}
+        from ${WANTS.from(its)} ${ifGroupExists(of)} cross join lateral ${older}
         where l.page_group_id = want.page_group_id
         order by want.number, l.version_id desc`
     })
     return lists.map((list) => list.map(storedVersion))
   },
 
-  find: findBy(query, !isCluster, TABLE, `${PAGE}, version_id`, FOUND, versionWithContent, ifGroupExists),
+  find: findBy(query, ofEach, TABLE, `${PAGE}, version_id`, FOUND, versionWithContent, ifGroupExists),
 
-  findByKey: findBy(query, false, TABLE, `${PAGE}, idempotency_key`, CREATED, asCreated, ifGroupExists),
+  findByKey: findBy(query, eachTenant, TABLE, `${PAGE}, idempotency_key`, CREATED, asCreated, ifGroupExists),
 
-  claim: claimFrom<ClaimedVersion>(query, isCluster, QUEUE),
+  claim: claimFrom<ClaimedVersion>(query, QUEUED_VERSIONS),
 
   context: async ({ tenantId, pageGroupId, pageId, versionId }) => {
     const [context] = await query(tenantId)<VersionContext>`

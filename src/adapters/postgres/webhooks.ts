@@ -3,8 +3,7 @@ import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports
 import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { sortedBy } from './by-tenant.ts'
-import { eachAlong, type OfThose } from './claim.ts'
-import { claimOnCluster } from './claim-on-cluster.ts'
+import { eachAlong } from './claim.ts'
 import { D, isThat, postgresDeliveries } from './deliveries.ts'
 import { insertEvents } from './outbox.ts'
 import { type Fragment, nothing, type Query, sql } from './sql.ts'
@@ -12,7 +11,7 @@ import { columns, ifOvertaken, textArray, unlessOvertaken } from './statements.t
 import { isSuspended } from './tenants.ts'
 
 /** A row with the types as one text, `{a,b}`. */
-type EndpointRow = Omit<ClaimedEndpoint, 'types'> & { readonly types: string | null }
+export type EndpointRow = Omit<ClaimedEndpoint, 'types'> & { readonly types: string | null }
 
 const { claims: _, claimable_at: __, ...KEPT } = COLUMNS.webhook_endpoints
 const ENDPOINT = columns('v', COLUMNS.webhook_endpoints)
@@ -29,7 +28,7 @@ const endpointRow = (endpoint: StoredEndpoint) => ({
   ...endpoint,
   types: endpoint.types && textArray(endpoint.types),
 })
-const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
+export const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
   ...row,
   types: row.types === null ? null : (row.types.match(/[^{},]+/g) as unknown as StoredEndpoint['types']),
 })
@@ -39,7 +38,10 @@ const IS_CHANGED = sql`exists (select 1 from changed)`
 const V_TENANT = sql`v.tenant_id`
 
 /** Deliveries of enabled endpoints wait until they are due. */
-const isClaimable = ({ now, horizon }: ClaimWant, ofThose: OfThose = () => nothing) => {
+const isClaimable = (
+  { now, horizon }: ClaimWant,
+  ofThose: (tenantIdColumn: Fragment) => Fragment = () => nothing,
+) => {
   const isPending = (at: Fragment) => sql`exists (
     select 1 from webhook_deliveries d
     where d.tenant_id = v.tenant_id ${ofThose(sql`d.tenant_id`)}
@@ -51,7 +53,7 @@ const isClaimable = ({ now, horizon }: ClaimWant, ofThose: OfThose = () => nothi
 }
 
 const KEY = sql`v.tenant_id, v.webhook_endpoint_id`
-const QUEUE = {
+export const QUEUED_ENDPOINTS = {
   table: sql`webhook_endpoints v`,
   key: KEY,
   isClaimed: sql`v.webhook_endpoint_id = claimed.webhook_endpoint_id`,
@@ -61,28 +63,23 @@ const QUEUE = {
 }
 
 /** Calls `notify` after there are new events, or deliveries that are due at once. */
-export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () => void): Webhooks => {
-  const onCluster = claimOnCluster<EndpointRow>(query, QUEUE)
-  const inTenant = (tenantId: string) => (isCluster ? sql`and d.tenant_id = ${tenantId}` : nothing)
-  return {
-    list: async (tenantId) => {
-      const rows = await query(tenantId)<EndpointRow>`
+export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => ({
+  list: async (tenantId) => {
+    const rows = await query(tenantId)<EndpointRow>`
       select ${STORED.selected} from webhook_endpoints v where v.tenant_id = ${tenantId} and v.slot is not null
       order by v.webhook_endpoint_id`
-      return rows.map(storedEndpoint)
-    },
+    return rows.map(storedEndpoint)
+  },
 
-    add: (endpoint) => {
-      const row = { ...endpointRow(endpoint), claims: 0, claimableAt: endpoint.createdAt }
-      return unlessOvertaken(
-        query(endpoint.tenantId)`insert into webhook_endpoints ${ENDPOINT.values([row])}`,
-      )
-    },
+  add: (endpoint) => {
+    const row = { ...endpointRow(endpoint), claims: 0, claimableAt: endpoint.createdAt }
+    return unlessOvertaken(query(endpoint.tenantId)`insert into webhook_endpoints ${ENDPOINT.values([row])}`)
+  },
 
-    change: async (endpoint, lastUpdatedAt, { resetsFailures, event } = {}) => {
-      const afresh = sql`, failures = 0, failing_since = null,
+  change: async (endpoint, lastUpdatedAt, { resetsFailures, event } = {}) => {
+    const afresh = sql`, failures = 0, failing_since = null,
           claimable_at = case when v.failures > 0 or v.status <> 'enabled' then ${endpoint.updatedAt} else v.claimable_at end`
-      const changed = query(endpoint.tenantId)`
+    const changed = query(endpoint.tenantId)`
       with changed as (
         update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])})
           ${resetsFailures ? afresh : nothing}
@@ -90,21 +87,21 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
         returning 1
       ) ${event ? sql`, noted as (${insertEvents([event], IS_CHANGED)})` : nothing}
       select 1 as done from changed`
-      const isChanged = (await changed.catch(ifOvertaken([]))).length > 0
-      if (isChanged) notify()
-      return isChanged ? 'recorded' : 'overtaken'
-    },
+    const isChanged = (await changed.catch(ifOvertaken([]))).length > 0
+    if (isChanged) notify()
+    return isChanged ? 'recorded' : 'overtaken'
+  },
 
-    claim: async (want) => {
-      const claimed = await (isCluster ? onCluster(want) : claimEndpoints(query, want))
-      return claimed.map(storedEndpoint)
-    },
+  claim: async (want) => {
+    const claimed = await claimEndpoints(query, want)
+    return claimed.map(storedEndpoint)
+  },
 
-    settle: async (endpoint, results, { failures, failingSince, claimableAt, readAt }) => {
-      // Sorted in the order in which a replay locks them.
-      const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
-      const ifSame = sql`case v.url when ${endpoint.url} then`
-      const settled = query(endpoint.tenantId)`
+  settle: async (endpoint, results, { failures, failingSince, claimableAt, readAt }) => {
+    // Sorted in the order in which a replay locks them.
+    const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
+    const ifSame = sql`case v.url when ${endpoint.url} then`
+    const settled = query(endpoint.tenantId)`
       with changed as (
         update webhook_endpoints v set failures = ${ifSame} ${failures}::int else v.failures end,
           failing_since = ${ifSame} ${failingSince}::timestamptz else v.failing_since end,
@@ -124,24 +121,24 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
           and (r.status = 'delivered' or d.next_attempt_at <= ${readAt}
             or d.next_attempt_at > ${latestAttemptAt(readAt)})
           and ${IS_CHANGED}
-          ${inTenant(endpoint.tenantId)}
+          and d.tenant_id = ${endpoint.tenantId}
       )
       select 1 as done from changed`
-      return (await settled.catch(ifOvertaken([]))).length > 0
-    },
+    return (await settled.catch(ifOvertaken([]))).length > 0
+  },
 
-    ...postgresDeliveries(query, notify),
+  ...postgresDeliveries(query, notify),
 
-    sweep: async (endpoint, error, max, isLast) => {
-      const isDeleted = endpoint.status === 'deleted'
-      const order = isDeleted
-        ? sql`order by d.event_id`
-        : sql`and d.status = 'pending' order by d.next_attempt_at`
-      const sweep = isDeleted
-        ? sql`delete from webhook_deliveries d using due`
-        : sql`
+  sweep: async (endpoint, error, max, isLast) => {
+    const isDeleted = endpoint.status === 'deleted'
+    const order = isDeleted
+      ? sql`order by d.event_id`
+      : sql`and d.status = 'pending' order by d.next_attempt_at`
+    const sweep = isDeleted
+      ? sql`delete from webhook_deliveries d using due`
+      : sql`
         update webhook_deliveries d set status = 'failed', next_attempt_at = null, last_error = ${error} from due`
-      const [row] = await query(endpoint.tenantId)<{ found: number }>`
+    const [row] = await query(endpoint.tenantId)<{ found: number }>`
       with still as materialized (
         select 1 from webhook_endpoints v where ${isThat(endpoint, V)} and v.status = ${isDeleted ? 'deleted' : 'disabled'}
       ), due as materialized (
@@ -149,16 +146,15 @@ export const postgresWebhooks = (query: Query, isCluster: boolean, notify: () =>
         where ${isThat(endpoint, D)} and exists (select 1 from still) ${order} limit ${max}
       ), swept as (
         ${sweep} where d.tenant_id = due.tenant_id and d.webhook_endpoint_id = due.webhook_endpoint_id
-          and d.event_id = due.event_id ${inTenant(endpoint.tenantId)}
+          and d.event_id = due.event_id and d.tenant_id = ${endpoint.tenantId}
       ), ended as (
         delete from webhook_endpoints v
         where ${isThat(endpoint, V)} and v.status = 'deleted' and ${isDeleted && isLast}::boolean and (select count(*) from due) < ${max}
       )
       select count(*)::int as found from due`
-      return row?.found === max
-    },
-  }
-}
+    return row?.found === max
+  },
+})
 
 const PENDING = sql`webhook_deliveries d where d.status = 'pending'`
 /** Claims from tenant to tenant along the index of pending deliveries, and deleted endpoints. */
@@ -178,6 +174,6 @@ const claimEndpoints = (query: Query, want: ClaimWant) => query()<EndpointRow>`
   ), claimed as (
     select * from working union all select * from deleted order by tenant_id limit ${want.max}
   )
-  update webhook_endpoints v set claimable_at = ${want.until}, ${QUEUE.counted} from claimed
-  where v.tenant_id = claimed.tenant_id and ${QUEUE.isClaimed}
-  returning ${QUEUE.answered}`
+  update webhook_endpoints v set claimable_at = ${want.until}, ${QUEUED_ENDPOINTS.counted} from claimed
+  where v.tenant_id = claimed.tenant_id and ${QUEUED_ENDPOINTS.isClaimed}
+  returning ${QUEUED_ENDPOINTS.answered}`

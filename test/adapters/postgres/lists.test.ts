@@ -1,4 +1,5 @@
 import t from 'tap'
+import { FORMS } from '../../../src/adapters/postgres/forms.ts'
 import { createOutbox } from '../../../src/adapters/postgres/outbox.ts'
 import { postgresProspectLogs } from '../../../src/adapters/postgres/prospect-logs.ts'
 import { postgresProspects } from '../../../src/adapters/postgres/prospects.ts'
@@ -17,17 +18,17 @@ t.test('a tenant whose statement fails fails nobody else who is read with it', a
     ...{ tenantId, prospectId: 'prospect', limit: 5, source: null, type: null },
     ...{ since: null, before: null, fromId: null, beforeId: null, idempotencyKey: null },
   }))
-  const logs = postgresProspectLogs(query, false)
+  const logs = postgresProspectLogs(query, FORMS)
   const nothing = { rows: [], resume: null }
   t.strictSame(await logs.list(wants), [away, nothing])
   t.strictSame(await logs.timeline(wants), [away, 'prospect_not_found'])
-  const outbox = createOutbox(query, false, {
+  const outbox = createOutbox(query, FORMS, {
     everyEvent: false,
     lateMs: 15_000,
     wrote: () => {},
     late: () => {},
   })
-  const prospects = postgresProspects(query, () => {}, false, outbox)
+  const prospects = postgresProspects(query, () => {}, FORMS, outbox)
   const nobody = { emailHash: null, externalIdHash: null }
   for (const named of [nobody, { ...nobody, emailHash: 'hash' }, { ...nobody, externalIdHash: 'hash' }])
     t.strictSame(await prospects.list(wants.map((want) => ({ ...want, ...named }))), [away, nothing])

@@ -1,14 +1,15 @@
 import t from 'tap'
+import { claimOnCluster } from '../../../src/adapters/citus/claims.ts'
 import {
+  ALL_TENANTS,
   ANOTHER_WORKER,
   COORDINATOR,
   COPY_OF,
   connectToNodes,
-} from '../../../src/adapters/postgres/by-node.ts'
-import { claimOnCluster } from '../../../src/adapters/postgres/claim-on-cluster.ts'
+} from '../../../src/adapters/citus/nodes.ts'
 import type { Ask } from '../../../src/adapters/postgres/connect.ts'
 import { parseAddress } from '../../../src/adapters/postgres/open.ts'
-import { ALL_TENANTS, type Query, queryOver, sql } from '../../../src/adapters/postgres/sql.ts'
+import { type Query, queryOver, sql } from '../../../src/adapters/postgres/sql.ts'
 import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/with-timeout.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 import { noOf } from '../../core/scene.ts'

@@ -1,9 +1,17 @@
 import { DomainFailure } from '../../core/engine/failures.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
-import type { OfThose, Queue } from './claim.ts'
-import { ALL_TENANTS, type Fragment, nothing, type Query, sql } from './sql.ts'
-import { textArray } from './statements.ts'
-import { withTimeout } from './with-timeout.ts'
+import { ATTEMPT, COUNTED, type Queue as Processing } from '../postgres/claim.ts'
+import { type Fragment, nothing, type Query, sql } from '../postgres/sql.ts'
+import { textArray } from '../postgres/statements.ts'
+import { withTimeout } from '../postgres/with-timeout.ts'
+import { ALL_TENANTS } from './nodes.ts'
+
+/** Limits each table to the tenants that a statement reads, or it would be sent to other machines too. */
+type OfThose = (tenantIdColumn: Fragment) => Fragment
+/** A table `v` whose rows wait to be claimed, and the parts of a statement that name its columns. */
+type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answered', Fragment>> & {
+  readonly isClaimable: (want: ClaimWant, ofThose: OfThose) => Fragment
+}
 
 /** Tenants whose work is claimed at a time. */
 const AT_ONCE_MAX = 4
@@ -25,6 +33,7 @@ export const waitingOnCluster = <Want extends Look>(
   query: Query,
   table: Fragment,
   isWaiting: (want: Want, ofThose: OfThose) => Fragment,
+  lookMsMax = LOOK_MS_MAX,
 ) => {
   let apartUntil = 0
   const away = new Set<number>()
@@ -42,7 +51,7 @@ export const waitingOnCluster = <Want extends Look>(
         select v.tenant_id, count(*)::int as count from ${table}
         where ${isWaiting(want, ofThose)} and v.tenant_id > ${want.afterTenantId} ${ofThose(V_TENANT)}
         group by v.tenant_id order by v.tenant_id limit ${want.max}`,
-      query.lookMsMax ?? LOOK_MS_MAX,
+      lookMsMax,
     )
 
   /** The first tenants that wait. Tenants on nodes that cannot be reached are left out. */
@@ -81,8 +90,8 @@ export const waitingOnCluster = <Want extends Look>(
 }
 
 /** Claims work on a cluster: each waiting tenant's work is claimed on the machine of the tenant. */
-export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue) => {
-  const { look, askApart } = waitingOnCluster(query, queue.table, queue.isClaimable)
+export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue, lookMsMax?: number) => {
+  const { look, askApart } = waitingOnCluster(query, queue.table, queue.isClaimable, lookMsMax)
   return async (want: ClaimWant): Promise<readonly Claimed[]> => {
     const claimed: Claimed[] = []
     let { afterTenantId } = want
@@ -109,6 +118,15 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
     }
   }
 }
+
+/** A queue of rows that are `processing`. */
+export const processing = ({ isHeld = () => sql`false`, ...queue }: Processing): Queue => ({
+  ...queue,
+  counted: COUNTED,
+  answered: sql`${queue.answered}, ${ATTEMPT}`,
+  isClaimable: ({ now, horizon }) => sql`
+    v.status = 'processing' and (v.claimable_at <= ${now} or v.claimable_at > ${horizon}) and not ${isHeld(V_TENANT)}`,
+})
 
 /** Rows that another claim has locked are skipped. Materialized, or a join would read again and take more. */
 const claimOf = <Claimed extends object>(query: Query, queue: Queue, tenantId: string, want: ClaimWant) =>

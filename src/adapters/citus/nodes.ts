@@ -1,10 +1,12 @@
 import { DomainFailure, isUnavailable, unavailable } from '../../core/engine/failures.ts'
-import type { Ask, PostgresSettings } from './connect.ts'
-import { sqlStateOf } from './error-codes.ts'
-import { createSemaphore, type PoolCounts } from './semaphore.ts'
-import { ALL_TENANTS, queryOver, sql } from './sql.ts'
-import { NO_ANSWER_IN_TIME } from './with-timeout.ts'
+import type { Ask, Connected, PostgresSettings } from '../postgres/connect.ts'
+import { sqlStateOf } from '../postgres/error-codes.ts'
+import { createSemaphore, type PoolCounts } from '../postgres/semaphore.ts'
+import { queryOver, sql } from '../postgres/sql.ts'
+import { NO_ANSWER_IN_TIME } from '../postgres/with-timeout.ts'
 
+/** Stands for a tenant: the statement reads rows of all tenants, on every machine. */
+export const ALL_TENANTS = '*'
 /** Stands for a tenant: only the coordinator has the rows. */
 export const COORDINATOR = '@'
 /** Stands for a tenant, before a key of `identity_copies`: the node that has the copy. */
@@ -18,11 +20,9 @@ const ADDRESS_DOUBTED_MS = 1_000
 /** Number of addresses that are kept. Beyond it all are forgotten. */
 const ADDRESSES_MAX = 100_000
 
-export type Connected = {
-  readonly ask: Ask
+type Nodes = Connected & {
   /** A name of the machine on which a tenant lives, or of the tenant while its machine is not known. */
-  readonly placeOf?: (of: { readonly tenantId: string }) => string
-  readonly close: () => Promise<void>
+  readonly placeOf: (of: { readonly tenantId: string }) => string
 }
 type Named = Connected & { readonly name: string }
 /** The node of a tenant. `found` is set once it was looked up. */
@@ -37,7 +37,7 @@ type Node = { readonly nodename: string; readonly nodeport: number }
 export const connectToNodes = (
   settings: PostgresSettings,
   connectTo: (settings: PostgresSettings) => Connected,
-): Connected => {
+): Nodes => {
   const { url, pooler, observer } = settings
   const pools: (() => PoolCounts)[] = []
   const sumOf = (count: keyof PoolCounts) => pools.reduce((sum, counts) => sum + counts()[count], 0)

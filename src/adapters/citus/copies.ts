@@ -1,17 +1,17 @@
 import { isUnavailable, unavailable } from '../../core/engine/failures.ts'
-import type { OfTenant } from '../../core/ports/api-keys.ts'
-import { ANOTHER_WORKER, COPY_OF } from './by-node.ts'
-import { type Query, sql } from './sql.ts'
-import { isSuspended } from './tenants.ts'
-import { withTimeout } from './with-timeout.ts'
+import type { ApiKeys, OfTenant, StoredApiKey } from '../../core/ports/api-keys.ts'
+import type { Hooks, StoredHook } from '../../core/ports/hooks.ts'
+import { type Query, sql } from '../postgres/sql.ts'
+import { columns } from '../postgres/statements.ts'
+import { isSuspended } from '../postgres/tenants.ts'
+import { withTimeout } from '../postgres/with-timeout.ts'
+import { type ApiKeyRow, COLUMNS, type HookRow, storedApiKey, storedHook } from '../stores/rows.ts'
+import { ANOTHER_WORKER, COPY_OF } from './nodes.ts'
 
 /** A coordinator that takes longer than this is away. */
 const LOOK_MS_MAX = 1_000
 const REST_MS = 1_000
 const AT_ONCE_MAX = 100
-
-/** Follows a column in an update of a row. */
-export const NOT_COPIED = sql`, is_copied = false`
 
 type Copied<Row> = {
   /** Rows of the coordinator that are not copied yet, by key, after a given key. */
@@ -28,7 +28,7 @@ type Copied<Row> = {
  * worker is away. For times when the coordinator is away, each row is copied to the worker that the hash of its key
  * names. Later look-ups make the copies that a worker missed; an older copy never replaces a newer one.
  */
-export const copiesOf = <Row extends { readonly tenantId: string }>(
+const copiesOf = <Row extends { readonly tenantId: string }>(
   query: Query,
   { pending, mark, keyOf, versionOf }: Copied<Row>,
 ) => {
@@ -99,3 +99,64 @@ export const copiesOf = <Row extends { readonly tenantId: string }>(
 }
 
 const COORDINATOR_AWAY = unavailable('The coordinator of the database does not answer.')
+
+const KEY = columns('k', COLUMNS.api_keys)
+const HOOK = columns('h', COLUMNS.hooks)
+
+/** API keys that are copied, and found while the coordinator is away. `central` asks the coordinator. */
+export const copiedKeys = (keys: ApiKeys, central: Query, query: Query): ApiKeys => {
+  const copies = copiesOf<StoredApiKey>(query, {
+    pending: async (afterKey, max) => {
+      const rows = await central()<ApiKeyRow>`
+        select ${KEY.selected} from api_keys k
+        where not k.is_copied and k.key_hash > ${afterKey} order by k.key_hash limit ${max}`
+      return rows.map(storedApiKey)
+    },
+    mark: ({ apiKeyId, revokedAt, rotatedAt }) => central()`
+      update api_keys set is_copied = true where api_key_id = ${apiKeyId}
+        and revoked_at is not distinct from ${revokedAt} and rotated_at is not distinct from ${rotatedAt}`,
+    keyOf: ({ keyHash }) => keyHash,
+    versionOf: ({ revokedAt, rotatedAt }) => `${revokedAt ?? ''} ${rotatedAt ?? ''}`,
+  })
+  return {
+    ...keys,
+    findByHashes: (keyHashes) => copies.find(keyHashes, () => keys.findByHashes(keyHashes)),
+    end: async (apiKeyId, when) => {
+      if (!(await keys.end(apiKeyId, when))) return false
+      const ended = await keys.find(apiKeyId).catch(() => null)
+      if (ended !== null) await copies.copy(ended)
+      return true
+    },
+  }
+}
+
+/** Hooks that are copied, and found while the coordinator is away. `central` asks the coordinator. */
+export const copiedHooks = (hooks: Hooks, central: Query, query: Query): Hooks => {
+  const copies = copiesOf<StoredHook>(query, {
+    pending: async (afterKey, max) => {
+      const rows = await central()<HookRow>`
+        select ${HOOK.selected} from hooks h
+        where not h.is_copied and h.hook_id > ${afterKey} order by h.hook_id limit ${max}`
+      return rows.map(storedHook)
+    },
+    mark: ({ tenantId, hookId, updatedAt }) => central()`
+      update hooks set is_copied = true
+      where tenant_id = ${tenantId} and hook_id = ${hookId} and updated_at = ${updatedAt}`,
+    keyOf: ({ hookId }) => hookId,
+    versionOf: ({ updatedAt }) => updatedAt,
+  })
+  return {
+    ...hooks,
+    findByIds: (hookIds) => copies.find(hookIds, () => hooks.findByIds(hookIds)),
+    change: async (hook, lastUpdatedAt) => {
+      const recorded = await hooks.change(hook, lastUpdatedAt)
+      if (recorded === 'recorded') await copies.copy(hook)
+      return recorded
+    },
+    remove: async (want) => {
+      if ((await hooks.find(want)) === null) return false
+      await copies.remove(want.hookId, want.tenantId)
+      return hooks.remove(want)
+    },
+  }
+}

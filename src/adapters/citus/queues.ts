@@ -1,0 +1,58 @@
+import type { ClaimedErasure } from '../../core/ports/erasures.ts'
+import type { ClaimedMerge } from '../../core/ports/merges.ts'
+import type { KnownPages, Pages } from '../../core/ports/pages.ts'
+import type { Store } from '../../core/ports/store.ts'
+import type { ClaimedVersion } from '../../core/ports/versions.ts'
+import { isUncounted } from '../postgres/counts.ts'
+import { QUEUED_ERASURES } from '../postgres/erasures.ts'
+import { QUEUED_MERGES } from '../postgres/merges.ts'
+import { SCHEDULED } from '../postgres/schedules.ts'
+import { type Query, sql } from '../postgres/sql.ts'
+import { textArray } from '../postgres/statements.ts'
+import { isSuspended } from '../postgres/tenants.ts'
+import { QUEUED_VERSIONS } from '../postgres/versions.ts'
+import { type EndpointRow, QUEUED_ENDPOINTS, storedEndpoint } from '../postgres/webhooks.ts'
+import { claimOnCluster, processing, waitingOnCluster } from './claims.ts'
+
+type Want<Port extends 'schedules' | 'counts'> = Parameters<Store[Port]['waiting']>[0]
+const idsOf = (rows: readonly { readonly tenantId: string }[]) => rows.map(({ tenantId }) => tenantId)
+
+/** The verbs that look for work on all nodes. */
+export const queuesOn = (query: Query, lookMsMax?: number) => {
+  const claimEndpoints = claimOnCluster<EndpointRow>(query, QUEUED_ENDPOINTS, lookMsMax)
+  const unnumbered = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`, lookMsMax)
+  const uncounted = waitingOnCluster<Want<'counts'>>(query, sql`counted_tenants v`, isUncounted, lookMsMax)
+  const scheduled = SCHEDULED.map(({ table, isScheduled, at }) => {
+    const isDue = ({ until }: Want<'schedules'>) =>
+      sql`${isScheduled} and ${at} <= ${until} and not ${isSuspended(sql`v.tenant_id`)}`
+    return waitingOnCluster(query, table, isDue, lookMsMax)
+  })
+  return {
+    versions: claimOnCluster<ClaimedVersion>(query, processing(QUEUED_VERSIONS), lookMsMax),
+    erasures: claimOnCluster<ClaimedErasure>(query, processing(QUEUED_ERASURES), lookMsMax),
+    merges: claimOnCluster<ClaimedMerge>(query, processing(QUEUED_MERGES), lookMsMax),
+    endpoints: async (...want: Parameters<typeof claimEndpoints>) =>
+      (await claimEndpoints(...want)).map(storedEndpoint),
+    scheduled: async (want: Want<'schedules'>) =>
+      idsOf((await Promise.all(scheduled.map(({ look }) => look(want)))).flat()),
+    unnumbered: async (afterTenantId: string, max: number) =>
+      idsOf(await unnumbered.look({ afterTenantId, max })),
+    uncounted: async (want: Want<'counts'>) => idsOf(await uncounted.look(want)),
+  }
+}
+
+/** Recalls groups of any number of tenants on one machine by one statement; everything else by `recall`. */
+export const groupsTogether =
+  (query: Query, recall: Pages['recall']): Pages['recall'] =>
+  async (wants) => {
+    const { keys, groups } = wants
+    if (keys.length > 0 || groups.length < 2) return recall(wants)
+    const found = query(groups[0]?.tenantId)<KnownPages['groups'][number]>`
+      select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count::int as pages_count
+      from page_groups g
+        left join page_counts c on c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id
+      where g.tenant_id = any (${textArray(groups.map(({ tenantId }) => tenantId))}::text[])
+        and (case when g.status <> 'deleted' then g.page_group_id end)
+          = any (${textArray(groups.map(({ pageGroupId }) => pageGroupId))}::text[])`
+    return { groups: await found, pages: [] }
+  }

@@ -1,0 +1,85 @@
+import type { Store } from '../../core/ports/store.ts'
+import { type Ask, connect, type PostgresSettings } from '../postgres/connect.ts'
+import type { Warn } from '../postgres/migrate.ts'
+import { queryOver } from '../postgres/sql.ts'
+import { type Database, portsOver, postgresStore } from '../postgres/store.ts'
+import type { Migration } from '../stores/migrations.ts'
+import { copiedHooks, copiedKeys } from './copies.ts'
+import { citusForms, PLAN_EACH } from './forms.ts'
+import { ALL_TENANTS, COORDINATOR, connectToNodes, otherNodes } from './nodes.ts'
+import { refuseOtherCluster, refuseWorker } from './obstacle.ts'
+import { groupsTogether, queuesOn } from './queues.ts'
+
+type Cluster = 'citus' | null | undefined
+type Options = { readonly placeOf?: (of: { tenantId: string }) => string; readonly lookMsMax?: number }
+
+/** The store with these settings: on one PostgreSQL, or on tables that Citus distributes. */
+export const openPostgresStore = (
+  cluster: Cluster,
+  settings: PostgresSettings,
+  migrations: readonly Migration[],
+  warn?: Warn,
+): Store => {
+  const { url, pooler } = settings
+  const refuseToMigrate = refuseWorker
+  if (!cluster)
+    return postgresStore(settings, migrations, warn, {
+      ...{ ...connect(settings), ...portsOf(cluster), refuseToMigrate },
+    })
+  const planned = { ...settings, session: PLAN_EACH }
+  const { ask, placeOf, close } = connectToNodes(planned, connect)
+  const directUrl = pooler === undefined ? url : pooler.directUrl
+  return postgresStore(planned, migrations, warn, {
+    ...{ ask, placeOf, close, ...portsOf(cluster, { placeOf }), refuseToMigrate },
+    ...(directUrl !== null && { others: () => otherNodes(ask, directUrl) }),
+  })
+}
+
+/** The ports of either store, which refuse a database that is not of this kind. */
+export const portsOf = (cluster: Cluster, options: Options = {}): Pick<Database, 'portsOver' | 'refuse'> => ({
+  portsOver: cluster ? citusPorts(options) : portsOver,
+  refuse: (ask, migrates) => refuseOtherCluster(ask, cluster, migrates),
+})
+
+/**
+ * The ports of a PostgreSQL store, whose statements go to the node of their tenant. The coordinator has the rows that
+ * must change while a worker is away; work is looked for on all nodes, and claimed on each.
+ */
+export const citusPorts =
+  ({ placeOf = () => '', lookMsMax }: Options = {}): Database['portsOver'] =>
+  (ask, ...given) => {
+    const to =
+      (place: string): Ask =>
+      (statement) =>
+        ask(statement, place)
+    const forms = citusForms(placeOf)
+    const [query, central] = [queryOver(ask), queryOver(to(COORDINATOR))]
+    const ports = portsOver(ask, ...given, forms)
+    const ofCoordinator = portsOver(to(COORDINATOR), ...given, forms)
+    const ofAll = portsOver(to(ALL_TENANTS), ...given, forms)
+    const queues = queuesOn(query, lookMsMax)
+    return {
+      ...ports,
+      pages: { ...ports.pages, recall: groupsTogether(query, ports.pages.recall) },
+      versions: { ...ports.versions, claim: queues.versions, backlog: ofAll.versions.backlog },
+      erasures: {
+        ...ports.erasures,
+        claim: queues.erasures,
+        backlog: ofAll.erasures.backlog,
+        lastServed: ofCoordinator.erasures.lastServed,
+        markServed: ofCoordinator.erasures.markServed,
+      },
+      merges: { ...ports.merges, claim: queues.merges, backlog: ofAll.merges.backlog },
+      webhooks: { ...ports.webhooks, claim: queues.endpoints, backlog: ofAll.webhooks.backlog },
+      schedules: { ...ports.schedules, waiting: queues.scheduled },
+      events: { ...ports.events, waiting: queues.unnumbered },
+      counts: {
+        ...ports.counts,
+        waiting: queues.uncounted,
+        addUsage: ofCoordinator.counts.addUsage,
+        sumUsage: ofCoordinator.counts.sumUsage,
+      },
+      hooks: copiedHooks(ofCoordinator.hooks, central, query),
+      apiKeys: copiedKeys(ofCoordinator.apiKeys, central, query),
+    }
+  }
