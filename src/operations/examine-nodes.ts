@@ -1,7 +1,6 @@
 import { otherNodes } from '../adapters/citus/nodes.ts'
-import { askOn } from '../adapters/postgres/connect.ts'
+import { askOn, withTimeout } from '../adapters/postgres/connect.ts'
 import { endPool, openPostgres, type Sql } from '../adapters/postgres/open.ts'
-import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import { type Check, failed, inWords, passed } from './check.ts'
 
 const ANSWER_MS_MAX = 5_000

@@ -1,7 +1,7 @@
 import { PLAN_EACH } from '../adapters/citus/forms.ts'
+import { withTimeout } from '../adapters/postgres/connect.ts'
 import { HALF_MOVED, MOVE_MARK } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres } from '../adapters/postgres/open.ts'
-import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Config } from '../config/config.ts'
 import type { Row, Use } from './read-database.ts'
 

@@ -1,9 +1,8 @@
 import { DomainFailure } from '../../core/engine/failures.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import { ATTEMPT, COUNTED, type Queue as Processing } from '../postgres/claim.ts'
-import { type Fragment, nothing, type Query, sql } from '../postgres/sql.ts'
-import { textArray } from '../postgres/statements.ts'
-import { withTimeout } from '../postgres/with-timeout.ts'
+import { withTimeout } from '../postgres/connect.ts'
+import { type Fragment, nothing, type Query, sql, textArray } from '../postgres/sql.ts'
 import { ALL_TENANTS } from './nodes.ts'
 
 /** Limits each table to the tenants that a statement reads, or it would be sent to other machines too. */

@@ -1,10 +1,9 @@
 import { isUnavailable, unavailable } from '../../core/engine/failures.ts'
 import type { ApiKeys, OfTenant, StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Hooks, StoredHook } from '../../core/ports/hooks.ts'
-import { type Query, sql } from '../postgres/sql.ts'
-import { columns } from '../postgres/statements.ts'
+import { withTimeout } from '../postgres/connect.ts'
+import { columns, type Query, sql } from '../postgres/sql.ts'
 import { isSuspended } from '../postgres/tenants.ts'
-import { withTimeout } from '../postgres/with-timeout.ts'
 import { type ApiKeyRow, COLUMNS, type HookRow, storedApiKey, storedHook } from '../stores/rows.ts'
 import { ANOTHER_WORKER, COPY_OF } from './nodes.ts'
 

@@ -1,8 +1,7 @@
 import { eachTenant } from '../postgres/by-tenant.ts'
 import type { Forms } from '../postgres/forms.ts'
 import { COUNTS } from '../postgres/new-pages.ts'
-import { sql } from '../postgres/sql.ts'
-import { textArray } from '../postgres/statements.ts'
+import { sql, textArray } from '../postgres/sql.ts'
 
 /** Citus plans each call: a statement whose tenant is not known yet would go to all machines, or be refused. */
 export const PLAN_EACH = { plan_cache_mode: 'force_custom_plan', jit: 'off' } as const

@@ -3,10 +3,10 @@ import type { Columns } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES, without } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import type { Of } from './by-tenant.ts'
+import { ifOvertaken } from './error-codes.ts'
 import type { Forms } from './forms.ts'
 import type { Outbox } from './outbox.ts'
-import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
-import { columns, ifOvertaken, later } from './statements.ts'
+import { columns, type Fragment, joined, later, nothing, type Query, sql } from './sql.ts'
 
 type RecallRow =
   | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
@@ -47,26 +47,19 @@ export const postgresActivities = (query: Query, { ofEach }: Forms, outbox: Outb
   record: (changes, events) => {
     const prospects = prospectsInLockOrder(changes)
     const all = [...changes.prospects, ...changes.logs]
-    const parts = prospects.length === 0 ? [] : [savedPart(columnsFor(prospects, PROSPECTS).into(prospects))]
-    if (changes.logs.length === 0) return outbox.record(all, events, parts, sql`select 1`)
-    return outbox.record(all, events, parts, insertLogs(changes.logs), IN_LOCK_ORDER)
+    const parts = []
+    if (prospects.length > 0) parts.push(savedPart(columnsFor(prospects, PROSPECTS).into(prospects)))
+    if (changes.logs.length > 0) parts.push(sql`logged as (${insertLogs(changes.logs)})`)
+    return outbox.record(all, events, parts)
   },
 
   recordLogs: async (logs, events) => {
     const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
-    const added = outbox.withEvents(
-      logs,
-      events,
-      (send, noted, isInTime) => {
-        const insert = sql`
-          ${insertLogs(logs)} where ${isInTime} ${IN_LOCK_ORDER} ${mayBeKnown ? UNLESS_KNOWN : nothing}
-          returning prospect_log_id`
-        const all = joined([sql`logged as (${insert})`, ...noted], sql`, `)
-        return send<{ prospectLogId: string }>`
-          ${noted.length === 0 ? insert : sql`with ${all} select prospect_log_id from logged`}`
-      },
-      mayBeKnown ? OF_LOGGED : nothing,
-    )
+    const logged = sql`logged as (
+      ${insertLogs(logs)} ${mayBeKnown ? UNLESS_KNOWN : nothing} returning prospect_log_id)`
+    const answer = sql`prospect_log_id from logged`
+    const which = mayBeKnown ? OF_LOGGED : nothing
+    const added = outbox.write<{ prospectLogId: string }>(logs, events, [logged], answer, which)
     return (await added.catch(ifOvertaken([]))).map(({ prospectLogId }) => prospectLogId)
   },
 })
@@ -75,9 +68,9 @@ export const postgresActivities = (query: Query, { ofEach }: Forms, outbox: Outb
 const UNLESS_KNOWN = sql`
   on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
-const insertLogs = (logs: readonly NewLog[]) =>
-  sql`insert into prospect_logs ${columnsFor(logs, LOGS).into(logs.map(logRow))}`
-const IN_LOCK_ORDER = sql`order by tenant_id, source, idempotency_key, prospect_log_id`
+const insertLogs = (logs: readonly NewLog[]) => sql`
+  insert into prospect_logs ${columnsFor(logs, LOGS).into(logs.map(logRow))}
+  order by tenant_id, source, idempotency_key, prospect_log_id`
 
 /** Whether an event is of a saved log. A join would compare each event with each log. */
 const OF_LOGGED = sql`and (event.ids ->> 'prospectLogId' in (select prospect_log_id from logged)) is true`

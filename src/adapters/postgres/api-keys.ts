@@ -1,8 +1,7 @@
 import type { ApiKeys, OfTenant, Rotation, StoredApiKey } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
 import type { Forms } from './forms.ts'
-import { type Fragment, type Query, sql } from './sql.ts'
-import { columns, textArray } from './statements.ts'
+import { columns, type Fragment, type Query, sql, textArray } from './sql.ts'
 import { FORGET_KEYS, isSuspended } from './tenants.ts'
 
 const KEYS = columns('key', COLUMNS.api_keys)

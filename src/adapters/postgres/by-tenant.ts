@@ -1,8 +1,7 @@
 import type { SliceWant } from '../../core/ports/world.ts'
 import type { Columns } from '../stores/columns.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 
 type OfTenant = { readonly tenantId: string }
 type Lists = Readonly<Record<string, readonly OfTenant[]>>

@@ -3,7 +3,6 @@ import { unavailable } from '../../core/engine/failures.ts'
 import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
 import { endPool, ONE_PLAN, openPostgres, type Pool, type Session, type Sql } from './open.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
-import { withTimeout } from './with-timeout.ts'
 
 export type PostgresSettings = {
   readonly url: string
@@ -124,4 +123,22 @@ const openConnection = (settings: PostgresSettings): Pool => {
     ...(!pooler && { connection: { ...limits, ...session } }),
     ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
+}
+
+export const NO_ANSWER_IN_TIME = 'The database did not answer in time.'
+
+/**
+ * Refuses `unavailable` if PostgreSQL has not answered in time. The driver itself retries for ever when an address does
+ * not exist, or accepts connections and drops them.
+ */
+export const withTimeout = async <Answer>(asked: PromiseLike<Answer>, msMax: number): Promise<Answer> => {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable(NO_ANSWER_IN_TIME)), msMax)
+  })
+  try {
+    return await Promise.race([asked, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }

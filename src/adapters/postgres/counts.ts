@@ -1,8 +1,7 @@
 import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
 import { lookedAt, placeOf } from '../stores/looked-at.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { nothing, type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, nothing, type Query, sql } from './sql.ts'
 
 const COUNT = columns('c', COLUMNS.prospect_log_counts)
 const USED = columns('u', COLUMNS.usage_counts)

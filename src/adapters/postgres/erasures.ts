@@ -12,8 +12,7 @@ import { backlogOf, claimFrom } from './claim.ts'
 import type { Forms } from './forms.ts'
 import type { Outbox } from './outbox.ts'
 import { alongTimeline } from './prospect-logs.ts'
-import { type Query, sql } from './sql.ts'
-import { columns, textArray } from './statements.ts'
+import { columns, type Query, sql, textArray } from './sql.ts'
 import { tombstones } from './tombstones.ts'
 import { slice } from './walk.ts'
 
@@ -63,7 +62,7 @@ export const postgresErasures = (
   },
 
   record: async (changes, events) => {
-    const recorded = await outbox.record([changes], events, ...tombstones(changes))
+    const recorded = await outbox.change(changes, events, tombstones(changes))
     if (recorded === 'recorded') erased(changes.tenantId)
     return recorded
   },

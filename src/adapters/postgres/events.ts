@@ -4,8 +4,7 @@ import type { Timestamp } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { DELIVERIES_MAX } from '../stores/takers.ts'
 import { eachAlong } from './claim.ts'
-import { type Fragment, type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, type Fragment, type Query, sql } from './sql.ts'
 
 /** A row of `events`, with `ids` as JSON text. */
 export type EventRow = Omit<StoredEvent, 'ids'> & { readonly ids: string }

@@ -5,10 +5,9 @@ import { COLUMNS } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Forms } from './forms.ts'
-import type { Outbox } from './outbox.ts'
+import { AND_CHANGED, type Outbox } from './outbox.ts'
 import { alongTimeline } from './prospect-logs.ts'
-import { type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, type Query, sql } from './sql.ts'
 
 const ROW = columns('merge', COLUMNS.merges)
 const WAITING = sql`merges where status = 'processing' order by tenant_id, claimable_at`
@@ -27,23 +26,33 @@ export const postgresMerges = (
   outbox: Outbox,
 ): Merges => ({
   /**
-   * The merged prospect gives up its email before the survivor takes it: as in `erasures.record`, each part runs when it is
-   * read, and a division by zero takes everything back.
+   * Locks both prospects first. The merged one gives up its email before the survivor takes it: a part runs when it is
+   * read.
    */
   record: async ({ merge, merged, survivor }, events) => {
     const { tenantId, prospectId, intoId } = merge
     const parts = [
-      sql`merged as (${prospectChanged(merged)})`,
-      sql`survivor as (${prospectChanged(survivor)})`,
+      sql`held as materialized (
+        select * from (
+          select p.prospect_id from prospects p
+          where ${isUnchanged(merged.before)} or ${isUnchanged(survivor.before)}
+          order by p.prospect_id for update
+        ) held
+      )`,
+      sql`changed as (select 1 as done from held having count(*) = 2)`,
+      sql`merged as (${prospectChanged(merged)} ${AND_CHANGED} returning 1)`,
+      sql`survivor as (${prospectChanged(survivor)} and exists (select 1 from merged))`,
       sql`led as (
-        update prospects set merged_into = ${intoId} where tenant_id = ${tenantId} and merged_into = ${prospectId})`,
+        update prospects set merged_into = ${intoId}
+        where tenant_id = ${tenantId} and merged_into = ${prospectId} ${AND_CHANGED})`,
       sql`redirected as (
         update merges set into_id = ${intoId}
-        where tenant_id = ${tenantId} and into_id = ${prospectId} and status = 'processing')`,
-      sql`added as (insert into merges ${ROW.values([newMergeRow(merge)])})`,
+        where tenant_id = ${tenantId} and into_id = ${prospectId} and status = 'processing' ${AND_CHANGED})`,
+      sql`added as (
+        insert into merges (${ROW.names}) select * from ${ROW.fromShortest([newMergeRow(merge)])}
+        where true ${AND_CHANGED})`,
     ]
-    const done = sql`select 1 / count(*) from merged union all select 1 / count(*) from survivor union all select 1`
-    const recorded = await outbox.record([merge], events, parts, done)
+    const recorded = await outbox.change(merge, events, parts)
     if (recorded === 'recorded') changed(tenantId)
     return recorded
   },
@@ -101,10 +110,8 @@ export const isUnchanged = (before: KnownProspect) => sql`
     and p.external_id_hash is not distinct from ${before.externalIdHash}
     and p.name is not distinct from ${before.name}`
 
-/** Returns no row unless the prospect is unchanged. */
 const prospectChanged = ({ before, after }: ProspectStates) => sql`
   update prospects p set email = ${after.email}, email_hash = ${after.emailHash}, external_id = ${after.externalId},
     external_id_hash = ${after.externalIdHash}, name = ${after.name}, merged_into = ${after.mergedInto},
     updated_at = ${after.updatedAt}
-  where ${isUnchanged(before)}
-  returning 1`
+  where ${isUnchanged(before)}`

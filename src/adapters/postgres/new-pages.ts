@@ -7,8 +7,7 @@ import {
   newPageRow,
 } from '../stores/rows.ts'
 import { sortedBy } from './by-tenant.ts'
-import { sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, sql } from './sql.ts'
 
 const PAGES = columns('page', NEW_PAGE_COLUMNS)
 export const COUNTS = columns('added', COLUMNS.page_counts)
@@ -32,12 +31,12 @@ const rowsOf = (pages: readonly NewPageRow[]) => {
 export type Count = Parameters<typeof COUNTS.from>[0][number] & Pick<NewPageRow, 'tenantId' | 'pageGroupId'>
 
 /**
- * The parts and the end of the statement that saves new pages. The count of a group that is no longer active is null,
- * which the table refuses: then nothing is saved.
+ * The parts of the statement that saves new pages. The count of a group that is no longer active is null, which the
+ * table refuses: then nothing is saved.
  */
 export const newPages = (created: readonly NewPageRow[], addedOf: typeof addedToActive) => {
   const { pages, versions, counts } = rowsOf(created)
-  const parts = sql`
+  return sql`
     counted as (
       insert into page_counts as c (${COUNTS.names})
       ${addedOf(counts)}
@@ -45,8 +44,9 @@ export const newPages = (created: readonly NewPageRow[], addedOf: typeof addedTo
         do update set pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes
     ), versioned as (
       insert into page_versions ${VERSIONS.into(versions)}
+    ), added as (
+      insert into pages ${PAGES.into(pages)}
     )`
-  return [[parts], sql`insert into pages ${PAGES.into(pages)}`] as const
 }
 
 export const addedToActive = (counts: readonly Count[]) => sql`

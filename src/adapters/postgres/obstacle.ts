@@ -1,6 +1,5 @@
-import { type Ask, askOn } from './connect.ts'
+import { type Ask, askOn, withTimeout } from './connect.ts'
 import { endPool, ONE_PLAN, openPostgres, type Session } from './open.ts'
-import { withTimeout } from './with-timeout.ts'
 
 /** `move` creates this table before it copies the first row, and drops it after the last. */
 export const MOVE_MARK = 'unfinished_move'

@@ -3,10 +3,9 @@ import { isoTime, MINUTE_MS } from '../../core/engine/times.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { sqlStateOf } from './error-codes.ts'
+import { ifOvertaken, sqlStateOf, unlessOvertaken } from './error-codes.ts'
 import type { Forms } from './forms.ts'
-import { type Fragment, joined, nothing, type Query, sql } from './sql.ts'
-import { columns, ifOvertaken, textArray, unlessOvertaken } from './statements.ts'
+import { columns, type Fragment, joined, nothing, type Query, sql, textArray } from './sql.ts'
 
 type OfTenant = { readonly tenantId: string }
 /** How far a database's clock is ahead of ours, how far ours is ahead of the monotonic clock, and when this expires. */
@@ -18,26 +17,24 @@ type OutboxOptions = {
   readonly wrote: () => void
   readonly late: () => void
 }
-type Send = ReturnType<Query>
 export type Outbox = {
   /**
-   * Sends a write of rows with its events. `write` gets the part `noted as (insert into events …)`, or none, and a
-   * condition: it is true, or divides by zero, so that nothing is saved. PostgreSQL evaluates it once. `which` is one
-   * more condition on each `event`. Refuses `unavailable` if PostgreSQL begins more than `lateMs` after this was called.
+   * Sends `with parts, noted select answer`, where `noted` inserts the events, and returns the rows. `answer` can take a
+   * `where`, and `which` is one more condition on each `event`. Refuses `unavailable` if PostgreSQL begins more than
+   * `lateMs` after this was called.
    */
-  readonly withEvents: <Answer>(
+  readonly write: <Row extends object>(
     rows: readonly OfTenant[],
     events: readonly NewEvent[] | undefined,
-    write: (send: Send, noted: readonly Fragment[], isInTime: Fragment) => Promise<Answer>,
+    parts: readonly Fragment[],
+    answer: Fragment,
     which?: Fragment,
-  ) => Promise<Answer>
-  /** Saves all or nothing: `with parts, events`, then `done`, which can take a `where` and then `tail`. */
+  ) => Promise<readonly (Row & { readonly noted?: number })[]>
+  /** Saves all of these parts and the events, or nothing. */
   readonly record: (
     rows: readonly OfTenant[],
     events: readonly NewEvent[] | undefined,
     parts: readonly Fragment[],
-    done: Fragment,
-    tail?: Fragment,
   ) => Promise<Recorded>
   /** Saves parts of which one is `changed`, and the events, if `changed` has a row. The other parts must check that. */
   readonly change: (
@@ -79,23 +76,26 @@ export const createOutbox = (
     return isKnown ? clock : undefined
   }
 
-  const withEvents: Outbox['withEvents'] = async (rows, events = [], write, which = nothing) => {
+  const write: Outbox['write'] = async (rows, events = [], parts, answer, which = nothing) => {
     const askedMs = Date.now()
     const lead = leadOf(rows)
     const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
     const lateAtMs = askedMs + aheadMs + lateMs
+    // True, or a division by zero, so that nothing is saved.
     const isInTime = sql`1 / (statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz)::int = 1`
     const isUsed = everyEvent ? sql`true` : usesEvents(events)
-    const noted =
-      events.length === 0 ? [] : [sql`noted as (${insertEvents(events, sql`${isUsed} ${which}`)})`]
+    const noted = sql`noted as (${insertEvents(events, sql`${isUsed} ${which}`)} returning 1)`
+    const all = events.length === 0 ? parts : [...parts, noted]
+    const count = events.length === 0 ? nothing : sql`(select count(*)::int from noted) as noted,`
     try {
-      const answer = await write(query(lead), noted, isInTime)
-      if (events.length > 0) wrote()
-      return answer
+      const written = await query(lead)<{ noted?: number }>`
+        ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${count} ${answer} where ${isInTime}`
+      if (written[0]?.noted) wrote()
+      return written as never
     } catch (error) {
       if (sqlStateOf(error) !== '22012') throw error
       const clock = await readClock(lead)
-      // The write was in time: the statement divided by zero for another reason.
+      // The write was in time: the clock was set.
       if (Date.now() + clock.aheadMs < lateAtMs) throw error
       late()
       throw writeTooLate()
@@ -103,23 +103,10 @@ export const createOutbox = (
   }
 
   return {
-    withEvents,
-    record: (rows, events, parts, done, tail = nothing) =>
-      unlessOvertaken(
-        withEvents(rows, events, (send, noted, isInTime) => {
-          const all = [...parts, ...noted]
-          return send`
-            ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} ${done} where ${isInTime} ${tail}`
-        }),
-      ),
+    write,
+    record: (rows, events, parts) => unlessOvertaken(write(rows, events, parts, sql`1 as done`)),
     change: async (row, events, parts) => {
-      const written = withEvents(
-        [row],
-        events,
-        (send, noted, isInTime) => send`
-          with ${joined([...parts, ...noted], sql`, `)} select 1 as done from changed where ${isInTime}`,
-        AND_CHANGED,
-      )
+      const written = write([row], events, parts, sql`1 as done from changed`, AND_CHANGED)
       return (await written.catch(ifOvertaken([]))).length > 0 ? 'recorded' : 'overtaken'
     },
   }

@@ -3,8 +3,7 @@ import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts
 import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
-import { nothing, type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, nothing, type Query, sql } from './sql.ts'
 import { slice } from './walk.ts'
 
 type ListedRow = PageGroupRow & { readonly want: number }
@@ -53,7 +52,7 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
     const parts = sql`
       counted as (insert into page_counts ${COUNTS.values([{ ...group, changes: 0 }])}),
       added as (insert into page_groups ${GROUPS.values([{ ...group, revision: 1 }])})`
-    return outbox.record([group], events, [parts], sql`select 1`)
+    return outbox.record([group], events, [parts])
   },
 
   change: (group, lastUpdatedAt, revision, events) => {

@@ -6,8 +6,7 @@ import { type FoundRow, foundPage } from './found-page.ts'
 import { newPages, VERSIONS } from './new-pages.ts'
 import { AND_CHANGED, type Outbox } from './outbox.ts'
 import { pagesCount } from './page-groups.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 import { slice } from './walk.ts'
 
 type RecallRow =
@@ -50,8 +49,7 @@ export const postgresPages = (
   },
 
   record: async (pages, events) => {
-    const written = newPages(pages, addedPages)
-    const recorded = await outbox.record(pages, events, ...written)
+    const recorded = await outbox.record(pages, events, [newPages(pages, addedPages)])
     if (recorded === 'recorded') added()
     return recorded
   },

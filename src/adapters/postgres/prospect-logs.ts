@@ -10,8 +10,7 @@ import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { timelineKey, timelineOf, timeOfKey } from '../stores/timeline-key.ts'
 import { eachTenant, findBy } from './by-tenant.ts'
 import type { Forms } from './forms.ts'
-import { type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, type Query, sql } from './sql.ts'
 import { eachAlone, slice, walk } from './walk.ts'
 
 const SHOWN = columns('l', SHOWN_LOG)

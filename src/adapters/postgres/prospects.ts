@@ -2,13 +2,18 @@ import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/p
 import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { eachTenant, findBy } from './by-tenant.ts'
+import { ifOvertaken } from './error-codes.ts'
 import type { Forms } from './forms.ts'
 import { AND_CHANGED, type Outbox } from './outbox.ts'
-import { joined, nothing, type Query, sql } from './sql.ts'
-import { columns, ifOvertaken, later } from './statements.ts'
+import { columns, later, nothing, type Query, sql } from './sql.ts'
 import { eachAlone, slice, walk } from './walk.ts'
 
-type Row = FoundProspect & { readonly want?: number; readonly resume?: string | null; readonly one?: number }
+type Row = FoundProspect & {
+  readonly want?: number
+  readonly resume?: string | null
+  readonly one?: number
+  readonly noted?: number
+}
 
 const SHOWN = columns('l', SHOWN_PROSPECT)
 const BYTES = sql`coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)`
@@ -87,22 +92,17 @@ export const postgresProspects = (
         where m.tenant_id = ${tenantId} and m.merged_into = ${prospectId}
           and (m.email_hash = ${emailHash} or m.external_id_hash = ${externalIdHash})
         returning 1)`
+      const parts = [given, sql`changed as (${changes})`]
       const updated = await outbox
-        .withEvents(
-          [update],
-          events,
-          (send, noted, isInTime) => send<FoundProspect>`
-            with ${joined([given, sql`changed as (${changes})`, ...noted], sql`, `)}
-            select * from changed where ${isInTime}`,
-          AND_CHANGED,
-        )
+        .write<Row>([update], events, parts, sql`* from changed`, AND_CHANGED)
         .catch(ifOvertaken('overtaken' as const))
       if (updated === 'overtaken') return updated
-      const [prospect = null] = updated
-      if (prospect !== null) changed(tenantId)
-      return prospect
+      const [prospect] = updated
+      if (prospect === undefined) return null
+      changed(tenantId)
+      return prospectOf(prospect)
     },
   }
 }
 
-const prospectOf = ({ want, resume, one, ...prospect }: Row): FoundProspect => prospect
+const prospectOf = ({ want, resume, one, noted, ...prospect }: Row): FoundProspect => prospect

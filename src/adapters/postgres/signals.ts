@@ -1,10 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Signal, SignalListener } from '../../core/ports/store.ts'
 import { createListeners } from '../stores/listeners.ts'
-import type { Ask } from './connect.ts'
+import { type Ask, withTimeout } from './connect.ts'
 import { endPool, openPostgres } from './open.ts'
-import { textArray } from './statements.ts'
-import { withTimeout } from './with-timeout.ts'
+import { textArray } from './sql.ts'
 
 const NOTIFY_PAUSE_MS = 200
 const SIGNALS_MAX = 100

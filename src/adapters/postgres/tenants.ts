@@ -2,8 +2,7 @@ import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { TENANT_TABLES } from '../stores/tables.ts'
 import { removalOf } from './removal.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 
 const TENANT = columns('tenant', COLUMNS.tenants)
 const REMOVALS = TENANT_TABLES.map(removalOf)

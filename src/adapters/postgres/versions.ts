@@ -12,8 +12,7 @@ import { backlogOf, claimFrom } from './claim.ts'
 import type { Forms } from './forms.ts'
 import type { Outbox } from './outbox.ts'
 import { ifGroupExists } from './pages.ts'
-import { joined, type Query, sql } from './sql.ts'
-import { columns } from './statements.ts'
+import { columns, type Query, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 import { slice } from './walk.ts'
 
@@ -133,11 +132,12 @@ const settleOver =
           and p.page_id = ended.page_id and p.tenant_id = ${tenantId}
         returning 1
       )`
-    const settled = await outbox.withEvents(
+    const answer = sql`version_id from saved`
+    const settled = await outbox.write<{ versionId: string }>(
       [{ tenantId }],
       events,
-      (send, noted, isInTime) => send<{ versionId: string }>`
-        with ${joined([saved, ...noted], sql`, `)} select version_id from saved where ${isInTime}`,
+      [saved],
+      answer,
       OF_SAVED,
     )
     return settled.map(({ versionId }) => versionId)

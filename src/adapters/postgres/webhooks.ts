@@ -5,9 +5,9 @@ import { COLUMNS } from '../stores/rows.ts'
 import { sortedBy } from './by-tenant.ts'
 import { eachAlong } from './claim.ts'
 import { D, isThat, postgresDeliveries } from './deliveries.ts'
+import { ifOvertaken, unlessOvertaken } from './error-codes.ts'
 import { insertEvents } from './outbox.ts'
-import { type Fragment, nothing, type Query, sql } from './sql.ts'
-import { columns, ifOvertaken, textArray, unlessOvertaken } from './statements.ts'
+import { columns, type Fragment, nothing, type Query, sql, textArray } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 
 /** A row with the types as one text, `{a,b}`. */
