@@ -33,8 +33,6 @@ import { createWebhooks } from './webhooks.ts'
 const KEYS_REMEMBERED_MS_MAX = 30_000
 /** Statements of all callers that wait for a connection. */
 const STATEMENTS_WAITING_MAX = 2_000
-/** On a cluster a list is for one tenant, or one machine: more lists are needed to serve several. */
-const LISTS_ON_CLUSTER = { listsInFlightMax: 16, tenantListsMax: 2 }
 
 const ALLOW_LISTS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
 
@@ -119,7 +117,6 @@ export const compose = (config: Config, runtime: Runtime) => {
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
     listsInFlightMax: config.database.kind === 'postgres' ? 2 : 1,
-    ...(config.databaseCluster && LISTS_ON_CLUSTER),
     ready: () => ready(null),
     rawRoutes: [
       ...(config.docs ? docsRoutes() : []),

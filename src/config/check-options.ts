@@ -31,7 +31,7 @@ const RULES: readonly Rule[] = [
   whole(/(Max|PerMinute)$/, 1, 1e11),
 ]
 const SERVICE =
-  'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax listsInFlightMax tenantListsMax counts statementMsMax'
+  'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax listsInFlightMax counts statementMsMax'
 const PUBLISHER =
   'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
 const ERASER = 'store! clock newId retentionDays eventDaysKept statementMsMax onPause onError onStep'

@@ -59,10 +59,8 @@ export type UseCaseSettings = {
   readonly counts: boolean
   /** The time limit of one statement in every process on the database. */
   readonly statementMsMax: number
-  /** Lists of one operation in flight at a time. On PostgreSQL 2 is faster than 1. */
+  /** Lists of one operation in flight at a time, for each place of the store. On PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
-  /** On Citus: each list has calls of one tenant, or writes of tenants on one machine; at most this many in flight for each. */
-  readonly tenantListsMax?: number | undefined
 }
 export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
 type Deps = Needs<keyof Store> &
@@ -79,17 +77,19 @@ export type UseCases = ReturnType<typeof composeUseCases>
 
 /** The operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = (deps: Deps) => {
-  const { prospectsRememberedMax, listsInFlightMax, tenantListsMax, observerOf } = deps
+  const { prospectsRememberedMax, listsInFlightMax, observerOf } = deps
+  const { placeOf } = deps.store
   const remembered = deps.remembered ?? rememberProspects(prospectsRememberedMax, stopwatch)
   const options = (operation: string) => ({
     listLengthMax: LIST_LENGTH_MAX,
     listsInFlightMax,
     listWeightMax: LIST_CHARACTERS_MAX,
     groupOf: tenantOf,
-    ...(tenantListsMax !== undefined && { groupListsMax: tenantListsMax }),
+    // Where tenants are on several machines, a list is read of one of them.
+    placeOf: placeOf && tenantOf,
     observer: observerOf?.(operation),
   })
-  const writeMany = (operation: string) => ({ ...options(operation), placeOf: deps.store.placeOf })
+  const writeMany = (operation: string) => ({ ...options(operation), placeOf })
   const readOne = (operation: string) => ({ ...options(operation), ...PAGES })
   const readSlices = (operation: string) => ({ ...options(operation), ...SLICES })
   const turning = { ...deps, inTurn: createTurns() }

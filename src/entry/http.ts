@@ -47,7 +47,6 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     docs,
     console: isConsole,
     listsInFlightMax = 1,
-    tenantListsMax,
     webhooks,
     publicUrl,
     background,
@@ -56,7 +55,7 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     ...settings
   } = checkOptions('createApi', options)
   const { api, onSignal } = composeApi({
-    ...{ store, clock, newId, background, listsInFlightMax, tenantListsMax, onAnswered, onError },
+    ...{ store, clock, newId, background, listsInFlightMax, onAnswered, onError },
     settings: withDefaults(settings),
     webhooks: webhookTools(webhooks, clock),
     publicUrl: publicUrl ?? null,

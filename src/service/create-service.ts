@@ -116,12 +116,12 @@ export type Service = {
 export const createService = (options: ServiceOptions): Service => {
   const { store, clock = Date.now, newId = createNewId() } = checkOptions('createService', options)
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
-  const { requireIdentity = false, listsInFlightMax = 1, tenantListsMax } = options
+  const { requireIdentity = false, listsInFlightMax = 1 } = options
   const { counts = true, statementMsMax = DEFAULTS.statementMsMax } = options
   const deps = { store, clock, newId }
   const webhooks = webhookTools(options.webhooks, clock)
   const settings = {
-    ...{ requireIdentity, prospectsRememberedMax, listsInFlightMax, tenantListsMax },
+    ...{ requireIdentity, prospectsRememberedMax, listsInFlightMax },
     ...{ counts, statementMsMax },
   }
   const remembered = rememberProspects(prospectsRememberedMax, stopwatch)

@@ -339,7 +339,6 @@ const EVERY_OPTION: Record<
   requireIdentity: true,
   prospectsRememberedMax: true,
   listsInFlightMax: true,
-  tenantListsMax: true,
   rateLimitPerMinute: true,
   failedAuthPerMinute: true,
   requestsAtOnceMax: true,

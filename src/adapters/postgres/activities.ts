@@ -2,11 +2,9 @@ import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../..
 import type { Columns } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES, without } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import type { Of } from './by-tenant.ts'
-import { ifOvertaken } from './error-codes.ts'
-import type { Forms } from './forms.ts'
+import type { Forms, Of } from './forms.ts'
 import type { Outbox } from './outbox.ts'
-import { columns, type Fragment, joined, later, nothing, type Query, sql } from './sql.ts'
+import { columns, type Fragment, ifOvertaken, joined, later, nothing, type Query, sql } from './sql.ts'
 
 type RecallRow =
   | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })

@@ -1,32 +1,11 @@
 import type { SliceWant } from '../../core/ports/world.ts'
 import type { Columns } from '../stores/columns.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
+import type { Of, OfEach } from './forms.ts'
 import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 
 type OfTenant = { readonly tenantId: string }
-type Lists = Readonly<Record<string, readonly OfTenant[]>>
-
-/** The tenant of the rows that a statement reads: each wanted row names its tenant, or all are of this one. */
-export type Of = {
-  readonly tenantId: string | null
-  /** Follows `tenant_id =` in a look-up in a `lateral`. */
-  readonly tenant: Fragment
-  /**
-   * Ends such a look-up. If the tenant is a parameter, a limit makes each look-up use its whole key, whatever the
-   * planner assumes of the tenant. If the tenant comes with the list, that is so anyway, and a join is faster.
-   */
-  readonly once: Fragment
-}
-const OF_WANT: Of = { tenantId: null, tenant: sql`want.tenant_id`, once: nothing }
 const ofTenant = (tenantId: string): Of => ({ tenantId, tenant: sql`${tenantId}`, once: sql`limit 1` })
-
-export type OfEach = <Wants extends Lists, Row>(
-  wants: Wants,
-  rowsOf: (its: Wants, of: Of) => Promise<readonly Row[]> | readonly Row[],
-) => Promise<readonly Row[]>
-
-/** Reads these lists by one statement, whatever their tenants. */
-export const together: OfEach = async (wants, rowsOf) => rowsOf(wants, OF_WANT)
 
 /** Reads each tenant's part of these lists by a separate statement, which reads no rows of other tenants. */
 export const eachTenant: OfEach = async (wants, rowsOf) => {

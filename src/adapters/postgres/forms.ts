@@ -1,7 +1,29 @@
-import { type OfEach, together } from './by-tenant.ts'
-import type { Count } from './new-pages.ts'
-import { addedToActive } from './new-pages.ts'
-import { type Fragment, nothing } from './sql.ts'
+import { addedToActive, type Count } from './new-pages.ts'
+import { type Fragment, nothing, sql } from './sql.ts'
+
+type OfTenant = { readonly tenantId: string }
+type Lists = Readonly<Record<string, readonly OfTenant[]>>
+
+/** The tenant of the rows that a statement reads: each wanted row names its tenant, or all are of this one. */
+export type Of = {
+  readonly tenantId: string | null
+  /** Follows `tenant_id =` in a look-up in a `lateral`. */
+  readonly tenant: Fragment
+  /**
+   * Ends such a look-up. If the tenant is a parameter, a limit makes each look-up use its whole key, whatever the
+   * planner assumes of the tenant. If the tenant comes with the list, that is so anyway, and a join is faster.
+   */
+  readonly once: Fragment
+}
+const OF_WANT: Of = { tenantId: null, tenant: sql`want.tenant_id`, once: nothing }
+
+export type OfEach = <Wants extends Lists, Row>(
+  wants: Wants,
+  rowsOf: (its: Wants, of: Of) => Promise<readonly Row[]> | readonly Row[],
+) => Promise<readonly Row[]>
+
+/** Reads these lists by one statement, whatever their tenants. */
+export const together: OfEach = async (wants, rowsOf) => rowsOf(wants, OF_WANT)
 
 /** The few forms that a store over this one may replace. */
 export type Forms = {
@@ -18,7 +40,6 @@ export type Forms = {
   /** More columns that a change of an API key or of a hook sets. */
   readonly andSet: Fragment
 }
-type OfTenant = { readonly tenantId: string }
 
 export const FORMS: Forms = {
   ofEach: together,

@@ -2,9 +2,8 @@ import type { OfTenant } from '../../core/ports/api-keys.ts'
 import type { HookSeen, Hooks, HookWant, StoredHook } from '../../core/ports/hooks.ts'
 import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
-import { unlessOvertaken } from './error-codes.ts'
 import type { Forms } from './forms.ts'
-import { columns, type Fragment, type Query, sql, textArray } from './sql.ts'
+import { columns, type Fragment, type Query, sql, textArray, unlessOvertaken } from './sql.ts'
 import { FORGET_KEYS, isSuspended } from './tenants.ts'
 
 const HOOK = columns('h', COLUMNS.hooks)

@@ -3,9 +3,19 @@ import { isoTime, MINUTE_MS } from '../../core/engine/times.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { ifOvertaken, sqlStateOf, unlessOvertaken } from './error-codes.ts'
+import { sqlStateOf } from './error-codes.ts'
 import type { Forms } from './forms.ts'
-import { columns, type Fragment, joined, nothing, type Query, sql, textArray } from './sql.ts'
+import {
+  columns,
+  type Fragment,
+  ifOvertaken,
+  joined,
+  nothing,
+  type Query,
+  sql,
+  textArray,
+  unlessOvertaken,
+} from './sql.ts'
 
 type OfTenant = { readonly tenantId: string }
 /** How far a database's clock is ahead of ours, how far ours is ahead of the monotonic clock, and when this expires. */

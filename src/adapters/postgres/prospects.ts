@@ -2,10 +2,9 @@ import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/p
 import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { eachTenant, findBy } from './by-tenant.ts'
-import { ifOvertaken } from './error-codes.ts'
 import type { Forms } from './forms.ts'
 import { AND_CHANGED, type Outbox } from './outbox.ts'
-import { columns, later, nothing, type Query, sql } from './sql.ts'
+import { columns, ifOvertaken, later, nothing, type Query, sql } from './sql.ts'
 import { eachAlone, slice, walk } from './walk.ts'
 
 type Row = FoundProspect & {

@@ -5,9 +5,17 @@ import { COLUMNS } from '../stores/rows.ts'
 import { sortedBy } from './by-tenant.ts'
 import { eachAlong } from './claim.ts'
 import { D, isThat, postgresDeliveries } from './deliveries.ts'
-import { ifOvertaken, unlessOvertaken } from './error-codes.ts'
 import { insertEvents } from './outbox.ts'
-import { columns, type Fragment, nothing, type Query, sql, textArray } from './sql.ts'
+import {
+  columns,
+  type Fragment,
+  ifOvertaken,
+  nothing,
+  type Query,
+  sql,
+  textArray,
+  unlessOvertaken,
+} from './sql.ts'
 import { isSuspended } from './tenants.ts'
 
 /** A row with the types as one text, `{a,b}`. */

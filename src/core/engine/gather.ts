@@ -9,10 +9,8 @@ export type GatherOptions<Input> = {
   readonly listsInFlightMax: number
   /** The group of a call, such as its tenant. If the waiting calls do not fit into one list, groups take turns. */
   readonly groupOf?: (input: Input) => string
-  /** Groups whose calls may share a list. By default each group has separate lists. */
+  /** Each list has calls of one place, and no place waits for another. By default any calls share a list. */
   readonly placeOf?: ((input: Input) => string) | undefined
-  /** Each list has calls of one place; at most this many lists per place in flight. By default any calls share a list. */
-  readonly groupListsMax?: number
   /** Total weight of the members of a list; a heavier member goes alone. */
   readonly listWeightMax?: number
   readonly weightOf?: (input: Input) => number
@@ -28,9 +26,6 @@ export type GatherObserver = {
 /** One member of a list. All of its callers wait for the same promise. */
 type Member<Input, Answer> = PromiseWithResolvers<Answer> & { readonly input: Input; callers: number }
 
-/** A list of one group that is slower than this no longer counts against the limit: its database node may be down. */
-const SLOW_MS = 250
-
 /**
  * Turns single calls that arrive together into lists, and returns to each caller the answer to its call.
  *
@@ -45,14 +40,11 @@ export const gather = <Input, Answer>(
   options: GatherOptions<Input>,
 ): ((input: Input) => Promise<Answer>) => {
   const { listLengthMax, listsInFlightMax, dedupeKey, observer } = options
-  const { listWeightMax = Infinity, weightOf = () => 0, groupOf = () => '', groupListsMax } = options
-  const { placeOf = groupOf } = options
+  const { listWeightMax = Infinity, weightOf = () => 0, groupOf = () => '', placeOf } = options
+  if (placeOf) return gatherByPlace(run, options, placeOf)
   let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
-  const inFlight = new Set<readonly Member<Input, Answer>[]>()
-  /** Lists in flight that do not count against `listsInFlightMax`. */
-  const slow = new Set<readonly Member<Input, Answer>[]>()
-  const isFull = () => inFlight.size - slow.size >= listsInFlightMax
+  let inFlight = 0
   let starting = false
 
   /** How many of these calls one list takes. */
@@ -71,47 +63,25 @@ export const gather = <Input, Answer>(
     return ranked.sort((a, b) => a.rank - b.rank).map(({ member }) => member)
   }
 
-  /** If lists are of one place: the longest-waiting place that has room for one more list, if any. */
-  const takeList = (): readonly Member<Input, Answer>[] => {
-    if (groupListsMax === undefined) {
-      if (lengthOf(pending) < pending.length) pending = inTurns(pending)
-      return pending.splice(0, lengthOf(pending))
-    }
-    const busy = [...inFlight].map(([first]) => first && placeOf(first.input))
-    const places = [...Map.groupBy(pending, ({ input }) => placeOf(input))]
-    const isFree = (place: string) => busy.filter((other) => other === place).length < groupListsMax
-    const found = places.find(([place]) => isFree(place))?.[1] ?? []
-    const members = lengthOf(found) < found.length ? inTurns(found) : found
-    const list = new Set(members.slice(0, lengthOf(members)))
-    pending = pending.filter((member) => !list.has(member))
-    return [...list]
-  }
-
   const start = () => {
     starting = false
-    for (let run = answer; pending.length > 0 && !isFull(); run = answerApart) {
-      const list = takeList()
-      if (list.length === 0) return
+    for (let run = answer; pending.length > 0 && inFlight < listsInFlightMax; run = answerApart) {
+      if (lengthOf(pending) < pending.length) pending = inTurns(pending)
+      const list = pending.splice(0, lengthOf(pending))
       joinable.clear()
       observer?.list(list.length)
       observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
-      inFlight.add(list)
-      const leavePlace = () => {
-        slow.add(list)
-        goOn()
-      }
-      const timer = groupListsMax === undefined ? undefined : setTimeout(leavePlace, SLOW_MS)
+      inFlight++
       const answered = run(list).catch((why) => list.map(({ reject }) => reject(why)))
       void answered.then(() => {
-        clearTimeout(timer)
-        for (const lists of [inFlight, slow]) lists.delete(list)
+        inFlight--
         goOn()
       })
     }
   }
 
   const startSoon = () => {
-    if (starting || pending.length === 0 || isFull()) return
+    if (starting || pending.length === 0 || inFlight >= listsInFlightMax) return
     starting = true
     setImmediate(start)
   }
@@ -153,5 +123,25 @@ export const gather = <Input, Answer>(
     observer?.queued(1)
     startSoon()
     return member.promise
+  }
+}
+
+/** A `gather` for each place, for as long as it has calls. */
+const gatherByPlace = <Input, Answer>(
+  run: Parameters<typeof gather<Input, Answer>>[0],
+  options: GatherOptions<Input>,
+  placeOf: (input: Input) => string,
+) => {
+  const places = new Map<string, { readonly call: (input: Input) => Promise<Answer>; calls: number }>()
+  return async (input: Input): Promise<Answer> => {
+    const name = placeOf(input)
+    const place = places.get(name) ?? { call: gather(run, { ...options, placeOf: undefined }), calls: 0 }
+    places.set(name, place)
+    place.calls++
+    try {
+      return await place.call(input)
+    } finally {
+      if (--place.calls === 0) places.delete(name)
+    }
   }
 }

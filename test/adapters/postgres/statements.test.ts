@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { unavailableUnlessRejected, unlessOvertaken } from '../../../src/adapters/postgres/error-codes.ts'
-import { columns } from '../../../src/adapters/postgres/sql.ts'
+import { unavailableUnlessRejected } from '../../../src/adapters/postgres/error-codes.ts'
+import { columns, unlessOvertaken } from '../../../src/adapters/postgres/sql.ts'
 import { noOf } from '../../core/scene.ts'
 
 t.test('rows are written out in order, and nothing is kept for each number of them', async (t) => {

@@ -1,5 +1,4 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { mock } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -91,10 +90,10 @@ t.test('as many lists are in flight as allowed', async (t) => {
 
 /** `a1` is of group a. */
 const groupOf = (input: string) => input[0] ?? ''
-const BY_GROUP = { groupOf, listsInFlightMax: 3, groupListsMax: 3 }
+const BY_PLACE = { groupOf, placeOf: groupOf }
 
-t.test('with groups each list is of one, oldest call first, and nobody is lost', async (t) => {
-  const { call, lists } = setting(upper, BY_GROUP)
+t.test('with places each list is of one, and nobody is lost', async (t) => {
+  const { call, lists } = setting(upper, BY_PLACE)
   const answers = ['a1', 'b1', 'a2', 'c1', 'b2', 'd1', 'a3'].map(call)
   t.strictSame(await Promise.all(answers), ['A1', 'B1', 'A2', 'C1', 'B2', 'D1', 'A3'])
   t.strictSame(lists, [['a1', 'a2', 'a3'], ['b1', 'b2'], ['c1'], ['d1']])
@@ -102,14 +101,14 @@ t.test('with groups each list is of one, oldest call first, and nobody is lost',
 
 t.test('groups of one place share its lists, and take turns when a list is full', async (t) => {
   const placeOf = (input: string) => (groupOf(input) === 'c' ? 'other' : 'same')
-  const { call, lists } = setting(upper, { ...BY_GROUP, placeOf, listLengthMax: 3 })
+  const { call, lists } = setting(upper, { groupOf, placeOf, listLengthMax: 3 })
   await Promise.all(['a1', 'a2', 'a3', 'b1', 'c1'].map(call))
-  t.strictSame(lists, [['a1', 'b1', 'a2'], ['a3'], ['c1']])
+  t.strictSame(lists, [['a1', 'b1', 'a2'], ['c1'], ['a3']])
 })
 
-t.test('a group has no more lists in flight than it may, and holds up no other', async (t) => {
+t.test('a place has no more lists in flight than it may, and holds up no other', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { ...BY_GROUP, groupListsMax: 1 })
+  const { call, lists } = setting(run, BY_PLACE)
   const answers: Promise<string>[] = []
   for (const input of ['a1', 'a2', 'b1', 'a3']) {
     answers.push(call(input))
@@ -123,39 +122,6 @@ t.test('a group has no more lists in flight than it may, and holds up no other',
   letGo()
   letGo()
   t.strictSame(await Promise.all(answers), ['A1', 'A2', 'B1', 'A3'])
-})
-
-t.test('with groups a list that takes long leaves its place to another one', async (t) => {
-  mock.timers.enable({ apis: ['setTimeout'] })
-  t.teardown(() => mock.timers.reset())
-  const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { ...BY_GROUP, listsInFlightMax: 1, groupListsMax: 1 })
-  const answers = ['a1', 'b1'].map(call)
-  await settled()
-  t.strictSame(lists, [['a1']])
-  mock.timers.tick(250)
-  answers.push(call('a2'))
-  await settled()
-  t.strictSame(lists, [['a1'], ['b1']], 'and not to its own group')
-  for (const _ of answers) {
-    letGo()
-    await settled()
-  }
-  t.strictSame(await Promise.all(answers), ['A1', 'B1', 'A2'])
-})
-
-t.test('with groups all lists together are no more than may be, and none is too long', async (t) => {
-  const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { ...BY_GROUP, listsInFlightMax: 2, listLengthMax: 2 })
-  const answers = Promise.all(['a1', 'a2', 'a3', 'b1', 'c1'].map(call))
-  await settled()
-  t.strictSame(lists, [['a1', 'a2'], ['a3']])
-  for (let list = 0; list < 4; list++) {
-    letGo()
-    await settled()
-  }
-  t.strictSame(await answers, ['A1', 'A2', 'A3', 'B1', 'C1'])
-  t.strictSame(lists.slice(2), [['b1'], ['c1']])
 })
 
 t.test('calls that do not fit into one list take turns by group', async (t) => {
