@@ -1,10 +1,41 @@
-import { eachTenant } from '../postgres/by-tenant.ts'
+import { eachTenant, sortedBy } from '../postgres/by-tenant.ts'
 import type { Forms } from '../postgres/forms.ts'
-import { COUNTS } from '../postgres/new-pages.ts'
+import { COUNT_UP, COUNTS, newPageRows, PAGES, VERSIONS } from '../postgres/new-pages.ts'
 import { sql, textArray } from '../postgres/sql.ts'
+import { camelCase } from '../stores/columns.ts'
 
 /** Citus plans each call: a statement whose tenant is not known yet would go to all machines, or be refused. */
 export const PLAN_EACH = { plan_cache_mode: 'force_custom_plan', jit: 'off' } as const
+
+/** Longer lists would take more parameters than a statement can have. Gathered batches are never that long. */
+const VALUES_ROWS_MAX = 2_000
+
+/**
+ * Inserts pages, one table after another. If a group is no longer active, the count of active groups is divided by
+ * zero: then nothing is saved.
+ */
+const newPages: Forms['newPages'] = (created) => {
+  const { pages, versions, counts } = newPageRows(created)
+  const isOne = new Set(counts.map(({ tenantId }) => tenantId)).size === 1
+  const isWanted = isOne
+    ? sql`g.tenant_id = ${counts[0]?.tenantId ?? null}`
+    : sql`g.tenant_id = any (${textArray(counts.map(({ tenantId }) => tenantId))}::text[])
+        and g.tenant_id || g.page_group_id
+          = any (${textArray(counts.map(({ tenantId, pageGroupId }) => tenantId + pageGroupId))}::text[])`
+  const parts = sql`
+    added as (
+      insert into pages ${PAGES.values(pages)}
+    ), versioned as (
+      insert into page_versions ${VERSIONS.values(versions)}
+    ), counted as (
+      insert into page_counts as c ${COUNTS.values(counts)} ${COUNT_UP}
+    )`
+  const done = sql`(
+    select count(*) / (count(*) = ${counts.length}::int)::int from page_groups g
+    where ${isWanted} and (g.status || '/' || g.page_group_id) collate "C"
+      = any (${textArray(counts.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])) as done`
+  return { parts, done }
+}
 
 /**
  * Each tenant lives on one machine, and only a parameter routes a statement there: it names its one tenant for every
@@ -15,14 +46,9 @@ export const citusForms = (placeOf: Forms['placeOf']): Forms => ({
   leadOf: ([first]) => first?.tenantId ?? null,
   placeOf,
   pinned: (tenantId) => sql`and l.tenant_id = ${tenantId}`,
-  // Citus refuses a subquery for each row, and takes one for all.
-  addedPages: (counts) => sql`
-    select tenant_id, page_group_id, case when tenant_id || page_group_id in (
-      select g.tenant_id || g.page_group_id from page_groups g
-      where g.tenant_id = any (${textArray(counts.map(({ tenantId }) => tenantId))}::text[])
-        and (g.status || '/' || g.page_group_id) collate "C"
-          = any (${textArray(counts.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])
-    ) then added.pages_count end, changes
-    from ${COUNTS.from(counts)}`,
+  // With `on conflict` or `returning`, only `values` are sent to one machine without a two-phase commit.
+  inserted: (to, rows, ...order) =>
+    rows.length > VALUES_ROWS_MAX ? to.into(rows) : to.values(sortedBy(rows, ...order.map(camelCase))),
+  newPages,
   andSet: sql`, is_copied = false`,
 })

@@ -24,51 +24,54 @@ const columnsFor = (rows: readonly { externalId: string | null }[], { named, oth
 const PROSPECTS = bothOf('change', PROSPECT_CHANGES)
 const LOGS = bothOf('log', COLUMNS.prospect_logs)
 
-export const postgresActivities = (query: Query, { ofEach }: Forms, outbox: Outbox): Activities => ({
-  recall: async (wants) => {
-    const rows = await ofEach(wants, ({ prospects, emails, externalIds, keys }, of) => {
-      // Empty parts are left out: for a single caller, each would cost a tenth of the statement.
-      const selects: Fragment[] = []
-      if (prospects.length > 0) selects.push(prospectsBy(BY_ID.fromShortest(prospects), of, IS_WANTED_ID))
-      if (emails.length > 0) selects.push(prospectsBy(BY_EMAIL.fromShortest(emails), of, IS_WANTED_EMAIL))
-      if (externalIds.length > 0)
-        selects.push(prospectsBy(BY_EXTERNAL_ID.fromShortest(externalIds), of, IS_WANTED_EXTERNAL_ID))
-      if (keys.length > 0) selects.push(logsByKey(BY_KEY.fromShortest(keys), of))
-      return selects.length === 0 ? [] : query(of.tenantId)<RecallRow>`${joined(selects, sql` union all `)}`
-    })
-    return {
-      prospects: rows.filter((row) => row.prospectLogId === null),
-      receipts: rows.filter((row) => row.prospectLogId !== null),
-    }
-  },
+export const postgresActivities = (query: Query, { ofEach, inserted }: Forms, outbox: Outbox): Activities => {
+  const logRows = (logs: readonly NewLog[]) =>
+    inserted(columnsFor(logs, LOGS), logs.map(logRow), ...IN_LOCK_ORDER)
+  return {
+    recall: async (wants) => {
+      const rows = await ofEach(wants, ({ prospects, emails, externalIds, keys }, of) => {
+        // Empty parts are left out: for a single caller, each would cost a tenth of the statement.
+        const selects: Fragment[] = []
+        if (prospects.length > 0) selects.push(prospectsBy(BY_ID.fromShortest(prospects), of, IS_WANTED_ID))
+        if (emails.length > 0) selects.push(prospectsBy(BY_EMAIL.fromShortest(emails), of, IS_WANTED_EMAIL))
+        if (externalIds.length > 0)
+          selects.push(prospectsBy(BY_EXTERNAL_ID.fromShortest(externalIds), of, IS_WANTED_EXTERNAL_ID))
+        if (keys.length > 0) selects.push(logsByKey(BY_KEY.fromShortest(keys), of))
+        return selects.length === 0 ? [] : query(of.tenantId)<RecallRow>`${joined(selects, sql` union all `)}`
+      })
+      return {
+        prospects: rows.filter((row) => row.prospectLogId === null),
+        receipts: rows.filter((row) => row.prospectLogId !== null),
+      }
+    },
 
-  record: (changes, events) => {
-    const prospects = prospectsInLockOrder(changes)
-    const all = [...changes.prospects, ...changes.logs]
-    const parts = []
-    if (prospects.length > 0) parts.push(savedPart(columnsFor(prospects, PROSPECTS).into(prospects)))
-    if (changes.logs.length > 0) parts.push(sql`logged as (${insertLogs(changes.logs)})`)
-    return outbox.record(all, events, parts)
-  },
+    record: (changes, events) => {
+      const prospects = prospectsInLockOrder(changes)
+      const all = [...changes.prospects, ...changes.logs]
+      const parts = []
+      if (prospects.length > 0) parts.push(savedPart(inserted(columnsFor(prospects, PROSPECTS), prospects)))
+      if (changes.logs.length > 0)
+        parts.push(sql`logged as (insert into prospect_logs ${logRows(changes.logs)})`)
+      return outbox.record(all, events, parts)
+    },
 
-  recordLogs: async (logs, events) => {
-    const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
-    const logged = sql`logged as (
-      ${insertLogs(logs)} ${mayBeKnown ? UNLESS_KNOWN : nothing} returning prospect_log_id)`
-    const answer = sql`prospect_log_id from logged`
-    const which = mayBeKnown ? OF_LOGGED : nothing
-    const added = outbox.write<{ prospectLogId: string }>(logs, events, [logged], answer, which)
-    return (await added.catch(ifOvertaken([]))).map(({ prospectLogId }) => prospectLogId)
-  },
-})
+    recordLogs: async (logs, events) => {
+      const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
+      const logged = sql`logged as (
+        insert into prospect_logs ${logRows(logs)} ${mayBeKnown ? UNLESS_KNOWN : nothing} returning prospect_log_id)`
+      const answer = sql`prospect_log_id from logged`
+      const which = mayBeKnown ? OF_LOGGED : nothing
+      const added = outbox.write<{ prospectLogId: string }>(logs, events, [logged], answer, which)
+      return (await added.catch(ifOvertaken([]))).map(({ prospectLogId }) => prospectLogId)
+    },
+  }
+}
 
 // Used only for logs with keys: with `on conflict` PostgreSQL inserts every row twice, to be able to take it back.
 const UNLESS_KNOWN = sql`
   on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
-const insertLogs = (logs: readonly NewLog[]) => sql`
-  insert into prospect_logs ${columnsFor(logs, LOGS).into(logs.map(logRow))}
-  order by tenant_id, source, idempotency_key, prospect_log_id`
+const IN_LOCK_ORDER = ['tenant_id', 'source', 'idempotency_key', 'prospect_log_id']
 
 /** Whether an event is of a saved log. A join would compare each event with each log. */
 const OF_LOGGED = sql`and (event.ids ->> 'prospectLogId' in (select prospect_log_id from logged)) is true`

@@ -20,9 +20,9 @@ export const eachTenant: OfEach = async (wants, rowsOf) => {
 }
 
 /** Sorts rows by these members. They are locked in this order, so it must be the same everywhere; any order will do. */
-export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: (keyof Row)[]): Row[] =>
+export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: readonly string[]): Row[] =>
   rows
-    .map((row) => [members.map((member) => row[member]).join(' '), row] as const)
+    .map((row) => [members.map((member) => row[member as keyof Row]).join(' '), row] as const)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, row]) => row)
 

@@ -1,5 +1,6 @@
-import { addedToActive, type Count } from './new-pages.ts'
-import { type Fragment, nothing, sql } from './sql.ts'
+import type { NewPageRow } from '../../core/ports/pages.ts'
+import { newPages } from './new-pages.ts'
+import { type columns, type Fragment, nothing, sql } from './sql.ts'
 
 type OfTenant = { readonly tenantId: string }
 type Lists = Readonly<Record<string, readonly OfTenant[]>>
@@ -23,7 +24,7 @@ export type OfEach = <Wants extends Lists, Row>(
 ) => Promise<readonly Row[]>
 
 /** Reads these lists by one statement, whatever their tenants. */
-export const together: OfEach = async (wants, rowsOf) => rowsOf(wants, OF_WANT)
+const together: OfEach = async (wants, rowsOf) => rowsOf(wants, OF_WANT)
 
 /** The few forms that a store over this one may replace. */
 export type Forms = {
@@ -35,8 +36,17 @@ export type Forms = {
   readonly placeOf: (of: OfTenant) => string
   /** More conditions on rows `l` of a tenant that are found along the index of timelines. */
   readonly pinned: (tenantId: string) => Fragment
-  /** The rows that are added to the counts of pages. */
-  readonly addedPages: (counts: readonly Count[]) => Fragment
+  /** What follows `insert into` a table: rows in the order of these columns, in which they are locked. */
+  readonly inserted: <Row extends object>(
+    to: ReturnType<typeof columns>,
+    rows: readonly Row[],
+    ...order: readonly string[]
+  ) => Fragment
+  /** The parts of the statement that saves new pages, and what it answers. */
+  readonly newPages: (created: readonly NewPageRow[]) => {
+    readonly parts: Fragment
+    readonly done?: Fragment
+  }
   /** More columns that a change of an API key or of a hook sets. */
   readonly andSet: Fragment
 }
@@ -46,6 +56,8 @@ export const FORMS: Forms = {
   leadOf: () => null,
   placeOf: () => '',
   pinned: () => nothing,
-  addedPages: addedToActive,
+  inserted: (to, rows, ...order) =>
+    order.length === 0 ? to.into(rows) : sql`${to.into(rows)} order by ${sql([order.join(', ')])}`,
+  newPages,
   andSet: nothing,
 }

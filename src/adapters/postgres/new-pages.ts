@@ -9,12 +9,16 @@ import {
 import { sortedBy } from './by-tenant.ts'
 import { columns, sql } from './sql.ts'
 
-const PAGES = columns('page', NEW_PAGE_COLUMNS)
+export const PAGES = columns('page', NEW_PAGE_COLUMNS)
 export const COUNTS = columns('added', COLUMNS.page_counts)
 export const VERSIONS = columns('version', NEW_VERSION_COLUMNS)
 
+export const COUNT_UP = sql`
+  on conflict (tenant_id, page_group_id)
+    do update set pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes`
+
 /** The rows in the order in which they are locked. */
-const rowsOf = (pages: readonly NewPageRow[]) => {
+export const newPageRows = (pages: readonly NewPageRow[]) => {
   const sorted = sortedBy(pages, 'tenantId', 'pageGroupId', 'idempotencyKey', 'pageId')
   const groups = Map.groupBy(sorted, ({ tenantId, pageGroupId }) => `${tenantId} ${pageGroupId}`)
   return {
@@ -28,31 +32,22 @@ const rowsOf = (pages: readonly NewPageRow[]) => {
   }
 }
 
-export type Count = Parameters<typeof COUNTS.from>[0][number] & Pick<NewPageRow, 'tenantId' | 'pageGroupId'>
-
-/**
- * The parts of the statement that saves new pages. The count of a group that is no longer active is null, which the
- * table refuses: then nothing is saved.
- */
-export const newPages = (created: readonly NewPageRow[], addedOf: typeof addedToActive) => {
-  const { pages, versions, counts } = rowsOf(created)
-  return sql`
+/** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
+export const newPages = (created: readonly NewPageRow[]) => {
+  const { pages, versions, counts } = newPageRows(created)
+  const parts = sql`
     counted as (
       insert into page_counts as c (${COUNTS.names})
-      ${addedOf(counts)}
-      on conflict (tenant_id, page_group_id)
-        do update set pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes
+      select tenant_id, page_group_id, (
+        select added.pages_count from page_groups g
+        where g.tenant_id = added.tenant_id
+          and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || added.page_group_id
+      ), changes
+      from ${COUNTS.fromShortest(counts)} ${COUNT_UP}
     ), versioned as (
       insert into page_versions ${VERSIONS.into(versions)}
     ), added as (
       insert into pages ${PAGES.into(pages)}
     )`
+  return { parts }
 }
-
-export const addedToActive = (counts: readonly Count[]) => sql`
-  select tenant_id, page_group_id, (
-    select added.pages_count from page_groups g
-    where g.tenant_id = added.tenant_id
-      and (g.status || '/' || g.page_group_id) collate "C" = 'active/' || added.page_group_id
-  ), changes
-  from ${COUNTS.fromShortest(counts)}`

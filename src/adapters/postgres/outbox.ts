@@ -39,12 +39,13 @@ export type Outbox = {
     parts: readonly Fragment[],
     answer: Fragment,
     which?: Fragment,
-  ) => Promise<readonly (Row & { readonly noted?: number })[]>
+  ) => Promise<readonly (Row & { readonly noted?: boolean })[]>
   /** Saves all of these parts and the events, or nothing. */
   readonly record: (
     rows: readonly OfTenant[],
     events: readonly NewEvent[] | undefined,
     parts: readonly Fragment[],
+    done?: Fragment,
   ) => Promise<Recorded>
   /** Saves parts of which one is `changed`, and the events, if `changed` has a row. The other parts must check that. */
   readonly change: (
@@ -93,13 +94,14 @@ export const createOutbox = (
     const lateAtMs = askedMs + aheadMs + lateMs
     // True, or a division by zero, so that nothing is saved.
     const isInTime = sql`1 / (statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz)::int = 1`
-    const isUsed = everyEvent ? sql`true` : usesEvents(events)
-    const noted = sql`noted as (${insertEvents(events, sql`${isUsed} ${which}`)} returning 1)`
+    const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(events)})`
+    const noted = sql`noted as (${insertEvents(events, sql`${isUsed} ${which}`)})`
     const all = events.length === 0 ? parts : [...parts, noted]
-    const count = events.length === 0 ? nothing : sql`(select count(*)::int from noted) as noted,`
+    const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(events)})`
+    const noting = events.length === 0 ? nothing : sql`${isNoted} as noted,`
     try {
-      const written = await query(lead)<{ noted?: number }>`
-        ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${count} ${answer} where ${isInTime}`
+      const written = await query(lead)<{ noted?: boolean }>`
+        ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${noting} ${answer} where ${isInTime}`
       if (written[0]?.noted) wrote()
       return written as never
     } catch (error) {
@@ -114,7 +116,7 @@ export const createOutbox = (
 
   return {
     write,
-    record: (rows, events, parts) => unlessOvertaken(write(rows, events, parts, sql`1 as done`)),
+    record: (rows, events, parts, done = sql`1 as done`) => unlessOvertaken(write(rows, events, parts, done)),
     change: async (row, events, parts) => {
       const written = write([row], events, parts, sql`1 as done from changed`, AND_CHANGED)
       return (await written.catch(ifOvertaken([]))).length > 0 ? 'recorded' : 'overtaken'
@@ -135,10 +137,8 @@ const eventRow = (event: NewEvent) => ({
   ids: { rawJson: JSON.stringify(event.ids) },
 })
 
-/** Whether the tenant of an event has an enabled endpoint. */
-const usesEvents = (events: readonly OfTenant[]) => sql`
-  event.tenant_id in (
-    select w.tenant_id from webhook_endpoints w
-    where w.tenant_id = any (${textArray([...new Set(events.map(({ tenantId }) => tenantId))])}::text[])
-      and w.status = 'enabled'
-  )`
+/** The tenants of these events that use events. */
+const subscribers = (events: readonly OfTenant[]) => sql`
+  select w.tenant_id from webhook_endpoints w
+  where w.tenant_id = any (${textArray([...new Set(events.map(({ tenantId }) => tenantId))])}::text[])
+    and w.status = 'enabled'`

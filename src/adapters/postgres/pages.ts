@@ -3,7 +3,7 @@ import { newVersionRow, SHOWN_VERSION, storedPage } from '../stores/rows.ts'
 import { rowsOfEach, slicesByTenant } from './by-tenant.ts'
 import type { Forms, Of } from './forms.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
-import { newPages, VERSIONS } from './new-pages.ts'
+import { VERSIONS } from './new-pages.ts'
 import { AND_CHANGED, type Outbox } from './outbox.ts'
 import { pagesCount } from './page-groups.ts'
 import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
@@ -27,7 +27,7 @@ const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 export const postgresPages = (
   query: Query,
   added: () => void,
-  { ofEach, addedPages }: Forms,
+  { ofEach, newPages }: Forms,
   outbox: Outbox,
 ): Pages => ({
   recall: async (wants) => {
@@ -49,7 +49,8 @@ export const postgresPages = (
   },
 
   record: async (pages, events) => {
-    const recorded = await outbox.record(pages, events, [newPages(pages, addedPages)])
+    const { parts, done } = newPages(pages)
+    const recorded = await outbox.record(pages, events, [parts], done)
     if (recorded === 'recorded') added()
     return recorded
   },

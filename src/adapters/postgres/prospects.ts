@@ -11,7 +11,7 @@ type Row = FoundProspect & {
   readonly want?: number
   readonly resume?: string | null
   readonly one?: number
-  readonly noted?: number
+  readonly noted?: boolean
 }
 
 const SHOWN = columns('l', SHOWN_PROSPECT)
