@@ -11,6 +11,14 @@ export const PLAN_EACH = { plan_cache_mode: 'force_custom_plan', jit: 'off' } as
 const VALUES_ROWS_MAX = 2_000
 
 /**
+ * An `insert … select` that reads another part of its statement, or has `on conflict` or `returning`, needs every node
+ * and a two-phase commit. So rows are sent as `values`, without a condition, and a statement that saved only some of
+ * them divides by zero: then nothing is saved.
+ */
+const valuesOf: Forms['inserted'] = (to, rows) =>
+  rows.length > VALUES_ROWS_MAX ? to.into(rows) : to.values(rows)
+
+/**
  * Inserts pages, one table after another. If a group is no longer active, the count of active groups is divided by
  * zero: then nothing is saved.
  */
@@ -46,9 +54,9 @@ export const citusForms = (placeOf: Forms['placeOf']): Forms => ({
   leadOf: ([first]) => first?.tenantId ?? null,
   placeOf,
   pinned: (tenantId) => sql`and l.tenant_id = ${tenantId}`,
-  // With `on conflict` or `returning`, only `values` are sent to one machine without a two-phase commit.
-  inserted: (to, rows, ...order) =>
-    rows.length > VALUES_ROWS_MAX ? to.into(rows) : to.values(sortedBy(rows, ...order.map(camelCase))),
+  inserted: valuesOf,
+  insertedInOrder: (to, rows, order) => valuesOf(to, sortedBy(rows, ...order.map(camelCase))),
+  saved: ({ all }) => ({ each: sql`true`, all: sql`1 / (${all})::int = 1` }),
   newPages,
   andSet: sql`, is_copied = false`,
 })

@@ -1,9 +1,13 @@
+import type { Prospects } from '../../core/ports/prospects.ts'
 import type { Store } from '../../core/ports/store.ts'
+import type { Versions } from '../../core/ports/versions.ts'
 import { type Ask, connect, type PostgresSettings } from '../postgres/connect.ts'
+import { sqlStateOf } from '../postgres/error-codes.ts'
 import type { Warn } from '../postgres/migrate.ts'
 import { queryOver } from '../postgres/sql.ts'
 import { type Database, portsOver, postgresStore } from '../postgres/store.ts'
 import type { Migration } from '../stores/migrations.ts'
+import { eventsOf } from '../stores/rows.ts'
 import { copiedHooks, copiedKeys } from './copies.ts'
 import { citusForms, PLAN_EACH } from './forms.ts'
 import { ALL_TENANTS, COORDINATOR, connectToNodes, otherNodes } from './nodes.ts'
@@ -61,7 +65,13 @@ export const citusPorts =
     return {
       ...ports,
       pages: { ...ports.pages, recall: groupsTogether(query, ports.pages.recall) },
-      versions: { ...ports.versions, claim: queues.versions, backlog: ofAll.versions.backlog },
+      prospects: { ...ports.prospects, update: nullIfMissing(ports.prospects) },
+      versions: {
+        ...ports.versions,
+        settle: oneByOne(ports.versions.settle),
+        claim: queues.versions,
+        backlog: ofAll.versions.backlog,
+      },
       erasures: {
         ...ports.erasures,
         claim: queues.erasures,
@@ -82,4 +92,31 @@ export const citusPorts =
       hooks: copiedHooks(ofCoordinator.hooks, central, query),
       apiKeys: copiedKeys(ofCoordinator.apiKeys, central, query),
     }
+  }
+
+/** If not all of these are saved, none are: then they are settled one by one, newest first. */
+const oneByOne = (settle: Versions['settle']): Versions['settle'] => {
+  const settled: Versions['settle'] = async (tenantId, settlements, events) => {
+    try {
+      return await settle(tenantId, settlements, events)
+    } catch (error) {
+      if (sqlStateOf(error) !== '22012') throw error
+      const saved: string[] = []
+      if (settlements.length > 1)
+        for (const one of settlements.toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1)))
+          saved.push(...(await settled(tenantId, [one], eventsOf([one.versionId], events))))
+      return saved
+    }
+  }
+  return settled
+}
+
+/** A prospect that does not exist looks like one that another writer changed. */
+const nullIfMissing =
+  ({ find, update }: Prospects): Prospects['update'] =>
+  async (given, events) => {
+    const updated = await update(given, events)
+    if (updated !== 'overtaken') return updated
+    const [found] = await find([given])
+    return found && found.erasedAt === null && found.mergedInto === null ? 'overtaken' : null
   }

@@ -24,9 +24,13 @@ const columnsFor = (rows: readonly { externalId: string | null }[], { named, oth
 const PROSPECTS = bothOf('change', PROSPECT_CHANGES)
 const LOGS = bothOf('log', COLUMNS.prospect_logs)
 
-export const postgresActivities = (query: Query, { ofEach, inserted }: Forms, outbox: Outbox): Activities => {
+export const postgresActivities = (
+  query: Query,
+  { ofEach, inserted, insertedInOrder }: Forms,
+  outbox: Outbox,
+): Activities => {
   const logRows = (logs: readonly NewLog[]) =>
-    inserted(columnsFor(logs, LOGS), logs.map(logRow), ...IN_LOCK_ORDER)
+    insertedInOrder(columnsFor(logs, LOGS), logs.map(logRow), IN_LOCK_ORDER)
   return {
     recall: async (wants) => {
       const rows = await ofEach(wants, ({ prospects, emails, externalIds, keys }, of) => {
@@ -60,8 +64,11 @@ export const postgresActivities = (query: Query, { ofEach, inserted }: Forms, ou
       const logged = sql`logged as (
         insert into prospect_logs ${logRows(logs)} ${mayBeKnown ? UNLESS_KNOWN : nothing} returning prospect_log_id)`
       const answer = sql`prospect_log_id from logged`
-      const which = mayBeKnown ? OF_LOGGED : nothing
-      const added = outbox.write<{ prospectLogId: string }>(logs, events, [logged], answer, which)
+      const saved = {
+        each: mayBeKnown ? IS_LOGGED : sql`true`,
+        all: sql`(select count(*) from logged) = ${logs.length}::int`,
+      }
+      const added = outbox.write<{ prospectLogId: string }>(logs, events, [logged], answer, saved)
       return (await added.catch(ifOvertaken([]))).map(({ prospectLogId }) => prospectLogId)
     },
   }
@@ -74,7 +81,7 @@ const UNLESS_KNOWN = sql`
 const IN_LOCK_ORDER = ['tenant_id', 'source', 'idempotency_key', 'prospect_log_id']
 
 /** Whether an event is of a saved log. A join would compare each event with each log. */
-const OF_LOGGED = sql`and (event.ids ->> 'prospectLogId' in (select prospect_log_id from logged)) is true`
+const IS_LOGGED = sql`(event.ids ->> 'prospectLogId' in (select prospect_log_id from logged)) is true`
 
 const IS_WANTED_ID = sql`p.prospect_id = want.prospect_id`
 const IS_WANTED_EMAIL = sql`p.email_hash = want.email_hash`

@@ -34,7 +34,7 @@ export const QUEUED_ERASURES = {
 
 export const postgresErasures = (
   query: Query,
-  { pinned }: Forms,
+  forms: Forms,
   erased: (tenantId: string) => void,
   outbox: Outbox,
 ): Erasures => ({
@@ -62,7 +62,7 @@ export const postgresErasures = (
   },
 
   record: async (changes, events) => {
-    const recorded = await outbox.change(changes, events, tombstones(changes))
+    const recorded = await outbox.change(changes, events, tombstones(forms, changes))
     if (recorded === 'recorded') erased(changes.tenantId)
     return recorded
   },
@@ -70,7 +70,7 @@ export const postgresErasures = (
   claim: claimFrom<ClaimedErasure>(query, QUEUED_ERASURES),
 
   deleteLogs: async ({ tenantId, erasureId, partOf, prospectId }, max) => {
-    const its = alongTimeline(pinned, { tenantId, prospectId: prospectId ?? '' })
+    const its = alongTimeline(forms.pinned, { tenantId, prospectId: prospectId ?? '' })
     const [row] = await query(tenantId)<{ found: number }>`
       with due as materialized (
         select * from (select l.prospect_log_id ${its} order by l.timeline_key limit (select ${max}::int)) l

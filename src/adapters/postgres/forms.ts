@@ -26,6 +26,22 @@ export type OfEach = <Wants extends Lists, Row>(
 /** Reads these lists by one statement, whatever their tenants. */
 const together: OfEach = async (wants, rowsOf) => rowsOf(wants, OF_WANT)
 
+/** The rows of each want, in order, by its number. */
+export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly want: number }>(
+  ofEach: OfEach,
+  wants: readonly Want[],
+  rowsOf: (its: readonly (Want & { number: number })[], of: Of) => Promise<readonly Row[]>,
+): Promise<Row[][]> => {
+  const numbered = wants.map((want, number) => ({ ...want, number }))
+  const rows = await ofEach({ numbered }, (its, of) => rowsOf(its.numbered, of))
+  const lists: Row[][] = wants.map(() => [])
+  for (const row of rows) lists[row.want]?.push(row)
+  return lists
+}
+
+/** What a write saved: whether the row of an `event`, or each row of the write. */
+export type Saved = { readonly each: Fragment; readonly all: Fragment }
+
 /** The few forms that a store over this one may replace. */
 export type Forms = {
   /** Reads rows of several tenants. */
@@ -36,12 +52,20 @@ export type Forms = {
   readonly placeOf: (of: OfTenant) => string
   /** More conditions on rows `l` of a tenant that are found along the index of timelines. */
   readonly pinned: (tenantId: string) => Fragment
-  /** What follows `insert into` a table: rows in the order of these columns, in which they are locked. */
+  /** What follows `insert into` a table: these rows, if a condition on other parts of the statement is true. */
   readonly inserted: <Row extends object>(
     to: ReturnType<typeof columns>,
     rows: readonly Row[],
-    ...order: readonly string[]
+    condition?: Fragment,
   ) => Fragment
+  /** The columns by which rows are ordered that are inserted, and locked in this order. */
+  readonly insertedInOrder: <Row extends object>(
+    to: ReturnType<typeof columns>,
+    rows: readonly Row[],
+    order: readonly string[],
+  ) => Fragment
+  /** The conditions of events, each on its row, and of the whole write, which divides by zero if it is false. */
+  readonly saved: (saved: Saved) => Saved
   /** The parts of the statement that saves new pages, and what it answers. */
   readonly newPages: (created: readonly NewPageRow[]) => {
     readonly parts: Fragment
@@ -56,8 +80,9 @@ export const FORMS: Forms = {
   leadOf: () => null,
   placeOf: () => '',
   pinned: () => nothing,
-  inserted: (to, rows, ...order) =>
-    order.length === 0 ? to.into(rows) : sql`${to.into(rows)} order by ${sql([order.join(', ')])}`,
+  inserted: (to, rows, condition = sql`true`) => sql`${to.into(rows)} where ${condition}`,
+  insertedInOrder: (to, rows, order) => sql`${to.into(rows)} order by ${sql([order.join(', ')])}`,
+  saved: ({ each }) => ({ each, all: sql`true` }),
   newPages,
   andSet: nothing,
 }

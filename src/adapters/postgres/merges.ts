@@ -5,7 +5,7 @@ import { COLUMNS } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Forms } from './forms.ts'
-import { AND_CHANGED, type Outbox } from './outbox.ts'
+import { AND_CHANGED, IS_CHANGED, type Outbox } from './outbox.ts'
 import { alongTimeline } from './prospect-logs.ts'
 import { columns, type Query, sql } from './sql.ts'
 
@@ -21,7 +21,7 @@ export const QUEUED_MERGES = {
 /** Calls `changed` after a prospect was merged. */
 export const postgresMerges = (
   query: Query,
-  { pinned }: Forms,
+  { pinned, inserted }: Forms,
   changed: (tenantId: string) => void,
   outbox: Outbox,
 ): Merges => ({
@@ -49,8 +49,7 @@ export const postgresMerges = (
         update merges set into_id = ${intoId}
         where tenant_id = ${tenantId} and into_id = ${prospectId} and status = 'processing' ${AND_CHANGED})`,
       sql`added as (
-        insert into merges (${ROW.names}) select * from ${ROW.fromShortest([newMergeRow(merge)])}
-        where true ${AND_CHANGED})`,
+        insert into merges ${inserted(ROW, [newMergeRow(merge)], IS_CHANGED)})`,
     ]
     const recorded = await outbox.change(merge, events, parts)
     if (recorded === 'recorded') changed(tenantId)

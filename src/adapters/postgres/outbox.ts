@@ -4,7 +4,7 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { sqlStateOf } from './error-codes.ts'
-import type { Forms } from './forms.ts'
+import type { Forms, Saved } from './forms.ts'
 import {
   columns,
   type Fragment,
@@ -29,8 +29,8 @@ type OutboxOptions = {
 }
 export type Outbox = {
   /**
-   * Sends `with parts, noted select answer`, where `noted` inserts the events, and returns the rows. `answer` can take a
-   * `where`, and `which` is one more condition on each `event`. Refuses `unavailable` if PostgreSQL begins more than
+   * Sends `with parts, noted select answer`, where `noted` inserts the events of what was saved, and returns the rows.
+   * `answer` can take a `where`. Refuses `unavailable` if PostgreSQL begins more than
    * `lateMs` after this was called.
    */
   readonly write: <Row extends object>(
@@ -38,7 +38,7 @@ export type Outbox = {
     events: readonly NewEvent[] | undefined,
     parts: readonly Fragment[],
     answer: Fragment,
-    which?: Fragment,
+    saved?: Saved,
   ) => Promise<readonly (Row & { readonly noted?: boolean })[]>
   /** Saves all of these parts and the events, or nothing. */
   readonly record: (
@@ -64,7 +64,7 @@ const EVENTS = columns('event', COLUMNS.events)
  */
 export const createOutbox = (
   query: Query,
-  { leadOf, placeOf }: Forms,
+  { leadOf, placeOf, saved: savedBy }: Forms,
   { everyEvent, lateMs, wrote, late }: OutboxOptions,
 ): Outbox => {
   const clocks = new Map<string, Clock>()
@@ -87,7 +87,8 @@ export const createOutbox = (
     return isKnown ? clock : undefined
   }
 
-  const write: Outbox['write'] = async (rows, events = [], parts, answer, which = nothing) => {
+  const write: Outbox['write'] = async (rows, events = [], parts, answer, saved = ALL) => {
+    const { each, all: areAll } = savedBy(saved)
     const askedMs = Date.now()
     const lead = leadOf(rows)
     const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
@@ -95,13 +96,14 @@ export const createOutbox = (
     // True, or a division by zero, so that nothing is saved.
     const isInTime = sql`1 / (statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz)::int = 1`
     const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(events)})`
-    const noted = sql`noted as (${insertEvents(events, sql`${isUsed} ${which}`)})`
+    const noted = sql`noted as (${insertEvents(events, sql`${isUsed} and ${each}`)})`
     const all = events.length === 0 ? parts : [...parts, noted]
     const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(events)})`
     const noting = events.length === 0 ? nothing : sql`${isNoted} as noted,`
     try {
       const written = await query(lead)<{ noted?: boolean }>`
-        ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${noting} ${answer} where ${isInTime}`
+        ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${noting} ${answer}
+        where ${isInTime} and ${areAll}`
       if (written[0]?.noted) wrote()
       return written as never
     } catch (error) {
@@ -118,14 +120,18 @@ export const createOutbox = (
     write,
     record: (rows, events, parts, done = sql`1 as done`) => unlessOvertaken(write(rows, events, parts, done)),
     change: async (row, events, parts) => {
-      const written = write([row], events, parts, sql`1 as done from changed`, AND_CHANGED)
+      const written = write([row], events, parts, sql`1 as done from changed`, CHANGED)
       return (await written.catch(ifOvertaken([]))).length > 0 ? 'recorded' : 'overtaken'
     },
   }
 }
 
-/** Ends the condition of a part that is saved only if the part `changed` has a row. */
-export const AND_CHANGED = sql`and exists (select 1 from changed)`
+/** The condition of a part that is saved only if the part `changed` has a row. */
+export const IS_CHANGED = sql`exists (select 1 from changed)`
+/** Ends such a condition. */
+export const AND_CHANGED = sql`and ${IS_CHANGED}`
+export const CHANGED: Saved = { each: IS_CHANGED, all: IS_CHANGED }
+const ALL: Saved = { each: sql`true`, all: sql`true` }
 
 export const insertEvents = (events: readonly NewEvent[], which: Fragment) => sql`
   insert into events (${EVENTS.names})

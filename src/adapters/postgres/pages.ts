@@ -1,10 +1,10 @@
 import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
 import { newVersionRow, SHOWN_VERSION, storedPage } from '../stores/rows.ts'
-import { rowsOfEach, slicesByTenant } from './by-tenant.ts'
-import type { Forms, Of } from './forms.ts'
+import { slicesByTenant } from './by-tenant.ts'
+import { type Forms, type Of, rowsOfEach } from './forms.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { VERSIONS } from './new-pages.ts'
-import { AND_CHANGED, type Outbox } from './outbox.ts'
+import { AND_CHANGED, IS_CHANGED, type Outbox } from './outbox.ts'
 import { pagesCount } from './page-groups.ts'
 import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 import { slice } from './walk.ts'
@@ -27,7 +27,7 @@ const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 export const postgresPages = (
   query: Query,
   added: () => void,
-  { ofEach, newPages }: Forms,
+  { ofEach, inserted, newPages }: Forms,
   outbox: Outbox,
 ): Pages => ({
   recall: async (wants) => {
@@ -95,7 +95,7 @@ export const postgresPages = (
   change: async (change, events) => {
     const { tenantId, pageId, customName, computedName, publishedVersionId, updatedAt } = change
     const { added: version, publishes, automaticAfter, schedule, unpublishAt } = change
-    const rows = version && VERSIONS.fromShortest([newVersionRow(change, version)])
+    const rows = version && inserted(VERSIONS, [newVersionRow(change, version)], IS_CHANGED)
     const published = sql`published as (
       update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null, unpublish_at = null,
         schedule_note = null
@@ -114,11 +114,7 @@ export const postgresPages = (
         where ${isUnchanged(change, version !== null || publishes)} returning 1)`
     const parts = [
       changed,
-      ...(rows
-        ? [
-            sql`added as (insert into page_versions (${VERSIONS.names}) select * from ${rows} where true ${AND_CHANGED})`,
-          ]
-        : []),
+      ...(rows ? [sql`added as (insert into page_versions ${rows})`] : []),
       ...(publishes ? [published] : []),
       ...(schedule ? [scheduled] : []),
     ]

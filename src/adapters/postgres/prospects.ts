@@ -3,7 +3,7 @@ import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { eachTenant, findBy } from './by-tenant.ts'
 import type { Forms } from './forms.ts'
-import { AND_CHANGED, type Outbox } from './outbox.ts'
+import { CHANGED, type Outbox } from './outbox.ts'
 import { columns, ifOvertaken, later, nothing, type Query, sql } from './sql.ts'
 import { eachAlone, slice, walk } from './walk.ts'
 
@@ -93,7 +93,7 @@ export const postgresProspects = (
         returning 1)`
       const parts = [given, sql`changed as (${changes})`]
       const updated = await outbox
-        .write<Row>([update], events, parts, sql`* from changed`, AND_CHANGED)
+        .write<Row>([update], events, parts, sql`* from changed`, CHANGED)
         .catch(ifOvertaken('overtaken' as const))
       if (updated === 'overtaken') return updated
       const [prospect] = updated

@@ -2,8 +2,9 @@ import type { ErasureChanges } from '../../core/ports/erasures.ts'
 import { isIdentified } from '../../core/prospects/identifiers.ts'
 import { blockRow, newErasureRow } from '../stores/people-rows.ts'
 import { COLUMNS } from '../stores/rows.ts'
+import type { Forms } from './forms.ts'
 import { isUnchanged } from './merges.ts'
-import { AND_CHANGED } from './outbox.ts'
+import { AND_CHANGED, IS_CHANGED } from './outbox.ts'
 import { columns, sql } from './sql.ts'
 
 const ERASURE = columns('erasure', COLUMNS.erasures)
@@ -14,11 +15,13 @@ const BLOCK = columns('block', COLUMNS.prospects)
  * external ids must be removed from the old rows, to be free, before they are blocked. PostgreSQL runs a part when it is
  * read, so `blocked` reads the others.
  */
-export const tombstones = ({ tenantId, now, until, prospects: [prospect], erasures }: ErasureChanges) => {
+export const tombstones = (
+  { inserted }: Forms,
+  { tenantId, now, until, prospects: [prospect], erasures }: ErasureChanges,
+) => {
   const parts = [
     sql`added as (
-      insert into erasures (${ERASURE.names}) select * from ${ERASURE.fromShortest(erasures.map(newErasureRow))}
-      where true ${AND_CHANGED})`,
+      insert into erasures ${inserted(ERASURE, erasures.map(newErasureRow), IS_CHANGED)})`,
   ]
   if (prospect === undefined) parts.unshift(sql`changed as (select 1 as done), others as (select 1 as done)`)
   else {
@@ -38,8 +41,7 @@ export const tombstones = ({ tenantId, now, until, prospects: [prospect], erasur
   const blocks = erasures.filter(isIdentified).map((erasure) => blockRow(erasure, now, until))
   if (blocks.length > 0)
     parts.push(sql`blocked as (
-      insert into prospects as p (${BLOCK.names}) select * from ${BLOCK.fromShortest(blocks)}
-      where (select count(*) from others) >= 0 ${AND_CHANGED}
+      insert into prospects as p ${inserted(BLOCK, blocks, sql`(select count(*) from others) >= 0 ${AND_CHANGED}`)}
       on conflict (tenant_id, prospect_id)
         do update set blocked_until = greatest(p.blocked_until, excluded.blocked_until))`)
   return parts

@@ -133,15 +133,13 @@ const settleOver =
         returning 1
       )`
     const answer = sql`version_id from saved`
-    const settled = await outbox.write<{ versionId: string }>(
-      [{ tenantId }],
-      events,
-      [saved],
-      answer,
-      OF_SAVED,
-    )
+    const all = sql`(select count(*) from saved) = ${rows.length}::int`
+    const settled = await outbox.write<{ versionId: string }>([{ tenantId }], events, [saved], answer, {
+      each: IS_SAVED,
+      all,
+    })
     return settled.map(({ versionId }) => versionId)
   }
 
 /** Whether an event is of a saved version. */
-const OF_SAVED = sql`and (event.ids ->> 'versionId' in (select version_id from saved)) is true`
+const IS_SAVED = sql`(event.ids ->> 'versionId' in (select version_id from saved)) is true`

@@ -5,7 +5,7 @@ import { COLUMNS } from '../stores/rows.ts'
 import { sortedBy } from './by-tenant.ts'
 import { eachAlong } from './claim.ts'
 import { D, isThat, postgresDeliveries } from './deliveries.ts'
-import { insertEvents } from './outbox.ts'
+import { IS_CHANGED, insertEvents } from './outbox.ts'
 import {
   columns,
   type Fragment,
@@ -42,7 +42,6 @@ export const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row
 })
 
 const V = sql`v`
-const IS_CHANGED = sql`exists (select 1 from changed)`
 const V_TENANT = sql`v.tenant_id`
 
 /** Deliveries of enabled endpoints wait until they are due. */
