@@ -48,7 +48,7 @@ const PAGES = { listLengthMax: 64, dedupeKey: JSON.stringify }
 const SLICES = { listLengthMax: 32, dedupeKey: JSON.stringify }
 /** Each slice of the feed is read separately: none waits for one that looks for rare types. */
 const FEED = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON.stringify }
-const LIST_CHARACTERS_MAX = 4_194_304
+const LIST_CHARACTERS_MAX = 1_048_576
 
 export type UseCaseSettings = {
   /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */

@@ -20,8 +20,8 @@ const nested = (levels: number, values: number): object =>
 type Loud = { readonly apiKey: string; readonly pageGroupId: string; readonly survivorId: string }
 
 /**
- * What cannot be made by requests: 49,000 counts in two days, and a prospect with a hundred merged ones whose emails, from
- * before there was a limit, have 1 MB each. To be called before the service starts.
+ * What requests would take hours to make: 49,000 counts in two days, and a prospect with a hundred merged ones. To be
+ * called before the service starts.
  */
 export const furnishStore = async (world: Needs<keyof Store>, tenantId: string) => {
   const { store, clock, newId } = world
@@ -35,7 +35,7 @@ export const furnishStore = async (world: Needs<keyof Store>, tenantId: string) 
   }
   const added = async (i: number) => {
     const ids = { tenantId, prospectId: newId('prospect'), emailHash: `${i}`.padEnd(43, '-') }
-    const email = `${i}${text(1_000_000)}@example.com`
+    const email = `${i}${text(980)}@example.com`
     const others = { externalId: null, externalIdHash: null, name: text(255), createdAt: now, updatedAt: now }
     await store.activities.record({ prospects: [{ ...ids, ...others, email }], logs: [] })
     return ids.prospectId
@@ -85,6 +85,8 @@ export const furnish = async (url: string, { apiKey, pageGroupId, survivorId }: 
   const { prospectId, prospectLogId } = long.items[0].prospectLog
   for (let i = 0; i < 5; i++)
     await done('POST', '/v0/prospect_logs', { source: 's', email: text(MEBIBYTE - 200), payload: {} })
+  const large = { source: 's', prospectId: survivorId, payload: { text: text(MEBIBYTE - 300) } }
+  for (let i = 0; i < 20; i++) await done('POST', '/v0/prospect_logs', large)
   for (let batch = 0; batch < 10; batch++)
     await done('POST', '/v0/prospect_logs/batch', {
       items: times(1_000, () => ({ source: 's', payload: {}, name: 'n' })),

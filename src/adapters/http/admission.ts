@@ -41,7 +41,7 @@ export type Place = {
 const SWEEP_EVERY_MS = 200
 
 /**
- * The one place that decides which requests may come in and which must wait. A tenant alone may use all of the room.
+ * The one place that decides which requests may come in and which must wait. A tenant alone may use nearly all of the room.
  * Among tenants that compete, the one that works on the fewest requests begins the next. When room runs out, the tenant
  * that holds most loses a request that is not worked on yet. A tenant that holds less than its equal part is therefore
  * not refused for the load of others.
@@ -53,6 +53,8 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
   const tenants = new Map<string, Tenant>()
   /** Tenants with requests that are ready, in the order of their turns. */
   const turns = new Set<Tenant>()
+  /** Requests of one tenant at a time: slow ones must not hold all of the room when another tenant comes. */
+  const ownMax = atOnceMax - Math.floor(atOnceMax / 8)
   let waiting = 0
   let working = 0
   let bytes = 0
@@ -106,15 +108,18 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
   }
 
   /** A batch needs no more room to begin than any other request, or other requests would wait behind it. */
-  const hasRoomFor = ({ bytes }: Place): boolean =>
-    working < atOnceMax && (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
+  const hasRoomFor = ({ bytes, tenant }: Place): boolean =>
+    working < atOnceMax &&
+    tenant.working < ownMax &&
+    (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
   /** The first request of the tenant that would work on the fewest. Among equals, the tenant whose turn it is. */
   const nextOf = (bytesMax: number): Place | undefined => {
     let next: Place | undefined
     let fewest = Number.POSITIVE_INFINITY
     for (const tenant of turns) {
       const [place] = tenant.begun.size > 0 ? tenant.begun : tenant.ready
-      if (place === undefined || place.bytes > bytesMax || tenant.working + place.items >= fewest) continue
+      const isNext = tenant.working < ownMax && tenant.working + (place?.items ?? 0) < fewest
+      if (place === undefined || place.bytes > bytesMax || !isNext) continue
       next = place
       fewest = tenant.working + place.items
     }

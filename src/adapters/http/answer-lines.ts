@@ -20,15 +20,24 @@ type Deps = {
  * A slow reader holds nothing but a place in the admission: when that is needed for another tenant, the answer ends
  * early. The answer is logged when it begins; an error in the middle is reported, and ends it early.
  */
-export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiResponse => ({
-  status: 200,
-  headers: { 'content-type': 'application/x-ndjson' },
-  body: partsOf(lines[Symbol.asyncIterator](), deps),
-  tenantId: deps.tenantId,
-})
+export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiResponse => {
+  const reader = { isGone: false }
+  const body = partsOf(lines[Symbol.asyncIterator](), deps, reader)
+  const end = body.return.bind(body)
+  // A generator would first make the part that it is asked for.
+  body.return = (value) => {
+    reader.isGone = true
+    return end(value)
+  }
+  const headers = { 'content-type': 'application/x-ndjson' }
+  return { status: 200, headers, body, tenantId: deps.tenantId }
+}
 
-async function* partsOf(lines: AsyncIterator<object>, deps: Deps): AsyncGenerator<string> {
-  const { tenantId, admission, callerNow, onError } = deps
+async function* partsOf(
+  lines: AsyncIterator<object>,
+  { tenantId, admission, callerNow, onError }: Deps,
+  reader: { readonly isGone: boolean },
+): AsyncGenerator<string> {
   let place: Place | undefined
   let isLast = false
   const nextPart = async () => {
@@ -37,7 +46,7 @@ async function* partsOf(lines: AsyncIterator<object>, deps: Deps): AsyncGenerato
     await admission.turn(place)
     await shareLoop(tenantId)
     let part = ''
-    while (part.length < PART_LENGTH_MAX) {
+    while (part.length < PART_LENGTH_MAX && !reader.isGone) {
       const { done, value } = await lines.next()
       isLast = done === true
       if (isLast) break

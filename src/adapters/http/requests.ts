@@ -55,7 +55,7 @@ export type ApiResponse = {
   readonly status: number
   readonly headers: Readonly<Headers>
   /** Text; bytes of a file; or parts of a text, made while it is read. An error of theirs ends the answer early. */
-  readonly body: string | Uint8Array | AsyncIterable<string>
+  readonly body: string | Uint8Array | AsyncGenerator<string>
   /** The tenant that is answered; undefined for routes that need no key. */
   readonly tenantId?: string | undefined
 }

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
  * answer comes `before` on the connection. Returns the rest to write: nothing.
  */
 export const writeParts = async (
-  parts: AsyncIterable<string>,
+  parts: AsyncGenerator<string>,
   res: ServerResponse,
   onWritten: () => void,
   before?: ServerResponse,
@@ -18,6 +18,7 @@ export const writeParts = async (
   const leave = () => {
     isGone = true
     goOn()
+    parts.return('').catch(() => {})
   }
   res.on('close', leave).on('drain', () => goOn())
   stream.on('close', leave)
