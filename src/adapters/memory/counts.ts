@@ -67,12 +67,11 @@ export const memoryCounts = ({ logs, outbox: { own } }: People): Counts => {
     },
     list: async (want) => {
       const { at, afterSource, afterType, isFirst } = placeOf(want)
-      const after = keyOf(at, afterSource, afterType)
-      const found = [...counts.byTime.backFrom(want, want.until, at)]
-        .reverse()
-        .filter(({ at, source, type }) => isFirst || keyOf(at, source, type) > after)
-        .slice(0, want.limit)
-        .map(({ tenantId, ...count }, i) => ({ ...count, place: i + 1 }))
+      // The key of each later count is greater than this, as no text contains the NUL that separates them.
+      const from = isFirst ? at : `${keyOf(at, afterSource, afterType)}\0`
+      const found = [...counts.byTime.onFrom(want, from, want.until).take(want.limit)].map(
+        ({ tenantId, ...count }, i) => ({ ...count, place: i + 1 }),
+      )
       return lookedAt(found, want)
     },
     addUsage: async (at, used, { before, after, max }) => {

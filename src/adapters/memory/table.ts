@@ -50,6 +50,12 @@ export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonl
       const end = rankIn(rows, from ?? '')
       for (let i = rankIn(rows, before ?? AFTER_ALL_IDS) - 1; i >= end; i--) yield rows[i] as Row
     },
+    /** Oldest first: the rows from a place on, up to another. */
+    *onFrom(want: Wanted<Row>, from: string, before: string): Generator<Row> {
+      const rows = rowsOf(want)
+      const end = rankIn(rows, before)
+      for (let i = rankIn(rows, from); i < end; i++) yield rows[i] as Row
+    },
     /** Oldest first: at most `max` rows after one id and before another. */
     after(want: Wanted<Row>, afterId = '', beforeId = AFTER_ALL_IDS, max = Infinity): Row[] {
       const rows = rowsOf(want)
