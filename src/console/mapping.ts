@@ -1,4 +1,5 @@
 import { findInJson, pointerTree } from '../json/find-in-json.ts'
+import { isLeftover, partsOf, textAt } from '../json/places.ts'
 import type { Hook } from '../shapes/hook.ts'
 import { memberOf } from './api.ts'
 import { attempt, gated, tell } from './dialog.ts'
@@ -15,12 +16,13 @@ const LENGTHS_MAX: Readonly<Record<Member, number>> = {
   occurredAt: 100,
   idempotencyKey: 255,
 }
-/** Whether the text of a value would be taken: a text or a number that is not too long, and a time for a time. */
-const fits = (member: Member, value: string): boolean => {
-  if (!/^("(?!")|-?\d)/.test(value)) return false
-  const text = String(JSON.parse(value))
+/** The text of a value that is a text or a number. */
+const textOf = (value = ''): string | undefined =>
+  /^("(?!")|-?\d)/.test(value) ? String(JSON.parse(value)) : undefined
+/** Whether a text would be taken: it says something, is not too long, and is a time for a time. */
+const fits = (member: Member, text: string): boolean => {
   const isTime = /^-?[\d.]+$/.test(text) || !Number.isNaN(Date.parse(text))
-  return [...text].length <= LENGTHS_MAX[member] && (member !== 'occurredAt' || isTime)
+  return !isLeftover(text) && [...text].length <= LENGTHS_MAX[member] && (member !== 'occurredAt' || isTime)
 }
 
 /** Where the members of an activity are found: tried on the last delivery while it is edited. */
@@ -40,21 +42,24 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
   const tryMember = (member: Member): string => {
     const places = placesIn(member)
     const fallback = member === 'type' ? 'webhook' : 'left out'
-    const wrong = places.find(
-      (place) => !/^(\/|header:.)/.test(place) && (member !== 'idempotencyKey' || place !== 'sha256'),
-    )
-    if (wrong) return `${wrong} must begin with / or header:`
+    const isPart = (part: string) =>
+      /^(\/|=.|header:.)/.test(part) || (member === 'idempotencyKey' && part === 'sha256')
+    const wrong = places.find((place) => !partsOf(place).every(isPart))
+    if (wrong) return `${wrong} must begin with /, = or header:`
     if (places.length === 0) return fallback
     if (payload === null) return 'tried once something has arrived'
     // An array is stored as the `items` of an object, but is searched as it came.
     const text = /^\{"items":\[/.test(payload) ? memberOf(payload, 'items') : payload
-    for (const place of places) {
-      if (!place.startsWith('/'))
-        return place === 'sha256'
+    for (const parts of places.map(partsOf)) {
+      const outside = parts.find((part) => !/^[/=]/.test(part))
+      if (outside !== undefined)
+        return outside === 'sha256'
           ? 'the hash of the body'
-          : `from the ${place.replace(':', ' ')}, which is not kept`
-      const value = findInJson(text, pointerTree([place])).get(place)
-      if (value !== undefined && fits(member, value)) return value
+          : `from the ${outside.replace(':', ' ')}, which is not kept`
+      const tree = pointerTree(parts)
+      const [found, stored] = [findInJson(text, tree), findInJson(payload, tree)]
+      const value = textAt(parts, (part) => textOf(found(part) ?? stored(part)))
+      if (value !== undefined && fits(member, value)) return JSON.stringify(value)
     }
     return `nothing there: ${fallback}`
   }
@@ -90,7 +95,7 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
     })
   tryAll()
   const hint =
-    'JSON Pointers such as /data/email, or header:name, one per line. The first that leads to a text or a number wins.'
+    'One per line: /data/email, /fields[type=email]/value, /first + /last, =a text, or header:name. The first that leads to a text or a number wins.'
   const element = h(
     'section',
     {},

@@ -1,54 +1,117 @@
-import { eachChild, endOfValue, skipBlanks } from './raw-json.ts'
+import { eachChild, endOfValue, nameIn, skipBlanks } from './raw-json.ts'
 
-/** JSON Pointers (RFC 6901) as a tree, so that one walk over a text finds the values of all of them. */
+/**
+ * JSON Pointers (RFC 6901) as a tree, so that one walk over a text finds the values of all of them. A token `name[member=value]`
+ * leads to the first element of the array `name` whose member has this value, unless there is a member that is called so.
+ */
 export type PointerTree = {
-  readonly children: Map<string, PointerTree>
-  /** The pointer that ends here, if one does. */
-  pointer?: string
+  readonly root: Wanted
+  /** The tokens of each pointer: in an object, and in an array, which is stored as the `items` of an object. */
+  readonly tokens: ReadonlyMap<string, readonly [inObject: readonly string[], inArray: readonly string[]]>
+}
+/** The children to enter. All elements of an array share one node, so the tree stays as small as the pointers. */
+type Wanted = {
+  readonly names: Map<string, Wanted>
+  elements?: Wanted
+  /** The values to look for, by member. */
+  readonly selected: Map<string, Set<string>>
+}
+/** Where a value stands, with the wanted ones of its children. */
+type Found = {
+  end: number
+  readonly begin: number
+  readonly names: Map<string, Found>
+  /** The first element that has a value, by `member=value`. */
+  readonly selected: Map<string, Found>
 }
 
+const newWanted = (): Wanted => ({ names: new Map(), selected: new Map() })
+const INDEX = /^(0|[1-9]\d*)$/
+const SELECTOR = /^([^=]*)\[([^[\]=]+)=(.*)\]$/s
+
 export const pointerTree = (pointers: readonly string[]): PointerTree => {
-  const root: PointerTree = { children: new Map() }
-  for (const pointer of pointers) {
-    let node = root
-    for (const part of pointer.split('/').slice(1)) {
-      const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
-      const child = node.children.get(name) ?? { children: new Map() }
-      node.children.set(name, child)
-      node = child
-    }
-    node.pointer = pointer
-  }
-  return root
+  const root = newWanted()
+  const tokens = pointers.map((pointer) => {
+    const inArray = pointer.replace(/^\/items(?=\/|$)/, '').replace(/^\/items\[/, '/[')
+    const both = [tokensOf(pointer), tokensOf(inArray)] as const
+    for (const path of both) path.reduce(enter, root)
+    return [pointer, both] as const
+  })
+  return { root, tokens: new Map(tokens) }
+}
+const tokensOf = (pointer: string): string[] =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+const enter = (node: Wanted, token: string): Wanted => {
+  const known = node.names.get(token)
+  if (known) return known
+  const [, name = '', member, value = ''] = SELECTOR.exec(token) ?? []
+  const list = member === undefined || name === '' ? node : enter(node, name)
+  const isElement = member !== undefined || INDEX.test(token)
+  const child = (isElement && list.elements) || newWanted()
+  if (isElement) list.elements = child
+  node.names.set(token, child)
+  if (member === undefined) return child
+  list.selected.set(member, (list.selected.get(member) ?? new Set()).add(value))
+  enter(child, member)
+  return child
 }
 
 /**
- * The exact texts of the values that pointers lead to, found in one pass. Nothing is parsed, so the cost depends on the
- * length of the text, not on its content or the depth of the tree. The text must be well-formed JSON.
+ * Finds the exact texts of the values that the pointers of a tree lead to, in one pass. Nothing is parsed, so the cost
+ * depends on the length of the text, not on its content, the depth of the tree or the number of pointers. The text must be
+ * well-formed JSON.
  */
-export const findInJson = (text: string, tree: PointerTree): ReadonlyMap<string, string> => {
-  const found: Places = []
-  walk(text, tree, skipBlanks(text, 0), found)
-  return new Map(found.map(([pointer, begin, end]) => [pointer, text.slice(begin, end)]))
+export const findInJson = (text: string, { root, tokens }: PointerTree) => {
+  const begin = skipBlanks(text, 0)
+  const whole = walk(text, root, begin)
+  return (pointer: string): string | undefined => {
+    const path = tokens.get(pointer)?.[text[begin] === '[' ? 1 : 0]
+    const found = path?.reduce<Found | undefined>(step, whole)
+    return path && found && text.slice(found.begin, found.end)
+  }
 }
 
-type Places = [pointer: string, begin: number, end: number][]
+const step = (found: Found | undefined, token: string): Found | undefined => {
+  const child = found?.names.get(token)
+  if (child || !found || !token.endsWith(']')) return child
+  const [, name = '', member, value] = SELECTOR.exec(token) ?? []
+  return (name === '' ? found : found.names.get(name))?.selected.get(`${member}=${value}`)
+}
 
-/** Adds the values found in the value that begins here, and returns its end. */
-const walk = (text: string, { children, pointer }: PointerTree, at: number, found: Places): number => {
-  // The last of several members with the same name counts.
-  const within = new Map<PointerTree, Places>()
-  const visit = (name: string, begin: number): number => {
-    const child = children.get(name)
-    if (child === undefined) return endOfValue(text, begin).end
-    const places: Places = []
-    within.set(child, places)
-    return walk(text, child, begin, places)
-  }
-  const isEntered =
-    text[at] === '{' ? children.size > 0 : [...children.keys()].some((name) => /^\d/.test(name))
-  const end = isEntered ? eachChild(text, at, visit) : endOfValue(text, at).end
-  for (const places of within.values()) found.push(...places)
-  if (pointer !== undefined) found.push([pointer, at, end])
-  return end
+const NONE: Found['names'] = new Map()
+const walk = (text: string, wanted: Wanted, begin: number): Found => {
+  const isList = text[begin] === '['
+  const isEntered = isList ? wanted.elements : text[begin] === '{' && wanted.names.size > 0
+  if (!isEntered) return { begin, end: endOfValue(text, begin).end, names: NONE, selected: NONE }
+  const selected = isList && wanted.selected.size > 0 ? new Map<string, Found>() : NONE
+  const found: Found = { begin, end: begin, names: new Map(), selected }
+  found.end = eachChild(text, begin, (name, at) => {
+    const next = isList ? wanted.elements : wanted.names.get(name)
+    const isLookedAt = !isList || wanted.names.has(name) || text[at] === '{' || text[at] === '['
+    if (next === undefined || !isLookedAt) return endOfValue(text, at).end
+    const child = walk(text, next, at)
+    // The last of several members with the same name counts.
+    if (!isList || wanted.names.has(name)) found.names.set(name, child)
+    if (selected !== NONE)
+      for (const [member, { begin, end }] of child.names) {
+        const value = wanted.selected.has(member) ? scalarIn(text, begin, end) : null
+        const key = `${member}=${value}`
+        if (value !== null && wanted.selected.get(member)?.has(value) && !selected.has(key))
+          selected.set(key, child)
+      }
+    return child.end
+  })
+  return found
+}
+
+/** The longest value of a selector, however it is escaped. */
+const SCALAR_LENGTH_MAX = 6 * 255 + 2
+/** The text of a string, a number, a boolean or null; null for anything else. */
+const scalarIn = (text: string, begin: number, end: number): string | null => {
+  if (end - begin > SCALAR_LENGTH_MAX || text[begin] === '{' || text[begin] === '[') return null
+  return text[begin] === '"' ? nameIn(text.slice(begin, end)) : text.slice(begin, end)
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { PARTS_MAX, partsOf } from '../json/places.ts'
 import { NewProspectLog } from './prospect-log.ts'
 import { boundedText, described, optional, whole } from './text.ts'
 
@@ -136,7 +137,8 @@ const POINTER = /^(\/([^~]|~[01])*)?$/
 export const LEVELS_MAX = 16
 /** Whether a text is a JSON Pointer (RFC 6901) that is not too deep. */
 export const isPointer = (place: string) => POINTER.test(place) && place.split('/').length <= LEVELS_MAX + 1
-const isPlace = (place: string) => /^header:[A-Za-z0-9_-]{1,100}$/.test(place) || isPointer(place)
+const isPart = (part: string) =>
+  /^header:[A-Za-z0-9_-]{1,100}$/.test(part) || /^=.*\S/s.test(part) || isPointer(part)
 const places = (description: string, isOther = (_: string) => false, other = '') =>
   v.optional(
     v.pipe(
@@ -144,8 +146,12 @@ const places = (description: string, isOther = (_: string) => false, other = '')
         v.pipe(
           boundedText(0, 255),
           v.check(
-            (place) => isPlace(place) || isOther(place),
-            `must be a JSON Pointer of at most ${LEVELS_MAX} levels${other} or header:name`,
+            (place) => partsOf(place).every((part) => isPart(part) || isOther(part)),
+            `must be a JSON Pointer of at most ${LEVELS_MAX} levels${other}, header:name or =text, or a sum of these with " + " between`,
+          ),
+          v.check(
+            (place) => partsOf(place).length <= PARTS_MAX,
+            `must be a sum of at most ${PARTS_MAX} parts`,
           ),
         ),
       ),
@@ -153,7 +159,7 @@ const places = (description: string, isOther = (_: string) => false, other = '')
       v.description(description),
     ),
   )
-/** Where the members of an activity are found: JSON Pointers into the body, or headers. The first that leads to a text or number wins. */
+/** Where the members of an activity are found. The first place that leads to a text or number wins. */
 export const HookMap = v.pipe(
   v.strictObject({
     type: places('Where the type is.'),
@@ -162,13 +168,13 @@ export const HookMap = v.pipe(
     name: places('Where the name of the prospect is.'),
     occurredAt: places('Where the time is: RFC 3339, or seconds or milliseconds since 1970.'),
     idempotencyKey: places(
-      'What names one message in all attempts; `sha256` is the hash of the body.',
-      (place) => place === 'sha256',
+      'What names one message in all attempts, among those of its type; `sha256` is the hash of the body.',
+      (part) => part === 'sha256',
       ', sha256',
     ),
   }),
   v.description(
-    'Where the members of an activity are: JSON Pointers into the body, or `header:name`. The first that leads to a text or a number wins. Members given replace those of the preset.',
+    'Where the members of an activity are: JSON Pointers into the body, also with `name[member=value]` for an element of a list, `header:name`, `=text` for a text that is always the same, or a sum such as `/first + /last`. The first that leads to a text or a number wins; blanks and placeholders such as `N/A` are passed over. Members given replace those of the preset.',
   ),
 )
 export type HookMap = v.InferOutput<typeof HookMap>

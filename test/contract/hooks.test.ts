@@ -52,7 +52,7 @@ overStores(
       const [log] = await logs()
       t.match(log, {
         ...{ prospectLogId, source: 'vendor', type: 'form', email: ' Ada@Example.com ', name: 'Ada' },
-        ...{ idempotencyKey: 'm1', occurredAt: '2026-11-20T09:59:50.000Z', createdProspect: true },
+        ...{ idempotencyKey: 'form:m1', occurredAt: '2026-11-20T09:59:50.000Z', createdProspect: true },
       })
       t.strictSame(await payloads(), [body])
       const { lastReceivedAt, lastRefusal } = await until('it was seen', async () => {
@@ -353,10 +353,186 @@ overStores(
       for (const body of bodies)
         t.equal((await deliver(hook, JSON.stringify(body), { 'x-kind': 'lead' })).status, 200)
       const [third, second, first] = await logs()
-      const noKey = { type: 'lead', idempotencyKey: /^[\w-]{43}$/ }
+      const noKey = { type: 'lead', idempotencyKey: /^lead:[\w-]{43}$/ }
       t.match(first, { ...noKey, email: '7', name: '12.5', occurredAt: '2026-11-20T10:00:00.000Z' })
       t.match(second, { ...noKey, email: null, name: null, occurredAt: '2026-11-20T10:00:00.000Z' })
       t.match(third, { ...noKey, email: null, name: null, occurredAt: '2026-11-20T10:00:00.000Z' })
+    })
+
+    t.test('places lead to elements, sums and constants, and pass over what says nothing', async (t) => {
+      const { call, create, deliver, logs } = await openHooks(t, kind)
+      const NOW_ISO = '2026-11-20T10:00:00.000Z'
+      const cases: readonly (readonly [map: object, body: unknown, expected: object, headers?: object])[] = [
+        // The element of a list that has a value.
+        [
+          { email: ['/answers[type=email]/email'], name: ['/answers[ref=a~1b [1]]/text'] },
+          {
+            answers: [
+              { type: 'text', ref: 'a/b [1]', text: 'Ada' },
+              'x',
+              { type: 'email', email: 'ada@x.example' },
+            ],
+          },
+          { email: 'ada@x.example', name: 'Ada' },
+        ],
+        [
+          { email: ['/f[id=7]/v'] },
+          {
+            f: [
+              { id: 8, v: 'no' },
+              { id: 7, v: 'a@x.example' },
+            ],
+          },
+          { email: 'a@x.example' },
+        ],
+        [
+          { email: ['/f[on=true]/v'] },
+          {
+            f: [
+              { on: false, v: 'no' },
+              { on: true, v: 'a@x.example' },
+            ],
+          },
+          { email: 'a@x.example' },
+        ],
+        [
+          { email: ['/f[t=a]/g[t=b]/v'] },
+          { f: [{ t: 'a', g: [{ t: 'b', v: 'a@x.example' }] }] },
+          { email: 'a@x.example' },
+        ],
+        [{ name: ['/f[t=a]'] }, { 'f[t=a]': 'literal', f: [{ t: 'a' }] }, { name: 'literal' }],
+        [{ email: ['/f[t=a]/v'] }, { f: 'text' }, { email: null }],
+        [
+          { email: ['/f[t=e999]/v'] },
+          { f: Array.from({ length: 1_000 }, (_, i) => ({ t: `e${i}`, v: `${i}@x.example` })) },
+          { email: '999@x.example' },
+        ],
+        // Sums: what is missing is left out; constants alone are no sum.
+        [{ name: ['/first + /last'] }, { first: ' Ada', last: 'Lovelace ' }, { name: 'Ada Lovelace' }],
+        [{ name: ['/first + /last'] }, { first: null, last: 'Lovelace' }, { name: 'Lovelace' }],
+        [{ name: ['/first + /last', '/full'] }, { first: '', last: 'N/A', full: 'Ada' }, { name: 'Ada' }],
+        [
+          { name: ['=Dr. + /last + header:x-title'] },
+          { last: 'Who' },
+          { name: 'Dr. Who PhD' },
+          { 'x-title': 'PhD' },
+        ],
+        [{ name: ['=Dr. + /last', '/a + b'] }, { 'a + b': 'Ada' }, { name: 'Ada' }],
+        [
+          { occurredAt: ['/gmt + =Z'] },
+          { gmt: '2026-11-20T09:00:00' },
+          { occurredAt: '2026-11-20T09:00:00.000Z' },
+        ],
+        // Constants.
+        [{ type: ['=form_submitted'] }, {}, { type: 'form_submitted' }],
+        [{ type: ['/type', '=other'] }, { type: 'x' }, { type: 'x' }],
+        // Blanks and placeholders count as missing.
+        ...['', ' ', 'null', 'N/A', '{{email}}', '\u200b', '-', '[object Object]', 'undefined'].map(
+          (nothing) =>
+            [
+              { email: ['/a', '/b'], externalId: ['/a', '/c'], name: ['/a', '/d'], type: ['/a', '/e'] },
+              { a: nothing, b: 'a@x.example', c: 'c-1', d: 'Ada', e: 'form' },
+              { email: 'a@x.example', externalId: 'c-1', name: 'Ada', type: 'form' },
+            ] as const,
+        ),
+        [{ email: ['/city', '/email'] }, { city: 'Berlin', email: 'a@x.example' }, { email: 'a@x.example' }],
+        [{ email: ['/city'] }, { city: 'Berlin' }, { email: 'Berlin' }],
+        [
+          { name: ['/name'], type: ['/type'] },
+          { name: 'Guest', type: 'test' },
+          { name: 'Guest', type: 'test' },
+        ],
+        // Headers are UTF-8, if they can be.
+        ...(
+          [
+            [Buffer.from('Zoë 😀').toString('latin1'), 'Zoë 😀'],
+            ['Zo\xeb', 'Zoë'],
+            ['Zoe', 'Zoe'],
+          ] as const
+        ).map(([sent, name]) => [{ name: ['header:X-Name'] }, {}, { name }, { 'x-name': sent }] as const),
+        // Times that are unambiguous.
+        ...(
+          [
+            '2026-11-20T10:00:00+0000',
+            '2026-11-20 10:00:00Z',
+            '2026-11-20 11:00:00.0+01',
+            '2026-11-20 10:00:00 UTC',
+          ] as const
+        ).map((at) => [{ occurredAt: ['/at', '/old'] }, { at, old: 1 }, { occurredAt: NOW_ISO }] as const),
+        // An array, as it came and as it is stored.
+        [{ email: ['/items/0/email'] }, [{ email: 'a@x.example' }], { email: 'a@x.example' }],
+        [{ email: ['/0/email'] }, [{ email: 'a@x.example' }], { email: 'a@x.example' }],
+        [{ email: ['/items[t=b]/v'] }, [{ t: 'a' }, { t: 'b', v: 'a@x.example' }], { email: 'a@x.example' }],
+        [{ email: ['/items/1/0'] }, [0, ['a@x.example']], { email: 'a@x.example' }],
+      ]
+      for (const [map, body, expected, headers] of cases) {
+        const hook = await create({ map })
+        const { status, text } = await deliver(hook, JSON.stringify(body), headers)
+        t.equal(status, 200, text)
+        await call(`DELETE /v0/hooks/${hook.hookId}`)
+        t.match((await logs())[0], expected, JSON.stringify([map, body]).slice(0, 200))
+      }
+    })
+
+    t.test('an element comes before the whole body, and what both have is joined', async (t) => {
+      const { create, deliver, logs } = await openHooks(t, kind)
+      const hook = await create({
+        each: '/rows[kind=people]/list',
+        map: {
+          type: ['/type', '=row'],
+          name: ['=Dr. + /last'],
+          idempotencyKey: ['header:x-id + /id'],
+        },
+      })
+      const list = [{ last: 'Who', type: 'doctor', id: 1 }, { id: 2 }, {}, {}]
+      const body = JSON.stringify({
+        type: 'all',
+        last: 'Ada',
+        rows: [{ kind: 'x' }, { kind: 'people', list }],
+      })
+      await deliver(hook, body, { 'x-id': 'm1' })
+      t.strictSame(
+        (await logs()).map(({ type, name, idempotencyKey }) => [type, name, idempotencyKey]).toReversed(),
+        [
+          ['doctor', 'Dr. Who', 'doctor:m1 1'],
+          ['all', 'Dr. Ada', 'all:m1 2'],
+          ['all', 'Dr. Ada', 'all:m1:2'],
+          ['all', 'Dr. Ada', 'all:m1:3'],
+        ],
+      )
+    })
+
+    t.test('a mapped key belongs to the type: one object is created, then cancelled', async (t) => {
+      const { create, deliver, logs } = await openHooks(t, kind)
+      const hook = await create({
+        map: { type: ['/event', 'header:x-event'], idempotencyKey: ['/uri', 'sha256'] },
+      })
+      const send = async (event: unknown, uri: unknown = 'u1', headers = {}) =>
+        (await deliver(hook, JSON.stringify({ event, uri }), headers)).json.replayed
+      for (const isRetry of [false, true])
+        for (const event of ['invitee.created', 'invitee.canceled', 'a:b', 'x'.repeat(100)])
+          t.equal(await send(event), isRetry, event)
+      t.equal(await send('a', 'b:u1'), false, 'another key of another type')
+      for (const isRetry of [false, true])
+        for (const event of ['order.created', 'order.paid'])
+          t.equal(await send(null, null, { 'x-event': event }), isRetry, 'the same bytes')
+      for (const placeholder of ['null', '{{id}}', ' '])
+        t.equal(await send('first', placeholder), false, 'a placeholder names no message')
+      t.equal((await logs()).length, 10)
+    })
+
+    t.test('400: a place that could not lead anywhere, or has too many parts', async (t) => {
+      const { call } = await openHooks(t, kind)
+      const places = ['name', '=', '= ', 'header:', 'header:é', '/a + =', 'sha256', '/~2', '/a'.repeat(17)]
+      for (const place of [...places, Array(11).fill('/a').join(' + '), Array(100).fill('=a').join(' + ')]) {
+        const json = { source: 'a', verify: SIGNED, map: { name: [place] } }
+        const { status, json: answer } = await call('POST /v0/hooks', { json })
+        t.strictSame(
+          [status, (answer['errors'] as { pointer: string }[])[0]?.pointer],
+          [400, '/map/name/0'],
+          place,
+        )
+      }
     })
 
     t.test('each element is an activity, up to 1,000; more, or none, are one activity', async (t) => {
@@ -372,10 +548,10 @@ overStores(
       t.equal(json.prospectLogIds?.length, 4)
       const logged = async (id = '') => JSON.parse((await call(`GET /v0/prospect_logs/${id}`)).body)
       const [first, second, third, fourth] = await Promise.all((json.prospectLogIds ?? []).map(logged))
-      t.match(first, { type: 'own', idempotencyKey: 'e1', payload: items[0], createdProspect: true })
-      t.match(second, { type: 'all', idempotencyKey: 'm1:1', payload: { items: [2] } })
-      t.match(third, { idempotencyKey: 'm1:2', payload: { body: 'three' } })
-      t.match(fourth, { idempotencyKey: 'm1:3', prospectId: first.prospectId, createdProspect: false })
+      t.match(first, { type: 'own', idempotencyKey: 'own:e1', payload: items[0], createdProspect: true })
+      t.match(second, { type: 'all', idempotencyKey: 'all:m1:1', payload: { items: [2] } })
+      t.match(third, { idempotencyKey: 'all:m1:2', payload: { body: 'three' } })
+      t.match(fourth, { idempotencyKey: 'all:m1:3', prospectId: first.prospectId, createdProspect: false })
       const longKey = JSON.stringify({ id: 'x'.repeat(254), items: [{}, {}] })
       const [once, twice] = [await deliver(hook, longKey), await deliver(hook, longKey)]
       t.strictSame(twice.json, { prospectLogIds: once.json.prospectLogIds, replayed: true })

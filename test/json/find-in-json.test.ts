@@ -2,19 +2,42 @@ import t from 'tap'
 import { findInJson, pointerTree } from '../../src/json/find-in-json.ts'
 import { randomBy } from '../store-contract/random.ts'
 
-/** RFC 6901 as it reads, over a parsed value. */
+/** RFC 6901 as it reads, over a parsed value, with selectors; an array of the whole body is also the member `items`. */
 const valueAt = (value: unknown, pointer: string): unknown => {
   let at = value
-  for (const part of pointer.split('/').slice(1)) {
-    const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+  const tokens = pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  if (Array.isArray(value) && tokens[0] === 'items') tokens.shift()
+  for (const name of tokens) {
     const isIndex = /^(0|[1-9]\d*)$/.test(name)
-    if (typeof at !== 'object' || at === null || (Array.isArray(at) && !isIndex)) return undefined
-    at = Object.hasOwn(at, name) ? (at as Record<string, unknown>)[name] : undefined
+    const child =
+      typeof at === 'object' && at !== null && Object.hasOwn(at, name) && (isIndex || !Array.isArray(at))
+        ? (at as Record<string, unknown>)[name]
+        : undefined
+    const [, list, member = '', wanted] = /^(.*)\[(.*)=(.*)\]$/.exec(name) ?? []
+    const found =
+      list === undefined || child !== undefined ? undefined : list === '' ? at : valueAt(at, `/${list}`)
+    at = Array.isArray(found)
+      ? found.find(
+          (one) =>
+            Object(one) === one &&
+            !Array.isArray(one) &&
+            Object.hasOwn(one, member) &&
+            `${one[member]}` === wanted &&
+            Object(one[member]) !== one[member],
+        )
+      : child
   }
   return at
 }
-const found = (text: string, ...pointers: string[]) =>
-  Object.fromEntries(findInJson(text, pointerTree(pointers)))
+const found = (text: string, ...pointers: string[]) => {
+  const find = findInJson(text, pointerTree(pointers))
+  return Object.fromEntries(
+    pointers.map((pointer) => [pointer, find(pointer)]).filter(([, json]) => json !== undefined),
+  )
+}
 
 t.test('the texts of values are found as they are, in objects and arrays', async (t) => {
   const text = ' { "a" : [ 1.0 , { "b" : "\\u0041" } ] , "c/d" : 12345678901234567890, "~": null } '
@@ -26,6 +49,57 @@ t.test('the texts of values are found as they are, in objects and arrays', async
     '/~0': 'null',
   })
   t.strictSame(found('[[1]]', '', '/0/0'), { '': '[[1]]', '/0/0': '1' })
+})
+
+t.test('an element of a list is found by the value of a member', async (t) => {
+  const text =
+    '{"f":[1,{"t":"\\u0061","v":1},{"t":"a","v":2},{"v":3,"t":"x]"},{"t":7,"v":4},{"t":true,"v":5},{"t":"1/2","v":6},[{"t":"in"}]],"t":"f[t=a]"}'
+  t.strictSame(
+    found(
+      text,
+      '/f[t=a]/v',
+      '/f[t=x]]/v',
+      '/f[t=7]/v',
+      '/f[t=true]/v',
+      '/f[t=1~12]/v',
+      '/f/7[t=in]/t',
+      '/f/1/v',
+    ),
+    {
+      ...{ '/f[t=a]/v': '1', '/f[t=x]]/v': '3', '/f[t=7]/v': '4', '/f[t=true]/v': '5', '/f[t=1~12]/v': '6' },
+      ...{ '/f/7[t=in]/t': '"in"', '/f/1/v': '1' },
+    },
+  )
+  // A member that is called so goes first; what is no list of objects has no such element.
+  t.strictSame(found('{"f[t=a]":1,"f":[{"t":"a"}]}', '/f[t=a]', '/f[t=a]/t'), { '/f[t=a]': '1' })
+  for (const none of [
+    '{"f":"abc"}',
+    '{"f":{"t":"a"}}',
+    '{"f":["t=a",["t","a"],{"t":["a"]},{"t":null}]}',
+    '[]',
+  ])
+    t.strictSame(found(none, '/f[t=a]/v', '/f[t=]', '/f[=a]'), {}, none)
+  const many = Array.from({ length: 1_000 }, (_, i) => ({ id: `e${i}`, tags: [{ k: i, v: i }] }))
+  const [nested, wide] = [
+    JSON.stringify({ many }),
+    Array.from({ length: 99 }, (_, i) => `/many[id=e${i * 10}]/tags/0/v`),
+  ]
+  t.strictSame(found(nested, '/many[id=e999]/tags[k=999]/v', '/many[id=e9]/tags[k=8]/v'), {
+    '/many[id=e999]/tags[k=999]/v': '999',
+  })
+  t.strictSame(
+    Object.values(found(nested, ...wide)),
+    wide.map((_, i) => `${i * 10}`),
+  )
+})
+
+t.test('an array is found as it came and as it is stored', async (t) => {
+  const both = ['/0/e', '/items/0/e', '/items[e=2]/e', '/items', ''] as const
+  t.strictSame(found('[{"e":1},{"e":2}]', ...both), {
+    ...{ '/0/e': '1', '/items/0/e': '1', '/items[e=2]/e': '2' },
+    ...{ '/items': '[{"e":1},{"e":2}]', '': '[{"e":1},{"e":2}]' },
+  })
+  t.strictSame(found('{"items":[{"e":1}]}', '/0/e', '/items/0/e'), { '/items/0/e': '1' })
 })
 
 t.test('what leads nowhere is not found', async (t) => {
@@ -55,7 +129,11 @@ t.test('it finds what parsing finds', async (t) => {
   const pointer = () =>
     Array.from(
       { length: chance.below(4) },
-      () => `/${chance.oneOf(names).replaceAll('~', '~0').replaceAll('/', '~1')}`,
+      () =>
+        `/${chance
+          .oneOf([...names, 'items', 'a[b=x"]}]', '0[a=null]', '[0=true]', 'b[1=true]'])
+          .replaceAll('~', '~0')
+          .replaceAll('/', '~1')}`,
     ).join('')
   for (let i = 0; i < 3_000; i++) {
     const text = make(4)
@@ -64,7 +142,10 @@ t.test('it finds what parsing finds', async (t) => {
     const expected = pointers
       .map((at) => [at, valueAt(parsed, at)])
       .filter(([, value]) => value !== undefined)
-    const actual = Object.entries(found(text, ...pointers)).map(([at, json]) => [at, JSON.parse(json)])
+    const actual = Object.entries(found(text, ...pointers)).map(([at, json]) => [
+      at,
+      JSON.parse(json as string),
+    ])
     if (JSON.stringify(Object.fromEntries(actual)) !== JSON.stringify(Object.fromEntries(expected)))
       t.strictSame(Object.fromEntries(actual), Object.fromEntries(expected), `${text} ${pointers}`)
   }

@@ -17,8 +17,8 @@ const ORDER = [
   /^adapters\//,
   /^config\//,
   /^core\//,
-  /^json\//,
   /^shapes\//,
+  /^json\//,
 ]
 /** Adapters do not import each other; what they share lies beside them, and what the stores share in `stores/`. */
 const ADAPTER = /^adapters\/(?!stores\/)([^/]+)\//

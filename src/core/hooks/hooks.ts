@@ -41,6 +41,9 @@ export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
     verify,
     hmac: verify.hmac ?? preset?.hmac,
     map: { ...preset?.map, ...map },
+    /** Keys of presets name messages, but a key that was chosen may name what the message is about. */
+    isKeyOfType:
+      String(map.idempotencyKey ?? preset?.map.idempotencyKey) !== String(preset?.map.idempotencyKey),
     each: each ?? preset?.each ?? null,
     handshake: preset?.handshake,
   }

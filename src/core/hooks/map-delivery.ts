@@ -1,6 +1,8 @@
+import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { findInJson, pointerTree } from '../../json/find-in-json.ts'
 import { jsonDepth } from '../../json/is-json.ts'
+import { isLeftover, partsOf, textAt } from '../../json/places.ts'
 import { elementsFrom, NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
 import { fitsMember, type HookMap, MEMBER_LENGTH_MAX } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
@@ -10,6 +12,8 @@ import { orNull } from '../engine/outcome.ts'
 import { decodeUtf8 } from '../engine/parse-input.ts'
 import { eachInTurn } from '../engine/share-loop.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
+import { addressIn } from '../prospects/email-address.ts'
+import { isPlaceholder } from '../prospects/placeholders.ts'
 import { type Delivery, headerIn, timeOf } from './verify.ts'
 
 /** An activity as a delivery describes it. */
@@ -67,29 +71,57 @@ const fieldsOf = (text: string): object | null => {
 }
 
 type Member = keyof HookMap
-/** The text at a place, if there is one. */
-type Read = (place: string) => string | undefined
+/** The text at a part of a place, if there is one. */
+type Read = (part: string) => string | undefined
+/** The text at a place, by its parts. */
+type Lookup = (parts: readonly string[]) => string | undefined
 
-/** Makes activities of deliveries by a map: one, or one for each element of the array that `each` leads to. */
-export const mapperOf = (map: HookMap, each: string | null, tenantId = '') => {
-  const pointers = Object.values(map).flatMap((places = []) => places.filter(isPointer))
+/**
+ * Makes activities of deliveries by a map: one, or one for each element of the array that `each` leads to. With `isKeyOfType` a
+ * key names a message among those of its type: the id of an object is the same in all messages about it.
+ */
+export const mapperOf = (map: HookMap, each: string | null, tenantId = '', isKeyOfType = false) => {
+  const places = new Map(
+    Object.entries(map).map(([member, places = []]) => [member as Member, places.map(partsOf)]),
+  )
+  const pointers = [...places.values()].flat(2).filter(isPointer)
   const tree = pointerTree(pointers)
   const wholeTree = each === null ? tree : pointerTree([...pointers, each])
-  const find = (member: Member, read: Read, nowMs: number): string | undefined => {
-    for (const place of map[member] ?? []) {
-      const text = read(place)
+  const find = (member: Member, textOf: Lookup, nowMs: number): string | undefined => {
+    let kept: string | undefined
+    for (const parts of places.get(member) ?? []) {
+      const text = textOf(parts)
       const value = text && memberOf(member, text, nowMs)
-      if (value) return value
+      if (!value || isMissing(member, value)) continue
+      // What is no address, such as the answer to another question, yields to one.
+      if (member !== 'email' || addressIn(value.trim().toLowerCase()) !== null) return value
+      kept ??= value
     }
-    return undefined
+    return kept
+  }
+  const activityOf = (
+    { payload }: Document,
+    find: (member: Member) => string | undefined,
+  ): MappedActivity => {
+    const [type, key] = [find('type'), find('idempotencyKey')]
+    return {
+      type: type ?? 'webhook',
+      payload,
+      email: find('email'),
+      externalId: find('externalId'),
+      name: find('name'),
+      occurredAt: find('occurredAt'),
+      idempotencyKey: isKeyOfType && type && key ? joined(encodeURIComponent(type), key) : key,
+    }
   }
 
   return (delivery: Delivery, nowMs: number): MappedActivity[] | Promise<MappedActivity[]> => {
     const whole = documentOf(delivery)
     const found = findInJson(whole.text, wholeTree)
     const inBody = readerOf(found)
-    const ofWhole = (member: Member) => find(member, (place) => readWhole(place, delivery, inBody), nowMs)
-    const elements = each === null ? undefined : elementsIn(found.get(each))
+    const inWhole: Read = (part) => (isPointer(part) ? inBody(part) : readOutside(part, delivery))
+    const ofWhole = (member: Member) => find(member, (parts) => textAt(parts, inWhole), nowMs)
+    const elements = each === null ? undefined : elementsIn(found(each))
     if (!elements) return [activityOf(whole, ofWhole)]
     // Once for all elements.
     const ofAll = memoized((member: Member) => ({ text: ofWhole(member) }))
@@ -97,34 +129,34 @@ export const mapperOf = (map: HookMap, each: string | null, tenantId = '') => {
     return eachInTurn(wants, ({ text }, i) => {
       const element = elementOf(text)
       const inElement = readerOf(findInJson(element.text, tree))
+      const read: Read = (part) => (isPointer(part) ? inElement(part) : inWhole(part))
+      const isOwn = (part: string) => isPointer(part) && inElement(part) !== undefined
       return activityOf(element, (member) => {
-        const own = find(member, inElement, nowMs)
-        const { text } = own === undefined ? ofAll(member) : { text: own }
-        return own === undefined && text && member === 'idempotencyKey' ? keyOf(text, i) : text
+        const own = find(member, (parts) => (parts.some(isOwn) ? textAt(parts, read) : undefined), nowMs)
+        if (own !== undefined) return own
+        const { text } = ofAll(member)
+        return text && member === 'idempotencyKey' ? joined(text, String(i)) : text
       })
     })
   }
 }
 
-const isPointer = (place: string) => place === '' || place.startsWith('/')
-const readWhole = (place: string, delivery: Delivery, inBody: Read): string | undefined => {
-  if (place === 'sha256') return hash('sha256', delivery.body, 'base64url')
-  return place.startsWith('header:') ? headerIn(delivery, place.slice(7).toLowerCase()) : inBody(place)
+const isPointer = (part: string) => part === '' || part.startsWith('/')
+/** The hash of the body, or a header. Node reads headers as Latin-1; if they are valid UTF-8, the sender meant UTF-8. */
+const readOutside = (part: string, delivery: Delivery): string | undefined => {
+  if (part === 'sha256') return hash('sha256', delivery.body, 'base64url')
+  const header = headerIn(delivery, part.slice('header:'.length).toLowerCase())
+  const bytes = Buffer.from(header ?? '', 'latin1')
+  return isUtf8(bytes) && bytes.toString('latin1') === header ? bytes.toString() : header
 }
-const activityOf = ({ payload }: Document, find: (member: Member) => string | undefined): MappedActivity => ({
-  type: find('type') ?? 'webhook',
-  payload,
-  email: find('email'),
-  externalId: find('externalId'),
-  name: find('name'),
-  occurredAt: find('occurredAt'),
-  idempotencyKey: find('idempotencyKey'),
-})
+/** Whether a text is a placeholder, so that the next place is looked at. A name or a type may be a word such as `guest` or `test`. */
+const isMissing = (member: Member, text: string): boolean =>
+  member === 'name' || member === 'type' ? isLeftover(text) : isPlaceholder(text)
 
-/** The key of an element, from the key of the whole body: hashed if it would be too long. */
-const keyOf = (key: string, i: number): string => {
-  const whole = `${key}:${i}`
-  return fitsMember('idempotencyKey', whole) ? whole : `${sha256(key)}:${i}`
+/** A key made of two: hashed if it would be too long. */
+const joined = (first: string, second: string): string => {
+  const whole = `${first}:${second}`
+  return fitsMember('idempotencyKey', whole) ? whole : `${sha256(first)}:${second}`
 }
 const elementOf = (text: string): Document =>
   jsonDocument(text) ?? written({ body: text.startsWith('"') ? JSON.parse(text) : text })
@@ -138,9 +170,9 @@ const elementsIn = (array = ''): readonly string[] | undefined => {
 /** A longer text fits no member, however it is escaped. */
 const JSON_LENGTH_MAX = 6 * 2 * MEMBER_LENGTH_MAX + 2
 const readerOf =
-  (found: ReadonlyMap<string, string>): Read =>
+  (found: ReturnType<typeof findInJson>): Read =>
   (place) => {
-    const json = found.get(place) ?? ''
+    const json = found(place) ?? ''
     if (json.length > JSON_LENGTH_MAX) return undefined
     if (json.startsWith('"')) return JSON.parse(json)
     return /^[-\d]/.test(json) ? json : undefined

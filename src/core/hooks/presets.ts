@@ -12,7 +12,7 @@ export type Preset = {
    */
   readonly handshake?: 'url_verification' | 'hub.challenge' | 'webhook_id'
 }
-/** The places of each member, separated by spaces. */
+/** The places of each member, one after another. */
 type Row = Omit<Preset, 'map'> & { readonly [Member in keyof HookMap]?: string }
 
 const HEX: Omit<Hmac, 'header'> = {
@@ -56,22 +56,21 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     hmac: base64('x-shopify-hmac-sha256'),
     ...{ type: 'header:x-shopify-topic', idempotencyKey: 'header:x-shopify-webhook-id' },
     email: '/email /contact_email /customer/email',
-    name: '/billing_address/name /shipping_address/name /default_address/name',
+    name: `/billing_address/name /shipping_address/name /customer/first_name + /customer/last_name
+      /first_name + /last_name /default_address/name`,
     occurredAt: 'header:x-shopify-triggered-at /updated_at /created_at',
   },
   typeform: {
     hmac: base64('typeform-signature', 'sha256='),
     ...{ type: '/event_type', occurredAt: '/form_response/submitted_at', idempotencyKey: '/event_id' },
-    // Only an answer to a question for an email has a member `email`.
-    email: `/form_response/hidden/email /form_response/answers/0/email /form_response/answers/1/email
-      /form_response/answers/2/email /form_response/answers/3/email /form_response/answers/4/email
-      /form_response/answers/5/email /form_response/answers/6/email /form_response/answers/7/email
-      /form_response/answers/8/email`,
-    name: '/form_response/hidden/name',
+    email: `/form_response/hidden/email /form_response/answers[type=email]/email`,
+    name: `/form_response/hidden/name /form_response/hidden/first_name + /form_response/hidden/last_name
+      /form_response/hidden/firstname + /form_response/hidden/lastname`,
   },
   calendly: {
     hmac: timed(hex('calendly-webhook-signature', 'v1='), '{timestamp}.{body}'),
-    ...{ type: '/event', email: '/payload/email', name: '/payload/name', occurredAt: '/created_at' },
+    ...{ type: '/event', email: '/payload/email', occurredAt: '/created_at' },
+    name: '/payload/name /payload/first_name + /payload/last_name',
   },
   slack: {
     hmac: timed(hex('x-slack-signature', 'v0='), 'v0:{timestamp}:{body}', 'x-slack-request-timestamp'),
@@ -90,15 +89,23 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     hmac: hex('x-cal-signature-256'),
     ...{ type: '/triggerEvent', occurredAt: '/createdAt' },
     email: '/payload/attendees/0/email /payload/responses/email/value',
-    name: '/payload/attendees/0/name /payload/responses/name/value',
+    name: `/payload/attendees/0/name /payload/responses/name/value
+      /payload/responses/name/value/firstName + /payload/responses/name/value/lastName`,
   },
   tally: {
     hmac: base64('tally-signature'),
     ...{ type: '/eventType', occurredAt: '/createdAt', idempotencyKey: '/eventId' },
+    email: '/data/fields[type=INPUT_EMAIL]/value /data/fields[label=email]/value',
+    // The labels are those of whoever made the form.
+    name: `/data/fields[label=Name]/value /data/fields[label=Full name]/value
+      /data/fields[label=First name]/value + /data/fields[label=Last name]/value /data/fields[label=name]/value`,
   },
   woocommerce: {
     hmac: base64('x-wc-webhook-signature'),
-    ...{ type: 'header:x-wc-webhook-topic', email: '/billing/email /email', handshake: 'webhook_id' },
+    ...{ type: 'header:x-wc-webhook-topic', email: '/email /billing/email', handshake: 'webhook_id' },
+    name: '/first_name + /last_name /billing/first_name + /billing/last_name',
+    // In UTC, without a sign of it.
+    occurredAt: '/date_modified_gmt + =Z /date_created_gmt + =Z',
   },
   paddle: {
     hmac: timed(hex('paddle-signature', 'h1='), '{timestamp}:{body}'),
@@ -120,6 +127,10 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
       'x-hubspot-request-timestamp',
     ),
     ...{ type: '/subscriptionType /eventType', occurredAt: '/occurredAt', each: '' },
+    // What a workflow sends is one object: a contact.
+    email: '/properties/email/value /properties/email',
+    name: `/properties/firstname/value + /properties/lastname/value
+      /properties/firstname + /properties/lastname`,
   },
   meta: {
     hmac: hex('x-hub-signature-256', 'sha256='),
@@ -136,14 +147,20 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     ...{ type: '/triggerType', occurredAt: '/payload/submittedAt' },
     ...{ email: '/payload/data/email /payload/data/Email', name: '/payload/data/name /payload/data/Name' },
   },
-  mailchimp: { type: '/type', email: '/data[email] /data[new_email]' },
+  mailchimp: {
+    ...{ type: '/type', email: '/data[email] /data[new_email]' },
+    name: '/data[merges][FNAME] + /data[merges][LNAME]',
+  },
 }
+
+/** Not the blanks of a sum, or within a place. */
+const BETWEEN = /(?<! \+)\s+(?=\/|header:)/
 
 const presetOf = ({ hmac, each, handshake, ...places }: Row): Preset => ({
   ...(hmac && { hmac }),
   ...(each !== undefined && { each }),
   ...(handshake && { handshake }),
-  map: Object.fromEntries(Object.entries(places).map(([member, text]) => [member, text.split(/\s+/)])),
+  map: Object.fromEntries(Object.entries(places).map(([member, text]) => [member, text.split(BETWEEN)])),
 })
 export const PRESET_ROWS = Object.fromEntries(
   Object.entries(ROWS).map(([name, row]) => [name, presetOf(row)]),

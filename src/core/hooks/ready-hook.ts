@@ -18,10 +18,10 @@ export type ReadyHook = ReturnType<typeof readyHook>
 /** A hook's functions, made once from its stored row. */
 export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: HookTools) => {
   const { tenantId, hookId, source, isSuspended = false } = stored
-  const { hmac, map, each, handshake } = rulesOf(stored)
+  const { hmac, map, isKeyOfType, each, handshake } = rulesOf(stored)
   const verify = hmac && verifierOf(hmac)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
-  const mapped = mapperOf(map, each, tenantId)
+  const mapped = mapperOf(map, each, tenantId, isKeyOfType)
   return {
     tenantId,
     hookId,

@@ -69,3 +69,148 @@ t.test(
       }
   },
 )
+
+/** Further messages as vendors send them, shortened: whom each is about. */
+const FURTHER: readonly (readonly [preset: PresetName, what: string, body: unknown, expected: object])[] = [
+  [
+    'typeform',
+    'the email is the twelfth answer',
+    {
+      event_type: 'form_response',
+      form_response: {
+        hidden: { first_name: 'Ada', last_name: 'Lovelace' },
+        answers: [
+          ...Array.from({ length: 11 }, () => ({ type: 'choice', choice: { label: 'Berlin' } })),
+          { type: 'email', email: 'ada@example.com', field: { type: 'email' } },
+        ],
+      },
+    },
+    { type: 'form_response', email: 'ada@example.com', name: 'Ada Lovelace' },
+  ],
+  [
+    'typeform',
+    'a hidden field without a value',
+    {
+      form_response: {
+        hidden: { email: 'xxxxx', name: '' },
+        answers: [
+          { type: 'text', text: 'Ada' },
+          { type: 'email', email: 'ada@example.com' },
+        ],
+      },
+    },
+    { email: 'ada@example.com' },
+  ],
+  [
+    'tally',
+    'a short text before the email',
+    {
+      eventType: 'FORM_RESPONSE',
+      data: {
+        fields: [
+          { label: 'First name', type: 'INPUT_TEXT', value: 'Ada' },
+          { label: 'Last name', type: 'INPUT_TEXT', value: 'Lovelace' },
+          { label: 'Where do you live?', type: 'INPUT_TEXT', value: 'London' },
+          { label: 'Where can we reach you?', type: 'INPUT_EMAIL', value: 'ada@example.com' },
+        ],
+      },
+    },
+    { type: 'FORM_RESPONSE', email: 'ada@example.com', name: 'Ada Lovelace' },
+  ],
+  [
+    'tally',
+    'a hidden field',
+    { data: { fields: [{ label: 'email', type: 'HIDDEN_FIELDS', value: 'ada@example.com' }] } },
+    { email: 'ada@example.com' },
+  ],
+  [
+    'shopify',
+    'a customer',
+    { id: 7, email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace', default_address: null },
+    { email: 'ada@example.com', name: 'Ada Lovelace' },
+  ],
+  [
+    'shopify',
+    'an order without addresses',
+    { name: '#9999', contact_email: 'ada@example.com', customer: { first_name: 'Ada', last_name: null } },
+    { email: 'ada@example.com', name: 'Ada' },
+  ],
+  [
+    'woocommerce',
+    'a customer whose bills go elsewhere',
+    {
+      ...{ email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace' },
+      ...{
+        billing: { email: 'office@example.com', first_name: '' },
+        date_modified_gmt: '2026-11-20T09:59:50',
+      },
+    },
+    { email: 'ada@example.com', name: 'Ada Lovelace', occurredAt: '2026-11-20T09:59:50.000Z' },
+  ],
+  [
+    'woocommerce',
+    'an order of a guest',
+    { billing: { first_name: 'Ada', last_name: 'Lovelace', email: 'ada@example.com' } },
+    { email: 'ada@example.com', name: 'Ada Lovelace' },
+  ],
+  [
+    'mailchimp',
+    'a profile with both names',
+    {
+      ...{ type: 'profile', 'data[email]': 'ada@example.com' },
+      ...{ 'data[merges][FNAME]': 'Ada', 'data[merges][LNAME]': 'Lovelace' },
+    },
+    { type: 'profile', email: 'ada@example.com', name: 'Ada Lovelace' },
+  ],
+  [
+    'hubspot',
+    'a contact of a workflow',
+    {
+      vid: 1,
+      properties: {
+        email: { value: 'ada@example.com', versions: [{ value: 'old@example.com' }] },
+        firstname: { value: 'Ada' },
+        lastname: { value: 'Lovelace' },
+      },
+    },
+    { email: 'ada@example.com', name: 'Ada Lovelace' },
+  ],
+  [
+    'hubspot',
+    'a contact as the CRM API has it',
+    { properties: { email: 'ada@example.com', firstname: 'Ada', lastname: '' } },
+    { email: 'ada@example.com', name: 'Ada' },
+  ],
+  [
+    'calendly',
+    'a form that asks for first and last name',
+    {
+      event: 'invitee.canceled',
+      payload: { email: 'ada@example.com', name: '', first_name: 'Ada', last_name: 'Lovelace' },
+    },
+    { type: 'invitee.canceled', email: 'ada@example.com', name: 'Ada Lovelace' },
+  ],
+  [
+    'cal.com',
+    'an answer of two names',
+    {
+      triggerEvent: 'BOOKING_REQUESTED',
+      payload: {
+        attendees: [],
+        responses: {
+          email: { value: 'ada@example.com' },
+          name: { value: { firstName: 'Ada', lastName: 'Lovelace' } },
+        },
+      },
+    },
+    { type: 'BOOKING_REQUESTED', email: 'ada@example.com', name: 'Ada Lovelace' },
+  ],
+]
+for (const [preset, what, body, expected] of FURTHER)
+  t.test(`${preset}: ${what}`, async (t) => {
+    const { map, each = null } = PRESET_ROWS[preset]
+    const delivery = { headers: {}, body: Buffer.from(JSON.stringify(body)), method: 'POST', url: null }
+    const [activity] = await mapperOf(map, each)(delivery, Date.parse('2026-11-20T10:00:00Z'))
+    const { payload, ...fields } = activity ?? {}
+    t.strictSame(JSON.parse(JSON.stringify(fields)), { type: 'webhook', ...expected })
+  })
