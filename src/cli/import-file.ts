@@ -1,15 +1,17 @@
-import { accessSync, createReadStream } from 'node:fs'
+import { accessSync, createReadStream, statSync } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { type Config, readConfig } from '../config/config.ts'
 import type { Import, Imported, ReportedLine } from '../operations/import-lines.ts'
 import {
+  type Command,
   type CommandDeps,
   type Input,
   isFolder,
   type Open,
   type Shell,
   TENANT,
+  type Texts,
   valued,
   wrongUse,
 } from './command.ts'
@@ -19,30 +21,47 @@ export const IMPORT_OPTIONS = {
   tenant: TENANT,
   file: valued('F', 'a file of any length, - for stdin', { required: true }),
   'from-line': valued('N', 'skip the lines before this one', { default: '1' }),
-}
+  format: valued('FORMAT', 'jsonl or csv; by default as the name of the file ends, else jsonl'),
+  columns: valued('C', `the columns of CSV by member: email="Email Address",name="First Name + Last Name"`),
+  'ignore-other-columns': { type: 'boolean', help: 'leave out the other columns of CSV' },
+} as const satisfies Command['options']
 
 /** By default V8 lets garbage grow to 200 MB before it collects it, though only 30 MB are in use. */
 export const keepSmall = (): void => setFlagsFromString('--optimize-for-size')
 
 type Importer = (
   input: Import,
+  isCsv: boolean,
   world: CommandDeps,
   config: Config,
 ) => Promise<{ readonly imported: Imported; readonly why: unknown }>
 
 /** Reads the file that the options name, and reports the results of its lines. `what`: the plural for the lines. */
-export async function* importFile({ texts }: Input, open: Open, shell: Shell, what: string, run: Importer) {
+export async function* importFile(
+  { texts, values }: Input,
+  open: Open,
+  shell: Shell,
+  what: string,
+  run: Importer,
+) {
   const { tenant: tenantId = '', file = '', 'from-line': from = '' } = texts
   if (!/^[1-9]\d{0,14}$/.test(from)) wrongUse('--from-line must be a whole number from 1 on')
   if (isFolder(file)) wrongUse(`--file ${file} is a folder`)
   if (file !== '-') accessSync(file)
-  else if (shell.stdin.isTTY) shell.stderr.write('Type or paste the lines; end with Ctrl-D.\n')
+  const isCsv = isCsvIn(texts, /\.csv$/i.test(file))
+  const ignoresOthers = values['ignore-other-columns'] === true
+  const columns = columnsIn(texts['columns'])
+  if (!isCsv && (ignoresOthers || columns)) wrongUse('--columns and --ignore-other-columns are for CSV')
+  if (file === '-' && shell.stdin.isTTY) shell.stderr.write('Type or paste the lines; end with Ctrl-D.\n')
   const config = readConfig(shell.env)
   const world = await open()
   keepSmall()
   const stop = new AbortController()
   shell.once('SIGINT', () => stop.abort())
-  const chunks = addAbortSignal(stop.signal, file === '-' ? shell.stdin : createReadStream(file))
+  const read = () => addAbortSignal(stop.signal, file === '-' ? shell.stdin : createReadStream(file))
+  const chunks = read()
+  const preview = isCsv && file !== '-' && statSync(file).isFile() ? read() : undefined
+  const csv = { ignoresOthers, ...(columns && { columns }) }
   const reportProgress = reportEverySecond(shell)
   const onProgress = ({ read, nextLine }: Imported) =>
     reportProgress(`${read} ${what}, up to line ${nextLine - 1}`)
@@ -53,12 +72,29 @@ export async function* importFile({ texts }: Input, open: Open, shell: Shell, wh
     reportLine(shell, line)
   }
   const limits = { lineBytesMax: config.bodyBytesMax, onReported, onProgress }
-  const { imported, why } = await run({ ...input, ...limits }, world, config)
+  const { imported, why } = await run({ ...input, ...limits, preview, csv }, isCsv, world, config)
   const { nextLine, ...counts } = imported
   yield why === null ? counts : imported
   shell.exitCode = stop.signal.aborted ? 130 : Number(isReported)
   if (why !== null && !stop.signal.aborted) throw why
 }
+
+/** Whether the format is CSV. */
+export const isCsvIn = ({ format }: Texts, byDefault = false): boolean => {
+  if (format === undefined) return byDefault
+  return format === 'csv' || (format !== 'jsonl' && wrongUse('--format must be jsonl or csv'))
+}
+/** The column of each member: a comma may be part of its name. */
+const columnsIn = (text: string | undefined): Record<string, string> | undefined =>
+  text === undefined
+    ? undefined
+    : Object.fromEntries(
+        text.split(/,(?=\s*\w+=)/).map((one) => {
+          const [, member = '', column = ''] = /^\s*(\w+)=(.*\S)\s*$/s.exec(one) ?? wrongUse(COLUMNS)
+          return [member, column]
+        }),
+      )
+const COLUMNS = `--columns must be member=column, such as email="Email Address",name="First Name + Last Name"`
 
 const reportLine = (shell: Shell, reported: ReportedLine): void => {
   const { line, code, detail, errors = [] } = reported

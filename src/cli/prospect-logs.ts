@@ -6,21 +6,29 @@ import { IMPORT_OPTIONS, importFile, keepSmall } from './import-file.ts'
 export const prospectLogCommands: readonly Command[] = [
   {
     words: 'prospect-logs import',
-    help: 'logs activities from JSON lines, in order, even while a server is running',
+    help: 'logs activities from JSON lines or CSV, in order, even while a server is running',
     details: [
-      'Each line is the body of one POST /v0/prospect_logs. Refused lines are reported on stderr, and the exit code',
-      'is 1. Give each line an idempotencyKey, and an import can be repeated safely. Ctrl-C stops after the current',
-      'list; every line before nextLine is then stored or refused.',
+      'Each line is the body of one POST /v0/prospect_logs. The first line of CSV names its columns; those of no member',
+      'are the payload. Refused lines are reported on stderr, and the exit code is 1. Give each line an',
+      'idempotencyKey, and an import can be repeated safely. Ctrl-C stops after the current list; every line before',
+      'nextLine is then stored or refused.',
     ],
     options: IMPORT_OPTIONS,
     examples: {
       'one activity': `echo '{"source":"crm","email":"ada@example.com","payload":{},"idempotencyKey":"crm-1"}' | prospect-pages prospect-logs import --tenant "$TENANT" --file -`,
+      'from CSV': `printf 'Email,Note\\nada@example.com,"Asked, twice"\\n' | prospect-pages prospect-logs import --tenant "$TENANT" --file - --format csv --columns source==old-crm`,
     },
     async *run(input, open, shell) {
-      yield* importFile(input, open, shell, 'activities', async (lines, world, { requireIdentity }) => {
-        const { importProspectLogs } = await import('../operations/import-prospect-logs.ts')
-        return importProspectLogs(logProspectActivities({ ...world, requireIdentity }))(lines)
-      })
+      yield* importFile(
+        input,
+        open,
+        shell,
+        'activities',
+        async (lines, isCsv, world, { requireIdentity }) => {
+          const { importProspectLogs } = await import('../operations/import-prospect-logs.ts')
+          return importProspectLogs(logProspectActivities({ ...world, requireIdentity }))(lines, isCsv)
+        },
+      )
     },
   },
   {

@@ -1,6 +1,6 @@
 import { createProspects } from '../core/prospects/create-prospect.ts'
-import { type Command, TENANT, type Texts, valued, wrongUse } from './command.ts'
-import { IMPORT_OPTIONS, importFile, keepSmall } from './import-file.ts'
+import { type Command, TENANT, valued } from './command.ts'
+import { IMPORT_OPTIONS, importFile, isCsvIn, keepSmall } from './import-file.ts'
 
 export const prospectCommands: readonly Command[] = [
   {
@@ -8,20 +8,16 @@ export const prospectCommands: readonly Command[] = [
     help: 'creates or finds prospects from JSON lines or CSV, in order, even while a server is running',
     details: [
       'Each line is the body of one POST /v0/prospects. The first line of CSV names its columns: externalId, email',
-      'and name, in any order. Those that exist are found, and only their empty fields are filled, so an import can be',
+      'and name, in any order and spelling. Those that exist are found, and only their empty fields are filled, so an import can be',
       'repeated. Refused lines are reported on stderr, and the exit code is 1. Ctrl-C stops after the current list;',
       'every line before nextLine is then stored or refused.',
     ],
-    options: {
-      ...IMPORT_OPTIONS,
-      format: valued('FORMAT', 'jsonl or csv; by default as the name of the file ends, else jsonl'),
-    },
+    options: IMPORT_OPTIONS,
     examples: {
       'one prospect': `printf 'externalId,email,name\\ncrm-7,ada@example.com,"Lovelace, Ada"\\n' | prospect-pages prospects import --tenant "$TENANT" --file - --format csv`,
     },
     async *run(input, open, shell) {
-      const isCsv = isCsvIn(input.texts, /\.csv$/i.test(input.texts['file'] ?? ''))
-      yield* importFile(input, open, shell, 'prospects', async (lines, world) => {
+      yield* importFile(input, open, shell, 'prospects', async (lines, isCsv, world) => {
         const { importProspects } = await import('../operations/import-prospects.ts')
         return importProspects(createProspects(world))(lines, isCsv)
       })
@@ -46,8 +42,3 @@ export const prospectCommands: readonly Command[] = [
     },
   },
 ]
-
-const isCsvIn = ({ format }: Texts, byDefault = false): boolean => {
-  if (format === undefined) return byDefault
-  return format === 'csv' || (format !== 'jsonl' && wrongUse('--format must be jsonl or csv'))
-}

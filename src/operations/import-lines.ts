@@ -4,6 +4,7 @@ import type { Outcome } from '../core/engine/outcome.ts'
 import type { Store } from '../core/ports/store.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
 import { batchesOf } from './batches.ts'
+import type { CsvColumns } from './csv.ts'
 import type { Line } from './lines.ts'
 
 /** The number of lines read, and by result. `nextLine`: every line before it is stored or refused. */
@@ -17,6 +18,9 @@ export type Import = {
   readonly store: Pick<Store, 'tenants'>
   readonly tenantId: string
   readonly chunks: AsyncIterable<Buffer>
+  /** The same once more, if the file can be read twice. */
+  readonly preview?: AsyncIterable<Buffer> | undefined
+  readonly csv?: CsvColumns
   readonly lineBytesMax: number
   /** Lines before it are skipped. */
   readonly fromLine: number

@@ -2,24 +2,44 @@ import { parseActivity } from '../core/engine/parse-input.ts'
 import type { UseCases } from '../core/use-cases.ts'
 import { isJson } from '../json/is-json.ts'
 import { membersOf } from '../json/raw-json.ts'
+import { NewProspectLog } from '../shapes/prospect-log.ts'
+import { csvRows } from './csv-rows.ts'
 import { type Import, importLines } from './import-lines.ts'
-import { linesOf, textOf } from './lines.ts'
+import { type Line, linesOf, textOf } from './lines.ts'
 
 /**
- * Logs the activities of a file of JSON lines, each the body of one request: see `importLines`. A member that is null counts
- * as left out.
+ * Logs the activities of a file of JSON lines, each the body of one request, or of CSV: see `importLines`. A member that is
+ * null, and an empty field, count as left out.
  */
 export const importProspectLogs =
-  (logProspectActivities: UseCases['logProspectActivities']) => (input: Import) => {
+  (logProspectActivities: UseCases['logProspectActivities']) =>
+  (input: Import, isCsv = false) => {
     const { tenantId, chunks, lineBytesMax } = input
+    const csv = isCsv ? csvRows(input, MEMBERS, LEAST) : null
+    const bodyOf = (line: Line) => (csv ? bodyIn(csv.rowOf(line)) : withoutNulls(textOf(line, lineBytesMax)))
     return importLines(input, {
-      lines: linesOf(chunks, lineBytesMax),
-      prepare: (line) => ({ ...parseActivity(withoutNulls(textOf(line, lineBytesMax))), tenantId }),
+      lines: csv?.lines ?? linesOf(chunks, lineBytesMax),
+      prepare: (line) => ({ ...parseActivity(bodyOf(line)), tenantId }),
       run: logProspectActivities,
       kinds: ['logged', 'replayed'],
       kindsOf: ({ replayed }) => [replayed ? 'replayed' : 'logged'],
     })
   }
+
+const MEMBERS = Object.keys(NewProspectLog.entries)
+const LEAST = {
+  oneOf: ['source'],
+  expected: `The first line of CSV names columns, such as email or occurredAt. Without a column source, add --columns source="=old-crm".`,
+}
+
+/** The payload of a row is its column `payload`, if that is JSON, or all columns that are no members. */
+const bodyIn = ({ given, others }: ReturnType<ReturnType<typeof csvRows>['rowOf']>): string => {
+  const { payload = JSON.stringify(others), ...members } = given
+  const texts = Object.entries(members).map(
+    ([name, text]) => `${JSON.stringify(name)}:${JSON.stringify(text)}`,
+  )
+  return `{${[...texts, `"payload":${isJson(payload) ? payload : JSON.stringify(payload)}`]}}`
+}
 
 /** The text of an object without the members that are null. Payloads stay byte for byte; invalid JSON stays unchanged. */
 const withoutNulls = (text: string): string => {

@@ -235,6 +235,34 @@ for (const kind of databaseKinds())
       },
     )
 
+    t.test('nothing of a file that cannot be read is imported, and columns are named', async (t) => {
+      const tenant = await newTenant()
+      const file = join(newFolder(t), 'excel.csv')
+      const rows = Array.from({ length: 700 }, (_, n) => `${n};Ada, Bob;${n}@example.com;note ${n}\r\n`)
+      const header = 'sep=;\r\nId;Given, Family;Work email;Remark\r\n'
+      const args = (verb: string) => [verb, 'import', '--tenant', tenant, '--file', file, '--columns']
+      const people = [...args('prospects'), 'email=Work email,name=Given, Family,externalId=Id']
+      const all = [...people, '--ignore-other-columns']
+      writeFileSync(file, Buffer.from(`${header}${rows.join('')}7;Zo\xeb;;\r\n`, 'latin1'))
+      const { code, stdout, stderr } = await runCommand(all, env)
+      t.equal(code, 1)
+      t.match(JSON.parse(stdout), { read: 0, created: 0 })
+      t.match(stderr, 'Line 703 is not UTF-8. Save the file as CSV UTF-8.')
+      writeFileSync(file, `\ufeff${header}${rows.join('')};;;\r\n`)
+      t.match(await runCommand(people, env), {
+        code: 1,
+        stderr: /Remark.* is unknown .*--ignore-other-columns/,
+      })
+      t.match(JSON.parse((await runCommand(all, env)).stdout), { read: 700, created: 700, refused: 0 })
+      const logs = [...args('prospect-logs'), 'source==excel,email=Work email,idempotencyKey=Id']
+      t.match(JSON.parse((await runCommand(logs, env)).stdout), { read: 700, logged: 700 })
+      t.match(JSON.parse((await runCommand(logs, env)).stdout), { replayed: 700 })
+      t.match((await exported(tenant)).logs[0], {
+        ...{ source: 'excel', email: '0@example.com', idempotencyKey: '0', createdProspect: false },
+        payload: { 'Given, Family': 'Ada, Bob', Remark: 'note 0' },
+      })
+    })
+
     t.test('api prints everything about a person, line by line', async (t) => {
       const tenant = await newTenant()
       const logs = Array.from({ length: 150 }, (_, n) => activity(n, { email: 'ada@example.com' }))
