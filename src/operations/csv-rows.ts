@@ -117,7 +117,7 @@ const headerOf = (
 }
 /** A column that is called so goes before a sum of several. Undefined if one is not there. */
 const chosenParts = (chosen: string, isColumn: (part: string) => boolean): string[] | undefined => {
-  if (isColumn(`/${chosen}`)) return [`/${chosen}`]
+  if (!chosen.startsWith('=') && isColumn(`/${chosen}`)) return [`/${chosen}`]
   const parts = chosen.split(' + ').map((part) => (part.startsWith('=') ? part : `/${part}`))
   return parts.every((part) => part.startsWith('=') || isColumn(part)) ? parts : undefined
 }

@@ -37,18 +37,21 @@ t.test(
       })
       return (await bash.stdout.setEncoding('utf8').toArray()).join('')
     }
-    const [start = '', stripe = '', github = '', form = '', other = ''] = scripts
-    t.equal(scripts.length, 5)
+    const [start = '', tally = '', stripe = '', github = '', form = '', other = ''] = scripts
+    t.equal(scripts.length, 6)
     t.equal(await run(start), 'false\nada@example.com\n')
     const [functions = ''] = start.split('\n')
-    for (const recipe of [stripe, github, form])
+    for (const recipe of [tally, stripe, github, form])
       t.equal(await run(`${functions}\n${recipe}`), 'false\n', recipe)
     const tried = JSON.parse(await run(`${functions}\n${other}`))
     t.match(tried, {
       verified: false,
       reason: 'The signature header x-shop-signature is missing.',
-      activities: [{ type: 'order', email: 'ada@example.com', idempotencyKey: '7' }],
+      activities: [{ type: 'order', email: 'ada@example.com', idempotencyKey: 'order:7' }],
     })
+
+    const { items } = JSON.parse(await run(`${functions}\ncall "$URL/v0/prospect_logs?source=tally"`))
+    t.match(items, [{ email: 'ada@example.com', type: 'FORM_RESPONSE' }])
 
     const { path, url, hookId } = JSON.parse(readFileSync(join(folder, 'form.json'), 'utf8'))
     t.equal(url, `https://hooks.example.com${path}`)
@@ -60,7 +63,7 @@ t.test(
     t.match(received, [{ route: '/hooks/{hook_id}/{token}', tenantId, outcome: 'logged', status: 200 }])
     t.notMatch(server.stderr(), token, 'no token is in the logs')
     const metrics = await (await fetch(`${server.url}/metrics`)).text()
-    t.match(metrics, 'prospect_pages_hooks_received_total{outcome="logged"} 4')
+    t.match(metrics, 'prospect_pages_hooks_received_total{outcome="logged"} 5')
     t.notMatch(metrics, token)
 
     const stripeId = JSON.parse(readFileSync(join(folder, 'stripe.json'), 'utf8')).hookId

@@ -173,25 +173,6 @@ t.test('the recipes of docs/recipes.md', { skip: whyNoShell }, async (t) => {
       t.equal(readFileSync(join(alone, 'cursor.txt'), 'utf8'), 'yes')
     },
   )
-
-  await t.test('a CSV file may begin with a mark and have other columns, but must not lack one', (t) => {
-    const convert = (input: string) =>
-      spawnSync(NODE, [join(folder, 'activities-from-csv.mjs')], { input, encoding: 'utf8' })
-    const { stdout } = convert(
-      '\uFEFFid,date,email,name,note,age\r\n1,2024-05-01,ada@example.com,,"a,b",36\r\n',
-    )
-    t.match(JSON.parse(stdout), { idempotencyKey: 'contacts-1', payload: { note: 'a,b' } })
-    for (const input of [
-      'id;date;email;name;note\n1;2024-05-01;;;\n',
-      'id,date,email,name\n1,2024-05-01,,\n',
-      '',
-    ]) {
-      const { status, stdout, stderr } = convert(input)
-      t.strictSame([status, stdout], [1, ''])
-      t.match(stderr, /No column .*note/)
-    }
-    t.end()
-  })
 })
 
 type Fault = (response: ServerResponse) => void

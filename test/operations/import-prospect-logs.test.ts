@@ -51,7 +51,7 @@ t.test('a row of CSV is an activity, and the columns of no member are its payloa
 t.test('a column may hold the payload, and constants stand for columns', async (t) => {
   const { load, reported } = await setting()
   const columns = { source: '=old-crm', type: '=note', idempotencyKey: 'Id', payload: 'Json' }
-  const text = 'Id,Json,Email,Other\n1,"{ ""n"" : 1.0 }",ada@x,\n2,[],bob@x,\n3,nonsense,,\n4,,,\n1,{},,\n'
+  const text = 'Id,Json,Email,Note\n1,"{ ""n"" : 1.0 }",ada@x,\n2,[],bob@x,\n3,nonsense,,\n4,,,\n1,{},,\n'
   const { imported, items } = await load(text, { columns, ignoresOthers: true })
   t.match(imported, { read: 5, logged: 2, refused: 3 })
   t.match(items[1], {
@@ -67,7 +67,7 @@ t.test('a column may hold the payload, and constants stand for columns', async (
     { line: 6, code: 'idempotency_key_reused' },
   ])
   for (const [file, message, csv] of [
-    [text, /The column "Other" is unknown/, { columns }],
+    [text, /The column "Note" is unknown/, { columns }],
     ['Note\na\n', /add --columns source="=old-crm"/],
     ['source,Note,Note\na,b,c\n', /The column "Note" is unknown or occurs twice/],
     ['source,,Note\na,b,c\n', /The column "" is unknown/],
