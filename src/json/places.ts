@@ -27,6 +27,7 @@ const NOTHING = new Set(
     ' ',
   ),
 )
+const LEFTOVER_LENGTH_MAX = 255
 const NEGLIGIBLE = /[\s_\p{Default_Ignorable_Code_Point}]/gu
 const AROUND_WORD = /^["'`(<]+|["'`)>.,;]+$/g
 /** Punctuation and zeros alone, a variable of a template, or the error of a spreadsheet. In single braces it has no digit, so that a GUID is none. */
@@ -36,5 +37,7 @@ const BLANK_OR_VARIABLE =
 /** Whether a text is what is left of a missing value, whatever its case and the blanks, quotes and brackets in it or around it. */
 export const isLeftover = (text: string, isWord = (word: string) => NOTHING.has(word)): boolean => {
   const bare = text.toLowerCase().replace(NEGLIGIBLE, '')
-  return BLANK_OR_VARIABLE.test(bare) || isWord(bare.replace(AROUND_WORD, ''))
+  // Some of it takes quadratic time.
+  const isShort = bare.length <= LEFTOVER_LENGTH_MAX
+  return isShort && (BLANK_OR_VARIABLE.test(bare) || isWord(bare.replace(AROUND_WORD, '')))
 }

@@ -1,58 +1,58 @@
 import { refuse } from '../core/engine/failures.ts'
 
 const [QUOTE, NEWLINE, RETURN] = [34, 10, 13]
-
-/** The bytes of a CSV file as UTF-8, with line feeds at the ends of its lines. UTF-16 is known by its mark or its zeros. */
-export async function* plainBytesOf(chunks: AsyncIterable<Buffer>, bytesMax: number) {
-  let head: Buffer = Buffer.alloc(0)
-  let isReturn: boolean | undefined
-  for await (const chunk of utf8Of(chunks)) {
-    const bytes = isReturn === undefined ? Buffer.concat([head, chunk]) : chunk
-    isReturn ??= endsInReturn(bytes) ?? (bytes.length > bytesMax ? false : undefined)
-    if (isReturn === undefined) head = bytes
-    else yield isReturn ? Buffer.from(bytes.map((byte) => (byte === RETURN ? NEWLINE : byte))) : bytes
-  }
-  if (isReturn === undefined) yield head
-}
-
-/** Whether the first line ends in a carriage return alone, as those of old spreadsheets; undefined if more is needed. */
-const endsInReturn = (bytes: Buffer): boolean | undefined => {
-  let isQuoted = false
-  for (const [i, byte] of bytes.entries()) {
-    if (byte === QUOTE) isQuoted = !isQuoted
-    if (byte === NEWLINE && !isQuoted) return false
-    const next = bytes[i + 1]
-    if (byte === RETURN && !isQuoted) return next === undefined ? undefined : next !== NEWLINE
-  }
-  return undefined
-}
-
-async function* utf8Of(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let head: Buffer = Buffer.alloc(0)
-  let decoder: InstanceType<typeof TextDecoder> | null | undefined
-  const decoded = (bytes?: Buffer): Buffer => {
-    try {
-      return Buffer.from(decoder?.decode(bytes, { stream: bytes !== undefined }) ?? '')
-    } catch {
-      return refuse('invalid_request', `The file is not well-formed UTF-16. ${SAVE_AS_UTF8}`)
-    }
-  }
-  for await (const chunk of chunks) {
-    const bytes = decoder === undefined ? Buffer.concat([head, chunk]) : chunk
-    if (decoder === undefined) {
-      head = bytes
-      if (head.length < 3) continue
-      const name = encodingOf(head)
-      decoder = name === null ? null : new TextDecoder(name, { fatal: true })
-    }
-    const isMarked = bytes === head && !decoder && head.toString('latin1', 0, 3) === UTF8_MARK
-    yield decoder ? decoded(bytes) : isMarked ? bytes.subarray(3) : bytes
-  }
-  yield decoder ? decoded() : decoder === undefined ? head : Buffer.alloc(0)
-}
-const UTF8_MARK = '\xef\xbb\xbf'
-const encodingOf = ([first, second]: Buffer) => {
-  if ((first === 0xff && second === 0xfe) || second === 0) return 'utf-16le'
-  return (first === 0xfe && second === 0xff) || first === 0 ? 'utf-16be' : null
-}
 export const SAVE_AS_UTF8 = 'Save the file as CSV UTF-8.'
+const UTF8_MARK = Buffer.from('\ufeff')
+
+/** The bytes of a CSV file as UTF-8 without a mark, with line feeds at the ends of its lines. */
+export async function* plainBytesOf(chunks: AsyncIterable<Buffer>, bytesMax: number) {
+  let isReturn: boolean | null = null
+  const isTold = (head: Buffer) => endsInReturn(head) !== null || head.length > bytesMax
+  for await (const bytes of withHead(utf8Of(chunks), isTold)) {
+    isReturn ??= endsInReturn(bytes)
+    yield isReturn ? Buffer.from(bytes.map((byte) => (byte === RETURN ? NEWLINE : byte))) : bytes
+  }
+}
+
+/** Whether the first line ends in a carriage return alone, as in old spreadsheets; null if more bytes are needed. */
+const endsInReturn = (bytes: Buffer): boolean | null => {
+  let isQuoted = false
+  for (const [i, byte] of bytes.entries())
+    if (byte === QUOTE) isQuoted = !isQuoted
+    else if (!isQuoted && byte === NEWLINE) return false
+    else if (!isQuoted && byte === RETURN) return i + 1 < bytes.length ? bytes[i + 1] !== NEWLINE : null
+  return null
+}
+
+/** UTF-16 is known by its mark, or by the zeros in it. */
+async function* utf8Of(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let decoder: InstanceType<typeof TextDecoder> | null | undefined
+  try {
+    for await (const bytes of withHead(chunks, ({ length }) => length > 2)) {
+      const isMarked = decoder === undefined && bytes.subarray(0, 3).equals(UTF8_MARK)
+      decoder ??= decoderFor(bytes)
+      if (decoder) yield Buffer.from(decoder.decode(bytes, { stream: true }))
+      else yield isMarked ? bytes.subarray(3) : bytes
+    }
+    decoder?.decode()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    refuse('invalid_request', `The file is not well-formed UTF-16. ${SAVE_AS_UTF8}`)
+  }
+}
+const decoderFor = ([first, second]: Buffer) => {
+  const isLittle = (first === 0xff && second === 0xfe) || second === 0
+  if (!isLittle && !(first === 0xfe && second === 0xff) && first !== 0) return null
+  return new TextDecoder(isLittle ? 'utf-16le' : 'utf-16be', { fatal: true })
+}
+
+/** The same bytes, the first of them together until they are enough. */
+async function* withHead(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => boolean) {
+  let head: Buffer | null = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    const bytes: Buffer = head ? Buffer.concat([head, chunk]) : chunk
+    head = head && !isEnough(bytes) ? bytes : null
+    if (!head) yield bytes
+  }
+  if (head) yield head
+}
