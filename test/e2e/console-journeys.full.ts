@@ -198,6 +198,8 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     await press(page, 'Enter')
     await page.keyboard.type('/phone')
     await page.locator('output', { hasText: '"1"' }).waitFor()
+    await type(page, 'name', '=Dr. + /email')
+    await page.locator('output', { hasText: '"Dr. ada@example.com"' }).waitFor()
     await pressOn(page, 'Save the mapping')
     await seen('Saved.')
     t.equal((await fetch(`${address}x`, { method: 'POST', body: '{}' })).status, 404)
