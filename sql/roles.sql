@@ -17,7 +17,7 @@ grant select on schema_migrations to prospect_pages;
 
 grant select, delete, update (last_used_at) on api_keys to prospect_pages;
 grant select, insert, delete, update (source, description, status, rules, secret, previous_secret, previous_secret_until,
-  updated_at, last_received_at, last_refused_at, last_refusal) on hooks to prospect_pages;
+  updated_at, last_received_at, last_refused_at, last_refusal, last_warned_at, last_warning) on hooks to prospect_pages;
 -- Prospects are erased; of those that are deleted, each is the block of an email that has ended.
 grant select, insert, delete, update (email, email_hash, external_id, external_id_hash, name, updated_at, erased_at,
   blocked_until, merged_into) on prospects to prospect_pages;

@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { buffer } from 'node:stream/consumers'
 import { webhooksOf } from '../compose/service.ts'
@@ -33,11 +32,10 @@ export const hookCommands: readonly Command[] = [
         [values['header'] ?? []].flat().map((line) => headerIn(String(line))),
       )
       const bytes = file === '-' ? await buffer(stdin) : readFileSync(file)
-      if (!isUtf8(bytes)) wrongUse('--body must be UTF-8')
       const config = readConfig(env)
       const { store, clock } = await open()
       const hooks = { secrets: webhooksOf(config, clock).secrets, publicUrl: config.publicUrl }
-      return tryHook({ store, clock, hooks })({ tenantId, hookId, headers, body: bytes.toString() })
+      return tryHook({ store, clock, hooks })({ tenantId, hookId, headers, body: bytes })
     },
   },
 ]

@@ -1,6 +1,7 @@
 import { createAdmission } from '../adapters/http/admission.ts'
 import { createApi } from '../adapters/http/api.ts'
 import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
+import { limitForms } from '../adapters/http/limits/form-limit.ts'
 import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
 import type { Config } from '../config/config.ts'
 import { rememberProspects } from '../core/activities/remember-prospects.ts'
@@ -25,11 +26,20 @@ export type ApiSettings = Pick<
   | 'statementMsMax'
   | 'rateLimitPerMinute'
   | 'failedAuthPerMinute'
+  | 'hookFormsPerMinute'
   | 'requestsAtOnceMax'
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Made = 'remembered' | 'hooks' | 'receiver' | 'useCases' | 'identify' | 'rateLimit' | 'admission'
+type Made =
+  | 'remembered'
+  | 'hooks'
+  | 'receiver'
+  | 'useCases'
+  | 'identify'
+  | 'rateLimit'
+  | 'limitForms'
+  | 'admission'
 type Composed = keyof ApiSettings | Made
 type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
   readonly settings: ApiSettings
@@ -43,7 +53,7 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
 /** The API over a store. `onSignal`: call it with the signals of the store. */
 export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: Deps) => {
   const { failedAuthPerMinute: perMinute } = settings
-  const { store, clock, publicUrl } = deps
+  const { store, clock, newId, publicUrl } = deps
   const { apiKeys } = store
   const limits = { rowsMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
   const findKeys = (keyHashes: readonly string[]) => apiKeys.findByHashes(keyHashes)
@@ -53,7 +63,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: D
   const remembered = rememberProspects(settings.prospectsRememberedMax, stopwatch)
   const composed = composeUseCases({ ...deps, ...settings, remembered, hooks })
   const useCases = warnUnattended(composed, deps.store, deps.background)
-  const receiver = receiveHooks({ store, clock, hooks, useCases, limits })
+  const receiver = receiveHooks({ store, clock, newId, hooks, useCases, limits })
   const api = createApi({
     ...deps,
     useCases,
@@ -62,6 +72,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: D
       ? async () => caller
       : limitFailedAuth({ identify: byKey, isKnown: keys.isKnown, perMinute, stopwatch }),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
+    limitForms: limitForms(settings.hookFormsPerMinute, stopwatch),
     admission: createAdmission({
       atOnceMax: settings.requestsAtOnceMax,
       waitingMax: settings.requestsWaitingMax,

@@ -39,7 +39,7 @@ const WEBHOOKS = 'store! clock newId webhooks pollMs onEndpoint onError onStep'
 /** The options of each function; `!` marks the required ones. */
 export const OPTIONS = {
   createService: SERVICE,
-  createApi: `${SERVICE} rateLimitPerMinute failedAuthPerMinute requestsAtOnceMax requestsWaitingMax bodyBytesHeldMax
+  createApi: `${SERVICE} rateLimitPerMinute failedAuthPerMinute hookFormsPerMinute requestsAtOnceMax requestsWaitingMax bodyBytesHeldMax
     docs console onAnswered onError`,
   createHandler: 'api! basePath bodyBytesMax batchBytesMax unsentBytesMax',
   startBackground: `${PUBLISHER} ${ERASER} ${WEBHOOKS} counts`,

@@ -154,6 +154,11 @@ export const SETTINGS = {
     wholeOrNone(1e9),
     'failed authentications per address and minute, counted per worker; none: no limit',
   ],
+  HOOK_FORMS_PER_MINUTE: [
+    '60',
+    wholeOrNone(1e9),
+    'deliveries per address and minute to a hook for browsers, counted per worker; none: no limit',
+  ],
   BODY_BYTES_MAX: ['1048576', bodyBytes, 'largest request body'],
   BATCH_BYTES_MAX: ['8388608', bodyBytes, 'largest body of a batch; BODY_BYTES_MAX limits each item'],
   BODY_BYTES_HELD_MAX: ['67108864', whole(2_048, 1e11), 'body bytes in flight of all tenants; beyond it 503'],

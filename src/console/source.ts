@@ -28,18 +28,15 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     return value
   }
   const show = (): void => {
-    const { source, description, status, lastReceivedAt, lastRefusal, verify } = hook
+    const { source, description, status, lastReceivedAt, lastRefusal, lastWarning, verify } = hook
     const isEnabled = status === 'enabled'
     refill(
       heading,
       h('h1', {}, h('bdi', {}, source)),
       h('p.lead.muted', {}, kindOf(hook), ' ', stateOf(hook)),
     )
-    const refusal = lastRefusal && [
-      time(lastRefusal.at, true),
-      ': ',
-      h('span.warning', {}, lastRefusal.reason),
-    ]
+    const noted = (seen: Hook['lastRefusal']) =>
+      seen && [time(seen.at, true), ': ', h('span.warning', {}, seen.reason)]
     refill(
       about,
       verify.token || verify.preset === 'mailchimp'
@@ -48,7 +45,8 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
       facts({
         Note: description && h('bdi', {}, description),
         'Last received': lastReceivedAt ? time(lastReceivedAt, true) : 'never',
-        'Last refusal': refusal,
+        'Last refusal': noted(lastRefusal),
+        'Last warning': noted(lastWarning),
         Id: idOf(hookId),
       }),
     )

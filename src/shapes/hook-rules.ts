@@ -110,11 +110,18 @@ export const isByToken = ({
   readonly preset?: string | undefined
   readonly token?: unknown
 }) => token === true || preset === 'mailchimp'
+const BLANK_AROUND = /^[\s\p{C}]|[\s\p{C}]$/u
 /** How a hook verifies its deliveries. */
 export const HookVerification = v.pipe(
   v.strictObject({
     ...VERIFY,
-    secret: optional(boundedText(1, 1_000), 'What the vendor signs with. It is never returned.'),
+    secret: optional(
+      v.pipe(
+        boundedText(1, 1_000),
+        v.check((secret) => !BLANK_AROUND.test(secret), 'must have no blanks or line ends around it'),
+      ),
+      'What the vendor signs with. It is never returned.',
+    ),
   }),
   v.check(
     ({ preset, hmac, token }) => [preset, hmac, token].filter((way) => way !== undefined).length === 1,

@@ -6,6 +6,21 @@ import { keepingAll } from './record.ts'
 import { sliceOf } from './slice.ts'
 import { boundedText, described, documented, id, overlapHours, timestamp } from './text.ts'
 
+/** The parts of an absolute `http:` or `https:` URL without credentials; null for any other text. */
+const webUrl = (text: string): URL | null => {
+  const isPlain = /^https?:\/\/[^\s\p{C}\\@/?#]+([/?#][^\s\p{C}\\]*)?$/iu.test(text)
+  return isPlain && URL.canParse(text) ? new URL(text) : null
+}
+const isPage = (text: string): boolean => {
+  const url = webUrl(text)
+  const isLocal = /^((.*\.)?localhost|127(\.\d+){3}|\[::1\])$/.test(url?.hostname ?? '')
+  return url !== null && (url.protocol === 'https:' || isLocal)
+}
+const isOrigin = (text: string): boolean => {
+  const url = webUrl(text)
+  return text === '*' || (url !== null && !url.host.includes('*') && url.href === `${url.origin}/`)
+}
+
 const GIVEN = {
   source: described(boundedText(1, 100), 'The source of its activities.'),
   description: described(v.nullable(boundedText(0, 255)), 'A note for people.'),
@@ -20,6 +35,36 @@ const GIVEN = {
     ),
     'A JSON Pointer to an array of up to 1,000 elements, each an activity. Null: as in the preset, if at all.',
   ),
+  redirectTo: described(
+    v.nullable(
+      v.pipe(
+        boundedText(1, 2_048),
+        v.check(isPage, 'must be an https: URL without credentials, or an http: URL of localhost'),
+      ),
+    ),
+    'Where a browser that posts a form is sent, by a 303; only with a token.',
+  ),
+  origins: described(
+    v.pipe(
+      v.array(
+        v.pipe(
+          boundedText(1, 255),
+          v.check(isOrigin, 'must be an origin, such as https://www.example.com, or *'),
+          v.transform((origin) => (origin === '*' ? origin : new URL(origin).origin)),
+        ),
+      ),
+      v.maxLength(20, 'must have at most 20 origins'),
+    ),
+    'The origins of pages whose scripts may read the answer (CORS), or `*`; only with a token.',
+  ),
+  trap: described(
+    v.nullable(boundedText(1, 255)),
+    'The name of a field that people do not see. If it is filled, the answer is as ever and nothing is stored; only with a token.',
+  ),
+  unidentified: described(
+    v.picklist(['new', 'shared']),
+    'The prospect of an activity that identifies nobody: a new one each time, or one that all of the hook share.',
+  ),
 }
 const status = described(
   v.picklist(['enabled', 'disabled']),
@@ -33,6 +78,10 @@ export const NewHook = bodyOf({
   description: v.optional(GIVEN.description, null),
   map: v.optional(GIVEN.map, {}),
   each: v.optional(GIVEN.each, null),
+  redirectTo: v.optional(GIVEN.redirectTo, null),
+  origins: v.optional(GIVEN.origins, []),
+  trap: v.optional(GIVEN.trap, null),
+  unidentified: v.optional(GIVEN.unidentified, 'new'),
 })
 export type NewHook = v.InferOutput<typeof NewHook>
 
@@ -54,6 +103,15 @@ export const HookRefusal = v.pipe(
   v.description('A delivery that was refused.'),
 )
 
+/** What differed from what a body says it is. */
+export const HookWarning = v.pipe(
+  v.object({
+    at: described(timestamp(), 'When, in UTC.'),
+    reason: described(v.string(), 'What, in words.'),
+  }),
+  v.description('A delivery that was stored, but not read as what it says it is.'),
+)
+
 /** A hook as callers see it. */
 export const Hook = v.object({
   hookId: described(id('hook'), 'The id of the hook.'),
@@ -64,6 +122,10 @@ export const Hook = v.object({
   verify: HookVerificationShown,
   map: HookMap,
   each: GIVEN.each,
+  redirectTo: GIVEN.redirectTo,
+  origins: GIVEN.origins,
+  trap: GIVEN.trap,
+  unidentified: GIVEN.unidentified,
   path: described(
     v.string(),
     'Where the vendor posts to. A token is shown only in the answer that issues it; later it is `•••`.',
@@ -78,6 +140,10 @@ export const Hook = v.object({
   lastRefusal: described(
     v.nullable(HookRefusal),
     'The last delivery that was refused, at most ten seconds old; null if none was.',
+  ),
+  lastWarning: described(
+    v.nullable(HookWarning),
+    'The last body that was accepted but not read as what it says it is, at most ten seconds old; null if none was.',
   ),
 })
 export type Hook = v.InferOutput<typeof Hook>
@@ -115,6 +181,10 @@ export const TriedActivity = v.pipe(
 export const HookTrialResult = v.object({
   verified: described(v.boolean(), 'Whether the delivery would be accepted.'),
   reason: described(v.nullable(v.string()), 'Why not; null if it would.'),
+  warning: described(
+    v.nullable(v.string()),
+    'What is not read as the body says it is, or not stored; null if nothing is.',
+  ),
   activities: described(v.array(TriedActivity), 'What would be logged, or would be if it were verified.'),
 })
 export type HookTrialResult = v.InferOutput<typeof HookTrialResult>

@@ -535,7 +535,7 @@ overStores(
       }
     })
 
-    t.test('each element is an activity, up to 1,000; more, or none, are one activity', async (t) => {
+    t.test('each element is an activity, up to 1,000; more, or no array, are one activity', async (t) => {
       const { create, deliver, call } = await openHooks(t, kind)
       const hook = await create({ each: '/items', map: { ...MAP, type: ['/type', '/kind'] } })
       const items = [
@@ -562,7 +562,7 @@ overStores(
       for (const [body, count] of [
         [many(1_000), 1_000],
         [many(1_001), 1],
-        [many(0), 1],
+        [many(0), 0],
         ['{"items":{"0":1}}', 1],
         ['[]', 1],
         ['text', 1],

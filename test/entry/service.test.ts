@@ -341,6 +341,7 @@ const EVERY_OPTION: Record<
   listsInFlightMax: true,
   rateLimitPerMinute: true,
   failedAuthPerMinute: true,
+  hookFormsPerMinute: true,
   requestsAtOnceMax: true,
   requestsWaitingMax: true,
   bodyBytesHeldMax: true,

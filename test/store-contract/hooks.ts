@@ -1,9 +1,21 @@
 import { equal, like, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { AWKWARD_TEXTS, addTenant, at, newId, type SomeTenant, scribbleOn, someHook } from './rows.ts'
+import {
+  AWKWARD_TEXTS,
+  addTenant,
+  at,
+  NOT_SEEN,
+  newId,
+  type SomeTenant,
+  scribbleOn,
+  someHook,
+} from './rows.ts'
 
 const SLICE = { beforeId: null, limit: 10 }
-const SEEN = { lastReceivedAt: at(3), lastRefusedAt: at(4), lastRefusal: 'The signature does not match.' }
+const SEEN = {
+  ...{ lastReceivedAt: at(3), lastRefusedAt: at(4), lastRefusal: 'The signature does not match.' },
+  ...{ lastWarnedAt: at(5), lastWarning: 'The last body was stored unread: it is not JSON.' },
+}
 
 export const hooks = section(
   'hooks',
@@ -50,7 +62,13 @@ export const hooks = section(
     'awkward texts are kept': async ({ store, added, found }) => {
       const tenant = await addTenant(store)
       for (const [i, text] of AWKWARD_TEXTS.entries()) {
-        const hook = await added(tenant, { slot: i + 1, source: text, description: text, lastRefusal: text })
+        const hook = await added(tenant, {
+          slot: i + 1,
+          source: text,
+          description: text,
+          lastRefusal: text,
+          lastWarning: text,
+        })
         same(await found(hook.hookId), hook)
       }
     },
@@ -103,7 +121,7 @@ export const hooks = section(
     'what was seen is kept until something newer was': async ({ store, hooks, added, found }) => {
       const hook = await added(await addTenant(store))
       await hooks.markSeen(hook, SEEN)
-      await hooks.markSeen(hook, { lastReceivedAt: at(8), lastRefusedAt: null, lastRefusal: null })
+      await hooks.markSeen(hook, { ...NOT_SEEN, lastReceivedAt: at(8) })
       like(await found(hook.hookId), { ...SEEN, lastReceivedAt: at(8), updatedAt: at(0) })
     },
 

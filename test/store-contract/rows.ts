@@ -197,6 +197,10 @@ export const someEvent = (tenantId: string, fields: Partial<NewEvent> = {}): New
   ...fields,
 })
 
+export const NOT_SEEN = {
+  ...{ lastReceivedAt: null, lastRefusedAt: null, lastRefusal: null },
+  ...{ lastWarnedAt: null, lastWarning: null },
+}
 export const someHook = (tenantId: string, fields: Partial<StoredHook> = {}): StoredHook => ({
   tenantId,
   hookId: newId('hook'),
@@ -210,9 +214,7 @@ export const someHook = (tenantId: string, fields: Partial<StoredHook> = {}): St
   slot: 1,
   createdAt: at(0),
   updatedAt: at(0),
-  lastReceivedAt: null,
-  lastRefusedAt: null,
-  lastRefusal: null,
+  ...NOT_SEEN,
   ...fields,
 })
 

@@ -1,6 +1,6 @@
 import type { Store } from 'prospect-pages'
 import type { Random } from './random.ts'
-import { AWKWARD_TEXTS, someHook, someKey } from './rows.ts'
+import { AWKWARD_TEXTS, NOT_SEEN, someHook, someKey } from './rows.ts'
 import { idOf, START_MS } from './setting.ts'
 import {
   callsInTurn,
@@ -304,7 +304,7 @@ export const useHooks: MakeStep = (chance, seen) => {
   const hook = someHook(tenantId, { slot: 1 + chance.below(4), source: chance.oneOf(AWKWARD_TEXTS) })
   const known = chance.oneOf([hook, ...seen.hooks])
   const changed = { ...known, tenantId, status: chance.oneOf(['enabled', 'disabled'] as const) }
-  const seenOf = { lastRefusal: chance.oneOf([null, 'why']) }
+  const seenOf = { lastRefusal: chance.oneOf([null, 'why']), lastWarning: chance.oneOf([null, 'what']) }
   const isRemoved = chance.onceIn(3)
   const beforeId = chance.oneOf([null, known.hookId])
   return {
@@ -314,7 +314,7 @@ export const useHooks: MakeStep = (chance, seen) => {
       return [
         await hooks.add({ ...hook, createdAt: now(), updatedAt: now() }),
         await hooks.change({ ...changed, updatedAt: now(1) }, before?.updatedAt ?? now()),
-        await hooks.markSeen(known, { lastReceivedAt: now(), lastRefusedAt: null, ...seenOf }),
+        await hooks.markSeen(known, { ...NOT_SEEN, lastReceivedAt: now(), ...seenOf }),
         isRemoved && (await hooks.remove({ tenantId, hookId: known.hookId })),
         sortedBy('hookId', await hooks.findByIds([...new Set([hook.hookId, known.hookId, 'unknown'])])),
         await hooks.list([{ tenantId, beforeId, limit: 2 }]),

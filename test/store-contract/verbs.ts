@@ -14,6 +14,7 @@ import {
   emailFields,
   externalFields,
   keyFields,
+  NOT_SEEN,
   newId,
   type SomeTenant,
   sha256,
@@ -606,10 +607,7 @@ export const VERBS = {
     markSeen: {
       serves: 'callers',
       ask: ({ hooks }, { tenantId }, { hook: { hookId } }) =>
-        hooks.markSeen(
-          { tenantId, hookId },
-          { lastReceivedAt: at(7), lastRefusedAt: null, lastRefusal: null },
-        ),
+        hooks.markSeen({ tenantId, hookId }, { ...NOT_SEEN, lastReceivedAt: at(7) }),
       toStrangers: undefined,
     },
   },

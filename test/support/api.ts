@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createAdmission } from '../../src/adapters/http/admission.ts'
 import { createApi } from '../../src/adapters/http/api.ts'
+import { limitForms } from '../../src/adapters/http/limits/form-limit.ts'
 import { createRateLimit } from '../../src/adapters/http/limits/rate-limit.ts'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS } from '../../src/adapters/http/problems.ts'
@@ -59,6 +60,7 @@ export type Answer = Omit<ApiResponse, 'body'> & {
 
 type Options = {
   readonly rateLimitPerMinute: number | null
+  readonly hookFormsPerMinute: number | null
   readonly requestsWaitingMax: number
   readonly requestsAtOnceMax: number
   readonly bodyBytesHeldMax: number
@@ -80,6 +82,7 @@ type Options = {
 /** The API over a memory store with one tenant and its key: clock stopped, ids and request ids counted. */
 export const openScene = async ({
   rateLimitPerMinute = null,
+  hookFormsPerMinute = null,
   requestsWaitingMax = 1_000,
   requestsAtOnceMax = 1_000,
   bodyBytesHeldMax = 1e9,
@@ -122,7 +125,7 @@ export const openScene = async ({
     observerOf: metrics?.gathering,
   })
   const limits = { rowsMax: 100, msMax: 60_000 }
-  const receiver = receiveHooks({ store: seen, clock, hooks, useCases, limits })
+  const receiver = receiveHooks({ store: seen, clock, newId, hooks, useCases, limits })
   store.watch((signal) => signal === 'keys' && receiver.forget())
   const api = documented(
     createApi({
@@ -131,6 +134,7 @@ export const openScene = async ({
       publicUrl,
       identify: identify({ apiKeys: seen.apiKeys, clock }),
       rateLimit: createRateLimit(rateLimitPerMinute, clock),
+      limitForms: limitForms(hookFormsPerMinute, clock),
       admission: createAdmission({
         atOnceMax: requestsAtOnceMax,
         waitingMax: requestsWaitingMax,

@@ -77,7 +77,8 @@ const fillKeys = async (store: Store, tenantId: string): Promise<void> => {
   const times = { expiresAt: at(1_000), revokedAt: at(500), rotatedAt: at(450), lastUsedAt: at(400) }
   for (const fields of [{}, { name: 'crm', scopes: ['pages:read'] as const, ...times }])
     await store.apiKeys.add(someKey(tenantId, fields))
-  const seen = { lastReceivedAt: at(5), lastRefusedAt: at(6), lastRefusal: 'why' }
+  const refused = { lastReceivedAt: at(5), lastRefusedAt: at(6), lastRefusal: 'why' }
+  const seen = { ...refused, lastWarnedAt: at(7), lastWarning: 'what' }
   const rotated = { previousSecret: 'plain:b2xkZXI=', previousSecretUntil: at(80) }
   for (const fields of [
     {},

@@ -9,7 +9,8 @@ import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission } from './admission.ts'
 import { answerLines } from './answer-lines.ts'
 import { createWrite, isKnown } from './entity-tags.ts'
-import { RECEIVING_ROUTES, type ReceivingRoute, receiveOver } from './hook-routes.ts'
+import { preflightOver, RECEIVING_ROUTES, type ReceivingRoute, receiveOver, shownTo } from './hook-routes.ts'
+import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { bodiesOver, parseRequest, requireJson } from './parse-request.ts'
 import { problem } from './problems.ts'
@@ -39,6 +40,7 @@ type Deps = {
   readonly publicUrl: string | null
   readonly identify: (apiKey: string | undefined, address: string | undefined) => Promise<Caller>
   readonly rateLimit: RateLimit
+  readonly limitForms: LimitForms
   readonly admission: Admission
   readonly newRequestId: () => string
   /** Refuses `unavailable` while the service is not ready. */
@@ -71,7 +73,10 @@ export const createApi = (deps: Deps): Api => {
     refusalOf: (why: unknown) => ApiResponse,
   ): Promise<ApiResponse> => {
     if (matched === null) return refuse('not_found', 'Unknown path.')
-    if (request.method === 'OPTIONS') return { status: 204, headers: { allow: methodsOf(matched) }, body: '' }
+    if (request.method === 'OPTIONS') {
+      const cors = await preflight(request, matched)
+      return { status: 204, headers: { allow: methodsOf(matched), ...cors }, body: '' }
+    }
     const route = matched.routes.get(request.method === 'HEAD' ? 'GET' : request.method)
     if (route === undefined) return refuseMethod(methodsOf(matched))
     const { params } = matched
@@ -167,6 +172,7 @@ export const createApi = (deps: Deps): Api => {
 
   const readBody = bodiesOver(admission)
   const receive = receiveOver({ ...deps, readBody })
+  const preflight = preflightOver(deps)
 
   const api: Api = async (request) => {
     const began = performance.now()
@@ -191,7 +197,7 @@ export const createApi = (deps: Deps): Api => {
       draft = await respond(request, matched, query, headers, known, refusalOf)
     } catch (why) {
       code = codeOf(why)
-      draft = refusalOf(why)
+      draft = shownTo(request, matched, refusalOf(why))
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null

@@ -1,14 +1,18 @@
 import { stopwatch } from '../../core/engine/remember-rows.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
+import type { ReadyHook } from '../../core/hooks/ready-hook.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
 import { requireActiveTenant } from '../../core/tenants/identify.ts'
 import type { Admission, Place } from './admission.ts'
+import { html, pageFor, takesHtml } from './html.ts'
+import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import {
   type Answered,
   type ApiRequest,
   type ApiResponse,
   type Headers,
+  headerOf,
   isOld,
   json,
   jsonLine,
@@ -50,6 +54,7 @@ type Deps = {
   readonly publicUrl: string | null
   readonly admission: Admission
   readonly rateLimit: RateLimit
+  readonly limitForms: LimitForms
   readonly readBody: (request: ApiRequest, place: Place) => Promise<Uint8Array | undefined>
 }
 
@@ -58,7 +63,7 @@ type Deps = {
  * requests count for the rate limit, so wrong signatures cannot use it up. For a suspended tenant every request counts.
  */
 export const receiveOver =
-  ({ receiver, publicUrl, admission, rateLimit, readBody }: Deps) =>
+  ({ receiver, publicUrl, admission, rateLimit, limitForms, readBody }: Deps) =>
   async (
     request: ApiRequest,
     { hook_id: hookId = '', token }: Match<never>['params'],
@@ -69,6 +74,9 @@ export const receiveOver =
     const hook = await receiver.find(hookId, token)
     const { tenantId } = hook
     Object.assign(known, { tenantId, hookId })
+    const { isForBrowsers, redirectTo } = hook
+    Object.assign(headers, corsOf(hook, request))
+    if (isForBrowsers && request.method === 'POST') limitForms(hookId, request.address)
     const limitRate = () => rateLimit({ tenantId, apiKeyId: hookId, scopes: [] }, headers)
     if (hook.isSuspended) limitRate()
     requireActiveTenant(hook)
@@ -84,23 +92,66 @@ export const receiveOver =
       if (before !== undefined) await before
       if (isOld(askedMs)) requireActiveTenant(await receiver.find(hookId, token))
       const url = publicUrl && publicUrl + request.target
-      const delivery = { method: request.method, headers: request.headers, body, url }
+      const { method, headers, body: { bytesMax } = {} } = request
+      const delivery = { method, headers, body, url, bytesMax }
+      let isTrapped = false
       const received = await receiver.receive(hook, delivery, {
         onVerified: limitRate,
         onLogged: (activities) => Object.assign(known, { activities }),
+        onTrapped: () => {
+          isTrapped = true
+        },
         nextTurn: async (items) => {
           await admission.nextTurn(place, items)
           if (isOld(askedMs)) requireActiveTenant(await receiver.find(hookId, token))
           await shareLoop(tenantId)
         },
       })
-      Object.assign(known, { outcome: outcomeOf(received) })
+      Object.assign(known, { outcome: isTrapped ? 'trapped' : outcomeOf(received) })
       if ('challenge' in received) return plain(received.challenge)
-      return { ...json(200, jsonLine(received)), tenantId }
+      const isSentOn = redirectTo !== null && takesHtml(request)
+      const answer = isSentOn ? sentOn(redirectTo) : json(200, jsonLine(received))
+      return { ...answer, tenantId }
     } finally {
       admission.leave(place)
     }
   }
+
+/** See Other: the browser gets that page. */
+const sentOn = (location: string): ApiResponse => ({ status: 303, headers: { location }, body: '' })
+
+/** Headers by which a page of another origin may read the answer. */
+const corsOf = ({ origins }: Pick<ReadyHook, 'origins'>, request: ApiRequest): Headers => {
+  if (origins.length === 0) return {}
+  const origin = headerOf(request, 'origin') ?? ''
+  if (origins.includes('*')) return { 'access-control-allow-origin': '*' }
+  return { vary: 'origin', ...(origins.includes(origin) && { 'access-control-allow-origin': origin }) }
+}
+type Matched = Pick<Match<object>, 'routes' | 'params'>
+const isReceiving = ({ routes }: Matched) => 'receives' in (routes.get('POST') ?? {})
+
+/** Says whether a page may send JSON. A hook that is not found allows nothing, like one without origins. */
+export const preflightOver =
+  ({ receiver }: Pick<Deps, 'receiver'>) =>
+  async (request: ApiRequest, matched: Matched): Promise<Headers> => {
+    if (!isReceiving(matched)) return {}
+    const { hook_id: hookId = '', token } = matched.params
+    const allowed = corsOf(await receiver.find(hookId, token).catch(() => ({ origins: [] })), request)
+    return { ...allowed, ...('access-control-allow-origin' in allowed && PREFLIGHT) }
+  }
+const PREFLIGHT: Headers = {
+  'access-control-allow-methods': 'POST',
+  'access-control-allow-headers': 'content-type',
+  'access-control-max-age': '7200',
+}
+
+/** A refusal of a delivery as a page, if a person sees it. */
+export const shownTo = (request: ApiRequest, matched: Matched | null, refusal: ApiResponse): ApiResponse => {
+  if (matched === null || !isReceiving(matched) || !takesHtml(request)) return refusal
+  const { title, detail } = JSON.parse(String(refusal.body))
+  const page = pageFor(title, html`<p>${detail}</p>`)
+  return { ...page, status: refusal.status, headers: { ...refusal.headers, ...page.headers } }
+}
 
 const plain = (body: string): ApiResponse => ({
   status: 200,

@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto'
-import type { ApiResponse } from './requests.ts'
+import { type ApiRequest, type ApiResponse, headerOf } from './requests.ts'
+
+/** Whether the sender is a browser that shows a page, by its header `Accept`. */
+export const takesHtml = (request: ApiRequest): boolean =>
+  /\btext\/html\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(headerOf(request, 'accept') ?? '')
 
 /** Text that is already HTML. */
 export type Html = { readonly html: string }

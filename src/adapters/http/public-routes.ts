@@ -2,12 +2,12 @@ import { refuse } from '../../core/engine/failures.ts'
 import { gather } from '../../core/engine/gather.ts'
 import type { Admission } from './admission.ts'
 import { type Asset, assetOf } from './assets.ts'
-import { html, pageFor } from './html.ts'
+import { html, pageFor, takesHtml } from './html.ts'
 import { llmsText } from './llms.ts'
 import type { bodiesOver } from './parse-request.ts'
 import { PROBLEMS } from './problems.ts'
 import type { Answered, Api, ApiRequest, ApiResponse } from './requests.ts'
-import { headerOf, JSON_HEADERS, json, jsonLine } from './requests.ts'
+import { JSON_HEADERS, json, jsonLine } from './requests.ts'
 import type { Match } from './router.ts'
 
 /** The parts of the API that a route in it may use. */
@@ -88,8 +88,7 @@ const explanationOf = (code = '', basePath = '') => {
 
 /** A page for browsers, JSON for all other clients. */
 const forPeople = (request: ApiRequest, value: object, page: () => ApiResponse): ApiResponse => {
-  const isPage = /\btext\/html\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(headerOf(request, 'accept') ?? '')
-  const response = isPage ? page() : json(200, jsonLine(value))
+  const response = takesHtml(request) ? page() : json(200, jsonLine(value))
   return { ...response, headers: { ...response.headers, vary: 'accept' } }
 }
 

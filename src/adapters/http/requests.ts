@@ -45,7 +45,7 @@ export type Answered = {
   /** Set once the body was read; `activities` if any were logged, replays aside. */
   readonly bodyBytes?: number
   readonly activities?: number
-  /** The hook of a delivery, and the outcome if it was not refused: logged, replayed, ignored or challenge. */
+  /** The hook of a delivery, and the outcome if it was not refused: logged, replayed, ignored, trapped or challenge. */
   readonly hookId?: string
   readonly outcome?: string
 }

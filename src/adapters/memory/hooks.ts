@@ -31,8 +31,9 @@ export const memoryHooks = (changed: () => void, own: Own, isActive: IsActive): 
     change: async (hook, lastUpdatedAt) => {
       const before = byTenant.at(hook)
       if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
-      const { slot, createdAt, lastReceivedAt, lastRefusedAt, lastRefusal, ...changes } =
+      const { lastReceivedAt, lastRefusedAt, lastRefusal, lastWarnedAt, lastWarning, ...unseen } =
         structuredClone(hook)
+      const { slot, createdAt, ...changes } = unseen
       hooks.change(before, changes)
       changed()
       return 'recorded'

@@ -72,7 +72,7 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
   for (const status of [400, 431, 503]) malformed.inc({ status }, 0)
   const received = counter(
     'hooks_received_total',
-    'Deliveries to hooks: logged, replayed, ignored (the person was erased), challenge, or why they were refused.',
+    'Deliveries to hooks: logged, replayed, ignored (the person was erased), trapped, challenge, or why they were refused.',
     ['outcome'],
   )
   for (const outcome of ['logged', 'replayed', 'ignored', 'invalid_signature', 'loop_detected'])

@@ -50,11 +50,13 @@ export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => vo
       return isChanged ? 'recorded' : 'overtaken'
     },
     remove: (want) => write(sql`delete from hooks h where ${isThat(want)}`),
-    markSeen: async (want, { lastReceivedAt, lastRefusedAt, lastRefusal }: HookSeen) => {
+    markSeen: async (want, seen: HookSeen) => {
       await query()`
-        update hooks h set last_received_at = coalesce(${lastReceivedAt}, h.last_received_at),
-          last_refused_at = coalesce(${lastRefusedAt}, h.last_refused_at),
-          last_refusal = coalesce(${lastRefusal}, h.last_refusal)
+        update hooks h set last_received_at = coalesce(${seen.lastReceivedAt}, h.last_received_at),
+          last_refused_at = coalesce(${seen.lastRefusedAt}, h.last_refused_at),
+          last_refusal = coalesce(${seen.lastRefusal}, h.last_refusal),
+          last_warned_at = coalesce(${seen.lastWarnedAt}, h.last_warned_at),
+          last_warning = coalesce(${seen.lastWarning}, h.last_warning)
         where ${isThat(want)}`
     },
   }

@@ -15,7 +15,8 @@ const CHANGE = `
   update hooks set (${CHANGING}) = (${valuesFor(CHANGING)}) ${THAT} and updated_at = :lastUpdatedAt`
 const MARK = `
   update hooks set last_received_at = coalesce(:lastReceivedAt, last_received_at),
-    last_refused_at = coalesce(:lastRefusedAt, last_refused_at), last_refusal = coalesce(:lastRefusal, last_refusal)
+    last_refused_at = coalesce(:lastRefusedAt, last_refused_at), last_refusal = coalesce(:lastRefusal, last_refusal),
+    last_warned_at = coalesce(:lastWarnedAt, last_warned_at), last_warning = coalesce(:lastWarning, last_warning)
   ${THAT}`
 
 /** Calls `changed` after a hook was changed or removed. */

@@ -24,7 +24,7 @@ export const COLUMNS = {
     expires_at timestamptz, revoked_at timestamptz, rotated_at timestamptz, last_used_at timestamptz`),
   hooks: columnsOf(`tenant_id, hook_id, source, description, status, rules json, secret, previous_secret,
     previous_secret_until timestamptz, slot int, created_at timestamptz, updated_at timestamptz,
-    last_received_at timestamptz, last_refused_at timestamptz, last_refusal`),
+    last_received_at timestamptz, last_refused_at timestamptz, last_refusal, last_warned_at timestamptz, last_warning`),
   prospects: columnsOf(`tenant_id, prospect_id, email, email_hash, name, created_at timestamptz,
     updated_at timestamptz, erased_at timestamptz, blocked_until timestamptz, external_id, external_id_hash, merged_into`),
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
@@ -183,6 +183,7 @@ export const storedApiKey = (row: ApiKeyRow): StoredApiKey => ({
 export const HOOK_CHANGES = without(
   COLUMNS.hooks,
   ...['tenant_id', 'hook_id', 'slot', 'created_at', 'last_received_at', 'last_refused_at', 'last_refusal'],
+  ...['last_warned_at', 'last_warning'],
 )
 export type HookRow = Omit<StoredHook, 'rules'> & { readonly rules: string }
 export const storedHook = (row: HookRow): StoredHook => ({ ...row, rules: { rawJson: row.rules } })

@@ -15,6 +15,8 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
     readonly payload: RawJson
     /** It came by a hook: it is logged even if it identifies no one. */
     readonly isVerified?: true
+    /** It identifies no one, and belongs to the one prospect of its hook, who is named like the source. */
+    readonly isShared?: true
   }
 /** `rememberedId`: its prospect as found by `rememberProspects`, and when. Such a prospect is not looked up. */
 export type LocatedActivity = NewActivity & {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Hook, HookChanges, NewHook } from '../../shapes/hook.ts'
-import { type HookMap, isByToken } from '../../shapes/hook-rules.ts'
+import { isByToken } from '../../shapes/hook-rules.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { untilRecorded } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
@@ -12,6 +12,7 @@ import type { Needs } from '../ports/store.ts'
 import type { Secrets } from '../ports/webhooks.ts'
 import { newHookToken } from '../tenants/api-key-text.ts'
 import { PRESET_ROWS } from './presets.ts'
+import { keyTextOf } from './verify.ts'
 
 /** How many hooks a tenant may have. */
 const SLOTS = Array.from({ length: 100 }, (_, i) => i + 1)
@@ -27,15 +28,15 @@ type Deps = Needs<'hooks'> & { readonly hooks: HookTools }
 type Tenant = Pick<HookWant, 'tenantId'>
 type Verify = NewHook['verify']
 
-/** The stored rules of a hook: the members as given. */
-export type HookRules = {
-  readonly verify: Omit<Verify, 'secret'>
-  readonly map: HookMap
-  readonly each: string | null
-}
+/** What a hook that browsers post to has besides. */
+type ForBrowsers = Pick<NewHook, 'redirectTo' | 'origins' | 'trap'>
+/** The stored rules of a hook: the members as given. Those that came later are missing in older rows. */
+export type HookRules = Pick<NewHook, 'map' | 'each'> &
+  Partial<ForBrowsers & Pick<NewHook, 'unidentified'>> & { readonly verify: Omit<Verify, 'secret'> }
+type GivenHook = Pick<NewHook, 'source' | 'description' | 'verify'> & HookRules
 /** The rules with the additions of the preset. Without an HMAC a hook is verified by its token. */
 export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
-  const { verify, map, each }: HookRules = JSON.parse(rules.rawJson)
+  const { verify, map, each, redirectTo, origins, trap, unidentified }: HookRules = JSON.parse(rules.rawJson)
   const preset = verify.preset && PRESET_ROWS[verify.preset]
   return {
     verify,
@@ -46,6 +47,9 @@ export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
       String(map.idempotencyKey ?? preset?.map.idempotencyKey) !== String(preset?.map.idempotencyKey),
     each: each ?? preset?.each ?? null,
     handshake: preset?.handshake,
+    headerPrefixes: preset?.headerPrefixes,
+    unidentified: unidentified ?? 'new',
+    ...{ redirectTo: redirectTo ?? null, origins: origins ?? [], trap: trap ?? null },
   }
 }
 export const hashOfToken = (token: string): string => hash('sha256', token, 'base64url')
@@ -53,18 +57,25 @@ export const hashOfToken = (token: string): string => hash('sha256', token, 'bas
 /** Creates a hook. Its path contains its token, if it has one, for the only time. Refuses `limit_reached`, `invalid_request`. */
 export const createHook =
   ({ store, clock, newId, hooks }: Deps) =>
-  async ({ tenantId, source, description, verify, map, each }: Tenant & NewHook): Promise<Hook> => {
-    const { sealed, token } = issued(hooks, verify)
+  async ({ tenantId, source, description, ...given }: Tenant & GivenHook): Promise<Hook> => {
+    const { sealed, token } = issued(hooks, given.verify)
+    const rules = rulesText(given)
     const now = isoTime(clock())
     return untilRecorded(async () => {
       const taken = new Set(await store.hooks.slots(tenantId))
       const slot = SLOTS.find((slot) => !taken.has(slot)) ?? tooMany()
       const hook: StoredHook = {
         ...{ tenantId, hookId: newId('hook'), source, description, status: 'enabled', slot },
-        rules: rulesText(verify, map, each),
+        rules,
         ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
         ...{ createdAt: now, updatedAt: now },
-        ...{ lastReceivedAt: null, lastRefusedAt: null, lastRefusal: null },
+        ...{
+          lastReceivedAt: null,
+          lastRefusedAt: null,
+          lastRefusal: null,
+          lastWarnedAt: null,
+          lastWarning: null,
+        },
       }
       const recorded = await store.hooks.add(hook)
       return recorded === 'recorded' ? hookOf(hook, hooks, token) : recorded
@@ -93,16 +104,9 @@ export const getHook =
  */
 export const updateHook =
   ({ store, clock, hooks }: Deps) =>
-  async ({
-    tenantId,
-    hookId,
-    verify,
-    map,
-    each,
-    overlapHours,
-    ...fields
-  }: HookWant & HookChanges): Promise<Hook> => {
-    const { source, description, status } = fields
+  async ({ tenantId, hookId, overlapHours, ...fields }: HookWant & HookChanges): Promise<Hook> => {
+    const { source, description, status, verify } = fields
+    const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
     const { sealed, token } = verify ? issued(hooks, verify) : { sealed: null, token: undefined }
     return untilRecorded(async () => {
       const found = await existingHook(store, { tenantId, hookId })
@@ -119,7 +123,7 @@ export const updateHook =
         source: source ?? found.source,
         description: description === undefined ? found.description : description,
         status: status ?? found.status,
-        rules: rulesText(verify ?? old.verify, map ?? old.map, each === undefined ? old.each : each),
+        rules: rulesText({ ...old, ...given }),
         // Always later, so that another writer that read it before is overtaken.
         updatedAt: isoTime(Math.max(now, Date.parse(found.updatedAt) + 1)),
       }
@@ -144,32 +148,37 @@ export const notFound = (): never => refuse('hook_not_found', 'Hook not found.')
 /** The stored form of the given secret, or of a new token. Refuses `invalid_request`. */
 const issued = ({ secrets, publicUrl }: HookTools, verify: Verify) => {
   const hmac = verify.hmac ?? (verify.preset && PRESET_ROWS[verify.preset].hmac)
-  const wrong = (detail: string, pointer: string) =>
-    refuse('invalid_request', 'The verification settings are invalid.', {
-      errors: [{ detail, pointer }],
-    })
   if (hmac?.template.includes('{url}') && publicUrl === null)
     wrong('signs the public URL of this service: set PUBLIC_URL', '/verify')
   const token = isByToken(verify) ? newHookToken() : undefined
   if (token !== undefined) return { sealed: hashOfToken(token), token }
   const { secret = '' } = verify
-  if (hmac?.secretEncoding === 'base64' && !BASE64.test(secret.replace(/^whsec_/, '')))
-    wrong('must be base64', '/verify/secret')
+  const { encoded, isOther } = keyTextOf(secret)
+  if (hmac?.secretEncoding === 'base64' && (isOther || !BASE64.test(encoded)))
+    wrong(isOther ? OTHER_SECRET : 'must be base64, with or without whsec_ before it', '/verify/secret')
   return { sealed: secrets.seal(secret), token }
 }
+const wrong = (detail: string, pointer: string) =>
+  refuse('invalid_request', 'The verification settings are invalid.', { errors: [{ detail, pointer }] })
 const BASE64 = /^[\w+/-]{2,}={0,2}$/
+const OTHER_SECRET =
+  'must be base64, alone or after whsec_; if the vendor signs with this text as it is, use hmac with the secretEncoding utf8'
 
 const wayOf = ({ preset, hmac, token }: HookRules['verify']): string =>
   JSON.stringify({ preset, hmac, token })
-const rulesText = ({ preset, hmac, token }: HookRules['verify'], map: HookMap, each: string | null) => {
-  const rules: HookRules = { verify: { preset, hmac, token }, map, each }
+/** Refuses `invalid_request`: a vendor that signs is no browser. */
+const rulesText = ({ verify: { preset, hmac, token }, map, each, ...others }: HookRules) => {
+  const { redirectTo, origins, trap, unidentified } = others
+  const isForBrowsers = Boolean(redirectTo || origins?.length || trap)
+  if (isForBrowsers && !isByToken({ preset, token }))
+    wrong('must be by a token for redirectTo, origins or trap', '/verify')
+  const rules = { verify: { preset, hmac, token }, map, each, redirectTo, origins, trap, unidentified }
   return { rawJson: JSON.stringify(rules) }
 }
 
 const hookOf = (hook: StoredHook, { publicUrl }: HookTools, token?: string): Hook => {
-  const { verify, hmac, map, each } = rulesOf(hook)
+  const { verify, hmac, map, each, redirectTo, origins, trap, unidentified } = rulesOf(hook)
   const path = `/hooks/${hook.hookId}${hmac ? '' : `/${token ?? HIDDEN}`}`
-  const { lastRefusedAt: at, lastRefusal: reason } = hook
   return {
     hookId: hook.hookId,
     tenantId: hook.tenantId,
@@ -179,11 +188,15 @@ const hookOf = (hook: StoredHook, { publicUrl }: HookTools, token?: string): Hoo
     verify,
     map,
     each,
+    ...{ redirectTo, origins, trap, unidentified },
     path,
     url: publicUrl === null ? null : publicUrl + path,
     createdAt: hook.createdAt,
     updatedAt: hook.updatedAt,
     lastReceivedAt: hook.lastReceivedAt,
-    lastRefusal: at === null || reason === null ? null : { at, reason },
+    lastRefusal: seenAt(hook.lastRefusedAt, hook.lastRefusal),
+    lastWarning: seenAt(hook.lastWarnedAt, hook.lastWarning),
   }
 }
+const seenAt = (at: string | null, reason: string | null) =>
+  at === null || reason === null ? null : { at, reason }

@@ -1,19 +1,17 @@
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { findInJson, pointerTree } from '../../json/find-in-json.ts'
-import { jsonDepth } from '../../json/is-json.ts'
 import { isLeftover, partsOf, textAt } from '../../json/places.ts'
-import { elementsFrom, NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
+import { elementsFrom } from '../../json/raw-json.ts'
 import { fitsMember, type HookMap, MEMBER_LENGTH_MAX } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
 import { memoized, sha256 } from '../engine/keys.ts'
-import { orNull } from '../engine/outcome.ts'
-import { decodeUtf8 } from '../engine/parse-input.ts'
 import { eachInTurn } from '../engine/share-loop.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import { addressIn } from '../prospects/email-address.ts'
 import { isPlaceholder } from '../prospects/placeholders.ts'
+import { type Document, documentOf, jsonDocument, type Warn, written } from './read-body.ts'
 import { type Delivery, headerIn, timeOf } from './verify.ts'
 
 /** An activity as a delivery describes it. */
@@ -26,50 +24,6 @@ export type MappedActivity = {
   readonly occurredAt?: string | undefined
   readonly idempotencyKey?: string | undefined
 }
-/** JSON in which pointers are resolved, and the payload to store. */
-type Document = { readonly text: string; readonly payload: RawJson }
-
-/** A longer form is stored as its text. */
-const FIELDS_MAX = 1_000
-const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
-
-/** Any body as JSON: no verified delivery is refused for its shape. */
-const documentOf = (delivery: Delivery): Document => {
-  const { body } = delivery
-  const text = orNull(() => decodeUtf8(body))
-  if (text === null) return written({ bodyBase64: Buffer.from(body).toString('base64') })
-  const isForm = FORM.test(headerIn(delivery, 'content-type') ?? '')
-  return jsonDocument(text) ?? written((isForm && fieldsOf(text)) || { body: text })
-}
-
-/** A JSON object unchanged, an array as `items`, without blanks around it; null for neither, or if nested too deep. */
-const jsonDocument = (given: string): Document | null => {
-  const begin = skipBlanks(given, 0)
-  const isObject = given[begin] === '{'
-  if (!isObject && given[begin] !== '[') return null
-  const depth = jsonDepth(given)
-  if (depth === null || depth + (isObject ? 0 : 1) > NESTING_MAX) return null
-  const text = given.slice(begin, given.lastIndexOf(isObject ? '}' : ']') + 1)
-  return { text, payload: { rawJson: isObject ? text : `{"items":${text}}` } }
-}
-
-const written = (value: object): Document => {
-  const text = JSON.stringify(value)
-  return { text, payload: { rawJson: text } }
-}
-/** The fields of a form; a repeated field is a list. Null if there are too many, or if one is not UTF-8. */
-const fieldsOf = (text: string): object | null => {
-  if (orNull(() => decodeURIComponent(text)) === null) return null
-  if (text.split('&', FIELDS_MAX + 1).length > FIELDS_MAX) return null
-  const fields = Map.groupBy(new URLSearchParams(text), ([name]) => name)
-  return Object.fromEntries(
-    [...fields].map(([name, values]) => [
-      name,
-      values.length > 1 ? values.map(([, value]) => value) : values[0]?.[1],
-    ]),
-  )
-}
-
 type Member = keyof HookMap
 /** The text at a part of a place, if there is one. */
 type Read = (part: string) => string | undefined
@@ -115,13 +69,17 @@ export const mapperOf = (map: HookMap, each: string | null, tenantId = '', isKey
     }
   }
 
-  return (delivery: Delivery, nowMs: number): MappedActivity[] | Promise<MappedActivity[]> => {
-    const whole = documentOf(delivery)
+  return (
+    delivery: Delivery,
+    nowMs: number,
+    warn: Warn = () => {},
+    whole = documentOf(delivery, each, warn),
+  ): MappedActivity[] | Promise<MappedActivity[]> => {
     const found = findInJson(whole.text, wholeTree)
     const inBody = readerOf(found)
     const inWhole: Read = (part) => (isPointer(part) ? inBody(part) : readOutside(part, delivery))
     const ofWhole = (member: Member) => find(member, (parts) => textAt(parts, inWhole), nowMs)
-    const elements = each === null ? undefined : elementsIn(found(each))
+    const elements = each === null ? undefined : elementsIn(found(each), warn)
     if (!elements) return [activityOf(whole, ofWhole)]
     // Once for all elements.
     const ofAll = memoized((member: Member) => ({ text: ofWhole(member) }))
@@ -161,10 +119,13 @@ const joined = (first: string, second: string): string => {
 const elementOf = (text: string): Document =>
   jsonDocument(text) ?? written({ body: text.startsWith('"') ? JSON.parse(text) : text })
 
-/** The elements; undefined unless there is an array of 1 to 1,000. */
-const elementsIn = (array = ''): readonly string[] | undefined => {
-  const { elements } = (array.startsWith('[') && elementsFrom(array, 0, ITEMS_MAX)) || { elements: [] }
-  return elements.length > 0 && elements.length <= ITEMS_MAX ? elements : undefined
+/** The elements, if there is an array of at most 1,000. */
+const elementsIn = (array = '', warn: Warn): readonly string[] | undefined => {
+  if (!array.startsWith('[')) return undefined
+  const { elements } = elementsFrom(array, 0, ITEMS_MAX) ?? { elements: [] }
+  if (elements.length <= ITEMS_MAX) return elements
+  warn(`stored as one activity: it has more than ${ITEMS_MAX} elements`)
+  return undefined
 }
 
 /** A longer text fits no member, however it is escaped. */

@@ -4,6 +4,8 @@ import type { Hmac, HookMap, PresetName } from '../../shapes/hook-rules.ts'
 export type Preset = {
   /** Absent if the vendor signs nothing: the address has a token. */
   readonly hmac?: Hmac
+  /** How names of headers begin: the second is used if the header with the signature is missing under the first. */
+  readonly headerPrefixes?: readonly [string, string]
   readonly map: HookMap
   readonly each?: string
   /**
@@ -35,6 +37,7 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
       ...timed(base64('webhook-signature', 'v1,'), '{id}.{timestamp}.{body}', 'webhook-timestamp'),
       ...{ idHeader: 'webhook-id', secretEncoding: 'base64' },
     },
+    headerPrefixes: ['webhook-', 'svix-'],
     ...{ type: '/type', email: '/data/email', name: '/data/name /data/fullName' },
     ...{ occurredAt: '/timestamp', idempotencyKey: 'header:webhook-id' },
   },
@@ -54,6 +57,7 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   },
   shopify: {
     hmac: base64('x-shopify-hmac-sha256'),
+    headerPrefixes: ['x-shopify-', 'shopify-'],
     ...{ type: 'header:x-shopify-topic', idempotencyKey: 'header:x-shopify-webhook-id' },
     email: '/email /contact_email /customer/email',
     name: `/billing_address/name /shipping_address/name /customer/first_name + /customer/last_name
@@ -156,8 +160,9 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
 /** Not the blanks of a sum, or within a place. */
 const BETWEEN = /(?<! \+)\s+(?=\/|header:)/
 
-const presetOf = ({ hmac, each, handshake, ...places }: Row): Preset => ({
+const presetOf = ({ hmac, headerPrefixes, each, handshake, ...places }: Row): Preset => ({
   ...(hmac && { hmac }),
+  ...(headerPrefixes && { headerPrefixes }),
   ...(each !== undefined && { each }),
   ...(handshake && { handshake }),
   map: Object.fromEntries(Object.entries(places).map(([member, text]) => [member, text.split(BETWEEN)])),

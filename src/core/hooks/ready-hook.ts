@@ -1,3 +1,4 @@
+import { findInJson, pointerTree } from '../../json/find-in-json.ts'
 import { unavailable } from '../engine/failures.ts'
 import { memoized } from '../engine/keys.ts'
 import { LONG_TEXT } from '../engine/parse-input.ts'
@@ -5,9 +6,11 @@ import { validSecrets } from '../engine/sealed-secrets.ts'
 import { shareLoop } from '../engine/share-loop.ts'
 import type { OfTenant } from '../ports/api-keys.ts'
 import type { StoredHook } from '../ports/hooks.ts'
+import { identifiersOf, isIdentified } from '../prospects/identifiers.ts'
 import { type HookTools, hashOfToken, rulesOf } from './hooks.ts'
-import { mapperOf } from './map-delivery.ts'
-import { type Delivery, hopsIn, isEqual, verifierOf } from './verify.ts'
+import { type MappedActivity, mapperOf } from './map-delivery.ts'
+import { type Document, documentOf, type Inflated, inflated, type Warn } from './read-body.ts'
+import { type Delivery, headerIn, hopsIn, isEqual, verifierOf } from './verify.ts'
 
 /** A challenge that is safe to return to a vendor. */
 const CHALLENGE = /^[\w.~-]{1,255}$/
@@ -18,14 +21,34 @@ export type ReadyHook = ReturnType<typeof readyHook>
 /** A hook's functions, made once from its stored row. */
 export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: HookTools) => {
   const { tenantId, hookId, source, isSuspended = false } = stored
-  const { hmac, map, isKeyOfType, each, handshake } = rulesOf(stored)
+  const { hmac, map, isKeyOfType, each, handshake, headerPrefixes, unidentified, ...others } = rulesOf(stored)
+  const { redirectTo, origins, trap } = others
   const verify = hmac && verifierOf(hmac)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
   const mapped = mapperOf(map, each, tenantId, isKeyOfType)
+  /** With the names of headers that the preset expects. */
+  const renamed = (delivery: Delivery): Delivery => {
+    const [to = '', from = ''] = headerPrefixes ?? []
+    if (from === '' || headerIn(delivery, hmac?.header ?? '')) return delivery
+    const others = Object.entries(delivery.headers).filter(([name]) => name.startsWith(from))
+    const headers = others.map(([name, value]) => [to + name.slice(from.length), value])
+    return { ...delivery, headers: { ...delivery.headers, ...Object.fromEntries(headers) } }
+  }
+  /** Without an identity it belongs to the one prospect of the hook, or to a new one. */
+  const identified = (activity: MappedActivity): MappedActivity & { readonly isShared?: true } =>
+    unidentified === 'new' || isIdentified(identifiersOf(activity))
+      ? activity
+      : { ...activity, externalId: hookId, isShared: true }
   return {
     tenantId,
     hookId,
     isSuspended,
+    origins,
+    /** As it can be sent in a header. */
+    redirectTo: redirectTo === null ? null : new URL(redirectTo).href,
+    isForBrowsers: redirectTo !== null || trap !== null || origins.length > 0,
+    /** The delivery as the other functions take it. */
+    opened: (delivery: Delivery): Inflated => inflated(renamed(delivery)),
     /** Whether the token is valid. A hook with signatures has no token. */
     isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
       if (hmac || token === undefined) return Boolean(hmac) && token === undefined
@@ -33,14 +56,17 @@ export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: H
       return validSecrets(stored, nowMs).some((hash) => isEqual(Buffer.from(hash), given))
     },
     /** Why a delivery is refused, for people; null if it is verified. */
-    refusalOf: (delivery: Delivery, nowMs: number): string | null => {
+    refusalOf: ({ sent, unread, ...delivery }: Inflated, nowMs: number): string | null => {
       if (!verify) return null
       // A previous secret may have been encrypted with a key that is lost.
       const opened = validSecrets(stored, nowMs).map((sealed) => open(sealed).secret)
       const valid = opened.filter((secret) => secret !== null)
       if (valid.length === 0)
         throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))
-      return verify(delivery, valid, nowMs)
+      // Most vendors sign what they send, some the body before it is compressed.
+      const why = verify(sent ? { ...delivery, body: sent } : delivery, valid, nowMs)
+      if (why !== null && unread) return `${why} The body could not be inflated: ${unread}.`
+      return why !== null && sent ? verify(delivery, valid, nowMs) : why
     },
     /** An unsigned ping, with nothing to store. */
     isPing: ({ body }: Delivery): boolean =>
@@ -57,13 +83,23 @@ export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: H
       const isMeta = handshake === 'hub.challenge' && query.get('hub.verify_token') === hookId
       return isMeta && CHALLENGE.test(challenge) ? challenge : ''
     },
-    /** A long delivery waits for its turn: the steps before logging are work, too. */
-    activitiesIn: async (delivery: Delivery, nowMs: number) => {
+    /** Null if the trap is filled. A long delivery waits for its turn: the steps before logging are work, too. */
+    activitiesIn: async (delivery: Inflated, nowMs: number, warn: Warn) => {
       if (delivery.body.length > LONG_TEXT) await shareLoop(tenantId, true)
+      const whole = documentOf(delivery, each, warn)
+      if (trap !== null && isFilled(whole, trap)) return null
       const by = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
-      return (await mapped(delivery, nowMs)).map((activity) => ({ ...activity, ...by }))
+      return (await mapped(delivery, nowMs, warn, whole)).map((activity) => ({
+        ...identified(activity),
+        ...by,
+      }))
     },
   }
+}
+const isFilled = ({ text }: Document, field: string): boolean => {
+  const pointer = `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  const value = findInJson(text, pointerTree([pointer]))(pointer) ?? ''
+  return !/^(null|false|[\s"[\],]*)$/.test(value)
 }
 const NO_KEY = 'The secret of a hook cannot be decrypted: is SECRETS_KEY the key that encrypted it?'
 

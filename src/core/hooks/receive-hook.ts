@@ -29,15 +29,17 @@ type Steps = {
   readonly onVerified?: () => void
   /** Called with how many activities were logged, replays aside. */
   readonly onLogged?: (activities: number) => void
+  /** Called if the trap is filled: nothing is logged, and the result does not show it. */
+  readonly onTrapped?: () => void
   /** Resolves when this many activities may be logged. */
   readonly nextTurn?: (items: number) => Promise<void> | undefined
 }
-type Seen = { receivedMs?: number; refusedMs?: number; refusal?: string }
+type Seen = { receivedMs?: number; refusedMs?: number; refusal?: string; warnedMs?: number; warning?: string }
 /** Minimum time between two writes of a hook's last deliveries. */
 const SEEN_MS = 10_000
 const HOOK_ID = /^hook_[a-z0-9]{26}$/
 
-type Deps = Omit<Needs<'hooks'>, 'newId'> & {
+type Deps = Needs<'hooks'> & {
   readonly hooks: HookTools
   readonly useCases: Pick<UseCases, 'logProspectActivity' | 'logProspectActivities'>
   /** For how long hooks are kept in memory, like API keys. */
@@ -45,7 +47,7 @@ type Deps = Omit<Needs<'hooks'>, 'newId'> & {
 }
 
 /** Receives deliveries from vendors: finds the hook, verifies the delivery, and logs the activities in it. */
-export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) => {
+export const receiveHooks = ({ store, clock, newId, hooks, useCases, limits }: Deps) => {
   const enabled = async (hookIds: readonly string[]) =>
     (await store.hooks.findByIds(hookIds)).filter(({ status }) => status === 'enabled')
   const known = rememberRows(enabled, ({ hookId }) => hookId, stopwatch, limits)
@@ -57,10 +59,15 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
   const markSeen = ({ tenantId, hookId }: HookWant, now: Seen): void => {
     const waiting = seen.get(hookId)
     if (waiting !== undefined) return void Object.assign(waiting, now)
-    const { receivedMs, refusedMs, refusal: lastRefusal = null } = now
-    const lastReceivedAt = receivedMs === undefined ? null : isoTime(receivedMs)
-    const lastRefusedAt = refusedMs === undefined ? null : isoTime(refusedMs)
-    store.hooks.markSeen({ tenantId, hookId }, { lastReceivedAt, lastRefusedAt, lastRefusal }).catch(() => {})
+    const { receivedMs, refusedMs, warnedMs, refusal = null, warning = null } = now
+    const timeOf = (ms: number | undefined) => (ms === undefined ? null : isoTime(ms))
+    const received = {
+      lastReceivedAt: timeOf(receivedMs),
+      lastWarnedAt: timeOf(warnedMs),
+      lastWarning: warning,
+    }
+    const refused = { lastRefusedAt: timeOf(refusedMs), lastRefusal: refusal }
+    store.hooks.markSeen({ tenantId, hookId }, { ...received, ...refused }).catch(() => {})
     const later: Seen = {}
     seen.set(hookId, later)
     setTimeout(() => {
@@ -100,8 +107,9 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
      * Verifies a delivery and logs it. Another body under the same idempotency key is a replay, because vendors change counters
      * between attempts. Refuses `invalid_signature`, `loop_detected`, `unavailable`.
      */
-    receive: async (hook: ReadyHook, delivery: Delivery, steps: Steps = {}): Promise<Received> => {
+    receive: async (hook: ReadyHook, given: Delivery, steps: Steps = {}): Promise<Received> => {
       const now = clock()
+      const delivery = hook.opened(given)
       if (hook.isPing(delivery)) return { challenge: '' }
       const unverified = hook.refusalOf(delivery, now)
       const reason = unverified ?? loopIn(delivery)
@@ -112,15 +120,24 @@ export const receiveHooks = ({ store, clock, hooks, useCases, limits }: Deps) =>
       steps.onVerified?.()
       const challenge = hook.challengeIn(delivery)
       if (challenge !== null) return { challenge }
-      const outcomes = await logAll(await hook.activitiesIn(delivery, now), steps)
+      const seen: Seen = { receivedMs: now }
+      const warn = (what: string) =>
+        Object.assign(seen, { warnedMs: now, warning: `The last body was ${what}.` })
+      const activities = await hook.activitiesIn(delivery, now, warn)
+      if (activities === null) {
+        steps.onTrapped?.()
+        return { prospectLogIds: [newId('prospectlog')], replayed: false }
+      }
+      const outcomes = await logAll(activities, steps)
       steps.onLogged?.(outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.replayed).length)
       const results = outcomes.map(resultOf)
-      markSeen(hook, { receivedMs: now })
+      markSeen(hook, seen)
       const logged = results.flatMap((result) => result ?? [])
       const ignored = logged.length < results.length ? ({ ignored: 'prospect_erased' } as const) : {}
-      if (logged.length === 0) return { ignored: 'prospect_erased' }
+      if (logged.length === 0 && results.length > 0) return { ignored: 'prospect_erased' }
       const prospectLogIds = logged.map(({ prospectLogId }) => prospectLogId)
-      return { prospectLogIds, replayed: logged.every(({ replayed }) => replayed), ...ignored }
+      const replayed = logged.length > 0 && logged.every(({ replayed }) => replayed)
+      return { prospectLogIds, replayed, ...ignored }
     },
   }
 }

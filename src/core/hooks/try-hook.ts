@@ -7,24 +7,35 @@ import { loopIn } from './verify.ts'
 
 type Deps = Omit<Needs<'hooks'>, 'newId'> & { readonly hooks: HookTools }
 
+type Tried = HookWant & Pick<HookTrial, 'headers'> & { readonly body: string | Uint8Array }
+
 /** Tries a delivery: returns its result without storing anything. Refuses `hook_not_found`. */
 export const tryHook =
   ({ store, clock, hooks }: Deps) =>
-  async ({ tenantId, hookId, headers, body }: HookWant & HookTrial): Promise<HookTrialResult> => {
+  async ({ tenantId, hookId, headers, body }: Tried): Promise<HookTrialResult> => {
     const stored = await existingHook(store, { tenantId, hookId })
     const hook = readyHook(stored, hooks)
     const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
     const url = hooks.publicUrl && `${hooks.publicUrl}/hooks/${hookId}`
-    const delivery = { headers: Object.fromEntries(named), body: Buffer.from(body), method: 'POST', url }
+    const sent = { headers: Object.fromEntries(named), body: Buffer.from(body), method: 'POST', url }
+    const delivery = hook.opened(sent)
     const now = clock()
     const isPing = hook.isPing(delivery)
     const refusal = isPing ? null : (hook.refusalOf(delivery, now) ?? loopIn(delivery))
     const reason = stored.status === 'disabled' ? 'The hook is disabled.' : refusal
     const isLogged = !isPing && hook.challengeIn(delivery) === null
-    const activities = isLogged ? await hook.activitiesIn(delivery, now) : []
+    let warning: string | null = null
+    const warn = (what: string) => {
+      warning = `The body was ${what}.`
+    }
+    const activities = isLogged ? await hook.activitiesIn(delivery, now, warn) : []
+    if (activities === null) warn(`not stored: the field in \`trap\` is filled`)
     return {
       verified: reason === null,
       reason,
-      activities: activities.map(({ tenantId, apiKeyId, isVerified, hops, ...shown }) => shown),
+      warning,
+      activities: (activities ?? []).map(
+        ({ tenantId, apiKeyId, isVerified, isShared, hops, ...shown }) => shown,
+      ),
     }
   }

@@ -10,6 +10,8 @@ export type Delivery = {
   readonly method: string
   /** The URL as the vendor called it; null if unknown. */
   readonly url: string | null
+  /** Maximum size of the body once it is inflated. */
+  readonly bytesMax?: number | undefined
 }
 
 const PLACEHOLDER = /^\{[^{}]+\}$/
@@ -42,7 +44,7 @@ export const verifierOf = (hmac: Hmac) => {
   const signatures = new RegExp(`(?:^|[\\s,;])${prefix.replace(/\W/g, '\\$&')}([\\w+/=-]+)`, 'g')
   const keyOf = memoized((secret: string) =>
     hmac.secretEncoding === 'base64'
-      ? createSecretKey(secret.replace(/^whsec_/, ''), 'base64')
+      ? createSecretKey(keyTextOf(secret).encoded, 'base64')
       : createSecretKey(secret, 'utf8'),
   )
 
@@ -100,6 +102,15 @@ export const verifierOf = (hmac: Hmac) => {
     const ageMs = Math.abs(nowMs - timeOf(timestamp))
     if (ageMs <= toleranceSeconds * 1_000) return null
     return `The signature matches, but its timestamp is not within ${toleranceSeconds} seconds of now.`
+  }
+}
+
+/** A secret without what vendors show before its base64, and whether it has a prefix that belongs to another scheme. */
+export const keyTextOf = (secret: string) => {
+  const encoded = secret.replace(/^(v1,)?whsec_/, '')
+  return {
+    encoded,
+    isOther: encoded.includes(',') || (encoded === secret && /^([a-z]{2,}|[A-Z]{2,})_/.test(secret)),
   }
 }
 

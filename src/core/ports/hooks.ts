@@ -22,12 +22,15 @@ export type StoredHook = HookWant & {
   readonly createdAt: Timestamp
   readonly updatedAt: Timestamp
 } & HookSeen
-/** The last delivery and the last refusal of a hook. Coarse: at most ten seconds old. */
+/** The last delivery, refusal and warning of a hook. Coarse: at most ten seconds old. */
 export type HookSeen = {
   readonly lastReceivedAt: Timestamp | null
   readonly lastRefusedAt: Timestamp | null
   /** The reason, for people. */
   readonly lastRefusal: string | null
+  readonly lastWarnedAt: Timestamp | null
+  /** What differed from what a body said it was, for people. */
+  readonly lastWarning: string | null
 }
 
 /** The part of a store that keeps inbound hooks. */

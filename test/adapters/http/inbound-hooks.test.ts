@@ -91,7 +91,8 @@ t.test('201: a hook as it is read later; its secret is in no answer', async (t) 
     },
     ...{ map: { email: ['/a~1b/0', 'header:X-Mail'] }, each: '/items', path: `/hooks/${hookId}` },
     url: `https://example.com/p/hooks/${hookId}`,
-    ...{ createdAt: at, updatedAt: at, lastReceivedAt: null, lastRefusal: null },
+    ...{ redirectTo: null, origins: [], trap: null, unidentified: 'new' },
+    ...{ createdAt: at, updatedAt: at, lastReceivedAt: null, lastRefusal: null, lastWarning: null },
   })
   const byToken = await create({ verify: { token: true } })
   const answers = [

@@ -62,7 +62,7 @@ export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Dep
 }
 
 /** An IPv6 address counts as its /64 network, which usually belongs to one sender. */
-const networkOf = (address: string): string => {
+export const networkOf = (address: string): string => {
   if (!address.includes(':') || address.includes('.')) return address
   const zeros = '0:'.repeat(Math.max(0, 8 - groupsOf(address).length))
   return groupsOf(address.replace('::', `:${zeros}`))

@@ -1,0 +1,155 @@
+import { isUtf8 } from 'node:buffer'
+import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import { jsonDepth } from '../../json/is-json.ts'
+import { NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
+import type { RawJson } from '../../shapes/json.ts'
+import { orNull } from '../engine/outcome.ts'
+import { FIELDS_MAX, type Part, parameterIn, partsIn, percentDecoded, TOO_MANY_FIELDS } from './multipart.ts'
+import { type Delivery, headerIn } from './verify.ts'
+
+/** JSON in which pointers are resolved, and the payload to store. */
+export type Document = { readonly text: string; readonly payload: RawJson }
+/** Called with what differs from what a body says it is, as it continues the words "The body was". */
+export type Warn = (what: string) => void
+
+/** A delivery whose body was inflated and how it was sent, or why it was not. */
+export type Inflated = Delivery & { readonly sent?: Uint8Array; readonly unread?: string }
+/** Maximum size of an inflated body, unless the delivery names another. */
+const BYTES_MAX = 1_048_576
+const INFLATES: Readonly<Record<string, typeof gunzipSync>> = {
+  ...{ gzip: gunzipSync, 'x-gzip': gunzipSync, deflate: inflateSync, br: brotliDecompressSync },
+}
+
+export const inflated = (delivery: Delivery): Inflated => {
+  const encoding = (headerIn(delivery, 'content-encoding') ?? '').trim().toLowerCase()
+  if (encoding === '' || encoding === 'identity' || delivery.body.length === 0) return delivery
+  const { bytesMax: maxOutputLength = BYTES_MAX } = delivery
+  const inflate = Object.hasOwn(INFLATES, encoding) ? INFLATES[encoding] : undefined
+  const body = inflate && orNull(() => inflate(delivery.body, { maxOutputLength }))
+  if (body) return { ...delivery, body, sent: delivery.body }
+  const [name = 'this'] = /^[a-z][\w-]{0,20}$/.exec(encoding) ?? []
+  const unread = inflate
+    ? `it is not ${name}, or has more than ${maxOutputLength} bytes without it`
+    : `the content encoding ${name} is not supported`
+  return { ...delivery, unread }
+}
+
+const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
+const MULTIPART = /^\s*multipart\/form-data\s*(;|$)/i
+const JSON_TYPE = /^\s*[\w.-]+\/([\w.-]+\+)?json\s*(;|$)/i
+const TEXT_TYPE = /^\s*(text\/|[\w.-]+\/([\w.-]+\+)?xml\b)/i
+
+/** Any body as JSON: no verified delivery is refused for its shape. `each`: see `mapperOf`. */
+export const documentOf = (delivery: Inflated, each: string | null, warn: Warn): Document => {
+  const type = headerIn(delivery, 'content-type') ?? ''
+  const charset = parameterIn(type, 'charset')
+  const body = Buffer.from(delivery.body.buffer, delivery.body.byteOffset, delivery.body.length)
+  const parts = MULTIPART.test(type) ? partsIn(body, type) : null
+  if (parts !== null && typeof parts !== 'string') return formDocument(fieldsOf(parts, warn))
+
+  const { text, encoding, isGuessed } = decoded(body, charset)
+  const json = jsonDocument(text) ?? (each === '' ? linesDocument(text) : null)
+  const isText = encoding === 'utf-8' || !isGuessed || TEXT_TYPE.test(type)
+  if (isGuessed && (json || isText)) warn(guessedAs(encoding))
+  if (json) return json
+  const isForm = FORM.test(type) && body.length > 0
+  const fields = isForm ? fieldsIn(text, body, charset, warn) : null
+  if (fields) return formDocument(fields)
+  const notJson = JSON_TYPE.test(type) && (isText ? 'it is not JSON' : 'it is not UTF-8')
+  const why = delivery.unread ?? parts ?? (isForm ? TOO_MANY_FIELDS : notJson)
+  if (why && body.length > 0) warn(`stored unread: ${why}`)
+  return written(isText ? { body: text } : { bodyBase64: body.toString('base64') })
+}
+
+/** A JSON object unchanged, an array as `items`, without blanks around it; null for neither, or if nested too deep. */
+export const jsonDocument = (given: string): Document | null => {
+  const begin = skipBlanks(given, 0)
+  const isObject = given[begin] === '{'
+  if (!isObject && given[begin] !== '[') return null
+  const depth = jsonDepth(given)
+  if (depth === null || depth + (isObject ? 0 : 1) > NESTING_MAX) return null
+  const text = given.slice(begin, given.lastIndexOf(isObject ? '}' : ']') + 1)
+  return { text, payload: { rawJson: isObject ? text : `{"items":${text}}` } }
+}
+/** Lines of JSON objects as an array. No text in JSON contains a line end. */
+const linesDocument = (text: string): Document | null =>
+  jsonDocument(`[${text.replace(/\}[ \t]*\r?\n[ \t\r\n]*\{/g, '},{')}]`)
+
+export const written = (value: object): Document => {
+  const text = JSON.stringify(value)
+  return { text, payload: { rawJson: text } }
+}
+
+/** The name of a field, and its text or file. */
+type Field = readonly [name: string, value: string | object]
+/**
+ * An object of the fields; a repeated field is a list. Pointers enter a field that holds JSON, and find the members of its
+ * object among the fields, too: some vendors send the whole message in one field, `payload`.
+ */
+const formDocument = (fields: readonly Field[]): Document => {
+  const values = [...Map.groupBy(fields, ([name]) => name)].map(
+    ([name, all]) => [name, all.length > 1 ? all.map(([, value]) => value) : all[0]?.[1]] as const,
+  )
+  const { payload } = written(Object.fromEntries(values))
+  const within = values.map(([, value]) => (typeof value === 'string' ? jsonDocument(value) : null))
+  if (within.every((json) => json === null)) return { text: payload.rawJson, payload }
+  const own = values.map(
+    ([name, value], i) => `${JSON.stringify(name)}:${within[i]?.text ?? JSON.stringify(value)}`,
+  )
+  // The last of several members with the same name counts: a field of the form, then the first field that has it.
+  const members = within
+    .flatMap((json) => (json?.text.startsWith('{') ? json.text.slice(1, -1) : []))
+    .reverse()
+  return { text: `{${[...members, ...own].filter((text) => text.trim() !== '')}}`, payload }
+}
+
+/** The fields of an encoded form, as browsers read it; null if there are too many. */
+const fieldsIn = (text: string, body: Buffer, charset: string | undefined, warn: Warn): Field[] | null => {
+  if (text.split('&', FIELDS_MAX + 1).length > FIELDS_MAX) return null
+  const fields = [...new URLSearchParams(`&${text}`)]
+  if (!fields.some((field) => field.join().includes('\ufffd')) && isUtf8(body)) return fields
+  const textOf = textsIn(warn)
+  const pieces = body.toString('latin1').replaceAll('+', ' ').split('&')
+  return pieces.filter(Boolean).map((piece): Field => {
+    const [name = '', ...rest] = piece.split('=')
+    const [one, other] = [name, rest.join('=')].map((part) => textOf(percentDecoded(part), charset))
+    return [one ?? '', other ?? '']
+  })
+}
+const fieldsOf = (parts: readonly Part[], warn: Warn): Field[] => {
+  const textOf = textsIn(warn)
+  return parts.map((part) => {
+    if ('value' in part) return [textOf(part.name), textOf(part.value, part.charset)]
+    const { type, bytes } = part
+    return [textOf(part.name), { name: textOf(part.file), type, bytes }]
+  })
+}
+const textsIn = (warn: Warn) => (bytes: Buffer, charset?: string) => {
+  const { text, encoding, isGuessed } = decoded(bytes, charset)
+  if (isGuessed) warn(guessedAs(encoding))
+  return text
+}
+const guessedAs = (encoding: string) => `read as ${encoding}: it is not UTF-8`
+
+/** UTF-8, else the encoding that is named, else UTF-16 if it says so, else windows-1252. Marks of byte order are dropped. */
+const decoded = (bytes: Buffer, charset?: string) => {
+  const isNamed = charset !== undefined && !/^utf-?8$/i.test(charset)
+  if (isUtf8(bytes) && !(isNamed && /^utf-?16/i.test(charset) && bytes.includes(0)))
+    return { text: bytes.toString().replace(/^\ufeff+/, ''), encoding: 'utf-8', isGuessed: false }
+  const mark = bytes.toString('latin1', 0, 2)
+  const label = isNamed ? charset : mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : ''
+  const decoder = orNull(() => new TextDecoder(label, { fatal: true }))
+  const isOther = decoder !== null && decoder.encoding !== 'windows-1252'
+  const text = isOther ? orNull(() => decoder.decode(bytes)) : null
+  if (text !== null) return { text, encoding: decoder?.encoding ?? '', isGuessed: !isNamed }
+  const isGuessed = decoder?.encoding !== 'windows-1252'
+  return { text: windows1252(bytes), encoding: 'windows-1252', isGuessed }
+}
+/** Not by `TextDecoder`, which reads 32 of these characters as ISO-8859-1 on some versions of Node. */
+const windows1252 = (bytes: Buffer): string => {
+  const units = Buffer.allocUnsafe(bytes.length * 2)
+  for (const [i, byte] of bytes.entries())
+    units.writeUInt16LE((byte >= 0x80 && WINDOWS_1252.charCodeAt(byte - 0x80)) || byte, i * 2)
+  return units.toString('utf16le')
+}
+const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
