@@ -201,12 +201,17 @@ const hook = {
   verify: { preset: 'stripe' },
   map: { type: ['/type'], email: ['/data/object/customer_details/email'], idempotencyKey: ['/id'] },
   each: null,
+  redirectTo: null,
+  origins: [],
+  trap: null,
+  unidentified: 'new',
   path: `/hooks/${HOOK_ID}`,
   url: `https://api.example.com/hooks/${HOOK_ID}`,
   createdAt: CREATED_AT,
   updatedAt: CREATED_AT,
   lastReceivedAt: PUBLISHED_AT,
   lastRefusal: { at: CREATED_AT, reason: 'The signature does not match. Check the secret.' },
+  lastWarning: null,
 }
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
 const delivery = {
@@ -899,6 +904,17 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
         },
       },
       token: { summary: 'A vendor that signs nothing', value: { source: 'form', verify: { token: true } } },
+      form: {
+        summary: 'A form on a website',
+        value: {
+          source: 'contact',
+          verify: { token: true },
+          map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/id'] },
+          redirectTo: 'https://www.shop.example/thanks',
+          origins: ['https://www.shop.example'],
+          trap: 'website',
+        },
+      },
     },
     answers: { created: { summary: 'Created', value: hook } },
   },
@@ -908,7 +924,8 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
     answers: { whole: { summary: 'The only slice', value: { items: [hook], hasMore: false } } },
   },
   getHook: {
-    description: 'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused.',
+    description:
+      'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused, `lastWarning` which body was not read as what it says it is.',
     done: 'The hook.',
     answers: { enabled: { summary: 'An enabled hook', value: hook } },
   },
@@ -953,6 +970,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
         value: {
           verified: false,
           reason: 'The signature does not match. Check the secret.',
+          warning: null,
           activities: [
             {
               type: 'charge.succeeded',

@@ -16,6 +16,7 @@ import {
   HookSlice,
   HookTrial,
   HookTrialResult,
+  HookWarning,
   NewHook,
   TriedActivity,
 } from '../../src/shapes/hook.ts'
@@ -172,6 +173,7 @@ const SHAPES = {
   HookChanges,
   HookTrial,
   HookTrialResult,
+  HookWarning,
   ApiKey,
 }
 

@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
@@ -245,3 +246,209 @@ t.test(
     t.strictSame(await logs(), [])
   },
 )
+
+const TOKEN = { verify: { token: true } }
+const WEBSITE = 'https://www.example.com'
+
+t.test('400: pages, origins and secrets that cannot be meant are refused in words', async (t) => {
+  const { call, create } = await openHooks()
+  const page = /must be an https: URL without credentials/
+  const origin = /must be an origin, such as/
+  const blank = /must have no blanks or line ends around it/
+  const base64 = /must be base64, alone or after whsec_/
+  const secret = (secret: string, preset = 'standard-webhooks') => ({ verify: { preset, secret } })
+  const wrong: readonly (readonly [fields: object, pointer: string, detail: RegExp])[] = [
+    ...[
+      ...['javascript:alert(1)', 'data:text/html,x', '/thanks', '//example.com', 'http://example.com', ''],
+      ...[
+        'https://a:b@example.com',
+        'https://a@example.com',
+        'https://example.com/\r\nx: y',
+        'https:\\\\example.com',
+      ],
+      ...[
+        'https://example.com/a b',
+        'https://',
+        ' https://example.com',
+        'http://localhost.example.com',
+        'x'.repeat(2_049),
+      ],
+    ].map((redirectTo) => [{ ...TOKEN, redirectTo }, '/redirectTo', /must be/] as const),
+    [{ ...TOKEN, redirectTo: 'javascript:alert(1)' }, '/redirectTo', page],
+    ...[
+      ...['null', 'https://*.example.com', `${WEBSITE}/path`, `${WEBSITE}?a`, 'www.example.com', 'file:///a'],
+      ...['https://a@example.com', 'https://example.com:99999', 'app://local', 'https://example.com#'],
+    ].map((one) => [{ ...TOKEN, origins: ['*', one] }, '/origins/1', origin] as const),
+    [{ ...TOKEN, origins: Array(21).fill(WEBSITE) }, '/origins', /at most 20/],
+    [{ ...TOKEN, trap: '' }, '/trap', /must be 1 to 255/],
+    [{ ...TOKEN, unidentified: 'none' }, '/unidentified', /must be one of new, shared/],
+    ...[{ redirectTo: WEBSITE }, { origins: ['*'] }, { trap: 'a' }].map(
+      (fields) => [{ verify: SIGNED, ...fields }, '/verify', /must be by a token/] as const,
+    ),
+    ...[' s', 's\n', 's\r\n', '\ts', 's\u00a0', '\ufeffs', 's\u200b'].map(
+      (text) => [secret(text, 'github'), '/verify/secret', blank] as const,
+    ),
+    ...['polar_whs_MfKQ9r8G', 'whsk_MfKQ9r8G', 'whpk_MfKQ9r8G', 'v1a,whsk_MfKQ', 'WHSEC_MfKQ'].map(
+      (text) => [secret(text), '/verify/secret', base64] as const,
+    ),
+  ]
+  for (const [fields, pointer, detail] of wrong) {
+    const { status, json } = await call('POST /v0/hooks', { json: { source: 's', ...fields } })
+    t.match(
+      { status, json },
+      { status: 400, json: { errors: [{ pointer, detail }] } },
+      JSON.stringify(fields),
+    )
+  }
+  const hook = await create({ ...TOKEN, redirectTo: 'https://example.com/@ada?x=1#dänke' })
+  const signed = await call(`PATCH /v0/hooks/${hook.hookId}`, { json: { verify: SIGNED } })
+  t.match(signed.json, { errors: [{ pointer: '/verify', detail: /must be by a token/ }] })
+  const changed = await call(`PATCH /v0/hooks/${hook.hookId}`, {
+    json: { verify: SIGNED, redirectTo: null, unidentified: 'shared' },
+  })
+  t.match(changed.json, { redirectTo: null, unidentified: 'shared', origins: [] })
+  for (const text of ['whsec_MfKQ9r8G', 'v1,whsec_MfKQ9r8G', 'MfKQ9r8G', 'a_b-MfKQ'])
+    await create(secret(text))
+  for (const redirectTo of [
+    'http://localhost:3000/a',
+    'http://127.0.0.1',
+    'http://[::1]:1/',
+    'https://dänke.example',
+  ])
+    await create({ ...TOKEN, redirectTo })
+})
+
+t.test('Svix and Shopify sign with headers of two names; mixed sets are not verified', async (t) => {
+  const { create, send, logs, clock } = await openHooks()
+  const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+  const key = Buffer.from(secret.slice(6), 'base64')
+  const seconds = `${Math.floor(clock() / 1_000)}`
+  const body = '{"type":"user.created","data":{"email":"ada@example.com"}}'
+  const signature = `v1,${createHmac('sha256', key).update(`m1.${seconds}.${body}`).digest('base64')}`
+  const named = (prefix: string) => ({
+    ...{ [`${prefix}id`]: 'm1', [`${prefix}timestamp`]: seconds, [`${prefix}signature`]: signature },
+  })
+  for (const pasted of [secret, `v1,${secret}`]) {
+    const { path } = await create({ source: pasted, verify: { preset: 'standard-webhooks', secret: pasted } })
+    t.match(await send(path, body, named('svix-')), { status: 200, json: { replayed: false } })
+    t.match(await send(path, body, named('webhook-')), { status: 200, json: { replayed: true } })
+    const both = { ...named('svix-'), ...named('webhook-') }
+    t.equal((await send(path, body, { ...both, 'svix-signature': 'v1,0' })).status, 200)
+    t.equal((await send(path, body, { ...both, 'webhook-signature': 'v1,0000' })).status, 401)
+    t.equal((await send(path, body, { ...both, 'webhook-signature': '' })).status, 200)
+    t.equal((await send(path, `${body} `, named('svix-'))).status, 401)
+  }
+  t.match((await logs())[0], { type: 'user.created', idempotencyKey: 'm1', email: 'ada@example.com' })
+  const shop = await create({ source: 'shop', verify: { preset: 'shopify', secret: 's' } })
+  const hmac = createHmac('sha256', 's').update('{}').digest('base64')
+  for (const prefix of ['shopify-', 'x-shopify-', 'X-Shopify-'.toLowerCase()]) {
+    const headers = { [`${prefix}hmac-sha256`]: hmac, [`${prefix}topic`]: `orders/${prefix}` }
+    t.equal((await send(shop.path, '{}', headers)).status, 200)
+    t.match((await logs())[0], { type: `orders/${prefix}` })
+  }
+})
+
+t.test('a compressed body is verified as it is sent, or as it was before', async (t) => {
+  const { create, send, call, logs } = await openHooks()
+  const hook = await create({ map: { email: ['/email'] } })
+  const body = '{"email":"ada@example.com"}'
+  const gzip = gzipSync(body)
+  const encoded = { 'content-encoding': 'gzip' }
+  for (const signed of [body, gzip]) {
+    const headers = { ...encoded, 'x-signature': signatureOf(signed) }
+    t.equal((await send(hook.path, gzip, headers)).status, 200)
+    t.match((await logs())[0], { email: 'ada@example.com', payload: { email: 'ada@example.com' } })
+  }
+  const large = gzipSync(Buffer.alloc(2_000_000))
+  const refused = await send(hook.path, large, { ...encoded, 'x-signature': signatureOf(body) })
+  t.match(
+    refused.json.detail,
+    /does not match.*could not be inflated: it is not gzip, or has more than 1048576/,
+  )
+  t.equal((await send(hook.path, large, { ...encoded, 'x-signature': signatureOf(large) })).status, 200)
+  const json = { headers: { 'content-type': 'application/x-www-form-urlencoded' }, body: 'name=Zo%EB' }
+  const tried = await call(`POST /v0/hooks/${hook.hookId}/try`, { json })
+  t.match(tried.json, { warning: 'The body was read as windows-1252: it is not UTF-8.' })
+})
+
+t.test('303: a browser that posts a form sees the page of the hook, and a refusal as a page', async (t) => {
+  const { create, send, logs, answered } = await openHooks({ hookFormsPerMinute: 4 })
+  const redirectTo = 'https://example.com/d\u00e4nke?a=1#b'
+  const { path } = await create({ ...TOKEN, redirectTo, trap: 'website' })
+  const browser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+  const form = { ...browser, 'content-type': 'application/x-www-form-urlencoded' }
+  for (const body of ['email=ada@example.com', 'website=spam']) {
+    const answer = await send(path, body, form)
+    t.match(answer, { status: 303, text: '', headers: { location: 'https://example.com/d%C3%A4nke?a=1#b' } })
+  }
+  t.match(answered.slice(-2), [{ outcome: 'logged' }, { outcome: 'trapped' }])
+  t.equal((await logs()).length, 1)
+  for (const accept of ['*/*', 'application/json', 'text/html;q=0, */*'])
+    t.match((await send(path, 'a=1', { ...form, accept })).json, { replayed: false })
+  const unknown = await send(`${path}x`, 'a=1', form)
+  t.match(unknown, { status: 404, headers: { 'content-type': /html/ }, text: /<h1>Hook not found/ })
+  t.match(answered.at(-1), { code: 'hook_not_found' })
+  t.match((await send(`${path}x`, 'a=1')).json, { code: 'hook_not_found' })
+})
+
+t.test('429: a hook for browsers takes so many deliveries a minute from one address', async (t) => {
+  const { api, create, clock } = await openHooks({ hookFormsPerMinute: 2 })
+  const hook = await create({ ...TOKEN, origins: ['*'] })
+  const plain = await create(TOKEN)
+  const sent = async (path: string, address: string, accept = '*/*') =>
+    api({
+      ...{ method: 'POST', target: path, address, headers: { accept, 'content-length': '2' } },
+      body: { bytesMax: 9, read: async () => Buffer.from('{}') },
+    })
+  const statuses = async (path: string, ...addresses: string[]) =>
+    (await Promise.all(addresses.map((address) => sent(path, address)))).map(({ status }) => status)
+  t.strictSame(await statuses(hook.path, '1.2.3.4', '1.2.3.4', '1.2.3.4', '1.2.3.5'), [200, 200, 429, 200])
+  t.strictSame(await statuses(hook.path, '2001:db8::1', '2001:db8:0:0:1::2', '2001:db8::3'), [200, 200, 429])
+  t.strictSame(await statuses(plain.path, '1.2.3.4', '1.2.3.4', '1.2.3.4'), [200, 200, 200])
+  const refused = await sent(hook.path, '1.2.3.4', 'text/html')
+  t.match(refused, { status: 429, headers: { 'retry-after': '30', 'access-control-allow-origin': '*' } })
+  t.match(refused.body, /This address has sent this form too often/)
+  clock.advance(30_000)
+  t.strictSame(await statuses(hook.path, '1.2.3.4', '1.2.3.4'), [200, 429])
+})
+
+t.test('pages of the origins of a hook may read its answers, others not', async (t) => {
+  const { create, send } = await openHooks()
+  const origins = ['https://WWW.example.com:443/', 'http://localhost:5173', 'https://dänke.example']
+  const { path, origins: kept } = await create({ ...TOKEN, origins })
+  t.strictSame(kept, [WEBSITE, 'http://localhost:5173', 'https://xn--dnke-loa.example'])
+  const preflight = {
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'content-type',
+  }
+  for (const origin of kept) {
+    const allowed = { 'access-control-allow-origin': origin, vary: 'origin' }
+    const asked = await send(path, '', { origin, ...preflight }, 'OPTIONS')
+    t.match(asked, { status: 204, headers: { ...allowed, 'access-control-allow-headers': 'content-type' } })
+    t.notOk('access-control-allow-credentials' in asked.headers)
+    t.match(await send(path, '{}', { origin }), { status: 200, headers: allowed })
+    t.match(await send(path, 'x'.repeat(9), { origin }, 'POST', 8), { status: 413, headers: allowed })
+  }
+  const others = [
+    'null',
+    'https://example.com',
+    'https://a.www.example.com',
+    `${WEBSITE}:8443`,
+    `${WEBSITE}.evil.test`,
+  ]
+  for (const origin of [...others, 'http://www.example.com', 'http://localhost', ''])
+    for (const method of ['OPTIONS', 'POST']) {
+      const { headers } = await send(path, '{}', { origin, ...preflight }, method)
+      t.notOk('access-control-allow-origin' in headers, `${method} ${origin}`)
+    }
+  const open = await create({ ...TOKEN, origins: ['*'] })
+  t.match(await send(open.path, '{}', { origin: 'null' }), {
+    headers: { 'access-control-allow-origin': '*' },
+  })
+  const closed = await create(TOKEN)
+  for (const target of [closed.path, `${open.path}x`, `/hooks/${open.hookId}`, '/v0/hooks']) {
+    const { status, headers } = await send(target, '', { origin: WEBSITE, ...preflight }, 'OPTIONS')
+    t.equal(status, 204)
+    t.notOk('access-control-allow-origin' in headers, target)
+  }
+})
