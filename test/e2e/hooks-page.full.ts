@@ -37,12 +37,20 @@ t.test(
       })
       return (await bash.stdout.setEncoding('utf8').toArray()).join('')
     }
-    const [start = '', tally = '', stripe = '', github = '', form = '', other = ''] = scripts
+    const [start = '', form = '', tally = '', stripe = '', github = '', other = ''] = scripts
     t.equal(scripts.length, 6)
-    t.equal(await run(start), 'false\nada@example.com\n')
-    const [functions = ''] = start.split('\n')
-    for (const recipe of [tally, stripe, github, form])
-      t.equal(await run(`${functions}\n${recipe}`), 'false\n', recipe)
+    t.equal(await run(start), 'false
+ada@example.com
+')
+    const [functions = ''] = start.split('
+')
+    t.equal(await run(`${functions}
+${form}`), 'https://www.example.com/thanks
+')
+    for (const recipe of [tally, stripe, github])
+      t.equal(await run(`${functions}
+${recipe}`), 'false
+', recipe)
     const tried = JSON.parse(await run(`${functions}\n${other}`))
     t.match(tried, {
       verified: false,
@@ -60,7 +68,7 @@ t.test(
       const lines = server.logs().filter((line) => line['hookId'] === hookId)
       return lines.length > 0 && lines
     })
-    t.match(received, [{ route: '/hooks/{hook_id}/{token}', tenantId, outcome: 'logged', status: 200 }])
+    t.match(received, [{ route: '/hooks/{hook_id}/{token}', tenantId, outcome: 'logged', status: 303 }])
     t.notMatch(server.stderr(), token, 'no token is in the logs')
     const metrics = await (await fetch(`${server.url}/metrics`)).text()
     t.match(metrics, 'prospect_pages_hooks_received_total{outcome="logged"} 5')

@@ -86,6 +86,8 @@ export const receiveOver =
       const askedMs = stopwatch()
       const body = (await readBody(request, place)) ?? new Uint8Array()
       Object.assign(known, { bodyBytes: body.length })
+      // It may become that large.
+      if (request.headers['content-encoding']) admission.hold(place, request.body?.bytesMax ?? 0)
       const turn = admission.turn(place)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)

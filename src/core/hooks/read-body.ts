@@ -53,7 +53,7 @@ export const documentOf = (delivery: Inflated, each: string | null, warn: Warn):
   if (isGuessed && (json || isText)) warn(guessedAs(encoding))
   if (json) return json
   const isForm = FORM.test(type) && body.length > 0
-  const fields = isForm ? fieldsIn(text, body, charset, warn) : null
+  const fields = isForm ? fieldsIn(body, charset, warn) : null
   if (fields) return formDocument(fields)
   const notJson = JSON_TYPE.test(type) && (isText ? 'it is not JSON' : 'it is not UTF-8')
   const why = delivery.unread ?? parts ?? (isForm ? TOO_MANY_FIELDS : notJson)
@@ -104,18 +104,18 @@ const formDocument = (fields: readonly Field[]): Document => {
 }
 
 /** The fields of an encoded form, as browsers read it; null if there are too many. */
-const fieldsIn = (text: string, body: Buffer, charset: string | undefined, warn: Warn): Field[] | null => {
-  if (text.split('&', FIELDS_MAX + 1).length > FIELDS_MAX) return null
-  const fields = [...new URLSearchParams(`&${text}`)]
-  if (!fields.some((field) => field.join().includes('\ufffd')) && isUtf8(body)) return fields
+const fieldsIn = (body: Buffer, charset: string | undefined, warn: Warn): Field[] | null => {
+  const spaced = Buffer.from(body.map((byte) => (byte === PLUS ? SPACE : byte)))
+  const pieces = spaced.toString('latin1').split('&', FIELDS_MAX + 1)
+  if (pieces.length > FIELDS_MAX) return null
   const textOf = textsIn(warn)
-  const pieces = body.toString('latin1').replaceAll('+', ' ').split('&')
-  return pieces.filter(Boolean).map((piece): Field => {
-    const [name = '', ...rest] = piece.split('=')
-    const [one, other] = [name, rest.join('=')].map((part) => textOf(percentDecoded(part), charset))
-    return [one ?? '', other ?? '']
+  const read = (part: string) => textOf(percentDecoded(part), charset)
+  return pieces.filter(Boolean).map((piece) => {
+    const nameEnd = `${piece}=`.indexOf('=')
+    return [read(piece.slice(0, nameEnd)), read(piece.slice(nameEnd + 1))]
   })
 }
+const [SPACE, PLUS] = [0x20, 0x2b]
 const fieldsOf = (parts: readonly Part[], warn: Warn): Field[] => {
   const textOf = textsIn(warn)
   return parts.map((part) => {
@@ -148,8 +148,12 @@ const decoded = (bytes: Buffer, charset?: string) => {
 /** Not by `TextDecoder`, which reads 32 of these characters as ISO-8859-1 on some versions of Node. */
 const windows1252 = (bytes: Buffer): string => {
   const units = Buffer.allocUnsafe(bytes.length * 2)
-  for (const [i, byte] of bytes.entries())
-    units.writeUInt16LE((byte >= 0x80 && WINDOWS_1252.charCodeAt(byte - 0x80)) || byte, i * 2)
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] as number
+    const code = byte >= 0x80 && byte < 0xa0 ? WINDOWS_1252.charCodeAt(byte - 0x80) : byte
+    units[i * 2] = code & 0xff
+    units[i * 2 + 1] = code >> 8
+  }
   return units.toString('utf16le')
 }
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ'
