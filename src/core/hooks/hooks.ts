@@ -69,13 +69,8 @@ export const createHook =
         rules,
         ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
         ...{ createdAt: now, updatedAt: now },
-        ...{
-          lastReceivedAt: null,
-          lastRefusedAt: null,
-          lastRefusal: null,
-          lastWarnedAt: null,
-          lastWarning: null,
-        },
+        ...{ lastReceivedAt: null, lastRefusedAt: null, lastRefusal: null },
+        ...{ lastWarnedAt: null, lastWarning: null },
       }
       const recorded = await store.hooks.add(hook)
       return recorded === 'recorded' ? hookOf(hook, hooks, token) : recorded

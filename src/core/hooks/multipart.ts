@@ -5,7 +5,7 @@ export type Part =
 
 /** A form with more fields is stored as its text. */
 export const FIELDS_MAX = 1_000
-export const TOO_MANY_FIELDS = `its form has more than ${FIELDS_MAX} fields`
+export const MORE_FIELDS = `its form has more than ${FIELDS_MAX} fields`
 /** RFC 2046 allows 70. */
 const BOUNDARY_LENGTH_MAX = 200
 /** The headers of one part. */
@@ -38,7 +38,7 @@ export const partsIn = (body: Buffer, contentType: string): readonly Part[] | st
     if (end < 0) return NO_END
     const part = partIn(body.subarray(begin, end))
     if (part === null) return 'a part of its form is malformed'
-    if (parts.push(part) > FIELDS_MAX) return TOO_MANY_FIELDS
+    if (parts.push(part) > FIELDS_MAX) return MORE_FIELDS
     before = end
   }
 }

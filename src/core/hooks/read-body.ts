@@ -4,7 +4,7 @@ import { jsonDepth } from '../../json/is-json.ts'
 import { NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { orNull } from '../engine/outcome.ts'
-import { FIELDS_MAX, type Part, parameterIn, partsIn, percentDecoded, TOO_MANY_FIELDS } from './multipart.ts'
+import { FIELDS_MAX, MORE_FIELDS, type Part, parameterIn, partsIn, percentDecoded } from './multipart.ts'
 import { type Delivery, headerIn } from './verify.ts'
 
 /** JSON in which pointers are resolved, and the payload to store. */
@@ -56,7 +56,7 @@ export const documentOf = (delivery: Inflated, each: string | null, warn: Warn):
   const fields = isForm ? fieldsIn(body, charset, warn) : null
   if (fields) return formDocument(fields)
   const notJson = JSON_TYPE.test(type) && (isText ? 'it is not JSON' : 'it is not UTF-8')
-  const why = delivery.unread ?? parts ?? (isForm ? TOO_MANY_FIELDS : notJson)
+  const why = delivery.unread ?? parts ?? (isForm ? MORE_FIELDS : notJson)
   if (why && body.length > 0) warn(`stored unread: ${why}`)
   return written(isText ? { body: text } : { bodyBase64: body.toString('base64') })
 }

@@ -452,3 +452,25 @@ t.test('pages of the origins of a hook may read its answers, others not', async 
     t.notOk('access-control-allow-origin' in headers, target)
   }
 })
+
+t.test('GitHub and Slack may send their JSON in a field of a form', async (t) => {
+  const { create, send, logs, clock } = await openHooks()
+  const github = { preset: 'github', secret: SECRET }
+  const { path } = await create({ source: 'github', verify: github, map: { externalId: ['/sender/id'] } })
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const push = '{"pusher":{"email":"ada@example.com"},"sender":{"id":583231,"login":"ada"}}'
+  const body = `payload=${encodeURIComponent(push)}`
+  const signed = { ...form, 'x-hub-signature-256': `sha256=${signatureOf(body)}`, 'x-github-event': 'push' }
+  t.equal((await send(path, body, signed)).status, 200)
+  t.match(await logs(), [{ type: 'push', email: 'ada@example.com', name: 'ada', externalId: '583231' }])
+
+  const slack = await create({ source: 'slack', verify: { preset: 'slack', secret: SECRET } })
+  const click = `payload=${encodeURIComponent('{"type":"block_actions","user":{"id":"U1"}}')}`
+  const time = `${Math.floor(clock() / 1_000)}`
+  const headers = {
+    ...{ ...form, 'x-slack-request-timestamp': time },
+    'x-slack-signature': `v0=${signatureOf(`v0:${time}:${click}`)}`,
+  }
+  t.equal((await send(slack.path, click, headers)).status, 200)
+  t.match((await logs())[0], { type: 'block_actions' })
+})
