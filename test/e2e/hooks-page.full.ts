@@ -39,18 +39,11 @@ t.test(
     }
     const [start = '', form = '', tally = '', stripe = '', github = '', other = ''] = scripts
     t.equal(scripts.length, 6)
-    t.equal(await run(start), 'false
-ada@example.com
-')
-    const [functions = ''] = start.split('
-')
-    t.equal(await run(`${functions}
-${form}`), 'https://www.example.com/thanks
-')
+    t.equal(await run(start), 'false\nada@example.com\n')
+    const [functions = ''] = start.split('\n')
+    t.equal(await run(`${functions}\n${form}`), 'https://www.example.com/thanks\n')
     for (const recipe of [tally, stripe, github])
-      t.equal(await run(`${functions}
-${recipe}`), 'false
-', recipe)
+      t.equal(await run(`${functions}\n${recipe}`), 'false\n', recipe)
     const tried = JSON.parse(await run(`${functions}\n${other}`))
     t.match(tried, {
       verified: false,

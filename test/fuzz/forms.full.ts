@@ -17,7 +17,7 @@ const encoded = async (given: Fields) => {
   const form = new FormData()
   for (const [name, value] of given)
     if (typeof value === 'string') form.append(name, value)
-    else form.append(name, new Blob([value.bytes as BlobPart], { type: 'a/b' }), value.name)
+    else form.append(name, new Blob([Buffer.from(value.bytes)], { type: 'a/b' }), value.name)
   const response = new Response(form)
   return { type: typeOf(response), body: Buffer.from(await response.arrayBuffer()) }
 }

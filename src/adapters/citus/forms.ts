@@ -1,7 +1,7 @@
-import { eachTenant, sortedBy } from '../postgres/by-tenant.ts'
+import { eachTenant } from '../postgres/by-tenant.ts'
 import type { Forms } from '../postgres/forms.ts'
 import { COUNT_UP, COUNTS, newPageRows, PAGES, VERSIONS } from '../postgres/new-pages.ts'
-import { sql, textArray } from '../postgres/sql.ts'
+import { sortedBy, sql, textArray } from '../postgres/sql.ts'
 import { camelCase } from '../stores/columns.ts'
 
 /** Citus plans each call: a statement whose tenant is not known yet would go to all machines, or be refused. */

@@ -19,13 +19,6 @@ export const eachTenant: OfEach = async (wants, rowsOf) => {
   return (await Promise.all(parts)).flat()
 }
 
-/** Sorts rows by these members. They are locked in this order, so it must be the same everywhere; any order will do. */
-export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: readonly string[]): Row[] =>
-  rows
-    .map((row) => [members.map((member) => row[member as keyof Row]).join(' '), row] as const)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, row]) => row)
-
 /** Reads a slice for each want, in order, by separate statements for each tenant. */
 export const slicesByTenant = <Want extends SliceWant, Row extends { readonly want: number }>(
   wants: readonly Want[],

@@ -6,8 +6,7 @@ import {
   NEW_VERSION_COLUMNS,
   newPageRow,
 } from '../stores/rows.ts'
-import { sortedBy } from './by-tenant.ts'
-import { columns, sql } from './sql.ts'
+import { columns, sortedBy, sql } from './sql.ts'
 
 export const PAGES = columns('page', NEW_PAGE_COLUMNS)
 export const COUNTS = columns('added', COLUMNS.page_counts)

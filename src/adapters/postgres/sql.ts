@@ -144,3 +144,10 @@ export const ifOvertaken =
 
 export const unlessOvertaken = (written: Promise<unknown>): Promise<Recorded> =>
   written.then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
+
+/** Sorts rows by these members. They are locked in this order, so it must be the same everywhere; any order will do. */
+export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: readonly string[]): Row[] =>
+  rows
+    .map((row) => [members.map((member) => row[member as keyof Row]).join(' '), row] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, row]) => row)
