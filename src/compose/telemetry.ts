@@ -1,5 +1,5 @@
 import { PROBLEMS } from '../adapters/http/problems.ts'
-import type { Answered } from '../adapters/http/requests.ts'
+import type { RequestLog } from '../adapters/http/requests.ts'
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../adapters/open-telemetry.ts'
@@ -33,7 +33,7 @@ type Always = { readonly log: Log; readonly use?: (used: Used) => void }
 export const observe = ({ log, metrics, scrape, openTelemetry, use }: Telemetry & Always) => ({
   requests: {
     onRequest: metrics?.asked,
-    onAnswered: (answered: Answered) => {
+    onAnswered: (answered: RequestLog) => {
       const { tenantId, apiKeyId, hookId, activities = 0, bodyBytes: bytes = 0 } = answered
       if (tenantId) use?.({ tenantId, apiKeyId: hookId ?? apiKeyId ?? '', requests: 1, activities, bytes })
       metrics?.answered(answered)

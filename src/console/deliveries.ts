@@ -1,6 +1,6 @@
 import type { WebhookDelivery, WebhookEndpoint } from '../shapes/webhook.ts'
 import { call, get, path, type Query, repeated, type Slice } from './api.ts'
-import { attempt, gated, loadMore, tell } from './dialog.ts'
+import { attempt, gated, loadMore, notify } from './dialog.ts'
 import { card, counted, h, refill, segments, table, time } from './dom.ts'
 import { addressOf, type Place, replaceAddress } from './place.ts'
 
@@ -29,7 +29,7 @@ export const deliveriesOf = (
       await call('POST', `${url}${path`/deliveries/${eventId}/retry`}`)
       // An endpoint that keeps failing rests between attempts: this ends its rest.
       if (endpointNow().failures > 0) await call('PATCH', url, { body: { status: 'enabled' } })
-      tell('Sending again.')
+      notify('Sending again.')
       await anew()
     })
   const rowOf = (delivery: WebhookDelivery) => {

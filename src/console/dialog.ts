@@ -10,14 +10,14 @@ const notices = (): HTMLElement => {
   return place
 }
 /** Removes earlier errors, which are no longer news. */
-export const forgive = (): void => {
+export const clearErrors = (): void => {
   for (const notice of notices().querySelectorAll('.bad')) notice.remove()
 }
 
 /** Shows a message for a few seconds. */
-export const tell = (text: string): void => {
+export const notify = (text: string): void => {
   const notice = h('p.notice', {}, text)
-  forgive()
+  clearErrors()
   notices().append(notice)
   setTimeout(() => notice.remove(), 5_000)
 }
@@ -42,7 +42,7 @@ const errorOf = (error: unknown): Child => {
   ]
 }
 /** An error that stays until it is dismissed. The same one is shown once. */
-export const complain = (error: unknown): void => {
+export const showError = (error: unknown): void => {
   if ((error as Error)?.name === 'AbortError') return
   const id = error instanceof Problem ? `${error.code} ${error.message}` : String((error as Error)?.message)
   for (const shown of notices().children) if ((shown as HTMLElement).dataset['id'] === id) return
@@ -59,7 +59,7 @@ export const attempt = async (work: () => Promise<unknown>): Promise<void> => {
   try {
     await work()
   } catch (error) {
-    complain(error)
+    showError(error)
   }
 }
 
@@ -91,7 +91,7 @@ export const copy = (text: string) =>
       document.execCommand('copy')
       area.remove()
     }
-    tell('Copied.')
+    notify('Copied.')
   })
 /** An id, short; the whole of it is copied. */
 export const idOf = (id: string) => {
@@ -162,7 +162,7 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
       if (!dialog.open) openDialog(dialog)
       cancel.focus()
     } catch (error) {
-      if (!dialog.open) return complain(error)
+      if (!dialog.open) return showError(error)
       problem.append(h('div', {}, errorOf(error)))
       problem.scrollIntoView()
     } finally {
@@ -188,5 +188,5 @@ export const askToDelete = (name: string, text: string, run: DialogOptions['run'
 export const gated = (scope: string, text: string, onclick: () => unknown, attributes: Attributes = {}) => {
   if (can(scope)) return button(text, onclick, attributes)
   const why = `Your key lacks the scope ${scope}. This opens a console that has it: ${session.command()}`
-  return button(text, () => tell(why), { ...attributes, 'aria-disabled': 'true', title: why })
+  return button(text, () => notify(why), { ...attributes, 'aria-disabled': 'true', title: why })
 }

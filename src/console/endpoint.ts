@@ -2,7 +2,7 @@ import type { WebhookEndpoint, WebhookEndpointWithSecret, WebhookTest } from '..
 import { call, get, path, repeated } from './api.ts'
 import { lastErrorOf, shortUrl } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
-import { ask, askToDelete, attempt, gated, idOf, tell } from './dialog.ts'
+import { ask, askToDelete, attempt, gated, idOf, notify } from './dialog.ts'
 import { card, counted, facts, h, refill, time } from './dom.ts'
 import { chosenIn, endpointFields, healthOf, secretShown } from './endpoint-form.ts'
 import { field } from './fields.ts'
@@ -109,7 +109,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
           next = value.nextCursor
           start = { cursor: next }
         } while (next !== null)
-        tell(`${counted(count, 'event')} will be sent again.`)
+        notify(`${counted(count, 'event')} will be sent again.`)
       },
     })
   const rotate = () =>

@@ -1,6 +1,6 @@
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { type Answer, call, itemTexts, memberOf, Problem, type Query, repeated, type Slice } from './api.ts'
-import { complain } from './dialog.ts'
+import { showError } from './dialog.ts'
 import { counted, h } from './dom.ts'
 
 const HIDDEN_MS = 3_600_000
@@ -64,7 +64,7 @@ export const repeat = ({ signal, ms, work, onState = () => {} }: Repeat): Promis
         onState(status >= 500 ? 'away' : status === 429 ? 'limited' : 'stopped')
         if (status >= 500 || status === 429) return Math.max(ms, retryAfterMs)
         if (status === 404 || status === 410) dispatchEvent(new Event('hashchange'))
-        else if (status !== 401) complain(error)
+        else if (status !== 401) showError(error)
         return null
       }
     }

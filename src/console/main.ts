@@ -1,5 +1,5 @@
 import { can, Problem, session } from './api.ts'
-import { complain, forgive, openDialog } from './dialog.ts'
+import { clearErrors, openDialog, showError } from './dialog.ts'
 import { button, closeMenu, h, icon, refreshTimes } from './dom.ts'
 import { addressOf, placeNow, type View } from './place.ts'
 
@@ -52,7 +52,7 @@ const show = async (): Promise<void> => {
     main.replaceChildren(h('div.view', {}, content))
     const isMoved = lastPlace !== '' && lastPlace !== [place.view, place.id, place.subId].join()
     if (isMoved) {
-      forgive()
+      clearErrors()
       scrollTo(0, 0)
       main.focus({ preventScroll: true })
     } else if (focused) main.querySelector<HTMLElement>(`[name="${focused}"]`)?.focus()
@@ -173,7 +173,7 @@ addEventListener('hashchange', () => {
 })
 addEventListener('unhandledrejection', (event) => {
   event.preventDefault()
-  complain(event.reason)
+  showError(event.reason)
 })
 setInterval(() => document.hidden || refreshTimes(), 1_000)
 setInterval(() => watchExpiry(), EXPIRY_MS)

@@ -2,7 +2,7 @@ import { findInJson, pointerTree } from '../json/find-in-json.ts'
 import { isLeftover, partsOf, textAt } from '../json/places.ts'
 import type { Hook } from '../shapes/hook.ts'
 import { memberOf } from './api.ts'
-import { attempt, gated, tell } from './dialog.ts'
+import { attempt, gated, notify } from './dialog.ts'
 import { card, h, table } from './dom.ts'
 
 const MEMBERS = ['type', 'email', 'externalId', 'name', 'occurredAt', 'idempotencyKey'] as const
@@ -91,7 +91,7 @@ export const mappingOf = (hookNow: () => Hook, change: (body: object) => Promise
         ),
       })
       for (const [member, value] of saved) filled.set(member, value)
-      tell('Saved. It applies from the next delivery on.')
+      notify('Saved. It applies from the next delivery on.')
     })
   tryAll()
   const hint =

@@ -1,6 +1,6 @@
 import { activityTable } from './activity-table.ts'
 import { baseUrl, call, can, session } from './api.ts'
-import { attempt, tell, toCopy } from './dialog.ts'
+import { attempt, notify, toCopy } from './dialog.ts'
 import { button, card, h, refill, time } from './dom.ts'
 import { liveMark, type Row, repeat } from './live.ts'
 import { addressOf, type View } from './place.ts'
@@ -16,7 +16,7 @@ const firstSteps = () => {
     `curl -s ${baseUrl()}/v0/prospect_logs -H 'x-api-key: ${key}' \\\n  -H 'content-type: application/json' \\\n  -d '${EXAMPLE}'`
   const send = async () => {
     await call('POST', '/prospect_logs', { body: EXAMPLE })
-    tell('Sent. It appears here in a moment.')
+    notify('Sent. It appears here in a moment.')
   }
   const shown = curlWith(`${session.key.slice(0, 7)}…`)
   return card(

@@ -1,7 +1,7 @@
 import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { baseUrl, call, get, path, type Slice } from './api.ts'
-import { ask, askToDelete, attempt, gated, idOf, loadMore, tell } from './dialog.ts'
+import { ask, askToDelete, attempt, gated, idOf, loadMore, notify } from './dialog.ts'
 import { sideBySide } from './diff.ts'
 import { absolute, below, button, card, expander, facts, h, refill, table, time } from './dom.ts'
 import { field } from './fields.ts'
@@ -50,7 +50,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const publish = ({ versionId, versionNumber }: Version) =>
     attempt(async () => {
       await hold()('POST', path`/versions/${versionId}/publish`)
-      tell(`Readers get version ${versionNumber} now.`)
+      notify(`Readers get version ${versionNumber} now.`)
       await refresh()
     })
   const publishLater = ({ versionId, versionNumber }: Version) => {
@@ -79,7 +79,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     attempt(async () => {
       await call('POST', `${url}${path`/versions/${versionId}/unschedule`}`)
       await refresh()
-      tell(`Version ${versionNumber} is no longer scheduled.`)
+      notify(`Version ${versionNumber} is no longer scheduled.`)
     })
 
   const tagOf = ({ versionId, status, publishAt }: Version) => {
@@ -216,7 +216,7 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const unpublish = () =>
     attempt(async () => {
       await hold()('POST', '/unpublish')
-      tell('Unpublished. Publish a version to show the page again.')
+      notify('Unpublished. Publish a version to show the page again.')
       await refresh()
     })
   const refresh = async (): Promise<void> => {

@@ -3,7 +3,7 @@ import type { Page } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { call, can, get, path, type Slice } from './api.ts'
 import { contentField, typedContent } from './content-field.ts'
-import { ask, askToDelete, attempt, gated, idOf, loadMore, tell } from './dialog.ts'
+import { ask, askToDelete, attempt, gated, idOf, loadMore, notify } from './dialog.ts'
 import { card, counted, facts, h, refill, rowLink, segments, table, time } from './dom.ts'
 import { area, field } from './fields.ts'
 import { heldResource } from './held-resource.ts'
@@ -139,7 +139,7 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
       async () => {
         await change('DELETE', url).finally(show)
         location.hash = addressOf(['pages'])
-        tell('The group was deleted.')
+        notify('The group was deleted.')
       },
     )
   }

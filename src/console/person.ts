@@ -3,7 +3,7 @@ import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { activityDetail } from './activity-detail.ts'
 import { forgetPeople } from './activity-table.ts'
 import { call, can, fileAt, get, Problem, path, repeated, type Slice } from './api.ts'
-import { ask, attempt, gated, idOf, loadMore, tell } from './dialog.ts'
+import { ask, attempt, gated, idOf, loadMore, notify } from './dialog.ts'
 import { absolute, card, counted, expander, facts, h, refill, time } from './dom.ts'
 import { erase, erasedView } from './erasing.ts'
 import { field } from './fields.ts'
@@ -163,5 +163,5 @@ const download = async (id: string): Promise<void> => {
   const href = URL.createObjectURL(file)
   h('a', { href, download: `${id}.jsonl` }).click()
   setTimeout(() => URL.revokeObjectURL(href), 60_000)
-  tell(`Downloaded: one person, ${counted(Number(logs), 'activity', 'activities')}.`)
+  notify(`Downloaded: one person, ${counted(Number(logs), 'activity', 'activities')}.`)
 }

@@ -3,7 +3,7 @@ import * as apiKeys from '../shapes/api-key.ts'
 import * as erasures from '../shapes/erasure.ts'
 import * as events from '../shapes/event.ts'
 import * as hooks from '../shapes/hook.ts'
-import { anyId, conditional, createdOnce, endable } from '../shapes/input.ts'
+import { abortable, anyId, idempotent, ifRevision } from '../shapes/input.ts'
 import * as pages from '../shapes/page.ts'
 import * as groups from '../shapes/page-group.ts'
 import * as prospects from '../shapes/prospect.ts'
@@ -51,7 +51,7 @@ export const operations = {
   logProspectActivity: {
     scope: 'prospect_logs:write',
     body: logs.NewProspectLog,
-    takes: createdOnce,
+    takes: idempotent,
     answer: logs.ProspectLogReceipt,
   },
   /**
@@ -130,7 +130,7 @@ export const operations = {
   createPageGroup: {
     scope: 'page_groups:write',
     body: groups.NewPageGroup,
-    takes: createdOnce,
+    takes: idempotent,
     answer: groups.PageGroup,
   },
   /** Reads a page group. */
@@ -140,11 +140,11 @@ export const operations = {
     scope: 'page_groups:write',
     ids: group,
     body: groups.PageGroupChanges,
-    takes: conditional,
+    takes: ifRevision,
     answer: groups.PageGroup,
   },
   /** Deletes a page group: neither it nor its pages are found any more. */
-  deletePageGroup: { scope: 'page_groups:write', ids: group, takes: conditional },
+  deletePageGroup: { scope: 'page_groups:write', ids: group, takes: ifRevision },
   /** Lists the pages of a group, newest first. */
   listPages: { scope: 'pages:read', ids: group, query: SliceQuery, answer: pages.PageSlice },
   /** Creates a page whose first version waits for a publisher, which publishes it unless `publish` is false. */
@@ -152,7 +152,7 @@ export const operations = {
     scope: 'pages:write',
     ids: group,
     body: pages.NewPage,
-    takes: createdOnce,
+    takes: idempotent,
     answer: pages.CreatedPage,
   },
   /** Reads a page with its published version, which is null until a publisher has published one. */
@@ -162,11 +162,11 @@ export const operations = {
     scope: 'pages:write',
     ids: page,
     body: pages.PageChanges,
-    takes: conditional,
+    takes: ifRevision,
     answer: pages.PageWithVersion,
   },
   /** Deletes a page with its versions. */
-  deletePage: { scope: 'pages:write', ids: page, takes: conditional },
+  deletePage: { scope: 'pages:write', ids: page, takes: ifRevision },
   /** Lists the versions of a page, newest first, without their content. */
   listVersions: { scope: 'pages:read', ids: page, query: SliceQuery, answer: pages.VersionSlice },
   /** Creates a version, which waits for a publisher. Fields left out are as in the newest version. */
@@ -174,7 +174,7 @@ export const operations = {
     scope: 'pages:write',
     ids: page,
     body: pages.NewVersion,
-    takes: createdOnce,
+    takes: idempotent,
     answer: pages.CreatedVersion,
   },
   /** Reads a version with its content. */
@@ -184,18 +184,18 @@ export const operations = {
     scope: 'pages:write',
     ids: version,
     body: pages.Publication,
-    takes: conditional,
+    takes: ifRevision,
     answer: pages.PageWithVersion,
   },
   /** Ends the schedule of a version. */
   unscheduleVersion: { scope: 'pages:write', ids: version, answer: pages.VersionWithContent },
   /** Withdraws the published version. */
-  unpublishPage: { scope: 'pages:write', ids: page, takes: conditional, answer: pages.PageWithVersion },
+  unpublishPage: { scope: 'pages:write', ids: page, takes: ifRevision, answer: pages.PageWithVersion },
   /**
    * Reads the feed of a tenant, oldest first. Keep `nextCursor`, and go on from there later. `wait`: up to so many seconds
    * for the next event; `signal` ends the wait.
    */
-  listEvents: { scope: 'events:read', query: events.EventQuery, takes: endable, answer: events.EventSlice },
+  listEvents: { scope: 'events:read', query: events.EventQuery, takes: abortable, answer: events.EventSlice },
   /** Reads an event with its data as of now. */
   getEvent: { scope: 'events:read', ids: { eventId: anyId }, answer: events.Event },
   /** Creates a webhook endpoint, and returns its secret for the only time. */

@@ -92,7 +92,7 @@ export const composeUseCases = (deps: Deps) => {
   const writeMany = (operation: string) => ({ ...options(operation), placeOf })
   const readOne = (operation: string) => ({ ...options(operation), ...PAGES })
   const readSlices = (operation: string) => ({ ...options(operation), ...SLICES })
-  const turning = { ...deps, inTurn: createTurns() }
+  const serialized = { ...deps, inTurn: createTurns() }
   const logAll = logProspectActivities({ ...deps, remembered })
   const createAll = createProspects(deps)
   const readers = eventReaders(deps, readOne)
@@ -121,21 +121,21 @@ export const composeUseCases = (deps: Deps) => {
     listPageGroups: gather(listPageGroups(deps), readSlices('listPageGroups')),
     createPageGroup: createPageGroup(deps),
     getPageGroup: getOpenPageGroup(readers.getPageGroup),
-    updatePageGroup: updatePageGroup(turning),
-    deletePageGroup: deletePageGroup(turning),
+    updatePageGroup: updatePageGroup(serialized),
+    deletePageGroup: deletePageGroup(serialized),
     listPages: gather(listPages(deps), readSlices('listPages')),
     createPageWithVersion: gather(createPagesWithVersion(deps), {
       ...writeMany('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName, content }) =>
         lengthOf(supplementaryContext) + lengthOf(customName) + lengthOf(content?.rawJson),
     }),
-    updatePage: updatePage(turning),
-    deletePage: deletePage(turning),
+    updatePage: updatePage(serialized),
+    deletePage: deletePage(serialized),
     listVersions: gather(listVersions(deps), readSlices('listVersions')),
-    createVersion: createVersion(turning),
-    publishVersion: publishVersion(turning),
-    unscheduleVersion: unscheduleVersion(turning),
-    unpublishPage: unpublishPage(turning),
+    createVersion: createVersion(serialized),
+    publishVersion: publishVersion(serialized),
+    unscheduleVersion: unscheduleVersion(serialized),
+    unpublishPage: unpublishPage(serialized),
     eraseProspect: requestErasure(deps),
     listErasures: gather(listErasures(deps), readSlices('listErasures')),
     getErasure: getErasure(deps),

@@ -5,7 +5,7 @@ import { consoleRoutes } from '../adapters/http/console/routes.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import { createHandler as createHandlerOver, type Handler } from '../adapters/http/node/handler.ts'
 import type { MessageLimits } from '../adapters/http/node/message.ts'
-import type { Answered, Api } from '../adapters/http/requests.ts'
+import type { Api, RequestLog } from '../adapters/http/requests.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
 import { checkOptions } from '../config/check-options.ts'
@@ -15,7 +15,7 @@ import type { ServiceOptions } from '../service/create-service.ts'
 import { webhookTools } from '../service/webhook-tools.ts'
 
 export type { Handler } from '../adapters/http/node/handler.ts'
-export type { Answered, Api, ApiRequest, ApiResponse } from '../adapters/http/requests.ts'
+export type { Api, ApiRequest, ApiResponse, RequestLog } from '../adapters/http/requests.ts'
 
 /** A key that was revoked elsewhere is refused after this time at the latest. */
 const KEYS_REMEMBERED_MS_MAX = 1_000
@@ -28,7 +28,7 @@ export type ApiOptions = Optional<ApiSettings> &
     /** Serve the console at `/console/`: a page that shows what a key may see, and calls this API alone. */
     readonly console?: boolean | undefined
     /** Called for each request once it is answered: for logs. */
-    readonly onAnswered?: ((answered: Answered) => void) | undefined
+    readonly onAnswered?: ((answered: RequestLog) => void) | undefined
     /** Receives the cause of a 500 or a 503. By default it is printed to stderr. */
     readonly onError?: ((error: unknown, requestId: string) => void) | undefined
   }

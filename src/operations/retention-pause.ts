@@ -1,5 +1,5 @@
 import { isoTime } from '../core/engine/times.ts'
-import { servedNow } from '../core/erasures/served-now.ts'
+import { checkClock } from '../core/erasures/check-clock.ts'
 import type { Served } from '../core/ports/world.ts'
 import { type Check, failed, passed } from './check.ts'
 
@@ -10,7 +10,7 @@ const REMEDY = 'check the clock; if the service was off that long, there is noth
 /** Whether a server with this clock would delete expired data. */
 export const retentionPause = (rows: readonly object[], nowMs: number): Check => {
   const [served] = rows as readonly Served[]
-  if (served === undefined || servedNow(served, nowMs).pausedAt === null)
+  if (served === undefined || checkClock(served, nowMs).pausedAt === null)
     return passed('retention', 'expired data is deleted')
   const [now, then] = [nowMs, Date.parse(served.servedAt)].map(isoTime)
   const detail = `deletion of expired data is paused for a day: the clock says ${now}, but the database was last served at ${then}`

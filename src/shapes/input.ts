@@ -18,11 +18,11 @@ export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries, body
   objectLike(body)({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
 /** Any text, as in a path, because an id that does not exist is not found, whatever it looks like. */
 export const anyId = text()
-export const createdOnce = { idempotencyKey: v.optional(idempotencyKey()) }
+export const idempotent = { idempotencyKey: v.optional(idempotencyKey()) }
 /** The revisions that a change is for; by default any. */
-export const conditional = { ifRevision: v.optional(v.array(whole(1))) }
+export const ifRevision = { ifRevision: v.optional(v.array(whole(1))) }
 /** A signal that ends a wait: over HTTP when the caller leaves, or the service stops. */
-export const endable = { signal: v.optional(v.instance(AbortSignal)) }
+export const abortable = { signal: v.optional(v.instance(AbortSignal)) }
 
 const name = boundedText(1, 255)
 const DAY_MS = 86_400_000

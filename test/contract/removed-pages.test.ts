@@ -14,7 +14,7 @@ overStores(
         await store.pages.record(pages)
         const pointers = {
           publishedVersionId: null,
-          automaticAfter: null,
+          autoPublishAfter: null,
           publishes: false,
           unpublishAt: null,
           schedule: null,

@@ -65,7 +65,7 @@ export const erasures = section(
           const onError = (error: unknown) => errors.push(error)
           const hooks = { onError, onPause: onError }
           const step = core.deleteExpired({ store: on, clock, retentionDays, eventDaysKept: 30, ...hooks })
-          await on.erasures.markServed({ servedAt: new Date(clock()).toISOString(), pausedAt: null })
+          await on.erasures.saveClock({ servedAt: new Date(clock()).toISOString(), pausedAt: null })
           while (await step(ON));
           same(errors, [])
         },
@@ -584,7 +584,7 @@ export const erasures = section(
       const { store, elsewhere } = given
       equal(await elsewhere.erasures.lastServed(), null)
       for (const pausedAt of [null, at(9), null]) {
-        await store.erasures.markServed({ servedAt: at(1), pausedAt })
+        await store.erasures.saveClock({ servedAt: at(1), pausedAt })
         same(await elsewhere.erasures.lastServed(), { servedAt: at(1), pausedAt })
       }
     },

@@ -59,7 +59,7 @@ export const pages = section(
       const found = {
         ...storedPage(page),
         revision: 1,
-        automaticAfter: null,
+        autoPublishAfter: null,
         unpublishAt: null,
         groupStatus: 'active',
         published: null,

@@ -8,11 +8,11 @@ import { PROBLEMS } from '../../src/adapters/http/problems.ts'
 import { metricsRoute, type RawRoute } from '../../src/adapters/http/public-routes.ts'
 import type { Api } from '../../src/adapters/http/requests.ts'
 import {
-  type Answered,
   type ApiRequest,
   type ApiResponse,
-  isWhole,
+  isBuffered,
   type RequestBody,
+  type RequestLog,
 } from '../../src/adapters/http/requests.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
@@ -103,7 +103,7 @@ export const openScene = async ({
   const store = memoryStore({ everyEvent })
   const deps = { store, clock, newId }
   const seen = storeAs(store)
-  const answered: Answered[] = []
+  const answered: RequestLog[] = []
   const errors: { error: unknown; requestId: string }[] = []
   const remembered = rememberProspects(100, () => performance.now())
   store.watch(remembered.onSignal)
@@ -203,7 +203,7 @@ export const documented =
   (api: Api): Api =>
   async (request) => {
     const response = await api(request)
-    if (isWhole(response.body)) mustBeDocumented(request, response)
+    if (isBuffered(response.body)) mustBeDocumented(request, response)
     else return { ...response, body: documentedParts(request, response, response.body) }
     return response
   }
@@ -223,7 +223,7 @@ async function* documentedParts(
 
 /** The text of an answer, to its end. */
 const textOf = async (body: ApiResponse['body']): Promise<string> => {
-  if (isWhole(body)) return String(body)
+  if (isBuffered(body)) return String(body)
   let text = ''
   for await (const part of body) text += part
   return text

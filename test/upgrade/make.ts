@@ -29,7 +29,7 @@ try {
   const path = join(folder, 'made.db')
   await fillSource(path)
   const world = await createRuntime(readConfig({ DATABASE_URL: `sqlite:${path}` }), createLog('silent'))
-  await world.store.erasures.markServed({ servedAt: at(0), pausedAt: null })
+  await world.store.erasures.saveClock({ servedAt: at(0), pausedAt: null })
   const answers = await readEverything(world)
   await world.store.close()
   const file = new DatabaseSync(path)

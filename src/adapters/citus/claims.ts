@@ -6,10 +6,10 @@ import { type Fragment, nothing, type Query, sql, textArray } from '../postgres/
 import { ALL_TENANTS } from './nodes.ts'
 
 /** Limits each table to the tenants that a statement reads, or it would be sent to other machines too. */
-type OfThose = (tenantIdColumn: Fragment) => Fragment
+type TenantFilter = (tenantIdColumn: Fragment) => Fragment
 /** A table `v` whose rows wait to be claimed, and the parts of a statement that name its columns. */
 type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answered', Fragment>> & {
-  readonly isClaimable: (want: ClaimWant, ofThose: OfThose) => Fragment
+  readonly isClaimable: (want: ClaimWant, ofThose: TenantFilter) => Fragment
 }
 
 /** Tenants whose work is claimed at a time. */
@@ -31,7 +31,7 @@ type Look = Pick<ClaimWant, 'afterTenantId' | 'max'>
 export const waitingOnCluster = <Want extends Look>(
   query: Query,
   table: Fragment,
-  isWaiting: (want: Want, ofThose: OfThose) => Fragment,
+  isWaiting: (want: Want, ofThose: TenantFilter) => Fragment,
   lookMsMax = LOOK_MS_MAX,
 ) => {
   let apartUntil = 0
@@ -44,7 +44,7 @@ export const waitingOnCluster = <Want extends Look>(
     apartUntil = performance.now() + APART_MS
     return null
   }
-  const lookAt = (want: Want, tenantId: string, ofThose: OfThose) =>
+  const lookAt = (want: Want, tenantId: string, ofThose: TenantFilter) =>
     withTimeout(
       query(tenantId)<{ tenantId: string; count: number }>`
         select v.tenant_id, count(*)::int as count from ${table}
@@ -68,7 +68,7 @@ export const waitingOnCluster = <Want extends Look>(
       const nodes = [...Map.groupBy(tenants, ({ node }) => node)].filter(([node]) => !away.has(node))
       const lists = nodes.map(([node, its]) => {
         const tenantIds = its.map(({ tenantId }) => tenantId)
-        const ofThose: OfThose = (column) => sql`and ${column} = any (${textArray(tenantIds)}::text[])`
+        const ofThose: TenantFilter = (column) => sql`and ${column} = any (${textArray(tenantIds)}::text[])`
         // Sent in the name of any of these tenants: they share a machine.
         return lookAt({ ...want, afterTenantId }, tenantIds[0] ?? ALL_TENANTS, ofThose).catch((why) => {
           askApart(why)

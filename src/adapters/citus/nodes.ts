@@ -46,7 +46,7 @@ export const connectToNodes = (
     return connectTo({ ...settings, url: address, ...(observer && { observer: { ...observer, pool } }) })
   }
   const unguarded = open(url)
-  const own = unlessSilent(unguarded)
+  const own = circuitBreaker(unguarded)
   const nodes = new Map<string, Named>()
   const known = new Map<string, Place>()
   const query = queryOver(own.ask)
@@ -55,7 +55,7 @@ export const connectToNodes = (
     const name = `${nodename}:${nodeport}`
     // A pooler is the only way to every node.
     const address = pooler ? url : urlAt(url, nodename, nodeport)
-    const node = nodes.get(name) ?? { name, ...unlessSilent(open(address)) }
+    const node = nodes.get(name) ?? { name, ...circuitBreaker(open(address)) }
     nodes.set(name, node)
     return node
   }
@@ -110,7 +110,7 @@ export const connectToNodes = (
 
   // A statement for all tenants may wait for any node, so only one is in flight.
   const toAll = createSemaphore({ ...settings, inFlightMax: 1 })
-  const askAll = unlessSilent(unguarded).ask
+  const askAll = circuitBreaker(unguarded).ask
   const ask: Ask = async (statement, tenantId = null) => {
     if (tenantId === null) return own.ask(statement)
     if (tenantId === ANOTHER_WORKER) return askAnother(statement)
@@ -131,7 +131,7 @@ export const connectToNodes = (
 }
 
 /** After a timeout, one statement at a time tries a node until one succeeds; the others are refused at once. */
-const unlessSilent = ({ ask, close }: Connected): Connected => {
+const circuitBreaker = ({ ask, close }: Connected): Connected => {
   let isSilent = false
   let inFlight = 0
   return {

@@ -77,7 +77,7 @@ export const citusPorts =
         claim: queues.erasures,
         backlog: ofAll.erasures.backlog,
         lastServed: ofCoordinator.erasures.lastServed,
-        markServed: ofCoordinator.erasures.markServed,
+        saveClock: ofCoordinator.erasures.saveClock,
       },
       merges: { ...ports.merges, claim: queues.merges, backlog: ofAll.merges.backlog },
       webhooks: { ...ports.webhooks, claim: queues.endpoints, backlog: ofAll.webhooks.backlog },

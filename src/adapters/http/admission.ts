@@ -11,24 +11,24 @@ type Limits = {
 }
 const newTenant = (id: string) => ({
   id,
-  places: 0,
+  slots: 0,
   waiting: 0,
-  /** Number of items that are worked on: see `Place.items`. */
+  /** Number of items that are worked on: see `Slot.items`. */
   working: 0,
   bytes: 0,
   waitingBytes: 0,
-  reading: new Set<Place>(),
-  ready: new Set<Place>(),
+  reading: new Set<Slot>(),
+  ready: new Set<Slot>(),
   /** Batches between two turns: they go before the ready ones, so that a batch that has begun is finished first. */
-  begun: new Set<Place>(),
+  begun: new Set<Slot>(),
 })
 type Tenant = ReturnType<typeof newTenant>
 const isReady = ({ ready, begun }: Tenant): boolean => ready.size + begun.size > 0
 /** One request between its arrival and its answer. */
-export type Place = {
+export type Slot = {
   readonly tenant: Tenant
   /** The queue in which it waits for its turn: `ready` or `begun` of its tenant. */
-  queue: Set<Place>
+  queue: Set<Slot>
   bytes: number
   /** Its weight while it is worked on: 1, or the number of items of a batch that are worked on. */
   items: number
@@ -61,43 +61,43 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
   let workingBytes = 0
   let sweeping: NodeJS.Timeout | undefined
 
-  const countWaiting = ({ tenant, bytes }: Place, sign: 1 | -1): void => {
+  const countWaiting = ({ tenant, bytes }: Slot, sign: 1 | -1): void => {
     waiting += sign
     tenant.waiting += sign
     tenant.waitingBytes += sign * bytes
   }
-  const countWorking = ({ tenant, items, bytes }: Place, sign: 1 | -1): void => {
+  const countWorking = ({ tenant, items, bytes }: Slot, sign: 1 | -1): void => {
     working += sign * items
     tenant.working += sign * items
     workingBytes += sign * bytes
   }
-  const begin = (place: Place): void => {
-    countWaiting(place, -1)
-    place.state = 'working'
-    countWorking(place, 1)
+  const begin = (slot: Slot): void => {
+    countWaiting(slot, -1)
+    slot.state = 'working'
+    countWorking(slot, 1)
   }
-  const remove = (place: Place): void => {
-    const { tenant } = place
-    if (place.state === 'working') countWorking(place, -1)
+  const remove = (slot: Slot): void => {
+    const { tenant } = slot
+    if (slot.state === 'working') countWorking(slot, -1)
     else {
-      countWaiting(place, -1)
-      tenant.reading.delete(place)
-      if (place.queue.delete(place) && !isReady(tenant)) turns.delete(tenant)
+      countWaiting(slot, -1)
+      tenant.reading.delete(slot)
+      if (slot.queue.delete(slot) && !isReady(tenant)) turns.delete(tenant)
     }
-    place.state = 'gone'
-    bytes -= place.bytes
-    tenant.bytes -= place.bytes
-    if (--tenant.places === 0) tenants.delete(tenant.id)
+    slot.state = 'gone'
+    bytes -= slot.bytes
+    tenant.bytes -= slot.bytes
+    if (--tenant.slots === 0) tenants.delete(tenant.id)
   }
-  const drop = (place: Place, why: string): true => {
-    remove(place)
-    place.refuse(unavailable(why))
+  const drop = (slot: Slot, why: string): true => {
+    remove(slot)
+    slot.refuse(unavailable(why))
     return true
   }
   /** Drops the oldest waiting request of a tenant. Requests still reading go first: slow senders are among them. */
   const dropOldest = ({ reading, ready, begun }: Tenant, bytesMin: number, why: string): boolean => {
-    for (const places of [reading, ready, begun])
-      for (const place of places) if (place.bytes >= bytesMin) return drop(place, why)
+    for (const slots of [reading, ready, begun])
+      for (const slot of slots) if (slot.bytes >= bytesMin) return drop(slot, why)
     return false
   }
   const tenantWithMost = (held: 'waiting' | 'bytes', droppable: 'waiting' | 'waitingBytes') => {
@@ -108,79 +108,79 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
   }
 
   /** A batch needs no more room to begin than any other request, or other requests would wait behind it. */
-  const hasRoomFor = ({ bytes, tenant }: Place): boolean =>
+  const hasRoomFor = ({ bytes, tenant }: Slot): boolean =>
     working < atOnceMax &&
     tenant.working < ownMax &&
     (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
   /** The first request of the tenant that would work on the fewest. Among equals, the tenant whose turn it is. */
-  const nextOf = (bytesMax: number): Place | undefined => {
-    let next: Place | undefined
+  const nextOf = (bytesMax: number): Slot | undefined => {
+    let next: Slot | undefined
     let fewest = Number.POSITIVE_INFINITY
     for (const tenant of turns) {
-      const [place] = tenant.begun.size > 0 ? tenant.begun : tenant.ready
-      const isNext = tenant.working < ownMax && tenant.working + (place?.items ?? 0) < fewest
-      if (place === undefined || place.bytes > bytesMax || !isNext) continue
-      next = place
-      fewest = tenant.working + place.items
+      const [slot] = tenant.begun.size > 0 ? tenant.begun : tenant.ready
+      const isNext = tenant.working < ownMax && tenant.working + (slot?.items ?? 0) < fewest
+      if (slot === undefined || slot.bytes > bytesMax || !isNext) continue
+      next = slot
+      fewest = tenant.working + slot.items
     }
     return next
   }
   const beginNext = (): void => {
     while (working < atOnceMax) {
-      let place = nextOf(Number.POSITIVE_INFINITY)
+      let slot = nextOf(Number.POSITIVE_INFINITY)
       // Other bodies wait behind one that is too large for now. Requests without a body take nothing from it.
-      if (place !== undefined && !hasRoomFor(place)) place = nextOf(0)
-      if (place === undefined) return
-      const { tenant } = place
-      place.queue.delete(place)
+      if (slot !== undefined && !hasRoomFor(slot)) slot = nextOf(0)
+      if (slot === undefined) return
+      const { tenant } = slot
+      slot.queue.delete(slot)
       turns.delete(tenant)
       if (isReady(tenant)) turns.add(tenant)
-      begin(place)
-      place.enter()
+      begin(slot)
+      slot.enter()
     }
   }
   const dropLate = (): void => {
     const lateMs = performance.now() - waitMsMax
     for (const { ready, begun } of turns)
-      for (const place of [...begun, ...ready])
-        if (place.readySinceMs <= lateMs) drop(place, 'The request waited too long for its turn.')
+      for (const slot of [...begun, ...ready])
+        if (slot.readySinceMs <= lateMs) drop(slot, 'The request waited too long for its turn.')
     if (turns.size > 0) return
     clearInterval(sweeping)
     sweeping = undefined
   }
 
-  const turn = (place: Place): Promise<void> | undefined => {
-    const { tenant } = place
-    if (place.state === 'gone') throw unavailable(TOO_MANY)
-    tenant.reading.delete(place)
-    if ((turns.size === 0 || place.bytes === 0) && hasRoomFor(place)) {
-      begin(place)
+  const turn = (slot: Slot): Promise<void> | undefined => {
+    const { tenant } = slot
+    if (slot.state === 'gone') throw unavailable(TOO_MANY)
+    tenant.reading.delete(slot)
+    if ((turns.size === 0 || slot.bytes === 0) && hasRoomFor(slot)) {
+      begin(slot)
       return undefined
     }
     sweeping ??= setInterval(dropLate, SWEEP_EVERY_MS).unref()
     return new Promise((resolve, reject) => {
-      place.enter = resolve
-      place.refuse = reject
-      place.readySinceMs = performance.now()
-      place.queue.add(place)
+      slot.enter = resolve
+      slot.refuse = reject
+      slot.readySinceMs = performance.now()
+      slot.queue.add(slot)
       turns.add(tenant)
     })
   }
 
   /** Makes a request that was worked on wait for its next turn, which is for this many items. */
-  const wait = (place: Place, items: number): void => {
-    if (place.state !== 'working') return
-    countWorking(place, -1)
-    place.state = 'waiting'
-    countWaiting(place, 1)
-    place.items = Math.min(items, atOnceMax)
-    place.queue = place.tenant.begun
+  const wait = (slot: Slot, items: number): void => {
+    if (slot.state !== 'working') return
+    countWorking(slot, -1)
+    slot.state = 'waiting'
+    countWaiting(slot, 1)
+    slot.items = Math.min(items, atOnceMax)
+    slot.queue = slot.tenant.begun
     beginNext()
   }
 
   return {
-    /** A place for one request, which must `leave`. Refuses `unavailable` when too many wait. */
-    arrive: (tenantId: string): Place => {
+    /** A slot for one request, which must `leave`. Refuses `unavailable` when too many wait. */
+    arrive: (tenantId: string): Slot => {
       const tenant = tenants.get(tenantId) ?? newTenant(tenantId)
       if (waiting >= waitingMax) {
         const other = tenantWithMost('waiting', 'waiting')
@@ -188,8 +188,8 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
         dropOldest(other, 0, TOO_MANY)
       }
       tenants.set(tenantId, tenant)
-      tenant.places++
-      const place: Place = {
+      tenant.slots++
+      const slot: Slot = {
         tenant,
         queue: tenant.ready,
         bytes: 0,
@@ -198,32 +198,32 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
         readySinceMs: 0,
         ...NOBODY_WAITS,
       }
-      countWaiting(place, 1)
-      return place
+      countWaiting(slot, 1)
+      return slot
     },
 
     /** From now on the request, which waits, holds this many bytes. Refuses `unavailable` when all hold too many. */
-    hold: (place: Place, wanted: number): void => {
-      const { tenant } = place
-      if (place.state === 'gone') throw unavailable(TOO_MANY_BYTES)
-      const more = wanted - place.bytes
+    hold: (slot: Slot, wanted: number): void => {
+      const { tenant } = slot
+      if (slot.state === 'gone') throw unavailable(TOO_MANY_BYTES)
+      const more = wanted - slot.bytes
       while (more > 0 && bytes + more > bodyBytesMax) {
         const other = tenantWithMost('bytes', 'waitingBytes')
         if (other && other.bytes > tenant.bytes + more && dropOldest(other, 1, TOO_MANY_BYTES)) continue
         if (tenant.bytes + more <= bodyBytesMax / tenants.size) break
         throw unavailable(TOO_MANY_BYTES)
       }
-      place.bytes = wanted
+      slot.bytes = wanted
       bytes += more
       tenant.bytes += more
       tenant.waitingBytes += more
     },
 
     /** The body once it is read. Rejects with `unavailable` when the room is needed for another tenant. */
-    reading: <Body>(place: Place, body: Promise<Body>): Promise<Body> =>
+    reading: <Body>(slot: Slot, body: Promise<Body>): Promise<Body> =>
       new Promise((resolve, reject) => {
-        place.refuse = reject
-        place.tenant.reading.add(place)
+        slot.refuse = reject
+        slot.tenant.reading.add(slot)
         body.then(resolve, reject)
       }),
 
@@ -231,20 +231,20 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     turn,
 
     /** The turn for the next items of a batch that is worked on. Until then it waits like any request. */
-    nextTurn: (place: Place, items: number): Promise<void> | undefined => {
-      wait(place, items)
-      return turn(place)
+    nextTurn: (slot: Slot, items: number): Promise<void> | undefined => {
+      wait(slot, items)
+      return turn(slot)
     },
 
     /** Marks an answer as waiting for its reader. Calls `refuse` when the room is needed for another tenant. */
-    pause: (place: Place, refuse: () => void): void => {
-      place.refuse = refuse
-      place.tenant.reading.add(place)
-      wait(place, 1)
+    pause: (slot: Slot, refuse: () => void): void => {
+      slot.refuse = refuse
+      slot.tenant.reading.add(slot)
+      wait(slot, 1)
     },
 
-    leave: (place: Place): void => {
-      if (place.state !== 'gone') remove(place)
+    leave: (slot: Slot): void => {
+      if (slot.state !== 'gone') remove(slot)
       beginNext()
     },
   }

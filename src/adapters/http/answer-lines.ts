@@ -1,7 +1,7 @@
 import { shareLoop } from '../../core/engine/share-loop.ts'
 import { type Caller, requireActiveTenant } from '../../core/tenants/identify.ts'
 import { writeLine } from '../../json/write-json.ts'
-import type { Admission, Place } from './admission.ts'
+import type { Admission, Slot } from './admission.ts'
 import type { ApiResponse } from './requests.ts'
 
 /** Characters of a part: long enough for few writes, short enough to hold for a slow reader. */
@@ -17,7 +17,7 @@ type Deps = {
 
 /**
  * An answer of JSON lines. Each part is made when the reader has taken the one before and other work has had its turn.
- * A slow reader holds nothing but a place in the admission: when that is needed for another tenant, the answer ends
+ * A slow reader holds nothing but a slot in the admission: when that is needed for another tenant, the answer ends
  * early. The answer is logged when it begins; an error in the middle is reported, and ends it early.
  */
 export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiResponse => {
@@ -38,12 +38,12 @@ async function* partsOf(
   { tenantId, admission, callerNow, onError }: Deps,
   reader: { readonly isGone: boolean },
 ): AsyncGenerator<string> {
-  let place: Place | undefined
+  let slot: Slot | undefined
   let isLast = false
   const nextPart = async () => {
     requireActiveTenant(await callerNow())
-    place ??= admission.arrive(tenantId)
-    await admission.turn(place)
+    slot ??= admission.arrive(tenantId)
+    await admission.turn(slot)
     await shareLoop(tenantId)
     let part = ''
     while (part.length < PART_LENGTH_MAX && !reader.isGone) {
@@ -55,7 +55,7 @@ async function* partsOf(
       if (busy) await busy
       part += `${writeLine(value)}\n`
     }
-    admission.pause(place, () => void lines.return?.())
+    admission.pause(slot, () => void lines.return?.())
     return part
   }
   try {
@@ -64,6 +64,6 @@ async function* partsOf(
     onError(why)
     throw why
   } finally {
-    if (place !== undefined) admission.leave(place)
+    if (slot !== undefined) admission.leave(slot)
   }
 }

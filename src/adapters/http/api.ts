@@ -17,7 +17,6 @@ import { problem } from './problems.ts'
 import { publicRoutes, type RawRoute } from './public-routes.ts'
 import {
   ALWAYS,
-  type Answered,
   type Api,
   type ApiRequest,
   type ApiResponse,
@@ -25,6 +24,7 @@ import {
   headerOf,
   isOld,
   json,
+  type RequestLog,
   requestIdIn,
   responseOf,
   splitTarget,
@@ -48,8 +48,8 @@ type Deps = {
   /** Routes besides the operations and those of every service. */
   readonly rawRoutes?: readonly RawRoute[]
   readonly onRequest?: (() => void) | undefined
-  readonly onAnswered: (answered: Answered) => void
-  readonly onError: (error: unknown, requestId: string, known: Partial<Answered>) => void
+  readonly onAnswered: (answered: RequestLog) => void
+  readonly onError: (error: unknown, requestId: string, logFields: Partial<RequestLog>) => void
   readonly tracing?: OpenTelemetry | null | undefined
 }
 type AnyRoute = Route | RawRoute | ReceivingRoute
@@ -69,7 +69,7 @@ export const createApi = (deps: Deps): Api => {
     matched: Match<AnyRoute> | null,
     query: string,
     headers: Headers,
-    known: Partial<Answered>,
+    logFields: Partial<RequestLog>,
     refusalOf: (why: unknown) => ApiResponse,
   ): Promise<ApiResponse> => {
     if (matched === null) return refuse('not_found', 'Unknown path.')
@@ -81,11 +81,13 @@ export const createApi = (deps: Deps): Api => {
     if (route === undefined) return refuseMethod(methodsOf(matched))
     const { params } = matched
     if ('raw' in route) {
-      const answer = admitted(route, () => route.raw(request, params, { api, admission, readBody, known }))
+      const answer = admitted(route, () =>
+        route.raw(request, params, { api, admission, readBody, logFields }),
+      )
       // Set again at the end: a call that the route made to this API has named another route.
       return answer.finally(() => tracing?.onRoute(matched.template))
     }
-    if ('receives' in route) return receive(request, params, query, headers, known)
+    if ('receives' in route) return receive(request, params, query, headers, logFields)
 
     const apiKey = headerOf(request, 'x-api-key')
     // Node joins repeated headers with a comma and a space.
@@ -93,18 +95,18 @@ export const createApi = (deps: Deps): Api => {
       refuse('invalid_api_key', 'The header x-api-key must not be given more than once.')
     const caller = await identify(apiKey, request.address)
     const { tenantId, apiKeyId } = caller
-    Object.assign(known, { tenantId, apiKeyId })
+    Object.assign(logFields, { tenantId, apiKeyId })
     rateLimit(caller, headers)
     requireActiveTenant(caller)
     for (const scope of [route.scope ?? []].flat()) requireScope(caller, scope)
-    let place = admission.arrive(tenantId)
+    let slot = admission.arrive(tenantId)
     try {
       const { body } = request
       const bytesMax = route.item ? body?.batchBytesMax : body?.bytesMax
       const askedMs = stopwatch()
-      let bytes = route.body && (await readBody(request, place, bytesMax, requireJson))
-      if (bytes !== undefined) Object.assign(known, { bodyBytes: bytes.length })
-      const turn = admission.turn(place)
+      let bytes = route.body && (await readBody(request, slot, bytesMax, requireJson))
+      if (bytes !== undefined) Object.assign(logFields, { bodyBytes: bytes.length })
+      const turn = admission.turn(slot)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
       if (before !== undefined) await before
@@ -117,32 +119,34 @@ export const createApi = (deps: Deps): Api => {
         itemBytesMax: request.body?.bytesMax ?? 0,
         count: (moreItems) => rateLimit(caller, headers, moreItems),
         nextTurn: async (items) => {
-          await admission.nextTurn(place, items)
+          await admission.nextTurn(slot, items)
           if (isOld(askedMs)) requireActiveTenant(await identify(apiKey, request.address))
           await shareLoop(tenantId)
         },
         refusalOf,
         untilEnd: request.untilEnd,
-        apart: async (wait) => {
+        withoutSlot: async (wait) => {
           const beganMs = stopwatch()
-          admission.leave(place)
+          admission.leave(slot)
           const found = await wait()
           if (isOld(beganMs)) requireActiveTenant(await identify(apiKey, request.address))
-          Object.assign(known, { waitedMs: Math.floor((known.waitedMs ?? 0) + stopwatch() - beganMs) })
-          if (found.isNew) place = admission.arrive(tenantId)
-          if (found.isNew) await admission.turn(place)
+          Object.assign(logFields, {
+            waitedMs: Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs),
+          })
+          if (found.isNew) slot = admission.arrive(tenantId)
+          if (found.isNew) await admission.turn(slot)
           return found
         },
       })
       if (route.lines) {
         const onError = (why: unknown) =>
-          callHook(() => deps.onError(Object(why).cause ?? why, String(headers['x-request-id']), known))
+          callHook(() => deps.onError(Object(why).cause ?? why, String(headers['x-request-id']), logFields))
         const callerNow = () => identify(apiKey, request.address)
         return answerLines(answer.body as AsyncIterable<object>, { tenantId, admission, callerNow, onError })
       }
       const after = shareLoop(tenantId, true)
       if (after !== undefined) await after
-      if (answer.logged) Object.assign(known, { activities: answer.logged })
+      if (answer.logged) Object.assign(logFields, { activities: answer.logged })
       if (answer.replayed) headers['idempotent-replayed'] = 'true'
       Object.assign(headers, answer.headers)
       const isRead = route.method === 'GET'
@@ -154,19 +158,19 @@ export const createApi = (deps: Deps): Api => {
       if (length !== undefined) headers['content-length'] = length
       return { ...json(answer.status ?? route.status, text), tenantId }
     } finally {
-      admission.leave(place)
+      admission.leave(slot)
     }
   }
 
-  /** All routes without a key count as one tenant. They take a place but no turn: requests share the work behind them. */
+  /** All routes without a key count as one tenant. They take a slot but no turn: requests share the work behind them. */
   const admitted = async (route: RawRoute, work: () => Promise<ApiResponse>): Promise<ApiResponse> => {
     if (route.isFree) return work()
-    const place = admission.arrive('')
+    const slot = admission.arrive('')
     try {
       await shareLoop('')
       return await work()
     } finally {
-      admission.leave(place)
+      admission.leave(slot)
     }
   }
 
@@ -179,7 +183,7 @@ export const createApi = (deps: Deps): Api => {
     callHook(() => deps.onRequest?.())
     const requestId = requestIdIn(request) ?? deps.newRequestId()
     const traceId = tracing?.traceId() ?? traceIdIn(request)
-    const known = traceId === undefined ? { requestId } : { requestId, traceId }
+    const logFields = traceId === undefined ? { requestId } : { requestId, traceId }
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
     // Set before anything that takes time: the span of a sender that leaves early must not contain the token of a hook.
@@ -188,20 +192,22 @@ export const createApi = (deps: Deps): Api => {
     const refusalOf = (why: unknown): ApiResponse => {
       const failure = why instanceof DomainFailure ? why : null
       if (failure === null || failure.cause !== undefined)
-        callHook(() => deps.onError(failure?.cause ?? why, requestId, known))
+        callHook(() => deps.onError(failure?.cause ?? why, requestId, logFields))
       return problem(codeOf(why), requestId, failure, request.basePath)
     }
     let code: ProblemCode | null = null
     let draft: ApiResponse
     try {
-      draft = await respond(request, matched, query, headers, known, refusalOf)
+      draft = await respond(request, matched, query, headers, logFields, refusalOf)
     } catch (why) {
       code = codeOf(why)
       draft = shownTo(request, matched, refusalOf(why))
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
-    callHook(() => onAnswered({ method: request.method, route, status: draft.status, code, ms, ...known }))
+    callHook(() =>
+      onAnswered({ method: request.method, route, status: draft.status, code, ms, ...logFields }),
+    )
     const response = responseOf(draft, headers)
     return request.method === 'HEAD' ? { ...response, body: '' } : response
   }

@@ -3,12 +3,11 @@ import { shareLoop } from '../../core/engine/share-loop.ts'
 import type { ReadyHook } from '../../core/hooks/ready-hook.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
 import { requireActiveTenant } from '../../core/tenants/identify.ts'
-import type { Admission, Place } from './admission.ts'
+import type { Admission, Slot } from './admission.ts'
 import { html, pageFor, takesHtml } from './html.ts'
 import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import {
-  type Answered,
   type ApiRequest,
   type ApiResponse,
   type Headers,
@@ -16,6 +15,7 @@ import {
   isOld,
   json,
   jsonLine,
+  type RequestLog,
 } from './requests.ts'
 import type { Rows } from './route.ts'
 import type { Match } from './router.ts'
@@ -55,7 +55,7 @@ type Deps = {
   readonly admission: Admission
   readonly rateLimit: RateLimit
   readonly limitForms: LimitForms
-  readonly readBody: (request: ApiRequest, place: Place) => Promise<Uint8Array | undefined>
+  readonly readBody: (request: ApiRequest, slot: Slot) => Promise<Uint8Array | undefined>
 }
 
 /**
@@ -69,11 +69,11 @@ export const receiveOver =
     { hook_id: hookId = '', token }: Match<never>['params'],
     query: string,
     headers: Headers,
-    known: Partial<Answered>,
+    logFields: Partial<RequestLog>,
   ): Promise<ApiResponse> => {
     const hook = await receiver.find(hookId, token)
     const { tenantId } = hook
-    Object.assign(known, { tenantId, hookId })
+    Object.assign(logFields, { tenantId, hookId })
     const { isForBrowsers, redirectTo } = hook
     Object.assign(headers, corsOf(hook, request))
     if (isForBrowsers && request.method === 'POST') limitForms(hookId, request.address)
@@ -81,14 +81,14 @@ export const receiveOver =
     if (hook.isSuspended) limitRate()
     requireActiveTenant(hook)
     if (request.method !== 'POST') return plain(hook.answerToGet(new URLSearchParams(query)))
-    const place = admission.arrive(tenantId)
+    const slot = admission.arrive(tenantId)
     try {
       const askedMs = stopwatch()
-      const body = (await readBody(request, place)) ?? new Uint8Array()
-      Object.assign(known, { bodyBytes: body.length })
+      const body = (await readBody(request, slot)) ?? new Uint8Array()
+      Object.assign(logFields, { bodyBytes: body.length })
       // It may become that large.
-      if (request.headers['content-encoding']) admission.hold(place, request.body?.bytesMax ?? 0)
-      const turn = admission.turn(place)
+      if (request.headers['content-encoding']) admission.hold(slot, request.body?.bytesMax ?? 0)
+      const turn = admission.turn(slot)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
       if (before !== undefined) await before
@@ -99,23 +99,23 @@ export const receiveOver =
       let isTrapped = false
       const received = await receiver.receive(hook, delivery, {
         onVerified: limitRate,
-        onLogged: (activities) => Object.assign(known, { activities }),
+        onLogged: (activities) => Object.assign(logFields, { activities }),
         onTrapped: () => {
           isTrapped = true
         },
         nextTurn: async (items) => {
-          await admission.nextTurn(place, items)
+          await admission.nextTurn(slot, items)
           if (isOld(askedMs)) requireActiveTenant(await receiver.find(hookId, token))
           await shareLoop(tenantId)
         },
       })
-      Object.assign(known, { outcome: isTrapped ? 'trapped' : outcomeOf(received) })
+      Object.assign(logFields, { outcome: isTrapped ? 'trapped' : outcomeOf(received) })
       if ('challenge' in received) return plain(received.challenge)
       const isSentOn = redirectTo !== null && takesHtml(request)
       const answer = isSentOn ? sentOn(redirectTo) : json(200, jsonLine(received))
       return { ...answer, tenantId }
     } finally {
-      admission.leave(place)
+      admission.leave(slot)
     }
   }
 

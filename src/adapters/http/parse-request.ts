@@ -4,7 +4,7 @@ import { type Fault, refuse, tooLarge } from '../../core/engine/failures.ts'
 import { decodeUtf8, parseText, refuseFaults, SEE_ERRORS } from '../../core/engine/parse-input.ts'
 import { checkShape } from '../../shapes/check.ts'
 import { idempotencyKey } from '../../shapes/prospect-log.ts'
-import type { Admission, Place } from './admission.ts'
+import type { Admission, Slot } from './admission.ts'
 import { revisionsIn } from './entity-tags.ts'
 import { parseBatch } from './prospect-log-batch.ts'
 import { type ApiRequest, announcedBytes, headerOf, percentDecoded } from './requests.ts'
@@ -19,12 +19,12 @@ type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'pa
 }
 type QueryShape = v.ObjectSchema<v.ObjectEntries, undefined>
 
-/** Reads a body within its place. Undefined if none was sent: without an announced length, only the end shows that. */
+/** Reads a body within its slot. Undefined if none was sent: without an announced length, only the end shows that. */
 export const bodiesOver =
   ({ hold, reading }: Pick<Admission, 'hold' | 'reading'>) =>
   async (
     request: ApiRequest,
-    place: Place,
+    slot: Slot,
     bytesMax = request.body?.bytesMax ?? 0,
     check = (_: ApiRequest): void => {},
   ): Promise<Uint8Array | undefined> => {
@@ -33,11 +33,11 @@ export const bodiesOver =
     if (body === undefined || announced === 0) return undefined
     if (announced !== undefined) check(request)
     if (announced !== undefined && announced > bytesMax) throw tooLarge(bytesMax)
-    hold(place, announced ?? bytesMax)
-    const bytes = await reading(place, body.read(bytesMax))
+    hold(slot, announced ?? bytesMax)
+    const bytes = await reading(slot, body.read(bytesMax))
     if (bytes.length === 0) return undefined
     if (announced === undefined) check(request)
-    hold(place, bytes.length)
+    hold(slot, bytes.length)
     return bytes
   }
 

@@ -6,7 +6,7 @@ import { html, pageFor, takesHtml } from './html.ts'
 import { llmsText } from './llms.ts'
 import type { bodiesOver } from './parse-request.ts'
 import { PROBLEMS } from './problems.ts'
-import type { Answered, Api, ApiRequest, ApiResponse } from './requests.ts'
+import type { Api, ApiRequest, ApiResponse, RequestLog } from './requests.ts'
 import { JSON_HEADERS, json, jsonLine } from './requests.ts'
 import type { Match } from './router.ts'
 
@@ -15,14 +15,14 @@ type Lent = {
   readonly api: Api
   readonly admission: Admission
   readonly readBody: ReturnType<typeof bodiesOver>
-  readonly known: Partial<Answered>
+  readonly logFields: Partial<RequestLog>
 }
 /** A route without an operation. It may return any response and needs no key. */
 export type RawRoute = {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly raw: (request: ApiRequest, params: Match<never>['params'], lent: Lent) => Promise<ApiResponse>
-  /** Takes no place in the admission: it answers even under overload, or its calls take places. */
+  /** Takes no slot in the admission: it answers even under overload, or its calls take slots. */
   readonly isFree?: true
 }
 export const rawRoute = (path: string, raw: RawRoute['raw']): RawRoute => ({ method: 'GET', path, raw })

@@ -27,7 +27,7 @@ export type RequestBody = {
   readonly read: (bytesMax: number) => Promise<Uint8Array>
 }
 /** Describes a request once it is answered. Contains no key, and nothing that identifies a prospect. */
-export type Answered = {
+export type RequestLog = {
   readonly requestId: string
   readonly method: string
   /** The template of the path; null for an unknown path. */
@@ -122,13 +122,13 @@ export const ALWAYS: Headers = {
   'x-content-type-options': 'nosniff',
 }
 
-export const isWhole = (body: ApiResponse['body']): body is string | Uint8Array =>
+export const isBuffered = (body: ApiResponse['body']): body is string | Uint8Array =>
   typeof body === 'string' || body instanceof Uint8Array
 
 /** The whole response. Headers of the answer take precedence over `alwaysSent`. */
 export const responseOf = ({ status, headers, body, tenantId }: ApiResponse, alwaysSent: Headers) => {
   Object.assign(alwaysSent, headers)
-  if (status !== 204 && status !== 304 && isWhole(body))
+  if (status !== 204 && status !== 304 && isBuffered(body))
     alwaysSent['content-length'] ??= String(Buffer.byteLength(body))
   return { status, headers: alwaysSent, body, tenantId }
 }

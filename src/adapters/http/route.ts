@@ -39,8 +39,8 @@ type Steps = {
   /** The answer that a single request would get for this error. */
   readonly refusalOf: (why: unknown) => ApiResponse
   readonly untilEnd: ApiRequest['untilEnd']
-  /** Waits without a place in the admission. Takes a new place if there is news. Refuses `unavailable`. */
-  readonly apart: NonNullable<WaitingListing['apart']>
+  /** Waits without a slot in the admission. Takes a new slot if there is news. Refuses `unavailable`. */
+  readonly withoutSlot: NonNullable<WaitingListing['withoutSlot']>
 }
 export type Run<Query = unknown, Body = unknown> = (
   useCases: UseCases,
@@ -123,7 +123,7 @@ const runOf =
       input['idempotencyKey'] = oneKey(input['idempotencyKey'], idempotencyKey)
     if ('ifRevision' in takes) input['ifRevision'] = ifRevision
     if ('signal' in takes && input['wait'])
-      Object.assign(input, { signal: steps.untilEnd?.(), apart: steps.apart })
+      Object.assign(input, { signal: steps.untilEnd?.(), withoutSlot: steps.withoutSlot })
     const result = await (useCases[operationId] as (input: object) => Promise<Result | undefined>)(input)
     const { page, pageGroup, version, receipt, prospect, created, revision, replayed } = result ?? {}
     const logged = receipt && !replayed ? 1 : 0

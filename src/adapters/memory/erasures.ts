@@ -153,7 +153,7 @@ export const memoryErasures = (
     },
 
     lastServed: async () => served,
-    markServed: async (now) => {
+    saveClock: async (now) => {
       served = now
     },
   }

@@ -66,8 +66,8 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
       let isPaused = false
       const setPaused = (gauge: Gauge) => gauge.set(Number(isPaused))
       gauge('retention_paused', PAUSED, setPaused, { aggregator: 'max' })
-      const markServed: typeof erasures.markServed = async (served) => {
-        await erasures.markServed(served)
+      const saveClock: typeof erasures.saveClock = async (served) => {
+        await erasures.saveClock(served)
         isPaused = served.pausedAt !== null
       }
       const counted = (recorded: Recorded, versionsCount: number): Recorded => {
@@ -90,7 +90,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         ...store,
         pages: { ...pages, record, change },
         versions: { ...versions, settle },
-        erasures: { ...erasures, markServed },
+        erasures: { ...erasures, saveClock },
       }
     },
     timedNamer: (namer: Namer): Namer => timed(namer, naming),

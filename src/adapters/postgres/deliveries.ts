@@ -10,7 +10,7 @@ import { walk } from './walk.ts'
 
 const DELIVERY = columns('l', COLUMNS.webhook_deliveries)
 
-export const isThat = ({ tenantId, webhookEndpointId }: EndpointWant, alias: Fragment) =>
+export const matchesId = ({ tenantId, webhookEndpointId }: EndpointWant, alias: Fragment) =>
   sql`${alias}.tenant_id = ${tenantId} and ${alias}.webhook_endpoint_id = ${webhookEndpointId}`
 export const D = sql`d`
 const L = sql`l`
@@ -23,7 +23,7 @@ type Deliveries = Pick<Webhooks, 'due' | 'deliveries' | 'retry' | 'replay' | 'ba
 export const postgresDeliveries = (query: Query, notify: () => void): Deliveries => ({
   due: async ({ now, max, ...want }) => {
     const pending = (at: Fragment) => sql`(
-      select * from webhook_deliveries d where ${isThat(want, D)} and d.status = 'pending' and d.next_attempt_at ${at}
+      select * from webhook_deliveries d where ${matchesId(want, D)} and d.status = 'pending' and d.next_attempt_at ${at}
       order by d.next_attempt_at limit ${max})`
     const rows = await query(want.tenantId)<EventRow & Pick<DueDelivery, 'attempts'>>`
       select ${EVENT.selected}, d.attempts
@@ -39,7 +39,7 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
   deliveries: async ({ beforeId, limit, status, ...want }) => {
     const { rows, resume } = await walk<ShownDelivery>(query, want.tenantId, {
       along: sql`
-        from webhook_deliveries l where ${isThat(want, L)} and l.event_id < ${beforeId ?? AFTER_ALL_IDS}`,
+        from webhook_deliveries l where ${matchesId(want, L)} and l.event_id < ${beforeId ?? AFTER_ALL_IDS}`,
       key: sql`l.event_id`,
       newest: sql`l.event_id desc`,
       matches: sql`l.status = coalesce(${status}, l.status)`,
@@ -54,7 +54,7 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
     const [row] = await query(want.tenantId)<ShownDelivery>`
       with retried as (
         update webhook_deliveries d set status = 'pending', attempts = 0, next_attempt_at = ${now}, delivered_at = null
-        where ${isThat(want, D)} and d.event_id = ${eventId}
+        where ${matchesId(want, D)} and d.event_id = ${eventId}
         returning *
       )
       select ${DELIVERY.selected}, ${typeOf(want)} from retried l`

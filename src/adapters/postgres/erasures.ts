@@ -153,7 +153,7 @@ export const postgresErasures = (
   },
 
   lastServed: async () => (await query()<Served>`select served_at, paused_at from served`)[0] ?? null,
-  markServed: async ({ servedAt, pausedAt }) => {
+  saveClock: async ({ servedAt, pausedAt }) => {
     await query()`
       insert into served (id, served_at, paused_at) values (1, ${servedAt}, ${pausedAt})
       on conflict (id) do update set served_at = excluded.served_at, paused_at = excluded.paused_at`

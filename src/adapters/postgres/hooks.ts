@@ -8,7 +8,7 @@ import { FORGET_KEYS, isSuspended } from './tenants.ts'
 
 const HOOK = columns('h', COLUMNS.hooks)
 const CHANGES = columns('h', HOOK_CHANGES)
-const isThat = ({ tenantId, hookId }: HookWant) => sql`h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
+const matchesId = ({ tenantId, hookId }: HookWant) => sql`h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
 
 /** Calls `changed` after a hook was changed or removed. */
 export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => void): Hooks => {
@@ -29,7 +29,7 @@ export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => vo
         where h.hook_id = any(${textArray(hookIds)}::text[])`
       return rows.map((row) => ({ ...storedHook(row), isSuspended: row.isSuspended }))
     },
-    find: async (want) => (await hooksWhere(isThat(want)))[0] ?? null,
+    find: async (want) => (await hooksWhere(matchesId(want)))[0] ?? null,
     list: (wants) =>
       Promise.all(
         wants.map(async ({ tenantId, beforeId, limit }) => {
@@ -46,10 +46,10 @@ export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => vo
     change: async (hook, lastUpdatedAt) => {
       const row = sql`update hooks h set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([hook])})
         ${andSet}`
-      const isChanged = await write(sql`${row} where ${isThat(hook)} and h.updated_at = ${lastUpdatedAt}`)
+      const isChanged = await write(sql`${row} where ${matchesId(hook)} and h.updated_at = ${lastUpdatedAt}`)
       return isChanged ? 'recorded' : 'overtaken'
     },
-    remove: (want) => write(sql`delete from hooks h where ${isThat(want)}`),
+    remove: (want) => write(sql`delete from hooks h where ${matchesId(want)}`),
     markSeen: async (want, seen: HookSeen) => {
       await query()`
         update hooks h set last_received_at = coalesce(${seen.lastReceivedAt}, h.last_received_at),
@@ -57,7 +57,7 @@ export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => vo
           last_refusal = coalesce(${seen.lastRefusal}, h.last_refusal),
           last_warned_at = coalesce(${seen.lastWarnedAt}, h.last_warned_at),
           last_warning = coalesce(${seen.lastWarning}, h.last_warning)
-        where ${isThat(want)}`
+        where ${matchesId(want)}`
     },
   }
 }

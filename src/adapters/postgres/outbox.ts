@@ -29,7 +29,7 @@ type OutboxOptions = {
 }
 export type Outbox = {
   /**
-   * Sends `with parts, noted select answer`, where `noted` inserts the events of what was saved, and returns the rows.
+   * Sends `with parts, new_events select answer`, where `new_events` inserts the events of what was saved, and returns the rows.
    * `answer` can take a `where`. Refuses `unavailable` if PostgreSQL begins more than
    * `lateMs` after this was called.
    */
@@ -39,7 +39,7 @@ export type Outbox = {
     parts: readonly Fragment[],
     answer: Fragment,
     saved?: Saved,
-  ) => Promise<readonly (Row & { readonly noted?: boolean })[]>
+  ) => Promise<readonly (Row & { readonly new_events?: boolean })[]>
   /** Saves all of these parts and the events, or nothing. */
   readonly record: (
     rows: readonly OfTenant[],
@@ -96,15 +96,15 @@ export const createOutbox = (
     // True, or a division by zero, so that nothing is saved.
     const isInTime = sql`1 / (statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz)::int = 1`
     const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(events)})`
-    const noted = sql`noted as (${insertEvents(events, sql`${isUsed} and ${each}`)})`
-    const all = events.length === 0 ? parts : [...parts, noted]
+    const new_events = sql`new_events as (${insertEvents(events, sql`${isUsed} and ${each}`)})`
+    const all = events.length === 0 ? parts : [...parts, new_events]
     const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(events)})`
-    const noting = events.length === 0 ? nothing : sql`${isNoted} as noted,`
+    const noting = events.length === 0 ? nothing : sql`${isNoted} as new_events,`
     try {
-      const written = await query(lead)<{ noted?: boolean }>`
+      const written = await query(lead)<{ new_events?: boolean }>`
         ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${noting} ${answer}
         where ${isInTime} and ${areAll}`
-      if (written[0]?.noted) wrote()
+      if (written[0]?.new_events) wrote()
       return written as never
     } catch (error) {
       if (sqlStateOf(error) !== '22012') throw error

@@ -58,11 +58,11 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
   change: (group, lastUpdatedAt, revision, events) => {
     const changes = sql`(select c.changes from page_counts c
       where c.tenant_id = ${group.tenantId} and c.page_group_id = ${group.pageGroupId})`
-    const isThat = revision === undefined ? nothing : sql`and revision + ${changes} = ${revision}::int`
+    const matchesId = revision === undefined ? nothing : sql`and revision + ${changes} = ${revision}::int`
     const parts = sql`changed as (
       update page_groups set (${CHANGES.names}) = (select * from ${CHANGES.from([group])}), revision = revision + 1
       where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}
-        and updated_at = ${lastUpdatedAt} ${isThat}
+        and updated_at = ${lastUpdatedAt} ${matchesId}
       returning 1)`
     return outbox.change(group, events, [parts])
   },

@@ -45,7 +45,7 @@ export const postgresSignals = (
 
   const wanted = new Set([url])
   /** Listens on one connection until it is lost, silent or no longer needed, or the store is closed. */
-  const listen = async (address: string, emitDoubtful: (isSure: boolean) => void): Promise<void> => {
+  const listen = async (address: string, emitIfStale: (isSure: boolean) => void): Promise<void> => {
     let isLost = false
     let fail = () => {}
     const lose = () => {
@@ -66,9 +66,9 @@ export const postgresSignals = (
         fail = () => reject(new Error('The listening connection is lost.'))
         asked.then(resolve, reject)
       })
-      const unsure = setInterval(emitDoubtful, HEARTBEAT_MS, false)
+      const unsure = setInterval(emitIfStale, HEARTBEAT_MS, false)
       await withTimeout(answer, ANSWER_MS_MAX).finally(() => clearInterval(unsure))
-      emitDoubtful(true)
+      emitIfStale(true)
     }
     try {
       await answered(sql`listen prospect_pages`)
@@ -86,13 +86,13 @@ export const postgresSignals = (
 
   const listenAlways = async (address: string | null, doubtfulMsMax = Infinity): Promise<void> => {
     let sureAt = -Infinity
-    const emitDoubtful = (isSure: boolean) => {
+    const emitIfStale = (isSure: boolean) => {
       if (isSure) sureAt = performance.now()
       else if (!(performance.now() - sureAt > doubtfulMsMax)) listeners.emitAll()
     }
     while (!closing.signal.aborted && wanted.has(address)) {
-      if (address !== null) await listen(address, emitDoubtful).catch(() => {})
-      emitDoubtful(false)
+      if (address !== null) await listen(address, emitIfStale).catch(() => {})
+      emitIfStale(false)
       await beat().catch(() => {})
     }
   }

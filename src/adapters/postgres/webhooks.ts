@@ -3,7 +3,7 @@ import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports
 import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { eachAlong } from './claim.ts'
-import { D, isThat, postgresDeliveries } from './deliveries.ts'
+import { D, matchesId, postgresDeliveries } from './deliveries.ts'
 import { IS_CHANGED, insertEvents } from './outbox.ts'
 import {
   columns,
@@ -11,6 +11,7 @@ import {
   ifOvertaken,
   nothing,
   type Query,
+  sortedBy,
   sql,
   textArray,
   unlessOvertaken,
@@ -89,9 +90,9 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
       with changed as (
         update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])})
           ${resetsFailures ? afresh : nothing}
-        where ${isThat(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
+        where ${matchesId(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
         returning 1
-      ) ${event ? sql`, noted as (${insertEvents([event], IS_CHANGED)})` : nothing}
+      ) ${event ? sql`, new_events as (${insertEvents([event], IS_CHANGED)})` : nothing}
       select 1 as done from changed`
     const isChanged = (await changed.catch(ifOvertaken([]))).length > 0
     if (isChanged) notify()
@@ -112,7 +113,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
         update webhook_endpoints v set failures = ${ifSame} ${failures}::int else v.failures end,
           failing_since = ${ifSame} ${failingSince}::timestamptz else v.failing_since end,
           claimable_at = coalesce(${claimableAt}, v.claimable_at)
-        where ${isThat(endpoint, V)} and v.claims = ${endpoint.claims}
+        where ${matchesId(endpoint, V)} and v.claims = ${endpoint.claims}
         returning 1
       ), tried as (
         update webhook_deliveries d set status = r.status, attempts = r.attempts, next_attempt_at = r.next_attempt_at,
@@ -146,16 +147,16 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
         update webhook_deliveries d set status = 'failed', next_attempt_at = null, last_error = ${error} from due`
     const [row] = await query(endpoint.tenantId)<{ found: number }>`
       with still as materialized (
-        select 1 from webhook_endpoints v where ${isThat(endpoint, V)} and v.status = ${isDeleted ? 'deleted' : 'disabled'}
+        select 1 from webhook_endpoints v where ${matchesId(endpoint, V)} and v.status = ${isDeleted ? 'deleted' : 'disabled'}
       ), due as materialized (
         select d.tenant_id, d.webhook_endpoint_id, d.event_id from webhook_deliveries d
-        where ${isThat(endpoint, D)} and exists (select 1 from still) ${order} limit ${max}
+        where ${matchesId(endpoint, D)} and exists (select 1 from still) ${order} limit ${max}
       ), swept as (
         ${sweep} where d.tenant_id = due.tenant_id and d.webhook_endpoint_id = due.webhook_endpoint_id
           and d.event_id = due.event_id and d.tenant_id = ${endpoint.tenantId}
       ), ended as (
         delete from webhook_endpoints v
-        where ${isThat(endpoint, V)} and v.status = 'deleted' and ${isDeleted && isLast}::boolean and (select count(*) from due) < ${max}
+        where ${matchesId(endpoint, V)} and v.status = 'deleted' and ${isDeleted && isLast}::boolean and (select count(*) from due) < ${max}
       )
       select count(*)::int as found from due`
     return row?.found === max

@@ -168,7 +168,7 @@ export const sqliteErasures = (
     }),
 
   lastServed: async () => database.get<Served>('select served_at, paused_at from served', {}),
-  markServed: (served) => database.write(() => void database.run(MARK_SERVED, served)),
+  saveClock: (served) => database.write(() => void database.run(MARK_SERVED, served)),
 })
 
 /** Changes the first of these logs, as many as fill a slice: callers wait while they are written. */

@@ -8,7 +8,7 @@ import type { Scanned } from '../ports/world.ts'
 type Found = Outcome<FoundTimeline>
 
 /** Whether the timeline is complete: the prospect was not merged, and no logs are still moving to it. */
-export const isWhole = (found: Found): boolean =>
+export const isComplete = (found: Found): boolean =>
   found instanceof DomainFailure ||
   typeof found === 'string' ||
   (found.mergedInto === null && found.unmoved === null)

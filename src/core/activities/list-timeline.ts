@@ -7,7 +7,7 @@ import type { FoundTimeline, TimelineWant } from '../ports/prospect-logs.ts'
 import type { ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { SliceWant } from '../ports/world.ts'
-import { gatherTimeline, isWhole } from './gather-timeline.ts'
+import { gatherTimeline, isComplete } from './gather-timeline.ts'
 import { filterOf } from './list-prospect-logs.ts'
 
 /** Which slice of the activities of a prospect to list. */
@@ -25,7 +25,7 @@ export const listTimelines = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =
     find: async (wants) => {
       const asked = wants.map(wantOf)
       const found = await store.prospectLogs.timeline(asked)
-      if (found.every(isWhole)) return attemptEach(found, rowsOf)
+      if (found.every(isComplete)) return attemptEach(found, rowsOf)
       const gathered = found.map((one, i) => gatherTimeline(readOne, asked[i] as TimelineWant, one))
       return attemptEach(await Promise.all(gathered), rowsOf)
     },

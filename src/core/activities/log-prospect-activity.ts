@@ -46,7 +46,7 @@ export const logProspectActivities = (deps: Deps) => {
    * The slow path: looks up prospects and keys. One statement that adds prospects and logs and skips known emails is
    * faster for new prospects, but is an extra cost for those that are known and not remembered.
    */
-  const storyAt = (seenMs = remembered?.stopwatch() ?? 0) => ({
+  const stepsAt = (seenMs = remembered?.stopwatch() ?? 0) => ({
     recall: (activities: readonly Activity[]) => recallWithSurvivors(store.activities, wantsOf(activities)),
     // The time is read together with the ids, which are used to look up times.
     decide: (activities: readonly Activity[], known: KnownActivities) =>
@@ -62,11 +62,11 @@ export const logProspectActivities = (deps: Deps) => {
   return async (inputs: readonly LocatedActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
     const activities = inputs.map(withKey)
     const logs = logsOfRemembered(activities, deps)
-    if (logs === undefined) return decideAndSave(activities.map(withIdentifiers), storyAt())
+    if (logs === undefined) return decideAndSave(activities.map(withIdentifiers), stepsAt())
 
     const added = new Set(await store.activities.recordLogs(logs, logs.map(eventOfLog)))
     const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
-    const decided = (await decideAndSaveRest(skipped.map(withIdentifiers), storyAt())).values()
+    const decided = (await decideAndSaveRest(skipped.map(withIdentifiers), stepsAt())).values()
     return logs.map((log) =>
       added.has(log.prospectLogId)
         ? { receipt: receiptOf(log), replayed: false }

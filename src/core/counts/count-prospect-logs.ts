@@ -20,7 +20,7 @@ type Deps = Omit<Needs<'counts'>, 'newId'> &
   }
 
 /** After this time no earlier id can be committed. */
-export const settleMsOf = (statementMsMax: number): number => CLOCKS_APART_MS + writtenMsOf(statementMsMax)
+export const commitGraceMs = (statementMsMax: number): number => CLOCKS_APART_MS + writtenMsOf(statementMsMax)
 
 /**
  * Counts logs in the order of their ids, once each: those old enough that no earlier id can still be committed. Several
@@ -31,7 +31,7 @@ export const settleMsOf = (statementMsMax: number): number => CLOCKS_APART_MS + 
  * counting pauses that long.
  */
 export const countProspectLogs = ({ store: { counts }, clock, statementMsMax, onError }: Deps) => {
-  const settleMs = settleMsOf(statementMsMax)
+  const settleMs = commitGraceMs(statementMsMax)
   let lookedAt = Number.POSITIVE_INFINITY
   let pausedUntil = 0
 

@@ -8,7 +8,7 @@ import { shareLoop } from '../engine/share-loop.ts'
 import { DAY_MS, HOUR_MS, isoTime, timeOfId } from '../engine/times.ts'
 import type { CountedTenant, Counts, LogCount, LogCounts } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
-import { countedAgainFrom, settleMsOf, startOf, UNIT_MS } from './count-prospect-logs.ts'
+import { commitGraceMs, countedAgainFrom, startOf, UNIT_MS } from './count-prospect-logs.ts'
 
 /** How many activities arrived, and when. */
 export type ProspectLogCounting = ProspectLogCountQuery & { readonly tenantId: string }
@@ -60,7 +60,7 @@ export const listProspectLogCounts =
         type: type || null,
         count,
       })),
-      countedUntil: countedUntil(counted, now - settleMsOf(statementMsMax)),
+      countedUntil: countedUntil(counted, now - commitGraceMs(statementMsMax)),
     }
   }
 

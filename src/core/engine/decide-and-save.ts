@@ -24,7 +24,7 @@ export const refuserOfLate = (waitMsMax: number) => {
 export const writtenMsOf = (statementMsMax: number): number =>
   KNOWN_MS_MAX + lateMsOf(statementMsMax) + statementMsMax
 
-export type Story<Input, Known, Changes, Answer> = {
+export type WriteSteps<Input, Known, Changes, Answer> = {
   readonly recall: (inputs: readonly Input[]) => Promise<Known>
   readonly decide: (
     inputs: readonly Input[],
@@ -41,32 +41,32 @@ export type Story<Input, Known, Changes, Answer> = {
  */
 export const decideAndSave = async <Input, Known, Changes, Answer>(
   inputs: readonly Input[],
-  story: Story<Input, Known, Changes, Answer>,
+  steps: WriteSteps<Input, Known, Changes, Answer>,
 ): Promise<readonly Outcome<Answer>[]> => {
   const roundsMax = inputs.length > 1 ? ROUNDS_TOGETHER_MAX : ROUNDS_MAX
   for (let round = 0; round < roundsMax; round++) {
     const recalledMs = stopwatch()
-    const { outcomes, changes } = story.decide(inputs, await story.recall(inputs))
+    const { outcomes, changes } = steps.decide(inputs, await steps.recall(inputs))
     if (changes === null) return outcomes
-    if (!isStale(recalledMs) && (await story.record(changes)) === 'recorded') return outcomes
+    if (!isStale(recalledMs) && (await steps.record(changes)) === 'recorded') return outcomes
   }
   if (inputs.length <= 1) return [gaveUp()]
   const middle = Math.ceil(inputs.length / 2)
-  const first = await decideAndSave(inputs.slice(0, middle), story)
-  return [...first, ...(await decideAndSaveRest(inputs.slice(middle), story))]
+  const first = await decideAndSave(inputs.slice(0, middle), steps)
+  return [...first, ...(await decideAndSaveRest(inputs.slice(middle), steps))]
 }
 
 /** Decides the rest of a list that is partly saved: an error fails only the members that cause it. */
 export const decideAndSaveRest = async <Input, Known, Changes, Answer>(
   inputs: readonly Input[],
-  story: Story<Input, Known, Changes, Answer>,
+  steps: WriteSteps<Input, Known, Changes, Answer>,
 ): Promise<readonly Outcome<Answer>[]> => {
   try {
-    return await decideAndSave(inputs, story)
+    return await decideAndSave(inputs, steps)
   } catch (why) {
     if (why instanceof DomainFailure) return inputs.map(() => why)
     const outcomes: Outcome<Answer>[] = []
-    for (const input of inputs) outcomes.push(...(await decideAndSave([input], story).catch(failed)))
+    for (const input of inputs) outcomes.push(...(await decideAndSave([input], steps).catch(failed)))
     return outcomes
   }
 }

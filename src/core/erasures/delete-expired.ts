@@ -3,7 +3,7 @@ import { DAY_MS, idsSince, isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Tenant } from '../ports/tenants.ts'
 import type { Served } from '../ports/world.ts'
-import { servedNow } from './served-now.ts'
+import { checkClock } from './check-clock.ts'
 
 const TENANTS_MAX = 100
 const DELETE_MAX = 500
@@ -15,7 +15,7 @@ type Deps = Omit<Needs<'erasures' | 'events' | 'tenants'>, 'newId'> & {
   readonly eventDaysKept: number
   /** Called for each tenant whose turn failed: its next one is in the next round. */
   readonly onError: (error: unknown) => void
-  /** Called when a pause begins, see `servedNow`. */
+  /** Called when a pause begins, see `checkClock`. */
   readonly onPause: (pause: Served) => void
 }
 
@@ -34,8 +34,8 @@ export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onEr
   const begin = async (): Promise<boolean> => {
     const last = await store.erasures.lastServed()
     nowMs = clock()
-    const served = servedNow(last, nowMs)
-    await store.erasures.markServed(served)
+    const served = checkClock(last, nowMs)
+    await store.erasures.saveClock(served)
     if (served.pausedAt !== null && served.pausedAt !== last?.pausedAt) callHook(() => onPause(served))
     return served.pausedAt === null
   }

@@ -30,7 +30,7 @@ export const requestErasure =
   ({ store, clock, newId }: Needs<'activities' | 'prospects' | 'erasures'>) =>
   async (request: ErasureRequest): Promise<Erasure> => {
     const { tenantId, blockDays, apiKeyId } = request
-    const whom = whomOf(request)
+    const whom = erasureTarget(request)
     const nowMs = clock()
     const now = isoTime(nowMs)
     const until = isoTime(nowMs + Math.max(blockDays * DAY_MS, BLOCK_MS_MIN))
@@ -92,7 +92,7 @@ export const requestErasure =
 type Named = Pick<KnownProspect, 'emailHash' | 'externalIdHash'> & { readonly prospectId: string | null }
 
 /** The person to erase: wants that find prospects and an erasure, and the hashes of the given identifiers. */
-const whomOf = ({ tenantId, prospectId, email, externalId }: ErasureRequest) => {
+const erasureTarget = ({ tenantId, prospectId, email, externalId }: ErasureRequest) => {
   const refuseAs = (detail: string, name = 'email') =>
     refuse('invalid_request', 'An erasure names a person by one of prospectId, externalId and email.', {
       errors: [{ detail, pointer: `/${name}` }],

@@ -13,7 +13,7 @@ export type WaitingListing = EventListing & {
   readonly wait: number
   readonly signal?: AbortSignal | undefined
   /** Waits without the caller's slot, and takes one again if something is new. */
-  readonly apart?: (wait: () => Promise<Found>) => Promise<Found>
+  readonly withoutSlot?: (wait: () => Promise<Found>) => Promise<Found>
 }
 type Reader = Pick<EventListing, 'types'> & { readonly after: number; readonly end: (found: Found) => void }
 type Deps = {
@@ -96,14 +96,14 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
     return found
   }
 
-  return async ({ wait: seconds, signal, apart = (wait) => wait(), ...listing }: WaitingListing) => {
+  return async ({ wait: seconds, signal, withoutSlot = (wait) => wait(), ...listing }: WaitingListing) => {
     const endMs = performance.now() + seconds * 1_000
     let slice = await read(listing)
     for (;;) {
       const leftMs = signal?.aborted ? 0 : endMs - performance.now()
       if (slice.items.length > 0 || slice.hasMore || leftMs <= 0) return slice
       const reader = { after: positionOf(slice.nextCursor), types: listing.types }
-      const { position, isNew } = await apart(() => wait(listing.tenantId, reader, leftMs, signal))
+      const { position, isNew } = await withoutSlot(() => wait(listing.tenantId, reader, leftMs, signal))
       const nextCursor = cursorOf(position)
       slice = isNew ? await read({ ...listing, cursor: nextCursor }) : { ...slice, nextCursor }
     }

@@ -41,7 +41,9 @@ export const publishVersion =
         return { schedule, event: 'page_version.scheduled' }
       }
       const isSame = page.published?.versionId === versionId && page.unpublishAt === unpublishAt
-      return isSame && found.publishAt === null ? holdBack(page) : publication(page, found, unpublishAt)
+      return isSame && found.publishAt === null
+        ? skipPendingVersions(page)
+        : publication(page, found, unpublishAt)
     })
 
 /**
@@ -67,11 +69,17 @@ export const unscheduleVersion =
 export const unpublishPage =
   (deps: PageDeps) =>
   (want: PageWrite): Promise<ReadPage> =>
-    changeAndRead(deps, want, (page) => (page.published === null ? holdBack(page) : withdrawal(page)))
+    changeAndRead(deps, want, (page) =>
+      page.published === null ? skipPendingVersions(page) : withdrawal(page),
+    )
 
 /** A manual change wins over pending automatic publication, even if the page already has this version. */
-const holdBack = ({ published, automaticAfter, latest: { versionId } }: StoredPageWithVersions) =>
-  [published?.versionId, automaticAfter].includes(versionId) ? null : { automaticAfter: versionId }
+const skipPendingVersions = ({
+  published,
+  autoPublishAfter,
+  latest: { versionId },
+}: StoredPageWithVersions) =>
+  [published?.versionId, autoPublishAfter].includes(versionId) ? null : { autoPublishAfter: versionId }
 
 const findVersion = async ({ store }: Deps, want: VersionWant) =>
   (await store.versions.find([want]))[0] ?? versionNotFound()

@@ -96,7 +96,7 @@ export type Erasures = {
     readonly beforeLogId: string | null
     readonly max: number
   }): Promise<boolean>
-  /** Returns the last value saved by `markServed`, in any process on the database. */
+  /** Returns the last value saved by `saveClock`, in any process on the database. */
   lastServed(): Promise<Served | null>
-  markServed(served: Served): Promise<void>
+  saveClock(served: Served): Promise<void>
 }

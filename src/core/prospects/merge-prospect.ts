@@ -50,7 +50,7 @@ export const mergeProspect =
       const by = { tenantId, apiKeyId: apiKeyId ?? null }
       const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }
       const merge = { ...by, ...ids, mergeId: newId('merge'), requestedAt: now }
-      const changes = { merge, ...together(merged, survivor, now) }
+      const changes = { merge, ...mergedStates(merged, survivor, now) }
       const { before, after } = changes.survivor
       const isFilled = (['email', 'externalId', 'name'] as const).some(
         (field) => before[field] !== after[field],
@@ -63,7 +63,7 @@ export const mergeProspect =
     })
 
 /** Identifiers that fill a blank of the survivor move there; the rest stay with the merged one and lead to the survivor. */
-const together = (
+const mergedStates = (
   merged: KnownProspect,
   survivor: KnownProspect,
   now: Timestamp,

@@ -52,8 +52,8 @@ export const createWebhookEndpoint =
     })
   }
 const tooMany = () => refuse('limit_reached', `A tenant has at most ${SLOTS.length} webhook endpoints.`)
-const CALM = { failures: 0, failingSince: null }
-const ENABLED = { status: 'enabled', disabledReason: null, ...CALM } as const
+const NO_FAILURES = { failures: 0, failingSince: null }
+const ENABLED = { status: 'enabled', disabledReason: null, ...NO_FAILURES } as const
 
 /** All endpoints of a tenant, oldest first. */
 export const listWebhookEndpoints =
@@ -86,7 +86,7 @@ export const updateWebhookEndpoint =
       logTypes: logTypes === undefined ? found.logTypes : jsonOf(logTypes),
       headers: headers === undefined ? found.headers : sealedHeaders(headers, seal),
       description: description === undefined ? found.description : description,
-      ...(resetsFailures(found) && CALM),
+      ...(resetsFailures(found) && NO_FAILURES),
       ...(status === 'enabled' ? ENABLED : { status: status ?? found.status }),
     })
     const changed = await change(deps, want, decide, resetsFailures)

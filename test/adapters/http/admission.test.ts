@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createAdmission, type Place } from '../../../src/adapters/http/admission.ts'
+import { createAdmission, type Slot } from '../../../src/adapters/http/admission.ts'
 
 type Limits = Parameters<typeof createAdmission>[0]
 const LIMITS = { atOnceMax: 4, waitingMax: 100, waitMsMax: 60_000, bodyBytesMax: 1_000 }
@@ -9,12 +9,12 @@ const setting = (limits: Partial<Limits> = {}) => {
   const admission = createAdmission({ ...LIMITS, ...limits })
   const working: string[] = []
   const refused: string[] = []
-  const places = new Map<string, Place>()
-  const placeOf = (name: string) => places.get(name) as Place
-  const arrive = (name: string) => places.set(name, admission.arrive(name.slice(0, 1)))
+  const slots = new Map<string, Slot>()
+  const slotOf = (name: string) => slots.get(name) as Slot
+  const arrive = (name: string) => slots.set(name, admission.arrive(name.slice(0, 1)))
   const turn = async (name: string): Promise<void> => {
     try {
-      await admission.turn(placeOf(name))
+      await admission.turn(slotOf(name))
       working.push(name)
     } catch {
       refused.push(name)
@@ -24,7 +24,7 @@ const setting = (limits: Partial<Limits> = {}) => {
     ...admission,
     working,
     refused,
-    placeOf,
+    slotOf,
     arrive,
     /** Arrives, and waits for its turn if it must. */
     come: (...names: string[]) => {
@@ -35,9 +35,9 @@ const setting = (limits: Partial<Limits> = {}) => {
     },
     turn,
     read: (name: string) =>
-      admission.reading(placeOf(name), new Promise(() => {})).catch(() => refused.push(name)),
+      admission.reading(slotOf(name), new Promise(() => {})).catch(() => refused.push(name)),
     go: async (...names: string[]) => {
-      for (const name of names) admission.leave(placeOf(name))
+      for (const name of names) admission.leave(slotOf(name))
       await settled()
     },
   }
@@ -92,14 +92,14 @@ t.test('a tenant alone may fill the waiting room, and is refused past it', async
 })
 
 t.test('in a full waiting room competing tenants get equal parts, one after another', async (t) => {
-  const { come, arrive, refused, placeOf } = setting({ atOnceMax: 0, waitingMax: 12 })
+  const { come, arrive, refused, slotOf } = setting({ atOnceMax: 0, waitingMax: 12 })
   come(...named('a', 12))
   for (const tenant of ['b', 'c', 'd']) {
     come(...named(tenant, 3))
     await settled()
   }
   t.strictSame(refused, named('a', 9), 'the oldest of the tenant that has most')
-  const waiting = ['a9', 'b0', 'c0', 'd0'].map((name) => placeOf(name).tenant.waiting)
+  const waiting = ['a9', 'b0', 'c0', 'd0'].map((name) => slotOf(name).tenant.waiting)
   t.strictSame(waiting, [3, 3, 3, 3])
   for (const tenant of ['a', 'b', 'c', 'd']) t.throws(() => arrive(`${tenant}x`), UNAVAILABLE, tenant)
 })
@@ -119,11 +119,11 @@ t.test('the thirteenth tenant is let in, however much twelve others hold', async
 })
 
 t.test('a request that has left frees its room, once', async (t) => {
-  const { come, go, arrive, placeOf } = setting({ atOnceMax: 1, waitingMax: 1 })
+  const { come, go, arrive, slotOf } = setting({ atOnceMax: 1, waitingMax: 1 })
   come('a0', 'a1')
   await go('a0', 'a0', 'a0')
   arrive('a2')
-  t.equal(placeOf('a2').tenant.places, 2)
+  t.equal(slotOf('a2').tenant.slots, 2)
   t.throws(() => arrive('a3'), UNAVAILABLE)
 })
 
@@ -143,63 +143,63 @@ t.test('who has waited too long is refused, and the rest goes on', async (t) => 
 })
 
 t.test('bodies: a tenant alone may hold all bytes, and is refused past them', async (t) => {
-  const { arrive, hold, placeOf, go } = setting()
+  const { arrive, hold, slotOf, go } = setting()
   for (const name of ['a0', 'a1', 'a2']) arrive(name)
-  hold(placeOf('a0'), 600)
-  hold(placeOf('a1'), 400)
-  t.throws(() => hold(placeOf('a2'), 1), UNAVAILABLE)
-  hold(placeOf('a1'), 300)
-  hold(placeOf('a2'), 100)
+  hold(slotOf('a0'), 600)
+  hold(slotOf('a1'), 400)
+  t.throws(() => hold(slotOf('a2'), 1), UNAVAILABLE)
+  hold(slotOf('a1'), 300)
+  hold(slotOf('a2'), 100)
   await go('a0')
   arrive('a3')
-  hold(placeOf('a3'), 600)
+  hold(slotOf('a3'), 600)
 })
 
 t.test(
   'bodies: who needs room gets that of requests that wait, from the tenant that holds most',
   async (t) => {
-    const { arrive, hold, placeOf, read, turn, refused } = setting({ atOnceMax: 0 })
+    const { arrive, hold, slotOf, read, turn, refused } = setting({ atOnceMax: 0 })
     for (const name of ['a0', 'a1', 'a2', 'c0', 'b0']) arrive(name)
-    for (const name of ['a0', 'a1', 'a2']) hold(placeOf(name), 300)
-    hold(placeOf('c0'), 100)
+    for (const name of ['a0', 'a1', 'a2']) hold(slotOf(name), 300)
+    hold(slotOf('c0'), 100)
     for (const name of ['a2', 'c0']) void read(name)
     for (const name of ['a0', 'a1']) void turn(name)
-    hold(placeOf('b0'), 400)
+    hold(slotOf('b0'), 400)
     await settled()
     t.strictSame(refused, ['a2', 'a0'], 'those that still read come first')
-    t.throws(() => hold(placeOf('a2'), 1), UNAVAILABLE, 'a dropped request holds nothing any more')
+    t.throws(() => hold(slotOf('a2'), 1), UNAVAILABLE, 'a dropped request holds nothing any more')
   },
 )
 
 t.test('bodies: what is worked on cannot be dropped, and never takes more than half', async (t) => {
-  const { arrive, hold, placeOf, turn, working, refused, go } = setting({ atOnceMax: 10 })
+  const { arrive, hold, slotOf, turn, working, refused, go } = setting({ atOnceMax: 10 })
   for (const name of named('a', 4)) {
     arrive(name)
-    hold(placeOf(name), 250)
+    hold(slotOf(name), 250)
     void turn(name)
   }
   await settled()
   t.strictSame(working, ['a0', 'a1'])
   arrive('b0')
-  hold(placeOf('b0'), 500)
+  hold(slotOf('b0'), 500)
   await settled()
   t.strictSame(refused, ['a2', 'a3'])
   arrive('c0')
-  hold(placeOf('c0'), 333)
-  t.throws(() => hold(placeOf('c0'), 334), UNAVAILABLE, 'more than its part')
+  hold(slotOf('c0'), 333)
+  t.throws(() => hold(slotOf('c0'), 334), UNAVAILABLE, 'more than its part')
   void turn('b0')
   await go('a0', 'a1')
   t.ok(working.includes('b0'), 'a body larger than half goes alone')
 })
 
 t.test('bodies: a request without a body does not wait for one that is too large for now', async (t) => {
-  const { come, arrive, hold, placeOf, turn, working, go } = setting({ atOnceMax: 10 })
+  const { come, arrive, hold, slotOf, turn, working, go } = setting({ atOnceMax: 10 })
   for (const [name, bytes] of [
     ['a0', 700],
     ['b0', 300],
   ] as const) {
     arrive(name)
-    hold(placeOf(name), bytes)
+    hold(slotOf(name), bytes)
     void turn(name)
   }
   come('c0')
@@ -212,10 +212,10 @@ t.test('bodies: a request without a body does not wait for one that is too large
 t.test(
   'bodies: a request without a body that waits for a turn overtakes one that is too large',
   async (t) => {
-    const { come, arrive, hold, placeOf, turn, working, go } = setting({ atOnceMax: 2 })
+    const { come, arrive, hold, slotOf, turn, working, go } = setting({ atOnceMax: 2 })
     for (const name of ['a0', 'b0']) {
       arrive(name)
-      hold(placeOf(name), 400)
+      hold(slotOf(name), 400)
     }
     void turn('a0')
     come('d0')
@@ -238,15 +238,15 @@ t.test('in any order of requests and failures bounds hold, and nothing is kept o
     const limits = { atOnceMax: 1 + random(4), waitingMax: 1 + random(12), waitMsMax: 60_000 }
     const bodyBytesMax = 100 + random(400)
     const admission = createAdmission({ ...limits, bodyBytesMax })
-    const open = new Map<Place, { working: boolean; fail: (() => void)[] }>()
+    const open = new Map<Slot, { working: boolean; fail: (() => void)[] }>()
     let ended = 0
-    const tenantsSeen = new Set<Place['tenant']>()
+    const tenantsSeen = new Set<Slot['tenant']>()
 
     const request = async (): Promise<void> => {
-      const place = admission.arrive('abcdef'.charAt(random(6)))
+      const slot = admission.arrive('abcdef'.charAt(random(6)))
       const state = { working: false, fail: [] as (() => void)[] }
-      open.set(place, state)
-      tenantsSeen.add(place.tenant)
+      open.set(slot, state)
+      tenantsSeen.add(slot.tenant)
       const step = <Value>(value: Value) =>
         new Promise<Value>((resolve, reject) => {
           state.fail = [() => resolve(value), () => reject(new Error('failed'))]
@@ -254,29 +254,29 @@ t.test('in any order of requests and failures bounds hold, and nothing is kept o
       try {
         if (random(3) > 0) {
           const bytes = 1 + random(150)
-          admission.hold(place, bytes)
-          await admission.reading(place, step(null))
-          admission.hold(place, 1 + random(bytes))
+          admission.hold(slot, bytes)
+          await admission.reading(slot, step(null))
+          admission.hold(slot, 1 + random(bytes))
         }
-        await admission.turn(place)
+        await admission.turn(slot)
         state.working = true
         await step(null)
       } finally {
-        admission.leave(place)
-        if (random(4) === 0) admission.leave(place)
-        open.delete(place)
+        admission.leave(slot)
+        if (random(4) === 0) admission.leave(slot)
+        open.delete(slot)
       }
     }
     const mustHold = () => {
-      const places = [...open.keys()].filter(({ state }) => state !== 'gone')
-      const bytes = places.reduce((sum, place) => sum + place.bytes, 0)
-      const working = places.filter(({ state }) => state === 'working').length
+      const slots = [...open.keys()].filter(({ state }) => state !== 'gone')
+      const bytes = slots.reduce((sum, slot) => sum + slot.bytes, 0)
+      const working = slots.filter(({ state }) => state === 'working').length
       if (
         working > limits.atOnceMax ||
-        places.length - working > limits.waitingMax ||
+        slots.length - working > limits.waitingMax ||
         bytes > 1.5 * bodyBytesMax + 150
       )
-        t.fail(`seed ${seed}: ${working} working, ${places.length - working} waiting, ${bytes} bytes`)
+        t.fail(`seed ${seed}: ${working} working, ${slots.length - working} waiting, ${bytes} bytes`)
     }
     const requests: Promise<void>[] = []
     const advance = async () => {
@@ -299,19 +299,19 @@ t.test('in any order of requests and failures bounds hold, and nothing is kept o
     }
     for (let i = 0; i < 500 && ended < requests.length; i++) await advance()
     t.equal(ended, requests.length, `seed ${seed}: every request ends`)
-    for (const { places, waiting, bytes, waitingBytes, reading, ready } of tenantsSeen)
-      t.strictSame([places, waiting, bytes, waitingBytes, reading.size, ready.size], [0, 0, 0, 0, 0, 0])
+    for (const { slots, waiting, bytes, waitingBytes, reading, ready } of tenantsSeen)
+      t.strictSame([slots, waiting, bytes, waitingBytes, reading.size, ready.size], [0, 0, 0, 0, 0, 0])
   }
 })
 
 t.test(
   'a batch counts as its items while they are worked on, and others take their turns in between',
   async (t) => {
-    const { come, go, working, nextTurn, placeOf } = setting({ atOnceMax: 4 })
+    const { come, go, working, nextTurn, slotOf } = setting({ atOnceMax: 4 })
     come('a0', 'a1', 'b0')
     await settled()
     const next = async (name: string, items: number) => {
-      await nextTurn(placeOf(name), items)
+      await nextTurn(slotOf(name), items)
       working.push(`${name} ${items}`)
     }
     void next('a0', 3)
@@ -334,10 +334,10 @@ t.test(
 )
 
 t.test('a batch that was begun goes on before a new request of its tenant', async (t) => {
-  const { come, go, working, nextTurn, placeOf } = setting({ atOnceMax: 2 })
+  const { come, go, working, nextTurn, slotOf } = setting({ atOnceMax: 2 })
   come('a0', 'a1', 'a2', 'b0')
   await settled()
-  const next = nextTurn(placeOf('a0'), 2)?.then(() => working.push('a0 again'))
+  const next = nextTurn(slotOf('a0'), 2)?.then(() => working.push('a0 again'))
   come('a3')
   await settled()
   t.strictSame(working, ['a0', 'a1', 'b0'])
@@ -351,14 +351,14 @@ t.test('a batch that was begun goes on before a new request of its tenant', asyn
 t.test(
   'batches that wait for their next turns are dropped before a tenant that holds less is refused',
   async (t) => {
-    const { come, arrive, refused, nextTurn, placeOf } = setting({ atOnceMax: 3, waitingMax: 2 })
+    const { come, arrive, refused, nextTurn, slotOf } = setting({ atOnceMax: 3, waitingMax: 2 })
     come(...named('a', 3))
     await settled()
-    void nextTurn(placeOf('a0'), 3)
-    const [dropped] = ['a1', 'a2'].map((name) => nextTurn(placeOf(name), 3)?.catch(() => refused.push(name)))
+    void nextTurn(slotOf('a0'), 3)
+    const [dropped] = ['a1', 'a2'].map((name) => nextTurn(slotOf(name), 3)?.catch(() => refused.push(name)))
     arrive('b0')
     await dropped
     t.strictSame(refused, ['a1'])
-    t.throws(() => nextTurn(placeOf('a1'), 2), UNAVAILABLE)
+    t.throws(() => nextTurn(slotOf('a1'), 2), UNAVAILABLE)
   },
 )

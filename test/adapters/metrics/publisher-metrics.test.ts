@@ -185,7 +185,7 @@ t.test('a pause of deleting shows until a round that deletes', async (t) => {
   const metrics = createMetrics()
   const { erasures } = metrics.measured(memoryStore())
   for (const pausedAt of [null, at(1), null]) {
-    await erasures.markServed({ servedAt: at(0), pausedAt })
+    await erasures.saveClock({ servedAt: at(0), pausedAt })
     const { value } = scrapeOf(await metrics.text())
     t.equal(value('prospect_pages_retention_paused'), pausedAt === null ? 0 : 1)
   }

@@ -14,7 +14,7 @@ export const mcpRoute = (publicUrl: string | null): RawRoute => ({
   method: 'POST',
   path: '/mcp',
   isFree: true,
-  raw: async (request, _params, { api, admission, readBody, known }) => {
+  raw: async (request, _params, { api, admission, readBody, logFields }) => {
     // Not compared with the header Host: under DNS rebinding both contain the attacker's name.
     const origin = headerOf(request, 'origin')
     if (origin !== undefined && origin !== (publicUrl && new URL(publicUrl).origin))
@@ -23,7 +23,7 @@ export const mcpRoute = (publicUrl: string | null): RawRoute => ({
     const bearer = /^Bearer +(\S+)$/i.exec(headerOf(request, 'authorization') ?? '')?.[1]
     const headers = {
       'x-api-key': headerOf(request, 'x-api-key') || bearer,
-      'x-request-id': known.requestId,
+      'x-request-id': logFields.requestId,
       traceparent: headerOf(request, 'traceparent'),
     }
     const call = (target: string) => api({ method: 'GET', target, basePath, address, headers })
@@ -31,12 +31,12 @@ export const mcpRoute = (publicUrl: string | null): RawRoute => ({
     if (self.status !== 200) return self
     const key: ApiKey = JSON.parse(String(self.body))
     const { tenantId, apiKeyId } = key
-    Object.assign(known, { tenantId, apiKeyId })
-    // Held only while the body arrives: each call takes a separate place.
-    const place = admission.arrive(tenantId)
-    const reading = readBody(request, place, BODY_BYTES_MAX, requireJson)
-    const bytes = (await reading.finally(() => admission.leave(place))) ?? new Uint8Array()
-    Object.assign(known, { bodyBytes: bytes.length })
+    Object.assign(logFields, { tenantId, apiKeyId })
+    // Held only while the body arrives: each call takes a separate slot.
+    const slot = admission.arrive(tenantId)
+    const reading = readBody(request, slot, BODY_BYTES_MAX, requireJson)
+    const bytes = (await reading.finally(() => admission.leave(slot))) ?? new Uint8Array()
+    Object.assign(logFields, { bodyBytes: bytes.length })
     return { ...(await answerMessage(bytes, request, key, call)), tenantId }
   },
 })

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DomainFailure, unavailable } from '../../../core/engine/failures.ts'
 import type { Api } from '../requests.ts'
-import { type ApiResponse, isWhole } from '../requests.ts'
+import { type ApiResponse, isBuffered } from '../requests.ts'
 import { bodyOf, isHttp2 } from './body.ts'
 import { writeParts } from './write-parts.ts'
 
@@ -60,11 +60,11 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
     if (isHttp1 && !req.complete) await nextTurn()
     const unread = req.complete ? undefined : requestBody
     // An answer that takes long may end while the server drains.
-    const closes = isHttp1 && (draining?.aborted || fault || unread || !isWhole(answer.body))
+    const closes = isHttp1 && (draining?.aborted || fault || unread || !isBuffered(answer.body))
     if (closes) res.setHeader('connection', 'close')
     res.writeHead(status, headers)
     const limit = () => limitPending(res, tenantId)
-    const body = isWhole(answer.body) ? answer.body : await writeParts(answer.body, res, limit, before)
+    const body = isBuffered(answer.body) ? answer.body : await writeParts(answer.body, res, limit, before)
     const endsLater = isHttp1 && unread !== undefined
     // Text with as many bytes as characters is ASCII, which Node writes faster as Latin-1.
     if (!endsLater) res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')

@@ -9,7 +9,7 @@ const PAUSE_MS = DAY_MS
  * was off: nothing is deleted for a day, time enough to notice, and until then the last time is kept. A pause that
  * began after now, or too long before, was begun by yet another clock and begins again.
  */
-export const servedNow = (last: Served | null, nowMs: number): Served => {
+export const checkClock = (last: Served | null, nowMs: number): Served => {
   const servedAt = isoTime(nowMs)
   if (last === null || nowMs - Date.parse(last.servedAt) <= AHEAD_MS_MAX) return { servedAt, pausedAt: null }
   const pausedMs = nowMs - Date.parse(last.pausedAt ?? servedAt)

@@ -1,15 +1,15 @@
 import t from 'tap'
 import { DAY_MS, isoTime } from '../../../src/core/engine/times.ts'
-import { servedNow } from '../../../src/core/erasures/served-now.ts'
+import { checkClock } from '../../../src/core/erasures/check-clock.ts'
 
 const day = (days: number) => isoTime(Date.parse('2026-01-01T00:00:00.000Z') + days * DAY_MS)
 const now = (days: number, served: number, paused: number | null) =>
-  servedNow({ servedAt: day(served), pausedAt: paused === null ? null : day(paused) }, Date.parse(day(days)))
+  checkClock({ servedAt: day(served), pausedAt: paused === null ? null : day(paused) }, Date.parse(day(days)))
 const goesOn = (days: number) => ({ servedAt: day(days), pausedAt: null })
 const waits = (since: number) => ({ servedAt: day(0), pausedAt: day(since) })
 
 t.test('a clock at most seven days past the last time, or before it, can be trusted', async (t) => {
-  t.strictSame(servedNow(null, Date.parse(day(0))), goesOn(0), 'a new database')
+  t.strictSame(checkClock(null, Date.parse(day(0))), goesOn(0), 'a new database')
   for (const days of [-400, 0, 7]) t.strictSame(now(days, 0, null), goesOn(days))
   t.strictSame(now(1, 0, 365), goesOn(1), 'it was put right, which ends the pause')
 })
