@@ -14,7 +14,7 @@ overStores(
         await store.pages.record(pages)
         const pointers = {
           publishedVersionId: null,
-          autoPublishAfter: null,
+          automaticAfter: null,
           publishes: false,
           unpublishAt: null,
           schedule: null,

@@ -58,7 +58,7 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
   },
   'pages.change': async (store, tenant) => {
     const page = await addPage(store, tenant)
-    const pointers = { publishedVersionId: null, autoPublishAfter: null, unpublishAt: null }
+    const pointers = { publishedVersionId: null, automaticAfter: null, unpublishAt: null }
     const change = { ...pointers, revision: 1, added: null, publishes: false, schedule: null }
     return (events) => store.pages.change({ ...page, ...change }, events)
   },

@@ -46,7 +46,7 @@ export const pageChanges = section(
       return pages.change({
         ...{ tenantId, pageGroupId, pageId, customName, computedName, revision },
         publishedVersionId: page.published?.versionId ?? null,
-        autoPublishAfter: page.autoPublishAfter,
+        automaticAfter: page.automaticAfter,
         unpublishAt: page.unpublishAt,
         updatedAt: at(7),
         added: null,
@@ -249,20 +249,20 @@ export const pageChanges = section(
       like(await store.versions.find([page]), [{ status: 'ready', computedName: 'Older', publishedAt: null }])
     },
 
-    'a version that is not later than `autoPublishAfter` is not settled as published': async (given) => {
+    'a version that is not later than `automaticAfter` is not settled as published': async (given) => {
       const { store, added, addVersion, change, read } = given
       const page = await added()
-      equal((await read(page)).autoPublishAfter, null)
-      const { versionId: autoPublishAfter } = await addVersion(page)
-      await change(page, { autoPublishAfter })
-      equal((await read(page)).autoPublishAfter, autoPublishAfter)
+      equal((await read(page)).automaticAfter, null)
+      const { versionId: automaticAfter } = await addVersion(page)
+      await change(page, { automaticAfter })
+      equal((await read(page)).automaticAfter, automaticAfter)
       const { versionId } = await addVersion(page)
-      const [newest, ...earlier] = await claimed(store, [versionId, autoPublishAfter, page.versionId])
+      const [newest, ...earlier] = await claimed(store, [versionId, automaticAfter, page.versionId])
       const finished = earlier.map((one) => published(one))
       same(await store.versions.settle(page.tenantId, finished), [])
       like(await read(page), { published: null, revision: 4 })
       same(await store.versions.settle(page.tenantId, [published(newest, 'Name')]), [versionId])
-      like(await read(page), { published: { versionId }, autoPublishAfter })
+      like(await read(page), { published: { versionId }, automaticAfter })
     },
 
     'versions of one page that are settled together end with the newest one published': async (given) => {

@@ -59,7 +59,7 @@ export const pages = section(
       const found = {
         ...storedPage(page),
         revision: 1,
-        autoPublishAfter: null,
+        automaticAfter: null,
         unpublishAt: null,
         groupStatus: 'active',
         published: null,

@@ -264,7 +264,7 @@ export const VERBS = {
         const { pageGroupId, pageId, versionId, computedName } = page
         return pages.change({
           ...{ tenantId, pageGroupId, pageId, computedName, customName: 'Theirs', revision: 2 },
-          ...{ publishedVersionId: versionId, autoPublishAfter: null, unpublishAt: at(9), updatedAt: at(9) },
+          ...{ publishedVersionId: versionId, automaticAfter: null, unpublishAt: at(9), updatedAt: at(9) },
           ...{ added: someVersion(keyFields('two')), publishes: true },
           schedule: {
             ...{ versionId: newId('pageversion'), publishAt: at(9), unpublishAt: null, scheduleNote: null },
@@ -743,7 +743,7 @@ export const fillTenant = async (store: Ports) => {
   await store.pages.record([page])
   const version = someVersion({ ...keyFields('one'), publish: false, publishAt: at(5) })
   await store.pages.change({
-    ...{ ...page, revision: 1, publishedVersionId: null, autoPublishAfter: null, unpublishAt: at(5) },
+    ...{ ...page, revision: 1, publishedVersionId: null, automaticAfter: null, unpublishAt: at(5) },
     ...{ added: version, publishes: false, schedule: null },
   })
   const key = someKey(tenant.tenantId, { name: newId('apikey') })

@@ -19,7 +19,7 @@ import { memorySchedules, UNSCHEDULED } from './schedules.ts'
 import { type IsActive, indexBy, tableOf } from './table.ts'
 
 type KeptPage = ReturnType<typeof newPageRow> &
-  Record<'publishedVersionId' | 'autoPublishAfter' | 'unpublishAt', string | null>
+  Record<'publishedVersionId' | 'automaticAfter' | 'unpublishAt', string | null>
 type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & ShownVersion
 
 /** Calls `added` after versions were added or something was scheduled. */
@@ -71,7 +71,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
         pages.add({
           ...newPageRow(page),
           publishedVersionId: null,
-          autoPublishAfter: null,
+          automaticAfter: null,
           unpublishAt: null,
         })
         addVersion(firstVersionRow(page))
@@ -93,7 +93,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
         return {
           ...storedPage(page),
           revision: page.revision,
-          autoPublishAfter: page.autoPublishAfter,
+          automaticAfter: page.automaticAfter,
           unpublishAt: page.unpublishAt,
           groupStatus: group.status,
           published: published ? withContent(published) : null,
@@ -108,10 +108,9 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       if ((version || change.publishes) && group.status !== 'active') return 'overtaken'
       if (version && versions.byKey.at(version)) return 'overtaken'
       outbox.save(events)
-      const { customName, computedName, publishedVersionId, autoPublishAfter, unpublishAt, updatedAt } =
-        change
+      const { customName, computedName, publishedVersionId, automaticAfter, unpublishAt, updatedAt } = change
       const latestVersionId = version ? version.versionId : page.latestVersionId
-      const pointers = { publishedVersionId, autoPublishAfter, unpublishAt, latestVersionId }
+      const pointers = { publishedVersionId, automaticAfter, unpublishAt, latestVersionId }
       pages.change(page, { customName, computedName, ...pointers, updatedAt, revision: page.revision + 1 })
       if (version) addVersion(version)
       const published = versions.byId.at({ ...page, versionId: publishedVersionId })
@@ -140,8 +139,8 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
     if (version?.tenantId !== tenantId || version.attempts !== done.attempt) return false
     const page = pages.byId.at(version) as KeptPage
     const { status, publishedAt, failureReason, finishedAt, ...row } = settledRow(tenantId, done)
-    const { publishedVersionId: before, autoPublishAfter } = page
-    if (publishedAt && [before, autoPublishAfter].some((id) => id && id >= version.versionId)) return false
+    const { publishedVersionId: before, automaticAfter } = page
+    if (publishedAt && [before, automaticAfter].some((id) => id && id >= version.versionId)) return false
     const computedName = row.computedName ?? version.computedName
     versions.change(version, {
       ...{ status, publishedAt, failureReason, computedName },

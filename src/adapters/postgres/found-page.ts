@@ -3,7 +3,7 @@ import { storedVersion, type VersionRow, versionWithContent } from '../stores/ro
 
 /** A page with one of its versions, whose columns have the plain names; all but `want` are null if there is no page. */
 export type FoundRow = VersionRow &
-  Pick<StoredPageWithVersions, 'customName' | 'updatedAt' | 'groupStatus' | 'autoPublishAfter'> & {
+  Pick<StoredPageWithVersions, 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
     readonly want: number
     readonly revision: number | null
     readonly pageName: string
@@ -26,7 +26,7 @@ export const foundPage = (rows: readonly FoundRow[], want: PageWant): FoundPage 
     createdAt: page.pageCreatedAt,
     updatedAt: page.updatedAt,
     revision: page.revision,
-    autoPublishAfter: page.autoPublishAfter,
+    automaticAfter: page.automaticAfter,
     unpublishAt: page.pageUnpublishAt,
     groupStatus: page.groupStatus,
     published: published ? versionWithContent(published) : null,

@@ -94,7 +94,7 @@ export const postgresPages = (
 
   change: async (change, events) => {
     const { tenantId, pageId, customName, computedName, publishedVersionId, updatedAt } = change
-    const { added: version, publishes, autoPublishAfter, schedule, unpublishAt } = change
+    const { added: version, publishes, automaticAfter, schedule, unpublishAt } = change
     const rows = version && inserted(VERSIONS, [newVersionRow(change, version)], IS_CHANGED)
     const published = sql`published as (
       update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null, unpublish_at = null,
@@ -109,7 +109,7 @@ export const postgresPages = (
     const changed = sql`
       changed as (
         update pages p set custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
-          published_version_id = ${publishedVersionId}, automatic_after = ${autoPublishAfter}, revision = p.revision + 1,
+          published_version_id = ${publishedVersionId}, automatic_after = ${automaticAfter}, revision = p.revision + 1,
           latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id), unpublish_at = ${unpublishAt}
         where ${isUnchanged(change, version !== null || publishes)} returning 1)`
     const parts = [

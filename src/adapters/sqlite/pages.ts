@@ -37,7 +37,7 @@ const FIND = `${PAGE}, revision, published_version_id, automatic_after,
   latest_version_id, unpublish_at from pages ${OF_PAGE}`
 const CHANGE = `
   update pages set custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
-    published_version_id = :publishedVersionId, automatic_after = :autoPublishAfter,
+    published_version_id = :publishedVersionId, automatic_after = :automaticAfter,
     latest_version_id = coalesce(:addedId, latest_version_id), unpublish_at = :unpublishAt, revision = revision + 1
   ${OF_PAGE} and revision = :revision`
 const PUBLISH = `
@@ -56,7 +56,7 @@ const REMOVE_VERSIONS = `
 const REMOVE = `delete ${HIDDEN} and page_id = :pageId and not exists (select 1 ${VERSIONS})`
 
 type PageRow = StoredPage &
-  Pick<PageChange, 'revision' | 'publishedVersionId' | 'autoPublishAfter' | 'unpublishAt'> & {
+  Pick<PageChange, 'revision' | 'publishedVersionId' | 'automaticAfter' | 'unpublishAt'> & {
     readonly latestVersionId: string
   }
 

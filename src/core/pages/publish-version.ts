@@ -74,12 +74,8 @@ export const unpublishPage =
     )
 
 /** A manual change wins over pending automatic publication, even if the page already has this version. */
-const skipPendingVersions = ({
-  published,
-  autoPublishAfter,
-  latest: { versionId },
-}: StoredPageWithVersions) =>
-  [published?.versionId, autoPublishAfter].includes(versionId) ? null : { autoPublishAfter: versionId }
+const skipPendingVersions = ({ published, automaticAfter, latest: { versionId } }: StoredPageWithVersions) =>
+  [published?.versionId, automaticAfter].includes(versionId) ? null : { automaticAfter: versionId }
 
 const findVersion = async ({ store }: Deps, want: VersionWant) =>
   (await store.versions.find([want]))[0] ?? versionNotFound()

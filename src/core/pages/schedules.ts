@@ -52,15 +52,15 @@ const dueOf = (
 
 /** Only versions requested from now on are published automatically. */
 export const publication = (
-  { latest: { versionId: autoPublishAfter } }: StoredPageWithVersions,
+  { latest: { versionId: automaticAfter } }: StoredPageWithVersions,
   { versionId, computedName }: Pick<ScheduledVersion, 'versionId' | 'computedName'>,
   unpublishAt: Timestamp | null,
 ) => {
-  const pointers = { publishedVersionId: versionId, autoPublishAfter, computedName, unpublishAt }
+  const pointers = { publishedVersionId: versionId, automaticAfter, computedName, unpublishAt }
   return { ...pointers, publishes: true, event: 'page_version.published' } as const
 }
 export const withdrawal = ({ latest: { versionId, computedName } }: StoredPageWithVersions) => {
-  const pointers = { publishedVersionId: null, autoPublishAfter: versionId, computedName, unpublishAt: null }
+  const pointers = { publishedVersionId: null, automaticAfter: versionId, computedName, unpublishAt: null }
   return { ...pointers, event: 'page.unpublished' } as const
 }
 

@@ -16,7 +16,7 @@ export type StoredPageWithVersions = StoredPage & {
   readonly revision: number
   readonly unpublishAt: Timestamp | null
   /** The newest version when a version was last published or unpublished by hand: only later ones are published automatically. */
-  readonly autoPublishAfter: string | null
+  readonly automaticAfter: string | null
   readonly groupStatus: PageGroupStatus
   readonly published: StoredVersionWithContent | null
   readonly latest: StoredVersion
@@ -61,7 +61,7 @@ export type Schedule = Pick<StoredVersion, 'versionId' | 'publishAt' | 'unpublis
 export type PageChange = PageWant &
   Pick<
     StoredPageWithVersions,
-    'customName' | 'computedName' | 'updatedAt' | 'autoPublishAfter' | 'unpublishAt'
+    'customName' | 'computedName' | 'updatedAt' | 'automaticAfter' | 'unpublishAt'
   > & {
     /** The expected revision of the page; the change raises it. */
     readonly revision: number
