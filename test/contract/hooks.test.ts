@@ -564,7 +564,7 @@ overStores(
         [many(1_001), 1],
         [many(0), 0],
         ['{"items":{"0":1}}', 1],
-        ['[]', 1],
+        ['[]', 0],
         ['text', 1],
       ] as const)
         t.equal((await deliver(hook, body)).json.prospectLogIds?.length, count, body.slice(0, 20))
