@@ -62,7 +62,7 @@ export const postgresErasures = (
   },
 
   record: async (changes, events) => {
-    const recorded = await outbox.change(changes, events, tombstones(forms, changes))
+    const recorded = await outbox.change(changes, events, ...tombstones(forms, changes))
     if (recorded === 'recorded') erased(changes.tenantId)
     return recorded
   },

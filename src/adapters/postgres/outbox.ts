@@ -52,6 +52,8 @@ export type Outbox = {
     row: OfTenant,
     events: readonly NewEvent[] | undefined,
     parts: readonly Fragment[],
+    /** Reads parts in the order in which they must run. */
+    read?: Fragment,
   ) => Promise<Recorded>
 }
 
@@ -119,8 +121,8 @@ export const createOutbox = (
   return {
     write,
     record: (rows, events, parts, done = sql`1 as done`) => unlessOvertaken(write(rows, events, parts, done)),
-    change: async (row, events, parts) => {
-      const written = write([row], events, parts, sql`1 as done from changed`, CHANGED)
+    change: async (row, events, parts, read = sql`0`) => {
+      const written = write([row], events, parts, sql`${read} as done from changed`, CHANGED)
       return (await written.catch(ifOvertaken([]))).length > 0 ? 'recorded' : 'overtaken'
     },
   }

@@ -12,8 +12,8 @@ const BLOCK = columns('block', COLUMNS.prospects)
 
 /**
  * The parts of the statement that erases prospects; `changed` has a row if the prospect was unchanged. Emails and
- * external ids must be removed from the old rows, to be free, before they are blocked. PostgreSQL runs a part when it is
- * read, so `blocked` reads the others.
+ * external ids must be removed from the old rows, to be free, before they are blocked: PostgreSQL runs a part when it is
+ * read.
  */
 export const tombstones = (
   { inserted }: Forms,
@@ -41,8 +41,11 @@ export const tombstones = (
   const blocks = erasures.filter(isIdentified).map((erasure) => blockRow(erasure, now, until))
   if (blocks.length > 0)
     parts.push(sql`blocked as (
-      insert into prospects as p ${inserted(BLOCK, blocks, sql`(select count(*) from others) >= 0 ${AND_CHANGED}`)}
+      insert into prospects as p ${inserted(BLOCK, blocks, IS_CHANGED)}
       on conflict (tenant_id, prospect_id)
-        do update set blocked_until = greatest(p.blocked_until, excluded.blocked_until))`)
-  return parts
+        do update set blocked_until = greatest(p.blocked_until, excluded.blocked_until)
+      returning 1)`)
+  const read =
+    blocks.length === 0 ? undefined : sql`(select count(*) from others) + (select count(*) from blocked)`
+  return [parts, read] as const
 }
