@@ -39,7 +39,7 @@ export type Outbox = {
     parts: readonly Fragment[],
     answer: Fragment,
     saved?: Saved,
-  ) => Promise<readonly (Row & { readonly new_events?: boolean })[]>
+  ) => Promise<readonly (Row & { readonly hasEvents?: boolean })[]>
   /** Saves all of these parts and the events, or nothing. */
   readonly record: (
     rows: readonly OfTenant[],
@@ -98,15 +98,15 @@ export const createOutbox = (
     // True, or a division by zero, so that nothing is saved.
     const isInTime = sql`1 / (statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz)::int = 1`
     const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(events)})`
-    const new_events = sql`new_events as (${insertEvents(events, sql`${isUsed} and ${each}`)})`
-    const all = events.length === 0 ? parts : [...parts, new_events]
+    const newEvents = sql`new_events as (${insertEvents(events, sql`${isUsed} and ${each}`)})`
+    const all = events.length === 0 ? parts : [...parts, newEvents]
     const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(events)})`
-    const noting = events.length === 0 ? nothing : sql`${isNoted} as new_events,`
+    const noting = events.length === 0 ? nothing : sql`${isNoted} as has_events,`
     try {
-      const written = await query(lead)<{ new_events?: boolean }>`
+      const written = await query(lead)<{ hasEvents?: boolean }>`
         ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${noting} ${answer}
         where ${isInTime} and ${areAll}`
-      if (written[0]?.new_events) wrote()
+      if (written[0]?.hasEvents) wrote()
       return written as never
     } catch (error) {
       if (sqlStateOf(error) !== '22012') throw error
