@@ -11,7 +11,7 @@ type Row = FoundProspect & {
   readonly want?: number
   readonly resume?: string | null
   readonly one?: number
-  readonly new_events?: boolean
+  readonly hasEvents?: boolean
 }
 
 const SHOWN = columns('l', SHOWN_PROSPECT)
@@ -104,4 +104,4 @@ export const postgresProspects = (
   }
 }
 
-const prospectOf = ({ want, resume, one, new_events, ...prospect }: Row): FoundProspect => prospect
+const prospectOf = ({ want, resume, one, hasEvents, ...prospect }: Row): FoundProspect => prospect
