@@ -192,7 +192,6 @@ const COSTLIEST = [
   'exportProspect',
   'listProspectLogCounts',
   'replayDeliveries',
-  'receiveDeep',
   'refuseDelivery',
 ]
 type Flood = { readonly name: string; readonly textsOf: (furnished: Furnished) => readonly string[] }
