@@ -19,7 +19,7 @@ type Header = {
   readonly count: number
 }
 
-/** What files call the members, besides their names: without case and separators. */
+/** Other names of the members in files, without case and separators. */
 const CALLED: Readonly<Record<string, readonly string[]>> = {
   externalId: ['/contactid'],
   email: ['/emailaddress'],

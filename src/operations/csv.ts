@@ -3,7 +3,7 @@ import { memoized } from '../core/engine/keys.ts'
 import { type Line, linesOf } from './lines.ts'
 
 const [QUOTE, NEWLINE] = [34, 10]
-/** What separates fields, the likeliest first. */
+/** Delimiters of fields, the likeliest first. */
 export const DELIMITERS = [',', ';', '\t', '|']
 
 /** How the columns of a file are read, where its header does not say it. */

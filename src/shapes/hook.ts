@@ -63,7 +63,7 @@ const GIVEN = {
   ),
   unidentified: described(
     v.picklist(['new', 'shared']),
-    'The prospect of an activity that identifies nobody: a new one each time, or one that all of the hook share.',
+    'The prospect of an activity without a usable email or external id: a new one each time, or one that all of the hook share.',
   ),
 }
 const status = described(
@@ -103,7 +103,7 @@ export const HookRefusal = v.pipe(
   v.description('A delivery that was refused.'),
 )
 
-/** What differed from what a body says it is. */
+/** A difference between a body and what it says it is. */
 export const HookWarning = v.pipe(
   v.object({
     at: described(timestamp(), 'When, in UTC.'),

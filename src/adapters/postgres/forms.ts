@@ -39,7 +39,7 @@ export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly w
   return lists
 }
 
-/** What a write saved: whether the row of an `event`, or each row of the write. */
+/** Conditions that a write was saved: `each` on the row of an `event`, `all` on the whole write. */
 export type Saved = { readonly each: Fragment; readonly all: Fragment }
 
 /** The few forms that a store over this one may replace. */
@@ -52,7 +52,7 @@ export type Forms = {
   readonly placeOf: (of: OfTenant) => string
   /** More conditions on rows `l` of a tenant that are found along the index of timelines. */
   readonly pinned: (tenantId: string) => Fragment
-  /** What follows `insert into` a table: these rows, if a condition on other parts of the statement is true. */
+  /** The text after `insert into` and a table: these rows, if a condition on other parts of the statement is true. */
   readonly inserted: <Row extends object>(
     to: ReturnType<typeof columns>,
     rows: readonly Row[],

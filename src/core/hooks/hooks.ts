@@ -28,7 +28,7 @@ type Deps = Needs<'hooks'> & { readonly hooks: HookTools }
 type Tenant = Pick<HookWant, 'tenantId'>
 type Verify = NewHook['verify']
 
-/** What a hook that browsers post to has besides. */
+/** Further settings of a hook that browsers post to. */
 type ForBrowsers = Pick<NewHook, 'redirectTo' | 'origins' | 'trap'>
 /** The stored rules of a hook: the members as given. Those that came later are missing in older rows. */
 export type HookRules = Pick<NewHook, 'map' | 'each'> &

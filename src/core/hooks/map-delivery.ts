@@ -47,7 +47,7 @@ export const mapperOf = (map: HookMap, each: string | null, tenantId = '', isKey
       const text = textOf(parts)
       const value = text && memberOf(member, text, nowMs)
       if (!value || isMissing(member, value)) continue
-      // What is no address, such as the answer to another question, yields to one.
+      // A text that is no address, such as the answer to another question, yields to one.
       if (member !== 'email' || addressIn(value.trim().toLowerCase()) !== null) return value
       kept ??= value
     }

@@ -131,7 +131,7 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
       'x-hubspot-request-timestamp',
     ),
     ...{ type: '/subscriptionType /eventType', occurredAt: '/occurredAt', each: '' },
-    // What a workflow sends is one object: a contact.
+    // A workflow sends one object: a contact.
     email: '/properties/email/value /properties/email',
     name: `/properties/firstname/value + /properties/lastname/value
       /properties/firstname + /properties/lastname`,

@@ -29,7 +29,7 @@ export type HookSeen = {
   /** The reason, for people. */
   readonly lastRefusal: string | null
   readonly lastWarnedAt: Timestamp | null
-  /** What differed from what a body said it was, for people. */
+  /** A difference between a body and what it said it was, for people. */
   readonly lastWarning: string | null
 }
 
