@@ -20,7 +20,8 @@ type Told = {
 }
 type Printed = Pick<Told, 'file' | 'entryFile'> & { readonly message: string }
 type Faulty = Error & { readonly cause?: unknown; readonly failureType?: string }
-type Failure = { readonly at: string; readonly title: string; readonly why: string }
+/** What failed at one line, perhaps several times: the first difference stands for all. */
+type Failure = { readonly at: string; readonly title: string; readonly why: string; times: number }
 /** What one file told so far. */
 type Run = {
   passed: number
@@ -68,7 +69,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
         if (isTerminal) yield `\r${[...runs.values()].filter(({ ms }) => ms > 0).length} files\r`
       }
       if (type === 'test:fail' && run.failures.length === 0)
-        run.failures.push({ at: file, title: 'the whole file', why: whole(told, run.output) })
+        run.failures.push({ at: file, title: 'the whole file', why: whole(told, run.output), times: 1 })
       continue
     }
     const { titles } = run
@@ -83,7 +84,9 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
       if (error?.failureType === 'subtestsFailed') continue
       const at = told.line ? `${relative('', told.file ?? file)}:${told.line}` : file
       const title = [...titles.slice(0, told.nesting), told.name].join(' › ')
-      run.failures.push({ at, title, why: differenceOf(error) })
+      const same = run.failures.find((failure) => failure.at === at && failure.title === title)
+      if (same === undefined) run.failures.push({ at, title, why: differenceOf(error), times: 1 })
+      else same.times++
     }
   }
   yield* page(runs, skipped, (performance.now() - startMs) / 1_000)
@@ -100,14 +103,14 @@ function* page(
     const sum = folders.get(folder) ?? { passed: 0, failed: 0, ms: 0, files: 0 }
     folders.set(folder, {
       passed: sum.passed + passed,
-      failed: sum.failed + failures.length,
+      failed: sum.failed + timesOf(failures),
       ms: sum.ms + ms,
       files: sum.files + 1,
     })
   }
   const failures = [...runs].flatMap(([file, run]) => run.failures.map((failure) => ({ ...failure, file })))
-  for (const { file, at, title, why } of failures)
-    yield `\nfailed  ${at}\n        ${title}\n${indented(why)}\n        npx node --test ${file}\n`
+  for (const { file, at, title, why, times } of failures)
+    yield `\nfailed  ${at}${times > 1 ? ` (${times} times)` : ''}\n        ${title}\n${indented(why)}\n        npx node --test ${file}\n`
   yield '\n'
   for (const [folder, { passed, failed, ms, files }] of [...folders].sort())
     yield `${folder.padEnd(24)} ${count(passed)} passed${failed ? `, ${failed} failed` : ''} in ${counted(files)}, ${seconds(ms)}\n`
@@ -117,9 +120,10 @@ function* page(
   yield `slowest: ${slowest.map(([file, { ms }]) => `${file} ${seconds(ms)}`).join('\n         ')}\n`
   const all = [...folders.values()]
   const passed = all.reduce((sum, folder) => sum + folder.passed, 0)
-  yield `${passed} tests passed, ${failures.length} failed, in ${counted(runs.size)} and ${Math.round(wallSeconds)} s\n`
+  yield `${passed} tests passed, ${timesOf(failures)} failed, in ${counted(runs.size)} and ${Math.round(wallSeconds)} s\n`
 }
 
+const timesOf = (failures: readonly Failure[]) => failures.reduce((sum, { times }) => sum + times, 0)
 const counted = (files: number) => `${files} ${files === 1 ? 'file' : 'files'}`
 const count = (number: number) => String(number).padStart(5)
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
