@@ -1,4 +1,5 @@
-import { elementsFrom, membersOf, skipBlanks } from '../json/raw-json.ts'
+import { membersOf, skipBlanks } from '../json/raw-json.ts'
+import { elementsFrom } from '../json/split-json.ts'
 import type { ApiKey } from '../shapes/api-key.ts'
 
 /** The key is kept in memory. The reader may keep it in the tab. */

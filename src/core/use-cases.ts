@@ -4,7 +4,8 @@ import { gatherActivities, logProspectActivities } from './activities/log-prospe
 import type { NewActivity } from './activities/new-log.ts'
 import { type RememberedProspects, rememberProspects } from './activities/remember-prospects.ts'
 import { listProspectLogCounts } from './counts/list-prospect-log-counts.ts'
-import { type GatherObserver, gather } from './engine/gather.ts'
+import type { GatherObserver } from './engine/gather.ts'
+import { gatherByPlace } from './engine/gather-by-place.ts'
 import { LIST_LENGTH_MAX } from './engine/in-order.ts'
 import { manyOf } from './engine/outcome.ts'
 import { stopwatch } from './engine/remember-rows.ts'
@@ -97,15 +98,18 @@ export const composeUseCases = (deps: Deps) => {
   const createAll = createProspects(deps)
   const readers = eventReaders(deps, readOne)
   const dataOf = eventData(readers)
-  const readFeed = gather(manyOf(listEvents({ ...deps, dataOf })), { ...options('listEvents'), ...FEED })
-  const listTimeline = gather(listTimelines(deps), readSlices('listTimeline'))
+  const readFeed = gatherByPlace(manyOf(listEvents({ ...deps, dataOf })), {
+    ...options('listEvents'),
+    ...FEED,
+  })
+  const listTimeline = gatherByPlace(listTimelines(deps), readSlices('listTimeline'))
   return {
     ...readers,
     logProspectActivity: gatherActivities(logAll, remembered, writeMany('logProspectActivity')),
     /** Logs a list: an activity finds prospects created by those before it. */
     logProspectActivities: (activities: readonly NewActivity[]) => logAll(activities.map(remembered.locate)),
-    listProspects: gather(listProspects(deps), readSlices('listProspects')),
-    createProspect: gather(createAll, {
+    listProspects: gatherByPlace(listProspects(deps), readSlices('listProspects')),
+    createProspect: gatherByPlace(createAll, {
       ...writeMany('createProspect'),
       weightOf: ({ email, name }) => lengthOf(email) + lengthOf(name),
     }),
@@ -113,31 +117,31 @@ export const composeUseCases = (deps: Deps) => {
     mergeProspect: mergeProspect({ ...deps, remembered }),
     listTimeline,
     exportProspect: exportProspect({ ...deps, ...readers, listTimeline }),
-    listProspectLogs: gather(listProspectLogs(deps), readSlices('listProspectLogs')),
-    listProspectLogCounts: gather(manyOf(listProspectLogCounts(deps)), {
+    listProspectLogs: gatherByPlace(listProspectLogs(deps), readSlices('listProspectLogs')),
+    listProspectLogCounts: gatherByPlace(manyOf(listProspectLogCounts(deps)), {
       ...options('listProspectLogCounts'),
       ...FEED,
     }),
-    listPageGroups: gather(listPageGroups(deps), readSlices('listPageGroups')),
+    listPageGroups: gatherByPlace(listPageGroups(deps), readSlices('listPageGroups')),
     createPageGroup: createPageGroup(deps),
     getPageGroup: getOpenPageGroup(readers.getPageGroup),
     updatePageGroup: updatePageGroup(serialized),
     deletePageGroup: deletePageGroup(serialized),
-    listPages: gather(listPages(deps), readSlices('listPages')),
-    createPageWithVersion: gather(createPagesWithVersion(deps), {
+    listPages: gatherByPlace(listPages(deps), readSlices('listPages')),
+    createPageWithVersion: gatherByPlace(createPagesWithVersion(deps), {
       ...writeMany('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName, content }) =>
         lengthOf(supplementaryContext) + lengthOf(customName) + lengthOf(content?.rawJson),
     }),
     updatePage: updatePage(serialized),
     deletePage: deletePage(serialized),
-    listVersions: gather(listVersions(deps), readSlices('listVersions')),
+    listVersions: gatherByPlace(listVersions(deps), readSlices('listVersions')),
     createVersion: createVersion(serialized),
     publishVersion: publishVersion(serialized),
     unscheduleVersion: unscheduleVersion(serialized),
     unpublishPage: unpublishPage(serialized),
     eraseProspect: requestErasure(deps),
-    listErasures: gather(listErasures(deps), readSlices('listErasures')),
+    listErasures: gatherByPlace(listErasures(deps), readSlices('listErasures')),
     getErasure: getErasure(deps),
     unblockErasure: unblockErasure(deps),
     listEvents: waitForEvents({ ...deps, read: readFeed, looking: readSlices('waitForEvents') }),
@@ -148,12 +152,12 @@ export const composeUseCases = (deps: Deps) => {
     deleteWebhookEndpoint: endpoints.deleteWebhookEndpoint(deps),
     rotateWebhookSecret: endpoints.rotateWebhookSecret(deps),
     testWebhookEndpoint: testWebhookEndpoint(deps),
-    listDeliveries: gather(listDeliveries(deps), readSlices('listDeliveries')),
+    listDeliveries: gatherByPlace(listDeliveries(deps), readSlices('listDeliveries')),
     getDelivery: getDelivery({ ...deps, dataOf }),
     retryDelivery: retryDelivery(deps),
     replayDeliveries: replayDeliveries(deps),
     createHook: hooks.createHook(deps),
-    listHooks: gather(hooks.listHooks(deps), readSlices('listHooks')),
+    listHooks: gatherByPlace(hooks.listHooks(deps), readSlices('listHooks')),
     getHook: hooks.getHook(deps),
     updateHook: hooks.updateHook(deps),
     deleteHook: hooks.deleteHook(deps),

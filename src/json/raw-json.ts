@@ -51,21 +51,6 @@ export const nameIn = (quoted: string): string | null => {
   }
 }
 
-/** The elements of the array that begins here, at most `max` and one, and where it ends; null if they are not separated by commas. */
-export const elementsFrom = (text: string, begin: number, max: number) => {
-  const elements: string[] = []
-  let at = skipBlanks(text, begin + 1)
-  if (text[at] === ']') return { elements, begin, end: at + 1 }
-  for (;;) {
-    const { end } = endOfValue(text, at)
-    elements.push(text.slice(at, end))
-    at = skipBlanks(text, end)
-    if (text[at] === ']' || elements.length > max) return { elements, begin, end: at + 1 }
-    if (text[at] !== ',') return null
-    at = skipBlanks(text, at + 1)
-  }
-}
-
 // Character codes: comparing them allocates no string.
 const BACKSLASH = 0x5c
 export const QUOTE = 0x22

@@ -1,4 +1,4 @@
-import { elementsFrom, endOfString, endOfValue, nameIn, skipBlanks } from './raw-json.ts'
+import { endOfString, endOfValue, nameIn, skipBlanks } from './raw-json.ts'
 
 /**
  * A JSON object in two parts: the exact texts of the elements of the last array under a name, and the object with that
@@ -27,4 +27,19 @@ export const splitAt = (text: string, name: string, max: number) => {
   }
   if (found === null) return { elements: null, rest: text }
   return { elements: found.elements, rest: `${text.slice(0, found.begin)}[]${text.slice(found.end)}` }
+}
+
+/** The elements of the array that begins here, at most `max` and one, and where it ends; null if they are not separated by commas. */
+export const elementsFrom = (text: string, begin: number, max: number) => {
+  const elements: string[] = []
+  let at = skipBlanks(text, begin + 1)
+  if (text[at] === ']') return { elements, begin, end: at + 1 }
+  for (;;) {
+    const { end } = endOfValue(text, at)
+    elements.push(text.slice(at, end))
+    at = skipBlanks(text, end)
+    if (text[at] === ']' || elements.length > max) return { elements, begin, end: at + 1 }
+    if (text[at] !== ',') return null
+    at = skipBlanks(text, at + 1)
+  }
 }

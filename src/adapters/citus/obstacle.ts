@@ -1,4 +1,4 @@
-import type { Ask } from '../postgres/connect.ts'
+import type { Ask } from '../postgres/sql.ts'
 
 const IS_CITUS = `select to_regclass('pg_dist_partition')::text as list`
 type Cluster = 'citus' | null | undefined

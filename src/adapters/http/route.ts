@@ -1,9 +1,11 @@
 import type { ProblemCode } from '../../core/engine/failures.ts'
 import { type Fault, refuse } from '../../core/engine/failures.ts'
 import type { WaitingListing } from '../../core/events/wait-for-events.ts'
-import { type Operation, type OperationId, operations } from '../../core/operations.ts'
+import type { Operation, OperationId } from '../../core/operations.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import { writeJson } from '../../json/write-json.ts'
+import type { PageWithVersion } from '../../shapes/page.ts'
+import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import { camelCase } from '../stores/columns.ts'
 import type { ApiRequest, ApiResponse } from './requests.ts'
 
@@ -50,7 +52,7 @@ export type Run<Query = unknown, Body = unknown> = (
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** Properties that HTTP adds to an operation. */
-type Row = {
+export type Row = {
   readonly method: Method
   readonly path: string
   readonly summary: string
@@ -76,35 +78,6 @@ export type Route = Operation &
     readonly takesKey: boolean
   }
 
-export const routeOf = (operationId: OperationId, row: Row): Route => {
-  const operation: Operation = operations[operationId]
-  const { query, answer, takes = {} } = operation
-  const [takesKey, takesRevision] = ['idempotencyKey' in takes, 'ifRevision' in takes]
-  const ofIds = Object.entries(PROBLEMS_OF_IDS).flatMap(([id, found]) => (row.path.includes(id) ? found : []))
-  const problems: ProblemCode[] = [
-    ...(query && 'cursor' in query.entries ? (['invalid_cursor'] as const) : []),
-    ...ofIds,
-    ...(row.problems ?? []),
-    ...(takesKey ? (['idempotency_key_reused'] as const) : []),
-    ...(takesRevision ? (['precondition_failed'] as const) : []),
-  ]
-  const write = JSON.stringify(answer ?? {}).includes('"rawJson"') ? writeJson : JSON.stringify
-  const run = runOf(operationId, row.method, takes)
-  return { status: answer ? 200 : 204, write, run, ...operation, ...row, problems, operationId, takesKey }
-}
-const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
-  '/{prospect_id}': ['prospect_not_found', 'prospect_erased'],
-  '/{prospect_log_id}': ['prospect_log_not_found'],
-  '/{erasure_id}': ['erasure_not_found'],
-  '/{page_group_id}': ['page_group_not_found'],
-  '/{page_id}': ['page_not_found'],
-  '/{version_id}': ['version_not_found'],
-  '/events/{event_id}': ['event_not_found'],
-  '/{webhook_endpoint_id}': ['webhook_endpoint_not_found'],
-  '/deliveries/{event_id}': ['delivery_not_found'],
-  '/{hook_id}': ['hook_not_found'],
-}
-
 type Result = Omit<Answer, 'body'> & {
   readonly [Member in 'page' | 'pageGroup' | 'version' | 'receipt' | 'prospect']?: object
 } & { readonly created?: boolean }
@@ -113,7 +86,7 @@ type Result = Omit<Answer, 'body'> & {
  * Calls the use case with the tenant, the ids in the path, the query and the body. Returns its result, or the page,
  * group, version, receipt or prospect in it, with its revision and whether it was replayed or found: then 200.
  */
-const runOf =
+export const runOf =
   (operationId: OperationId, method: Method, takes: object): Run =>
   async (useCases, { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision }, steps) => {
     const input: Record<string, unknown> =
@@ -142,3 +115,9 @@ const oneKey = (inBody: unknown, inHeader: string): string => {
   const detail = 'The body and the Idempotency-Key header contain different idempotency keys.'
   return refuse('invalid_request', detail, { errors })
 }
+
+// Only problems, and the content of a page, are JSON text. Answers without them are written faster.
+export const writeBatch = (batch: Partial<ProspectLogBatchResult>): string =>
+  batch.refused === 0 ? JSON.stringify(batch) : writeJson(batch)
+export const writePage = (page: Partial<PageWithVersion>): string =>
+  page.publishedVersion?.content ? writeJson(page) : JSON.stringify(page)

@@ -1,22 +1,24 @@
+import type { ProblemCode } from '../../core/engine/failures.ts'
+import { type Operation, operations } from '../../core/operations.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import { writeJson } from '../../json/write-json.ts'
-import type * as pages from '../../shapes/page.ts'
-import type * as logs from '../../shapes/prospect-log.ts'
 import { HOOK_ROWS } from './hook-routes.ts'
 import { logBatch } from './prospect-log-batch.ts'
-import { type CheckedRequest, type Route, type Rows, routeOf } from './route.ts'
+import {
+  type CheckedRequest,
+  type Route,
+  type Row,
+  type Rows,
+  runOf,
+  writeBatch,
+  writePage,
+} from './route.ts'
 import { WEBHOOK_ROWS } from './webhook-routes.ts'
 
 const GROUP = '/v0/page_groups/{page_group_id}'
 const PAGE = `${GROUP}/pages/{page_id}` as const
 const VERSIONS = `${PAGE}/versions` as const
 const VERSION = `${VERSIONS}/{version_id}` as const
-
-// Only problems, and the content of a page, are JSON text. Answers without them are written faster.
-const writeBatch = (batch: Partial<logs.ProspectLogBatchResult>): string =>
-  batch.refused === 0 ? JSON.stringify(batch) : writeJson(batch)
-const writePage = (page: Partial<pages.PageWithVersion>): string =>
-  page.publishedVersion?.content ? writeJson(page) : JSON.stringify(page)
 
 const ROWS: Rows = {
   logProspectActivity: {
@@ -161,6 +163,35 @@ const ROWS: Rows = {
       body: await useCases.getApiKey({ tenantId, apiKeyId }),
     }),
   },
+}
+
+const routeOf = (operationId: keyof Rows, row: Row): Route => {
+  const operation: Operation = operations[operationId]
+  const { query, answer, takes = {} } = operation
+  const [takesKey, takesRevision] = ['idempotencyKey' in takes, 'ifRevision' in takes]
+  const ofIds = Object.entries(PROBLEMS_OF_IDS).flatMap(([id, found]) => (row.path.includes(id) ? found : []))
+  const problems: ProblemCode[] = [
+    ...(query && 'cursor' in query.entries ? (['invalid_cursor'] as const) : []),
+    ...ofIds,
+    ...(row.problems ?? []),
+    ...(takesKey ? (['idempotency_key_reused'] as const) : []),
+    ...(takesRevision ? (['precondition_failed'] as const) : []),
+  ]
+  const write = JSON.stringify(answer ?? {}).includes('"rawJson"') ? writeJson : JSON.stringify
+  const run = runOf(operationId, row.method, takes)
+  return { status: answer ? 200 : 204, write, run, ...operation, ...row, problems, operationId, takesKey }
+}
+const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
+  '/{prospect_id}': ['prospect_not_found', 'prospect_erased'],
+  '/{prospect_log_id}': ['prospect_log_not_found'],
+  '/{erasure_id}': ['erasure_not_found'],
+  '/{page_group_id}': ['page_group_not_found'],
+  '/{page_id}': ['page_not_found'],
+  '/{version_id}': ['version_not_found'],
+  '/events/{event_id}': ['event_not_found'],
+  '/{webhook_endpoint_id}': ['webhook_endpoint_not_found'],
+  '/deliveries/{event_id}': ['delivery_not_found'],
+  '/{hook_id}': ['hook_not_found'],
 }
 
 /** Every operation. */

@@ -2,7 +2,6 @@ import type { PageGroupRead } from '../../core/ports/page-groups.ts'
 import type { KnownPages, NewPageRow, Pages, PagesWant } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import {
-  eventsOf,
   firstVersionRow,
   newPageRow,
   newVersionRow,
@@ -10,7 +9,8 @@ import {
   settledRow,
   storedPage,
   storedVersion,
-} from '../stores/rows.ts'
+} from '../stores/page-rows.ts'
+import { eventsOf } from '../stores/rows.ts'
 import { takeSlice } from '../stores/take-slice.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'

@@ -1,4 +1,5 @@
 import { Counter, Gauge, type GaugeConfiguration, type Metric, type Registry } from 'prom-client'
+import { countsOf } from './observations.ts'
 
 export type Instruments = ReturnType<typeof createInstruments>
 
@@ -42,43 +43,3 @@ export const createInstruments = (register: Registry) => {
     },
   }
 }
-
-const countsOf = (name: string, labels: object, buckets: readonly number[]) => {
-  const counts = [...buckets, Number.POSITIVE_INFINITY].map(() => 0)
-  let sum = 0
-  return {
-    observe: (value: number): void => {
-      let bucket = 0
-      while (value > (buckets[bucket] ?? Number.POSITIVE_INFINITY)) bucket++
-      counts[bucket] = (counts[bucket] ?? 0) + 1
-      sum += value
-    },
-    samples: (): object[] => {
-      let value = 0
-      const cumulative = counts.map((count, i) => {
-        value += count
-        return { metricName: `${name}_bucket`, labels: { ...labels, le: buckets[i] ?? '+Inf' }, value }
-      })
-      return [
-        ...cumulative,
-        { metricName: `${name}_sum`, labels, value: sum },
-        { metricName: `${name}_count`, labels, value },
-      ]
-    },
-  }
-}
-
-/** The same function, which observes how many seconds each call takes. */
-export const timed =
-  <Asked extends readonly unknown[], Answer>(
-    call: (...asked: Asked) => Promise<Answer>,
-    observe: (seconds: number) => void,
-  ) =>
-  async (...asked: Asked): Promise<Answer> => {
-    const beganMs = performance.now()
-    try {
-      return await call(...asked)
-    } finally {
-      observe((performance.now() - beganMs) / 1_000)
-    }
-  }

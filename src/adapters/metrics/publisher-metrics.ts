@@ -3,7 +3,8 @@ import type { Gauge } from 'prom-client'
 import type { Store } from '../../core/ports/store.ts'
 import type { Namer, Versions } from '../../core/ports/versions.ts'
 import type { Backlog, Recorded } from '../../core/ports/world.ts'
-import { type Instruments, timed } from './instruments.ts'
+import type { Instruments } from './instruments.ts'
+import { timed } from './observations.ts'
 
 const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** Outcomes of an attempt, counted once they are saved. */

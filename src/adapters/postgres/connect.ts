@@ -1,8 +1,8 @@
-import type postgres from 'postgres'
 import { unavailable } from '../../core/engine/failures.ts'
 import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
 import { endPool, ONE_PLAN, openPostgres, type Pool, type Session, type Sql } from './open.ts'
 import { createSemaphore, type PoolCounts } from './semaphore.ts'
+import type { Ask } from './sql.ts'
 
 export type PostgresSettings = {
   readonly url: string
@@ -28,15 +28,6 @@ export type PostgresSettings = {
 }
 type Connection = { readonly pool: Pool; readonly until: number }
 
-type Rows = readonly (object | undefined)[]
-/**
- * Sends one statement and returns its rows. Refuses `unavailable` if the database cannot answer in time. `tenantId` is
- * the one tenant that the statement names, if it does.
- */
-export type Ask = <Answer extends Rows>(
-  statement: (sql: Sql) => postgres.PendingQuery<Answer>,
-  tenantId?: string | null,
-) => Promise<Answer>
 export type Connected = { readonly ask: Ask; readonly close: () => Promise<void> }
 /** Sends statements without limits, on connections that the embedder manages. */
 export const askOn =

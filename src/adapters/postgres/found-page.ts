@@ -1,5 +1,5 @@
 import type { FoundPage, PageWant, StoredPageWithVersions } from '../../core/ports/pages.ts'
-import { storedVersion, type VersionRow, versionWithContent } from '../stores/rows.ts'
+import { storedVersion, type VersionRow, versionWithContent } from '../stores/page-rows.ts'
 
 /** A page with one of its versions, whose columns have the plain names; all but `want` are null if there is no page. */
 export type FoundRow = VersionRow &

@@ -3,10 +3,11 @@ import type { Store } from '../../core/ports/store.ts'
 import { camelCase } from '../stores/columns.ts'
 import { createListeners } from '../stores/listeners.ts'
 import type { Migration } from '../stores/migrations.ts'
-import type { Ask } from './connect.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { isUpToDate, migrateOn } from './migrate.ts'
-import { isoFromPostgres, type Sql } from './open.ts'
+import type { Sql } from './open.ts'
+import type { Ask } from './sql.ts'
+import { isoFromPostgres } from './sql.ts'
 import type { Database } from './store.ts'
 
 type Types = Record<string, unknown>

@@ -1,11 +1,6 @@
 import type { NewPageRow } from '../../core/ports/pages.ts'
-import {
-  COLUMNS,
-  firstVersionRow,
-  NEW_PAGE_COLUMNS,
-  NEW_VERSION_COLUMNS,
-  newPageRow,
-} from '../stores/rows.ts'
+import { firstVersionRow, NEW_PAGE_COLUMNS, NEW_VERSION_COLUMNS, newPageRow } from '../stores/page-rows.ts'
+import { COLUMNS } from '../stores/rows.ts'
 import { columns, sortedBy, sql } from './sql.ts'
 
 export const PAGES = columns('page', NEW_PAGE_COLUMNS)

@@ -1,5 +1,6 @@
-import { type Ask, askOn, withTimeout } from './connect.ts'
+import { askOn, withTimeout } from './connect.ts'
 import { endPool, ONE_PLAN, openPostgres, type Session } from './open.ts'
+import type { Ask } from './sql.ts'
 
 /** `move` creates this table before it copies the first row, and drops it after the last. */
 export const MOVE_MARK = 'unfinished_move'

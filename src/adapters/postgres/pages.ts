@@ -1,5 +1,5 @@
 import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
-import { newVersionRow, SHOWN_VERSION, storedPage } from '../stores/rows.ts'
+import { newVersionRow, SHOWN_VERSION, storedPage } from '../stores/page-rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import { type Forms, type Of, rowsOfEach } from './forms.ts'
 import { type FoundRow, foundPage } from './found-page.ts'

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Signal, SignalListener } from '../../core/ports/store.ts'
 import { createListeners } from '../stores/listeners.ts'
-import { type Ask, withTimeout } from './connect.ts'
+import { withTimeout } from './connect.ts'
 import { endPool, openPostgres } from './open.ts'
+import type { Ask } from './sql.ts'
 import { textArray } from './sql.ts'
 
 const NOTIFY_PAUSE_MS = 200

@@ -1,8 +1,17 @@
+import type postgres from 'postgres'
 import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, columnsOf, memberOf, valuesOf } from '../stores/columns.ts'
-import type { Ask } from './connect.ts'
 import { sqlStateOf } from './error-codes.ts'
 
+type Rows = readonly (object | undefined)[]
+/**
+ * Sends one statement and returns its rows. Refuses `unavailable` if the database cannot answer in time. `tenantId` is
+ * the one tenant that the statement names, if it does.
+ */
+export type Ask = <Answer extends Rows>(
+  statement: (sql: postgres.Sql) => postgres.PendingQuery<Answer>,
+  tenantId?: string | null,
+) => Promise<Answer>
 export type Value = string | number | boolean | null
 type Part = Value | Fragment
 /** A piece of a statement, with its parameters. */
@@ -57,6 +66,15 @@ const quoted = (text: string): string => {
 const escaped = /["\\]/
 const allEscaped = /["\\]/g
 const othersInJson = /[^ -\ud7ff\ue000-\uffff]/
+
+/** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL omits trailing zeros. */
+export const isoFromPostgres = (text: string): string => {
+  if (text[4] !== '-') throw new Error('PostgreSQL must write times by the DateStyle ISO.')
+  const zone = text.length - 3
+  if (!text.endsWith('+00') || zone < 19 || zone > 23) return new Date(text).toISOString()
+  const fraction = zone === 19 ? '.' : text.slice(19, zone)
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}${fraction.padEnd(4, '0')}Z`
+}
 
 /** One row as `values` takes two thirds of its time as arrays; from 8 rows on, arrays cost Node less. */
 const VALUES_ROWS_MAX = 7

@@ -6,7 +6,7 @@ import {
   settledRow,
   storedVersion,
   versionWithContent,
-} from '../stores/rows.ts'
+} from '../stores/page-rows.ts'
 import { eachTenant, findBy, slicesByTenant } from './by-tenant.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Forms } from './forms.ts'

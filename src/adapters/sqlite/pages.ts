@@ -10,7 +10,7 @@ import {
   storedVersion,
   type VersionRow,
   versionWithContent,
-} from '../stores/rows.ts'
+} from '../stores/page-rows.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
 import { VERSION, WITH_CONTENT } from './versions.ts'

@@ -1,14 +1,14 @@
 import { eachInTurn } from '../../core/engine/share-loop.ts'
 import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
 import {
-  eventsOf,
   SHOWN_VERSION,
   type ShownVersion,
   settledRow,
   storedVersion,
   type VersionRow,
   versionWithContent,
-} from '../stores/rows.ts'
+} from '../stores/page-rows.ts'
+import { eventsOf } from '../stores/rows.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'

@@ -1,17 +1,7 @@
-import { shownStatus } from '../../core/pages/version-states.ts'
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { StoredHook } from '../../core/ports/hooks.ts'
-import type {
-  NewPageRow,
-  NewVersionRow,
-  PageWant,
-  Schedule,
-  StoredPage,
-  StoredVersion,
-} from '../../core/ports/pages.ts'
 import type { StoredLog } from '../../core/ports/prospect-logs.ts'
-import type { Settlement } from '../../core/ports/versions.ts'
 import { type Columns, columnsOf } from './columns.ts'
 
 // Shared by the stores: the columns of the tables, and the functions that read rows.
@@ -96,78 +86,11 @@ export const storedLog = (row: LogRow): StoredLog => ({
   createdProspect: Boolean(row.createdProspect),
 })
 
-export const NEW_PAGE_COLUMNS = without(
-  COLUMNS.pages,
-  ...['published_version_id', 'automatic_after', 'unpublish_at'],
-)
-export const newPageRow = ({ content, supplementaryContext, ...page }: NewPageRow) => {
-  return { ...page, latestVersionId: page.versionId, revision: 1 }
-}
-
-/** Columns of a new version; the others are set when it is done. */
-export const NEW_VERSION_COLUMNS = without(
-  COLUMNS.page_versions,
-  ...['published_at', 'failure_reason', 'unpublish_at', 'schedule_note'],
-)
-export const newVersionRow = (page: PageWant, version: NewVersionRow) => ({
-  ...version,
-  tenantId: page.tenantId,
-  pageGroupId: page.pageGroupId,
-  pageId: page.pageId,
-  status: 'processing' as const,
-  attempts: 0,
-  claimableAt: version.createdAt,
-})
-/** The first version of a new page. The idempotency key is kept with the page. */
-export const firstVersionRow = (page: NewPageRow) =>
-  newVersionRow(page, { ...page, idempotencyKey: null, requestHash: null })
-
 /** Columns of a page group that may change. */
 export const PAGE_GROUP_CHANGES = without(
   COLUMNS.page_groups,
   ...['tenant_id', 'page_group_id', 'revision', 'idempotency_key', 'request_hash', 'created_at'],
 )
-
-export const storedPage = (row: StoredPage): StoredPage => {
-  const { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt } = row
-  return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
-}
-
-/** Columns of a version that lists show. */
-export const SHOWN_VERSION = columnsOf(`version_id, version_number int, status, failure_reason,
-  supplementary_context, computed_name, created_at timestamptz, published_at timestamptz, publish_at timestamptz,
-  unpublish_at timestamptz, schedule_note`)
-export type ShownVersion = StoredVersion & Pick<Schedule, 'scheduleNote'>
-export const storedVersion = (row: ShownVersion): StoredVersion => ({
-  versionId: row.versionId,
-  versionNumber: row.versionNumber,
-  status: shownStatus(row.status, row.publishAt),
-  failureReason: row.failureReason ?? row.scheduleNote,
-  supplementaryContext: row.supplementaryContext,
-  computedName: row.computedName,
-  createdAt: row.createdAt,
-  publishedAt: row.publishedAt,
-  publishAt: row.publishAt,
-  unpublishAt: row.unpublishAt,
-})
-
-export type VersionRow = ShownVersion & { readonly content: string | null }
-export const versionWithContent = (row: VersionRow) => ({
-  ...storedVersion(row),
-  content: row.content ? { rawJson: row.content } : null,
-})
-
-/** The columns that a settlement changes. `uncounted` is the number of attempts to take back. */
-export const settledRow = (tenantId: string, done: Settlement) => ({
-  ...done,
-  tenantId,
-  finishedAt: 'at' in done ? done.at : null,
-  publishedAt: done.status === 'published' ? done.at : null,
-  computedName: 'computedName' in done ? done.computedName : null,
-  failureReason: done.status === 'failed' ? done.reason : null,
-  claimableAt: done.status === 'processing' ? done.claimableAt : null,
-  uncounted: done.status === 'processing' && !done.counts ? 1 : 0,
-})
 
 /** Columns of an erasure that a request for one needs. */
 export const ERASURE_SHOWN = without(COLUMNS.erasures, 'position', 'attempts', 'claimable_at')

@@ -1,7 +1,7 @@
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { decideAndSave, decideAndSaveRest, isStale } from '../engine/decide-and-save.ts'
 import { DomainFailure, prospectNotFound } from '../engine/failures.ts'
-import { type GatherOptions, gather } from '../engine/gather.ts'
+import { gatherByPlace, type PlacedOptions } from '../engine/gather-by-place.ts'
 import { earlierRequests } from '../engine/idempotency.ts'
 import { keyOf } from '../engine/keys.ts'
 import { attempt, attemptEach, type Outcome } from '../engine/outcome.ts'
@@ -82,10 +82,10 @@ export const logProspectActivities = (deps: Deps) => {
 export const gatherActivities = (
   logAll: ReturnType<typeof logProspectActivities>,
   { locate }: Pick<RememberedProspects, 'locate'>,
-  options: GatherOptions<LocatedActivity>,
+  options: PlacedOptions<LocatedActivity>,
 ) => {
   const weightOf = ({ payload, email = '' }: NewActivity) => payload.rawJson.length + email.length
-  const gathered = () => gather(logAll, { ...options, weightOf })
+  const gathered = () => gatherByPlace(logAll, { ...options, weightOf })
   const [logAtOnce, logWithLookup] = [gathered(), gathered()]
   return (activity: NewActivity): Promise<LoggedActivity> => {
     const located = locate(activity)

@@ -9,8 +9,6 @@ export type GatherOptions<Input> = {
   readonly listsInFlightMax: number
   /** The group of a call, such as its tenant. If the waiting calls do not fit into one list, groups take turns. */
   readonly groupOf?: (input: Input) => string
-  /** Each list has calls of one place, and no place waits for another. By default any calls share a list. */
-  readonly placeOf?: ((input: Input) => string) | undefined
   /** Total weight of the members of a list; a heavier member goes alone. */
   readonly listWeightMax?: number
   readonly weightOf?: (input: Input) => number
@@ -40,8 +38,7 @@ export const gather = <Input, Answer>(
   options: GatherOptions<Input>,
 ): ((input: Input) => Promise<Answer>) => {
   const { listLengthMax, listsInFlightMax, dedupeKey, observer } = options
-  const { listWeightMax = Infinity, weightOf = () => 0, groupOf = () => '', placeOf } = options
-  if (placeOf) return gatherByPlace(run, options, placeOf)
+  const { listWeightMax = Infinity, weightOf = () => 0, groupOf = () => '' } = options
   let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
   let inFlight = 0
@@ -123,25 +120,5 @@ export const gather = <Input, Answer>(
     observer?.queued(1)
     startSoon()
     return member.promise
-  }
-}
-
-/** A `gather` for each place, for as long as it has calls. */
-const gatherByPlace = <Input, Answer>(
-  run: Parameters<typeof gather<Input, Answer>>[0],
-  options: GatherOptions<Input>,
-  placeOf: (input: Input) => string,
-) => {
-  const places = new Map<string, { readonly call: (input: Input) => Promise<Answer>; calls: number }>()
-  return async (input: Input): Promise<Answer> => {
-    const name = placeOf(input)
-    const place = places.get(name) ?? { call: gather(run, { ...options, placeOf: undefined }), calls: 0 }
-    places.set(name, place)
-    place.calls++
-    try {
-      return await place.call(input)
-    } finally {
-      if (--place.calls === 0) places.delete(name)
-    }
   }
 }

@@ -2,9 +2,14 @@ import type { PageWithVersion } from '../../shapes/page.ts'
 import { pageGroupNotFound, refuse } from '../engine/failures.ts'
 import { keyOf } from '../engine/keys.ts'
 import { attemptEach, type Outcome } from '../engine/outcome.ts'
-import type { FoundPage, PageWant, StoredPageWithVersions, StoredVersionWithContent } from '../ports/pages.ts'
+import type {
+  FoundPage,
+  PageWant,
+  StoredPage,
+  StoredPageWithVersions,
+  StoredVersionWithContent,
+} from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
-import { effectiveName } from './list-pages.ts'
 
 /** A page, and its revision, which every visible change raises. */
 export type ReadPage = { readonly page: PageWithVersion; readonly revision: number }
@@ -58,3 +63,7 @@ const publishedVersionOf = (version: StoredVersionWithContent) => {
   if (publishedAt === null) return null
   return { versionId, versionNumber, publishedAt, ...(content && { content }) }
 }
+
+/** The custom name if it is set and not blank, else the computed name. */
+export const effectiveName = ({ customName, computedName }: StoredPage): string =>
+  customName === null || customName.trim() === '' ? computedName : customName

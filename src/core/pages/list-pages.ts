@@ -6,6 +6,7 @@ import { slicesOf } from '../engine/slices.ts'
 import type { PageGroupRead } from '../ports/page-groups.ts'
 import type { StoredPage } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
+import { effectiveName } from './get-page.ts'
 
 /**
  * Lists the pages of groups, newest first, many lists at once.
@@ -29,7 +30,3 @@ const pageOf = (page: StoredPage): Page => ({
   customName: page.customName,
   computedName: page.computedName,
 })
-
-/** The custom name if it is set and not blank, else the computed name. */
-export const effectiveName = ({ customName, computedName }: StoredPage): string =>
-  customName === null || customName.trim() === '' ? computedName : customName

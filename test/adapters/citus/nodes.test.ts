@@ -7,8 +7,9 @@ import {
   COPY_OF,
   connectToNodes,
 } from '../../../src/adapters/citus/nodes.ts'
-import { type Ask, NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/connect.ts'
+import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/connect.ts'
 import { parseAddress } from '../../../src/adapters/postgres/open.ts'
+import type { Ask } from '../../../src/adapters/postgres/sql.ts'
 import { type Query, queryOver, sql } from '../../../src/adapters/postgres/sql.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 import { noOf } from '../../core/scene.ts'

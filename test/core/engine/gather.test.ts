@@ -3,10 +3,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { DomainFailure } from '../../../src/core/engine/failures.ts'
-import { type GatherOptions, gather } from '../../../src/core/engine/gather.ts'
+import { gatherByPlace, type PlacedOptions } from '../../../src/core/engine/gather-by-place.ts'
 import type { Outcome } from '../../../src/core/engine/outcome.ts'
 
-type Options = GatherOptions<string>
+type Options = PlacedOptions<string>
 type Run = (inputs: readonly string[]) => Promise<readonly Outcome<string>[]>
 const OPTIONS: Options = { listLengthMax: 100, listWeightMax: 100, listsInFlightMax: 1 }
 const upper: Run = async (inputs) => inputs.map((input) => input.toUpperCase())
@@ -19,7 +19,7 @@ const settled = async () => {
 /** Gathers, and keeps the lists that were run. */
 const setting = (run: Run = upper, options: Partial<Options> = {}) => {
   const lists: string[][] = []
-  const call = gather<string, string>(
+  const call = gatherByPlace<string, string>(
     (inputs) => {
       lists.push([...inputs])
       return run(inputs)
@@ -277,7 +277,7 @@ t.test('under a backlog that never ends, nothing keeps what is answered alive', 
   setFlagsFromString('--expose-gc')
   const collectGarbage: () => void = runInNewContext('gc')
   const { run, letGo } = heldRun()
-  const call = gather<{ text: string }, string>((inputs) => run(inputs.map(({ text }) => text)), {
+  const call = gatherByPlace<{ text: string }, string>((inputs) => run(inputs.map(({ text }) => text)), {
     listLengthMax: 1,
     listsInFlightMax: 1,
   })

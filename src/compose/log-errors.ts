@@ -1,0 +1,53 @@
+import type { Log } from '../adapters/log.ts'
+import { isUnavailable } from '../core/engine/failures.ts'
+
+const MINUTE_MS = 60_000
+const CAUSES_MAX = 100
+
+/**
+ * Writes one line a minute for each cause, with the number of errors since the line before: in an outage every request
+ * fails for the same reason. A refusal by a system or a database has a code; a bug is known by its stack.
+ */
+export const onceAMinute = <Facts extends readonly unknown[]>(
+  write: (count: number, error: unknown, ...facts: Facts) => void,
+  causeOf = causeIn,
+) => {
+  const lines = new Map<string, { readonly atMs: number; omitted: number }>()
+  return (error: unknown, ...facts: Facts): void => {
+    const cause = causeOf(error)
+    const last = lines.get(cause)
+    const atMs = performance.now()
+    if (last !== undefined && atMs - last.atMs < MINUTE_MS) return void last.omitted++
+    if (lines.size >= CAUSES_MAX) lines.clear()
+    lines.set(cause, { atMs, omitted: 0 })
+    write((last?.omitted ?? 0) + 1, error, ...facts)
+  }
+}
+
+const causeIn = (error: unknown): string => {
+  const { code, message, stack } = Object(error)
+  return code === undefined ? String(stack) : `${code} ${message}`.replace(/\d+/g, '')
+}
+
+/** One cause whatever the driver's message: the database cannot respond. */
+const ONE_CAUSE = () => ''
+/** Work is retried again and again. While the database cannot respond, that is one line a minute. */
+export const background = (log: Log, work: string, failed?: () => void) => {
+  let isWaiting = false
+  const warn = onceAMinute((_count, why) => {
+    isWaiting = true
+    const { message, code } = why as NodeJS.ErrnoException
+    log.warn({ reason: message || code }, `${work} waits: the database cannot answer.`)
+  }, ONE_CAUSE)
+  return {
+    onError: (error: unknown) => {
+      failed?.()
+      if (!isUnavailable(error)) return log.error({ err: error }, `${work} failed; retrying.`)
+      warn(error.cause ?? error)
+    },
+    onStep: () => {
+      if (isWaiting) log.info(`${work} works again.`)
+      isWaiting = false
+    },
+  }
+}
