@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import type { Test } from 'tap'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import { createApi } from '../../src/entry/http.ts'
@@ -132,6 +132,11 @@ const BODIES: Readonly<Record<string, readonly [Sent, payload: unknown, Read, wa
     { email: ADA },
     { email: ADA },
   ],
+  'deflate without the header of zlib': [
+    encodedAs('deflate', deflateRawSync('{"name":"Ada"}')),
+    { name: 'Ada' },
+    { name: 'Ada' },
+  ],
   'a Brotli body': [encodedAs('br', brotliCompressSync('{"name":"Ada"}')), { name: 'Ada' }, { name: 'Ada' }],
   'JSON that says it is gzip': [
     encodedAs('gzip', Buffer.from('{"name":"Ada"}')),
@@ -162,6 +167,12 @@ const BODIES: Readonly<Record<string, readonly [Sent, payload: unknown, Read, wa
     { body: '{"a":' },
     {},
     /^The last body was stored unread: it is not JSON\.$/,
+  ],
+  'JSON that is nested too deep': [
+    json(`${'['.repeat(600)}${']'.repeat(600)}`),
+    { body: `${'['.repeat(600)}${']'.repeat(600)}` },
+    {},
+    /stored unread: it is nested too deep/,
   ],
   'bytes that say they are JSON': [
     json(Buffer.from([0xff, 0])),

@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto'
 import { type ApiRequest, type ApiResponse, headerOf } from './requests.ts'
 
-/** Whether the sender is a browser that shows a page, by its header `Accept`. */
-export const takesHtml = (request: ApiRequest): boolean =>
-  /\btext\/html\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(headerOf(request, 'accept') ?? '')
+/** Whether the sender is a browser that shows a page: its header `Accept` names HTML, and not JSON before it. */
+export const takesHtml = (request: ApiRequest): boolean => {
+  const accept = headerOf(request, 'accept') ?? ''
+  const weightOf = (type: RegExp) => Number(type.exec(accept)?.[1] ?? (type.test(accept) ? 1 : 0))
+  const html = weightOf(/\btext\/(?:html|\*)[^,]*?(?:;\s*q=([\d.]+)|,|$)/i)
+  return html > 0 && html >= weightOf(/\bapplication\/json\b[^,]*?(?:;\s*q=([\d.]+)|,|$)/i)
+}
 
 /** Text that is already HTML. */
 export type Html = { readonly html: string }

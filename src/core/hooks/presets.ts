@@ -38,8 +38,10 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
       ...{ idHeader: 'webhook-id', secretEncoding: 'base64' },
     },
     headerPrefixes: ['webhook-', 'svix-'],
-    ...{ type: '/type', email: '/data/email', name: '/data/name /data/fullName' },
-    ...{ occurredAt: '/timestamp', idempotencyKey: 'header:webhook-id' },
+    // Most vendors, Clerk, Polar.
+    email: '/data/email /data/email_addresses/0/email_address /data/customer/email',
+    name: '/data/name /data/fullName /data/first_name + /data/last_name /data/customer/name',
+    ...{ type: '/type', occurredAt: '/timestamp /created_at', idempotencyKey: 'header:webhook-id' },
   },
   stripe: {
     hmac: timed(hex('stripe-signature', 'v1='), '{timestamp}.{body}'),
@@ -99,7 +101,8 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   tally: {
     hmac: base64('tally-signature'),
     ...{ type: '/eventType', occurredAt: '/createdAt', idempotencyKey: '/eventId' },
-    email: '/data/fields[type=INPUT_EMAIL]/value /data/fields[label=email]/value',
+    email:
+      '/data/fields[type=INPUT_EMAIL]/value /data/fields[label=email]/value /data/fields[label=Email]/value',
     // The labels are those of whoever made the form.
     name: `/data/fields[label=Name]/value /data/fields[label=Full name]/value
       /data/fields[label=First name]/value + /data/fields[label=Last name]/value /data/fields[label=name]/value`,
@@ -131,10 +134,10 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
       'x-hubspot-request-timestamp',
     ),
     ...{ type: '/subscriptionType /eventType', occurredAt: '/occurredAt', each: '' },
-    // A workflow sends one object: a contact.
-    email: '/properties/email/value /properties/email',
+    // A workflow sends one object: a contact, or the properties that were chosen.
+    email: '/properties/email/value /properties/email /email',
     name: `/properties/firstname/value + /properties/lastname/value
-      /properties/firstname + /properties/lastname`,
+      /properties/firstname + /properties/lastname /firstname + /lastname`,
   },
   meta: {
     hmac: hex('x-hub-signature-256', 'sha256='),

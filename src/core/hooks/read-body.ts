@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
 import { jsonDepth } from '../../json/is-json.ts'
 import { NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
@@ -12,12 +12,14 @@ export type Document = { readonly text: string; readonly payload: RawJson }
 /** Called with what differs from what a body says it is, as it continues the words "The body was". */
 export type Warn = (what: string) => void
 
-/** A delivery whose body was inflated and how it was sent, or why it was not. */
-export type Inflated = Delivery & { readonly sent?: Uint8Array; readonly unread?: string }
+/** A delivery whose body was inflated, or why it was not. */
+export type Inflated = Delivery & { readonly unread?: string }
 /** Maximum size of an inflated body, unless the delivery names another. */
 const BYTES_MAX = 1_048_576
-const INFLATES: Readonly<Record<string, typeof gunzipSync>> = {
-  ...{ gzip: gunzipSync, 'x-gzip': gunzipSync, deflate: inflateSync, br: brotliDecompressSync },
+const INFLATES: Readonly<Record<string, (bytes: Uint8Array, options: ZlibOptions) => Buffer>> = {
+  ...{ gzip: gunzipSync, 'x-gzip': gunzipSync, br: brotliDecompressSync },
+  // Some programs leave out the header of zlib, whose first byte ends in 8.
+  deflate: (bytes, options) => (((bytes[0] ?? 0) & 0xf) === 8 ? inflateSync : inflateRawSync)(bytes, options),
 }
 
 export const inflated = (delivery: Delivery): Inflated => {
@@ -26,7 +28,7 @@ export const inflated = (delivery: Delivery): Inflated => {
   const { bytesMax: maxOutputLength = BYTES_MAX } = delivery
   const inflate = Object.hasOwn(INFLATES, encoding) ? INFLATES[encoding] : undefined
   const body = inflate && orNull(() => inflate(delivery.body, { maxOutputLength }))
-  if (body) return { ...delivery, body, sent: delivery.body }
+  if (body) return { ...delivery, body }
   const [name = 'this'] = /^[a-z][\w-]{0,20}$/.exec(encoding) ?? []
   const unread = inflate
     ? `it is not ${name}, or has more than ${maxOutputLength} bytes without it`
@@ -55,12 +57,17 @@ export const documentOf = (delivery: Inflated, each: string | null, warn: Warn):
   const isForm = FORM.test(type) && body.length > 0
   const fields = isForm ? fieldsIn(body, charset, warn) : null
   if (fields) return formDocument(fields)
-  const notJson = JSON_TYPE.test(type) && (isText ? 'it is not JSON' : 'it is not UTF-8')
+  const notJson = JSON_TYPE.test(type) && (isText ? unlikeJson(text) : 'it is not UTF-8')
   const why = delivery.unread ?? parts ?? (isForm ? MORE_FIELDS : notJson)
   if (why && body.length > 0) warn(`stored unread: ${why}`)
   return written(isText ? { body: text } : { bodyBase64: body.toString('base64') })
 }
 
+/** Why a text is not read as JSON; null for a number or a string, which is stored as text anyway. */
+const unlikeJson = (text: string): string | null => {
+  const depth = jsonDepth(text)
+  return depth === null ? 'it is not JSON' : depth >= NESTING_MAX ? 'it is nested too deep' : null
+}
 /** A JSON object unchanged, an array as `items`, without blanks around it; null for neither, or if nested too deep. */
 export const jsonDocument = (given: string): Document | null => {
   const begin = skipBlanks(given, 0)

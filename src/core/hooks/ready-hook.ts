@@ -10,7 +10,7 @@ import { identifiersOf, isIdentified } from '../prospects/identifiers.ts'
 import { type HookTools, hashOfToken, rulesOf } from './hooks.ts'
 import { type MappedActivity, mapperOf } from './map-delivery.ts'
 import { type Document, documentOf, type Inflated, inflated, type Warn } from './read-body.ts'
-import { type Delivery, headerIn, hopsIn, isEqual, verifierOf } from './verify.ts'
+import { type Delivery, headerIn, hopsIn, isEqual, MISMATCH, verifierOf } from './verify.ts'
 
 /** A challenge that is safe to return to a vendor. */
 const CHALLENGE = /^[\w.~-]{1,255}$/
@@ -39,6 +39,23 @@ export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: H
     unidentified === 'new' || isIdentified(identifiersOf(activity))
       ? activity
       : { ...activity, externalId: hookId, isShared: true }
+  const refusalOf = (
+    verify: ReturnType<typeof verifierOf>,
+    sent: Delivery,
+    delivery: () => Inflated,
+    nowMs: number,
+  ): string | null => {
+    // A previous secret may have been encrypted with a key that is lost.
+    const opened = validSecrets(stored, nowMs).map((sealed) => open(sealed).secret)
+    const valid = opened.filter((secret) => secret !== null)
+    if (valid.length === 0)
+      throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))
+    const why = verify(sent, valid, nowMs)
+    // Most vendors sign what they send, some the body before it is compressed.
+    if (why !== MISMATCH || delivery() === sent) return why
+    const { unread } = delivery()
+    return unread ? `${why} The body could not be inflated: ${unread}.` : verify(delivery(), valid, nowMs)
+  }
   return {
     tenantId,
     hookId,
@@ -47,26 +64,24 @@ export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: H
     /** As it can be sent in a header. */
     redirectTo: redirectTo === null ? null : new URL(redirectTo).href,
     isForBrowsers: redirectTo !== null || trap !== null || origins.length > 0,
-    /** The delivery as the other functions take it. */
-    opened: (delivery: Delivery): Inflated => inflated(renamed(delivery)),
     /** Whether the token is valid. A hook with signatures has no token. */
     isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
       if (hmac || token === undefined) return Boolean(hmac) && token === undefined
       const given = Buffer.from(hashOfToken(token))
       return validSecrets(stored, nowMs).some((hash) => isEqual(Buffer.from(hash), given))
     },
-    /** Why a delivery is refused, for people; null if it is verified. */
-    refusalOf: ({ sent, unread, ...delivery }: Inflated, nowMs: number): string | null => {
-      if (!verify) return null
-      // A previous secret may have been encrypted with a key that is lost.
-      const opened = validSecrets(stored, nowMs).map((sealed) => open(sealed).secret)
-      const valid = opened.filter((secret) => secret !== null)
-      if (valid.length === 0)
-        throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))
-      // Most vendors sign what they send, some the body before it is compressed.
-      const why = verify(sent ? { ...delivery, body: sent } : delivery, valid, nowMs)
-      if (why !== null && unread) return `${why} The body could not be inflated: ${unread}.`
-      return why !== null && sent ? verify(delivery, valid, nowMs) : why
+    /**
+     * Why a delivery is refused, for people, or null if it is verified; and the delivery as the other functions take it. Without
+     * a signature that may be right nothing is inflated.
+     */
+    opened: (given: Delivery, nowMs: number) => {
+      const sent = renamed(given)
+      let plain: Inflated | undefined
+      const delivery = () => {
+        plain ??= inflated(sent)
+        return plain
+      }
+      return { refusal: verify ? refusalOf(verify, sent, delivery, nowMs) : null, delivery }
     },
     /** An unsigned ping, with nothing to store. */
     isPing: ({ body }: Delivery): boolean =>

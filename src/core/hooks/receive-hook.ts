@@ -109,15 +109,15 @@ export const receiveHooks = ({ store, clock, newId, hooks, useCases, limits }: D
      */
     receive: async (hook: ReadyHook, given: Delivery, steps: Steps = {}): Promise<Received> => {
       const now = clock()
-      const delivery = hook.opened(given)
-      if (hook.isPing(delivery)) return { challenge: '' }
-      const unverified = hook.refusalOf(delivery, now)
-      const reason = unverified ?? loopIn(delivery)
+      if (hook.isPing(given)) return { challenge: '' }
+      const opened = hook.opened(given, now)
+      const reason = opened.refusal ?? loopIn(given)
       if (reason !== null) {
         markSeen(hook, { refusedMs: now, refusal: reason })
-        return refuse(unverified === null ? 'loop_detected' : 'invalid_signature', reason)
+        return refuse(opened.refusal === null ? 'loop_detected' : 'invalid_signature', reason)
       }
       steps.onVerified?.()
+      const delivery = opened.delivery()
       const challenge = hook.challengeIn(delivery)
       if (challenge !== null) return { challenge }
       const seen: Seen = { receivedMs: now }

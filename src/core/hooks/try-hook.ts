@@ -18,10 +18,11 @@ export const tryHook =
     const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
     const url = hooks.publicUrl && `${hooks.publicUrl}/hooks/${hookId}`
     const sent = { headers: Object.fromEntries(named), body: Buffer.from(body), method: 'POST', url }
-    const delivery = hook.opened(sent)
     const now = clock()
-    const isPing = hook.isPing(delivery)
-    const refusal = isPing ? null : (hook.refusalOf(delivery, now) ?? loopIn(delivery))
+    const opened = hook.opened(sent, now)
+    const delivery = opened.delivery()
+    const isPing = hook.isPing(sent)
+    const refusal = isPing ? null : (opened.refusal ?? loopIn(sent))
     const reason = stored.status === 'disabled' ? 'The hook is disabled.' : refusal
     const isLogged = !isPing && hook.challengeIn(delivery) === null
     let warning: string | null = null

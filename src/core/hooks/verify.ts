@@ -14,6 +14,8 @@ export type Delivery = {
   readonly bytesMax?: number | undefined
 }
 
+/** Why a delivery is refused whose signature is that of another secret or body. */
+export const MISMATCH = 'The signature does not match. Check the secret.'
 const PLACEHOLDER = /^\{[^{}]+\}$/
 /** Maximum number of signatures checked per delivery. */
 const SIGNATURES_MAX = 16
@@ -97,7 +99,7 @@ export const verifierOf = (hmac: Hmac) => {
       return digest.digest()
     })
     const isSigned = found.some((bytes) => digests.some((digest) => isEqual(digest, bytes)))
-    if (!isSigned) return 'The signature does not match. Check the secret.'
+    if (!isSigned) return MISMATCH
     if (timestamp === undefined) return null
     const ageMs = Math.abs(nowMs - timeOf(timestamp))
     if (ageMs <= toleranceSeconds * 1_000) return null

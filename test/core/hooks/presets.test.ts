@@ -119,6 +119,46 @@ const FURTHER: readonly (readonly [preset: PresetName, what: string, body: unkno
   ],
   [
     'tally',
+    'a text that is labelled so',
+    { data: { fields: [{ label: 'Email', type: 'INPUT_TEXT', value: 'ada@example.com' }] } },
+    { email: 'ada@example.com' },
+  ],
+  [
+    'standard-webhooks',
+    'a user of Clerk',
+    {
+      type: 'user.created',
+      timestamp: 1_716_883_200_000,
+      data: {
+        ...{ first_name: 'Ada', last_name: 'Lovelace' },
+        email_addresses: [{ id: 'idn_1', email_address: 'ada@example.com' }],
+      },
+    },
+    {
+      ...{ type: 'user.created', email: 'ada@example.com', name: 'Ada Lovelace' },
+      occurredAt: '2024-05-28T08:00:00.000Z',
+    },
+  ],
+  [
+    'standard-webhooks',
+    'a contact of Resend',
+    {
+      ...{ type: 'contact.created', created_at: '2026-11-20T09:59:50.000Z' },
+      data: { email: 'ada@example.com', first_name: 'Ada', last_name: '' },
+    },
+    {
+      ...{ type: 'contact.created', email: 'ada@example.com', name: 'Ada' },
+      occurredAt: '2026-11-20T09:59:50.000Z',
+    },
+  ],
+  [
+    'standard-webhooks',
+    'an order of Polar',
+    { type: 'order.created', data: { customer: { email: 'ada@example.com', name: 'Ada' } } },
+    { type: 'order.created', email: 'ada@example.com', name: 'Ada' },
+  ],
+  [
+    'tally',
     'a hidden field',
     { data: { fields: [{ label: 'email', type: 'HIDDEN_FIELDS', value: 'ada@example.com' }] } },
     { email: 'ada@example.com' },
@@ -173,6 +213,12 @@ const FURTHER: readonly (readonly [preset: PresetName, what: string, body: unkno
         lastname: { value: 'Lovelace' },
       },
     },
+    { email: 'ada@example.com', name: 'Ada Lovelace' },
+  ],
+  [
+    'hubspot',
+    'the chosen properties of a workflow',
+    { email: 'ada@example.com', firstname: 'Ada', lastname: 'Lovelace' },
     { email: 'ada@example.com', name: 'Ada Lovelace' },
   ],
   [
