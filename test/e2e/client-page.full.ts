@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { stripTypeScriptTypes } from 'node:module'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { unusedPort } from '../support/packed.ts'
+import { installClient } from '../support/pasted-page.ts'
 import {
   caller,
   embeddedDatabase,
@@ -18,14 +18,10 @@ import {
 t.setTimeout(0)
 const ROOT = join(import.meta.dirname, '../..')
 
-/** A folder with the client as an installed package has it, and the programs of the page. */
+/** A folder with the client and the programs of the page. */
 const programsOfPage = (t: Test) => {
   const folder = newFolder(t)
-  const installed = join(folder, 'node_modules/prospect-pages')
-  mkdirSync(installed, { recursive: true })
-  const source = readFileSync(join(ROOT, 'src/client/prospect-pages.ts'), 'utf8')
-  writeFileSync(join(installed, 'client.js'), stripTypeScriptTypes(source))
-  writeFileSync(join(installed, 'package.json'), '{"type":"module","exports":{"./client":"./client.js"}}')
+  installClient(folder)
   const ports = { 9001: unusedPort(), 9002: unusedPort() }
   const page = readFileSync(join(ROOT, 'docs/client.md'), 'utf8')
   const names = [...page.matchAll(/^```js\n\/\/ (\S+)\n(.*?)^```$/gms)].map(([, name = '', text = '']) => {

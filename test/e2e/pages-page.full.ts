@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { shellFunctions } from '../support/pasted-page.ts'
 import { embeddedDatabase, inherited, newFolder, openServer } from '../support/program.ts'
 
 t.setTimeout(0)
@@ -14,7 +15,8 @@ t.test(
     const { env } = embeddedDatabase(join(newFolder(t), 'test.db'))
     const { apiKey, server } = await openServer(t, { env })
     const page = readFileSync(join(import.meta.dirname, '../../docs/pages.md'), 'utf8')
-    const [, script = ''] = /^```sh\n(.*?)^```$/ms.exec(page) ?? []
+    const [, life = ''] = /^```sh\n(.*?)^```$/ms.exec(page) ?? []
+    const script = shellFunctions() + life
     const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', `${script}\necho $GROUP $PAGE`], {
       // Those that the reader keeps from the first start.
       env: { ...inherited(), URL: server.url, KEY: apiKey, GROUP: 'mine', PAGE: 'mine' },

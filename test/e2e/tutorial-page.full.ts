@@ -1,5 +1,13 @@
 import t from 'tap'
-import { blocksOf, pasteAll, saveFiles, stepsOf, whyNoShell, withoutIds } from '../support/pasted-page.ts'
+import {
+  blocksOf,
+  installClient,
+  pasteAll,
+  saveFiles,
+  stepsOf,
+  whyNoShell,
+  withoutIds,
+} from '../support/pasted-page.ts'
 import { newFolder, startProgram, until } from '../support/program.ts'
 
 t.setTimeout(0)
@@ -27,6 +35,7 @@ t.test(
   async (t) => {
     const blocks = await blocksOf('tutorial.md', [3000, 9000])
     const folder = newFolder(t)
+    installClient(folder)
     saveFiles(blocks, folder)
     const [start, set, ...steps] = stepsOf(blocks)
     const [, name = '', value = ''] =

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { stripTypeScriptTypes } from 'node:module'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type Environment, inherited } from './program.ts'
@@ -18,6 +19,21 @@ export const freePort = (): Promise<number> =>
       server.close(() => resolve(port))
     })
   })
+
+/** Puts the client into a folder as an installed package has it. */
+export const installClient = (folder: string): void => {
+  const installed = join(folder, 'node_modules/prospect-pages')
+  mkdirSync(installed, { recursive: true })
+  const source = readFileSync(join(import.meta.dirname, '../../src/client/prospect-pages.ts'), 'utf8')
+  writeFileSync(join(installed, 'client.js'), stripTypeScriptTypes(source))
+  writeFileSync(join(installed, 'package.json'), '{"type":"module","exports":{"./client":"./client.js"}}')
+}
+
+/** The functions `call` and `field`, which the tutorial defines for all pages. */
+export const shellFunctions = (): string =>
+  /^call\(\) .*\nfield\(\) .*\n/m.exec(
+    readFileSync(join(import.meta.dirname, '../../docs/tutorial.md'), 'utf8'),
+  )?.[0] ?? ''
 
 export type Block = { readonly language: string; readonly text: string }
 /** The blocks of code of a page, with a free port in place of each of these. */
