@@ -21,18 +21,21 @@ overStores(
       const tenant = await addTenant(store)
       const { tenantId } = tenant
       const writtenBy = async (count: number) => {
+        const log = someLog({ tenantId, prospectId: newId('prospect') })
+        const ids = { prospectLogId: log.prospectLogId }
+        t.equal((await store.activities.recordLogs([log], [someEvent(tenantId, { ids })])).length, 1)
         t.equal(await store.pageGroups.add(someGroup(tenant), [someEvent(tenantId)]), 'recorded')
         t.equal(await store.events.number({ tenantId, now: at(0), max: 10 }), count)
       }
       await writtenBy(0)
       const endpoint = someEndpoint(tenantId)
       await other.webhooks.add(endpoint)
-      await writtenBy(1)
+      await writtenBy(2)
       await other.webhooks.change({ ...endpoint, status: 'disabled', updatedAt: at(1) }, endpoint.updatedAt)
       await writtenBy(0)
     })
 
-    t.test('logging is one statement, whether the tenant uses events or not', async (t) => {
+    t.test('logging is one statement, whether the tenant uses events or not, once that is seen', async (t) => {
       const tested = await opened(t, kind)
       const { tenantId } = await addTenant(tested.store)
       const log = async () => {
@@ -44,7 +47,9 @@ overStores(
       const countOf = async () =>
         (await sentBy(tested, log)).filter(({ text }) => !text.includes('pg_notify')).length
       t.equal(await countOf(), 1)
+      t.equal(await countOf(), 1)
       await tested.store.webhooks.add(someEndpoint(tenantId))
+      t.equal(await countOf(), 2, 'the events are not sent, then sent')
       t.equal(await countOf(), 1)
     })
 

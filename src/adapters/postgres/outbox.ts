@@ -58,6 +58,7 @@ export type Outbox = {
 }
 
 const EVENTS = columns('event', COLUMNS.events)
+const QUIET_MAX = 10_000
 
 /**
  * Events are written in the statement of their change, for tenants that use events: those with an enabled webhook
@@ -70,6 +71,15 @@ export const createOutbox = (
   { everyEvent, lateMs, wrote, late }: OutboxOptions,
 ): Outbox => {
   const clocks = new Map<string, Clock>()
+  /**
+   * Tenants that used no events when last seen. Theirs are not even sent, which would cost as much as the change; if an
+   * endpoint was enabled since, the statement saves nothing and is sent again, with the events.
+   */
+  const quiet = new Set<string>()
+  const noteQuiet = (tenants: readonly string[]): void => {
+    if (quiet.size >= QUIET_MAX) quiet.clear()
+    for (const tenantId of tenants) quiet.add(tenantId)
+  }
 
   /**
    * The clock of a database or of a node may differ from ours by minutes. It is read every minute, after ours was set,
@@ -89,27 +99,37 @@ export const createOutbox = (
     return isKnown ? clock : undefined
   }
 
-  const write: Outbox['write'] = async (rows, events = [], parts, answer, saved = ALL) => {
+  const send = async (
+    askedMs: number,
+    ...[rows, events = [], parts, answer, saved = ALL]: Parameters<Outbox['write']>
+  ): Promise<never> => {
     const { each, all: areAll } = savedBy(saved)
-    const askedMs = Date.now()
     const lead = leadOf(rows)
     const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
     const lateAtMs = askedMs + aheadMs + lateMs
-    // True, or a division by zero, so that nothing is saved.
-    const isInTime = sql`1 / (statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz)::int = 1`
-    const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(events)})`
-    const newEvents = sql`new_events as (${insertEvents(events, sql`${isUsed} and ${each}`)})`
-    const all = events.length === 0 ? parts : [...parts, newEvents]
-    const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(events)})`
-    const noting = events.length === 0 ? nothing : sql`${isNoted} as has_events,`
+    const tenants = [...new Set(events.map(({ tenantId }) => tenantId))]
+    const areQuiet = !everyEvent && tenants.every((tenantId) => quiet.has(tenantId))
+    const isInTime = sql`statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz`
+    const isQuiet = areQuiet && tenants.length > 0 ? sql`and not exists (${subscribers(tenants)})` : nothing
+    const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(tenants)})`
+    const newEvents = () => sql`new_events as (${insertEvents(events, sql`${isUsed} and ${each}`)})`
+    const all = areQuiet ? parts : [...parts, newEvents()]
+    const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(tenants)})`
+    const noting = areQuiet ? nothing : sql`${isNoted} as has_events,`
     try {
+      // The division is by one, or by zero, so that nothing is saved.
       const written = await query(lead)<{ hasEvents?: boolean }>`
         ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${noting} ${answer}
-        where ${isInTime} and ${areAll}`
+        where 1 / (${isInTime} ${isQuiet})::int = 1 and ${areAll}`
       if (written[0]?.hasEvents) wrote()
+      else if (written[0]?.hasEvents === false) noteQuiet(tenants)
       return written as never
     } catch (error) {
       if (sqlStateOf(error) !== '22012') throw error
+      if (areQuiet && tenants.length > 0) {
+        for (const tenantId of tenants) quiet.delete(tenantId)
+        return send(askedMs, rows, events, parts, answer, saved)
+      }
       const clock = await readClock(lead)
       // The write was in time: the clock was set.
       if (Date.now() + clock.aheadMs < lateAtMs) throw error
@@ -117,6 +137,7 @@ export const createOutbox = (
       throw writeTooLate()
     }
   }
+  const write: Outbox['write'] = (...written) => send(Date.now(), ...written)
 
   return {
     write,
@@ -145,8 +166,7 @@ const eventRow = (event: NewEvent) => ({
   ids: { rawJson: JSON.stringify(event.ids) },
 })
 
-/** The tenants of these events that use events. */
-const subscribers = (events: readonly OfTenant[]) => sql`
+/** Those of these tenants that use events. */
+const subscribers = (tenants: readonly string[]) => sql`
   select w.tenant_id from webhook_endpoints w
-  where w.tenant_id = any (${textArray([...new Set(events.map(({ tenantId }) => tenantId))])}::text[])
-    and w.status = 'enabled'`
+  where w.tenant_id = any (${textArray(tenants)}::text[]) and w.status = 'enabled'`
