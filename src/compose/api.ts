@@ -69,7 +69,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: D
     useCases,
     receiver,
     identify: caller
-      ? async () => caller
+      ? () => caller
       : limitFailedAuth({ identify: byKey, isKnown: keys.isKnown, perMinute, stopwatch }),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     limitForms: limitForms(settings.hookFormsPerMinute, stopwatch),

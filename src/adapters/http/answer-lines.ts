@@ -11,7 +11,7 @@ type Deps = {
   readonly tenantId: string
   readonly admission: Pick<Admission, 'arrive' | 'turn' | 'pause' | 'leave'>
   /** Refuses if the key has been revoked. */
-  readonly callerNow: () => Promise<Caller>
+  readonly callerNow: () => Caller | Promise<Caller>
   readonly onError: (why: unknown) => void
 }
 

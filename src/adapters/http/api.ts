@@ -38,7 +38,7 @@ type Deps = {
   readonly useCases: UseCases
   readonly receiver: HookReceiver
   readonly publicUrl: string | null
-  readonly identify: (apiKey: string | undefined, address: string | undefined) => Promise<Caller>
+  readonly identify: (apiKey: string | undefined, address: string | undefined) => Caller | Promise<Caller>
   readonly rateLimit: RateLimit
   readonly limitForms: LimitForms
   readonly admission: Admission
@@ -93,7 +93,8 @@ export const createApi = (deps: Deps): Api => {
     // Node joins repeated headers with a comma and a space.
     if (apiKey?.includes(', '))
       refuse('invalid_api_key', 'The header x-api-key must not be given more than once.')
-    const caller = await identify(apiKey, request.address)
+    const identified = identify(apiKey, request.address)
+    const caller = identified instanceof Promise ? await identified : identified
     const { tenantId, apiKeyId } = caller
     Object.assign(logFields, { tenantId, apiKeyId })
     rateLimit(caller, headers)

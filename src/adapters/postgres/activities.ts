@@ -59,15 +59,15 @@ export const postgresActivities = (
       return outbox.record(all, events, parts)
     },
 
-    recordLogs: async (logs, events = []) => {
+    recordLogs: (logs, events = []) => {
       const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
       const logged = sql`logged as (
         insert into prospect_logs ${logRows(logs)} ${mayBeKnown ? UNLESS_KNOWN : nothing} returning prospect_log_id)`
       const answer = sql`prospect_log_id from logged`
       const areAll = sql`(select count(*) from logged) = ${logs.length}::int`
       const saved = { each: mayBeKnown ? IS_LOGGED : sql`true`, all: events.length > 0 ? areAll : sql`true` }
-      const added = outbox.write<{ prospectLogId: string }>(logs, events, [logged], answer, saved)
-      return (await added.catch(ifOvertaken([]))).map(({ prospectLogId }) => prospectLogId)
+      const written = outbox.write<{ prospectLogId: string }>(logs, events, [logged], answer, saved)
+      return written.then((added) => added.map(({ prospectLogId }) => prospectLogId), ifOvertaken([]))
     },
   }
 }

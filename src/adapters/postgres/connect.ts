@@ -70,7 +70,8 @@ export const connect = (settings: PostgresSettings): Connected => {
   }
 
   const ask: Ask = async (statement, tenantId) => {
-    const release = await semaphore.acquire(tenantId ?? '')
+    const acquired = semaphore.acquire(tenantId ?? '')
+    const release = acquired instanceof Promise ? await acquired : acquired
     if (closed) {
       release()
       throw unavailable('The service is stopping.')
@@ -122,14 +123,14 @@ export const NO_ANSWER_IN_TIME = 'The database did not answer in time.'
  * Refuses `unavailable` if PostgreSQL has not answered in time. The driver itself retries for ever when an address does
  * not exist, or accepts connections and drops them.
  */
-export const withTimeout = async <Answer>(asked: PromiseLike<Answer>, msMax: number): Promise<Answer> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unavailable(NO_ANSWER_IN_TIME)), msMax)
+export const withTimeout = <Answer>(asked: PromiseLike<Answer>, msMax: number): Promise<Answer> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(unavailable(NO_ANSWER_IN_TIME)), msMax)
+    const end =
+      <Result>(settle: (result: Result) => void) =>
+      (result: Result) => {
+        clearTimeout(timer)
+        settle(result)
+      }
+    asked.then(end(resolve), end(reject))
   })
-  try {
-    return await Promise.race([asked, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}

@@ -8,7 +8,7 @@ type Waiter = { readonly admit: () => void; readonly refuse: () => void }
 /**
  * At most `inFlightMax` callers hold it at a time; up to `waitingMax` wait, none longer than `waitMsMax`. Callers with
  * the same key, such as a tenant's, hold at most half of it, and keys take turns. If too many wait, the key with most
- * callers loses one. `acquire` resolves to the function that releases, and refuses all others with `unavailable`.
+ * callers loses one. `acquire` returns the function that releases, or a promise of it, and refuses all others with `unavailable`.
  */
 export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) => {
   const queues = new Map<string, Queue>()
@@ -45,7 +45,7 @@ export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) 
   const longest = () => [...queues.values()].reduce((a, b) => (b.waiting.size > a.waiting.size ? b : a), NONE)
 
   return {
-    acquire: async (key = ''): Promise<() => void> => {
+    acquire: (key = ''): (() => void) | Promise<() => void> => {
       const queue = queues.get(key) ?? { key, inFlight: 0, waiting: new Set() }
       const isFree = inFlight < inFlightMax && hasRoom(queue)
       if (!isFree && waiting >= waitingMax) {

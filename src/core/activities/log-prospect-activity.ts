@@ -65,6 +65,7 @@ export const logProspectActivities = (deps: Deps) => {
     if (logs === undefined) return decideAndSave(activities.map(withIdentifiers), stepsAt())
 
     const added = new Set(await store.activities.recordLogs(logs, logs.map(eventOfLog)))
+    if (added.size === logs.length) return logs.map((log) => ({ receipt: receiptOf(log), replayed: false }))
     const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
     const decided = (await decideAndSaveRest(skipped.map(withIdentifiers), stepsAt())).values()
     return logs.map((log) =>

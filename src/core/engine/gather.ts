@@ -69,10 +69,13 @@ export const gather = <Input, Answer>(
       observer?.list(list.length)
       observer?.queued(-list.reduce((calls, { callers }) => calls + callers, 0))
       inFlight++
-      const answered = run(list).catch((why) => list.map(({ reject }) => reject(why)))
-      void answered.then(() => {
+      const end = () => {
         inFlight--
         goOn()
+      }
+      void run(list).then(end, (why) => {
+        for (const { reject } of list) reject(why)
+        end()
       })
     }
   }

@@ -44,19 +44,23 @@ export const rememberRows = <Row>(
   // Separate, so that no known row waits for guesses.
   const findKnown = gather(findEach, { ...LOOK_UPS, listsInFlightMax: 4 })
   const findUnknown = gather(findEach, LOOK_UPS)
+  const lookUp = async (id: string, wasKnown: boolean): Promise<Row | null> => {
+    const asked = { until: stopwatch() + msMax, afterSignals: signals }
+    const row = await (wasKnown ? findKnown : findUnknown)(id)
+    if (row === null) remembered.delete(id)
+    else {
+      if (!wasKnown && remembered.size >= rowsMax) remembered.clear()
+      remembered.set(id, { row, ...asked })
+    }
+    return row
+  }
 
   return {
-    find: async (id: string): Promise<Row | null> => {
+    /** A remembered row, or a promise of one that is looked up. */
+    find: (id: string): Row | Promise<Row | null> => {
       const entry = remembered.get(id)
       if (entry && entry.afterSignals === signals && stopwatch() < entry.until) return entry.row
-      const asked = { until: stopwatch() + msMax, afterSignals: signals }
-      const row = await (entry ? findKnown : findUnknown)(id)
-      if (row === null) remembered.delete(id)
-      else {
-        if (!entry && remembered.size >= rowsMax) remembered.clear()
-        remembered.set(id, { row, ...asked })
-      }
-      return row
+      return lookUp(id, entry !== undefined)
     },
     /** Looks an id up as if it were not remembered, so that both take equally long. */
     findAnew: findUnknown,

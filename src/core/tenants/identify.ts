@@ -15,14 +15,15 @@ type Deps = {
   readonly apiKeys: Pick<ApiKeys, 'findByHashes' | 'markUsed'>
   readonly clock: Clock
   /** By default each key is looked up in the store. */
-  readonly findKey?: (keyHash: string) => Promise<(StoredApiKey & OfTenant) | null>
+  readonly findKey?: (keyHash: string) => Found | Promise<Found | null>
 }
+type Found = StoredApiKey & OfTenant
 /** A busy key costs one small write in this time, however many requests it makes. */
 const MARKED_MS = 300_000
 const MARKED_KEYS_MAX = 10_000
 
 /**
- * Identifies the caller: the tenant and scopes of an API key.
+ * Identifies the caller: the tenant and scopes of an API key. Returns a promise unless the key was found at once.
  * Refuses `missing_api_key` and `invalid_api_key`: not a key, unknown, expired or revoked.
  */
 export const identify = ({ apiKeys, clock, ...deps }: Deps) => {
@@ -38,16 +39,21 @@ export const identify = ({ apiKeys, clock, ...deps }: Deps) => {
     apiKeys.markUsed(apiKeyId, isoTime(now)).catch(() => {})
   }
 
-  return async (apiKey: string | undefined): Promise<Caller> => {
-    if (!apiKey) return refuse('missing_api_key', 'The header x-api-key is missing.')
-    const keyHash = checkedApiKeyHash(apiKey)
-    const key = keyHash === null ? null : await findKey(keyHash)
+  const callerBy = (key: Found | null): Caller => {
     const now = clock()
     if (key === null || hasEnded(key, now))
       return refuse('invalid_api_key', 'The API key is not valid: unknown, expired or revoked.')
     markUsed(key, now)
     const { tenantId, apiKeyId, scopes, isSuspended } = key
     return { tenantId, apiKeyId, scopes, isSuspended }
+  }
+  const lookUp = async (apiKey: string | undefined, found: Promise<Found | null> | null): Promise<Caller> =>
+    apiKey ? callerBy(await found) : refuse('missing_api_key', 'The header x-api-key is missing.')
+
+  return (apiKey: string | undefined): Caller | Promise<Caller> => {
+    const keyHash = apiKey ? checkedApiKeyHash(apiKey) : null
+    const found = keyHash === null ? null : findKey(keyHash)
+    return found === null || found instanceof Promise ? lookUp(apiKey, found) : callerBy(found)
   }
 }
 

@@ -15,12 +15,9 @@ const setting = ({ keysMax = 10 } = {}) => {
     const existing = keyHashes.filter((keyHash) => !keyHash.startsWith('missing'))
     return existing.map((keyHash) => ({ keyHash, start }) as StoredApiKey).reverse()
   }
-  return {
-    asked,
-    state,
-    stopwatch,
-    ...rememberRows(findByHashes, ({ keyHash }) => keyHash, stopwatch, { rowsMax: keysMax, msMax: 1_000 }),
-  }
+  const limits = { rowsMax: keysMax, msMax: 1_000 }
+  const remembered = rememberRows(findByHashes, ({ keyHash }) => keyHash, stopwatch, limits)
+  return { asked, state, stopwatch, ...remembered, find: async (id: string) => remembered.find(id) }
 }
 
 t.test('a key is looked up once, also by those who ask at the same moment', async (t) => {

@@ -26,7 +26,7 @@ const setting = async () => {
     list: listApiKeys(it),
     revoke: revokeApiKey(it),
     rotate: rotateApiKey(it),
-    identify: identify({ apiKeys: it.store.apiKeys, clock: it.clock }),
+    identify: async (apiKey: string) => identify({ apiKeys: it.store.apiKeys, clock: it.clock })(apiKey),
   }
 }
 

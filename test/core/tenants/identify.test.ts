@@ -17,10 +17,11 @@ const setting = async ({ lifeMs = null as number | null, scopes = SCOPES as read
     lookUps++
     return it.store.apiKeys.findByHashes(keyHashes)
   }
+  const find = identify({ apiKeys: { ...it.store.apiKeys, findByHashes }, clock: it.clock })
   return {
     ...it,
     ...issued,
-    identify: identify({ apiKeys: { ...it.store.apiKeys, findByHashes }, clock: it.clock }),
+    identify: async (apiKey: string | undefined) => find(apiKey),
     lookUps: () => lookUps,
     lastUsedAt: async () => (await it.store.apiKeys.find(issued.apiKeyId))?.lastUsedAt,
   }

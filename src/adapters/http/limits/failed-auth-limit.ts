@@ -4,7 +4,7 @@ import type { Caller } from '../../../core/tenants/identify.ts'
 import { createTokenBuckets } from './rate-limit.ts'
 
 type Deps = {
-  readonly identify: (apiKey: string | undefined) => Promise<Caller>
+  readonly identify: (apiKey: string | undefined) => Caller | Promise<Caller>
   /** Whether the key with this hash was valid when it was last looked up. Such a key never waits. */
   readonly isKnown: (keyHash: string) => boolean
   /** Null: no limit. */
@@ -55,7 +55,7 @@ export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Dep
     }
   }
 
-  return (apiKey: string | undefined, address: string | undefined): Promise<Caller> =>
+  return (apiKey: string | undefined, address: string | undefined): Caller | Promise<Caller> =>
     !apiKey || address === undefined || isKnown(checkedApiKeyHash(apiKey) ?? '')
       ? identify(apiKey)
       : identifyUnknown(apiKey, address)

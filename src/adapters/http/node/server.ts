@@ -62,14 +62,15 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
   })
   server.maxConnections = limits.connectionsMax
   server.on('connection', noteConnection)
-  const onRequest = (expectsContinue: boolean) => async (req: IncomingMessage, res: ServerResponse) => {
+  const onRequest = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
     const taken = pipelining.take(req.socket, res)
     if (taken === undefined) return
     const beforeRead = expectsContinue ? () => res.writeContinue() : undefined
     unanswered++
-    await handleMessage(req, res, { ...taken, target: req.url ?? '', beforeRead })
-    taken.answered()
-    if (--unanswered === 0) onAllAnswered()
+    void handleMessage(req, res, { ...taken, target: req.url ?? '', beforeRead }).then(() => {
+      taken.answered()
+      if (--unanswered === 0) onAllAnswered()
+    })
   }
   server.on('request', onRequest(false))
   server.on('checkContinue', onRequest(true))

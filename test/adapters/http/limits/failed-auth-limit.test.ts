@@ -23,7 +23,8 @@ const setting = ({ perMinute = 2 } = {}) => {
     return apiKey.startsWith('valid') || apiKey === KNOWN ? CALLER : refuse('invalid_api_key', 'invalid')
   }
   const isKnown = (keyHash: string) => keyHash === checkedApiKeyHash(KNOWN)
-  const call = limitFailedAuth({ identify, isKnown, perMinute, stopwatch })
+  const limit = limitFailedAuth({ identify, isKnown, perMinute, stopwatch })
+  const call = async (...given: Parameters<typeof limit>) => limit(...given)
   return { stopwatch, call, inFlight, inFlightMost: () => inFlightMost }
 }
 
