@@ -67,7 +67,9 @@ const floods = async () => {
                 ...(beside.max < MS_MAX ? [] : [`at most ${beside.max} ms`]),
                 ...(beside.probeMs < MS_MAX ? [] : [`/healthz in ${beside.probeMs} ms`]),
               ]
-              t.comment(`p50 ${beside.p50}, max ${beside.max}, probe ${beside.probeMs} ms; ${statuses}`)
+              t.comment(
+                `p50 ${beside.p50}, max ${beside.max}, probe ${beside.probeMs} ms; peak ${peakMemoryMb(server.pid)} MB; ${statuses}`,
+              )
             }
             t.strictSame(faults, [])
           })

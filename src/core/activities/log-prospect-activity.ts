@@ -76,9 +76,12 @@ export const logProspectActivities = (deps: Deps) => {
   }
 }
 
+/** From this weight on, writing an activity takes the database many times as long as writing a small one. */
+const LARGE_WEIGHT = 65_536
+
 /**
- * Gathers single calls. No activity of a remembered prospect waits for the look-up of another one. If its list starts
- * late, for example after the process was suspended, its prospect is looked up too.
+ * Gathers single calls. No activity of a remembered prospect waits for the look-up of another one, and no small activity for the
+ * write of a large one. If its list starts late, for example after the process was suspended, its prospect is looked up too.
  */
 export const gatherActivities = (
   logAll: ReturnType<typeof logProspectActivities>,
@@ -87,9 +90,10 @@ export const gatherActivities = (
 ) => {
   const weightOf = ({ payload, email = '' }: NewActivity) => payload.rawJson.length + email.length
   const gathered = () => gatherByPlace(logAll, { ...options, weightOf })
-  const [logAtOnce, logWithLookup] = [gathered(), gathered()]
+  const [logAtOnce, logWithLookup, logLarge] = [gathered(), gathered(), gathered()]
   return (activity: NewActivity): Promise<LoggedActivity> => {
     const located = locate(activity)
+    if (weightOf(activity) >= LARGE_WEIGHT) return logLarge(located)
     return located.rememberedId ? logAtOnce(located) : logWithLookup(located)
   }
 }

@@ -16,7 +16,8 @@ type Deps = Omit<Needs<'erasures' | 'merges' | 'tenants'>, 'newId'> & {
 /**
  * Deletes or moves logs that arrived after the erasure or the merge of their prospect was completed. A write that
  * begins late refuses itself, so this finds logs only if that was not enough: a program committed a transaction later,
- * or old rows were restored. Each call takes one step of a round over all tenants, and returns if there are more.
+ * or old rows were restored. Rows of removed tenants stay: a restore that is not finished has rows without tenants too.
+ * Each call takes one step of a round over all tenants, and returns if there are more.
  */
 export const sweepLateLogs = ({ store: { erasures, merges, tenants }, clock, onError }: Deps) => {
   // First, because these logs may move to a prospect that was erased since.

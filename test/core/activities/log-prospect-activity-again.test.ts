@@ -184,3 +184,20 @@ t.test('a prospect found in memory is looked up if the process then stood still'
   t.equal((await late).receipt.createdProspect, false)
   t.equal(recalled, 2)
 })
+
+t.test('a small activity does not wait for the write of a large one', async (t) => {
+  const { logAll, store } = await setting()
+  const { record } = store.activities
+  const held = Promise.withResolvers<void>()
+  store.activities.record = async (changes, events) => {
+    if (changes.logs.some(({ payload }) => payload.rawJson.length > 65_536)) await held.promise
+    return record(changes, events)
+  }
+  const options = { listLengthMax: 200, listsInFlightMax: 1 }
+  const log = gatherActivities(logAll, rememberProspects(0, stopwatch), options)
+  const large = log({ ...unkeyed, email: 'bob@example.com', payload: { rawJson: `"${'x'.repeat(65_536)}"` } })
+  await new Promise(setImmediate)
+  t.equal((await log(unkeyed)).replayed, false)
+  held.resolve()
+  t.equal((await large).replayed, false)
+})
