@@ -192,6 +192,7 @@ const COSTLIEST = [
   'exportProspect',
   'listProspectLogCounts',
   'replayDeliveries',
+  'receiveDeep',
   'refuseDelivery',
 ]
 type Flood = { readonly name: string; readonly textsOf: (furnished: Furnished) => readonly string[] }
