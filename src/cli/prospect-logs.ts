@@ -1,5 +1,5 @@
 import { logProspectActivities } from '../core/activities/log-prospect-activity.ts'
-import { utcOf } from '../shapes/text.ts'
+import { utcOf } from '../shapes/time.ts'
 import { type Command, TENANT, type Texts, valued, wrongUse } from './command.ts'
 import { IMPORT_OPTIONS, importFile, keepSmall } from './import-file.ts'
 

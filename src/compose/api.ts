@@ -52,14 +52,14 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
 
 /** The API over a store. `onSignal`: call it with the signals of the store. */
 export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: Deps) => {
-  const { failedAuthPerMinute: perMinute } = settings
   const { store, clock, newId, publicUrl } = deps
   const { apiKeys } = store
   const limits = { rowsMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
   const findKeys = (keyHashes: readonly string[]) => apiKeys.findByHashes(keyHashes)
   const keys = rememberRows(findKeys, ({ keyHash }) => keyHash, stopwatch, limits)
   const hooks = { secrets: deps.webhooks.secrets, publicUrl }
-  const byKey = identify({ apiKeys, clock, findKey: keys.find })
+  const limitGuesses = limitFailedAuth(settings.failedAuthPerMinute, stopwatch)
+  const byKey = identify({ apiKeys, keys, clock, limitGuesses })
   const remembered = rememberProspects(settings.prospectsRememberedMax, stopwatch)
   const composed = composeUseCases({ ...deps, ...settings, remembered, hooks })
   const useCases = warnUnattended(composed, deps.store, deps.background)
@@ -68,9 +68,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: D
     ...deps,
     useCases,
     receiver,
-    identify: caller
-      ? () => caller
-      : limitFailedAuth({ identify: byKey, isKnown: keys.isKnown, perMinute, stopwatch }),
+    identify: caller ? () => caller : byKey,
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     limitForms: limitForms(settings.hookFormsPerMinute, stopwatch),
     admission: createAdmission({

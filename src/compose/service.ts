@@ -25,6 +25,7 @@ import { composeApi } from './api.ts'
 import { backUpFirst, createBackups } from './backups.ts'
 import { counterJobs } from './counter.ts'
 import { createEraser } from './eraser.ts'
+import { observeWork } from './observe-work.ts'
 import { createPublisher } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 import { createWebhooks } from './webhooks.ts'
@@ -82,10 +83,8 @@ export const webhooksOf = (config: Config, clock: Clock): WebhookTools => {
 export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId } = runtime
   const usage = countUsage({ store, clock })
-  const { requests, publishing, erasing, sending, counting, measuredNamer, scrape, onMalformed } = observe({
-    ...runtime,
-    use: usage.add,
-  })
+  const { requests, scrape, onMalformed } = observe({ ...runtime, use: usage.add })
+  const { publishing, erasing, sending, counting, measuredNamer } = observeWork(runtime)
   let state: 'starting' | 'serving' | 'stopping' = 'starting'
   /** Looks no key and no hook up before the start: the store may not be migrated yet. */
   const started =

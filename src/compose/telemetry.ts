@@ -5,13 +5,8 @@ import type { Metrics } from '../adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../adapters/open-telemetry.ts'
 import type { Config } from '../config/config.ts'
 import type { DomainFailure } from '../core/engine/failures.ts'
-import { reasonOf } from '../core/pages/name-patiently.ts'
 import type { Used } from '../core/ports/counts.ts'
-import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
-import type { Served } from '../core/ports/world.ts'
-import type { OnEndpoint } from '../core/webhooks/send-webhooks.ts'
-import { PAUSED } from './eraser.ts'
-import { background, onceAMinute } from './log-errors.ts'
+import { onceAMinute } from './observe-work.ts'
 
 /** The observers of the service besides the log. */
 export type Telemetry = {
@@ -52,31 +47,4 @@ export const observe = ({ log, metrics, scrape, openTelemetry, use }: Telemetry 
     metrics?.malformed(status)
     log.info({ requestId, status, code: kind, detail: message, traceId }, 'answered')
   },
-  measuredNamer: (namer: Namer): Namer => metrics?.timedNamer(namer) ?? namer,
-  erasing: {
-    onPause: ({ servedAt, pausedAt: now }: Served) => log.warn({ servedAt, now }, PAUSED),
-    ...background(log, 'Erasing'),
-  },
-  counting: background(log, 'Counting activities'),
-  sending: {
-    onEndpoint: (({ tenantId, webhookEndpointId, url }, became, reason) => {
-      const facts = { tenantId, webhookEndpointId, host: new URL(url).host, reason }
-      log[became === 'working' ? 'info' : 'warn'](facts, BECAME[became])
-    }) satisfies OnEndpoint,
-    ...background(log, 'Sending webhooks'),
-  },
-  publishing: {
-    onFailedAttempt: ({ versionId }: ClaimedVersion, why: unknown, retryInMs: number | null) => {
-      metrics?.namingFailed()
-      const next = retryInMs === null ? 'published under its built-in name' : `retried in ${retryInMs} ms`
-      log.warn({ versionId, reason: reasonOf(why), next }, 'naming failed')
-    },
-    ...background(log, 'Publishing', metrics?.publishingFailed),
-  },
 })
-
-const BECAME = {
-  resting: 'A webhook endpoint keeps failing; it is probed once a minute.',
-  working: 'A webhook endpoint works again.',
-  disabled: 'A webhook endpoint was disabled.',
-}

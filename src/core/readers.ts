@@ -1,6 +1,6 @@
 import { getProspectLogs } from './activities/get-prospect-log.ts'
 import { gatherByPlace, type PlacedOptions } from './engine/gather-by-place.ts'
-import { manyOf } from './engine/outcome.ts'
+import { manyOf } from './engine/in-order.ts'
 import { getPages, keyOfPage } from './pages/get-page.ts'
 import { getPageGroup } from './pages/get-page-group.ts'
 import { getVersions } from './pages/list-versions.ts'

@@ -1,7 +1,7 @@
 import { DomainFailure } from '../core/engine/failures.ts'
 import { parseJson, refuseFaults } from '../core/engine/parse-input.ts'
 import type { CreatedProspect, createProspects } from '../core/prospects/create-prospect.ts'
-import { checkShape } from '../shapes/check.ts'
+import { checkShape } from '../shapes/json.ts'
 import { NewProspect } from '../shapes/prospect.ts'
 import { csvRows } from './csv-rows.ts'
 import { type Import, importLines } from './import-lines.ts'
@@ -48,6 +48,6 @@ const prospectIn = (value: unknown): NewProspect => {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   const given = isObject ? Object.entries(value).filter(([, member]) => member !== null) : null
   const { output, faults } = checkShape(NewProspect, given && Object.fromEntries(given))
-  refuseFaults(faults, 'The line is invalid. See `errors`.')
+  if (faults.length > 0) refuseFaults(faults, 'The line is invalid. See `errors`.')
   return output
 }

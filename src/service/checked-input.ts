@@ -4,9 +4,8 @@ import type { Fault } from '../core/engine/failures.ts'
 import { orNull } from '../core/engine/outcome.ts'
 import { parseJson, refuseDeep, refuseFaults } from '../core/engine/parse-input.ts'
 import { membersOf } from '../json/raw-json.ts'
-import { checkShape } from '../shapes/check.ts'
 import type { InTenant } from '../shapes/input.ts'
-import { type RawJson, withTexts } from '../shapes/json.ts'
+import { checkShape, type RawJson, withTexts } from '../shapes/json.ts'
 
 /** The members of all operations that are JSON texts. */
 const TEXTS = ['payload', 'content', 'actions', 'footerLinks', 'scripts'] as const
@@ -55,7 +54,7 @@ export const checked = <Input>(
   const detail = 'must be a plain object or array, or { rawJson } with its JSON text'
   const faults: Fault[] = found.map((one) => (notTexts.has(one['pointer']) ? { ...one, detail } : one))
   const words = new Set(faults.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`))
-  refuseFaults(faults, `Invalid input: ${[...words].join('; ')}.`)
+  if (faults.length > 0) refuseFaults(faults, `Invalid input: ${[...words].join('; ')}.`)
   return withTexts(output, texts)
 }
 

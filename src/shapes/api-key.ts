@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import { described, id, timestamp } from './text.ts'
+import { described, id } from './text.ts'
+import { timestamp } from './time.ts'
 
 /** An API key as its holder sees it. The key itself is never shown again. */
 export const ApiKey = v.object({

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { sliceOf } from './slice.ts'
-import { boundedText, described, id, optional, text, timestamp, whole } from './text.ts'
+import { boundedText, described, id, optional, text, whole } from './text.ts'
+import { timestamp } from './time.ts'
 
 const BLOCK_DAYS_MAX = 3_650
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { ITEMS_MAX, limit, wholeText } from './slice.ts'
-import { described, documented, id, optional, timestamp, whole } from './text.ts'
+import { described, documented, id, optional, whole } from './text.ts'
+import { timestamp } from './time.ts'
 
 /** The events of a tenant's resources. */
 export const EVENT_TYPES = [

@@ -2,7 +2,8 @@ import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { anyArray, rawArray } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
-import { boundedText, described, id, optional, text, timestamp, whole } from './text.ts'
+import { boundedText, described, id, optional, text, whole } from './text.ts'
+import { timestamp } from './time.ts'
 
 const status = () => v.picklist(['active', 'archived', 'deleted'])
 export type PageGroupStatus = v.InferOutput<ReturnType<typeof status>>

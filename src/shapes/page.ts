@@ -2,7 +2,8 @@ import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { anyObject, rawObject } from './json.ts'
 import { sliceOf } from './slice.ts'
-import { dateTime, described, id, optional, text, timestamp, whole } from './text.ts'
+import { described, id, optional, text, whole } from './text.ts'
+import { dateTime, timestamp } from './time.ts'
 
 const ABOUT = 'What this page is about, in addition to the context of its group.'
 const CONTENT =

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import { boundedText, dateTime, described, optional, timestamp, whole } from './text.ts'
+import { boundedText, described, optional, whole } from './text.ts'
+import { dateTime, timestamp } from './time.ts'
 
 export const COUNTS_MAX = 10_000
 

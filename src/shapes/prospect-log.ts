@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { anyObject, rawObject } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
-import { boundedText, dateTime, described, documented, id, optional, text, timestamp } from './text.ts'
+import { boundedText, described, documented, id, optional, text } from './text.ts'
+import { dateTime, timestamp } from './time.ts'
 
 export const idempotencyKey = () => boundedText(1, 255)
 

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
-import { boundedText, described, id, optional, text, timestamp } from './text.ts'
+import { boundedText, described, id, optional, text } from './text.ts'
+import { timestamp } from './time.ts'
 
 /** A prospect as callers see it. Every field is always present. */
 export const Prospect = v.object({

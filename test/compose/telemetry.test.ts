@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Log } from '../../src/adapters/log.ts'
+import { observeWork } from '../../src/compose/observe-work.ts'
 import { observe } from '../../src/compose/telemetry.ts'
 import { unavailable } from '../../src/core/engine/failures.ts'
 
@@ -11,7 +12,8 @@ const setting = () => {
     (...given: unknown[]) =>
       lines.push([level, ...given])
   const log = { info: at('info'), warn: at('warn'), error: at('error') } as unknown as Log
-  const { publishing, erasing, requests } = observe({ log })
+  const { requests } = observe({ log })
+  const { publishing, erasing } = observeWork({ log })
   return { ...publishing, erasing, requests, lines }
 }
 const away = unavailable('The database cannot answer now.', new Error('connect ECONNREFUSED 127.0.0.1:1'))

@@ -1,7 +1,6 @@
 import t from 'tap'
 import * as v from 'valibot'
-import { checkShape } from '../../src/shapes/check.ts'
-import { withTexts } from '../../src/shapes/json.ts'
+import { checkShape, withTexts } from '../../src/shapes/json.ts'
 import { NewPage } from '../../src/shapes/page.ts'
 import { PageGroupInput, PageGroupQuery } from '../../src/shapes/page-group.ts'
 import { NewProspectLog } from '../../src/shapes/prospect-log.ts'

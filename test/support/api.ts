@@ -30,11 +30,11 @@ import { SCOPES, type Scope } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { SendWebhook } from '../../src/core/ports/webhooks.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
-import { identify } from '../../src/core/tenants/identify.ts'
 import { issueApiKey } from '../../src/core/tenants/issue-api-key.ts'
 import { composeUseCases } from '../../src/core/use-cases.ts'
 import type { CreatedPage, NewPage } from '../../src/shapes/page.ts'
 import { undocumented } from './answers.ts'
+import { identifyIn } from './identify.ts'
 import { countedIds, stoppedClock } from './setting.ts'
 
 export type Sent = {
@@ -132,7 +132,7 @@ export const openScene = async ({
       useCases,
       receiver,
       publicUrl,
-      identify: identify({ apiKeys: seen.apiKeys, clock }),
+      identify: identifyIn(seen.apiKeys, clock),
       rateLimit: createRateLimit(rateLimitPerMinute, clock),
       limitForms: limitForms(hookFormsPerMinute, clock),
       admission: createAdmission({

@@ -1,7 +1,7 @@
 import { DomainFailure, isUnavailable, unavailable } from '../../core/engine/failures.ts'
-import { type Connected, NO_ANSWER_IN_TIME, type PostgresSettings } from '../postgres/connect.ts'
+import { type Connected, createSemaphore, NO_ANSWER_IN_TIME } from '../postgres/connect.ts'
 import { sqlStateOf } from '../postgres/error-codes.ts'
-import { createSemaphore, type PoolCounts } from '../postgres/semaphore.ts'
+import type { PoolCounts, PostgresSettings } from '../postgres/open.ts'
 import type { Ask } from '../postgres/sql.ts'
 import { queryOver, sql } from '../postgres/sql.ts'
 

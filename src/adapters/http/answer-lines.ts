@@ -1,5 +1,4 @@
 import { shareLoop } from '../../core/engine/share-loop.ts'
-import { type Caller, requireActiveTenant } from '../../core/tenants/identify.ts'
 import { writeLine } from '../../json/write-json.ts'
 import type { Admission, Slot } from './admission.ts'
 import type { ApiResponse } from './requests.ts'
@@ -11,7 +10,7 @@ type Deps = {
   readonly tenantId: string
   readonly admission: Pick<Admission, 'arrive' | 'turn' | 'pause' | 'leave'>
   /** Refuses if the key has been revoked. */
-  readonly callerNow: () => Caller | Promise<Caller>
+  readonly requireCaller: () => Promise<void>
   readonly onError: (why: unknown) => void
 }
 
@@ -35,13 +34,13 @@ export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiRespon
 
 async function* partsOf(
   lines: AsyncIterator<object>,
-  { tenantId, admission, callerNow, onError }: Deps,
+  { tenantId, admission, requireCaller, onError }: Deps,
   reader: { readonly isGone: boolean },
 ): AsyncGenerator<string> {
   let slot: Slot | undefined
   let isLast = false
   const nextPart = async () => {
-    requireActiveTenant(await callerNow())
+    await requireCaller()
     slot ??= admission.arrive(tenantId)
     await admission.turn(slot)
     await shareLoop(tenantId)

@@ -8,10 +8,11 @@ import type { UseCases } from '../../core/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import type { Admission } from './admission.ts'
 import { answerLines } from './answer-lines.ts'
-import { createWrite, isKnown } from './entity-tags.ts'
+import { createWriteTagged, isKnown } from './entity-tags.ts'
 import { preflightOver, RECEIVING_ROUTES, type ReceivingRoute, receiveOver, shownTo } from './hook-routes.ts'
 import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
+import { longSteps } from './long-requests.ts'
 import { bodiesOver, parseRequest, requireJson } from './parse-request.ts'
 import { problem } from './problems.ts'
 import { publicRoutes, type RawRoute } from './public-routes.ts'
@@ -39,7 +40,7 @@ type Deps = {
   readonly receiver: HookReceiver
   readonly publicUrl: string | null
   readonly identify: (apiKey: string | undefined, address: string | undefined) => Caller | Promise<Caller>
-  readonly rateLimit: RateLimit
+  readonly rateLimit: RateLimit | null
   readonly limitForms: LimitForms
   readonly admission: Admission
   readonly newRequestId: () => string
@@ -61,7 +62,7 @@ export const createApi = (deps: Deps): Api => {
     ...[...RECEIVING_ROUTES, ...ROUTES],
     ...[...publicRoutes(deps.ready, has), ...rawRoutes],
   ])
-  const write = createWrite()
+  const writeTagged = createWriteTagged()
 
   /** The steps of a request, in order. Headers that a step sets are part of every answer from then on. */
   const respond = async (
@@ -97,69 +98,57 @@ export const createApi = (deps: Deps): Api => {
     const caller = identified instanceof Promise ? await identified : identified
     const { tenantId, apiKeyId } = caller
     Object.assign(logFields, { tenantId, apiKeyId })
-    rateLimit(caller, headers)
+    rateLimit?.(caller, headers)
     requireActiveTenant(caller)
     for (const scope of [route.scope ?? []].flat()) requireScope(caller, scope)
-    let slot = admission.arrive(tenantId)
+    const requireCaller = async () => requireActiveTenant(await identify(apiKey, request.address))
+    const held = { slot: admission.arrive(tenantId) }
     try {
       const { body } = request
       const bytesMax = route.item ? body?.batchBytesMax : body?.bytesMax
       const askedMs = stopwatch()
-      let bytes = route.body && (await readBody(request, slot, bytesMax, requireJson))
+      let bytes = route.body && (await readBody(request, held.slot, bytesMax, requireJson))
       if (bytes !== undefined) Object.assign(logFields, { bodyBytes: bytes.length })
-      const turn = admission.turn(slot)
+      const turn = admission.turn(held.slot)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
       if (before !== undefined) await before
       // While the request waited, the key may have been revoked or the tenant deleted.
-      if (isOld(askedMs)) requireActiveTenant(await identify(apiKey, request.address))
+      if (isOld(askedMs)) await requireCaller()
       const checked = parseRequest(route, request, { tenantId, apiKeyId, params, query, bytes })
       // Frees the bytes: from here on only the parsed body is used.
       bytes = undefined
-      const answer = await route.run(useCases, checked, {
-        itemBytesMax: request.body?.bytesMax ?? 0,
-        count: (moreItems) => rateLimit(caller, headers, moreItems),
-        nextTurn: async (items) => {
-          await admission.nextTurn(slot, items)
-          if (isOld(askedMs)) requireActiveTenant(await identify(apiKey, request.address))
-          await shareLoop(tenantId)
-        },
-        refusalOf,
-        untilEnd: request.untilEnd,
-        withoutSlot: async (wait) => {
-          const beganMs = stopwatch()
-          admission.leave(slot)
-          const found = await wait()
-          if (isOld(beganMs)) requireActiveTenant(await identify(apiKey, request.address))
-          Object.assign(logFields, {
-            waitedMs: Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs),
-          })
-          if (found.isNew) slot = admission.arrive(tenantId)
-          if (found.isNew) await admission.turn(slot)
-          return found
-        },
-      })
+      const count = (moreItems: number) => rateLimit?.(caller, headers, moreItems)
+      const lent = { admission, held, askedMs, requireCaller, logFields, count, refusalOf }
+      const answer = await route.run(useCases, checked, () => longSteps(request, lent))
       if (route.lines) {
         const onError = (why: unknown) =>
           callHook(() => deps.onError(Object(why).cause ?? why, String(headers['x-request-id']), logFields))
-        const callerNow = () => identify(apiKey, request.address)
-        return answerLines(answer.body as AsyncIterable<object>, { tenantId, admission, callerNow, onError })
+        return answerLines(answer.body as AsyncIterable<object>, {
+          tenantId,
+          admission,
+          requireCaller,
+          onError,
+        })
       }
       const after = shareLoop(tenantId, true)
       if (after !== undefined) await after
       if (answer.logged) Object.assign(logFields, { activities: answer.logged })
       if (answer.replayed) headers['idempotent-replayed'] = 'true'
       Object.assign(headers, answer.headers)
+      const { body: shown, status = route.status } = answer
+      if (shown === undefined) return { status: 204, headers: {}, body: '', tenantId }
       const isRead = route.method === 'GET'
-      const { text, etag, length } = write(answer, route)
-      if (etag !== undefined) headers['etag'] = etag
+      if (!isRead && answer.revision === undefined)
+        return { ...json(status, `${route.write(shown)}\n`), tenantId }
+      const { text, etag, length } = writeTagged(answer, route)
+      headers['etag'] = etag
       if (isRead) headers['cache-control'] = 'private, no-cache'
       if (isRead && isKnown(request, etag)) return { status: 304, headers: {}, body: '', tenantId }
-      if (text === '') return { status: 204, headers: {}, body: '', tenantId }
-      if (length !== undefined) headers['content-length'] = length
-      return { ...json(answer.status ?? route.status, text), tenantId }
+      headers['content-length'] = length
+      return { ...json(status, text), tenantId }
     } finally {
-      admission.leave(slot)
+      admission.leave(held.slot)
     }
   }
 

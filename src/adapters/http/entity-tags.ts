@@ -16,24 +16,25 @@ const measured = (json: string, bytes: Buffer | null): { readonly etag: string; 
   return { etag: `W/"${length}-${hash('sha1', encoded, 'base64url').slice(0, 11)}"`, length }
 }
 
-type Written = { readonly text: string | Buffer; readonly etag?: string; readonly length?: string }
 /**
- * Writes an answer as JSON, with a tag if it has a revision or answers a read. Callers that read the same at the same
- * moment share one answer, one after the other: it is written and measured once.
+ * Writes an answer as JSON, with its tag. Callers that read the same at the same moment share one answer, one after the
+ * other: it is written and measured once.
  */
-export const createWrite = () => {
+export const createWriteTagged = () => {
   let last: object | undefined
-  let written: Written = { text: '' }
-  return ({ body, revision }: Answer, { method, write }: Route): Written => {
-    if (body === last) return written
-    const json = body === undefined ? '' : write(body)
-    const line = json && `${json}\n`
+  let written = { text: '' as string | Buffer, etag: '', length: '0' }
+  return ({ body, revision }: Answer, { write }: Route) => {
+    if (body === undefined || body === last) return written
+    const json = write(body)
+    const line = `${json}\n`
     const bytes = json.length > TEXT_LENGTH_MAX ? Buffer.from(line) : null
     const text = bytes ?? line
     last = body
-    if (revision !== undefined)
-      written = { text, etag: `"r${revision}"`, length: String(bytes?.length ?? Buffer.byteLength(json) + 1) }
-    else written = method === 'GET' ? { text, ...measured(json, bytes) } : { text }
+    const lengthOf = () => String(bytes?.length ?? Buffer.byteLength(json) + 1)
+    written =
+      revision === undefined
+        ? { text, ...measured(json, bytes) }
+        : { text, etag: `"r${revision}"`, length: lengthOf() }
     return written
   }
 }
@@ -42,15 +43,14 @@ export const createWrite = () => {
 const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
 
 /** Whether the caller already has the answer with this tag: the header `If-None-Match`. */
-export const isKnown = (request: Pick<ApiRequest, 'headers'>, etag: string | undefined): boolean => {
+export const isKnown = (request: Pick<ApiRequest, 'headers'>, etag: string): boolean => {
   const given = headerOf(request, 'if-none-match')
-  if (given === undefined || etag === undefined) return false
+  if (given === undefined) return false
   return given.trim() === '*' || tagsIn(given).includes(etag.replace(/^W\//, ''))
 }
 
-/** The revisions in the header `If-Match`; undefined if any will do. A tag that names no revision matches none. */
-export const revisionsIn = (request: Pick<ApiRequest, 'headers'>): readonly number[] | undefined => {
-  const given = headerOf(request, 'if-match')
-  if (given === undefined || given.trim() === '*') return undefined
-  return tagsIn(given).flatMap((tag) => Number(/^"r([1-9]\d{0,14})"$/.exec(tag)?.[1]) || [])
+/** The revisions in a header `If-Match`; undefined if any will do. A tag that names no revision matches none. */
+export const revisionsIn = (ifMatch: string): readonly number[] | undefined => {
+  if (ifMatch.trim() === '*') return undefined
+  return tagsIn(ifMatch).flatMap((tag) => Number(/^"r([1-9]\d{0,14})"$/.exec(tag)?.[1]) || [])
 }

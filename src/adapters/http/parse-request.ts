@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
 import { type Fault, refuse, tooLarge } from '../../core/engine/failures.ts'
 import { decodeUtf8, parseText, refuseFaults, SEE_ERRORS } from '../../core/engine/parse-input.ts'
-import { checkShape } from '../../shapes/check.ts'
 import { idempotencyKey } from '../../shapes/prospect-log.ts'
 import type { Admission, Slot } from './admission.ts'
 import { revisionsIn } from './entity-tags.ts'
+import { ONCE, parseQuery } from './parse-query.ts'
 import { parseBatch } from './prospect-log-batch.ts'
-import { type ApiRequest, announcedBytes, headerOf, percentDecoded } from './requests.ts'
+import { type ApiRequest, announcedBytes, headerOf } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 /** A request whose body is read. */
@@ -17,7 +17,6 @@ type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'pa
   /** Undefined when no body was sent. */
   readonly bytes: Uint8Array | undefined
 }
-type QueryShape = v.ObjectSchema<v.ObjectEntries, undefined>
 
 /** Reads a body within its slot. Undefined if none was sent: without an announced length, only the end shows that. */
 export const bodiesOver =
@@ -51,44 +50,16 @@ export const parseRequest = (
   { tenantId, apiKeyId, params, query: rawQuery, bytes }: Received,
 ): CheckedRequest<never, never> => {
   const faults: Fault[] = []
-  const query = ((route.query || rawQuery) && parseQuery(route.query ?? NO_QUERY, rawQuery, faults)) as never
+  const query = ((route.query || rawQuery) && parseQuery(route.query, rawQuery, faults)) as never
   const { body, idempotencyKey } =
     route.body === undefined ? NO_BODY : parseBody(route, textOf(bytes, route), request, faults)
-  refuseFaults(faults, SEE_ERRORS)
-  const ifRevision = revisionsIn(request)
+  if (faults.length > 0) refuseFaults(faults, SEE_ERRORS)
+  const ifMatch = headerOf(request, 'if-match')
+  const ifRevision = ifMatch === undefined ? undefined : revisionsIn(ifMatch)
   return { tenantId, apiKeyId, params, query, body: body as never, idempotencyKey, ifRevision }
 }
 
 const NO_BODY = { body: undefined, idempotencyKey: undefined }
-const ONCE = 'must not be given more than once'
-const NO_QUERY = v.object({})
-
-/** A parameter may be given once. An unknown one is refused: it may have been meant to filter a list. */
-const parseQuery = (shape: QueryShape, query: string, faults: Fault[]): unknown => {
-  const given: Record<string, string> = {}
-  for (const pair of query.split('&')) {
-    if (pair === '') continue
-    const [name = '', ...rest] = pair.split('=')
-    const parameter = decodeQuery(name) ?? name
-    const value = decodeQuery(rest.join('='))
-    if (!Object.hasOwn(shape.entries, parameter)) faults.push({ detail: unknownParameter(shape), parameter })
-    else if (value === null) faults.push({ detail: 'must be well-formed percent-encoding', parameter })
-    else if (Object.hasOwn(given, parameter)) faults.push({ detail: ONCE, parameter })
-    else given[parameter] = value
-  }
-  const checked = checkShape(shape, given, 'parameter')
-  faults.push(...checked.faults)
-  return checked.output
-}
-
-const unknownParameter = ({ entries }: QueryShape): string => {
-  const names = Object.keys(entries).sort().join(', ')
-  return names === ''
-    ? 'this operation has no query parameters'
-    : `unknown parameter; the parameters are: ${names}`
-}
-
-const decodeQuery = (text: string) => percentDecoded(text.replaceAll('+', ' '))
 
 const IdempotencyKey = idempotencyKey()
 

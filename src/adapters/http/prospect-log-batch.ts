@@ -1,12 +1,11 @@
 import type * as v from 'valibot'
 import { refuse, tooLarge } from '../../core/engine/failures.ts'
-import { inOrder } from '../../core/engine/in-order.ts'
+import { eachInTurn, inOrder } from '../../core/engine/in-order.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import { LONG_TEXT, parseActivity, parseJson } from '../../core/engine/parse-input.ts'
-import { eachInTurn } from '../../core/engine/share-loop.ts'
 import { isJson } from '../../json/is-json.ts'
 import { splitAt } from '../../json/split-json.ts'
-import { checkShape } from '../../shapes/check.ts'
+import { checkShape } from '../../shapes/json.ts'
 import { ITEMS_MAX, type ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import type { Run } from './route.ts'
 
@@ -17,8 +16,9 @@ type Batch = { readonly items: readonly string[] }
 export const logBatch: Run<unknown, Batch> = async (
   { logProspectActivities },
   { tenantId, apiKeyId, body },
-  steps,
+  stepsOf,
 ) => {
+  const steps = stepsOf()
   const { items: texts } = body
   steps.count(texts.length - 1)
   const isLong = texts.reduce((length, text) => length + text.length, 0) > LONG_TEXT

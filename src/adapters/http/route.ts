@@ -1,13 +1,13 @@
 import type { ProblemCode } from '../../core/engine/failures.ts'
 import { type Fault, refuse } from '../../core/engine/failures.ts'
-import type { WaitingListing } from '../../core/events/wait-for-events.ts'
 import type { Operation, OperationId } from '../../core/operations.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import { writeJson } from '../../json/write-json.ts'
 import type { PageWithVersion } from '../../shapes/page.ts'
 import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import { camelCase } from '../stores/columns.ts'
-import type { ApiRequest, ApiResponse } from './requests.ts'
+import type { LongSteps } from './long-requests.ts'
+import type { ApiResponse } from './requests.ts'
 
 /** A request with a valid key, scope, query, header and body. */
 export type CheckedRequest<Query, Body> = {
@@ -31,23 +31,10 @@ export type Answer = Partial<Pick<ApiResponse, 'status' | 'headers'>> & {
   /** Becomes the ETag. */
   readonly revision?: number | undefined
 }
-/** Steps that only a batch needs, or a request that waits. */
-type Steps = {
-  readonly itemBytesMax: number
-  /** Counts the items beyond the first as requests of the key. Refuses `rate_limited`. */
-  readonly count: (moreItems: number) => void
-  /** Lets others take their turns; resolves when this many items may be worked on. Refuses `unavailable`. */
-  readonly nextTurn: (items: number) => Promise<void> | undefined
-  /** The answer that a single request would get for this error. */
-  readonly refusalOf: (why: unknown) => ApiResponse
-  readonly untilEnd: ApiRequest['untilEnd']
-  /** Waits without a slot in the admission. Takes a new slot if there is news. Refuses `unavailable`. */
-  readonly withoutSlot: NonNullable<WaitingListing['withoutSlot']>
-}
 export type Run<Query = unknown, Body = unknown> = (
   useCases: UseCases,
   request: CheckedRequest<Query, Body>,
-  steps: Steps,
+  steps: () => LongSteps,
 ) => Promise<Answer>
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -95,8 +82,10 @@ export const runOf =
     if ('idempotencyKey' in takes && idempotencyKey !== undefined)
       input['idempotencyKey'] = oneKey(input['idempotencyKey'], idempotencyKey)
     if ('ifRevision' in takes) input['ifRevision'] = ifRevision
-    if ('signal' in takes && input['wait'])
-      Object.assign(input, { signal: steps.untilEnd?.(), withoutSlot: steps.withoutSlot })
+    if ('signal' in takes && input['wait']) {
+      const { untilEnd, withoutSlot } = steps()
+      Object.assign(input, { signal: untilEnd?.(), withoutSlot })
+    }
     const result = await (useCases[operationId] as (input: object) => Promise<Result | undefined>)(input)
     const { page, pageGroup, version, receipt, prospect, created, revision, replayed } = result ?? {}
     const logged = receipt && !replayed ? 1 : 0

@@ -42,6 +42,8 @@ const paramsOf = (segments: readonly string[], given: readonly string[]) => {
 
 /** A segment that cannot be decoded or stored is no resource's id: unchanged or empty, it matches none. */
 const decode = (segment: string): string => {
-  const text = segment.includes('%') ? (percentDecoded(segment) ?? segment) : segment
+  if (PLAIN.test(segment)) return segment
+  const text = percentDecoded(segment) ?? segment
   return isStorable(text) ? text : ''
 }
+const PLAIN = /^[\w-]+$/

@@ -1,7 +1,7 @@
 import type { SliceWant } from '../../core/ports/world.ts'
 import type { Columns } from '../stores/columns.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
-import { type Of, type OfEach, rowsOfEach } from './forms.ts'
+import type { Of, OfEach } from './forms.ts'
 import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 
 type OfTenant = { readonly tenantId: string }
@@ -17,6 +17,19 @@ export const eachTenant: OfEach = async (wants, rowsOf) => {
     Object.entries(wants).map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)])
   const parts = tenantIds.map((id) => rowsOf(Object.fromEntries(partOf(id)), ofTenant(id)))
   return (await Promise.all(parts)).flat()
+}
+
+/** The rows of each want, in order, by its number. */
+export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly want: number }>(
+  ofEach: OfEach,
+  wants: readonly Want[],
+  rowsOf: (its: readonly (Want & { number: number })[], of: Of) => Promise<readonly Row[]>,
+): Promise<Row[][]> => {
+  const numbered = wants.map((want, number) => ({ ...want, number }))
+  const rows = await ofEach({ numbered }, (its, of) => rowsOf(its.numbered, of))
+  const lists: Row[][] = wants.map(() => [])
+  for (const row of rows) lists[row.want]?.push(row)
+  return lists
 }
 
 /** Reads a slice for each want, in order, by separate statements for each tenant. */

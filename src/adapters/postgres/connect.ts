@@ -1,31 +1,15 @@
 import { unavailable } from '../../core/engine/failures.ts'
 import { isConnectionFatal, unavailableUnlessRejected } from './error-codes.ts'
-import { endPool, ONE_PLAN, openPostgres, type Pool, type Session, type Sql } from './open.ts'
-import { createSemaphore, type PoolCounts } from './semaphore.ts'
+import {
+  endPool,
+  openConnection,
+  type Pool,
+  type PoolCounts,
+  type PostgresSettings,
+  type Sql,
+} from './open.ts'
 import type { Ask } from './sql.ts'
 
-export type PostgresSettings = {
-  readonly url: string
-  readonly connectionsMax: number
-  readonly statementMsMax: number
-  readonly lockMsMax: number
-  readonly waitingMax: number
-  readonly waitMsMax: number
-  /** Set if `url` is a PgBouncer in transaction mode; with the address of PostgreSQL, if that is known. */
-  readonly pooler?: { readonly directUrl: string | null }
-  /** How statements are planned: `ONE_PLAN` by default. */
-  readonly session?: Session
-  /** Whether every tenant uses events, with webhook endpoints or without. */
-  readonly everyEvent?: boolean
-  /** Sees every statement with its parameters before it is sent. For tests. */
-  readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
-  /** For the metrics. */
-  readonly observer?: {
-    /** Gets a function that counts the statements in flight, and those that wait for a connection. */
-    readonly pool: (counts: () => PoolCounts) => void
-    readonly statement: (ms: number, outcome: 'answered' | 'failed') => void
-  }
-}
 type Connection = { readonly pool: Pool; readonly until: number }
 
 export type Connected = { readonly ask: Ask; readonly close: () => Promise<void> }
@@ -101,22 +85,6 @@ export const connect = (settings: PostgresSettings): Connected => {
   return { ask, close }
 }
 
-/**
- * Behind a pooler each statement may reach another connection, so none can rely on a prepared statement. The pooler
- * refuses session settings; the role has them instead.
- */
-const openConnection = (settings: PostgresSettings): Pool => {
-  const { url, statementMsMax, lockMsMax, pooler, session = ONE_PLAN, onStatement } = settings
-  const limits = { statement_timeout: statementMsMax, lock_timeout: lockMsMax }
-  return openPostgres(url, {
-    max: 1,
-    max_lifetime: null,
-    ...(pooler && { prepare: false }),
-    ...(!pooler && { connection: { ...limits, ...session } }),
-    ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
-  })
-}
-
 export const NO_ANSWER_IN_TIME = 'The database did not answer in time.'
 
 /**
@@ -134,3 +102,88 @@ export const withTimeout = <Answer>(asked: PromiseLike<Answer>, msMax: number): 
       }
     asked.then(end(resolve), end(reject))
   })
+
+type Limits = { readonly inFlightMax: number; readonly waitingMax: number; readonly waitMsMax: number }
+type Queue = { readonly key: string; inFlight: number; readonly waiting: Set<Waiter> }
+type Waiter = { readonly admit: () => void; readonly refuse: () => void }
+
+/**
+ * At most `inFlightMax` callers hold it at a time; up to `waitingMax` wait, none longer than `waitMsMax`. Callers with
+ * the same key, such as a tenant's, hold at most half of it, and keys take turns. If too many wait, the key with most
+ * callers loses one. `acquire` returns the function that releases, or a promise of it, and refuses all others with
+ * `unavailable`.
+ */
+export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) => {
+  const queues = new Map<string, Queue>()
+  const ofOneKeyMax = Math.max(1, Math.floor(inFlightMax / 2))
+  let inFlight = 0
+  let waiting = 0
+
+  const hasRoom = ({ key, inFlight }: Queue): boolean => key === '' || inFlight < ofOneKeyMax
+  const admitNext = () => {
+    for (const queue of queues.values()) {
+      const [first] = queue.waiting
+      if (first === undefined || !hasRoom(queue)) continue
+      // The other keys have their turns before this key's next caller.
+      queues.delete(queue.key)
+      queues.set(queue.key, queue)
+      return first.admit()
+    }
+  }
+  const count = (queue: Queue, change: 1 | -1) => {
+    inFlight += change
+    queue.inFlight += change
+    forgetIdle(queue)
+  }
+  const forgetIdle = ({ key, inFlight, waiting }: Queue) => {
+    if (inFlight === 0 && waiting.size === 0) queues.delete(key)
+  }
+  const take = (queue: Queue) => {
+    count(queue, 1)
+    return () => {
+      count(queue, -1)
+      admitNext()
+    }
+  }
+  const longest = () => [...queues.values()].reduce((a, b) => (b.waiting.size > a.waiting.size ? b : a), NONE)
+
+  return {
+    acquire: (key = ''): (() => void) | Promise<() => void> => {
+      const queue = queues.get(key) ?? { key, inFlight: 0, waiting: new Set() }
+      const isFree = inFlight < inFlightMax && hasRoom(queue)
+      if (!isFree && waiting >= waitingMax) {
+        const most = longest().waiting
+        if (most.size <= queue.waiting.size + 1) throw tooMany()
+        const [oldest] = most
+        oldest?.refuse()
+      }
+      queues.set(key, queue)
+      if (isFree) return take(queue)
+      return new Promise((resolve, reject) => {
+        const leave = () => {
+          clearTimeout(timer)
+          queue.waiting.delete(waiter)
+          waiting--
+        }
+        const waiter: Waiter = {
+          admit: () => {
+            leave()
+            resolve(take(queue))
+          },
+          refuse: () => {
+            leave()
+            forgetIdle(queue)
+            reject(tooMany())
+          },
+        }
+        const timer = setTimeout(waiter.refuse, waitMsMax)
+        queue.waiting.add(waiter)
+        waiting++
+      })
+    },
+    counts: (): PoolCounts => ({ inFlight, waiting }),
+  }
+}
+
+const NONE: Queue = { key: '', inFlight: 0, waiting: new Set() }
+const tooMany = () => unavailable('Too many statements wait for the database.')

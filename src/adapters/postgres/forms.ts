@@ -26,19 +26,6 @@ export type OfEach = <Wants extends Lists, Row>(
 /** Reads these lists by one statement, whatever their tenants. */
 const together: OfEach = async (wants, rowsOf) => rowsOf(wants, OF_WANT)
 
-/** The rows of each want, in order, by its number. */
-export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly want: number }>(
-  ofEach: OfEach,
-  wants: readonly Want[],
-  rowsOf: (its: readonly (Want & { number: number })[], of: Of) => Promise<readonly Row[]>,
-): Promise<Row[][]> => {
-  const numbered = wants.map((want, number) => ({ ...want, number }))
-  const rows = await ofEach({ numbered }, (its, of) => rowsOf(its.numbered, of))
-  const lists: Row[][] = wants.map(() => [])
-  for (const row of rows) lists[row.want]?.push(row)
-  return lists
-}
-
 /** Conditions that a write was saved: `each` on the row of an `event`, `all` on the whole write. */
 export type Saved = { readonly each: Fragment; readonly all: Fragment }
 

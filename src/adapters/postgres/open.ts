@@ -24,6 +24,30 @@ export const ONE_PLAN = {
 /** How the statements of a connection are planned. */
 export type Session = { readonly plan_cache_mode: string; readonly jit: string }
 
+export type PoolCounts = { readonly inFlight: number; readonly waiting: number }
+export type PostgresSettings = {
+  readonly url: string
+  readonly connectionsMax: number
+  readonly statementMsMax: number
+  readonly lockMsMax: number
+  readonly waitingMax: number
+  readonly waitMsMax: number
+  /** Set if `url` is a PgBouncer in transaction mode; with the address of PostgreSQL, if that is known. */
+  readonly pooler?: { readonly directUrl: string | null }
+  /** How statements are planned: `ONE_PLAN` by default. */
+  readonly session?: Session
+  /** Whether every tenant uses events, with webhook endpoints or without. */
+  readonly everyEvent?: boolean
+  /** Sees every statement with its parameters before it is sent. For tests. */
+  readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
+  /** For the metrics. */
+  readonly observer?: {
+    /** Gets a function that counts the statements in flight, and those that wait for a connection. */
+    readonly pool: (counts: () => PoolCounts) => void
+    readonly statement: (ms: number, outcome: 'answered' | 'failed') => void
+  }
+}
+
 type Options = postgres.Options<Record<string, never>> & {
   /** The driver has this option; its types do not. */
   readonly onnotify?: (channel: string, payload: string) => void
@@ -51,6 +75,22 @@ export const openPostgres = (url: string, options: Options): Pool => {
       ...options.connection,
     },
   }) as unknown as Pool
+}
+
+/**
+ * Behind a pooler each statement may reach another connection, so none can rely on a prepared statement. The pooler
+ * refuses session settings; the role has them instead.
+ */
+export const openConnection = (settings: PostgresSettings): Pool => {
+  const { url, statementMsMax, lockMsMax, pooler, session = ONE_PLAN, onStatement } = settings
+  const limits = { statement_timeout: statementMsMax, lock_timeout: lockMsMax }
+  return openPostgres(url, {
+    max: 1,
+    max_lifetime: null,
+    ...(pooler && { prepare: false }),
+    ...(!pooler && { connection: { ...limits, ...session } }),
+    ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
+  })
 }
 
 /**

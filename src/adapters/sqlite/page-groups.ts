@@ -1,4 +1,5 @@
-import { eachInTurn, shareLoop } from '../../core/engine/share-loop.ts'
+import { eachInTurn } from '../../core/engine/in-order.ts'
+import { shareLoop } from '../../core/engine/share-loop.ts'
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'

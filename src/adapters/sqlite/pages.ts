@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { eachInTurn, shareLoop } from '../../core/engine/share-loop.ts'
+import { eachInTurn } from '../../core/engine/in-order.ts'
+import { shareLoop } from '../../core/engine/share-loop.ts'
 import type { FoundPage, PageChange, Pages, PageWant, StoredPage } from '../../core/ports/pages.ts'
 import {
   firstVersionRow,

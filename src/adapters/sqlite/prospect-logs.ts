@@ -1,4 +1,4 @@
-import { eachInTurn } from '../../core/engine/share-loop.ts'
+import { eachInTurn } from '../../core/engine/in-order.ts'
 import { ROWS_SCANNED_MAX } from '../../core/engine/slices.ts'
 import type {
   ProspectLogs,

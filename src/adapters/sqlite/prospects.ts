@@ -1,4 +1,4 @@
-import { eachInTurn } from '../../core/engine/share-loop.ts'
+import { eachInTurn } from '../../core/engine/in-order.ts'
 import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/prospects.ts'
 import { NO_IDENTIFIERS } from '../../core/prospects/identifiers.ts'
 import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'

@@ -1,4 +1,4 @@
-import { eachInTurn } from '../../core/engine/share-loop.ts'
+import { eachInTurn } from '../../core/engine/in-order.ts'
 import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
 import {
   SHOWN_VERSION,

@@ -1,4 +1,4 @@
-import { writtenMsOf } from '../engine/decide-and-save.ts'
+import { writtenMsOf } from '../engine/late-writes.ts'
 import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
 import { DAY_MS, HOUR_MS, idsSince, isoTime, timeOfId } from '../engine/times.ts'
 import type { CountUnit, LogCount } from '../ports/counts.ts'

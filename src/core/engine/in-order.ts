@@ -1,5 +1,6 @@
-import { isUnavailable } from './failures.ts'
-import { asOutcome, countThatFit, type Outcome, runValid } from './outcome.ts'
+import { DomainFailure, isUnavailable } from './failures.ts'
+import { asOutcome, countThatFit, type Outcome } from './outcome.ts'
+import { shareLoop } from './share-loop.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
 export const LIST_LENGTH_MAX = 200
@@ -48,3 +49,41 @@ export const inOrder = async <Input, Item, Answer>(
   }
   return answers
 }
+
+/** Runs those that have not failed, as one list, and puts their answers in their places. */
+export const runValid = async <One, Answer>(
+  list: readonly Outcome<One>[],
+  run: (valid: readonly One[]) => Promise<readonly Answer[]>,
+): Promise<readonly Outcome<Answer>[]> => {
+  const valid = list.filter((one): one is One => !(one instanceof DomainFailure))
+  if (valid.length > 0 && valid.length === list.length) return run(valid)
+  const answers = (valid.length === 0 ? [] : await run(valid)).values()
+  return list.map((one) => (one instanceof DomainFailure ? one : (answers.next().value as Answer)))
+}
+
+/** Runs this for each want, in order, each as a piece of work of its tenant. */
+export const eachInTurn = async <Want extends { readonly tenantId: string }, Found>(
+  wants: readonly Want[],
+  run: (want: Want, i: number) => Found,
+): Promise<Found[]> => {
+  const found: Found[] = []
+  for (const [i, want] of wants.entries()) {
+    const busy = shareLoop(want.tenantId)
+    if (busy) await busy
+    found.push(run(want, i))
+  }
+  return found
+}
+
+/** A read of one as a read of many. One member's failure never affects another. */
+export const manyOf =
+  <Want extends { readonly tenantId: string }, Answer>(read: (want: Want) => Promise<Answer>) =>
+  async (wants: readonly Want[]): Promise<Outcome<Answer>[]> => {
+    const readOne = (want: Want) => {
+      const answer = read(want).catch(asOutcome)
+      // It may fail while the next want waits for its turn, before anyone awaits this one.
+      answer.catch(() => {})
+      return answer
+    }
+    return Promise.all(await eachInTurn(wants, readOne))
+  }

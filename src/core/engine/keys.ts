@@ -1,4 +1,6 @@
 import { hash } from 'node:crypto'
+import type { RawJson } from '../../shapes/json.ts'
+import { type FailureFacts, refuse } from './failures.ts'
 
 /** One map key for several texts. Separated by NUL, which no stored text contains. */
 export const keyOf = (...texts: readonly string[]): string => texts.join('\0')
@@ -15,5 +17,44 @@ export const memoized = <Key, Value>(make: (key: Key) => Value): ((key: Key) => 
     const made = make(key)
     known.set(key, made)
     return made
+  }
+}
+
+/** Marks the form of a request hash, so that the form can change without refusing replays of older requests. */
+const FORM = '1:'
+const REUSED = 'This idempotency key was already used with a different request.'
+
+/** Two requests are the same if these fields and the exact text of their JSON are equal. */
+export const requestHashOf = (
+  fields: readonly (string | null | undefined)[],
+  json: RawJson = { rawJson: '' },
+): string => FORM + sha256(JSON.stringify(fields.map((field) => field ?? null)) + json.rawJson)
+
+/** Refuses `idempotency_key_reused` unless this repeats the first request. An erasure removes the hash of a request. */
+export const requireSame = (
+  first: { readonly requestHash: string | null },
+  requestHash: string | null,
+  facts: FailureFacts,
+): void => {
+  if (first.requestHash !== null && first.requestHash !== requestHash)
+    refuse('idempotency_key_reused', REUSED, facts)
+}
+
+/** The requests already made under their idempotency keys. `factsOf` names the first one in a refusal. */
+export const earlierRequests = <Earlier extends { readonly requestHash: string | null }>(
+  known: Iterable<readonly [key: string, Earlier]>,
+  factsOf: (first: Earlier) => FailureFacts,
+) => {
+  const byKey = new Map(known)
+  return {
+    /** The first request under this key, to answer again. Refuses `idempotency_key_reused` if it differs. */
+    find: (key: string | null, requestHash: string | null): Earlier | undefined => {
+      const first = key === null ? undefined : byKey.get(key)
+      if (first !== undefined) requireSame(first, requestHash, factsOf(first))
+      return first
+    },
+    add: (key: string | null, request: Earlier): void => {
+      if (key !== null) byKey.set(key, request)
+    },
   }
 }

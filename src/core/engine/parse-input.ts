@@ -1,8 +1,7 @@
 import type * as v from 'valibot'
 import { scanMembers } from '../../json/is-json.ts'
 import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
-import { checkShape } from '../../shapes/check.ts'
-import { isKept, type RawJson, withTexts } from '../../shapes/json.ts'
+import { checkShape, isKept, type RawJson, withTexts } from '../../shapes/json.ts'
 import { NewProspectLog } from '../../shapes/prospect-log.ts'
 import type { NewActivity } from '../activities/new-log.ts'
 import { type Fault, refuse } from './failures.ts'
@@ -11,10 +10,8 @@ import { orNull } from './outcome.ts'
 const FAULTS_MAX = 20
 export const SEE_ERRORS = 'The request is invalid. See `errors`.'
 
-/** Refuses `invalid_request` if there are any. */
-export const refuseFaults = (faults: readonly Fault[], detail: string): void => {
-  if (faults.length > 0) refuse('invalid_request', detail, { errors: faults.slice(0, FAULTS_MAX) })
-}
+export const refuseFaults = (faults: readonly Fault[], detail: string): never =>
+  refuse('invalid_request', detail, { errors: faults.slice(0, FAULTS_MAX) })
 
 /** Parses a text against a shape; members kept as text keep their exact text. Refuses `invalid_json`. */
 export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string, parsed?: unknown) => {
@@ -47,8 +44,7 @@ const withoutContents = (members: ReadonlyMap<string, RawJson>): string => {
 /** Parses one activity from the body of a request, an item of a batch or a line. Refuses `invalid_json` and `invalid_request`. */
 export const parseActivity = (text: string, parsed?: unknown): Omit<NewActivity, 'tenantId'> => {
   const { body, faults } = parseText(NewProspectLog, text, parsed)
-  refuseFaults(faults, SEE_ERRORS)
-  return body
+  return faults.length === 0 ? body : refuseFaults(faults, SEE_ERRORS)
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -66,17 +66,3 @@ const goOn = (): void => {
   // Microtasks end before the next tick: the work that waited for this is done before `goOn` runs.
   queueMicrotask(() => process.nextTick(goOn))
 }
-
-/** Runs this for each want, in order, each as a piece of work of its tenant. */
-export const eachInTurn = async <Want extends { readonly tenantId: string }, Found>(
-  wants: readonly Want[],
-  run: (want: Want, i: number) => Found,
-): Promise<Found[]> => {
-  const found: Found[] = []
-  for (const [i, want] of wants.entries()) {
-    const busy = shareLoop(want.tenantId)
-    if (busy) await busy
-    found.push(run(want, i))
-  }
-  return found
-}

@@ -2,8 +2,8 @@ import { writeJson } from '../../json/write-json.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import type { Scanned, SliceWant } from '../ports/world.ts'
 import { DomainFailure, refuse } from './failures.ts'
-import { attempt, attemptEach, countThatFit, type Outcome, runValid } from './outcome.ts'
-import { eachInTurn } from './share-loop.ts'
+import { eachInTurn, runValid } from './in-order.ts'
+import { attempt, attemptEach, countThatFit, type Outcome } from './outcome.ts'
 
 /** Maximum size of one slice's items as JSON. A single item may be larger. */
 export const SLICE_BYTES_MAX = 1_048_576

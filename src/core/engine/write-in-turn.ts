@@ -1,6 +1,6 @@
-import { untilRecorded } from './decide-and-save.ts'
 import { refuse } from './failures.ts'
 import { shareLoop } from './share-loop.ts'
+import { untilRecorded } from './until-recorded.ts'
 
 /** The revisions of a page or page group that a change accepts. Undefined: any. */
 export type IfRevision = { readonly ifRevision?: readonly number[] | undefined }

@@ -2,7 +2,7 @@ import type { EventSlice } from '../../shapes/event.ts'
 import { equalShares } from '../engine/equal-shares.ts'
 import { unavailable } from '../engine/failures.ts'
 import { type GatherOptions, gather } from '../engine/gather.ts'
-import { manyOf } from '../engine/outcome.ts'
+import { manyOf } from '../engine/in-order.ts'
 import type { Store } from '../ports/store.ts'
 import { cursorOf, type EventListing, positionOf } from './list-events.ts'
 

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { Hmac } from '../../shapes/hook-rules.ts'
-import { utcOf } from '../../shapes/text.ts'
+import { utcOf } from '../../shapes/time.ts'
 import { memoized } from '../engine/keys.ts'
 
 /** A request of a vendor. Names of headers are in lower case. */

@@ -1,7 +1,7 @@
 import type { RawJson } from '../../shapes/json.ts'
 import type { CreatedVersion, NewVersion } from '../../shapes/page.ts'
 import { refuse } from '../engine/failures.ts'
-import { requestHashOf, requireSame } from '../engine/idempotency.ts'
+import { requestHashOf, requireSame } from '../engine/keys.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Requester } from '../ports/events.ts'
 import type { NewVersionRow, PageWant } from '../ports/pages.ts'

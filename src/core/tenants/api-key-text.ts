@@ -24,12 +24,8 @@ export const newHookToken = (): string => newApiKeyText('pph_')
 export const isApiKeyText = (text: string): boolean =>
   FORM.test(text) && text.endsWith(checkOf(text.slice(PREFIX.length, -CHECK_LENGTH)))
 
-let last: { readonly text: string; readonly hash: string | null } = { text: '', hash: null }
-/** Null for a text that is not an API key. Every request asks twice, so the last answer is kept. */
-export const checkedApiKeyHash = (text: string): string | null => {
-  if (text !== last.text) last = { text, hash: isApiKeyText(text) ? sha256(text) : null }
-  return last.hash
-}
+/** Null for a text that is not an API key. */
+export const apiKeyHashOf = (text: string): string | null => (isApiKeyText(text) ? sha256(text) : null)
 
 export const apiKeyStart = (text: string): string => text.slice(0, START_LENGTH)
 

@@ -2,7 +2,7 @@ import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
 import type { ApiKeys, OfTenant, Scope, StoredApiKey } from '../ports/api-keys.ts'
 import type { Clock } from '../ports/world.ts'
-import { checkedApiKeyHash } from './api-key-text.ts'
+import { apiKeyHashOf } from './api-key-text.ts'
 
 /** The caller: the tenant of an API key, and the scopes of the key. */
 export type Caller = Pick<StoredApiKey, 'tenantId' | 'scopes'> & {
@@ -11,13 +11,19 @@ export type Caller = Pick<StoredApiKey, 'tenantId' | 'scopes'> & {
   readonly isSuspended?: boolean
 }
 
-type Deps = {
-  readonly apiKeys: Pick<ApiKeys, 'findByHashes' | 'markUsed'>
-  readonly clock: Clock
-  /** By default each key is looked up in the store. */
-  readonly findKey?: (keyHash: string) => Found | Promise<Found | null>
-}
 type Found = StoredApiKey & OfTenant
+type Deps = {
+  readonly apiKeys: Pick<ApiKeys, 'markUsed'>
+  readonly keys: {
+    readonly find: (keyHash: string) => Found | Promise<Found | null>
+    /** Whether the key was valid when it was last looked up. Such a key never waits for the limit. */
+    readonly isKnown: (keyHash: string) => boolean
+  }
+  readonly clock: Clock
+  readonly limitGuesses: LimitGuesses
+}
+/** Makes the look-up of an unknown key, limited by the address that sent it. */
+export type LimitGuesses = (address: string, lookUp: () => Promise<Caller>) => Promise<Caller>
 /** A busy key costs one small write in this time, however many requests it makes. */
 const MARKED_MS = 300_000
 const MARKED_KEYS_MAX = 10_000
@@ -26,8 +32,7 @@ const MARKED_KEYS_MAX = 10_000
  * Identifies the caller: the tenant and scopes of an API key. Returns a promise unless the key was found at once.
  * Refuses `missing_api_key` and `invalid_api_key`: not a key, unknown, expired or revoked.
  */
-export const identify = ({ apiKeys, clock, ...deps }: Deps) => {
-  const findKey = deps.findKey ?? (async (keyHash) => (await apiKeys.findByHashes([keyHash]))[0] ?? null)
+export const identify = ({ apiKeys, keys, clock, limitGuesses }: Deps) => {
   const lastMarked = new Map<string, number>()
 
   /** Not awaited. Losing one does no harm. A time in the future was marked by a clock that was ahead. */
@@ -47,13 +52,17 @@ export const identify = ({ apiKeys, clock, ...deps }: Deps) => {
     const { tenantId, apiKeyId, scopes, isSuspended } = key
     return { tenantId, apiKeyId, scopes, isSuspended }
   }
-  const lookUp = async (apiKey: string | undefined, found: Promise<Found | null> | null): Promise<Caller> =>
-    apiKey ? callerBy(await found) : refuse('missing_api_key', 'The header x-api-key is missing.')
+  const callerWith = (keyHash: string | null): Caller | Promise<Caller> => {
+    const found = keyHash === null ? null : keys.find(keyHash)
+    return found instanceof Promise ? found.then(callerBy) : callerBy(found)
+  }
 
-  return (apiKey: string | undefined): Caller | Promise<Caller> => {
-    const keyHash = apiKey ? checkedApiKeyHash(apiKey) : null
-    const found = keyHash === null ? null : findKey(keyHash)
-    return found === null || found instanceof Promise ? lookUp(apiKey, found) : callerBy(found)
+  return (apiKey: string | undefined, address?: string): Caller | Promise<Caller> => {
+    if (!apiKey) return refuse('missing_api_key', 'The header x-api-key is missing.')
+    const keyHash = apiKeyHashOf(apiKey)
+    const isKnown = keyHash !== null && keys.isKnown(keyHash)
+    if (isKnown || address === undefined) return callerWith(keyHash)
+    return limitGuesses(address, async () => callerWith(keyHash))
   }
 }
 

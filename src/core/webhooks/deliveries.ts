@@ -8,13 +8,13 @@ import type {
   WebhookDeliveryWithAttempts,
   WebhookTest,
 } from '../../shapes/webhook.ts'
-import { untilRecorded } from '../engine/decide-and-save.ts'
 import { equalShares } from '../engine/equal-shares.ts'
 import { refuse } from '../engine/failures.ts'
-import { manyOf } from '../engine/outcome.ts'
+import { manyOf } from '../engine/in-order.ts'
 import { shareLoop } from '../engine/share-loop.ts'
 import { ROWS_SCANNED_MAX, slicesOf } from '../engine/slices.ts'
 import { idsSince, isoTime } from '../engine/times.ts'
+import { untilRecorded } from '../engine/until-recorded.ts'
 import { type eventData, webhookBodyOf } from '../events/event-data.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, ShownDelivery, StoredEndpoint } from '../ports/webhooks.ts'

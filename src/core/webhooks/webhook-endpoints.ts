@@ -5,10 +5,10 @@ import type {
   WebhookEndpointChanges,
   WebhookEndpointWithSecret,
 } from '../../shapes/webhook.ts'
-import { untilRecorded } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { rotatedTo } from '../engine/sealed-secrets.ts'
 import { isoTime } from '../engine/times.ts'
+import { untilRecorded } from '../engine/until-recorded.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, Secrets, SendWebhook, StoredEndpoint } from '../ports/webhooks.ts'
 import { sealedHeaders, shownHeaders } from './webhook-headers.ts'

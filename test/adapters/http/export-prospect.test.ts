@@ -191,6 +191,7 @@ t.test('a slice waits for its turn like any request', async (t) => {
   const [first, second] = [await open(), await open()]
   before.slice = () => promise
   const parts = [first.next(), second.next()]
+  await new Promise(setImmediate)
   let isAnswered = false
   const other = call('GET /v0/prospects').then(() => {
     isAnswered = true

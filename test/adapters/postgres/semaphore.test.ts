@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createSemaphore } from '../../../src/adapters/postgres/semaphore.ts'
+import { createSemaphore } from '../../../src/adapters/postgres/connect.ts'
 import { noOf } from '../../core/scene.ts'
 
 const LIMITS = { inFlightMax: 1, waitingMax: 10, waitMsMax: 60_000 }

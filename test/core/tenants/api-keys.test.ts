@@ -1,11 +1,11 @@
 import t from 'tap'
 import { SCOPES, type Scope } from '../../../src/core/ports/api-keys.ts'
-import { checkedApiKeyHash, isApiKeyText } from '../../../src/core/tenants/api-key-text.ts'
-import { identify } from '../../../src/core/tenants/identify.ts'
+import { apiKeyHashOf, isApiKeyText } from '../../../src/core/tenants/api-key-text.ts'
 import { issueApiKey } from '../../../src/core/tenants/issue-api-key.ts'
 import { listApiKeys } from '../../../src/core/tenants/list-api-keys.ts'
 import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
 import { rotateApiKey } from '../../../src/core/tenants/rotate-api-key.ts'
+import { identifyIn } from '../../support/identify.ts'
 import { idOf } from '../../support/setting.ts'
 import { noOf, scene } from '../scene.ts'
 
@@ -26,7 +26,7 @@ const setting = async () => {
     list: listApiKeys(it),
     revoke: revokeApiKey(it),
     rotate: rotateApiKey(it),
-    identify: async (apiKey: string) => identify({ apiKeys: it.store.apiKeys, clock: it.clock })(apiKey),
+    identify: identifyIn(it.store.apiKeys, it.clock),
   }
 }
 
@@ -63,7 +63,7 @@ t.test('a key is shown once: only what it hashes to is kept', async (t) => {
   const { issue, list, store, tenantId } = await setting()
   const { apiKey, apiKeyId } = await issue()
   const kept = await store.apiKeys.find(apiKeyId)
-  t.equal(kept?.keyHash, checkedApiKeyHash(apiKey))
+  t.equal(kept?.keyHash, apiKeyHashOf(apiKey))
   t.notOk(JSON.stringify([kept, await list(tenantId)]).includes(apiKey))
 })
 

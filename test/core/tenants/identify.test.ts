@@ -1,9 +1,10 @@
 import t from 'tap'
 import { SCOPES, type Scope } from '../../../src/core/ports/api-keys.ts'
-import { newApiKeyText } from '../../../src/core/tenants/api-key-text.ts'
+import { apiKeyHashOf, newApiKeyText } from '../../../src/core/tenants/api-key-text.ts'
 import { identify } from '../../../src/core/tenants/identify.ts'
 import { issueApiKey } from '../../../src/core/tenants/issue-api-key.ts'
 import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
+import { identifyIn } from '../../support/identify.ts'
 import { noOf, scene } from '../scene.ts'
 
 const FIVE_MINUTES_MS = 300_000
@@ -17,11 +18,10 @@ const setting = async ({ lifeMs = null as number | null, scopes = SCOPES as read
     lookUps++
     return it.store.apiKeys.findByHashes(keyHashes)
   }
-  const find = identify({ apiKeys: { ...it.store.apiKeys, findByHashes }, clock: it.clock })
   return {
     ...it,
     ...issued,
-    identify: async (apiKey: string | undefined) => find(apiKey),
+    identify: identifyIn({ ...it.store.apiKeys, findByHashes }, it.clock),
     lookUps: () => lookUps,
     lastUsedAt: async () => (await it.store.apiKeys.find(issued.apiKeyId))?.lastUsedAt,
   }
@@ -92,7 +92,7 @@ t.test('another process that marked the key within five minutes is enough', asyn
   const { apiKey, clock, identify: ours, lastUsedAt, store } = await setting()
   await ours(apiKey)
   clock.advance(FIVE_MINUTES_MS - 1)
-  const theirs = identify({ apiKeys: store.apiKeys, clock })
+  const theirs = identifyIn(store.apiKeys, clock)
   await theirs(apiKey)
   t.equal(await lastUsedAt(), '2026-01-01T00:00:00.000Z')
 })
@@ -100,7 +100,7 @@ t.test('another process that marked the key within five minutes is enough', asyn
 t.test('a use that a clock marked which was ahead is marked anew', async (t) => {
   const { apiKey, clock, identify: ours, lastUsedAt, store } = await setting()
   const dayAhead = () => clock() + 86_400_000
-  await identify({ apiKeys: store.apiKeys, clock: dayAhead })(apiKey)
+  await identifyIn(store.apiKeys, dayAhead)(apiKey)
   t.equal(await lastUsedAt(), '2026-01-02T00:00:00.000Z')
   await ours(apiKey)
   t.equal(await lastUsedAt(), '2026-01-01T00:00:00.000Z')
@@ -109,6 +109,28 @@ t.test('a use that a clock marked which was ahead is marked anew', async (t) => 
 t.test('a key is good even where its use cannot be marked', async (t) => {
   const { apiKey, apiKeyId, clock, store } = await setting()
   const markUsed = () => Promise.reject(new Error('the disk is full'))
-  const caller = await identify({ apiKeys: { ...store.apiKeys, markUsed }, clock })(apiKey)
+  const caller = await identifyIn({ ...store.apiKeys, markUsed }, clock)(apiKey)
   t.equal(caller.apiKeyId, apiKeyId)
 })
+
+t.test(
+  'a key that was valid when it was last looked up does not wait with the guesses of its address',
+  async (t) => {
+    const { apiKey, apiKeyId, clock, store } = await setting()
+    const find = async (keyHash: string) => (await store.apiKeys.findByHashes([keyHash]))[0] ?? null
+    const limited: string[] = []
+    const limitGuesses = (address: string) => {
+      limited.push(address)
+      return new Promise<never>(() => {})
+    }
+    const known = identify({
+      apiKeys: store.apiKeys,
+      keys: { find, isKnown: (keyHash) => keyHash === apiKeyHashOf(apiKey) },
+      clock,
+      limitGuesses,
+    })
+    void known(newApiKeyText(), '10.0.0.1')
+    t.equal((await known(apiKey, '10.0.0.1')).apiKeyId, apiKeyId)
+    t.strictSame(limited, ['10.0.0.1'])
+  },
+)

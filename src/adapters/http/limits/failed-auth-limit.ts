@@ -1,28 +1,19 @@
 import { DomainFailure, refuse } from '../../../core/engine/failures.ts'
-import { checkedApiKeyHash } from '../../../core/tenants/api-key-text.ts'
-import type { Caller } from '../../../core/tenants/identify.ts'
+import type { LimitGuesses } from '../../../core/tenants/identify.ts'
 import { createTokenBuckets } from './rate-limit.ts'
 
-type Deps = {
-  readonly identify: (apiKey: string | undefined) => Caller | Promise<Caller>
-  /** Whether the key with this hash was valid when it was last looked up. Such a key never waits. */
-  readonly isKnown: (keyHash: string) => boolean
-  /** Null: no limit. */
-  readonly perMinute: number | null
-  readonly stopwatch: () => number
-}
 type Lookups = { inFlight: number; readonly waiting: (() => void)[] }
 
 /** Keys of one address that are looked up at a time. */
 const LOOKUPS_MAX = 4
 
 /**
- * Identifies the caller, and limits how many invalid keys an address may send in a minute: past that an invalid key is
- * answered `rate_limited`. Only failures count, and only after the look-up, so a valid key is never refused, however
- * many are first used at the same moment. The look-ups of an address that guesses keys wait for each other.
+ * Limits how many invalid keys an address may send in a minute: past that an invalid key is answered `rate_limited`.
+ * Only failures count, and only after the look-up, so a valid key is never refused, however many are first used at the
+ * same moment. The look-ups of an address that guesses keys wait for each other. `perMinute`: null for no limit.
  */
-export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Deps) => {
-  if (perMinute === null) return identify
+export const limitFailedAuth = (perMinute: number | null, stopwatch: () => number): LimitGuesses => {
+  if (perMinute === null) return (_, lookUp) => lookUp()
   const takeFailure = createTokenBuckets(perMinute, stopwatch)
   const lookupsOf = new Map<string, Lookups>()
 
@@ -39,11 +30,11 @@ export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Dep
     }
   }
 
-  const identifyUnknown = async (apiKey: string, address: string): Promise<Caller> => {
+  return async (address, lookUp) => {
     const network = networkOf(address)
     const release = await acquire(network)
     try {
-      return await identify(apiKey)
+      return await lookUp()
     } catch (failure) {
       if (!(failure instanceof DomainFailure) || failure.kind !== 'invalid_api_key') throw failure
       const { isTaken, waitS } = takeFailure(network)
@@ -54,11 +45,6 @@ export const limitFailedAuth = ({ identify, isKnown, perMinute, stopwatch }: Dep
       release()
     }
   }
-
-  return (apiKey: string | undefined, address: string | undefined): Caller | Promise<Caller> =>
-    !apiKey || address === undefined || isKnown(checkedApiKeyHash(apiKey) ?? '')
-      ? identify(apiKey)
-      : identifyUnknown(apiKey, address)
 }
 
 /** An IPv6 address counts as its /64 network, which usually belongs to one sender. */

@@ -7,9 +7,9 @@ import type { Caller } from '../../../core/tenants/identify.ts'
  */
 export type RateLimit = (caller: Caller, headers: Record<string, string>, moreItems?: number) => void
 
-/** At most `perMinute` requests of each key, or no limit. `stopwatch`: monotonic milliseconds. */
-export const createRateLimit = (perMinute: number | null, stopwatch: () => number): RateLimit => {
-  if (perMinute === null) return () => {}
+/** At most `perMinute` requests of each key; null: no limit. `stopwatch`: monotonic milliseconds. */
+export const createRateLimit = (perMinute: number | null, stopwatch: () => number): RateLimit | null => {
+  if (perMinute === null) return null
   const take = createTokenBuckets(perMinute, stopwatch)
   const policy = `"per-minute";q=${perMinute};w=60`
   const tooLong = [

@@ -7,18 +7,13 @@ const DISCARD_MS_MAX = 1_000
 /** A body that is this long arrives in several pieces. */
 const LONG_BYTES = 65_536
 
-/** Whether a message is HTTP/2. Its version does not show that: an HTTP/1 message may claim any. */
-export const isHttp2 = (req: IncomingMessage): boolean => 'stream' in req
-
-/** The body of a message. Undefined if it has none; HTTP/2 shows that only at the end. */
+/** The body of a message, which may turn out to be empty. */
 export const bodyOf = (
   req: IncomingMessage,
   { bodyBytesMax, batchBytesMax }: { readonly bodyBytesMax: number; readonly batchBytesMax: number },
   endedEarly: () => DomainFailure,
   beforeRead?: () => void,
 ) => {
-  const { 'content-length': length, 'transfer-encoding': coding } = req.headers
-  if (!isHttp2(req) && length === undefined && coding === undefined) return undefined
   let chunks: Buffer[] = []
 
   const read = (bytesMax: number) =>

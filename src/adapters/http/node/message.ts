@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { DomainFailure, unavailable } from '../../../core/engine/failures.ts'
 import type { Api } from '../requests.ts'
 import { type ApiResponse, isBuffered } from '../requests.ts'
-import { bodyOf, isHttp2 } from './body.ts'
+import { bodyOf } from './body.ts'
 import { writeParts } from './write-parts.ts'
 
 export type MessageLimits = {
@@ -39,10 +39,14 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
   const limitPending = limitPendingWrites(limits.unsentBytesMax, stalledMsMax)
   const handle = async (req: IncomingMessage, res: ServerResponse, received: Received): Promise<void> => {
     const { target, basePath, refused, beforeRead, before } = received
-    const isHttp1 = !isHttp2(req)
+    // Its version does not show that: a message of HTTP/1 may claim any.
+    const isHttp1 = !('stream' in req)
     const repeatedHeaders = repeatedIn(req)
     const fault = refused ?? (isHttp1 ? faultOf(req, repeatedHeaders) : null)
-    const requestBody = bodyOf(req, limits, endedEarly, beforeRead)
+    const { 'content-length': length, 'transfer-encoding': coding } = req.headers
+    // HTTP/2 shows only at the end that there is no body.
+    const hasNone = isHttp1 && length === undefined && coding === undefined
+    const requestBody = hasNone ? undefined : bodyOf(req, limits, endedEarly, beforeRead)
     const answer = fault
       ? refuseMessage(fault, req)
       : await api({

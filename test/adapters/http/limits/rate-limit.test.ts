@@ -10,7 +10,7 @@ const setting = (perMinute: number) => {
   const ask = (apiKeyId: string, moreItems?: number) => {
     const headers: Record<string, string> = {}
     try {
-      count({ tenantId: 'tenant', scopes: [], apiKeyId }, headers, moreItems)
+      count?.({ tenantId: 'tenant', scopes: [], apiKeyId }, headers, moreItems)
       return { retryAfterS: null, headers }
     } catch (failure) {
       const { kind, facts } = failure as DomainFailure

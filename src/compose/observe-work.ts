@@ -1,5 +1,42 @@
 import type { Log } from '../adapters/log.ts'
+import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { isUnavailable } from '../core/engine/failures.ts'
+import { reasonOf } from '../core/pages/name-patiently.ts'
+import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
+import type { Served } from '../core/ports/world.ts'
+import type { OnEndpoint } from '../core/webhooks/send-webhooks.ts'
+import { PAUSED } from './eraser.ts'
+
+/** Passes events of the work in the background to the log and the metrics. */
+export const observeWork = ({ log, metrics }: { readonly log: Log; readonly metrics?: Metrics | null }) => ({
+  measuredNamer: (namer: Namer): Namer => metrics?.timedNamer(namer) ?? namer,
+  erasing: {
+    onPause: ({ servedAt, pausedAt: now }: Served) => log.warn({ servedAt, now }, PAUSED),
+    ...background(log, 'Erasing'),
+  },
+  counting: background(log, 'Counting activities'),
+  sending: {
+    onEndpoint: (({ tenantId, webhookEndpointId, url }, became, reason) => {
+      const facts = { tenantId, webhookEndpointId, host: new URL(url).host, reason }
+      log[became === 'working' ? 'info' : 'warn'](facts, BECAME[became])
+    }) satisfies OnEndpoint,
+    ...background(log, 'Sending webhooks'),
+  },
+  publishing: {
+    onFailedAttempt: ({ versionId }: ClaimedVersion, why: unknown, retryInMs: number | null) => {
+      metrics?.namingFailed()
+      const next = retryInMs === null ? 'published under its built-in name' : `retried in ${retryInMs} ms`
+      log.warn({ versionId, reason: reasonOf(why), next }, 'naming failed')
+    },
+    ...background(log, 'Publishing', metrics?.publishingFailed),
+  },
+})
+
+const BECAME = {
+  resting: 'A webhook endpoint keeps failing; it is probed once a minute.',
+  working: 'A webhook endpoint works again.',
+  disabled: 'A webhook endpoint was disabled.',
+}
 
 const MINUTE_MS = 60_000
 const CAUSES_MAX = 100
@@ -32,7 +69,7 @@ const causeIn = (error: unknown): string => {
 /** One cause whatever the driver's message: the database cannot respond. */
 const ONE_CAUSE = () => ''
 /** Work is retried again and again. While the database cannot respond, that is one line a minute. */
-export const background = (log: Log, work: string, failed?: () => void) => {
+const background = (log: Log, work: string, failed?: () => void) => {
   let isWaiting = false
   const warn = onceAMinute((_count, why) => {
     isWaiting = true

@@ -1,0 +1,54 @@
+import { stopwatch } from '../../core/engine/remember-rows.ts'
+import { shareLoop } from '../../core/engine/share-loop.ts'
+import type { WaitingListing } from '../../core/events/wait-for-events.ts'
+import type { Admission, Slot } from './admission.ts'
+import { type ApiRequest, type ApiResponse, isOld, type RequestLog } from './requests.ts'
+
+/** Steps that only a batch needs, or a request that waits. */
+export type LongSteps = {
+  readonly itemBytesMax: number
+  /** Counts the items beyond the first as requests of the key. Refuses `rate_limited`. */
+  readonly count: (moreItems: number) => void
+  /** Lets others take their turns; resolves when this many items may be worked on. Refuses `unavailable`. */
+  readonly nextTurn: (items: number) => Promise<void> | undefined
+  /** The answer that a single request would get for this error. */
+  readonly refusalOf: (why: unknown) => ApiResponse
+  readonly untilEnd: ApiRequest['untilEnd']
+  /** Waits without a slot in the admission. Takes a new slot if there is news. Refuses `unavailable`. */
+  readonly withoutSlot: NonNullable<WaitingListing['withoutSlot']>
+}
+type Lent = Pick<LongSteps, 'count' | 'refusalOf'> & {
+  readonly admission: Admission
+  readonly held: { slot: Slot }
+  readonly askedMs: number
+  /** Looks the caller up again. Refuses if the key was revoked. */
+  readonly requireCaller: () => Promise<void>
+  readonly logFields: Partial<RequestLog>
+}
+
+export const longSteps = ({ body, untilEnd }: ApiRequest, lent: Lent): LongSteps => {
+  const { admission, held, askedMs, requireCaller, logFields, count, refusalOf } = lent
+  const { id: tenantId } = held.slot.tenant
+  return {
+    itemBytesMax: body?.bytesMax ?? 0,
+    count,
+    nextTurn: async (items) => {
+      await admission.nextTurn(held.slot, items)
+      if (isOld(askedMs)) await requireCaller()
+      await shareLoop(tenantId)
+    },
+    refusalOf,
+    untilEnd,
+    withoutSlot: async (wait) => {
+      const beganMs = stopwatch()
+      admission.leave(held.slot)
+      const found = await wait()
+      if (isOld(beganMs)) await requireCaller()
+      const waitedMs = Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs)
+      Object.assign(logFields, { waitedMs })
+      if (found.isNew) held.slot = admission.arrive(tenantId)
+      if (found.isNew) await admission.turn(held.slot)
+      return found
+    },
+  }
+}

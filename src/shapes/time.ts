@@ -1,0 +1,31 @@
+import * as v from 'valibot'
+import { documented } from './text.ts'
+
+/** UTC, ISO 8601, milliseconds, suffix Z. */
+export const timestamp = () => documented(v.string(), { type: 'string', format: 'date-time' })
+
+/** RFC 3339, and what is as unambiguous: a blank for the `T`, a comma, no seconds, an offset without its colon or minutes. */
+const DATE_TIME =
+  /^(\d{4}-\d\d-(\d\d))[T ](?!24)(\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(?:Z|UTC|GMT|([+-]\d\d):?(\d\d)?)$/i
+
+/** As UTC with milliseconds; null unless it is RFC 3339 with an offset, or as clear, from 1970 to 9999. */
+export const utcOf = (given: string): string | null => {
+  const [, date, day, time, seconds = ':00', part = '0', hours = '+00', minutes = '00'] =
+    DATE_TIME.exec(given) ?? []
+  const at = new Date(`${date}T${time}${seconds}.${part}${hours}:${minutes}`)
+  // `Date` takes 30 February for 2 March, and hour 24 for the next day. An offset can lead out of the years of four digits.
+  const isDay = new Date(`${date}T12:00Z`).getUTCDate() === Number(day)
+  return isDay && at.getTime() >= 0 && at.getTime() < Date.UTC(10_000) ? at.toISOString() : null
+}
+
+const WHEN = 'must be an RFC 3339 date-time with an offset, from 1970 to 9999'
+export const dateTime = (description: string) =>
+  v.pipe(
+    v.string(),
+    documented(
+      v.check((given: string) => utcOf(given) !== null, WHEN),
+      { format: 'date-time' },
+    ),
+    v.description(description),
+    v.transform((given) => utcOf(given) ?? given),
+  )
