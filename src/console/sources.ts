@@ -49,6 +49,12 @@ const connect = (): void => {
   )
   const header = field('Header with the signature', 'header', { placeholder: 'X-Signature' })
   const prefix = field('What the signature begins with', 'prefix', { placeholder: 'sha256=' })
+  const redirectTo = field(
+    'Page that visitors see afterwards',
+    'redirectTo',
+    { type: 'url', placeholder: 'https://www.example.com/thanks' },
+    'For a form without a script. Without this page its visitors see a line of JSON.',
+  )
   const source = field(
     'Name of this source',
     'source',
@@ -59,6 +65,7 @@ const connect = (): void => {
     const vendor = form.querySelector('select')?.value ?? ''
     const isByToken = vendor === 'token' || vendor === 'mailchimp'
     secret.hidden = isByToken
+    redirectTo.hidden = vendor !== 'token'
     header.hidden = prefix.hidden = vendor !== 'hmac'
     for (const label of [secret, header])
       label.querySelector('input')?.toggleAttribute('required', !label.hidden)
@@ -76,6 +83,7 @@ const connect = (): void => {
     secret,
     header,
     prefix,
+    redirectTo,
   )
   vary()
   ask({
@@ -83,7 +91,7 @@ const connect = (): void => {
     done: 'The address of this source',
     action: 'Create the address',
     body: [form],
-    run: async ({ vendor, source, secret, header, prefix }) => {
+    run: async ({ vendor, source, secret, header, prefix, redirectTo }) => {
       const hmac = { algorithm: 'sha256', encoding: 'hex', header, ...(prefix && { prefix }) }
       const byVendor =
         vendor === 'hmac'
@@ -91,15 +99,28 @@ const connect = (): void => {
           : { preset: vendor, secret: vendor === 'mailchimp' ? undefined : secret }
       const verify = vendor === 'token' ? { token: true } : byVendor
       const map = vendor === 'token' ? { email: ['/email'], name: ['/name'] } : {}
-      const { value } = await call<Hook>('POST', '/hooks', { body: { source, verify, map } })
+      const isForm = vendor === 'token' && redirectTo
+      const body = { source, verify, map, ...(isForm && { redirectTo }) }
+      const { value } = await call<Hook>('POST', '/hooks', { body })
       location.hash = addressOf(['sources', value.hookId])
       return [
-        h('p', {}, 'Paste this address where the vendor asks for a webhook URL.'),
+        h(
+          'p',
+          {},
+          vendor === 'token'
+            ? 'Paste this address into your form or script.'
+            : 'Paste this address where the vendor asks for a webhook URL.',
+        ),
         toCopy('Address', addressIn(value)),
         (value.verify.token || vendor === 'mailchimp') &&
           h('p.warning', {}, 'It contains a secret and is shown only once.'),
         vendor === 'token' && [
-          h('p', {}, 'To try it, paste this into a terminal. A form posts its fields the same way.'),
+          h('p', {}, 'A form posts to it like this:'),
+          toCopy(
+            'A form',
+            `<form method="post" action="${addressIn(value)}">\n  <input name="email" type="email" required> <input name="name"> <button>Send</button>\n</form>`,
+          ),
+          h('p', {}, 'To try it, paste this into a terminal.'),
           toCopy(
             'A first delivery',
             `curl -s '${addressIn(value)}' -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada Lovelace"}'`,

@@ -91,7 +91,8 @@ const walk = (text: string, wanted: Wanted, begin: number): Found => {
   const found: Found = { begin, end: begin, names: new Map(), selected }
   found.end = eachChild(text, begin, (name, at) => {
     const next = isList ? wanted.elements : wanted.names.get(name)
-    const isLookedAt = !isList || wanted.names.has(name) || text[at] === '{' || text[at] === '['
+    const mayBeSelected = selected !== NONE && (text[at] === '{' || text[at] === '[')
+    const isLookedAt = !isList || wanted.names.has(name) || mayBeSelected
     if (next === undefined || !isLookedAt) return endOfValue(text, at).end
     const child = walk(text, next, at)
     // The last of several members with the same name counts.

@@ -179,18 +179,21 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     await go(page, 's')
     await pressOn(page, 'Connect a source')
     await type(page, 'source', 'contact form')
+    await type(page, 'redirectTo', 'https://www.example.com/thanks')
     await press(page, 'Enter')
     const address = await page.getByRole('group', { name: 'Address' }).textContent()
+    const form = await page.getByRole('group', { name: 'A form' }).textContent()
+    t.match(form, `<form method="post" action="${address}">`)
     await press(page, 'Escape')
     await seen('Waiting for the first delivery.')
     t.equal(
       (
         await fetch(`${address}`, {
-          method: 'POST',
+          ...{ method: 'POST', redirect: 'manual', headers: { accept: 'text/html' } },
           body: new URLSearchParams({ email: 'ada@example.com', phone: '1' }),
         })
       ).status,
-      200,
+      303,
     )
     await seen('Last activity of this source')
     await seen('"ada@example.com"')

@@ -11,22 +11,30 @@ export type Tally = {
 }
 type Crowd = {
   readonly callers: number
-  /** The bytes of one request, whatever its answer. */
+  /** The bytes of one request as Latin-1, whatever its answer. */
   readonly request: () => string
   readonly requestsMax?: number
   /** How many requests each caller sends at once, before it has the first answer. */
   readonly pipelined?: number
 }
 
-export const requestText = (method: string, path: string, apiKey: string, body = '', header = ''): string =>
+/** The bytes of a request, as Latin-1. */
+export const requestText = (
+  method: string,
+  path: string,
+  apiKey: string,
+  body: string | Uint8Array = '',
+  header = '',
+  type = 'application/json',
+): string =>
   [
     `${method} ${path} HTTP/1.1`,
     'Host: localhost',
     `x-api-key: ${apiKey}`,
     ...(header ? [header] : []),
-    ...(body ? ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`] : []),
+    ...(body.length > 0 ? [`Content-Type: ${type}`, `Content-Length: ${Buffer.byteLength(body)}`] : []),
     '',
-    body,
+    Buffer.from(body).toString('latin1'),
   ].join('\r\n')
 
 /**
@@ -56,7 +64,7 @@ export const startCrowd = (url: string, { callers, request, requestsMax = 1e6, p
           sentAt.push(performance.now())
           text += request()
         }
-        return socket.write(text)
+        return socket.write(text, 'latin1')
       }
       const hear = listen((heard) => {
         note(heard, performance.now() - (sentAt.shift() ?? 0))

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import type { Route } from '../../src/adapters/http/route.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
@@ -108,13 +109,17 @@ export const furnish = async (url: string, { apiKey, pageGroupId, survivorId }: 
   const whole = { ...hook, each: null }
   const deep = await done('POST', '/v0/hooks', whole)
   const signed = await done('POST', '/v0/hooks', { ...hook, verify: { preset: 'stripe', secret: 's' } })
-  for (let i = 0; i < 89; i++) await done('POST', '/v0/hooks', hook)
+  const form = await done('POST', '/v0/hooks', { ...hook, each: '', map: FORM_MAP })
+  for (let i = 0; i < 88; i++) await done('POST', '/v0/hooks', hook)
   const ids = {
     ...{ page_group_id: pageGroupId, page_id: pageId, version_id: versionId, prospect_id: prospectId },
     ...{ prospect_log_id: prospectLogId, erasure_id: erasureId, event_id: eventId },
     ...{ webhook_endpoint_id: endpoint.webhookEndpointId, hook_id: deep.hookId },
   }
-  const hooks = { byToken: String(byToken.path), deep: String(deep.path), signed: String(signed.path) }
+  const paths = { byToken, deep, signed, form }
+  const hooks = Object.fromEntries(Object.entries(paths).map(([name, { path }]) => [name, String(path)])) as {
+    readonly [Name in keyof typeof paths]: string
+  }
   return { ids, heavy, apiKey, survivorId, hooks }
 }
 type Furnished = Awaited<ReturnType<typeof furnish>>
@@ -194,6 +199,7 @@ const COSTLIEST = [
   'replayDeliveries',
   'receiveDeep',
   'refuseDelivery',
+  'receiveForms',
 ]
 type Flood = { readonly name: string; readonly textsOf: (furnished: Furnished) => readonly string[] }
 
@@ -212,6 +218,31 @@ const DELIVERIES: Readonly<
   receiveDeep: ['deep', () => [nested(15, 30_000), times(500_000, () => 0)]],
   refuseDelivery: ['signed', () => [{ text: text(MEBIBYTE - 100) }, {}]],
 }
+/** Sums of ten parts, and selectors. */
+const FORM_MAP = {
+  name: times(10, (i) => times(10, (k) => `/${i}${k}`).join(' + ')),
+  email: times(10, (i) => `/payload/values[t=${i}]/email`),
+}
+/** Forms as their limits allow them: many fields, all of them encoded, JSON within, without an end, in other encodings. */
+const FORMS: readonly (() => readonly [type: string, body: string | Uint8Array, header?: string])[] = [
+  () => [URL_ENCODED, times(1_000, (i) => `${i}=${'%E4+%'.repeat(200)}`).join('&')],
+  () => [URL_ENCODED, '&=%'.repeat(349_000)],
+  () => [URL_ENCODED, `payload={"values":[${times(130_000, () => '{"t":0}').join()}]}`],
+  () => [
+    'multipart/form-data; boundary=X',
+    `${times(1_000, (i) => `--X\r\nContent-Disposition: form-data; name="${i}"\r\n\r\n${text(900)}\r\n`).join('')}--X--`,
+  ],
+  () => [`multipart/form-data; boundary=${text(199)}y`, `\n--${text(198)}`.repeat(MEBIBYTE / 201 - 1)],
+  () => ['application/json', Buffer.from(`{"text":"${'\xe4'.repeat(MEBIBYTE - 100)}"}`, 'latin1')],
+  () => ['application/x-ndjson', `{"text":"${text(1_000)}"}\n`.repeat(1_000)],
+  () => [
+    'application/json',
+    gzipSync(JSON.stringify({ values: times(500_000, () => 0) })),
+    'Content-Encoding: gzip',
+  ],
+]
+const URL_ENCODED = 'application/x-www-form-urlencoded'
+
 const FORGED = `Stripe-Signature: t=1,${times(16, () => `v1=${'0'.repeat(64)}`)}`
 
 export const floodsOf = (all: boolean): readonly Flood[] => [
@@ -222,6 +253,22 @@ export const floodsOf = (all: boolean): readonly Flood[] => [
       textsOf: ({ hooks }: Furnished) =>
         bodies().map((body) => requestText('POST', hooks[hook], 'none', JSON.stringify(body), FORGED)),
     })),
+  {
+    name: 'receiveForms',
+    textsOf: ({ hooks }: Furnished) => [
+      ...FORMS.map((form) => {
+        const [type, body, header] = form()
+        return requestText('POST', hooks.form, 'none', body, header, type)
+      }),
+      requestText(
+        'POST',
+        hooks.signed,
+        'none',
+        gzipSync(text(MEBIBYTE)),
+        `${FORGED}\r\nContent-Encoding: gzip`,
+      ),
+    ],
+  },
   // Deleting comes last: it takes away what the others ask for.
   ...ROUTES.filter(({ operationId }) => all || COSTLIEST.includes(operationId))
     .toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))

@@ -12,6 +12,20 @@ const ROUNDS = timesOf(4)
 const VENDORS = 8
 const FORGERS = 4
 
+type Fields = Readonly<Record<'id' | 'attempt' | 'email', string>>
+/** A delivery as JSON with items, and as browsers and vendors encode a form. */
+type Encode = (fields: Fields, items: readonly object[]) => readonly [type: string, body: string]
+const ENCODED: readonly [Encode, ...Encode[]] = [
+  (fields, items) => ['application/json', JSON.stringify({ ...fields, items })],
+  (fields) => ['application/x-www-form-urlencoded', String(new URLSearchParams(fields))],
+  (fields) => [
+    'multipart/form-data; boundary=X',
+    `${Object.entries(fields)
+      .map(([name, value]) => `--X\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
+      .join('')}--X--\r\n`,
+  ],
+]
+
 /** A vendor tries until it is answered 200, as vendors do, over servers that are killed in the midst of it. */
 for (const kind of databaseKinds())
   t.test(
@@ -40,10 +54,10 @@ for (const kind of databaseKinds())
       let sent = 0
       let isOver = false
 
-      const post = async (body: string, signature: string) => {
+      const post = async (body: string, signature: string, type = 'text/plain') => {
         const { status, json } = await fetch(server.url + created.path, {
           method: 'POST',
-          headers: { 'x-signature': signature, connection: 'close' },
+          headers: { 'x-signature': signature, 'content-type': type, connection: 'close' },
           body,
           signal: AbortSignal.timeout(10_000),
         }).then(
@@ -57,9 +71,11 @@ for (const kind of databaseKinds())
         while (!isOver) {
           const id = `d${++sent}`
           const items = Array.from({ length: sent % 3 }, (_, i) => ({ email: `person-${i}@example.com` }))
+          const encode = ENCODED[sent % 4] ?? ENCODED[0]
           for (let attempt = 1; !told.has(id); attempt++) {
-            const body = JSON.stringify({ id, attempt, email: `person-${sent % 50}@example.com`, items })
-            const ids = await post(body, signatureOf(body))
+            const fields = { id, attempt: `${attempt}`, email: `person-${sent % 50}@example.com` }
+            const [type, body] = encode(fields, items)
+            const ids = await post(body, signatureOf(body), type)
             if (ids !== null) told.set(id, ids)
             else await pause(20)
           }

@@ -112,8 +112,10 @@ const formDocument = (fields: readonly Field[]): Document => {
 
 /** The fields of an encoded form, as browsers read it; null if there are too many. */
 const fieldsIn = (body: Buffer, charset: string | undefined, warn: Warn): Field[] | null => {
-  const spaced = Buffer.from(body.map((byte) => (byte === PLUS ? SPACE : byte)))
-  const pieces = spaced.toString('latin1').split('&', FIELDS_MAX + 1)
+  const pieces = body
+    .toString('latin1')
+    .replaceAll('+', ' ')
+    .split('&', FIELDS_MAX + 1)
   if (pieces.length > FIELDS_MAX) return null
   const textOf = textsIn(warn)
   const read = (part: string) => textOf(percentDecoded(part), charset)
@@ -122,7 +124,6 @@ const fieldsIn = (body: Buffer, charset: string | undefined, warn: Warn): Field[
     return [read(piece.slice(0, nameEnd)), read(piece.slice(nameEnd + 1))]
   })
 }
-const [SPACE, PLUS] = [0x20, 0x2b]
 const fieldsOf = (parts: readonly Part[], warn: Warn): Field[] => {
   const textOf = textsIn(warn)
   return parts.map((part) => {
@@ -145,7 +146,7 @@ const decoded = (bytes: Buffer, charset?: string) => {
     return { text: bytes.toString().replace(/^\ufeff+/, ''), encoding: 'utf-8', isGuessed: false }
   const mark = bytes.toString('latin1', 0, 2)
   const label = isNamed ? charset : mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : ''
-  const decoder = orNull(() => new TextDecoder(label, { fatal: true }))
+  const decoder = label === '' ? null : orNull(() => new TextDecoder(label, { fatal: true }))
   const isOther = decoder !== null && decoder.encoding !== 'windows-1252'
   const text = isOther ? orNull(() => decoder.decode(bytes)) : null
   if (text !== null) return { text, encoding: decoder?.encoding ?? '', isGuessed: !isNamed }

@@ -89,6 +89,17 @@ t.test('forgetting full buckets forgets no other', async (t) => {
   t.equal(ask('a').retryAfterS, null)
 })
 
+t.test('10,000 are limited at once, and memory for more than 100,000 in a minute is not kept', async (t) => {
+  const { ask } = setting(1)
+  const names = (count: number) => Array.from({ length: count }, (_, i) => `a${i}`)
+  const isLetIn = (name: string) => ask(name).retryAfterS === null
+  t.ok(names(10_000).every(isLetIn))
+  t.notOk(names(10_000).some(isLetIn))
+  names(100_000).forEach(isLetIn)
+  t.ok(isLetIn('b'))
+  t.ok(isLetIn('a0'))
+})
+
 t.test('a batch that the limit can never allow is invalid, even with a limit of one', async (t) => {
   for (const perMinute of [1, 3]) {
     const { ask } = setting(perMinute)
