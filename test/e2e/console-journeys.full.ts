@@ -184,6 +184,8 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     const address = await page.getByRole('group', { name: 'Address' }).textContent()
     const form = await page.getByRole('group', { name: 'A form' }).textContent()
     t.match(form, `<form method="post" action="${address}">`)
+    const dialog = page.locator('dialog[open]')
+    t.ok(await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth))
     await press(page, 'Escape')
     await seen('Waiting for the first delivery.')
     t.equal(
