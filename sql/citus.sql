@@ -1,5 +1,5 @@
 -- Distributes the tables by tenant with Citus. Run this as the owner of the tables, on the coordinator, after every
--- `prospect-pages migrate`; it can be run again. Then serve with DATABASE_CLUSTER=citus. docs/growing.md describes each step.
+-- `prospect-pages migrate`; it can be run again. Then serve with DATABASE_CLUSTER=citus. docs/citus.md describes each step.
 --
 --   DATABASE_URL=$OWNER_URL DATABASE_CLUSTER=citus prospect-pages migrate
 --   psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/citus.sql
