@@ -39,6 +39,7 @@ t.test('the README fits its 150 lines and uses the one name of the program', asy
 /** The most words of a guide. Who raises one says why in the commit: what is new often replaces something. */
 const WORDS_MAX = {
   'SECURITY.md': 1_520,
+  'docs/api.md': 2_400,
   'docs/assistants.md': 600,
   'docs/citus.md': 1_660,
   'docs/client.md': 850,
