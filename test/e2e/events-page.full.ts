@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { freePort, whyNoShell } from '../support/pasted-page.ts'
+import { freePort, shellFunctions, whyNoShell } from '../support/pasted-page.ts'
 import { caller, embeddedDatabase, inherited, newFolder, openServer } from '../support/program.ts'
 
 t.setTimeout(0)
@@ -25,14 +25,14 @@ t.test('the calls and the receiver in docs/events.md work as pasted', { skip: wh
   await caller(server.url, apiKey)('POST', '/v0/prospect_logs', ada)
 
   const run = async (script: string) => {
-    const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', script], {
+    const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', shellFunctions() + script], {
       cwd: folder,
       env: { ...inherited(), URL: server.url, KEY: apiKey },
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     return (await bash.stdout.setEncoding('utf8').toArray()).join('')
   }
-  const [webhooks = '', feed = ''] = pasted('sh')
+  const [feed = '', webhooks = ''] = pasted('sh')
   t.equal(await run(webhooks), '204\ntrue\n2\nwhsec_\n')
   const lines = readFileSync(join(folder, 'received.txt'), 'utf8').trim().split('\n')
   const [tested, ...others] = lines.map((line) => line.replace(/^event_\w{26} /, ''))
