@@ -50,6 +50,7 @@ const WORDS_MAX = {
   'docs/import-export.md': 950,
   'docs/library.md': 2_100,
   'docs/metrics-and-tracing.md': 850,
+  'docs/operations.md': 1_900,
   'docs/pages.md': 850,
   'docs/troubleshooting.md': 2_600,
   'docs/tutorial.md': 1_100,
