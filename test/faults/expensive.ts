@@ -199,7 +199,6 @@ const COSTLIEST = [
   'replayDeliveries',
   'receiveDeep',
   'refuseDelivery',
-  'receiveForms',
 ]
 type Flood = { readonly name: string; readonly textsOf: (furnished: Furnished) => readonly string[] }
 
@@ -253,22 +252,24 @@ export const floodsOf = (all: boolean): readonly Flood[] => [
       textsOf: ({ hooks }: Furnished) =>
         bodies().map((body) => requestText('POST', hooks[hook], 'none', JSON.stringify(body), FORGED)),
     })),
-  {
-    name: 'receiveForms',
-    textsOf: ({ hooks }: Furnished) => [
-      ...FORMS.map((form) => {
-        const [type, body, header] = form()
-        return requestText('POST', hooks.form, 'none', body, header, type)
-      }),
-      requestText(
-        'POST',
-        hooks.signed,
-        'none',
-        gzipSync(text(MEBIBYTE)),
-        `${FORGED}\r\nContent-Encoding: gzip`,
-      ),
-    ],
-  },
+  ...['receiveForms']
+    .filter((name) => all || COSTLIEST.includes(name))
+    .map((name) => ({
+      name,
+      textsOf: ({ hooks }: Furnished) => [
+        ...FORMS.map((form) => {
+          const [type, body, header] = form()
+          return requestText('POST', hooks.form, 'none', body, header, type)
+        }),
+        requestText(
+          'POST',
+          hooks.signed,
+          'none',
+          gzipSync(text(MEBIBYTE)),
+          `${FORGED}\r\nContent-Encoding: gzip`,
+        ),
+      ],
+    })),
   // Deleting comes last: it takes away what the others ask for.
   ...ROUTES.filter(({ operationId }) => all || COSTLIEST.includes(operationId))
     .toSorted((a, b) => Number(a.method === 'DELETE') - Number(b.method === 'DELETE'))
