@@ -34,7 +34,7 @@ export const tenantCommands: readonly Command[] = [
       name: valued('N', 'new name of the tenant', { isName: true }),
       'retention-days': valued(
         'N',
-        'days that its activities are kept; 0: for ever; default: RETENTION_DAYS',
+        'days that its activities are kept; 0: forever; default: RETENTION_DAYS',
       ),
     },
     examples: {

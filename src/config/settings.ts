@@ -118,7 +118,7 @@ export const SETTINGS = {
   RETENTION_DAYS: [
     'none',
     wholeOrNone(36_500),
-    'days that activities are kept, unless their tenant has its own; none: for ever',
+    'days that activities are kept, unless their tenant has its own; none: forever',
   ],
   COUNTS: ['on', onOrOff, 'counts of activities for tenants that read them: on, off'],
   EVENTS: [

@@ -39,21 +39,24 @@ t.test('the README fits its 150 lines and uses the one name of the program', asy
 /** The most words of a guide. Who raises one says why in the commit: what is new often replaces something. */
 const WORDS_MAX = {
   'SECURITY.md': 1_520,
-  'docs/api.md': 2_400,
+  'docs/api.md': 2_500,
   'docs/assistants.md': 600,
   'docs/citus.md': 1_660,
   'docs/client.md': 850,
   'docs/command-line.md': 850,
+  'docs/deploying.md': 1_100,
   'docs/erasure.md': 1_150,
-  'docs/events.md': 1_660,
+  'docs/events.md': 1_750,
   'docs/growing.md': 540,
   'docs/import-export.md': 950,
   'docs/library.md': 2_100,
   'docs/metrics-and-tracing.md': 850,
-  'docs/operations.md': 1_900,
+  'docs/operations.md': 2_000,
   'docs/pages.md': 850,
+  'docs/settings.md': 1_500,
   'docs/troubleshooting.md': 2_600,
   'docs/tutorial.md': 1_100,
+  'docs/upgrading.md': 720,
 }
 
 t.test('no guide grows past its number of words', async (t) => {
