@@ -32,10 +32,7 @@ export const tenantCommands: readonly Command[] = [
     operands: ['ID'],
     options: {
       name: valued('N', 'new name of the tenant', { isName: true }),
-      'retention-days': valued(
-        'N',
-        'days that its activities are kept; 0: forever; default: RETENTION_DAYS',
-      ),
+      'retention-days': valued('N', 'days that its activities are kept; 0: forever; default: RETENTION_DAYS'),
     },
     examples: {
       'another name': 'prospect-pages tenants update "$TENANT" --name "Acme Ltd"',
