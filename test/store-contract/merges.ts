@@ -127,6 +127,11 @@ export const merges = section(
         const [list] = await core.listProspects({ store })([{ tenantId, email, limit: 10 }])
         same(list instanceof Error ? list : list?.items.map(({ prospectId }) => prospectId), [two.prospectId])
       }
+      for (const search of ['ada@', 'counte', 'ADA', 'a', 'co'])
+        like((await core.listProspects({ store })([{ tenantId, search, limit: 10 }]))[0], {
+          items: [{ prospectId: two.prospectId }],
+          hasMore: false,
+        })
       equal((await kept()).prospects.length, 2)
     },
 

@@ -5,7 +5,7 @@ import { AWKWARD_TEXTS, at, emailFields, newId, scribbleOn, sha256, someLog, som
 
 export const prospects = section(
   'prospects',
-  ({ store }) => {
+  ({ store, core }) => {
     const { activities, prospects } = store
     const recorded = async (tenantId: string, fields: Parameters<typeof someProspect>[1] = {}) => {
       const { emailHash, externalIdHash, ...prospect } = someProspect(tenantId, fields)
@@ -28,8 +28,10 @@ export const prospects = section(
         ...{ tenantId: want.tenantId, prospectId: want.prospectId },
         ...{ email: undefined, externalId: undefined, name: undefined, updatedAt: at(5), ...fields },
       })
+    const searched = (tenantId: string, search: string, limit = 100) =>
+      prospects.search({ tenantId, limit, ...core.searchKeysOf(search) })
     const hashOf = (email: string) => emailFields(email).emailHash
-    return { activities, prospects, recorded, found, listed, update, hashOf }
+    return { activities, prospects, recorded, found, listed, searched, update, hashOf }
   },
   {
     'a prospect is found by its id, with every field': async ({ recorded, found }) => {
@@ -140,6 +142,94 @@ export const prospects = section(
       same(
         answers.map((answer) => ('rows' in answer ? answer.rows : answer)),
         [[two], [], [one], [one]],
+      )
+    },
+
+    'people are searched for by the beginning of an email, a name or its last word': async (given) => {
+      const { recorded, searched } = given
+      const tenantId = newId('tenant')
+      const all: Record<string, FoundProspect> = {}
+      for (const name of [
+        'Ada King Lovelace',
+        'Ádám  Lovász',
+        'Élodie Žižka',
+        'Иван Чехов',
+        '  Lova ',
+        '50% Off_er',
+      ])
+        all[name] = await recorded(tenantId, { name })
+      all['mail'] = await recorded(tenantId, emailFields('lova+x@example.com'))
+      all['both'] = await recorded(tenantId, { ...emailFields('zoe@example.com'), name: 'Zoe Zoeller' })
+      await recorded(newId('tenant'), { name: 'Ada Lovelace' })
+      for (const [search, ...names] of [
+        ['LOV', 'mail', '  Lova ', 'Ádám  Lovász', 'Ada King Lovelace'],
+        ['ada', 'Ádám  Lovász', 'Ada King Lovelace'],
+        ['ÁDA', 'Ádám  Lovász', 'Ada King Lovelace'],
+        ['A\u0301da\u0301m', 'Ádám  Lovász'],
+        ['ada king lo', 'Ada King Lovelace'],
+        ['King'],
+        ['vela'],
+        ['elo', 'Élodie Žižka'],
+        ['zizk', 'Élodie Žižka'],
+        ['ИВА', 'Иван Чехов'],
+        ['чех', 'Иван Чехов'],
+        ['Lova+X@', 'mail'],
+        ['example'],
+        ['50%', '50% Off_er'],
+        ['off_', '50% Off_er'],
+        ['5%'],
+        ['l_v'],
+        [`'; --`],
+        [' zo ', 'both'],
+      ] as const)
+        same(
+          await searched(tenantId, search),
+          names.map((name) => all[name]),
+        )
+      same((await searched(tenantId, 'lo', 2)).length, 2)
+      for (const search of ['  ', '\u0301\u0301', 'x'.repeat(100)]) same(await searched(tenantId, search), [])
+    },
+
+    'a long name, a long email and their ends are searched for': async ({ recorded, searched }) => {
+      const name = `${'é'.repeat(120)} ${'ő'.repeat(130)}`
+      const one = await recorded(newId('tenant'), { ...emailFields(`${'ü'.repeat(900)}@example.com`), name })
+      for (const search of ['e'.repeat(100), 'É'.repeat(100), 'o'.repeat(100), 'ü'.repeat(100)])
+        same(await searched(one.tenantId, search), [one])
+      same(await searched(one.tenantId, 'a'.repeat(100)), [])
+    },
+
+    'a search follows what fills, corrects and clears a name': async (given) => {
+      const { activities, recorded, searched, update } = given
+      const one = await recorded(newId('tenant'), emailFields('grace@x'))
+      const { tenantId } = one
+      const count = async (search: string) => (await searched(tenantId, search)).length
+      const { emailHash = null } = emailFields('grace@x')
+      const fill = async (name: string) => {
+        const { erasedAt, mergedInto, ...prospect } = { ...one, emailHash, externalIdHash: null, name }
+        equal(await activities.record({ prospects: [prospect], logs: [] }), 'recorded')
+      }
+      await fill('Grace Hopper')
+      await fill('Not This')
+      same([await count('hop'), await count('gra'), await count('not')], [1, 1, 0])
+      await update(one, { name: 'Grace Murray' })
+      same([await count('hop'), await count('mur')], [0, 1])
+      await update(one, { name: null, email: emailFields('new@x') })
+      same([await count('mur'), await count('gra'), await count('new')], [0, 0, 1])
+    },
+
+    'of many who share a beginning the newest are found': async ({ activities, searched }) => {
+      const tenantId = newId('tenant')
+      const ids: string[] = []
+      const prospects = Array.from({ length: 2_500 }, (_, i) => {
+        const prospect = someProspect(tenantId, { name: `Same ${9_000 - i} Name` })
+        ids.unshift(prospect.prospectId)
+        return prospect
+      })
+      await activities.record({ prospects, logs: [] })
+      const found = await searched(tenantId, 'same')
+      same(
+        found.map(({ prospectId }) => prospectId),
+        ids.slice(0, 100),
       )
     },
 

@@ -109,6 +109,13 @@ export const listProspects: MakeStep = (chance, seen) =>
     limit: 1 + chance.below(10),
   }))
 
+export const searchProspects: MakeStep = (chance, seen) =>
+  manyCalls('search prospects', chance, 'listProspects', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    search: (chance.onceIn(2) ? emailFrom(chance) : 'Ada').slice(0, 1 + chance.below(6)),
+    limit: 1 + chance.below(10),
+  }))
+
 const filterFrom = (chance: Random) => ({
   source: maybe(chance, () => chance.oneOf(SOURCES)),
   type: chance.onceIn(4) ? chance.oneOf(LOG_TYPES) : undefined,

@@ -106,6 +106,12 @@ export const VERBS = {
       },
       toStrangers: [NOTHING, NOTHING, NOTHING],
     },
+    search: {
+      serves: 'callers',
+      ask: ({ prospects }, { tenantId }, { prospect: { email } }) =>
+        prospects.search({ tenantId, emailStart: email ?? '', nameStart: '', limit: 100 }),
+      toStrangers: [],
+    },
     listOldest: {
       serves: 'commands',
       ask: ({ prospects }, { tenantId }) => prospects.listOldest({ tenantId, afterId: '', limit: 100 }),

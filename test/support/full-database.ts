@@ -5,6 +5,7 @@ import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import type { PagesWant, PageWant } from '../../src/core/ports/pages.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { IdPrefix } from '../../src/core/ports/world.ts'
+import { SEARCHED_MAX } from '../../src/core/prospects/search-keys.ts'
 import type { VersionStatus } from '../../src/shapes/page.ts'
 import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
 import { at, someClaim } from './rows.ts'
@@ -305,6 +306,11 @@ const readingBack = (
       rowsMax: 1,
     },
     { name: 'an activity', act: () => prospectLogs.find([names]), rowsMax: 1 },
+    ...['ema', 'email', 'nobody', 'em'].map((start) => ({
+      name: `people whose email or name begins with ${start}`,
+      act: () => prospects.search({ tenantId, emailStart: start, nameStart: start, limit: 100 }),
+      rowsMax: 4 * SEARCHED_MAX,
+    })),
     { name: 'a prospect', act: () => prospects.find([names]), rowsMax: 1 },
     { name: 'activities', act: () => prospectLogs.find(Array(MANY).fill(names)), rowsMax: MANY },
     { name: 'prospects', act: () => prospects.find(Array(MANY).fill(names)), rowsMax: MANY },

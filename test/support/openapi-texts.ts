@@ -365,7 +365,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   listProspects: {
     description:
-      'Returns the prospects of the tenant, one slice at a time. With `email` or `externalId`, at most the one prospect that has it. Erased prospects are omitted.',
+      'Returns the prospects of the tenant, one slice at a time. With `email` or `externalId`, at most the one prospect that has it. With `search`, the people whose email or name begins like it. Erased prospects are omitted.',
     done: 'A slice of prospects.',
     answers: {
       whole: { summary: 'The only slice', value: { items: [prospect], hasMore: false } },

@@ -46,7 +46,7 @@ const ROWS: Rows = {
   listProspects: {
     method: 'GET',
     path: '/v0/prospects',
-    summary: 'List prospects, newest first, or find one by email or external id',
+    summary: 'List prospects, newest first, search them, or find one by email or external id',
   },
   getProspect: { method: 'GET', path: '/v0/prospects/{prospect_id}', summary: 'Read a prospect' },
   updateProspect: {

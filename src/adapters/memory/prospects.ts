@@ -1,5 +1,6 @@
 import { laterThan } from '../../core/engine/times.ts'
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
+import { afterStart } from '../../core/prospects/search-keys.ts'
 import { AFTER_ALL_IDS, scan, takeSlice } from '../stores/take-slice.ts'
 import type { KeptProspect, People } from './people.ts'
 
@@ -32,6 +33,21 @@ export const memoryProspects = (
       const { rows, resume } = scan(all, want.limit, isListed, ({ prospectId }) => prospectId)
       return { rows: rows.map(foundProspect), resume }
     }),
+  search: async ({ tenantId, emailStart, nameStart, limit }) => {
+    const { byEmailStart, byNameStart, byLastNameStart } = prospects
+    const found = (
+      [
+        [byEmailStart, emailStart],
+        [byNameStart, nameStart],
+        [byLastNameStart, nameStart],
+      ] as const
+    ).flatMap(([index, start]) =>
+      start === '' ? [] : [...index.onFrom({ tenantId }, start, afterStart(start))],
+    )
+    const byId = new Map(found.map((row) => [row.prospectId, row]))
+    const newest = [...byId.values()].sort((a, b) => (a.prospectId < b.prospectId ? 1 : -1))
+    return newest.slice(0, limit).map(foundProspect)
+  },
   listOldest: async (want) =>
     takeSlice(prospects.byId.after(want, want.afterId, undefined, want.limit), want.limit - 1).map(
       foundProspect,

@@ -6,12 +6,16 @@ type Index<Row> = ReturnType<typeof indexBy<Row>>
 
 /**
  * Rows in lists. Rows with the same values of the members `listedBy` share a list, sorted by the members `sortedBy`. A
- * row with a null among these is in no list.
+ * row with a null among these, or with an empty text if these are computed, is in no list.
  */
-export const indexBy = <Row>(listedBy: readonly (keyof Row)[], sortedBy: readonly (keyof Row)[] = []) => {
+export const indexBy = <Row>(
+  listedBy: readonly (keyof Row)[],
+  sortedBy: readonly (keyof Row)[] | ((row: Row) => string) = [],
+) => {
   const lists = new Map<string, Row[]>()
   const listOf = textOf<Row>(listedBy)
-  const placeOf = textOf<Row>(sortedBy)
+  const placeOf =
+    typeof sortedBy === 'function' ? (sortedBy as (row: Wanted<Row>) => string) : textOf<Row>(sortedBy)
   const rowsOf = (want: Wanted<Row>): Row[] => lists.get(listOf(want)) ?? []
   /** How many rows sort before a place. New rows nearly always come last. */
   const rankIn = (rows: readonly Row[], place: string): number => {

@@ -1,10 +1,11 @@
 import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/prospects.ts'
+import { afterStart, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { eachTenant, findBy } from './by-tenant.ts'
 import type { Forms } from './forms.ts'
 import { CHANGED, type Outbox } from './outbox.ts'
-import { columns, ifOvertaken, later, nothing, type Query, sql } from './sql.ts'
+import { columns, type Fragment, ifOvertaken, joined, later, nothing, type Query, sql } from './sql.ts'
 import { eachAlone, slice, walk } from './walk.ts'
 
 type Row = FoundProspect & {
@@ -17,6 +18,13 @@ type Row = FoundProspect & {
 const SHOWN = columns('l', SHOWN_PROSPECT)
 const BYTES = sql`coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)`
 const KNOWN = columns('p', without(KNOWN_PROSPECT, 'email'))
+
+// The expressions of the indexes: see `0008_search.sql`.
+const EMAIL_START = sql`(left(l.email, 100) collate "C")`
+const FOLDED_NAME = sql`btrim(case when octet_length(l.name) = char_length(l.name) then lower(l.name)
+  else lower(regexp_replace(normalize(l.name, NFKD), '[\\u0300-\\u036f]', '', 'g')) end)`
+const NAME_START = sql`(left(${FOLDED_NAME}, 100) collate "C")`
+const LAST_NAME_START = sql`(left(split_part(${FOLDED_NAME}, ' ', -1), 100) collate "C")`
 
 /** Calls `changed` after a prospect was updated. */
 export const postgresProspects = (
@@ -59,6 +67,47 @@ export const postgresProspects = (
         })
         return { rows: rows.map(prospectOf), resume }
       }),
+
+    /**
+     * Each kind along its index: the order by the index's columns makes the planner walk it, and stop. The newest come
+     * first even if many share a beginning, since those are found among the newest of all.
+     */
+    search: async ({ tenantId, emailStart, nameStart, limit }) => {
+      const kind = (key: Fragment, start: string, isIndexed: Fragment) => sql`(
+        select l.prospect_id from prospects l
+        where l.tenant_id = ${tenantId} and ${key} >= ${start} and ${key} < ${afterStart(start)} and ${isIndexed}
+        order by l.tenant_id, ${key} limit (select ${SEARCHED_MAX}::int))`
+      const begins = (key: Fragment, start: string) => sql`starts_with(${key}, ${start})`
+      const kinds: Fragment[] = []
+      const isNewest: Fragment[] = []
+      if (emailStart !== '') {
+        kinds.push(kind(EMAIL_START, emailStart, sql`l.email is not null`))
+        isNewest.push(begins(EMAIL_START, emailStart))
+      }
+      if (nameStart !== '') {
+        kinds.push(kind(NAME_START, nameStart, sql`l.name is not null`))
+        kinds.push(kind(LAST_NAME_START, nameStart, sql`l.name like '% %'`))
+        isNewest.push(begins(NAME_START, nameStart), begins(LAST_NAME_START, nameStart))
+      }
+      if (kinds.length === 0) return []
+      const rows = await query(tenantId)<Row>`
+        with found as (
+          ${joined(kinds, sql` union `)}
+          union (
+            select l.prospect_id from (
+              select * from prospects l where l.tenant_id = ${tenantId}
+              order by l.prospect_id desc limit (select ${SEARCHED_MAX}::int)
+            ) l
+            where ${joined(isNewest, sql` or `)})
+        ), newest as (select prospect_id from found order by prospect_id desc limit ${limit}::int)
+        select ${SHOWN.selected} from newest n
+          cross join lateral (
+            select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id = n.prospect_id limit 1
+          ) l
+        where l.erased_at is null
+        order by l.prospect_id desc`
+      return rows.map(prospectOf)
+    },
 
     listOldest: async ({ tenantId, afterId, limit }) => {
       const after = sql`select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id > ${afterId}`

@@ -1,4 +1,6 @@
 import type { Activities, StoredProspect, StoredReceipt } from '../../core/ports/activities.ts'
+import { nameKeysOf } from '../../core/prospects/search-keys.ts'
+import { columnsOf } from '../stores/columns.ts'
 import { COLUMNS, eventsOf, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import type { Outbox } from './events.ts'
@@ -17,8 +19,9 @@ const RECEIPT = `
   from prospect_logs where tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey`
 
 // The same statement on PostgreSQL explains why a hash is set to a value that its constraint refuses.
+const NAME_KEYS = columnsOf('name_key, last_name_key')
 const SAVE_PROSPECT = `
-  ${insertInto('prospects as p', PROSPECT_CHANGES)} on conflict (tenant_id, prospect_id) do update set
+  ${insertInto('prospects as p', { ...PROSPECT_CHANGES, ...NAME_KEYS })} on conflict (tenant_id, prospect_id) do update set
     email = coalesce(p.email, excluded.email),
     email_hash = case when p.erased_at is not null or p.merged_into is not null or p.email_hash <> excluded.email_hash
         or p.external_id_hash <> excluded.external_id_hash then ''
@@ -26,6 +29,8 @@ const SAVE_PROSPECT = `
     external_id = coalesce(p.external_id, excluded.external_id),
     external_id_hash = coalesce(p.external_id_hash, excluded.external_id_hash),
     name = coalesce(p.name, excluded.name),
+    name_key = iif(p.name is null, excluded.name_key, p.name_key),
+    last_name_key = iif(p.name is null, excluded.last_name_key, p.last_name_key),
     updated_at = ${later('p.updated_at', 'excluded.updated_at')}`
 const ADD_LOG = insertInto('prospect_logs', COLUMNS.prospect_logs)
 const ADD_LOG_UNLESS_KNOWN = `
@@ -45,7 +50,8 @@ export const sqliteActivities = (database: Database, outbox: Outbox): Activities
 
   record: ({ prospects, logs }, events) =>
     database.record(() => {
-      for (const prospect of prospects) database.run(SAVE_PROSPECT, prospect)
+      for (const prospect of prospects)
+        database.run(SAVE_PROSPECT, { ...prospect, ...nameKeysOf(prospect.name) })
       for (const log of logs) database.run(ADD_LOG, logRow(log))
       outbox(events)
       return 'recorded'

@@ -1,4 +1,5 @@
 import type { ClaimedMerge, Merges } from '../../core/ports/merges.ts'
+import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import { newMergeRow } from '../stores/people-rows.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
@@ -12,7 +13,8 @@ const ADD = insertInto('merges', COLUMNS.merges)
 const PROSPECT = 'where tenant_id = :tenantId and prospect_id = :prospectId'
 const CHANGE = `
   update prospects set email = :email, email_hash = :emailHash, external_id = :externalId,
-    external_id_hash = :externalIdHash, name = :name, merged_into = :mergedInto, updated_at = :updatedAt ${PROSPECT}`
+    external_id_hash = :externalIdHash, name = :name, name_key = :nameKey,
+    last_name_key = :lastNameKey, merged_into = :mergedInto, updated_at = :updatedAt ${PROSPECT}`
 const LEAD = `
   update prospects indexed by prospects_merged set merged_into = :intoId where tenant_id = :tenantId and merged_into = :prospectId`
 const REDIRECT = `
@@ -45,7 +47,7 @@ export const sqliteMerges = (
       const both = [merged, survivor]
       if (!both.every(({ before }) => database.has(IS_UNCHANGED, before))) return 'overtaken'
       // The merged prospect goes first: it may give up values that the other takes.
-      for (const { after } of both) database.run(CHANGE, after)
+      for (const { after } of both) database.run(CHANGE, { ...after, ...nameKeysOf(after.name) })
       database.run(LEAD, merge)
       database.run(REDIRECT, merge)
       database.run(ADD, newMergeRow(merge))

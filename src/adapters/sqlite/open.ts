@@ -4,6 +4,7 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { memoized } from '../../core/engine/keys.ts'
 import { refuserOfLate } from '../../core/engine/late-writes.ts'
 import { orNull } from '../../core/engine/outcome.ts'
+import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
@@ -35,6 +36,9 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   if (place !== ':memory:') placeTemporaryFiles(file, place)
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
+  // Called by one migration alone: no statement or index may need functions that other programs lack.
+  file.function('name_key', (name) => nameKeysOf(String(name)).nameKey)
+  file.function('last_name_key', (name) => nameKeysOf(String(name)).lastNameKey)
   const watched = watchPlace(file, place)
   const refuseMoved = (): void => withMappedErrors(watched.refuseMoved)
   /** Statements with values bound by position: SQLite refuses a row that has more members than the text names. */

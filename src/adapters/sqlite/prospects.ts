@@ -1,6 +1,7 @@
 import { eachInTurn } from '../../core/engine/in-order.ts'
-import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/prospects.ts'
+import type { FoundProspect, KnownProspect, Prospects, ProspectWant } from '../../core/ports/prospects.ts'
 import { NO_IDENTIFIERS } from '../../core/prospects/identifiers.ts'
+import { afterStart, begins, nameKeysOf, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
 import { scan } from '../stores/take-slice.ts'
 import type { Outbox } from './events.ts'
@@ -21,6 +22,18 @@ const BY_EMAIL = `${OF_TENANT} and email_hash = :emailHash and ${IS_LISTED}`
 const BY_EXTERNAL_ID = `${OF_TENANT} and external_id_hash = :externalIdHash and ${IS_LISTED}`
 const LIST = `${OF_TENANT} and prospect_id < ${BEFORE_ID} order by prospect_id desc`
 const LIST_OLDEST = `${OF_TENANT} and prospect_id > :afterId order by prospect_id`
+const startsOf = (column: string, start: string) => `
+  select prospect_id from prospects indexed by prospects_${column === 'email' ? column : column.replace('_key', '')}_start
+  where tenant_id = :tenantId and ${column} >= :${start} and ${column} < :after limit ${SEARCHED_MAX}`
+const STARTS = [
+  [startsOf('email', 'emailStart'), 'emailStart'],
+  [startsOf('name_key', 'nameStart'), 'nameStart'],
+  [startsOf('last_name_key', 'nameStart'), 'nameStart'],
+] as const
+const NEWEST = `
+  select prospect_id, email, name_key, last_name_key from prospects
+  where tenant_id = :tenantId order by prospect_id desc limit ${SEARCHED_MAX}`
+type SearchRow = ProspectWant & Readonly<Record<'email' | 'nameKey' | 'lastNameKey', string | null>>
 /** Prospects that were merged into this one give up the values that it will have. */
 const GIVE_UP = `
   update prospects indexed by prospects_merged set
@@ -39,6 +52,8 @@ const UPDATE = `
     external_id = case when :setsExternalId then :externalId else external_id end,
     external_id_hash = case when :setsExternalId then :externalIdHash else external_id_hash end,
     name = case when :setsName then :name else name end,
+    name_key = case when :setsName then :nameKey else name_key end,
+    last_name_key = case when :setsName then :lastNameKey else last_name_key end,
     updated_at = ${later('updated_at', ':updatedAt')}
   where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null and merged_into is null
   returning ${SHOWN}`
@@ -69,6 +84,18 @@ export const sqliteProspects = (
       return database.from(look, LIST, want)
     }),
 
+  search: async (want) => {
+    const isWanted = ({ email, nameKey, lastNameKey }: SearchRow) =>
+      begins(email, want.emailStart) || begins(nameKey, want.nameStart) || begins(lastNameKey, want.nameStart)
+    const some = database.all<SearchRow>(NEWEST, want).filter(isWanted)
+    for (const [sql, start] of STARTS)
+      if (want[start] !== '')
+        some.push(...database.all<SearchRow>(sql, { ...want, after: afterStart(want[start]) }))
+    const ids = [...new Set(some.map(({ prospectId }) => prospectId))].sort().reverse().slice(0, want.limit)
+    const wants = ids.map((prospectId) => ({ ...want, prospectId }))
+    return database.getEach<FoundProspect>(FIND, wants).filter(({ erasedAt }) => erasedAt === null)
+  },
+
   // A slice reads one row more than its limit.
   listOldest: async (want) => database.slice<FoundProspect>(LIST_OLDEST, { ...want, limit: want.limit - 1 }),
 
@@ -78,7 +105,15 @@ export const sqliteProspects = (
       setsExternalId: externalId !== undefined,
       setsName: name !== undefined,
     }
-    const row = { ...prospect, ...sets, ...NO_IDENTIFIERS, ...email, ...externalId, name: name ?? null }
+    const row = {
+      ...prospect,
+      ...sets,
+      ...NO_IDENTIFIERS,
+      ...email,
+      ...externalId,
+      name: name ?? null,
+      ...nameKeysOf(name ?? null),
+    }
     return database.record(() => {
       database.run(GIVE_UP, row)
       const updated = database.get<FoundProspect>(UPDATE, row)

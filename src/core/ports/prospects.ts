@@ -21,6 +21,11 @@ export type ProspectsWant = SliceWant & {
   readonly emailHash: string | null
   readonly externalIdHash: string | null
 }
+/** How an email or a name begins, as `search-keys.ts` writes them. An empty beginning finds no one. */
+export type ProspectSearch = Pick<SliceWant, 'tenantId' | 'limit'> & {
+  readonly emailStart: string
+  readonly nameStart: string
+}
 /** The prospects of a tenant whose ids come after this one. */
 export type OldestProspectsWant = Pick<SliceWant, 'tenantId' | 'limit'> & { readonly afterId: string }
 /** The values to set. Undefined ones stay unchanged. */
@@ -46,6 +51,11 @@ export type Prospects = {
    * fail alone. A search by hash includes merged prospects.
    */
   list(wants: readonly ProspectsWant[]): Promise<readonly Outcome<Scanned<FoundProspect>>[]>
+  /**
+   * Prospects that are not erased whose email begins like `emailStart`, or whose name or its last word begins like
+   * `nameStart`: newest first, at most `limit`. Includes merged ones. Reads at most `SEARCHED_MAX` rows of each kind.
+   */
+  search(want: ProspectSearch): Promise<readonly FoundProspect[]>
   /** The oldest of those, oldest first, including tombstones: as `prospectLogs.listOldest`. */
   listOldest(want: OldestProspectsWant): Promise<readonly FoundProspect[]>
   /**

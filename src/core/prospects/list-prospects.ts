@@ -1,19 +1,24 @@
 import type { ProspectQuery } from '../../shapes/prospect.ts'
+import { ITEMS_MAX } from '../../shapes/slice.ts'
 import { DomainFailure, refuse } from '../engine/failures.ts'
+import { asOutcome, type Outcome } from '../engine/outcome.ts'
 import { slicesOf } from '../engine/slices.ts'
 import type { FoundProspect, ProspectsWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Scanned } from '../ports/world.ts'
 import { prospectOf } from './get-prospect.ts'
 import { identifiersOf } from './identifiers.ts'
+import { searchKeysOf } from './search-keys.ts'
 import { survivorsOf } from './survivors.ts'
 
 /** Which slice of the prospects of a tenant to list. */
 export type ProspectListing = ProspectQuery & { readonly tenantId: string }
+type Listing = ProspectListing & { readonly limit: number }
 
 /**
  * Lists tenants' prospects, newest first, many lists at once. With an email or an external id: the one that has it, if
- * any; never for a blank or a placeholder. Refuses, per list: `invalid_cursor`, and `invalid_request` for both at once.
+ * any; never for a blank or a placeholder. With a search: those whose email or name begins like it. Refuses, per list:
+ * `invalid_cursor`, and `invalid_request` for two of these at once.
  */
 export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
   const withSurvivors = async (list: Scanned<FoundProspect>) => {
@@ -33,21 +38,57 @@ export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
     const rest = (await listBoth(again)).values()
     return found.map((list, i) => (isMissing(wants[i] as Want, i) ? (rest.next().value ?? list) : list))
   }
-  return slicesOf({
-    nameOf: (listing: ProspectListing) => {
+  const search = async ({
+    tenantId,
+    limit,
+    search = '',
+  }: Listing): Promise<Outcome<Scanned<FoundProspect>>> => {
+    const found = await store.prospects.search({ tenantId, limit, ...searchKeysOf(search) })
+    const { rows } = await withSurvivors({ rows: found, resume: null })
+    // Two merged prospects may have the same survivor, which is as old as itself.
+    const byId = new Map(rows.map((row) => [row.prospectId, row]))
+    const newestFirst = [...byId.values()].sort((a, b) => (a.prospectId < b.prospectId ? 1 : -1))
+    return { rows: newestFirst, resume: null }
+  }
+  const slices = slicesOf({
+    nameOf: (listing: Listing) => {
+      if (listing.search !== undefined) return searchOf(listing)
       const { emailHash, externalIdHash } = hashesOf(listing)
       return `prospects?${emailHash ?? ''}${externalIdHash === null ? '' : `&${externalIdHash}`}`
     },
     find: async (wants) => {
-      const found = await listBoth(wants.map((want) => ({ ...want, ...hashesOf(want) })))
-      return Promise.all(found.map((list) => (list instanceof DomainFailure ? list : withSurvivors(list))))
+      const listed = wants.filter((want) => want.search === undefined)
+      const found = (await listBoth(listed.map((want) => ({ ...want, ...hashesOf(want) })))).values()
+      return Promise.all(
+        wants.map((want) => {
+          if (want.search !== undefined) return search(want).catch(asOutcome)
+          const list = found.next().value as Outcome<Scanned<FoundProspect>>
+          return list instanceof DomainFailure ? list : withSurvivors(list)
+        }),
+      )
     },
     positionOf: ({ prospectId }) => prospectId,
     itemOf: prospectOf,
   })
+  return (listings: readonly ProspectListing[]) =>
+    slices(
+      listings.map((one) => ({ ...one, limit: one.limit ?? (one.search === undefined ? LIMIT : ITEMS_MAX) })),
+    )
 }
 
+const LIMIT = 20
+
 type Want = ProspectsWant & { readonly formerEmailHash: string | null }
+
+/** A search is one slice. */
+const searchOf = (listing: ProspectListing): string => {
+  const other = (['email', 'externalId', 'cursor'] as const).find((name) => listing[name] !== undefined)
+  if (other !== undefined)
+    refuse('invalid_request', 'A search is one slice, by nothing else.', {
+      errors: [{ detail: 'must not be given with search', parameter: other }],
+    })
+  return 'prospects?search'
+}
 
 const hashesOf = ({ email, externalId }: ProspectListing) => {
   if (email !== undefined && externalId !== undefined)

@@ -60,6 +60,50 @@ t.test('200: an email finds its prospect, normalised; a blank one or a placehold
     t.strictSame((await call(`${PEOPLE}?email=${email}`)).json, { items, hasMore: false }, email)
 })
 
+t.test('200: a search finds people by a beginning, at most 100 in one slice, and follows them', async (t) => {
+  const { call, ada, log, change } = await setting()
+  const idsOf = async (query: string) => {
+    const { json } = await call(`${PEOPLE}?${query}`)
+    t.equal(json.hasMore, false)
+    t.notOk('nextCursor' in json)
+    return json.items.map(({ prospectId }: { prospectId: string }) => prospectId)
+  }
+  t.strictSame((await call(`${PEOPLE}?search=AD`)).json, { items: [ada], hasMore: false })
+  const many: string[] = []
+  for (let i = 0; i < 120; i++)
+    many.unshift((await log({ email: `many${i}@x`, name: `No ${i} Mány` })).prospectId)
+  t.strictSame(await idsOf('search=many'), many.slice(0, 100))
+  t.strictSame(await idsOf('search=m%C3%A1ny&limit=7'), many.slice(0, 7))
+  await change({ name: 'Ada King', email: 'countess@x' })
+  t.strictSame([await idsOf('search=ada@'), await idsOf('search=kin')], [[], [ada.prospectId]])
+  const [survivor = ''] = many
+  await call(`POST ${PEOPLE.slice(4)}/${ada.prospectId}/merge`, { json: { into: survivor } })
+  t.strictSame([await idsOf('search=kin'), await idsOf('search=countess')], [[], [survivor]])
+  await call('POST /v0/erasures', { json: { prospectId: survivor } })
+  t.strictSame([await idsOf('search=countess'), await idsOf('search=many119')], [[], []])
+  t.equal((await idsOf('limit=100')).length, 100)
+  t.equal((await call(PEOPLE)).json.items.length, 20)
+})
+
+t.test('400: a search that is too short or too long, or beside another filter', async (t) => {
+  const { call } = await setting()
+  for (const [query, parameter] of [
+    ['search=a', 'search'],
+    ['search=', 'search'],
+    [`search=${'a'.repeat(101)}`, 'search'],
+    ['search=ada&email=ada@x', 'email'],
+    ['search=ada&externalId=a', 'externalId'],
+    ['search=ada&cursor=a', 'cursor'],
+  ]) {
+    const { status, json } = await call(`${PEOPLE}?${query}`)
+    t.match(
+      { status, json },
+      { status: 400, json: { code: 'invalid_request', errors: [{ parameter }] } },
+      query,
+    )
+  }
+})
+
 t.test('200: lists go on at their cursor, with the same filter only', async (t) => {
   const { call, log, timeline, ada } = await setting()
   const { prospectId } = ada
