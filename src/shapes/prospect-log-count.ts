@@ -31,6 +31,7 @@ export const ProspectLogCount = v.object({
   ),
   type: described(v.nullable(v.string()), 'The kind of activity.'),
   count: described(whole(1), 'How many arrived. Erasing and retention do not change it.'),
+  newProspects: described(whole(0), 'How many of them were the first of a new person.'),
 })
 
 /** Response of `GET /v0/prospect_log_counts`. */

@@ -29,14 +29,12 @@ export const MatchedProspect = v.object({
 })
 export type MatchedProspect = v.InferOutput<typeof MatchedProspect>
 
-/** Maximum characters of a search, and of a name or an email that is compared with it. */
-export const SEARCH_LENGTH_MAX = 100
 /** Query of `GET /v0/prospects`. */
 export const ProspectQuery = v.object({
   ...SliceQuery.entries,
   limit: optional(limit(), 'At most this many items: 20 unless given, with `search` 100.'),
   search: optional(
-    boundedText(2, SEARCH_LENGTH_MAX),
+    boundedText(2, 100),
     'Return people by the beginning of their email, of their name, or of its last word, without regard to case and accents: at most 100, newest first, in one slice. If more than 2,000 people share the beginning, older ones may be left out; a longer text finds them. Not with `email`, `externalId` or `cursor`.',
   ),
   email: optional(text(), 'Return only the prospect with this email, however the address is written.'),

@@ -74,6 +74,13 @@ export type NewWebhookEndpoint = v.InferOutput<typeof NewWebhookEndpoint>
 export const WebhookEndpointChanges = bodyOf(v.partial(v.object({ ...CHOSEN, headers, status })).entries)
 export type WebhookEndpointChanges = v.InferOutput<typeof WebhookEndpointChanges>
 
+/** Why the last attempt for an endpoint failed. */
+export const WebhookError = v.object({
+  at: described(timestamp(), 'When the attempt ended, in UTC.'),
+  reason: described(v.string(), 'What went wrong.'),
+  status: described(v.nullable(whole(100)), 'The status of the answer; null if there was none.'),
+})
+
 /** A webhook endpoint as callers see it. */
 export const WebhookEndpoint = v.object({
   webhookEndpointId: described(id('webhookendpoint'), 'The id of the endpoint.'),
@@ -83,6 +90,10 @@ export const WebhookEndpoint = v.object({
   disabledReason: described(v.nullable(v.string()), 'Why the service disabled it; null unless it did.'),
   failures: described(whole(0), 'Failed attempts since the last successful one.'),
   failingSince: described(v.nullable(timestamp()), 'When the first of them was, in UTC.'),
+  lastError: described(
+    v.nullable(WebhookError),
+    'The last thing that went wrong; null once an attempt succeeds.',
+  ),
   createdAt: described(timestamp(), 'When the endpoint was created, in UTC.'),
   updatedAt: described(timestamp(), 'When it was last changed, in UTC.'),
 })

@@ -71,7 +71,7 @@ overStores(
         const failed = { status: 'pending', attempts: 1, nextAttemptAt: at(9), deliveredAt: null } as const
         return { eventId, ...failed, lastStatus: 500, lastError: 'why', attempt: null }
       })
-      const state = { failures: 1, failingSince: at(0), claimableAt: null, readAt: at(0) }
+      const state = { failures: 1, failingSince: at(0), lastError: null, claimableAt: null, readAt: at(0) }
       const want = { ...endpoint, afterEventId: '', delivered: true, now: at(0), max: 300 }
       for (let round = 0; round < 20; round++) {
         const replayed = other.webhooks.replay(want)

@@ -87,7 +87,9 @@ t.test('on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => {
         where t.type = 'table' and t.name not like 'sqlite_%'`)
       .map(({ name }) => name)
     t.ok(postgres.length > 50)
-    t.strictSame(sqlite.sort(), postgres.sort())
+    // PostgreSQL computes these within its indexes.
+    const computed = ['prospects.last_name_key', 'prospects.name_key']
+    t.strictSame(sqlite.sort(), [...postgres, ...computed].sort())
   })
 })
 

@@ -31,7 +31,7 @@ export const furnishStore = async (world: Needs<keyof Store>, tenantId: string) 
   for (let hour = 0; hour < 49; hour++) {
     const at = new Date(clock() - (clock() % HOUR_MS) - hour * HOUR_MS).toISOString()
     const one = (i: number) =>
-      ({ unit: 'hour', at, source: nameOf('s', i), type: nameOf('t', i), count: 1 }) as const
+      ({ unit: 'hour', at, source: nameOf('s', i), type: nameOf('t', i), count: 1, newProspects: 0 }) as const
     await store.counts.record({ tenantId, from: '', to: '', removeFrom: null, add: times(1_000, one) })
   }
   const added = async (i: number) => {

@@ -7,7 +7,7 @@ const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 const FOR_EVER = { before: at(-1e12), after: at(1e12), max: 100 }
 const one = (fields: Partial<LogCount> = {}): LogCount => ({
-  ...{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1 },
+  ...{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1, newProspects: 0 },
   ...fields,
 })
 
@@ -54,18 +54,27 @@ export const counts = section(
       const { counts, counted, logged } = given
       const [tenantId, other] = [await counted(), await counted()]
       const ids: string[] = []
-      for (const fields of [{}, {}, { type: 'ordered' }, {}, { source: 'shop' }])
+      for (const fields of [
+        { createdProspect: true },
+        {},
+        { type: 'ordered' },
+        { createdProspect: true },
+        { source: 'shop' },
+      ])
         ids.push(await logged(tenantId, fields))
       await logged(other)
       const tally = async (afterId = '', beforeId = '~', max = 99) => {
         const found = await counts.tally({ tenantId, afterId, beforeId, max })
         return found
-          .map(({ source, type, count, lastId }) => `${source} ${type} ${count} ${ids.indexOf(lastId)}`)
+          .map(
+            ({ source, type, count, newProspects, lastId }) =>
+              `${source} ${type} ${count} ${newProspects} ${ids.indexOf(lastId)}`,
+          )
           .sort()
       }
-      same(await tally(), ['crm ordered 1 2', 'crm webhook 3 3', 'shop webhook 1 4'])
-      same(await tally(ids[0], ids[3]), ['crm ordered 1 2', 'crm webhook 1 1'])
-      same(await tally(ids[0], '~', 1), ['crm webhook 1 1'])
+      same(await tally(), ['crm ordered 1 0 2', 'crm webhook 3 2 3', 'shop webhook 1 0 4'])
+      same(await tally(ids[0], ids[3]), ['crm ordered 1 0 2', 'crm webhook 1 0 1'])
+      same(await tally(ids[0], '~', 1), ['crm webhook 1 0 1'])
       same(await tally(ids[4]), [])
     },
 
@@ -73,9 +82,12 @@ export const counts = section(
       const { counts, counted, add, list } = given
       const tenantId = await counted()
       equal(await add(tenantId, '', 'b', one({ count: 2 }), one({ unit: 'day', count: 2 })), 'recorded')
-      equal(await add(tenantId, 'b', 'c', one({ count: 3 }), one({ source: 'shop' })), 'recorded')
+      equal(
+        await add(tenantId, 'b', 'c', one({ count: 3, newProspects: 2 }), one({ source: 'shop' })),
+        'recorded',
+      )
       equal(await add(tenantId, 'b', 'd', one({ count: 100 })), 'overtaken')
-      same(await list(tenantId), [one({ count: 5 }), one({ source: 'shop' })])
+      same(await list(tenantId), [one({ count: 5, newProspects: 2 }), one({ source: 'shop' })])
       equal((await counts.find(tenantId))?.position, 'c')
       const writes = Array.from({ length: 8 }, (_, i) =>
         add(tenantId, 'c', `d${i}`, one({ at: at(HOUR_MS) })),

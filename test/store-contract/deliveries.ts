@@ -13,7 +13,7 @@ const settingOf = async ({ store }: { readonly store: Store }) => {
   const settle = async (...results: Partial<DeliveryResult>[]) => {
     const [claimed] = await ours.claim(0, { until: at(0) })
     const all = results.map((result) => ({ ...delivered(''), ...result }))
-    const state = { failures: 0, failingSince: null, claimableAt: null, readAt: at(1e9) }
+    const state = { failures: 0, failingSince: null, lastError: null, claimableAt: null, readAt: at(1e9) }
     equal(await store.webhooks.settle(claimed as ClaimedEndpoint, all, state), true)
   }
   const sweep = async (max: number, isLast = true) => {
@@ -97,7 +97,7 @@ export const deliveries = section('deliveries', settingOf, {
     const [claimed] = await ours.claim(0)
     await store.webhooks.sweep(claimed as ClaimedEndpoint, 'disabled', 4, true)
     const refused = { ...delivered(two), ...FAILED, lastStatus: 503, nextAttemptAt: null }
-    const state = { failures: 0, failingSince: null, claimableAt: null, readAt: at(1e9) }
+    const state = { failures: 0, failingSince: null, lastError: null, claimableAt: null, readAt: at(1e9) }
     equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [delivered(one), refused], state), true)
     like(await list(), [
       { status: 'failed', lastError: 'disabled' },

@@ -234,6 +234,7 @@ export const someEndpoint = (tenantId: string, fields: Partial<StoredEndpoint> =
   previousSecretUntil: null,
   failures: 0,
   failingSince: null,
+  lastError: null,
   slot: 1,
   createdAt: at(0),
   updatedAt: at(0),

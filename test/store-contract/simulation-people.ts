@@ -273,7 +273,13 @@ export const useCounts: MakeStep = (chance, seen) => {
   const at = startOfHour(START_MS + chance.below(3) * HOUR_MS)
   const texts = () => ({ source: chance.oneOf(AWKWARD_TEXTS), type: chance.oneOf(AWKWARD_TEXTS) })
   const units = ['hour', 'day'] as const
-  const add = units.map((unit) => ({ unit, at, ...texts(), count: 1 + chance.below(9) }))
+  const add = units.map((unit) => ({
+    unit,
+    at,
+    ...texts(),
+    count: 1 + chance.below(9),
+    newProspects: chance.below(9),
+  }))
   const filter = { source: chance.oneOf([null, add[0]?.source ?? '']), type: null }
   const removeFrom = chance.onceIn(5) ? at : null
   const apiKeyId = chance.oneOf(['none', ...seen.keys.map(({ apiKeyId }) => apiKeyId)])

@@ -162,7 +162,13 @@ const settle = (
   const failures = results.some(({ status }) => status === 'delivered') ? 0 : endpoint.failures + 1
   const failingSince = failures === 0 ? null : (endpoint.failingSince ?? now())
   const claimableAt = luck % 3 === 0 ? null : now(luck % 2 === 0 ? 0 : 60_000)
-  return webhooks.settle(endpoint, results, { failures, failingSince, claimableAt, readAt: now() })
+  return webhooks.settle(endpoint, results, {
+    failures,
+    failingSince,
+    lastError: failingSince && '{}',
+    claimableAt,
+    readAt: now(),
+  })
 }
 
 /** What becomes of an attempt: always the same of this event with this luck. */

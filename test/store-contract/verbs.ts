@@ -499,7 +499,7 @@ export const VERBS = {
     settle: {
       serves: 'publisher',
       ask: ({ webhooks }, { tenantId }, { endpoint, event: { eventId } }) => {
-        const state = { failures: 7, failingSince: at(1), claimableAt: null, readAt: at(9) }
+        const state = { failures: 7, failingSince: at(1), lastError: null, claimableAt: null, readAt: at(9) }
         return webhooks.settle({ ...endpoint, tenantId }, [delivered(eventId)], state)
       },
       toStrangers: false,
@@ -644,7 +644,9 @@ export const VERBS = {
       ask: async ({ counts }, { tenantId }) => {
         const moved = { tenantId, from: COUNTED, to: COUNTED }
         await counts.record({ ...moved, removeFrom: at(9), add: [] })
-        const add = [{ unit: 'day' as const, at: at(0), source: 'shop', type: 'ordered', count: 1 }]
+        const add = [
+          { unit: 'day' as const, at: at(0), source: 'shop', type: 'ordered', count: 1, newProspects: 0 },
+        ]
         return counts.record({ ...moved, removeFrom: null, add })
       },
       toStrangers: 'overtaken',
@@ -757,7 +759,7 @@ export const fillTenant = async (store: Ports) => {
   await store.counts.markRead(tenant.tenantId, at(0))
   await store.counts.record({
     ...{ tenantId: tenant.tenantId, from: '', to: COUNTED, removeFrom: null },
-    add: [{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1 }],
+    add: [{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1, newProspects: 0 }],
   })
   const used = { tenantId: tenant.tenantId, apiKeyId: key.apiKeyId, requests: 1, activities: 1, bytes: 1 }
   await store.counts.addUsage(at(0), [used], { before: at(0), after: at(1e9), max: 1 })

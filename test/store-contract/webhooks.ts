@@ -14,7 +14,8 @@ import {
   someProspect,
 } from './rows.ts'
 
-const CALM = { failures: 0, failingSince: null, claimableAt: null, readAt: at(1e9) }
+const ERROR = JSON.stringify({ at: at(3), reason: 'It answered 503.', status: 503 })
+const CALM = { failures: 0, failingSince: null, lastError: null, claimableAt: null, readAt: at(1e9) }
 const idsOf = (endpoints: readonly StoredEndpoint[]) =>
   endpoints.map(({ webhookEndpointId }) => webhookEndpointId)
 
@@ -33,7 +34,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const full = await ours.addEndpoint({
       ...{ types: ['page.created', 'prospect.erased'], description: '"Ada\'s", {NULL}', status: 'disabled' },
       ...{ disabledReason: 'why', secret: 's', previousSecret: 'p', previousSecretUntil: at(9) },
-      ...{ failures: 3, failingSince: at(5), createdAt: at(1), updatedAt: at(2) },
+      ...{ failures: 3, failingSince: at(5), lastError: null, createdAt: at(1), updatedAt: at(2) },
       ...{ sources: JSON.stringify(AWKWARD_TEXTS), logTypes: '["a b"]', headers: 'x-key v1:sealed' },
     })
     same(await store.webhooks.list(ours.tenantId), [plain, full])
@@ -83,7 +84,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const endpoint = await ours.addEndpoint()
     await ours.addEvents(1)
     const [claimed] = await ours.claim(0)
-    const counted = { failures: 7, failingSince: at(3) }
+    const counted = { failures: 7, failingSince: at(3), lastError: ERROR }
     await store.webhooks.settle(claimed as ClaimedEndpoint, [], { ...CALM, ...counted })
     const change = { ...endpoint, status: 'disabled', updatedAt: at(1) } as const
     equal(await store.webhooks.change(change, at(0)), 'recorded')
@@ -97,14 +98,14 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
   },
 
   'another URL has no failures, and gets none of an attempt at the old one': async ({ ours, store }) => {
-    const endpoint = await ours.addEndpoint({ failures: 7, failingSince: at(3) })
+    const endpoint = await ours.addEndpoint({ failures: 7, failingSince: at(3), lastError: ERROR })
     await ours.addEvents(1)
     const [claimed] = await ours.claim(0)
     const moved = { ...endpoint, url: 'https://example.com/moved', updatedAt: at(1) }
     equal(await store.webhooks.change(moved, at(0), { resetsFailures: true }), 'recorded')
-    const calm = { ...moved, failures: 0, failingSince: null }
+    const calm = { ...moved, failures: 0, failingSince: null, lastError: null }
     same(await findEndpoint(store, endpoint), calm)
-    const counted = { failures: 8, failingSince: at(3), claimableAt: at(50) }
+    const counted = { failures: 8, failingSince: at(3), lastError: null, claimableAt: at(50) }
     equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [], { ...CALM, ...counted }), true)
     same(await findEndpoint(store, endpoint), calm)
     like(await ours.claim(50), [{ claims: 2 }])
@@ -258,7 +259,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const [eventId = ''] = await ours.addEvents(1)
     const [late] = await ours.claim(0)
     const [current] = await ours.claim(1_000)
-    const state = { ...CALM, failures: 4, failingSince: at(1) }
+    const state = { ...CALM, failures: 4, failingSince: at(1), lastError: null }
     equal(await store.webhooks.settle(late as ClaimedEndpoint, [delivered(eventId)], state), false)
     same(await ours.deliveriesOf(endpoint), [[eventId, 'pending']])
     same(await findEndpoint(store, endpoint), endpoint)
@@ -287,9 +288,14 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const endpoint = await ours.addEndpoint()
     const [eventId = ''] = await ours.addEvents(1)
     const [claimed] = await ours.claim(0)
-    const state = { ...CALM, failures: 5, failingSince: at(2), claimableAt: at(60_000) }
+    const state = { ...CALM, failures: 5, failingSince: at(2), lastError: ERROR, claimableAt: at(60_000) }
     equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [retried(eventId, 20)], state), true)
-    same(await findEndpoint(store, endpoint), { ...endpoint, failures: 5, failingSince: at(2) })
+    same(await findEndpoint(store, endpoint), {
+      ...endpoint,
+      failures: 5,
+      failingSince: at(2),
+      lastError: ERROR,
+    })
     same(await ours.claim(59_999), [])
     like(await ours.claim(60_000), [{ failures: 5, claims: 2 }])
   },
@@ -326,7 +332,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     await ours.changeEndpoint(endpoint, { status: 'enabled' }, true)
     const [again] = await ours.claim(10, { until })
     like([claimed, again], [{ claims: 1 }, { status: 'enabled', claims: 2 }])
-    const state = { ...CALM, failures: 5, failingSince: at(2), claimableAt: until }
+    const state = { ...CALM, failures: 5, failingSince: at(2), lastError: ERROR, claimableAt: until }
     equal(await store.webhooks.settle(again as ClaimedEndpoint, [], state), true)
     same(await ours.claim(20), [])
     await ours.changeEndpoint(endpoint, { status: 'enabled' }, true)

@@ -123,7 +123,7 @@ const fillMerge = async (store: Store, tenantId: string): Promise<void> => {
 /** How far the activities of a tenant are counted, and some of the counts. */
 const fillCounts = async ({ counts }: Store, tenantId: string): Promise<void> => {
   await counts.markRead(tenantId, at(3))
-  const count = { at: at(0), source: 'crm', type: 'webhook', count: 3 }
+  const count = { at: at(0), source: 'crm', type: 'webhook', count: 3, newProspects: 2 }
   const add = [
     { ...count, unit: 'hour' as const },
     { ...count, unit: 'day' as const },
@@ -179,7 +179,7 @@ const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: str
     afterTenantId: '',
     max: 1,
   })
-  const state = { failures: 3, failingSince: at(60), claimableAt: at(2), readAt: at(1) }
+  const state = { failures: 3, failingSince: at(60), lastError: null, claimableAt: at(2), readAt: at(1) }
   if (claimed) await store.webhooks.settle(claimed, results, state)
 }
 

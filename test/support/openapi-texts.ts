@@ -189,6 +189,7 @@ const endpoint = {
   disabledReason: null,
   failures: 0,
   failingSince: null,
+  lastError: null,
   createdAt: CREATED_AT,
   updatedAt: CREATED_AT,
 }
@@ -242,6 +243,7 @@ export const EVENT_DATA: Readonly<Record<string, object>> = {
     disabledReason: 'No delivery succeeded for 5 days.',
     failures: 21,
     failingSince: CREATED_AT,
+    lastError: { at: CREATED_AT, reason: 'The endpoint answered 503.', status: 503 },
   },
 }
 export const EVENT_EXAMPLE = EVENT
@@ -472,8 +474,20 @@ are spaces. Of an erased prospect there is only the erasure.`,
         summary: 'Two hours with one source',
         value: {
           items: [
-            { at: '2026-11-21T06:00:00.000Z', source: 'crm', type: 'form_submitted', count: 12 },
-            { at: '2026-11-21T07:00:00.000Z', source: 'crm', type: 'form_submitted', count: 3 },
+            {
+              at: '2026-11-21T06:00:00.000Z',
+              source: 'crm',
+              type: 'form_submitted',
+              count: 12,
+              newProspects: 4,
+            },
+            {
+              at: '2026-11-21T07:00:00.000Z',
+              source: 'crm',
+              type: 'form_submitted',
+              count: 3,
+              newProspects: 0,
+            },
           ],
           countedUntil: '2026-11-21T07:47:09.561Z',
         },
@@ -1005,6 +1019,7 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
   status: 'active',
   email: 'ada@example.com',
   externalId: 'customer-4711',
+  search: 'ada',
   source: 'crm',
   type: 'form_submitted',
   since: '2026-11-01T00:00:00Z',
@@ -1018,6 +1033,7 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
 export const MAY_HAVE_PLUS: readonly string[] = [
   'email',
   'externalId',
+  'search',
   'source',
   'type',
   'since',

@@ -80,6 +80,7 @@ import {
   WebhookEndpointChanges,
   WebhookEndpointList,
   WebhookEndpointWithSecret,
+  WebhookError,
   WebhookTest,
 } from '../../src/shapes/webhook.ts'
 import {
@@ -158,6 +159,7 @@ const SHAPES = {
   WebhookDelivery,
   DeliverySlice,
   WebhookAttempt,
+  WebhookError,
   WebhookDeliveryWithAttempts,
   Replay,
   ReplayResult,

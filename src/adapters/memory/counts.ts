@@ -48,7 +48,8 @@ export const memoryCounts = ({ logs, outbox: { own } }: People): Counts => {
       )
       return [...pairs.values()].map((its) => {
         const { source = '', type = '', prospectLogId: lastId = '' } = its.at(-1) ?? {}
-        return { source, type, count: its.length, lastId }
+        const newProspects = its.filter(({ createdProspect }) => createdProspect).length
+        return { source, type, count: its.length, newProspects, lastId }
       })
     },
     record: async ({ tenantId, from, to, removeFrom, add }) => {
@@ -60,8 +61,11 @@ export const memoryCounts = ({ logs, outbox: { own } }: People): Counts => {
         if (count.tenantId === tenantId && count.at >= String(removeFrom)) counts.remove(count)
       for (const count of add) {
         const known = counts.byTime.at({ ...count, tenantId })
-        if (!counts.change(known, { count: count.count + (known?.count ?? 0) }))
-          counts.add({ ...count, tenantId })
+        const sums = {
+          count: count.count + (known?.count ?? 0),
+          newProspects: count.newProspects + (known?.newProspects ?? 0),
+        }
+        if (!counts.change(known, sums)) counts.add({ ...count, tenantId })
       }
       return 'recorded'
     },

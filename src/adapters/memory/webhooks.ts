@@ -31,9 +31,9 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       const before = endpoints.byId.at(endpoint)
       if (before?.updatedAt !== lastUpdatedAt) return 'overtaken'
       if (event) outbox.waiting.add(structuredClone(event))
-      const { failures, failingSince, ...changed } = structuredClone(endpoint)
+      const { failures, failingSince, lastError, ...changed } = structuredClone(endpoint)
       const rested = before.failures > 0 || before.status !== 'enabled'
-      const calm = resetsFailures && { failures: 0, failingSince: null }
+      const calm = resetsFailures && { failures: 0, failingSince: null, lastError: null }
       const claimableAt = resetsFailures && rested ? endpoint.updatedAt : before.claimableAt
       endpoints.change(before, { ...changed, claims: before.claims, ...calm, claimableAt })
       written()

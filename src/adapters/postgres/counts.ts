@@ -5,7 +5,7 @@ import { columns, nothing, type Query, sql } from './sql.ts'
 
 const COUNT = columns('c', COLUMNS.prospect_log_counts)
 const USED = columns('u', COLUMNS.usage_counts)
-const ADDED = columns('a', 'unit, at timestamptz, source, type, count bigint')
+const ADDED = columns('a', 'unit, at timestamptz, source, type, count bigint, new_prospects bigint')
 
 /** Whether activities of a tenant `v` wait to be counted. */
 export const isUncounted = ({ readSince, beforeId, beyondId }: Parameters<Counts['waiting']>[0]) => sql`
@@ -39,9 +39,10 @@ export const postgresCounts = (query: Query): Counts => ({
   },
 
   tally: ({ tenantId, afterId, beforeId, max }) => query(tenantId)<LogCount & { readonly lastId: string }>`
-      select l.source, l.type, count(*)::int as count, max(l.prospect_log_id) as last_id
+      select l.source, l.type, count(*)::int as count,
+        count(*) filter (where l.created_prospect)::int as new_prospects, max(l.prospect_log_id) as last_id
       from (
-        select l.source, l.type, l.prospect_log_id from prospect_logs l
+        select l.source, l.type, l.created_prospect, l.prospect_log_id from prospect_logs l
         where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId} and l.prospect_log_id < ${beforeId}
         order by l.prospect_log_id limit ${max}
       ) l
@@ -53,7 +54,8 @@ export const postgresCounts = (query: Query): Counts => ({
         ? sql`
           insert into prospect_log_counts as c (${COUNT.names})
           select w.tenant_id, ${ADDED.selected} from moved w cross join ${ADDED.from(add)}
-          on conflict (tenant_id, unit, at, source, type) do update set count = c.count + excluded.count`
+          on conflict (tenant_id, unit, at, source, type) do update set count = c.count + excluded.count,
+            new_prospects = c.new_prospects + excluded.new_prospects`
         : sql`
           delete from prospect_log_counts c using moved
           where c.tenant_id = moved.tenant_id and c.at >= ${removeFrom}::timestamptz
@@ -72,7 +74,7 @@ export const postgresCounts = (query: Query): Counts => ({
     const { at, afterSource, afterType, isFirst } = placeOf(want)
     const ofNext = sql`and (c.at, c.source, c.type) > (${at}, ${afterSource}, ${afterType})`
     const rows = await query(tenantId)<LogCount & { readonly place: number }>`
-        select c.unit, c.at, c.source, c.type, c.count, c.place::int from (
+        select c.unit, c.at, c.source, c.type, c.count, c.new_prospects, c.place::int from (
           select c.*, row_number() over (order by c.at, c.source, c.type) as place from prospect_log_counts c
           where c.tenant_id = ${tenantId} and c.unit = ${unit} and c.at >= ${at} and c.at < ${until}
             ${isFirst ? nothing : ofNext}
@@ -82,7 +84,7 @@ export const postgresCounts = (query: Query): Counts => ({
           or (c.source = coalesce(${source}, c.source) and c.type = coalesce(${type}, c.type))
         order by c.place`
     return lookedAt(
-      rows.map((row) => ({ ...row, count: Number(row.count) })),
+      rows.map((row) => ({ ...row, count: Number(row.count), newProspects: Number(row.newProspects) })),
       want,
     )
   },

@@ -24,7 +24,15 @@ export type EndpointRow = Omit<ClaimedEndpoint, 'types'> & { readonly types: str
 const { claims: _, claimable_at: __, ...KEPT } = COLUMNS.webhook_endpoints
 const ENDPOINT = columns('v', COLUMNS.webhook_endpoints)
 const STORED = columns('v', KEPT)
-const { tenant_id, webhook_endpoint_id, created_at, failures: ___, failing_since, ...CHANGED } = KEPT
+const {
+  tenant_id,
+  webhook_endpoint_id,
+  created_at,
+  failures: ___,
+  failing_since,
+  last_error,
+  ...CHANGED
+} = KEPT
 const CHANGES = columns('v', CHANGED)
 const RESULT = columns(
   'r',
@@ -84,7 +92,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
   },
 
   change: async (endpoint, lastUpdatedAt, { resetsFailures, event } = {}) => {
-    const afresh = sql`, failures = 0, failing_since = null,
+    const afresh = sql`, failures = 0, failing_since = null, last_error = null,
           claimable_at = case when v.failures > 0 or v.status <> 'enabled' then ${endpoint.updatedAt} else v.claimable_at end`
     const changed = query(endpoint.tenantId)`
       with changed as (
@@ -104,7 +112,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
     return claimed.map(storedEndpoint)
   },
 
-  settle: async (endpoint, results, { failures, failingSince, claimableAt, readAt }) => {
+  settle: async (endpoint, results, { failures, failingSince, lastError, claimableAt, readAt }) => {
     // Sorted in the order in which a replay locks them.
     const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
     const ifSame = sql`case v.url when ${endpoint.url} then`
@@ -112,6 +120,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
       with changed as (
         update webhook_endpoints v set failures = ${ifSame} ${failures}::int else v.failures end,
           failing_since = ${ifSame} ${failingSince}::timestamptz else v.failing_since end,
+          last_error = ${ifSame} ${lastError} else v.last_error end,
           claimable_at = coalesce(${claimableAt}, v.claimable_at)
         where ${matchesId(endpoint, V)} and v.claims = ${endpoint.claims}
         returning 1

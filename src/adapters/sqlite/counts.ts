@@ -19,9 +19,10 @@ const WAITING = `
   ))
   order by tenant_id limit :max`
 const TALLY = `
-  select source, type, count(*) as count, max(prospect_log_id) as last_id
+  select source, type, count(*) as count, sum(created_prospect) as new_prospects,
+    max(prospect_log_id) as last_id
   from (
-    select source, type, prospect_log_id from prospect_logs
+    select source, type, created_prospect, prospect_log_id from prospect_logs
     where tenant_id = :tenantId and prospect_log_id > :afterId and prospect_log_id < :beforeId
     order by prospect_log_id limit :max
   )
@@ -30,9 +31,10 @@ const MOVE = 'update counted_tenants set position = :to where tenant_id = :tenan
 const REMOVE = 'delete from prospect_log_counts where tenant_id = :tenantId and at >= :removeFrom'
 const ADD = `
   ${insertInto('prospect_log_counts', COLUMNS.prospect_log_counts)}
-  on conflict (tenant_id, unit, at, source, type) do update set count = count + excluded.count`
+  on conflict (tenant_id, unit, at, source, type) do update set count = count + excluded.count,
+    new_prospects = new_prospects + excluded.new_prospects`
 const LIST = `
-  select unit, at, source, type, count, place from (
+  select unit, at, source, type, count, new_prospects, place from (
     select *, row_number() over (order by at, source, type) as place from prospect_log_counts
     where tenant_id = :tenantId and unit = :unit and at >= :at and at < :until
       and (:isFirst or (at, source, type) > (:at, :afterSource, :afterType))

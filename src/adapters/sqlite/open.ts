@@ -4,11 +4,10 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { memoized } from '../../core/engine/keys.ts'
 import { refuserOfLate } from '../../core/engine/late-writes.ts'
 import { orNull } from '../../core/engine/outcome.ts'
-import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
-import { appliedMigrations } from './last-migration.ts'
+import { appliedMigrations, withNameKeys } from './last-migration.ts'
 import { placeTemporaryFiles, prepareFile, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
@@ -36,10 +35,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   if (place !== ':memory:') placeTemporaryFiles(file, place)
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
-  // Called by one migration alone: no statement or index may need functions that other programs lack.
-  file.function('name_key', (name) => nameKeysOf(String(name)).nameKey)
-  file.function('last_name_key', (name) => nameKeysOf(String(name)).lastNameKey)
-  const watched = watchPlace(file, place)
+  const watched = watchPlace(withNameKeys(file), place)
   const refuseMoved = (): void => withMappedErrors(watched.refuseMoved)
   /** Statements with values bound by position: SQLite refuses a row that has more members than the text names. */
   const statements = memoized((sql: string) => {

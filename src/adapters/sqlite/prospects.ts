@@ -3,7 +3,7 @@ import type { FoundProspect, KnownProspect, Prospects, ProspectWant } from '../.
 import { NO_IDENTIFIERS } from '../../core/prospects/identifiers.ts'
 import { afterStart, begins, nameKeysOf, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
-import { scan } from '../stores/take-slice.ts'
+import { AFTER_ALL_IDS, scan } from '../stores/take-slice.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database } from './open.ts'
 
@@ -32,7 +32,7 @@ const STARTS = [
 ] as const
 const NEWEST = `
   select prospect_id, email, name_key, last_name_key from prospects
-  where tenant_id = :tenantId order by prospect_id desc limit ${SEARCHED_MAX}`
+  where tenant_id = :tenantId and prospect_id < '${AFTER_ALL_IDS}' order by prospect_id desc limit ${SEARCHED_MAX}`
 type SearchRow = ProspectWant & Readonly<Record<'email' | 'nameKey' | 'lastNameKey', string | null>>
 /** Prospects that were merged into this one give up the values that it will have. */
 const GIVE_UP = `

@@ -21,7 +21,7 @@ import { BEFORE_ID, type Database, insertInto, type Values, valuesFor } from './
 import { isSuspended } from './tenants.ts'
 
 const SHOWN = Object.keys(COLUMNS.webhook_endpoints).filter((column) => !column.startsWith('claim'))
-const CHANGING = SHOWN.slice(2).filter((column) => !column.startsWith('fail'))
+const CHANGING = SHOWN.slice(2).filter((column) => !/^fail|^last_error/.test(column))
 const OF_DELIVERY = `${OF_ENDPOINT} and event_id = :eventId`
 const CLAIMED = `${OF_ENDPOINT} and claims = :claims`
 const LIST = `
@@ -31,6 +31,7 @@ const ADD = insertInto('webhook_endpoints', COLUMNS.webhook_endpoints)
 const CHANGE = `
   update webhook_endpoints set (${CHANGING}) = (${valuesFor(CHANGING)}),
     failures = iif(:resetsFailures, 0, failures), failing_since = iif(:resetsFailures, null, failing_since),
+    last_error = iif(:resetsFailures, null, last_error),
     claimable_at = iif(:resetsFailures and (failures > 0 or status <> 'enabled'), :updatedAt, claimable_at)
   where ${OF_ENDPOINT} and updated_at = :lastUpdatedAt`
 
@@ -82,7 +83,7 @@ const DELIVERY = `select ${SHOWN_DELIVERY}, e.type ${OF_EVENT} and d.event_id = 
 
 const SETTLE = `
   update webhook_endpoints set failures = iif(url = :url, :failures, failures),
-    failing_since = iif(url = :url, :failingSince, failing_since),
+    failing_since = iif(url = :url, :failingSince, failing_since), last_error = iif(url = :url, :lastError, last_error),
     claimable_at = coalesce(:claimableAt, claimable_at)
   where ${CLAIMED}`
 const SETTLE_DELIVERY = `

@@ -21,7 +21,9 @@ export const COLUMNS = {
     idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, timeline_key bigint,
     created_at timestamptz, external_id`),
   counted_tenants: columnsOf('tenant_id, position, read_at timestamptz'),
-  prospect_log_counts: columnsOf('tenant_id, unit, at timestamptz, source, type, count bigint'),
+  prospect_log_counts: columnsOf(
+    'tenant_id, unit, at timestamptz, source, type, count bigint, new_prospects bigint',
+  ),
   usage_counts: columnsOf(
     'tenant_id, at timestamptz, api_key_id, requests bigint, activities bigint, bytes bigint',
   ),
@@ -48,7 +50,7 @@ export const COLUMNS = {
   webhook_endpoints: columnsOf(`tenant_id, webhook_endpoint_id, url, types text[], description, status,
     disabled_reason, secret, previous_secret, previous_secret_until timestamptz, failures int,
     failing_since timestamptz, slot int, claims int, claimable_at timestamptz, created_at timestamptz,
-    updated_at timestamptz, sources json, log_types json, headers`),
+    updated_at timestamptz, sources json, log_types json, headers, last_error`),
   webhook_deliveries: columnsOf(`tenant_id, webhook_endpoint_id, event_id, status, attempts int,
     next_attempt_at timestamptz, last_status int, last_error, delivered_at timestamptz,
     created_at timestamptz, last_attempts json`),

@@ -9,17 +9,19 @@ export const decideCounts = (
   unit: CountUnit,
   at: string,
   known: readonly LogCount[],
-  tallied: readonly Pick<LogCount, 'source' | 'type' | 'count'>[],
+  tallied: readonly Pick<LogCount, 'source' | 'type' | 'count' | 'newProspects'>[],
 ): LogCount[] => {
   const pairOf = ({ source, type }: Pick<LogCount, 'source' | 'type'>) => keyOf(source, type)
   const pairs = new Set(known.filter(({ source }) => source !== '').map(pairOf))
-  let rest = 0
+  const rest = { count: 0, newProspects: 0 }
   const add: LogCount[] = []
-  for (const { source, type, count } of tallied) {
+  for (const { source, type, count, newProspects } of tallied) {
     const pair = pairOf({ source, type })
-    if (!pairs.has(pair) && pairs.size === PAIRS_MAX) rest += count
-    else add.push({ unit, at, source, type, count })
+    if (!pairs.has(pair) && pairs.size === PAIRS_MAX) {
+      rest.count += count
+      rest.newProspects += newProspects
+    } else add.push({ unit, at, source, type, count, newProspects })
     if (pairs.size < PAIRS_MAX) pairs.add(pair)
   }
-  return rest === 0 ? add : [...add, { unit, at, source: '', type: '', count: rest }]
+  return rest.count === 0 ? add : [...add, { unit, at, source: '', type: '', ...rest }]
 }

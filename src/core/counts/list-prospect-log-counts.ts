@@ -54,11 +54,12 @@ export const listProspectLogCounts =
       if (characters > CHARACTERS_MAX) refuseMany('more counts than fit into an answer')
     } while (after !== null)
     return {
-      items: items.map(({ at, source, type, count }) => ({
+      items: items.map(({ at, source, type, count, newProspects }) => ({
         at,
         source: source || null,
         type: type || null,
         count,
+        newProspects,
       })),
       countedUntil: countedUntil(counted, now - commitGraceMs(statementMsMax)),
     }

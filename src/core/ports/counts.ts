@@ -10,6 +10,8 @@ export type LogCount = {
   readonly source: string
   readonly type: string
   readonly count: number
+  /** How many of them created their prospect. */
+  readonly newProspects: number
 }
 /** Counts in order, and where to go on if there may be more. */
 export type LogCounts = { readonly rows: readonly LogCount[]; readonly resume: LogCount | null }
@@ -51,7 +53,9 @@ export type Counts = {
     readonly afterId: string
     readonly beforeId: string
     readonly max: number
-  }): Promise<readonly (Pick<LogCount, 'source' | 'type' | 'count'> & { readonly lastId: string })[]>
+  }): Promise<
+    readonly (Pick<LogCount, 'source' | 'type' | 'count' | 'newProspects'> & { readonly lastId: string })[]
+  >
   /**
    * Adds to the counts of a tenant, or removes those from `removeFrom` on, and moves its position; overtaken if that is no
    * longer `from`.

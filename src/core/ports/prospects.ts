@@ -22,7 +22,7 @@ export type ProspectsWant = SliceWant & {
   readonly externalIdHash: string | null
 }
 /** How an email or a name begins, as `search-keys.ts` writes them. An empty beginning finds no one. */
-export type ProspectSearch = Pick<SliceWant, 'tenantId' | 'limit'> & {
+type ProspectSearch = Pick<SliceWant, 'tenantId' | 'limit'> & {
   readonly emailStart: string
   readonly nameStart: string
 }

@@ -7,12 +7,14 @@ import type { Backlog, Recorded, Scanned, SliceWant, Timestamp } from './world.t
 export type EndpointWant = { readonly tenantId: string; readonly webhookEndpointId: string }
 /** An address to which a tenant's events are sent. */
 export type StoredEndpoint = EndpointWant &
-  Readonly<Omit<WebhookEndpoint, 'status' | 'sources' | 'logTypes' | 'headers'>> & {
+  Readonly<Omit<WebhookEndpoint, 'status' | 'sources' | 'logTypes' | 'headers' | 'lastError'>> & {
     /** `deleted`: hidden from callers; its deliveries are not all deleted yet. */
     readonly status: WebhookEndpoint['status'] | 'deleted'
     /** Lists as JSON. */
     readonly sources: string | null
     readonly logTypes: string | null
+    /** As JSON. */
+    readonly lastError: string | null
     /** Sealed headers: see `sealedHeaders`. */
     readonly headers: string | null
     /** The sealed secret: see `Secrets`. */
@@ -42,7 +44,7 @@ export type DeliveryResult = Omit<StoredDelivery, keyof EndpointWant | 'createdA
   readonly attempt: string | null
 }
 /** The effect of attempts on their endpoint. Its failures are not saved if its URL has changed since. */
-export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince'> & {
+export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince' | 'lastError'> & {
   /** When it may be claimed again; null: the lease goes on. */
   readonly claimableAt: Timestamp | null
   /** When the deliveries were read. If one was retried since then, only a success may overwrite it. */

@@ -1,12 +1,12 @@
-import { SEARCH_LENGTH_MAX } from '../../shapes/prospect.ts'
-
 /** How many people of each kind a search reads: by email, by name, by last word, and the newest of all. */
 export const SEARCHED_MAX = 2_000
+/** As much of an email and a name as is compared: as long as a search may be. */
+const KEY_LENGTH = 100
 const ACCENTS = /[\u0300-\u036f]/g
 
 /** A text as names are compared: in lower case, without accents and outer blanks. */
 const folded = (text: string): string => text.normalize('NFKD').replace(ACCENTS, '').toLowerCase().trim()
-const cut = (text: string): string => [...text].slice(0, SEARCH_LENGTH_MAX).join('')
+const cut = (text: string): string => [...text].slice(0, KEY_LENGTH).join('')
 
 /** The key of a name, and of its last word if there are several. */
 export const nameKeysOf = (name: string | null) => {

@@ -17,6 +17,7 @@ import {
   deliveryAfter,
   deliveryUnsent,
   disabledReason,
+  errorAt,
   type Health,
   healthAfter,
   needsRest,
@@ -119,15 +120,16 @@ export const sendWebhooks = (deps: Deps) => {
     const readAt = isoTime(now)
     const due = await webhooks.due({ tenantId, webhookEndpointId, now: readAt, max: SWEEP_MAX })
     const results = due.map((delivery) => deliveryUnsent(delivery, now, UNSIGNED))
+    const lastError = errorAt(now, UNSIGNED, null)
     const claimableAt = isoTime(now + REST_MS)
-    await webhooks.settle(endpoint, results, { failures, failingSince, claimableAt, readAt })
+    await webhooks.settle(endpoint, results, { failures, failingSince, lastError, claimableAt, readAt })
   }
 
   const deliver = async (endpoint: ClaimedEndpoint, stop: AbortSignal, goesOn: () => boolean) => {
-    const { tenantId, webhookEndpointId, url, failures, failingSince } = endpoint
+    const { tenantId, webhookEndpointId, url, failures, failingSince, lastError } = endpoint
     const opened = openedOf(endpoint, clock(), openSecret)
     if (opened === null) return showUnsigned(endpoint)
-    let health: Health = { failures, failingSince }
+    let health: Health = { failures, failingSince, lastError }
     for (let isMoreLeft = true, isFirst = true; isMoreLeft; isFirst = false) {
       const before = health
       const max = needsRest(before) ? 1 : LIST_LENGTH_MAX

@@ -23,7 +23,7 @@ const FAILURES_UNTIL_DISABLED = 10
 const FAILING_MS_MAX = 5 * DAY_MS
 
 /** The health of an endpoint. */
-export type Health = Pick<StoredEndpoint, 'failures' | 'failingSince'>
+export type Health = Pick<StoredEndpoint, 'failures' | 'failingSince' | 'lastError'>
 
 /** The state of a delivery after an attempt. `random` is from 0 to 1. */
 export const deliveryAfter = (
@@ -59,12 +59,20 @@ export const deliveryUnsent = (due: DueDelivery, nowMs: number, lastError: strin
 /** The health of an endpoint after an attempt. */
 export const healthAfter = (
   { failures, failingSince }: Health,
-  { error, isRefused }: WebhookAnswer,
+  { error, status, isRefused }: WebhookAnswer,
   nowMs: number,
 ): Health =>
   error === null
-    ? { failures: 0, failingSince: null }
-    : { failures: failures + (isRefused ? 0 : 1), failingSince: failingSince ?? isoTime(nowMs) }
+    ? { failures: 0, failingSince: null, lastError: null }
+    : {
+        failures: failures + (isRefused ? 0 : 1),
+        failingSince: failingSince ?? isoTime(nowMs),
+        lastError: errorAt(nowMs, error, status),
+      }
+
+/** The last error of an endpoint, as stored. */
+export const errorAt = (nowMs: number, reason: string, status: number | null): string =>
+  JSON.stringify({ at: isoTime(nowMs), reason, status })
 
 export const needsRest = ({ failures }: Health): boolean => failures >= FAILURES_UNTIL_REST
 

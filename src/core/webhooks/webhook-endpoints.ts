@@ -52,7 +52,7 @@ export const createWebhookEndpoint =
     })
   }
 const tooMany = () => refuse('limit_reached', `A tenant has at most ${SLOTS.length} webhook endpoints.`)
-const NO_FAILURES = { failures: 0, failingSince: null }
+const NO_FAILURES = { failures: 0, failingSince: null, lastError: null }
 const ENABLED = { status: 'enabled', disabledReason: null, ...NO_FAILURES } as const
 
 /** All endpoints of a tenant, oldest first. */
@@ -161,6 +161,7 @@ const endpointOf = (endpoint: StoredEndpoint): WebhookEndpoint => ({
   disabledReason: endpoint.disabledReason,
   failures: endpoint.failures,
   failingSince: endpoint.failingSince,
+  lastError: endpoint.lastError && JSON.parse(endpoint.lastError),
   createdAt: endpoint.createdAt,
   updatedAt: endpoint.updatedAt,
 })

@@ -36,7 +36,14 @@ t.test('400: more than 10,000 counts are refused by name', async (t) => {
   const { tenantId } = owner
   await store.counts.markRead(tenantId, new Date(clock()).toISOString())
   const at = new Date(clock()).toISOString()
-  const count = (i: number) => ({ unit: 'hour' as const, at, source: `s${i}`, type: 't', count: 1 })
+  const count = (i: number) => ({
+    unit: 'hour' as const,
+    at,
+    source: `s${i}`,
+    type: 't',
+    count: 1,
+    newProspects: 0,
+  })
   const add = Array.from({ length: 10_000 }, (_, i) => count(i))
   await store.counts.record({ tenantId, from: '', to: 'a', removeFrom: null, add })
   const most = await call(`${COUNTS}?until=${new Date(clock() + 1).toISOString()}`)
@@ -55,7 +62,7 @@ t.test('200: up to the last moment of the year 9999', async (t) => {
   const at = new Date(clock()).toISOString()
   await store.counts.markRead(tenantId, at)
   for (const unit of ['hour', 'day'] as const) {
-    const count = { unit, at, source: 'crm', type: 't', count: 1 }
+    const count = { unit, at, source: 'crm', type: 't', count: 1, newProspects: 0 }
     await store.counts.record({ tenantId, from: '', to: '', removeFrom: null, add: [count] })
     const { json } = await call(`${COUNTS}?by=${unit}&since=${at}&until=9999-12-31T23:59:59.999Z`)
     t.match(json['items'], [{ source: 'crm', count: 1 }], unit)
@@ -101,7 +108,7 @@ t.test('a long time is looked at in pieces, and equal questions share them', asy
   const at = new Date(clock()).toISOString()
   await store.counts.markRead(tenantId, at)
   const add = Array.from({ length: 2_500 }, (_, i) => {
-    return { unit: 'hour' as const, at, source: `s${i}`, type: 'x'.repeat(100), count: 1 }
+    return { unit: 'hour' as const, at, source: `s${i}`, type: 'x'.repeat(100), count: 1, newProspects: 0 }
   })
   await store.counts.record({ tenantId, from: '', to: 'a', removeFrom: null, add })
   const until = new Date(clock() + 1).toISOString()
@@ -119,7 +126,7 @@ t.test('400: no answer is larger than 4 MiB', async (t) => {
   await store.counts.markRead(tenantId, at)
   const add = Array.from({ length: 8_000 }, (_, i) => {
     const source = `${i}`.padEnd(100, '\u0001')
-    return { unit: 'hour' as const, at, source, type: 't', count: 1 }
+    return { unit: 'hour' as const, at, source, type: 't', count: 1, newProspects: 0 }
   })
   await store.counts.record({ tenantId, from: '', to: 'a', removeFrom: null, add })
   const { status, json } = await call(`${COUNTS}?until=${new Date(clock() + 1).toISOString()}`)

@@ -55,6 +55,7 @@ t.test('201: an endpoint for all events, with a secret that is shown once', asyn
     disabledReason: null,
     failures: 0,
     failingSince: null,
+    lastError: null,
     createdAt: NOW,
     updatedAt: NOW,
   })
@@ -425,7 +426,7 @@ t.test('200: a delivery with its last attempts, newest first, and its body', asy
     const failed = { attempts: 1, nextAttemptAt: NOW, lastStatus: 500, lastError: 'No.', deliveredAt: null }
     const result = { eventId: delivery['eventId'] as string, status: 'pending', ...failed } as const
     await store.webhooks.settle(claimed, [{ ...result, attempt: JSON.stringify(attempt) }], {
-      ...{ failures: 1, failingSince: NOW, claimableAt: null, readAt: NOW },
+      ...{ failures: 1, failingSince: NOW, lastError: null, claimableAt: null, readAt: NOW },
     })
   }
   t.strictSame((await call(`GET ${path}`)).json['lastAttempts'], attempts.toReversed())
@@ -455,7 +456,7 @@ t.test('202: an event is delivered again, with all its attempts', async (t) => {
       attempt: null,
     }
     await store.webhooks.settle(claimed, [{ eventId, status: 'failed', ...failed }], {
-      ...{ failures: 10, failingSince: NOW, claimableAt: null, readAt: NOW },
+      ...{ failures: 10, failingSince: NOW, lastError: null, claimableAt: null, readAt: NOW },
     })
   }
   await settle()

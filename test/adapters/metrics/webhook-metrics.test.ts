@@ -30,7 +30,7 @@ t.test('attempts are counted by outcome, and so are those that could not be made
     deliveryUnsent(three, nowMs, UNREAD),
     deliveryUnsent(four, nowMs, UNSIGNED),
   ]
-  const state = { failures: 1, failingSince: at(0), claimableAt: null, readAt: at(0) }
+  const state = { failures: 1, failingSince: at(0), lastError: null, claimableAt: null, readAt: at(0) }
   t.equal(await store.webhooks.settle(claimed, results, state), true)
   const { value } = scrapeOf(await metrics.text())
   const countOf = (outcome: string) => value('prospect_pages_webhook_attempts_total', { outcome })

@@ -40,7 +40,7 @@ const setting = async (endpoints = 1, overrides: Overrides = {}) => {
       ...{ tenantId, webhookEndpointId: idAt(i), url: `https://${i}`, types: null, description: null },
       ...{ sources: null, logTypes: null, headers: null },
       ...{ status: 'enabled', disabledReason: null, secret: 'whsec_new', previousSecret: null },
-      ...{ previousSecretUntil: null, failures: 0, failingSince: null, slot: i + 1 },
+      ...{ previousSecretUntil: null, failures: 0, failingSince: null, lastError: null, slot: i + 1 },
       ...{ createdAt: iso(clock()), updatedAt: iso(clock()) },
     })
   const sent: Webhook[] = []
@@ -95,7 +95,7 @@ const setting = async (endpoints = 1, overrides: Overrides = {}) => {
         afterTenantId: '',
         max: 1,
       })
-      const state = { failures: 20, failingSince: now, claimableAt: now, readAt: now }
+      const state = { failures: 20, failingSince: now, lastError: null, claimableAt: now, readAt: now }
       await store.webhooks.settle(claimed as ClaimedEndpoint, [], state)
     },
     endpoint: async (i = 0) => (await findEndpoint(store, want(i))) as StoredEndpoint,
@@ -237,7 +237,11 @@ t.test('a failure is retried when it is due, under the same id', async (t) => {
   answers.set('https://0', () => failing(500))
   await happen()
   await run()
-  t.match(await endpoint(), { failures: 1, failingSince: '2026-01-01T00:00:00.000Z' })
+  t.match(await endpoint(), {
+    failures: 1,
+    failingSince: '2026-01-01T00:00:00.000Z',
+    lastError: /"reason":".+"/,
+  })
   clock.advance(4_999)
   await run()
   t.equal(sent.length, 1)
@@ -247,7 +251,7 @@ t.test('a failure is retried when it is due, under the same id', async (t) => {
   t.equal(sent.length, 2)
   t.equal(sent[0]?.eventId, sent[1]?.eventId)
   t.equal(await countOf('delivered'), 1)
-  t.match(await endpoint(), { failures: 0, failingSince: null })
+  t.match(await endpoint(), { failures: 0, failingSince: null, lastError: null })
 })
 
 t.test(

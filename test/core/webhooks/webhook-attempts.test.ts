@@ -3,6 +3,7 @@ import type { DueDelivery, WebhookAnswer } from '../../../src/core/ports/webhook
 import {
   deliveryAfter,
   disabledReason,
+  errorAt,
   healthAfter,
   needsRest,
   restMsAsked,
@@ -69,14 +70,19 @@ t.test('429 and 503 with Retry-After rest the endpoint, for a minute at most', a
 })
 
 t.test('an endpoint counts its failures in a row, and since when', async (t) => {
-  let health = healthAfter({ failures: 0, failingSince: null }, failed, START_MS)
-  t.strictSame(health, { failures: 1, failingSince: at(0) })
+  let health = healthAfter({ failures: 0, failingSince: null, lastError: null }, failed, START_MS)
+  const errorOf = (ms: number) => errorAt(START_MS + ms, String(failed.error), failed.status)
+  t.strictSame(health, { failures: 1, failingSince: at(0), lastError: errorOf(0) })
   for (let i = 1; i < 4; i++) health = healthAfter(health, failed, START_MS + i)
   t.notOk(needsRest(health))
   health = healthAfter(health, failed, START_MS + 9)
-  t.strictSame(health, { failures: 5, failingSince: at(0) })
+  t.strictSame(health, { failures: 5, failingSince: at(0), lastError: errorOf(9) })
   t.ok(needsRest(health))
-  t.strictSame(healthAfter(health, answer(200), START_MS), { failures: 0, failingSince: null })
+  t.strictSame(healthAfter(health, answer(200), START_MS), {
+    failures: 0,
+    failingSince: null,
+    lastError: null,
+  })
 })
 
 t.test('it is disabled by a 410, or after five days and ten failures', async (t) => {
@@ -93,10 +99,14 @@ t.test('it is disabled by a 410, or after five days and ten failures', async (t)
     [1_000, 5 * DAY - 1, 500, null],
   ]
   for (const [failures, ms, status, reason] of cases) {
-    const why = disabledReason({ failures, failingSince: at(0) }, answer(status), START_MS + ms)
+    const why = disabledReason(
+      { failures, failingSince: at(0), lastError: null },
+      answer(status),
+      START_MS + ms,
+    )
     if (reason === null) t.equal(why, null)
     else t.match(why, reason)
   }
-  t.equal(disabledReason({ failures: 0, failingSince: null }, answer(200), START_MS), null)
+  t.equal(disabledReason({ failures: 0, failingSince: null, lastError: null }, answer(200), START_MS), null)
   t.match(deliveryAfter(due(0), answer(410), START_MS, 0.5), { status: 'failed', attempts: 1 })
 })
