@@ -45,6 +45,9 @@ const newPages: Forms['newPages'] = (created) => {
   return { parts, done }
 }
 
+/** No function may be called in a statement that Citus plans for the machine of a tenant. */
+const required: Forms['required'] = (assumption) => sql`1 / (${assumption})::int = 1`
+
 /**
  * Each tenant lives on one machine, and only a parameter routes a statement there: it names its one tenant for every
  * table that it touches. A list that is written is for tenants of one machine, and sent there.
@@ -56,7 +59,8 @@ export const citusForms = (placeOf: Forms['placeOf']): Forms => ({
   pinned: (tenantId) => sql`and l.tenant_id = ${tenantId}`,
   inserted: valuesOf,
   insertedInOrder: (to, rows, order) => valuesOf(to, sortedBy(rows, ...order.map(camelCase))),
-  saved: ({ all }) => ({ each: sql`true`, all: sql`1 / (${all})::int = 1` }),
+  saved: ({ all }) => ({ each: sql`true`, all: required(all) }),
+  required,
   newPages,
   andSet: sql`, is_copied = false`,
 })

@@ -53,6 +53,8 @@ export type Forms = {
   ) => Fragment
   /** The conditions of events, each on its row, and of the whole write, which divides by zero if it is false. */
   readonly saved: (saved: Saved) => Saved
+  /** True if this is; otherwise the statement fails, and nothing is saved. */
+  readonly required: (assumption: Fragment) => Fragment
   /** The parts of the statement that saves new pages, and what it answers. */
   readonly newPages: (created: readonly NewPageRow[]) => {
     readonly parts: Fragment
@@ -70,6 +72,7 @@ export const FORMS: Forms = {
   inserted: (to, rows, condition = sql`true`) => sql`${to.into(rows)} where ${condition}`,
   insertedInOrder: (to, rows, order) => sql`${to.into(rows)} order by ${sql([order.join(', ')])}`,
   saved: ({ each }) => ({ each, all: sql`true` }),
+  required: (assumption) => sql`required(${assumption})`,
   newPages,
   andSet: nothing,
 }

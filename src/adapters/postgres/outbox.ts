@@ -3,7 +3,7 @@ import { isoTime, MINUTE_MS } from '../../core/engine/times.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { sqlStateOf } from './error-codes.ts'
+import { NOT_AS_ASSUMED, sqlStateOf } from './error-codes.ts'
 import type { Forms, Saved } from './forms.ts'
 import {
   columns,
@@ -67,7 +67,7 @@ const QUIET_MAX = 10_000
  */
 export const createOutbox = (
   query: Query,
-  { leadOf, placeOf, saved: savedBy }: Forms,
+  { leadOf, placeOf, required, saved: savedBy }: Forms,
   { everyEvent, lateMs, wrote, late }: OutboxOptions,
 ): Outbox => {
   const clocks = new Map<string, Clock>()
@@ -117,15 +117,14 @@ export const createOutbox = (
     const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(tenants)})`
     const noting = areQuiet ? nothing : sql`${isNoted} as has_events,`
     try {
-      // The division is by one, or by zero, so that nothing is saved.
       const written = await query(lead)<{ hasEvents?: boolean }>`
         ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${noting} ${answer}
-        where 1 / (${isInTime} ${isQuiet})::int = 1 and ${areAll}`
+        where ${required(sql`${isInTime} ${isQuiet}`)} and ${areAll}`
       if (written[0]?.hasEvents) wrote()
       else if (written[0]?.hasEvents === false) noteQuiet(tenants)
       return written as never
     } catch (error) {
-      if (sqlStateOf(error) !== '22012') throw error
+      if (!NOT_AS_ASSUMED.has(sqlStateOf(error))) throw error
       if (areQuiet && tenants.length > 0) {
         for (const tenantId of tenants) quiet.delete(tenantId)
         return send(askedMs, rows, events, parts, answer, saved)

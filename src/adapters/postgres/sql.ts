@@ -1,7 +1,7 @@
 import type postgres from 'postgres'
 import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, columnsOf, memberOf, valuesOf } from '../stores/columns.ts'
-import { sqlStateOf } from './error-codes.ts'
+import { NOT_AS_ASSUMED, sqlStateOf } from './error-codes.ts'
 
 type Rows = readonly (object | undefined)[]
 /**
@@ -140,7 +140,7 @@ export const later = (last: Fragment, now: Fragment) =>
 /**
  * Whether another writer was faster: an email or an idempotency key was taken (23505), two writes waited for each other
  * (40P01, 40001), a blank email was filled or a prospect erased (23514, by these two constraints), or a page group was
- * archived (23502, of that one column, see `pages.record`), or the clock was set (22012, see `createOutbox`). Nothing was
+ * archived (23502, of that one column, see `pages.record`), or an assumption did not hold. Nothing was
  * saved. Only the message always names the column or constraint.
  */
 const isOvertaken = (error: unknown): boolean => {
@@ -149,7 +149,7 @@ const isOvertaken = (error: unknown): boolean => {
   const code = sqlStateOf(why)
   if (code === '23514') return /prospects_(email_hash_is_one|erased_is_blank)/.test(message)
   if (code === '23502') return message.includes('pages_count')
-  return ['23505', '40P01', '40001', '22012'].includes(code)
+  return ['23505', '40P01', '40001'].includes(code) || NOT_AS_ASSUMED.has(code)
 }
 
 /** Returns this answer if the write was overtaken by another. */
