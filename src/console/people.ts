@@ -41,12 +41,12 @@ const listView = async (place: Place, signal: AbortSignal) => {
   more.follow(await load())
   const list = table(['Who', 'Known since', 'Id'], [])
   list.tBodies[0]?.replaceWith(rows)
-  const nobody = wanted
+  const emptyText = wanted
     ? wanted.includes('@')
       ? 'No one with exactly this email or external id.'
       : 'No one with exactly this email or external id. Search by these or by id, not by name.'
     : 'No people yet. They appear with their first activity.'
-  const found = rows.childElementCount > 0 ? list : h('p.muted.empty', {}, nobody)
+  const found = rows.childElementCount > 0 ? list : h('p.muted.empty', {}, emptyText)
   return [
     h('header', {}, h('h1', {}, 'People')),
     h('form.search', { onsubmit: search, role: 'search' }, query, h('button', {}, 'Find')),

@@ -16,7 +16,7 @@ export type CaseName =
   | 'create-one'
   | 'create-many'
   | ReadName
-/** Of reading back; see measure-reads.ts. */
+/** The cases of reading back; see measure-reads.ts. */
 export type ReadName = 'timeline' | 'timeline-deep' | 'timeline-rare' | 'logs' | 'logs-rare' | 'log'
 export type Case = {
   readonly name: CaseName

@@ -30,7 +30,7 @@ export const fillPostgres = async (url: string, size: Size): Promise<Filled> => 
   return filledOf(owner, size)
 }
 
-/** Of this one connection, which is closed when all is filled. */
+/** Settings of this one connection, which is closed when all is filled. */
 const FILL_SETTINGS =
   "set synchronous_commit = off; set maintenance_work_mem = '512MB'; set work_mem = '64MB'"
 const FILLED_TABLES = ['prospects', 'prospect_logs', 'page_counts', 'pages', 'page_versions']

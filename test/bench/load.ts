@@ -16,7 +16,7 @@ export type Sample = {
   readonly requests: number
   /** Requests that had no answer, or none with 2xx. */
   readonly failed: number
-  /** Processor time of the service for one request, in microseconds; absent where nobody knows. */
+  /** Processor time of the service for one request, in microseconds; absent if unknown. */
   readonly cpuUs?: number
   /** How long after the load the service went on working at what it had answered. */
   readonly settleMs?: number

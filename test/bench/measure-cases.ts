@@ -46,7 +46,7 @@ type Scene = {
   readonly footed: readonly { readonly name: string; readonly launch: Launch; readonly filled: Filled }[]
 }
 
-/** Everybody has a copy of the database alone, so that nobody works on what another one wrote. */
+/** Each contestant has a separate copy of the database, so that none works on rows of another. */
 const openScene = async ({ database, folder }: Setting): Promise<Scene> => {
   const original = await database.newDatabase()
   const filled = await fillPostgres(original.url, CASES_SIZE)

@@ -10,7 +10,7 @@ import { median, warmUp } from './measure.ts'
 import type { ErasingCell, ErasingFound, Kind, Setting } from './results.ts'
 
 const LOGS = 1_000_000
-/** Of the person who is erased. */
+/** The activities of the person who is erased. */
 const ERASED = LOGS / 10
 const SIZE: Size = {
   groups: 1,

@@ -10,7 +10,7 @@ export type Cell = {
   readonly callers: number
   readonly age: Age
   readonly rate: number
-  /** Of the rate: greatest less smallest, by the median. */
+  /** The spread of the rate: greatest less smallest, by the median. */
   readonly spread: number
   readonly meanMs: number
   readonly p50Ms: number

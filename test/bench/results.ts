@@ -49,7 +49,7 @@ export type Minute = {
 export type HourFound = {
   readonly start: Look
   readonly minutes: readonly Minute[]
-  /** Of minutes in which an answer was not 2xx, or a page stayed unpublished. */
+  /** The number of minutes in which an answer was not 2xx, or a page stayed unpublished. */
   readonly failures: readonly string[]
   readonly end: Look
 }

@@ -90,7 +90,7 @@ export const replay: Way = {
   },
 }
 
-/** Runs what follows as that user, who can become nobody else, where this is possible. */
+/** Runs what follows as that user, who can become no other user, where this is possible. */
 const as = (user: string): [program: string, args: string[]] => {
   const [uid, gid] = user.split(':')
   if (!asRoot || !works('setpriv', '--version')) return ['env', []]

@@ -48,7 +48,7 @@ const lookInto = async (running: Running, healthCheck: readonly string[]): Promi
 
   const isRoot = process.getuid?.() === 0
   const whoami = await node('process.stdout.write(String(process.getuid()))')
-  // A replay by somebody who is not root cannot become another.
+  // A replay by a user who is not root cannot become another.
   if (isRoot || whoami.stdout === '1000') assert.equal(whoami.stdout, '1000', whoami.stderr)
   const writes = await node("require('node:fs').writeFileSync('mine', '')")
   if (isRoot) assert.match(writes.stderr, /EACCES|EROFS/, 'it may not write where it is')

@@ -9,7 +9,7 @@ import { fillTenant, verbs } from '../store-contract/verbs.ts'
 import { addTenant, at, someKey } from '../support/rows.ts'
 import { passTime } from '../support/setting.ts'
 
-/** A store with a tenant and a key, and somebody else who has begun to write to its file. */
+/** A store with a tenant and a key, and another process that has begun to write to its file. */
 const setting = async (t: { teardown: (end: () => unknown) => void }, busyMsMax: number) => {
   const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
   const path = join(folder, 'test.db')

@@ -168,7 +168,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
       sent.length = 0
       await verb.ask(store, things.tenant, things)
       t.ok(sent.length > 0, verb.name)
-      // Nobody waits for a notification, so it may belong to the verb before.
+      // No caller waits for a notification, so it may belong to the verb before.
       const asked = sent.filter(({ text }) => !/pg_notify|pg_dist_node|as now$/.test(text))
       for (const { text, parameters } of asked)
         for (const sql of nodes) {

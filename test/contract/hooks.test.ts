@@ -407,7 +407,7 @@ overStores(
           { f: Array.from({ length: 1_000 }, (_, i) => ({ t: `e${i}`, v: `${i}@x.example` })) },
           { email: '999@x.example' },
         ],
-        // Sums: what is missing is left out; constants alone are no sum.
+        // Sums: missing members are left out; constants alone are no sum.
         [{ name: ['/first + /last'] }, { first: ' Ada', last: 'Lovelace ' }, { name: 'Ada Lovelace' }],
         [{ name: ['/first + /last'] }, { first: null, last: 'Lovelace' }, { name: 'Lovelace' }],
         [{ name: ['/first + /last', '/full'] }, { first: '', last: 'N/A', full: 'Ada' }, { name: 'Ada' }],

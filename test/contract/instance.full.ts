@@ -106,7 +106,7 @@ t.test(
         const outcomes = await sql.begin(async (transaction) => {
           const own = postgresStore(transaction)
           let others = 0
-          // Somebody else writes the same email after it was looked for, and before it is written.
+          // Another writer saves the same email after it was looked for, and before it is written.
           const record: typeof own.activities.record = async (changes) => {
             if (others++ === 0) await logProspectActivities({ ...told, store })([{ ...activity, ...ada }])
             return own.activities.record(changes)

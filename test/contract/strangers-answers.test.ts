@@ -11,7 +11,7 @@ import { verbs } from '../store-contract/verbs.ts'
 import { type Answer, openScene, type Sent } from '../support/api.ts'
 import { opened, overStores, type StoreKind } from '../support/stores.ts'
 
-/** What a request can name: somebody's things, or things that nobody has. */
+/** What a request can name: things of another tenant, or things that do not exist. */
 type Named = {
   readonly group: string
   readonly archived: string
@@ -287,7 +287,7 @@ const openService = async (t: Test, kind: StoreKind) => {
     const texts = (statements() ?? [])
       .slice(before)
       .map(({ text }) => text)
-      // Nobody waits for these: what is told to other processes, and when a key was used.
+      // No caller waits for these: what is told to other processes, and when a key was used.
       .filter((text) => !/pg_notify|set last_used_at/.test(text))
     return { ...withoutIds(answer), texts }
   }

@@ -151,7 +151,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
 
       await pressOn(page, 'Rename…')
       await type(page, 'customName', 'Tulips for all')
-      // Somebody else changes it while the dialog is open, and the page behind it shows that.
+      // Another person changes it while the dialog is open, and the page behind it shows that.
       await call('PATCH', `/v0/page_groups/${group}/pages/${id}`, { customName: 'Bulbs' })
       await page.locator('h1', { hasText: 'Bulbs' }).waitFor()
       await press(page, 'Enter')

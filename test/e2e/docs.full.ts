@@ -54,7 +54,7 @@ const call = async (page: Page, operationId: string, fields: Record<string, stri
   return { status, body }
 }
 
-/** Nothing reaches past the edge of the window, so that nobody has to scroll sideways. */
+/** Nothing reaches past the edge of the window, so that no reader has to scroll sideways. */
 const fits = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth')
 
 t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {

@@ -149,7 +149,7 @@ t.test('the lines are as loud as LOG_LEVEL', async (t) => {
   t.strictSame(silent, [])
 })
 
-/** Writes many lines, a few in each turn, while nobody reads them. */
+/** Writes many lines, a few in each turn, while nothing reads them. */
 const TALK = `
   const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
   const log = createLog('info')

@@ -18,7 +18,7 @@ t.test(
     const [, life = ''] = /^```sh\n(.*?)^```$/ms.exec(page) ?? []
     const script = shellFunctions() + life
     const bash = spawn('timeout', ['60', 'bash', '-euo', 'pipefail', '-c', `${script}\necho $GROUP $PAGE`], {
-      // Those that the reader keeps from the first start.
+      // Names that the reader keeps from the first start.
       env: { ...inherited(), URL: server.url, KEY: apiKey, GROUP: 'mine', PAGE: 'mine' },
       stdio: ['ignore', 'pipe', 'inherit'],
     })

@@ -189,7 +189,7 @@ for (const kind of databaseKindsThatStop())
     })
   })
 
-/** What a driver's error may carry, thrown where nobody catches it. */
+/** The contents of a driver's error that nothing catches. */
 const BUG = `Object.assign(new Error('a bug'), { detail: '${WORD}', parameters: ['${EMAIL}'] })`
 
 t.test('a fault that nobody catches ends the process, and tells no more than any other', async (t) => {
@@ -207,7 +207,7 @@ t.test('a fault that nobody catches ends the process, and tells no more than any
   }
 })
 
-/** Nobody is at any of these addresses, or they are none. */
+/** Nothing answers at these addresses, or they are none. */
 const WRONG_ADDRESSES = [
   `postgres://someone:${DATABASE_PASSWORD}@127.0.0.1:1/database`,
   `postgres://someone:${DATABASE_PASSWORD}@/database?host=/nowhere`,

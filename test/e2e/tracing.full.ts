@@ -154,7 +154,7 @@ t.test('no call to a third party carries the trace or the baggage of anybody', a
     ...Array.from({ length: COUNT }, () => post('/v0/prospect_logs', { source: 's', payload: {} })),
   ])
   for (const { status } of await Promise.all(asked)) t.ok(status < 300)
-  // Of each page that it was created and published, of each activity that it and its prospect were created.
+  // Events: each page was created and published; each activity and its prospect were created.
   const all = tenants.length * (4 * COUNT + 1)
   await until(
     'everything was sent',

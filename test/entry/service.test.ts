@@ -323,7 +323,7 @@ t.test('options that are nonsense are refused in words', async (t) => {
   t.throws(() => sqliteStore({ path }), { message: `${path}: file is not a database.` })
 })
 
-/** Of every factory: the compiler sees when one is missing here. */
+/** The options of every factory: the compiler sees when one is missing here. */
 const EVERY_OPTION: Record<
   | keyof (ApiOptions & HandlerOptions & PublisherOptions & EraserOptions & WebhooksOptions & WebhookOptions)
   | keyof (SqliteOptions & ChatCompletionsSettings & NonNullable<Parameters<typeof postgresStore>[1]>),

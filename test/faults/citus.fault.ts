@@ -11,7 +11,7 @@ import { createTraffic, type Seen } from './traffic.ts'
 import { answerFaults, figuresOf } from './verdict.ts'
 
 const TENANTS_OF_A_WORKER = 4
-/** Of each tenant at the server of each node. */
+/** Each tenant at the server of each node. */
 const CALLERS = 2
 /** With the grace longer than a statement waits for a connection: a wait for those that a machine holds is refused. */
 const STATEMENT_MS_MAX = 2_000
@@ -76,7 +76,7 @@ t.test('tenants on two workers, whose nodes go away under load', { skip: why ?? 
         )
         t.strictSame(elsewhere, [], 'nobody else feels it')
         const backMs = Math.max(...(await Promise.all(tenants.map((tenant) => served(tenant, backAt)))))
-        // What a process had claimed there is nobody's until its lease ends: that is put forward.
+        // Work that a process had claimed there stays claimed until its lease ends: that is put forward.
         await database.rows('update webhook_endpoints set claimable_at = created_at')
         t.ok(
           tenants.some(({ traffic }) => traffic.answers.some(isRefusal)),

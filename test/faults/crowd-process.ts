@@ -1,13 +1,13 @@
 import { startCrowd } from './crowd.ts'
 
-/** A crowd in a process of its own, so that what it does delays nobody who measures. Each caller sends these in turn. */
+/** A crowd in a separate process, so that its work delays no measurement. Each caller sends these in turn. */
 export type CrowdOrder = {
   readonly url: string
   readonly callers: number
   readonly texts: readonly string[]
 }
 
-// Nobody else would end it if the test is killed.
+// Nothing else would end it if the test is killed.
 process.once('disconnect', () => process.exit())
 process.once('message', ({ url, callers, texts }: CrowdOrder) => {
   let asked = 0

@@ -5,7 +5,7 @@ export type Tally = {
   readonly statuses: Map<number, number>
   /** Refusals that do not say when to come again. */
   withoutRetryAfter: number
-  /** Requests whose connection ended before their answer: nobody knows what became of them. */
+  /** Requests whose connection ended before their answer: their outcome is unknown. */
   unanswered: number
   readonly ms: number[]
 }
@@ -109,7 +109,7 @@ type Heard = { readonly status: number; readonly retryAfter: boolean }
 
 /** Hears answers in the bytes of a connection; each must have a length. */
 const listen = (told: (heard: Heard) => void) => {
-  /** Of a head that has not come whole. */
+  /** The part of a head that has arrived so far. */
   let text = ''
   let heard: Heard | undefined
   /** Bytes of its body that have not come. */

@@ -27,7 +27,7 @@ export const embeddedScene = async (t: Test, folder = newFolder(t)) => {
     const server = await startServer(t, database.env)
     return server
   }
-  /** What was claimed and not settled is nobody's until its lease ends; that end is put forward. */
+  /** Claimed work that was not settled stays claimed until its lease ends; that end is put forward. */
   const endLeases = () =>
     database.rows(
       `update page_versions set claimable_at = created_at where status = 'processing' and attempts > 0`,

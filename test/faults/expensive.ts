@@ -188,7 +188,7 @@ const requestsOf = (
   )
 }
 
-/** Those that cost most, of the kinds that there are: reading much, writing much, looking through much, refusing much. */
+/** The operations that cost most, of the kinds that there are: reading much, writing much, looking through much, refusing much. */
 const COSTLIEST = [
   'logProspectActivities',
   'updatePageGroup',

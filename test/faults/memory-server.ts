@@ -4,7 +4,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { newTenantIn } from '../support/program.ts'
 import { furnishStore } from './expensive.ts'
 
-/** A service on the memory store with two tenants, whose keys it prints: nobody else can add any. */
+/** A service on the memory store with two tenants, whose keys it prints: no other program can add any. */
 const config = readConfig({ ...process.env, DATABASE_URL: 'memory:', PORT: '0' })
 const runtime = await createRuntime(config, createLog('info'))
 const service = compose(config, runtime)

@@ -28,7 +28,7 @@ const endlessly =
     response.on('drain', send)
     send()
   }
-/** So much of it that it would fill any memory, and not so fast that nobody else in this process is heard. */
+/** So much of it that it would fill any memory, and slow enough that other work in this process goes on. */
 const endlesslyRaw =
   (text: string, beginning = ''): Behaviour =>
   (_, { socket }) => {

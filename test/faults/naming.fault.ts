@@ -130,5 +130,5 @@ for (const kind of databaseKinds())
 /** The first eight words of the context. */
 const builtInFor = (behaviour: string): string => contextFor(behaviour).split(' ').slice(0, 8).join(' ')
 
-/** Below those that the system gives to whoever asks for any: nobody takes it while nobody listens. */
+/** Below those that the system gives to whoever asks for any: it stays free while nothing listens. */
 const ungivenPort = (): number => 20_000 + randomInt(10_000)

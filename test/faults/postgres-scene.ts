@@ -101,7 +101,7 @@ export const served = async ({ traffic }: Pick<Scene, 'traffic'>, since: number)
 }
 
 export const faultsAfterwards = async ({ database, traffic }: Scene): Promise<string[]> => {
-  // What a publisher had claimed when its statement failed is nobody's until its lease ends: that is put forward.
+  // Versions that a publisher had claimed when its statement failed stay claimed until the lease ends: that is put forward.
   await database.rows(
     "update page_versions set claimable_at = created_at where status = 'processing' and attempts > 0",
   )

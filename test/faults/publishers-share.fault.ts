@@ -10,7 +10,7 @@ const PUBLISHERS = 4
 const CALLS = 4
 /** So often are all calls of all publishers waited for before any of them is answered. */
 const ROUNDS = 8
-/** Two times what the rounds take, so that nobody runs dry before the last of them. */
+/** Two times what the rounds take, so that no publisher runs dry before the last of them. */
 const PAGES = 2 * ROUNDS * PUBLISHERS * CALLS
 
 t.test(
@@ -32,7 +32,7 @@ t.test(
     const { promise: done, resolve } = Promise.withResolvers<void>()
     let rounds = 0
     let named = 0
-    /** Of each publisher, the calls that wait for the end of the round. */
+    /** The calls of each publisher that wait for the end of the round. */
     const waiting = Array.from({ length: PUBLISHERS }, (): (() => void)[] => [])
     const answerAll = () => {
       for (const calls of waiting) for (const answer of calls.splice(0)) answer()

@@ -12,7 +12,7 @@ import { figuresOf } from './verdict.ts'
 t.setTimeout(0)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const CALLERS = 8
-/** Of each of the three times: the old version alone, both, the new one alone. */
+/** The three phases: the old version alone, both, the new one alone. */
 const ANSWERS = 300
 const LEASE_MS = 20_000
 

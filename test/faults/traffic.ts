@@ -10,7 +10,7 @@ export type Write = Call & { readonly key: string; readonly kind: 'activity' | '
 export type Seen = Answer & {
   readonly key: string | null
   readonly kind: Write['kind'] | 'read'
-  /** Of the server. */
+  /** The address of the server. */
   readonly url: string
   /** When it came, by `performance.now()`. */
   readonly at: number
@@ -18,7 +18,7 @@ export type Seen = Answer & {
 type Target = {
   readonly apiKey: string
   readonly pageGroupIds: readonly string[]
-  /** A call that has no answer by then is given up; longer than any answer may take. */
+  /** A call without an answer after this time is given up; longer than any answer may take. */
   readonly answerMsMax?: number
 }
 type Flow = {
@@ -45,7 +45,7 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
   /** The ids that were acknowledged for each key; more than one is a fault. */
   const acknowledged = new Map<string, Set<string>>()
   const unacknowledged = new Map<string, Write>()
-  /** What nobody can repeat: it was done once, or not at all. */
+  /** A call that cannot be repeated: it was done once, or not at all. */
   const uncertain = new Set<string>()
   const persons = new Set<string>()
   let writes = -1
@@ -157,7 +157,7 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
 
 /** What every stranger has as an email: each of their activities is of a new prospect. */
 export const PLACEHOLDER = '[object Object]'
-/** Of four in a row: one has an email, two have external ids and now and then each other's email, and one is many strangers. */
+/** Four in a row: one has an email, two have external ids and now and then each other's email, and one is many strangers. */
 const whoOf = (number: number, kind: Write['kind']) => {
   const one = Math.floor(number / WRITES_OF_ONE)
   const [first, emailOf] = [one - (one % 4), (of: number) => `person-${of}@example.com`]
@@ -165,7 +165,7 @@ const whoOf = (number: number, kind: Write['kind']) => {
     const externalId = `id-${one}`
     return { person: externalId, externalId, email: emailOf(first + 1 + (number % 2)) }
   }
-  // A write without a key may come to nothing, so it is by somebody who is there anyway.
+  // A write without a key may come to nothing, so it is by a prospect who exists anyway.
   if (one % 4 === 3 && kind === 'activity') return { person: `stranger ${number}`, email: PLACEHOLDER }
   return { person: emailOf(first), email: emailOf(first) }
 }

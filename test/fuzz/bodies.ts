@@ -53,7 +53,7 @@ const pageMembers = fc.record(
   { requiredKeys: [] },
 )
 
-/** Members that nobody asked for, and members that come again or are gone. */
+/** Unknown members, and members that come again or are gone. */
 const shuffled = (
   wanted: Readonly<Partial<Record<string, Json>>>,
   more: readonly Member[],

@@ -64,7 +64,7 @@ const MESSAGES: readonly (readonly [what: string, text: string, code: string | n
   ['a key that is to be forgotten', get.replace('Host:', 'Connection: x-api-key\r\nHost:'), 200],
   ['no value for Host', get.replace('localhost', ''), 200],
   ['some hundred headers', get.replace('Host:', `${many(300, 'a:').join('\r\n')}\r\nHost:`), 200],
-  // Of more than two thousand Node would drop some without a word; it takes them for too large before that.
+  // Node would drop some of more than two thousand without a word; it takes them for too large before that.
   ['two thousand headers', get.replace('Host:', `${many(2_001, 'a:').join('\r\n')}\r\nHost:`), TOO_LARGE],
   // Asking for another protocol
   [

@@ -51,7 +51,7 @@ t.test('a version is released when all its files name it, and nothing says that 
     read('CHANGELOG.md').replace(date, `## ${VERSION} (2026-12-01)`),
   )
   writeFileSync(join(folder, 'README.md'), read('README.md').replace('not released', ''))
-  // Those since the last release get into its databases with the next one.
+  // Migrations since the last release get into its databases with the next one.
   const isNew =
     /^sql\/\w+\/\d{4}_\w+\.sql is not among the migrations of a release: run node test\/upgrade\/make\.ts$/
   const others = run('.ci/releasable', `v${VERSION}`)

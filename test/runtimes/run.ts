@@ -51,7 +51,7 @@ const TRIALS = [
 ]
 
 const archive = await pack(t)
-/** Of the registry: its address and proxy, for example. */
+/** The settings of the registry: its address and proxy, for example. */
 const npmSettings = process.env as Record<string, string>
 const temporaryFolder = (t: Test): string => {
   const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))

@@ -29,7 +29,7 @@ const settingOf = async (subject: Subject) => {
       while (await step(GOING_ON));
     }
   }
-  /** Takes what waits, and publishes it once `finish` is called. */
+  /** Takes the pending versions, and publishes it once `finish` is called. */
   const publisherAtWork = async () => {
     const { promise: taken, resolve: take } = Promise.withResolvers<void>()
     const { promise: named, resolve: name } = Promise.withResolvers<null>()

@@ -6,7 +6,7 @@ export type Core = typeof import('#use-cases')
 /** Registers a test, like `test` of node:test and Vitest, or `it` of Mocha and Jest. */
 export type TestRunner = (title: string, body: () => Promise<void>) => unknown
 
-/** Prospects and logs as they were recorded, each in the order of their ids. */
+/** The recorded prospects and logs, each in the order of their ids. */
 export type Kept = {
   readonly prospects: readonly ProspectChange[]
   readonly logs: readonly NewLog[]

@@ -32,7 +32,7 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
     const ids = [one, two].map(({ prospectId }) => prospectId)
     const same = { externalId: undefined, name: undefined }
     const update = { tenantId, email: emailFields('ada@x'), ...same, updatedAt: at(1) }
-    // The second is to have the email that the first has by then.
+    // The second wants the email that the first has taken.
     return (events) => prospects.update({ ...update, prospectId: String(ids.shift()) }, events)
   },
   'erasures.record': async ({ activities, erasures }, { tenantId }) => {

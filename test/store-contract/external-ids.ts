@@ -244,7 +244,7 @@ export const externalIds = section(
       const ids = await log(...nobodies, ...nobodies)
       equal(new Set(ids).size, 2 * nobodies.length)
       const [ada] = await log({ externalId: '1', email: ADA })
-      // Not what the email or the id of somebody else is filled with.
+      // Not what the email or the id of another person is filled with.
       same(await log({ externalId: '1', email: 'Berlin' }, { externalId: 'guest', email: ADA }), [ada, ada])
       like(await create({ externalId: '2', email: `<${ADA}>` }), {
         created: true,

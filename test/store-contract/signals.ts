@@ -92,7 +92,7 @@ export const watching = (store: Store) => {
         },
       })
     })
-    // Nobody waits for it if the test has failed before.
+    // No test waits for it if the test has failed before.
     emitted.catch(() => {})
     return emitted
   }

@@ -15,7 +15,7 @@ import { idOf } from './setting.ts'
 import type { World } from './simulation-world.ts'
 
 const CALLS_MAX = 20
-/** Of changes by hand. They are made one after the other: at once they would overtake each other by chance. */
+/** Manual changes. They are made one after the other: at once they would overtake each other by chance. */
 const CHANGES_MAX = 8
 /** Most changes are made of the newest groups and pages, so that many are made of one. */
 export const RECENT = 8
@@ -72,7 +72,7 @@ export const parentFrom = (chance: Random, { groups, tenants }: Seen): Parent =>
   return chance.onceIn(10) ? { ...group, tenantId: chance.oneOf(tenants) } : group
 }
 
-/** Something that was seen; now and then of another tenant, or what nobody has seen. */
+/** Something that was seen; now and then of another tenant, or something never seen. */
 export const wantFrom = <Want extends { readonly tenantId: string }>(
   chance: Random,
   { tenants }: Seen,

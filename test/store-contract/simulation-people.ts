@@ -185,7 +185,7 @@ export const claimErasures: MakeStep = () => ({
   run: ({ claimErasures }) => claimErasures(),
 })
 
-/** Logs, events and blocks. All events are read before, as each is to be seen once. */
+/** Logs, events and blocks. All events are read before, as each must be seen once. */
 export const expire: MakeStep = (chance, seen) => {
   const retentionDays = chance.oneOf([null, 1, 2])
   return {

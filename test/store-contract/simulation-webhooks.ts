@@ -34,7 +34,7 @@ const endpointFrom = (chance: Random, seen: Seen) =>
 const changingFrom = (chance: Random, seen: Seen) =>
   wantFrom(chance, seen, seen.endpoints.slice(LASTING), unknownEndpoint(chance, seen))
 
-/** One of the newest events of the tenant of a want, or what nobody has seen. */
+/** One of the newest events of the tenant of a want, or one that was never seen. */
 const withEvent = <Want extends { readonly tenantId: string }>(chance: Random, seen: Seen, want: Want) => {
   const events = seen.events.slice(-200).filter(({ tenantId }) => tenantId === want.tenantId)
   return { ...want, eventId: chance.oneOf([...events, someEvent(want.tenantId)]).eventId }

@@ -183,7 +183,7 @@ export const worldOf = (core: Core, opened: Store) => {
       }
       return all
     },
-    /** Claims what waits, as workers that then die. */
+    /** Claims pending work, as workers that then die. */
     claimVersions: async () => sortedBy('versionId', await store.versions.claim(claimWant())),
     claimErasures: async () =>
       sortedBy('erasureId', only(await store.erasures.claim(claimWant()), ...CLAIMED)),

@@ -44,7 +44,7 @@ type Verb = {
   readonly ask: (ports: Ports, as: SomeTenant, things: Things) => Promise<unknown>
 } & (
   | {
-      /** What somebody is answered whose things they are not. */
+      /** The answer to a tenant that does not own the things. */
       readonly toStrangers: unknown
     }
   | {
@@ -738,7 +738,7 @@ export const verbs: readonly (Verb & { readonly name: string })[] = Object.entri
     Object.entries(rows).map(([verb, row]) => ({ name: `${port}.${verb}`, ...(row as Verb) })),
 )
 
-/** A new tenant with one of each: its version and its erasure are claimed, by nobody who will come back. */
+/** A new tenant with one of each: its version and its erasure are claimed by a worker that never comes back. */
 export const fillTenant = async (store: Ports) => {
   const tenant = await addTenant(store)
   const names = { ...emailFields('ada@example.com'), ...externalFields('crm 1') }

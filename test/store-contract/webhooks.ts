@@ -177,7 +177,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     same(await ours.claim(999, {}, other), [])
     like(await ours.claim(1_000, { until: at(1e9) }, other), [{ claims: 2 }])
     same(await ours.claim(2_000), [])
-    // Somebody whose clock is wrong has it.
+    // A sender whose clock is wrong has it.
     like(await ours.claim(2_000, { horizon: at(1e8) }), [{ claims: 3 }])
   },
 

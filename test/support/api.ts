@@ -49,7 +49,7 @@ export type Sent = {
   /** Sent in chunks, without a length. */
   readonly chunked?: boolean
   readonly address?: string
-  /** Of one activity; a batch may have 16 MiB. */
+  /** The limit of one activity; a batch may have 16 MiB. */
   readonly bytesMax?: number
 }
 /** An answer, and its body as a value; an empty object where it has none. */

@@ -17,7 +17,7 @@ const TENANTS = 50
 export const UNFILTERED = { types: null, sources: null, logTypes: null, headers: null, description: null }
 /** Requests of one tenant. The others send none. */
 export const FLOOD = 300
-/** Nobody listens there. */
+/** Nothing listens there. */
 const DEAD = 'http://127.0.0.1:9/webhooks'
 const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString()
 
@@ -118,7 +118,7 @@ export const breakService = async (env: Environment) => {
   return { broken, leaked, flooder, release }
 }
 
-/** As somebody does who leaves the table locked and goes home. */
+/** As an operator does who leaves the table locked and goes home. */
 const lockVersions = async (url: string) => {
   const sql = openPostgres(url, { max: 1, connection: { application_name: 'a forgotten psql' } })
   await sql.unsafe('begin; lock table page_versions in access exclusive mode')

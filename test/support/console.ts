@@ -64,13 +64,13 @@ export const goTo = async (page: Page, address: string): Promise<void> => {
   await page.locator('main .view:not([data-left])').waitFor()
 }
 
-/** Controls that somebody who does not see them cannot tell apart from others. */
+/** Controls that a person who does not see them cannot tell apart from others. */
 export const namelessIn = async (page: Page): Promise<string[]> => {
   const snapshot = await page.locator('body').ariaSnapshot()
   const controls = /^\s*- (button|link|textbox|combobox|checkbox|searchbox|spinbutton)(?! ")/
   return snapshot.split('\n').filter((line) => controls.test(line))
 }
-/** Nothing reaches past the edge of the window, so that nobody has to scroll sideways. */
+/** Nothing reaches past the edge of the window, so that no reader has to scroll sideways. */
 export const fits = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth')
 
 /** Texts that stand out too little from what is behind them: WCAG 2.2 asks for 4.5. What is disabled may. */

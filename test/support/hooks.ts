@@ -16,7 +16,7 @@ type Posted = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
-  /** Of a JSON answer. */
+  /** The body of a JSON answer. */
   readonly json: Received
 }
 type Received = {

@@ -70,7 +70,7 @@ const OTHERS: readonly Fate[] = [
   { status: 200, body: '<html>Welcome</html>' },
   { delayMs: 20 },
 ]
-/** Of ten requests, the connections of four are cut, and one is answered in the place of the server, or late. */
+/** The connections of four requests in ten are cut, and one is answered in the place of the server, or late. */
 export const fateBy = ({ below }: Random): Fate => {
   const chance = below(10)
   if (chance < 4) return CUTS[below(CUTS.length)] ?? 'cut before'

@@ -27,7 +27,7 @@ not have happened: retry it with the same key.
 
 **Conditional requests.** Every GET answers an \`ETag\`, except the export of a prospect. Sent back as \`If-None-Match\`, it saves the
 body while nothing has changed (304). The \`ETag\` of a page or page group is its revision: sent back as \`If-Match\` with a change,
-it guards against overwriting somebody else's (412).
+it guards against overwriting another person's change (412).
 
 **Pagination.** Lists are sorted newest first, unless they say otherwise, and stay consistent while others write. While \`hasMore\` is true, pass
 \`nextCursor\` as \`cursor\`. A slice holds at most 1 MiB of JSON, so it may be shorter than \`limit\` while \`hasMore\` is true.

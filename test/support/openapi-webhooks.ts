@@ -13,7 +13,7 @@ const SCHEMAS: Readonly<Record<string, string>> = {
   page_version: 'VersionWithContent',
   webhook_endpoint: 'WebhookEndpoint',
 }
-/** Of these nothing but ids is left to show. */
+/** Events of things that are gone: only ids are left to show. */
 const ONLY_IDS: Readonly<Record<string, readonly string[]>> = {
   'prospect.erased': ['prospectId'],
   'page.deleted': ['pageGroupId', 'pageId'],

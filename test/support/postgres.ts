@@ -23,7 +23,7 @@ export type ThrowawayPostgres = {
   readonly version: string
   /** Where its socket is. */
   readonly folder: string
-  /** Of the process that all others of it come from. */
+  /** The id of the process that all others of it come from. */
   readonly pid: () => number
   readonly isRunning: () => boolean
   /** A new, empty database in it, as a `DATABASE_URL`. */

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util'
 
 const SLOWEST = 10
 const OUTPUT_LINES = 40
-/** Of the difference of one failure. */
+/** The most lines of the difference of one failure. */
 const DIFFERENCE_LINES = 60
 
 /** What tap's events and those of node:test have in common. */

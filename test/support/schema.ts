@@ -37,7 +37,7 @@ const OPTIONS = `
 
 export type SchemaLine = { readonly table: string; readonly line: string }
 
-/** Of tables. */
+/** The lines of all tables. */
 export const postgresSchemaLines = (url: string): Promise<SchemaLine[]> =>
   linesOf(url, [columnsOf('r'), CONSTRAINTS, INDEXES, OPTIONS])
 
@@ -69,7 +69,7 @@ export const sqliteSchema = async (): Promise<string> => {
   return schema
 }
 
-/** Of an embedded database. */
+/** The schema of an embedded database. */
 export const fileSchema = (path: string): string => {
   const database = openDatabase(path, 5_000)
   const rows = database.all<{ sql: string }>(

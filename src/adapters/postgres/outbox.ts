@@ -165,7 +165,7 @@ const eventRow = (event: NewEvent) => ({
   ids: { rawJson: JSON.stringify(event.ids) },
 })
 
-/** Those of these tenants that use events. */
+/** The tenants among these that use events. */
 const subscribers = (tenants: readonly string[]) => sql`
   select w.tenant_id from webhook_endpoints w
   where w.tenant_id = any (${textArray(tenants)}::text[]) and w.status = 'enabled'`

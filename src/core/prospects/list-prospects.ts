@@ -90,6 +90,8 @@ const searchOf = (listing: ProspectListing): string => {
   return 'prospects?search'
 }
 
+/** Equals no hash: a text that identifies no one finds no one. */
+const NO_HASH = 'none'
 const hashesOf = ({ email, externalId }: ProspectListing) => {
   if (email !== undefined && externalId !== undefined)
     refuse('invalid_request', 'Prospects are found by email or by external id.', {
@@ -97,8 +99,8 @@ const hashesOf = ({ email, externalId }: ProspectListing) => {
     })
   const { emailHash, formerEmailHash, externalIdHash } = identifiersOf({ email, externalId })
   return {
-    emailHash: email === undefined ? null : (emailHash ?? 'nobody'),
+    emailHash: email === undefined ? null : (emailHash ?? NO_HASH),
     formerEmailHash,
-    externalIdHash: externalId === undefined ? null : (externalIdHash ?? 'nobody'),
+    externalIdHash: externalId === undefined ? null : (externalIdHash ?? NO_HASH),
   }
 }

@@ -18,7 +18,7 @@ const named = ({ $ref }: { $ref: string }): Shape => {
   return components.schemas[name] as unknown as Shape
 }
 const PROSPECT_ID = '^prospect_[a-z0-9]{26}$'
-/** Those of the operation itself; the headers that others take as well are named elsewhere. */
+/** The headers of the operation itself; the headers that others take as well are named elsewhere. */
 const parametersOf = (operation: { parameters: object[] }) =>
   operation.parameters.flatMap((parameter) => {
     if ('$ref' in parameter) return []

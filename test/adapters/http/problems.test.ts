@@ -266,7 +266,7 @@ for (const [condition, status, code, provoke] of TABLE)
     t.match(explained.json.explanation, /^[A-Z`].+\.$/)
   })
 
-/** Those that the tests of their operations provoke. */
+/** Problems that the tests of their operations provoke. */
 const ELSEWHERE = [
   'erasure_not_found',
   'external_id_taken',

@@ -6,7 +6,7 @@ import { stoppedClock } from '../../support/setting.ts'
 
 const ON = new AbortController().signal
 
-/** A store that works as the embedded database does, while nobody is heard. */
+/** A store that works as the embedded database does, while no other work runs. */
 const workFor = (ms: number) => {
   for (const end = performance.now() + ms; performance.now() < end; );
 }

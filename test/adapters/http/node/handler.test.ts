@@ -35,7 +35,7 @@ const mount = async (
   return { ...scene, handler, port, ask }
 }
 
-/** For so long a server waits for the rest of a body that nobody reads. */
+/** How long a server waits for the rest of a body that is not read. */
 const DISCARD_MS = 1_000
 const JSON_TYPE = 'Content-Type: application/json'
 const ACTIVITY = '{"source":"crm","payload":{ "a": 1.0 }}'
