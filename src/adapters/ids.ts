@@ -1,6 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
-import { DAY_MS, timeOfId } from '../core/engine/times.ts'
+import { timeOfId } from '../core/engine/id-times.ts'
+import { DAY_MS } from '../core/engine/times.ts'
 import type { NewId } from '../core/ports/world.ts'
 
 /** Ids that sort by age even within a millisecond, and after the clock is set back by up to a day. */

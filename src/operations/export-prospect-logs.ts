@@ -1,5 +1,5 @@
 import { AFTER_ALL_IDS } from '../adapters/stores/take-slice.ts'
-import { idsSince } from '../core/engine/times.ts'
+import { idsSince } from '../core/engine/id-times.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Timestamp } from '../core/ports/world.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'

@@ -4,8 +4,8 @@ import { HookMap, HookVerification, HookVerificationShown, isPointer, LEVELS_MAX
 import { NewProspectLog, ProspectLog } from './prospect-log.ts'
 import { keepingAll } from './record.ts'
 import { sliceOf } from './slice.ts'
-import { boundedText, described, documented, id, overlapHours } from './text.ts'
-import { timestamp } from './time.ts'
+import { boundedText, described, documented, id } from './text.ts'
+import { overlapHours, timestamp } from './time.ts'
 
 /** The parts of an absolute `http:` or `https:` URL without credentials; null for any other text. */
 const webUrl = (text: string): URL | null => {

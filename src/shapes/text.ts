@@ -51,17 +51,6 @@ export const boundedText = (min: number, max: number) =>
 export const whole = (min: number) =>
   v.pipe(v.number(), v.integer('must be whole'), v.minValue(min, `must be ${min} or more`))
 
-const OVERLAP_HOURS_MAX = 168
-/** For how many hours a replaced secret stays valid. */
-export const overlapHours = (description: string) =>
-  v.optional(
-    described(
-      v.pipe(whole(0), v.maxValue(OVERLAP_HOURS_MAX, `must be at most ${OVERLAP_HOURS_MAX}`)),
-      description,
-    ),
-    24,
-  )
-
 /** An id of this service: a prefix and 26 lowercase characters or digits. */
 export const id = (prefix: string) =>
   v.pipe(

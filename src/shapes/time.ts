@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { documented } from './text.ts'
+import { described, documented, whole } from './text.ts'
 
 /** UTC, ISO 8601, milliseconds, suffix Z. */
 export const timestamp = () => documented(v.string(), { type: 'string', format: 'date-time' })
@@ -28,4 +28,15 @@ export const dateTime = (description: string) =>
     ),
     v.description(description),
     v.transform((given) => utcOf(given) ?? given),
+  )
+
+const OVERLAP_HOURS_MAX = 168
+/** For how many hours a replaced secret stays valid. */
+export const overlapHours = (description: string) =>
+  v.optional(
+    described(
+      v.pipe(whole(0), v.maxValue(OVERLAP_HOURS_MAX, `must be at most ${OVERLAP_HOURS_MAX}`)),
+      description,
+    ),
+    24,
   )

@@ -4,8 +4,8 @@ import { EVENT_TYPES } from './event.ts'
 import { rawObject } from './json.ts'
 import { keepingAll } from './record.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
-import { boundedText, described, id, optional, overlapHours, whole } from './text.ts'
-import { dateTime, timestamp } from './time.ts'
+import { boundedText, described, id, optional, whole } from './text.ts'
+import { dateTime, overlapHours, timestamp } from './time.ts'
 
 const URL_CHARACTERS_MAX = 2_048
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
-import { timeOfId } from '../../src/core/engine/times.ts'
+import { timeOfId } from '../../src/core/engine/id-times.ts'
 import type { IdPrefix } from '../../src/core/ports/world.ts'
 
 const NOW = Date.UTC(2026, 0, 1)

@@ -1,8 +1,9 @@
 import { eachTenant } from '../postgres/by-tenant.ts'
 import type { Forms } from '../postgres/forms.ts'
 import { COUNT_UP, COUNTS, newPageRows, PAGES, VERSIONS } from '../postgres/new-pages.ts'
-import { sortedBy, sql, textArray } from '../postgres/sql.ts'
+import { sql, textArray } from '../postgres/sql.ts'
 import { camelCase } from '../stores/columns.ts'
+import { sortedBy } from '../stores/rows.ts'
 
 /** Citus plans each call: a statement whose tenant is not known yet would go to all machines, or be refused. */
 export const PLAN_EACH = { plan_cache_mode: 'force_custom_plan', jit: 'off' } as const

@@ -15,7 +15,7 @@ import type { RateLimit } from './limits/rate-limit.ts'
 import { longSteps } from './long-requests.ts'
 import { bodiesOver, parseRequest, requireJson } from './parse-request.ts'
 import { problem } from './problems.ts'
-import { publicRoutes, type RawRoute } from './public-routes.ts'
+import { admitted, publicRoutes, type RawRoute } from './public-routes.ts'
 import {
   ALWAYS,
   type Api,
@@ -82,7 +82,7 @@ export const createApi = (deps: Deps): Api => {
     if (route === undefined) return refuseMethod(methodsOf(matched))
     const { params } = matched
     if ('raw' in route) {
-      const answer = admitted(route, () =>
+      const answer = admitted(admission, route, () =>
         route.raw(request, params, { api, admission, readBody, logFields }),
       )
       // Set again at the end: a call that the route made to this API has named another route.
@@ -149,18 +149,6 @@ export const createApi = (deps: Deps): Api => {
       return { ...json(status, text), tenantId }
     } finally {
       admission.leave(held.slot)
-    }
-  }
-
-  /** All routes without a key count as one tenant. They take a slot but no turn: requests share the work behind them. */
-  const admitted = async (route: RawRoute, work: () => Promise<ApiResponse>): Promise<ApiResponse> => {
-    if (route.isFree) return work()
-    const slot = admission.arrive('')
-    try {
-      await shareLoop('')
-      return await work()
-    } finally {
-      admission.leave(slot)
     }
   }
 

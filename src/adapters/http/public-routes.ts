@@ -1,5 +1,6 @@
 import { refuse } from '../../core/engine/failures.ts'
 import { gather } from '../../core/engine/gather.ts'
+import { shareLoop } from '../../core/engine/share-loop.ts'
 import type { Admission } from './admission.ts'
 import { type Asset, assetOf } from './assets.ts'
 import { html, pageFor, takesHtml } from './html.ts'
@@ -27,6 +28,22 @@ export type RawRoute = {
 }
 export const rawRoute = (path: string, raw: RawRoute['raw']): RawRoute => ({ method: 'GET', path, raw })
 const probe = (path: string, raw: RawRoute['raw']): RawRoute => ({ ...rawRoute(path, raw), isFree: true })
+
+/** All routes without a key count as one tenant. They take a slot but no turn: requests share the work behind them. */
+export const admitted = async (
+  admission: Admission,
+  { isFree }: RawRoute,
+  work: () => Promise<ApiResponse>,
+): Promise<ApiResponse> => {
+  if (isFree) return work()
+  const slot = admission.arrive('')
+  try {
+    await shareLoop('')
+    return await work()
+  } finally {
+    admission.leave(slot)
+  }
+}
 
 /** `ready` refuses `unavailable` while the service cannot answer. */
 export const publicRoutes = (

@@ -6,8 +6,8 @@ import type { Migration } from '../stores/migrations.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { isUpToDate, migrateOn } from './migrate.ts'
 import type { Sql } from './open.ts'
+import { isoFromPostgres } from './open.ts'
 import type { Ask } from './sql.ts'
-import { isoFromPostgres } from './sql.ts'
 import type { Database } from './store.ts'
 
 type Types = Record<string, unknown>

@@ -1,7 +1,7 @@
 import type { NewPageRow } from '../../core/ports/pages.ts'
 import { firstVersionRow, NEW_PAGE_COLUMNS, NEW_VERSION_COLUMNS, newPageRow } from '../stores/page-rows.ts'
-import { COLUMNS } from '../stores/rows.ts'
-import { columns, sortedBy, sql } from './sql.ts'
+import { COLUMNS, sortedBy } from '../stores/rows.ts'
+import { columns, sql } from './sql.ts'
 
 export const PAGES = columns('page', NEW_PAGE_COLUMNS)
 export const COUNTS = columns('added', COLUMNS.page_counts)

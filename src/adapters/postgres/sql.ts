@@ -67,15 +67,6 @@ const escaped = /["\\]/
 const allEscaped = /["\\]/g
 const othersInJson = /[^ -\ud7ff\ue000-\uffff]/
 
-/** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL omits trailing zeros. */
-export const isoFromPostgres = (text: string): string => {
-  if (text[4] !== '-') throw new Error('PostgreSQL must write times by the DateStyle ISO.')
-  const zone = text.length - 3
-  if (!text.endsWith('+00') || zone < 19 || zone > 23) return new Date(text).toISOString()
-  const fraction = zone === 19 ? '.' : text.slice(19, zone)
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}${fraction.padEnd(4, '0')}Z`
-}
-
 /** One row as `values` takes two thirds of its time as arrays; from 8 rows on, arrays cost Node less. */
 const VALUES_ROWS_MAX = 7
 
@@ -162,10 +153,3 @@ export const ifOvertaken =
 
 export const unlessOvertaken = (written: Promise<unknown>): Promise<Recorded> =>
   written.then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
-
-/** Sorts rows by these members. They are locked in this order, so it must be the same everywhere; any order will do. */
-export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: readonly string[]): Row[] =>
-  rows
-    .map((row) => [members.map((member) => row[member as keyof Row]).join(' '), row] as const)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, row]) => row)

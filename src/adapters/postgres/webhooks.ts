@@ -1,7 +1,7 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
-import { COLUMNS } from '../stores/rows.ts'
+import { COLUMNS, sortedBy } from '../stores/rows.ts'
 import { eachAlong } from './claim.ts'
 import { D, matchesId, postgresDeliveries } from './deliveries.ts'
 import { IS_CHANGED, insertEvents } from './outbox.ts'
@@ -11,7 +11,6 @@ import {
   ifOvertaken,
   nothing,
   type Query,
-  sortedBy,
   sql,
   textArray,
   unlessOvertaken,

@@ -118,3 +118,10 @@ export const eventsOf = (savedIds: readonly string[], events: readonly NewEvent[
   const saved = new Set<string | undefined>(savedIds)
   return events.filter(({ ids }) => saved.has(ids.prospectLogId ?? ids.versionId))
 }
+
+/** Sorts rows by these members. They are locked in this order, so it must be the same everywhere; any order will do. */
+export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: readonly string[]): Row[] =>
+  rows
+    .map((row) => [members.map((member) => row[member as keyof Row]).join(' '), row] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, row]) => row)

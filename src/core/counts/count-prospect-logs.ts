@@ -1,6 +1,7 @@
+import { idsSince, timeOfId } from '../engine/id-times.ts'
 import { writtenMsOf } from '../engine/late-writes.ts'
 import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
-import { DAY_MS, HOUR_MS, idsSince, isoTime, timeOfId } from '../engine/times.ts'
+import { DAY_MS, HOUR_MS, isoTime } from '../engine/times.ts'
 import type { CountUnit, LogCount } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
 import { decideCounts, PAIRS_MAX } from './decide-counts.ts'

@@ -4,8 +4,9 @@ import {
   type ProspectLogCounts,
 } from '../../shapes/prospect-log-count.ts'
 import { refuse } from '../engine/failures.ts'
+import { timeOfId } from '../engine/id-times.ts'
 import { shareLoop } from '../engine/share-loop.ts'
-import { DAY_MS, HOUR_MS, isoTime, timeOfId } from '../engine/times.ts'
+import { DAY_MS, HOUR_MS, isoTime } from '../engine/times.ts'
 import type { CountedTenant, Counts, LogCount, LogCounts } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
 import { commitGraceMs, countedAgainFrom, startOf, UNIT_MS } from './count-prospect-logs.ts'

@@ -1,5 +1,6 @@
 import { claimInTurns } from '../engine/claim-in-turns.ts'
-import { idsSince, isoTime } from '../engine/times.ts'
+import { idsSince } from '../engine/id-times.ts'
+import { isoTime } from '../engine/times.ts'
 import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
 import { identifiersOf } from '../prospects/identifiers.ts'

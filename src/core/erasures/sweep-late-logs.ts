@@ -1,5 +1,6 @@
+import { idsSince } from '../engine/id-times.ts'
 import { callHook } from '../engine/outcome.ts'
-import { DAY_MS, idsSince, isoTime } from '../engine/times.ts'
+import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 
 /** Erasures and merges requested earlier are not checked. */

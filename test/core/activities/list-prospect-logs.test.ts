@@ -1,6 +1,6 @@
 import t from 'tap'
 import { unavailable } from '../../../src/core/engine/failures.ts'
-import { idsSince } from '../../../src/core/engine/times.ts'
+import { idsSince } from '../../../src/core/engine/id-times.ts'
 import type { NewLog } from '../../../src/core/ports/activities.ts'
 import type { ProspectLogsWant, TimelineWant } from '../../../src/core/ports/prospect-logs.ts'
 import { createNewId, listProspectLogs, listTimelines, memoryStore } from '../../../src/entry/use-cases.ts'
