@@ -1,7 +1,7 @@
 import t from 'tap'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
-import { DAY_MS } from '../../../src/core/engine/times.ts'
 import { idsSince } from '../../../src/core/engine/id-times.ts'
+import { DAY_MS } from '../../../src/core/engine/times.ts'
 import { deleteExpired } from '../../../src/core/erasures/delete-expired.ts'
 import type { Erasures } from '../../../src/core/ports/erasures.ts'
 import type { Events } from '../../../src/core/ports/events.ts'
