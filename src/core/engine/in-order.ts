@@ -1,5 +1,5 @@
 import { DomainFailure, isUnavailable } from './failures.ts'
-import { asOutcome, countThatFit, type Outcome } from './outcome.ts'
+import { asOutcome, attempt, countThatFit, type Outcome } from './outcome.ts'
 import { shareLoop } from './share-loop.ts'
 
 /** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
@@ -37,9 +37,10 @@ export const inOrder = async <Input, Item, Answer>(
       // Other callers get a turn in between, even if the database never makes anyone wait.
       await new Promise(setImmediate)
       await beforeList(list.length)
-      const items = await Promise.all(
-        list.map(async (input) => prepare(input)).map((item) => item.catch(asOutcome)),
-      )
+      const prepared = list.map((input) => attempt(() => prepare(input)))
+      const caught = prepared.map((item) => (item instanceof Promise ? item.catch(asOutcome) : item))
+      const isWaiting = caught.some((item) => item instanceof Promise)
+      const items = isWaiting ? await Promise.all(caught) : (caught as Outcome<Item>[])
       answers.push(...(await runValid(items, run)))
     } catch (why) {
       if (isUnavailable(why)) return [...answers, ...inputs.slice(answers.length).map(() => why)]
