@@ -7,10 +7,8 @@ import { createHttpServer } from '../adapters/http/node/server.ts'
 import { metricsRoute } from '../adapters/http/public-routes.ts'
 import { createNewId } from '../adapters/ids.ts'
 import type { Log } from '../adapters/log.ts'
-import { memoryStore } from '../adapters/memory/store.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
-import { sqliteStore } from '../adapters/sqlite/store.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { countUsage } from '../core/counts/count-usage.ts'
@@ -37,15 +35,19 @@ const STATEMENTS_WAITING_MAX = 2_000
 
 const ALLOW_LISTS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
 
-/** The store that the settings name. Opens the embedded file; connects to nothing yet, and imports a driver only for PostgreSQL. */
+/** The store that the settings name, and only that is imported. Opens the embedded file; connects to nothing yet. */
 const openStore = async (config: Config, log: Log, metrics: Metrics | null = null): Promise<Store> => {
   const { database } = config
   const everyEvent = config.events === 'on'
-  if (database.kind === 'memory') return memoryStore({ everyEvent })
+  if (database.kind === 'memory') {
+    const { memoryStore } = await import('../adapters/memory/store.ts')
+    return memoryStore({ everyEvent })
+  }
   if (database.kind === 'sqlite') {
     const beforeMigrating = backUpFirst(database.path, config, log)
     const settings = { path: database.path, busyMsMax: config.statementMsMax, everyEvent, beforeMigrating }
     const notify = (message: string, isUsable: boolean) => log[isUsable ? 'info' : 'error'](message)
+    const { sqliteStore } = await import('../adapters/sqlite/store.ts')
     return sqliteStore(settings, readMigrations('sqlite'), notify)
   }
   const settings = {
