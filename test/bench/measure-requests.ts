@@ -31,7 +31,7 @@ for (const kind of databaseKinds())
       const counted = await requestCosts(owner, { ...sized, env: { ...env, COUNTS_PROMISES: '1' } })
       for (const [name, { heap, statements, sent, written }] of plain) {
         const { promises = Number.NaN } = counted.get(name) ?? {}
-        const kib = heap > 0 ? (heap / 1_024).toFixed(1) : '-'
+        const kib = heap === null ? '-' : (heap / 1_024).toFixed(1)
         const figures = [promises, statements, sent, written].map((figure) =>
           figure.toFixed(callers > 1 ? 1 : 0),
         )

@@ -45,10 +45,7 @@ for (const name of ['all', 'get', 'iterate', 'run']) {
   }
 }
 
-const now = () => {
-  const { user, system } = process.cpuUsage()
-  return { ...counts, heap: getHeapStatistics().used_heap_size, cpu: user + system }
-}
+const now = () => ({ ...counts, heap: getHeapStatistics().used_heap_size })
 type Counts = ReturnType<typeof now>
 /** Each request: its line, and the counts when it arrived and when its answer was written. */
 export type CountedRequest = { readonly line: string; readonly before: Counts; after: Counts }
