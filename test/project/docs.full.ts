@@ -54,7 +54,6 @@ const WORDS_MAX = {
   'docs/operations.md': 2_000,
   'docs/pages.md': 850,
   'docs/performance.md': 640,
-  'docs/releasing.md': 430,
   'docs/settings.md': 1_500,
   'docs/troubleshooting.md': 2_600,
   'docs/tutorial.md': 1_100,

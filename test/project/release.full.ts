@@ -7,7 +7,7 @@ import { VERSION } from '../../src/config/version.ts'
 import { newFolder } from '../support/program.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const PARTS = ['package.json', 'README.md', 'CHANGELOG.md', 'Containerfile']
+const PARTS = ['package.json', 'README.md', 'RELEASING.md', 'CHANGELOG.md', 'Containerfile']
 const FOLDERS = ['.ci', 'docs', 'deploy', 'sql', 'src/config', 'test/upgrade/released']
 
 /** The files that a release looks at, in a folder of their own. */
