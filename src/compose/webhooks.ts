@@ -3,9 +3,8 @@ import { createNewId } from '../adapters/ids.ts'
 import { yieldToRequests } from '../adapters/yield-to-requests.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
-import { eventData, webhookBodyOf } from '../core/events/event-data.ts'
+import { eventData } from '../core/events/event-data.ts'
 import { numberEvents } from '../core/events/number-events.ts'
-import type { StoredEvent } from '../core/ports/events.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { eventReaders } from '../core/readers.ts'
@@ -40,10 +39,12 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
   const { store, clock = Date.now, newId = createNewId() } = options
   const { pollMs = DEFAULTS.publisherPollMs, onEndpoint = () => {} } = options
   const { send, secrets } = sharedTools ?? webhookTools(options.webhooks, clock)
-  const dataOf = eventData(eventReaders({ store }, () => READS))
+  const dataOf = eventData(
+    eventReaders({ store }, () => READS),
+    true,
+  )
   const rest = (tookMs: number, stop: AbortSignal) => yieldToRequests(tookMs, LIST_REST_MS, stop)
   const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }
-  const bodyOf = async (event: StoredEvent) => webhookBodyOf(event, await dataOf(event))
   return [
     {
       ...{ name: 'number events', signal: 'events', pollMs, restMs: REST_MS },
@@ -51,7 +52,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
     },
     {
       ...{ name: 'send webhooks', signal: 'deliveries', pollMs, restMs: REST_MS },
-      stepWith: (onError) => sendWebhooks({ ...deps, bodyOf, onError }),
+      stepWith: (onError) => sendWebhooks({ ...deps, dataOf, onError }),
     },
   ]
 }

@@ -224,8 +224,13 @@ export const operations = {
     body: webhooks.SecretRotation,
     answer: webhooks.WebhookEndpointWithSecret,
   },
-  /** Sends a webhook to an endpoint now, and returns the result. */
-  testWebhookEndpoint: { scope: 'webhooks:write', ids: endpoint, answer: webhooks.WebhookTest },
+  /** Sends a webhook to an endpoint now, an event or one to try it, and returns the result with what was sent. */
+  testWebhookEndpoint: {
+    scope: 'webhooks:write',
+    ids: endpoint,
+    body: webhooks.WebhookTrial,
+    answer: webhooks.WebhookTest,
+  },
   /** Lists the deliveries of an endpoint, newest event first. */
   listDeliveries: {
     scope: 'webhooks:write',

@@ -97,6 +97,7 @@ export const composeUseCases = (deps: Deps) => {
   const createAll = createProspects(deps)
   const readers = eventReaders(deps, readOne)
   const dataOf = eventData(readers)
+  const sent = { ...deps, dataOf: eventData(readers, true) }
   const readFeed = gatherByPlace(manyOf(listEvents({ ...deps, dataOf })), {
     ...options('listEvents'),
     ...FEED,
@@ -150,9 +151,9 @@ export const composeUseCases = (deps: Deps) => {
     updateWebhookEndpoint: endpoints.updateWebhookEndpoint(deps),
     deleteWebhookEndpoint: endpoints.deleteWebhookEndpoint(deps),
     rotateWebhookSecret: endpoints.rotateWebhookSecret(deps),
-    testWebhookEndpoint: testWebhookEndpoint(deps),
+    testWebhookEndpoint: testWebhookEndpoint(sent),
     listDeliveries: gatherByPlace(listDeliveries(deps), readSlices('listDeliveries')),
-    getDelivery: getDelivery({ ...deps, dataOf }),
+    getDelivery: getDelivery(sent),
     retryDelivery: retryDelivery(deps),
     replayDeliveries: replayDeliveries(deps),
     createHook: hooks.createHook(deps),

@@ -8,7 +8,7 @@ import type { InTenant } from '../shapes/input.ts'
 import { checkShape, type RawJson, withTexts } from '../shapes/json.ts'
 
 /** The members of all operations that are JSON texts. */
-const TEXTS = ['payload', 'content', 'actions', 'footerLinks', 'scripts'] as const
+const TEXTS = ['payload', 'content', 'actions', 'footerLinks', 'scripts', 'body'] as const
 /** The members of all operations that are times. */
 export const TIMES = ['occurredAt', 'since', 'until', 'publishAt', 'unpublishAt'] as const
 /** Over HTTP these are texts, and so their shapes are those of texts. */
@@ -39,7 +39,8 @@ export const checked = <Input>(
   for (const name of among(TIMES)) values[name] = timeOf(values[name])
   const notTexts = new Set<unknown>()
   for (const name of among(TEXTS)) {
-    const rawJson = textOf(values[name])
+    const isString = name === 'body' && typeof values[name] === 'string'
+    const rawJson = isString ? JSON.stringify(values[name]) : textOf(values[name])
     if (rawJson !== null) {
       texts.set(name, { rawJson })
       values[name] = parseJson(rawJson, name)

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { EVENT_TYPES } from './event.ts'
-import { rawObject } from './json.ts'
+import { anyTemplate, rawJson } from './json.ts'
 import { keepingAll } from './record.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, described, id, optional, whole } from './text.ts'
@@ -44,6 +44,11 @@ const headers = described(
   'Headers to send with every webhook, none that HTTP or the service sets itself. Null or `{}`: none.',
 )
 
+const BODY =
+  'A template of the body, of at most 16 KiB: JSON in which a string that is wholly `{{/pointer}}` becomes the value there, and one that contains it gets its text. The pointer leads into `{ eventId, type, timestamp, tenantId, data }`, with `data` as in `Event`, and `data.prospect` in `prospect_log.created`. `{{/pointer?}}` leaves the member out if nothing is there. Null: the body of Standard Webhooks, `{ type, timestamp, data }`.'
+const body = described(v.nullable(anyTemplate()), BODY)
+const shownBody = described(v.nullable(rawJson()), 'The template of the body, as it was set; null: none.')
+
 const CHOSEN = {
   url: described(
     boundedText(1, URL_CHARACTERS_MAX),
@@ -55,6 +60,7 @@ const CHOSEN = {
   ),
   sources: described(texts, 'Of `prospect_log.created`, only activities from these sources; null: all.'),
   logTypes: described(texts, 'Of `prospect_log.created`, only activities of these types; null: all.'),
+  method: described(v.picklist(['POST', 'PUT', 'PATCH']), 'The method of the requests.'),
   description: described(v.nullable(boundedText(0, 255)), 'A note for people.'),
 }
 const status = described(v.picklist(['enabled', 'disabled']), 'A disabled endpoint gets nothing.')
@@ -66,12 +72,16 @@ export const NewWebhookEndpoint = bodyOf({
   sources: v.optional(CHOSEN.sources, null),
   logTypes: v.optional(CHOSEN.logTypes, null),
   headers: v.optional(headers, null),
+  method: v.optional(CHOSEN.method, 'POST'),
+  body: v.optional(body, null),
   description: v.optional(CHOSEN.description, null),
 })
 export type NewWebhookEndpoint = v.InferOutput<typeof NewWebhookEndpoint>
 
 /** Body of `PATCH /v0/webhook_endpoints/{webhook_endpoint_id}`. */
-export const WebhookEndpointChanges = bodyOf(v.partial(v.object({ ...CHOSEN, headers, status })).entries)
+export const WebhookEndpointChanges = bodyOf(
+  v.partial(v.object({ ...CHOSEN, headers, body, status })).entries,
+)
 export type WebhookEndpointChanges = v.InferOutput<typeof WebhookEndpointChanges>
 
 /** Why the last attempt for an endpoint failed. */
@@ -86,6 +96,7 @@ export const WebhookEndpoint = v.object({
   webhookEndpointId: described(id('webhookendpoint'), 'The id of the endpoint.'),
   ...CHOSEN,
   headers: described(v.nullable(v.record(v.string(), v.string())), 'Its headers, each with the value `•••`.'),
+  body: shownBody,
   status,
   disabledReason: described(v.nullable(v.string()), 'Why the service disabled it; null unless it did.'),
   failures: described(whole(0), 'Failed attempts since the last successful one.'),
@@ -119,6 +130,15 @@ export const SecretRotation = bodyOf({
 })
 export type SecretRotation = v.InferOutput<typeof SecretRotation>
 
+/** Body of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/test`. */
+export const WebhookTrial = bodyOf({
+  eventId: optional(
+    id('event'),
+    'The event to send, under its own id. Without it: one of the type `webhook_endpoint.test`.',
+  ),
+})
+export type WebhookTrial = v.InferOutput<typeof WebhookTrial>
+
 /** Response of `POST /v0/webhook_endpoints/{webhook_endpoint_id}/test`. */
 export const WebhookTest = v.object({
   delivered: described(v.boolean(), 'Whether the endpoint answered with a status from 200 to 299.'),
@@ -128,6 +148,9 @@ export const WebhookTest = v.object({
   ),
   durationMs: described(whole(0), 'How long that took.'),
   error: described(v.nullable(v.string()), 'What went wrong; null if it was delivered.'),
+  answer: described(v.nullable(v.string()), 'The first 1 KiB of its body; null if that is not kept.'),
+  method: CHOSEN.method,
+  body: described(v.nullable(rawJson()), 'The body that was sent; null if none was.'),
 })
 export type WebhookTest = v.InferOutput<typeof WebhookTest>
 
@@ -161,7 +184,7 @@ export type WebhookAttempt = v.InferOutput<typeof WebhookAttempt>
 export const WebhookDeliveryWithAttempts = v.object({
   ...WebhookDelivery.entries,
   lastAttempts: described(v.array(WebhookAttempt), 'The last ten, newest first, even those before a retry.'),
-  body: described(rawObject(), 'The body as it would be sent now.'),
+  body: described(v.nullable(rawJson()), 'The body as it would be sent now; null if it is too large.'),
 })
 export type WebhookDeliveryWithAttempts = v.InferOutput<typeof WebhookDeliveryWithAttempts>
 

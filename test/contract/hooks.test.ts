@@ -633,6 +633,7 @@ overStores(
         url: '',
         secrets: ['whsec_b2xk', secret],
         eventId: 'event_1',
+        method: 'POST' as const,
         headers: {},
         hops: 1,
         body,

@@ -37,7 +37,14 @@ const newDatabaseFor = async (t: Test, line: string): Promise<Environment> => {
 /** Endpoints are created over HTTP. */
 const newEndpoint = async (env: Environment, tenantId: string): Promise<string> => {
   const world = await createRuntime(readConfig(env), createLog('silent'))
-  const all = { types: null, sources: null, logTypes: null, headers: null }
+  const all = {
+    types: null,
+    sources: null,
+    logTypes: null,
+    headers: null,
+    method: 'POST',
+    body: null,
+  } as const
   const endpoint = { tenantId, url: 'https://example.com', ...all, description: null }
   const { webhookEndpointId } = await createWebhookEndpoint({
     ...world,

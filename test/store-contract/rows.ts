@@ -226,6 +226,8 @@ export const someEndpoint = (tenantId: string, fields: Partial<StoredEndpoint> =
   sources: null,
   logTypes: null,
   headers: null,
+  method: 'POST',
+  body: null,
   description: null,
   status: 'enabled',
   disabledReason: null,

@@ -71,6 +71,8 @@ export const createEndpoints: MakeStep = (chance, seen) =>
     types: typesFrom(chance),
     ...filtersFrom(chance),
     headers: maybe(chance, () => ({ 'x-key': 'secret' })) ?? null,
+    method: chance.oneOf(['POST', 'PUT']),
+    body: chance.oneOf([null, { rawJson: '{ "text": "{{/data/source}}" }' }]),
     description: chance.oneOf([null, ...AWKWARD_TEXTS]),
   }))
 

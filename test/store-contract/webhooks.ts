@@ -36,6 +36,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
       ...{ disabledReason: 'why', secret: 's', previousSecret: 'p', previousSecretUntil: at(9) },
       ...{ failures: 3, failingSince: at(5), lastError: null, createdAt: at(1), updatedAt: at(2) },
       ...{ sources: JSON.stringify(AWKWARD_TEXTS), logTypes: '["a b"]', headers: 'x-key v1:sealed' },
+      ...{ method: 'PUT', body: `{ "n": 1.50, "t": ${JSON.stringify(AWKWARD_TEXTS)} }` },
     })
     same(await store.webhooks.list(ours.tenantId), [plain, full])
     const copy = structuredClone(full)
@@ -71,7 +72,13 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const before = await ours.addEndpoint({ types: ['page.created'] })
     const stores = [store, await another()]
     const changes = times(6, (i): StoredEndpoint => {
-      const others = { sources: '["crm"]', logTypes: '["call"]', headers: 'x-key v1:sealed' }
+      const others = {
+        sources: '["crm"]',
+        logTypes: '["call"]',
+        headers: 'x-key v1:sealed',
+        method: 'PATCH',
+        body: '"{{/data}}"',
+      } as const
       const url = `https://example.com/${i}`
       return { ...before, ...others, url, types: null, secret: 'new', updatedAt: at(i + 1) }
     })

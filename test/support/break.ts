@@ -14,7 +14,15 @@ import { databaseAt, type Environment, embeddedDatabase, until } from './program
 
 const TENANTS = 50
 /** What an endpoint may have, and these do not. */
-export const UNFILTERED = { types: null, sources: null, logTypes: null, headers: null, description: null }
+export const UNFILTERED = {
+  types: null,
+  sources: null,
+  logTypes: null,
+  headers: null,
+  description: null,
+  method: 'POST',
+  body: null,
+} as const
 /** Requests of one tenant. The others send none. */
 export const FLOOD = 300
 /** Nothing listens there. */

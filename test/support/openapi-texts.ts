@@ -185,6 +185,8 @@ const endpoint = {
   logTypes: null,
   description: 'The CRM',
   headers: { authorization: '•••' },
+  method: 'POST',
+  body: { text: '{{/data/prospect/email}} sent {{/data/type}}' },
   status: 'enabled',
   disabledReason: null,
   failures: 0,
@@ -762,7 +764,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   createWebhookEndpoint: {
     description:
-      'Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret; the values of `headers` are never shown. With `sources` or `logTypes`, only the events `prospect_log.created` of such activities are delivered; this does not concern events of other types. A tenant has at most 20 endpoints.',
+      'Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret; the values of `headers` are never shown. With `sources` or `logTypes`, only the events `prospect_log.created` of such activities are delivered; this does not concern events of other types. With a `body`, the receiver gets the JSON that its own API expects, filled in when it is sent; one that would be larger than 256 KiB is not sent, and its delivery fails. Put tokens into `headers`: `body` is shown again. A tenant has at most 20 endpoints.',
     done: 'The endpoint, with its secret.',
     requests: {
       some: {
@@ -776,6 +778,20 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
           types: ['prospect_log.created'],
           sources: ['crm'],
           headers: { authorization: 'Bearer 4711' },
+        },
+      },
+      filled: {
+        summary: 'With a body and a method that the receiver expects',
+        value: {
+          url: HOOKS,
+          types: ['prospect_log.created'],
+          headers: { authorization: 'Bearer 4711' },
+          method: 'PUT',
+          body: {
+            email: '{{/data/prospect/email}}',
+            name: '{{/data/prospect/name?}}',
+            note: '{{/data/type}} from {{/data/source}}',
+          },
         },
       },
       all: { summary: 'For events of all types', value: { url: HOOKS } },
@@ -794,7 +810,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   updateWebhookEndpoint: {
     description:
-      'Replaces the given fields, `headers` as a whole; the others keep their values. The status `enabled`, or another URL, forgets its failures and ends its rest. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
+      'Replaces the given fields, `headers` as a whole; the others keep their values. The status `enabled`, or another URL, method or body, forgets its failures and ends its rest. What is pending is sent with the new body. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
     done: 'The endpoint as it is now.',
     requests: {
       described: { summary: 'Another note', value: { description: 'The new CRM' } },
@@ -827,16 +843,26 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   testWebhookEndpoint: {
     description:
-      'Sends a webhook of the type `webhook_endpoint.test`, signed like every other, and returns what happened, after 15 seconds at most. It works for disabled endpoints too. It is not repeated, and no delivery is kept.',
+      'Sends an event, or without `eventId` one of the type `webhook_endpoint.test`, filled in and signed like every other, and returns what happened and what was sent, after 15 seconds at most. An event has its own `webhook-id`: a receiver that skips what it has seen skips it. It works for disabled endpoints too. It is not repeated, and no delivery is kept.',
     done: 'What happened.',
+    requests: {
+      event: { summary: 'An event that happened', value: { eventId: EVENT_ID } },
+      none: { summary: 'An event to try it; the same as no body', value: {} },
+    },
     answers: {
       delivered: {
         summary: 'Delivered',
-        value: { delivered: true, statusCode: 204, durationMs: 62, error: null },
+        value: {
+          ...{ delivered: true, statusCode: 204, durationMs: 62, error: null, answer: '' },
+          ...{ method: 'POST', body: { text: 'ada@example.com sent form_submitted' } },
+        },
       },
       refused: {
         summary: 'Answered with an error',
-        value: { delivered: false, statusCode: 401, durationMs: 48, error: 'The receiver answered 401.' },
+        value: {
+          ...{ delivered: false, statusCode: 401, durationMs: 48, error: 'The receiver answered 401.' },
+          ...{ answer: '{"message":"Unknown token"}', method: 'POST', body: { text: ' sent ' } },
+        },
       },
     },
   },
@@ -848,7 +874,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   getDelivery: {
     description:
-      'Returns a delivery with its last ten attempts, newest first, even those before it was delivered again, and the body as it would be sent now. `answer` is null if there was none, if the address is not public or is allowed by a setting, and if the server keeps no answers (`WEBHOOK_ANSWERS=off`).',
+      'Returns a delivery with its last ten attempts, newest first, even those before it was delivered again, and the body as it would be sent now, in the template of the endpoint if it has one. `answer` is null if there was none, if the address is not public or is allowed by a setting, and if the server keeps no answers (`WEBHOOK_ANSWERS=off`).',
     done: 'The delivery.',
     answers: {
       pending: {
@@ -859,7 +885,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
             { at: '2026-11-21T07:48:12.000Z', ms: 48, ...UNAVAILABLE },
             { at: '2026-11-21T07:47:52.000Z', ms: 15_000, ...TOO_LATE },
           ],
-          body: { type: delivery.type, timestamp: HAPPENED_AT, data: log },
+          body: { text: 'ada@example.com sent form_submitted' },
         },
       },
     },
@@ -1123,7 +1149,7 @@ const FAULTS: Readonly<Record<keyof UseCases, object>> = {
   updateWebhookEndpoint: { detail: 'must be an https: URL', pointer: '/url' },
   deleteWebhookEndpoint: REPEATED,
   rotateWebhookSecret: { detail: 'must be at most 168', pointer: '/overlapHours' },
-  testWebhookEndpoint: REPEATED,
+  testWebhookEndpoint: { detail: 'must be event_ followed by 26 characters a-z or 0-9', pointer: '/eventId' },
   listDeliveries: WRONG_LIMIT,
   getDelivery: REPEATED,
   retryDelivery: REPEATED,

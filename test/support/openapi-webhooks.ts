@@ -72,6 +72,8 @@ const nameOf = (type: string): string =>
 
 export const webhookSchemas = (): Json => ({
   EventIds: EVENT_IDS,
+  WithProspect: WITH_PROSPECT,
+  ProspectOfActivity: PROSPECT,
   ...Object.fromEntries(TYPES.map((type) => [nameOf(type), bodyOf(type)])),
 })
 
@@ -91,7 +93,32 @@ const dataOf = (type: string): Json => {
   if (ONLY_IDS[type]) return IDS_REF
   const [resource = ''] = type.split('.')
   const ref = { $ref: `#/components/schemas/${SCHEMAS[resource]}` }
+  if (resource === 'prospect_log')
+    return { anyOf: [{ allOf: [ref, { $ref: '#/components/schemas/WithProspect' }] }, IDS_REF] }
   return { anyOf: [resource === 'page_version' ? { allOf: [ref, IDS_REF] } : ref, IDS_REF] }
+}
+
+const WITH_PROSPECT: Json = {
+  type: 'object',
+  description: 'What webhooks of activities have besides.',
+  required: ['prospect'],
+  properties: {
+    prospect: {
+      $ref: '#/components/schemas/ProspectOfActivity',
+      description: 'The person behind the activity, as known when the webhook is sent.',
+    },
+  },
+}
+const PROSPECT: Json = {
+  type: 'object',
+  description: 'The person behind an activity.',
+  required: ['prospectId', 'email', 'externalId', 'name'],
+  properties: {
+    prospectId: { type: 'string', description: 'The id of the prospect.' },
+    email: { type: ['string', 'null'], description: 'The email; null if it is not known.' },
+    externalId: { type: ['string', 'null'], description: 'The id in another system, or null.' },
+    name: { type: ['string', 'null'], description: 'The name; null if it is not known.' },
+  },
 }
 
 const ids = Object.entries({
@@ -118,12 +145,14 @@ const EVENT_IDS: Json = {
 const exampleOf = (type: string): Json => {
   const [resource = ''] = type.split('.')
   const data: Json = { ...EVENT_DATA[resource] }
+  const { prospectId, email, externalId, name } = EVENT_DATA['prospect'] as Json
+  if (resource === 'prospect_log') data['prospect'] = { prospectId, email, externalId, name }
   const only = ONLY_IDS[type]?.map((name) => [name, data[name]])
   return { type, timestamp: EVENT_EXAMPLE.createdAt, data: only ? Object.fromEntries(only) : data }
 }
 
 const DESCRIPTION =
-  '`data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true.'
+  '`data` is the resource as it is when the webhook is sent, or only its ids if it no longer exists. Over 20 KiB, its payload or content is omitted and `payloadOmitted` is true. An endpoint with a `body` gets that in place of this one, filled in.'
 
 const header = (name: string, description: string, schema: Json): Json => ({
   name,

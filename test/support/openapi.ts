@@ -82,6 +82,7 @@ import {
   WebhookEndpointWithSecret,
   WebhookError,
   WebhookTest,
+  WebhookTrial,
 } from '../../src/shapes/webhook.ts'
 import {
   ABOUT,
@@ -155,6 +156,7 @@ const SHAPES = {
   WebhookEndpointList,
   WebhookEndpointChanges,
   SecretRotation,
+  WebhookTrial,
   WebhookTest,
   WebhookDelivery,
   DeliverySlice,

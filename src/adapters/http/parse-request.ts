@@ -34,9 +34,9 @@ export const bodiesOver =
     if (announced !== undefined && announced > bytesMax) throw tooLarge(bytesMax)
     hold(slot, announced ?? bytesMax)
     const bytes = await reading(slot, body.read(bytesMax))
+    hold(slot, bytes.length)
     if (bytes.length === 0) return undefined
     if (announced === undefined) check(request)
-    hold(slot, bytes.length)
     return bytes
   }
 

@@ -44,6 +44,8 @@ export const WEBHOOK_ROWS = {
     method: 'POST',
     path: `${ENDPOINT}/test`,
     summary: 'Send a webhook to an endpoint now',
+    bodyOptional: true,
+    problems: ['event_not_found'],
   },
   listDeliveries: {
     method: 'GET',

@@ -39,7 +39,7 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
       ...signatureHeaders(webhook, clock()),
     }
     const [agent, lookup] = [isKept && agents[protocol], lookups[protocol]]
-    const sent = request(url, { method: 'POST', agent, lookup, headers, signal }).end(webhook.body)
+    const sent = request(url, { method: webhook.method, agent, lookup, headers, signal }).end(webhook.body)
     return answerTo(sent, (address) => addresses.mayKeep(url, address))
   }
 

@@ -1,5 +1,6 @@
 import { writeJson } from '../../json/write-json.ts'
 import type { EventType } from '../../shapes/event.ts'
+import type { Prospect } from '../../shapes/prospect.ts'
 import { DomainFailure } from '../engine/failures.ts'
 import { charactersOf } from '../engine/slices.ts'
 import type { EventIds, StoredEvent } from '../ports/events.ts'
@@ -8,8 +9,9 @@ import type { EventIds, StoredEvent } from '../ports/events.ts'
 const DATA_BYTES_MAX = 20_480
 /** Reads the resources of events: see `eventReaders`. */
 export type EventReaders = {
-  readonly [Name in 'getProspect' | 'getProspectLog' | 'getVersion' | 'getWebhookEndpoint']: Read<object>
+  readonly [Name in 'getProspectLog' | 'getVersion' | 'getWebhookEndpoint']: Read<object>
 } & {
+  readonly getProspect: Read<Prospect>
   readonly getPageGroup: Read<{ readonly pageGroup: object }>
   readonly getPage: Read<{ readonly page: object }>
 }
@@ -19,18 +21,26 @@ type OfTenant = Pick<StoredEvent, 'tenantId'>
 /**
  * The data of an event: the current state of its resource, read when the event is shown, so that no data of an erased
  * person remains. For a resource that no longer exists, only the ids. Data larger than 20 KiB has `payloadOmitted`
- * instead of its payload or content, or instead of everything but its ids.
+ * instead of its payload or content, or instead of everything but its ids. In a webhook, an activity shows its prospect too.
  */
 export const eventData =
-  (readers: EventReaders) =>
+  (readers: EventReaders, isWebhook = false) =>
   async ({ ids: { hops, ...ids }, ...event }: StoredEvent): Promise<object> => {
-    const resource: Large = await resourceOf({ ...event, ids }, readers).catch(onlyIds(ids))
-    if (fits(resource)) return resource
-    const { payload, content, publishedVersion, ...others } = resource
-    const { content: _, ...version } = publishedVersion ?? {}
-    const smaller = { ...others, ...(publishedVersion && { publishedVersion: version }) }
-    return { ...(fits(smaller) ? smaller : ids), payloadOmitted: true }
+    const { prospect, ...resource }: Large = await resourceOf({ ...event, ids }, readers).catch(onlyIds(ids))
+    const data = fits(resource) ? resource : smallerOf(resource, ids)
+    return prospect && isWebhook ? { ...data, prospect: shownIn(prospect) } : data
   }
+const smallerOf = ({ payload, content, publishedVersion, ...others }: Large, ids: object): object => {
+  const { content: _, ...version } = publishedVersion ?? {}
+  const smaller = { ...others, ...(publishedVersion && { publishedVersion: version }) }
+  return { ...(fits(smaller) ? smaller : ids), payloadOmitted: true }
+}
+const shownIn = ({ prospectId, email, externalId, name }: Prospect) => ({
+  prospectId,
+  email,
+  externalId,
+  name,
+})
 
 /** The data of many events, each resource read once. */
 export const dataOfMany = (dataOf: ReturnType<typeof eventData>): ReturnType<typeof eventData> => {
@@ -43,15 +53,13 @@ export const dataOfMany = (dataOf: ReturnType<typeof eventData>): ReturnType<typ
   }
 }
 
-/** The body of a webhook as Standard Webhooks writes it, with the data of its event. */
-export const webhookBodyOf = ({ type, createdAt }: StoredEvent, data: object): string =>
-  writeJson({ type, timestamp: createdAt, data })
-
 /** A resource with the members that may make it large. */
 type Large = {
   readonly payload?: object
   readonly content?: object | null
   readonly publishedVersion?: { readonly content?: object } | null
+  /** The person behind an activity. */
+  readonly prospect?: Prospect
 }
 
 /** Data that is much too large is not serialized just to be measured. */
@@ -69,7 +77,9 @@ const resourceOf = async (event: StoredEvent, readers: EventReaders): Promise<ob
       return event.type === 'prospect.merged' ? ids : readers.getProspect(want)
     case 'prospect_log':
       // The activities of an erased prospect are deleted later: until then only the prospect shows the erasure.
-      return (await Promise.all([readers.getProspectLog(want), readers.getProspect(want)]))[0]
+      return Promise.all([readers.getProspectLog(want), readers.getProspect(want)]).then(
+        ([log, prospect]) => ({ ...log, prospect }),
+      )
     case 'page_group':
       return (await readers.getPageGroup(want)).pageGroup
     case 'page':

@@ -7,7 +7,7 @@ import type { Backlog, Recorded, Scanned, SliceWant, Timestamp } from './world.t
 export type EndpointWant = { readonly tenantId: string; readonly webhookEndpointId: string }
 /** An address to which a tenant's events are sent. */
 export type StoredEndpoint = EndpointWant &
-  Readonly<Omit<WebhookEndpoint, 'status' | 'sources' | 'logTypes' | 'headers' | 'lastError'>> & {
+  Readonly<Omit<WebhookEndpoint, 'status' | 'sources' | 'logTypes' | 'headers' | 'lastError' | 'body'>> & {
     /** `deleted`: hidden from callers; its deliveries are not all deleted yet. */
     readonly status: WebhookEndpoint['status'] | 'deleted'
     /** Lists as JSON. */
@@ -17,6 +17,8 @@ export type StoredEndpoint = EndpointWant &
     readonly lastError: string | null
     /** Sealed headers: see `sealedHeaders`. */
     readonly headers: string | null
+    /** The template of its bodies, as JSON. */
+    readonly body: string | null
     /** The sealed secret: see `Secrets`. */
     readonly secret: string
     /** Previous secrets, which sign too until then, after rotations: newest first, separated by spaces. */
@@ -131,6 +133,7 @@ export type Webhook = {
   /** Headers sent besides those of every webhook. */
   readonly headers: Readonly<Record<string, string>>
   readonly eventId: string
+  readonly method: WebhookEndpoint['method']
   readonly body: string
   /** How many webhooks, one after another, led to this one, including it. */
   readonly hops: number

@@ -1,4 +1,3 @@
-import { writeJson } from '../../json/write-json.ts'
 import type {
   DeliveryQuery,
   Replay,
@@ -7,6 +6,7 @@ import type {
   WebhookDelivery,
   WebhookDeliveryWithAttempts,
   WebhookTest,
+  WebhookTrial,
 } from '../../shapes/webhook.ts'
 import { equalShares } from '../engine/equal-shares.ts'
 import { refuse } from '../engine/failures.ts'
@@ -16,10 +16,12 @@ import { shareLoop } from '../engine/share-loop.ts'
 import { ROWS_SCANNED_MAX, slicesOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
 import { untilRecorded } from '../engine/until-recorded.ts'
-import { type eventData, webhookBodyOf } from '../events/event-data.ts'
+import type { eventData } from '../events/event-data.ts'
+import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, ShownDelivery, StoredEndpoint } from '../ports/webhooks.ts'
 import { UNSIGNED } from './webhook-attempts.ts'
+import { bodyWriter, TOO_LARGE } from './webhook-body.ts'
 import { existingEndpoint, type WebhookTools } from './webhook-endpoints.ts'
 import { openedOf } from './webhook-headers.ts'
 
@@ -32,7 +34,7 @@ const ALL_LONG_MAX = 32
 type DeliveryWant = EndpointWant & { readonly eventId: string }
 type Deps = Needs<'webhooks'>
 type ReadDeps = Needs<'webhooks' | 'events'> & { readonly dataOf: ReturnType<typeof eventData> }
-type TestDeps = Deps & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'> }
+type TestDeps = Deps & ReadDeps & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'> }
 
 /**
  * Lists the deliveries of endpoints, newest event first, many lists at once.
@@ -54,15 +56,17 @@ export const listDeliveries = ({ store }: Pick<Deps, 'store'>) =>
 export const getDelivery =
   ({ store, dataOf }: Pick<ReadDeps, 'store' | 'dataOf'>) =>
   async ({ eventId, ...endpoint }: DeliveryWant): Promise<WebhookDeliveryWithAttempts> => {
-    const { tenantId, webhookEndpointId } = await existingEndpoint(store, endpoint)
+    const found = await existingEndpoint(store, endpoint)
+    const { tenantId, webhookEndpointId } = found
     const upToIt = { tenantId, webhookEndpointId, status: null, beforeId: `${eventId}~`, limit: 1 }
-    const [found] = (await store.webhooks.deliveries(upToIt)).rows
-    const event = found?.eventId === eventId ? await store.events.find({ tenantId, eventId }) : null
-    if (!found || !event) return noDelivery()
-    const lastAttempts: WebhookAttempt[] = JSON.parse(found.lastAttempts)
-    const body = { rawJson: webhookBodyOf(event, await dataOf(event)) }
-    return { ...deliveryOf(found), lastAttempts: lastAttempts.reverse(), body }
+    const [delivery] = (await store.webhooks.deliveries(upToIt)).rows
+    const event = delivery?.eventId === eventId ? await store.events.find({ tenantId, eventId }) : null
+    if (!delivery || !event) return noDelivery()
+    const lastAttempts: WebhookAttempt[] = JSON.parse(delivery.lastAttempts)
+    const body = rawOf(bodyWriter(found)(event, await dataOf(event)))
+    return { ...deliveryOf(delivery), lastAttempts: lastAttempts.reverse(), body }
   }
+const rawOf = (rawJson: string | null) => (rawJson === null ? null : { rawJson })
 const noDelivery = () => refuse('delivery_not_found', 'The endpoint has no delivery of this event.')
 
 /** Makes a delivery pending again. Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `delivery_not_found`. */
@@ -126,25 +130,36 @@ const START = {
 const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the endpoint first.')
 
 /**
- * Sends a webhook to an endpoint as the sender would, and returns the result. No event and no delivery are stored.
- * Refuses `webhook_endpoint_not_found`, and `rate_limited` while too many tests of the tenant, or of all tenants, are in flight.
+ * Sends a webhook to an endpoint as the sender would, of an event or of one to try it, and returns the result with what was
+ * sent. No event and no delivery are stored. Refuses `webhook_endpoint_not_found`, `event_not_found`, and `rate_limited` while too many tests of the tenant, or of all tenants, are in flight.
  */
-export const testWebhookEndpoint = ({ store, clock, newId, webhooks }: TestDeps) => {
+export const testWebhookEndpoint = ({ store, clock, newId, dataOf, webhooks }: TestDeps) => {
   const limited = limitLong('tests')
-  const send = async (endpoint: StoredEndpoint, lost: AbortSignal): Promise<WebhookTest> => {
-    const { webhookEndpointId, url } = endpoint
+  const send = async (
+    endpoint: StoredEndpoint,
+    lost: AbortSignal,
+    stored: StoredEvent | null,
+  ): Promise<WebhookTest> => {
+    const { tenantId, webhookEndpointId, url, method } = endpoint
     const now = clock()
-    const event = { type: 'webhook_endpoint.test', timestamp: isoTime(now), data: { webhookEndpointId } }
+    const test = { tenantId, eventId: newId('event'), type: 'webhook_endpoint.test', createdAt: isoTime(now) }
+    const { eventId } = stored ?? test
     const opened = openedOf(endpoint, now, webhooks.secrets.open)
-    if (opened === null) return { delivered: false, statusCode: null, durationMs: 0, error: UNSIGNED }
-    const webhook = { url, ...opened, eventId: newId('event'), body: writeJson(event), hops: 1 }
-    const { status, error, ms } = await webhooks.send(webhook, lost, false)
+    const body = bodyWriter(endpoint)(stored ?? test, stored ? await dataOf(stored) : { webhookEndpointId })
+    const unsent = { delivered: false, statusCode: null, durationMs: 0, answer: null, method, body: null }
+    if (opened === null || body === null) return { ...unsent, error: opened ? TOO_LARGE : UNSIGNED }
+    const webhook = { url, method, ...opened, eventId, body, hops: (stored?.ids.hops ?? 0) + 1 }
+    const { status, error, ms, answer = null } = await webhooks.send(webhook, lost, false)
     if (lost.aborted && error !== null) tooMany('tests')
-    return { delivered: error === null, statusCode: status, durationMs: ms, error }
+    const result = { delivered: error === null, statusCode: status, durationMs: ms, error }
+    return { ...result, answer, method, body: rawOf(body) }
   }
-  return async (want: EndpointWant): Promise<WebhookTest> => {
+  return async ({ eventId, ...want }: EndpointWant & WebhookTrial): Promise<WebhookTest> => {
     const endpoint = await existingEndpoint(store, want)
-    return limited(endpoint.tenantId, (lost) => send(endpoint, lost))
+    const { tenantId } = endpoint
+    const stored = eventId === undefined ? null : await store.events.find({ tenantId, eventId })
+    if (eventId !== undefined && stored === null) refuse('event_not_found', 'Event not found.')
+    return limited(tenantId, (lost) => send(endpoint, lost, stored))
   }
 }
 

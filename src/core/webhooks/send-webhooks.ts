@@ -24,8 +24,10 @@ import {
   REST_MS,
   restMsAsked,
   UNREAD,
+  UNSENDABLE,
   UNSIGNED,
 } from './webhook-attempts.ts'
+import { bodyWriter } from './webhook-body.ts'
 import { openedOf } from './webhook-headers.ts'
 
 /** Endpoints in progress at a time, so that many unresponsive ones hold up no other: with 80 KiB of bodies each, 40 MiB. */
@@ -53,7 +55,7 @@ export type OnEndpoint = (
 type Deps = Needs<'webhooks'> & {
   readonly send: SendWebhook
   readonly openSecret: Secrets['open']
-  readonly bodyOf: (event: StoredEvent) => Promise<string>
+  readonly dataOf: (event: StoredEvent) => Promise<object>
   /** A number from 0 to 1. */
   readonly random: () => number
   readonly onEndpoint: OnEndpoint
@@ -72,7 +74,7 @@ type Deps = Needs<'webhooks'> & {
  * other is made. Deliveries that were sent but could not be saved are sent again, under the same id.
  */
 export const sendWebhooks = (deps: Deps) => {
-  const { store, clock, newId, send, openSecret, bodyOf, random } = deps
+  const { store, clock, newId, send, openSecret, dataOf, random } = deps
   const { webhooks } = store
   const inProgress = new Set<Promise<void>>()
   const onError = (error: unknown) => callHook(() => deps.onError(error))
@@ -94,13 +96,15 @@ export const sendWebhooks = (deps: Deps) => {
 
   /** Makes one attempt. Null if the event cannot be read, mostly because the database is away. */
   const attempt = async (
-    to: Omit<Webhook, 'eventId' | 'body' | 'hops'>,
+    { write, ...to }: Omit<Webhook, 'eventId' | 'body' | 'hops'> & { write: ReturnType<typeof bodyWriter> },
     event: StoredEvent,
     stop: AbortSignal,
   ) => {
-    const body = await bodyOf(event).catch(onError)
+    const data = await dataOf(event).catch(onError)
+    if (!data) return null
     const { eventId, ids } = event
-    return body === undefined ? null : send({ ...to, eventId, body, hops: (ids.hops ?? 0) + 1 }, stop)
+    const body = write(event, data)
+    return body === null ? UNSENDABLE : send({ ...to, eventId, body, hops: (ids.hops ?? 0) + 1 }, stop)
   }
 
   /** Disables an endpoint unless it was changed in the meantime. */
@@ -126,7 +130,8 @@ export const sendWebhooks = (deps: Deps) => {
   }
 
   const deliver = async (endpoint: ClaimedEndpoint, stop: AbortSignal, goesOn: () => boolean) => {
-    const { tenantId, webhookEndpointId, url, failures, failingSince, lastError } = endpoint
+    const { tenantId, webhookEndpointId, url, method, failures, failingSince, lastError } = endpoint
+    const write = bodyWriter(endpoint)
     const opened = openedOf(endpoint, clock(), openSecret)
     if (opened === null) return showUnsigned(endpoint)
     let health: Health = { failures, failingSince, lastError }
@@ -144,7 +149,7 @@ export const sendWebhooks = (deps: Deps) => {
       const mayStart = () => goesOn() && reason === null && restMs === 0 && !needsRest(health)
       const sendSome = async (): Promise<void> => {
         for (let next = due.shift(); next; next = mayStart() ? due.shift() : undefined) {
-          const answer = await attempt({ url, ...opened }, next.event, stop)
+          const answer = await attempt({ url, method, write, ...opened }, next.event, stop)
           if (stop.aborted && !answer?.status) return
           const now = clock()
           const isSent = answer !== null && !answer.isRefused
@@ -153,7 +158,7 @@ export const sendWebhooks = (deps: Deps) => {
               ? deliveryAfter(next, answer, now, random())
               : deliveryUnsent(next, now, answer?.error ?? UNREAD),
           )
-          if (answer === null) continue
+          if (answer === null || answer === UNSENDABLE) continue
           if (!isSent) restMs = REFUSED_MS
           health = healthAfter(health, answer, now)
           reason ??= disabledReason(health, answer, now)

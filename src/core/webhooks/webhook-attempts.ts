@@ -2,6 +2,7 @@ import type { WebhookAttempt } from '../../shapes/webhook.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { DeliveryResult, DueDelivery, StoredEndpoint, WebhookAnswer } from '../ports/webhooks.ts'
 import type { Timestamp } from '../ports/world.ts'
+import { TOO_LARGE } from './webhook-body.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -38,7 +39,7 @@ export const deliveryAfter = (
   const ended = { ...result, nextAttemptAt: null, deliveredAt: null }
   if (lastError === null) return { ...ended, status: 'delivered', deliveredAt: isoTime(nowMs) }
   const retryMs = RETRY_MS[attempts]
-  if (retryMs === undefined || lastStatus === GONE || lastStatus === LOOP)
+  if (retryMs === undefined || [GONE, LOOP].includes(Number(lastStatus)) || lastError === TOO_LARGE)
     return { ...ended, status: 'failed' }
   const pauseMs = Math.max(retryMs * (1 - SPREAD + 2 * SPREAD * random), retryAfterMs ?? 0)
   return { ...ended, status: 'pending', nextAttemptAt: isoTime(nowMs + pauseMs) }
@@ -55,6 +56,9 @@ export const deliveryUnsent = (due: DueDelivery, nowMs: number, lastError: strin
   ...{ eventId: due.event.eventId, status: 'pending', attempts: due.attempts, attempt: null },
   ...{ nextAttemptAt: isoTime(nowMs + REST_MS), lastStatus: null, lastError, deliveredAt: null },
 })
+
+/** The template of the endpoint made too much of the event: no request was sent. */
+export const UNSENDABLE: WebhookAnswer = { status: null, error: TOO_LARGE, retryAfterMs: null, ms: 0 }
 
 /** The health of an endpoint after an attempt. */
 export const healthAfter = (

@@ -11,6 +11,7 @@ import { isoTime } from '../engine/times.ts'
 import { untilRecorded } from '../engine/until-recorded.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, Secrets, SendWebhook, StoredEndpoint } from '../ports/webhooks.ts'
+import { templateText } from './webhook-body.ts'
 import { sealedHeaders, shownHeaders } from './webhook-headers.ts'
 
 /** How many endpoints a tenant may have. */
@@ -28,12 +29,13 @@ type EndpointCreation = Tenant & NewWebhookEndpoint
 type EndpointUpdate = EndpointWant & WebhookEndpointChanges
 type Deps = Needs<'webhooks'> & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'checkUrl'> }
 
-/** Creates an endpoint, and returns its secret for the only time. Refuses `invalid_request`: the URL; `limit_reached`. */
+/** Creates an endpoint, and returns its secret for the only time. Refuses `invalid_request`: the URL, the body; `limit_reached`. */
 export const createWebhookEndpoint =
   ({ store, clock, newId, webhooks }: Deps) =>
   async (creation: EndpointCreation): Promise<WebhookEndpointWithSecret> => {
-    const { tenantId, url, types, sources, logTypes, headers, description } = creation
+    const { tenantId, url, types, sources, logTypes, headers, method, body, description } = creation
     requireUrl(webhooks, url)
+    const template = templateText(body)
     const now = isoTime(clock())
     const { secret, sealed } = webhooks.secrets.issue()
     return untilRecorded(async () => {
@@ -43,6 +45,7 @@ export const createWebhookEndpoint =
         ...{ tenantId, webhookEndpointId: newId('webhookendpoint'), slot },
         ...{ url, types, sources: jsonOf(sources), logTypes: jsonOf(logTypes), description },
         headers: sealedHeaders(headers, webhooks.secrets.seal),
+        ...{ method, body: template },
         ...ENABLED,
         ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
         ...{ createdAt: now, updatedAt: now },
@@ -69,22 +72,29 @@ export const getWebhookEndpoint =
     endpointOf(await existingEndpoint(store, want))
 
 /**
- * Changes the given fields of an endpoint. The status `enabled`, or another URL, forgets its failures and ends its rest.
- * Refuses `webhook_endpoint_not_found`, `invalid_request`: the URL.
+ * Changes the given fields of an endpoint. The status `enabled`, or another URL, method or body, forgets its failures and ends
+ * its rest. Refuses `webhook_endpoint_not_found`, `invalid_request`: the URL, the body.
  */
 export const updateWebhookEndpoint =
   (deps: Deps) =>
   async (update: EndpointUpdate): Promise<WebhookEndpoint> => {
-    const { url, types, sources, logTypes, headers, description, status, ...want } = update
+    const { url, types, sources, logTypes, headers, method, body, description, status, ...want } = update
     const { seal } = deps.webhooks.secrets
     if (url !== undefined) requireUrl(deps.webhooks, url)
-    const resetsFailures = (found: StoredEndpoint) => status === 'enabled' || (url ?? found.url) !== found.url
+    const template = body === undefined ? undefined : templateText(body)
+    const resetsFailures = (found: StoredEndpoint) =>
+      status === 'enabled' ||
+      (url ?? found.url) !== found.url ||
+      (method ?? found.method) !== found.method ||
+      (template !== undefined && template !== found.body)
     const decide = (found: StoredEndpoint) => ({
       url: url ?? found.url,
       types: types === undefined ? found.types : types,
       sources: sources === undefined ? found.sources : jsonOf(sources),
       logTypes: logTypes === undefined ? found.logTypes : jsonOf(logTypes),
       headers: headers === undefined ? found.headers : sealedHeaders(headers, seal),
+      method: method ?? found.method,
+      body: template === undefined ? found.body : template,
       description: description === undefined ? found.description : description,
       ...(resetsFailures(found) && NO_FAILURES),
       ...(status === 'enabled' ? ENABLED : { status: status ?? found.status }),
@@ -156,6 +166,8 @@ const endpointOf = (endpoint: StoredEndpoint): WebhookEndpoint => ({
   sources: endpoint.sources && JSON.parse(endpoint.sources),
   logTypes: endpoint.logTypes && JSON.parse(endpoint.logTypes),
   headers: shownHeaders(endpoint.headers),
+  method: endpoint.method,
+  body: endpoint.body === null ? null : { rawJson: endpoint.body },
   description: endpoint.description,
   status: endpoint.status === 'enabled' ? 'enabled' : 'disabled',
   disabledReason: endpoint.disabledReason,

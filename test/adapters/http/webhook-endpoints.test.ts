@@ -34,7 +34,14 @@ const openEndpoints = async (options: Parameters<typeof openScene>[0] = {}) => {
       items: Delivery[]
       nextCursor?: string
     }
-  return { ...scene, sent, answers, create, logged, deliveries }
+  /** Creates an endpoint with a template as it is written. */
+  const createWith = async (body: string, more: object = {}) =>
+    (
+      await call(`POST ${ENDPOINTS}`, {
+        body: `{"url":"${URL_OK}","body":${body},${JSON.stringify(more).slice(1)}`.replace(',}', '}'),
+      })
+    ).json as Created
+  return { ...scene, sent, answers, create, createWith, number, logged, deliveries }
 }
 type Created = { readonly webhookEndpointId: string; readonly secret: string }
 type Delivery = { readonly eventId: string; readonly type: string; readonly status: string }
@@ -51,6 +58,8 @@ t.test('201: an endpoint for all events, with a secret that is shown once', asyn
     logTypes: null,
     description: null,
     headers: null,
+    method: 'POST',
+    body: null,
     status: 'enabled',
     disabledReason: null,
     failures: 0,
@@ -212,18 +221,21 @@ t.test('200: the given fields change, and the others stay', async (t) => {
   t.match(await call(`PATCH ${path}`, { json: { status: 'deleted' } }), { status: 400 })
 })
 
-t.test('200: another URL has no failures', async (t) => {
+t.test('200: another URL, method or body has no failures', async (t) => {
   const { call, create, store, owner } = await openEndpoints()
   await create()
   const [found] = await store.webhooks.list(owner.tenantId)
-  const webhookEndpointId = `webhookendpoint_${'0'.repeat(26)}`
   const failing = { failures: 12, failingSince: NOW }
-  if (found) await store.webhooks.add({ ...found, ...failing, webhookEndpointId, slot: 2 })
-  const path = `${ENDPOINTS}/${webhookEndpointId}`
-  t.match((await call(`PATCH ${path}`, { json: { url: URL_OK } })).json, failing)
-  const url = 'https://example.com/v2'
-  t.match((await call(`PATCH ${path}`, { json: { url } })).json, { url, failures: 0, failingSince: null })
-  t.match((await call(`GET ${path}`)).json, { url, failures: 0, failingSince: null })
+  const none = { failures: 0, failingSince: null }
+  for (const [i, json] of [{ url: 'https://example.com/v2' }, { method: 'PUT' }, { body: {} }].entries()) {
+    const webhookEndpointId = `webhookendpoint_${`${i}`.repeat(26)}`
+    if (found) await store.webhooks.add({ ...found, ...failing, webhookEndpointId, slot: i + 2 })
+    const path = `${ENDPOINTS}/${webhookEndpointId}`
+    const same = { url: URL_OK, method: 'POST', body: null }
+    t.match((await call(`PATCH ${path}`, { json: same })).json, failing)
+    t.match((await call(`PATCH ${path}`, { json })).json, { ...json, ...none })
+    t.match((await call(`GET ${path}`)).json, { ...json, ...none })
+  }
 })
 
 t.test(
@@ -299,13 +311,90 @@ t.test('200: a rotation replaces a secret whose SECRETS_KEY was lost', async (t)
   await store.webhooks.change({ ...found, secret: 'v1:sealed' }, found.updatedAt)
   const test = () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`)
   t.strictSame((await test()).json, {
-    ...{ delivered: false, statusCode: null, durationMs: 0 },
+    ...{ delivered: false, statusCode: null, durationMs: 0, answer: null, method: 'POST', body: null },
     error:
       'The secret or a header cannot be decrypted. Restore SECRETS_KEY, or rotate the secret and set the headers again.',
   })
   const { secret } = (await call(`POST ${ENDPOINTS}/${webhookEndpointId}/rotate_secret`)).json
   t.match(await test(), { status: 200, json: { delivered: true } })
   t.strictSame(sent.pop()?.secrets, [secret])
+})
+
+t.test('a template is kept as it is written, sent filled in, and shown with its deliveries', async (t) => {
+  const { call, createWith, number, sent, answers, deliveries } = await openEndpoints()
+  const body =
+    '{ "n": 12345678901234567890, "who": "{{/data/prospect/email}}", "at": "{{/data/occurredAt?}}" }'
+  const { webhookEndpointId } = await createWith(body, { method: 'PUT' })
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  t.ok((await call(`GET ${path}`)).body.includes(`"body":${body}`))
+  await call('POST /v0/prospect_logs', { json: { source: 'crm', email: 'ada@example.com', payload: {} } })
+  await number()
+  const logged = (await deliveries(webhookEndpointId)).items.find(
+    ({ type }) => type === 'prospect_log.created',
+  )
+  answers.push({ status: 200, error: null, retryAfterMs: null, ms: 7, answer: 'ok' })
+  const trial = { json: { eventId: logged?.eventId } }
+  const tested = await call(`POST ${path}/test`, trial)
+  const filled = /{"n":12345678901234567890,"who":"ada@example.com","at":"2026-01-01T00:00:00.000Z"}/
+  t.match(sent, [{ method: 'PUT', body: filled, eventId: logged?.eventId }])
+  t.match(tested, { json: { delivered: true, method: 'PUT', answer: 'ok' }, body: filled })
+  t.match(await call(`GET ${path}/deliveries/${logged?.eventId}`), { body: filled })
+  t.match((await call(`PATCH ${path}`, { json: { body: null, method: 'POST' } })).json, {
+    body: null,
+    method: 'POST',
+  })
+  await call(`POST ${path}/test`, trial)
+  t.match(JSON.parse(String(sent[1]?.body)), {
+    type: 'prospect_log.created',
+    data: { prospect: { email: 'ada@example.com', name: null, externalId: null } },
+  })
+  const feed = await call('GET /v0/events')
+  t.notMatch(feed.body, /"prospect":/, 'the feed does not change')
+  t.match(await call(`POST ${path}/test`, { json: { eventId: `event_${'0'.repeat(26)}` } }), {
+    status: 404,
+    json: { code: 'event_not_found' },
+  })
+})
+
+t.test('a string may be the whole template, and the text of a JSON object is that object', async (t) => {
+  const { call, createWith, sent } = await openEndpoints()
+  const { webhookEndpointId } = await createWith('"{{/data}}"')
+  const path = `${ENDPOINTS}/${webhookEndpointId}`
+  t.match(await call(`POST ${path}/test`), { json: { body: { webhookEndpointId } } })
+  t.match((await call(`PATCH ${path}`, { json: { body: ' {"a": "{{/type}}"} ' } })).json, {
+    body: { a: '{{/type}}' },
+  })
+  await call(`POST ${path}/test`)
+  t.match(sent, [
+    { body: `{"webhookEndpointId":"${webhookEndpointId}"}` },
+    { body: '{"a":"webhook_endpoint.test"}' },
+  ])
+})
+
+t.test('400: a template that is no JSON, has a wrong pointer or is too large', async (t) => {
+  const { call, create } = await openEndpoints()
+  const path = `${ENDPOINTS}/${(await create()).webhookEndpointId}`
+  for (const [body, pointer] of [
+    [{ a: { 'b/c': ['{{data}}'] } }, '/body/a/b~1c/0'],
+    ['{{/a', '/body'],
+    ['{"a": {{/data}}}', '/body'],
+    [`{"a": ${'['.repeat(100)}`, '/body'],
+    [{ a: 'x'.repeat(16_384 - 7) }, '/body'],
+    [{ a: 'é'.repeat(8_192) }, '/body'],
+    [7, '/body'],
+  ] as const)
+    for (const request of [`PATCH ${path}`, `POST ${ENDPOINTS}`])
+      t.match(await call(request, { json: { url: URL_OK, body } }), {
+        status: 400,
+        json: { code: 'invalid_request', errors: [{ pointer }] },
+      })
+  t.match(await call(`PATCH ${path}`, { json: { method: 'GET' } }), {
+    json: { errors: [{ pointer: '/method' }] },
+  })
+  const nested = JSON.stringify({ body: `${'['.repeat(600)}${']'.repeat(600)}` })
+  t.match(await call(`PATCH ${path}`, { body: nested }), { status: 400, json: { code: 'invalid_json' } })
+  const largest = { a: 'x'.repeat(16_384 - 8) }
+  t.match(await call(`PATCH ${path}`, { json: { body: largest } }), { status: 200, json: { body: largest } })
 })
 
 t.test('200: a test is sent as every webhook is, and answers what happened', async (t) => {

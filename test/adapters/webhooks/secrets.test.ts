@@ -34,7 +34,7 @@ t.test('an independent library verifies the signatures, with each secret during 
   const secrets = createSecrets(null)
   const [old, next, foreign] = [secrets.issue().secret, secrets.issue().secret, secrets.issue().secret]
   const headers = signatureHeaders(
-    { url: '', secrets: [next, old], eventId: 'event_01', headers: {}, hops: 1, body },
+    { url: '', method: 'POST', secrets: [next, old], eventId: 'event_01', headers: {}, hops: 1, body },
     Date.now(),
   )
   t.match(headers, { 'webhook-id': 'event_01', 'webhook-signature': /^v1,\S{44} v1,\S{44}$/ })
@@ -43,7 +43,7 @@ t.test('an independent library verifies the signatures, with each secret during 
   t.throws(() => new Webhook(next).verify(`${body} `, headers))
   t.throws(() => new Webhook(next).verify(body, { ...headers, 'webhook-id': 'event_02' }))
   const late = signatureHeaders(
-    { url: '', secrets: [next], eventId: 'event_01', headers: {}, hops: 1, body },
+    { url: '', method: 'POST', secrets: [next], eventId: 'event_01', headers: {}, hops: 1, body },
     Date.now() - 600_000,
   )
   t.throws(() => new Webhook(next).verify(body, late), 'the time of the attempt is signed')

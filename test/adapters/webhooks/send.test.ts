@@ -19,19 +19,21 @@ type Others = {
   msMax?: number
   clock?: () => number
   headers?: Record<string, string>
+  method?: 'POST' | 'PUT' | 'PATCH'
   mayKeep?: () => boolean
 }
 const sender = ({
   msMax = 15_000,
   clock = Date.now,
   headers = {},
+  method = 'POST',
   mayKeep,
   ...settings
 }: Settings & Others) => {
   const addresses = { ...createAddresses({ ...LOCAL, ...settings }), ...(mayKeep && { mayKeep }) }
   const send = createSendWebhook({ addresses, clock, userAgent: 'prospect-pages/1', msMax })
   return (url: string, stop = GOING_ON, isKept = true) =>
-    send({ url, body, secrets: [SECRET], headers, eventId: 'event_01', hops: 2 }, stop, isKept)
+    send({ url, method, body, secrets: [SECRET], headers, eventId: 'event_01', hops: 2 }, stop, isKept)
 }
 const listening = async (t: Test, server: Server): Promise<string> => {
   const sockets = new Set<Socket>()
@@ -79,6 +81,17 @@ t.test('a webhook is a signed POST of JSON, and any 2xx is a success', async (t)
   t.match(seen[0], { method: 'POST', headers, verified: JSON.parse(body) })
 })
 
+t.test('a PUT or PATCH is sent like a POST', async (t) => {
+  for (const method of ['PUT', 'PATCH'] as const) {
+    const url = await receiver(t, async (request, response) => {
+      const text = Buffer.concat(await request.toArray()).toString()
+      new Webhook(SECRET).verify(text, request.headers as Record<string, string>)
+      response.writeHead(request.method === method ? 200 : 405).end()
+    })
+    t.match(await sender({ method })(url), { status: 200 })
+  }
+})
+
 t.test('anything else is a failure that quotes nothing of the answer', async (t) => {
   for (const [status, error] of [
     [500, 'The receiver answered 500.'],
@@ -99,7 +112,8 @@ t.test('a redirect is not followed', async (t) => {
   })
   for (const status of [301, 302, 303, 307, 308]) {
     const url = await receiver(t, (_, response) => response.writeHead(status, { location: target }).end())
-    t.match(await sender({})(url), { status, error: /redirects are not followed/ })
+    for (const method of ['POST', 'PUT', 'PATCH'] as const)
+      t.match(await sender({ method })(url), { status, error: /redirects are not followed/ })
   }
   t.notOk(called)
 })

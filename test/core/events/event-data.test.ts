@@ -1,7 +1,8 @@
 import t from 'tap'
 import { DomainFailure, type FailureKind } from '../../../src/core/engine/failures.ts'
-import { type EventReaders, eventData, webhookBodyOf } from '../../../src/core/events/event-data.ts'
+import { type EventReaders, eventData } from '../../../src/core/events/event-data.ts'
 import type { StoredEvent } from '../../../src/core/ports/events.ts'
+import { bodyWriter } from '../../../src/core/webhooks/webhook-body.ts'
 import { writeJson } from '../../../src/json/write-json.ts'
 
 const AT = '2026-11-22T09:00:00.000Z'
@@ -55,6 +56,26 @@ t.test('an event shows its resource as a GET of it does', async (t) => {
   )
   const endpoint = { webhookEndpointId: 'webhookendpoint_1' }
   await shown('webhook_endpoint.disabled', endpoint, endpoint)
+})
+
+t.test('in webhooks an activity shows its prospect too, even if its payload is omitted', async (t) => {
+  const prospect = { prospectId: 'prospect_1', email: 'ada@example.com', externalId: null, name: 'Ada' }
+  const log = event('prospect_log.created', { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' })
+  const shown = (payload: object) => {
+    const readers = {
+      getProspect: async () => ({ ...prospect, createdAt: AT }),
+      getProspectLog: async () => ({ prospectLogId: 'prospectlog_1', payload }),
+    }
+    return eventData(readers as unknown as EventReaders, true)(log)
+  }
+  const payload = text(20_400)
+  t.strictSame(await shown(payload), { prospectLogId: 'prospectlog_1', payload, prospect })
+  t.strictSame(await shown(text(20_480)), {
+    ...{ prospectLogId: 'prospectlog_1', payloadOmitted: true },
+    prospect,
+  })
+  const erased = { getProspect: refusing('prospect_erased'), getProspectLog: async () => ({ payload }) }
+  t.strictSame(await eventData(erased as unknown as EventReaders, true)(log), log.ids)
 })
 
 t.test('an event of what no longer exists shows its ids', async (t) => {
@@ -114,7 +135,7 @@ t.test(
   async (t) => {
     const log = event('prospect_log.created', { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' })
     t.equal(
-      webhookBodyOf(log, { payload: { rawJson: '{ "n": 1e400 }' } }),
+      bodyWriter({ body: null })(log, { payload: { rawJson: '{ "n": 1e400 }' } }),
       `{"type":"prospect_log.created","timestamp":"${AT}","data":{"payload":{ "n": 1e400 }}}`,
     )
   },

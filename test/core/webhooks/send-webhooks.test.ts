@@ -38,7 +38,7 @@ const setting = async (endpoints = 1, overrides: Overrides = {}) => {
   for (let i = 0; i < endpoints; i++)
     await store.webhooks.add({
       ...{ tenantId, webhookEndpointId: idAt(i), url: `https://${i}`, types: null, description: null },
-      ...{ sources: null, logTypes: null, headers: null },
+      ...{ sources: null, logTypes: null, headers: null, method: 'POST', body: null },
       ...{ status: 'enabled', disabledReason: null, secret: 'whsec_new', previousSecret: null },
       ...{ previousSecretUntil: null, failures: 0, failingSince: null, lastError: null, slot: i + 1 },
       ...{ createdAt: iso(clock()), updatedAt: iso(clock()) },
@@ -55,7 +55,7 @@ const setting = async (endpoints = 1, overrides: Overrides = {}) => {
         return (await answers.get(webhook.url)?.(webhook, stop)) ?? OK
       },
       openSecret: (sealed) => sealed,
-      bodyOf: async ({ eventId }) => `body of ${eventId}`,
+      dataOf: async ({ eventId }) => ({ of: eventId }),
       random: () => 0.5,
       rest: async () => {},
       onEndpoint: ({ url }, turn, why) => became.push([url, turn, why]),
@@ -133,7 +133,9 @@ t.test('what is due is sent, with its body and the secret of its endpoint', asyn
   await run()
   t.equal(sent.length, 1)
   const [{ eventId = '' } = {}] = sent
-  t.match(sent, [{ url: 'https://0', secrets: ['whsec_new'], body: `body of ${eventId}` }])
+  t.match(sent, [
+    { url: 'https://0', secrets: ['whsec_new'], body: new RegExp(`"data":{"of":"${eventId}"}`) },
+  ])
   t.match((await statuses()).get('delivered'), [
     { eventId, attempts: 1, lastStatus: 204, lastError: null, deliveredAt: '2026-01-01T00:00:00.000Z' },
   ])
@@ -441,15 +443,43 @@ t.test('results that could not be saved are sent again', async (t) => {
   t.equal(await countOf('delivered'), 1)
 })
 
+t.test('a body that a template makes too large fails its delivery, and no other one', async (t) => {
+  const texts = ['x'.repeat(20_000)]
+  const dataOf = async () => ({ text: texts.pop() ?? 'short' })
+  const { happen, run, change, sent, endpoint, statuses } = await setting(1, { dataOf })
+  const body = JSON.stringify(Array.from({ length: 100 }, () => '{{/data/text}}'))
+  await change(0, { method: 'PUT', body })
+  await happen(3)
+  await run()
+  t.match(sent, Array(2).fill({ method: 'PUT', body: JSON.stringify(Array(100).fill('short')) }))
+  const error = 'The body would be larger than 256 KiB: the template inserts too much.'
+  t.match((await statuses()).get('failed'), [
+    { lastError: error, lastAttempts: new RegExp(error), attempts: 1 },
+  ])
+  t.match(await endpoint(), { failures: 0, failingSince: null }, 'it is not the fault of the receiver')
+})
+
+t.test('what is pending is sent by the template of that time', async (t) => {
+  const { happen, run, change, answers, sent, clock } = await setting()
+  answers.set('https://0', () => failing(400))
+  await happen()
+  await run()
+  await change(0, { body: '{"id":"{{/eventId}}"}' })
+  answers.clear()
+  clock.advance(10_000)
+  await run()
+  t.match(sent, [{ body: /^{"type"/ }, { body: `{"id":"${sent[0]?.eventId}"}` }])
+})
+
 t.test('an event that cannot be read holds up no other', async (t) => {
   const bug = new Error('a bug')
   let poisonId = ''
-  const bodyOf = async ({ eventId }: StoredEvent) => {
+  const dataOf = async ({ eventId }: StoredEvent) => {
     poisonId ||= eventId
     if (eventId === poisonId) throw bug
-    return 'body'
+    return {}
   }
-  const { happen, run, errors, countOf, statuses } = await setting(1, { bodyOf })
+  const { happen, run, errors, countOf, statuses } = await setting(1, { dataOf })
   await happen(40)
   await run()
   t.equal(await countOf('delivered'), 39)
@@ -463,11 +493,11 @@ t.test(
   'while events cannot be read no attempt counts, neither of a delivery nor of its endpoint',
   async (t) => {
     let isAway = true
-    const bodyOf = async () => {
+    const dataOf = async () => {
       if (isAway) throw unavailable('The database cannot answer now.')
-      return 'body'
+      return {}
     }
-    const { happen, run, clock, endpoint, sent, countOf, statuses } = await setting(1, { bodyOf })
+    const { happen, run, clock, endpoint, sent, countOf, statuses } = await setting(1, { dataOf })
     await happen(20)
     await run()
     t.match(await endpoint(), { failures: 0, failingSince: null })
