@@ -1,4 +1,5 @@
-import type { WebhookDelivery, WebhookEndpoint } from '../shapes/webhook.ts'
+import type { WebhookEndpoint } from '../shapes/webhook.ts'
+import type { WebhookDelivery } from '../shapes/webhook-delivery.ts'
 import { call, get, path, type Query, repeated, type Slice } from './api.ts'
 import { attempt, gated, loadMore, notify } from './dialog.ts'
 import { card, counted, h, refill, segments, table, time } from './dom.ts'

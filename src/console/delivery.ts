@@ -1,4 +1,4 @@
-import type { WebhookDeliveryWithAttempts } from '../shapes/webhook.ts'
+import type { WebhookDeliveryWithAttempts } from '../shapes/webhook-delivery.ts'
 import { call, memberOf, path } from './api.ts'
 import { copy } from './dialog.ts'
 import { button, card, facts, h, table, time } from './dom.ts'
@@ -11,6 +11,7 @@ export const deliveryView = async (endpointId: string, eventId: string, signal: 
   const { value, text } = await call<WebhookDeliveryWithAttempts>('GET', url, { signal })
   const { type, status, attempts, lastAttempts, nextAttemptAt, deliveredAt } = value
   const body = memberOf(text, 'body')
+  const isSendable = value.body !== null
   const rows = lastAttempts.map(({ at, ms, status, error, answer }) =>
     h(
       'tr',
@@ -47,7 +48,9 @@ export const deliveryView = async (endpointId: string, eventId: string, signal: 
     ),
     h('h2.label', {}, 'Body, as it would be sent now'),
     card(
-      code(pretty(body), 'Body'),
+      isSendable
+        ? code(pretty(body), 'Body')
+        : h('p.bad', {}, 'It is larger than 256 KiB: the template inserts too much.'),
       h(
         'div.actions',
         {},

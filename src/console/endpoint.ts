@@ -1,20 +1,23 @@
-import type { WebhookEndpoint, WebhookEndpointWithSecret, WebhookTest } from '../shapes/webhook.ts'
-import { call, get, path, repeated } from './api.ts'
+import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
+import { call, memberOf, path, repeated } from './api.ts'
 import { lastErrorOf, shortUrl } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { ask, askToDelete, attempt, gated, idOf, notify } from './dialog.ts'
 import { card, counted, facts, h, refill, time } from './dom.ts'
 import { chosenIn, endpointFields, healthOf, secretShown } from './endpoint-form.ts'
 import { field } from './fields.ts'
+import { pretty } from './json-view.ts'
 import { type LiveState, liveMark, repeat } from './live.ts'
 import { addressOf, type Place } from './place.ts'
+import { templateEditor, testShown } from './template-editor.ts'
 
 const POLL_MS = 2_000
 
 /** One endpoint: its health and its deliveries. */
 export const endpointView = async (id: string, place: Place, signal: AbortSignal) => {
   const url = path`/webhook_endpoints/${id}`
-  let endpoint = await get<WebhookEndpoint>(url, {}, signal)
+  const first = await call<WebhookEndpoint>('GET', url, { signal })
+  let endpoint = first.value
   let lastError = ''
   const mark = liveMark()
   const heading = h('div')
@@ -26,7 +29,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     show()
   }
   const show = (): void => {
-    const { url, description, types, sources, logTypes, headers } = endpoint
+    const { url, description, types, sources, logTypes, headers, method } = endpoint
     const { status, disabledReason, failures, failingSince } = endpoint
     const isEnabled = status === 'enabled'
     refill(
@@ -48,6 +51,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
         Sources: sources && h('bdi', {}, sources.join(', ')),
         Types: logTypes && h('bdi', {}, logTypes.join(', ')),
         Headers: headers && Object.keys(headers).join(', '),
+        Method: method !== 'POST' && method,
         Failing: failing,
         Disabled: disabledReason && h('span.bad', {}, disabledReason),
         Id: idOf(id),
@@ -66,13 +70,8 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     )
   }
   const test = async (): Promise<void> => {
-    tested.replaceChildren('Sending…')
-    const { value } = await call<WebhookTest>('POST', `${url}/test`).finally(() => tested.replaceChildren())
-    const { delivered, statusCode, durationMs, error } = value
-    const text = delivered
-      ? `Delivered: status ${statusCode} after ${durationMs} ms.`
-      : `Not delivered after ${durationMs} ms: ${error ?? ''}`
-    tested.replaceChildren(h(delivered ? 'p.ok' : 'p.bad', {}, text))
+    await template?.load()
+    await testShown(url, () => template?.eventId(), tested)
   }
   const edit = () =>
     ask({
@@ -142,9 +141,19 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
       },
     )
 
+  const kept = memberOf(first.text, 'body')
+  const template =
+    endpoint.body === null ? null : templateEditor(pretty(kept), () => endpoint.sources?.[0], signal)
+  const save = () =>
+    attempt(async () => {
+      endpoint = (await call<WebhookEndpoint>('PATCH', url, { body: `{"body":${template?.input.value}}` }))
+        .value
+      notify('Saved. It applies to all that is sent from now on.')
+    })
   const deliveries = deliveriesOf(url, place, signal, () => endpoint)
   const poll = repeated<WebhookEndpoint>(url)
   const work = async (): Promise<void> => {
+    if (template && !template.eventId()) await template.load()
     const answer = await poll({}, signal)
     if (answer) {
       endpoint = answer.value
@@ -162,6 +171,10 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   return [
     h('header', {}, h('a.crumbs', { href: addressOf(['webhooks']) }, 'Webhooks'), heading, mark),
     card(about, buttons, tested),
+    template && [
+      h('h2.label', {}, 'Body'),
+      card(template.element, h('div.actions', {}, gated('webhooks:write', 'Save the body', save))),
+    ],
     h('h2.label', {}, 'Deliveries, newest first'),
     deliveries.element,
   ]

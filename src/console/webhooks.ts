@@ -1,6 +1,7 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
 import { call } from './api.ts'
 import { shortUrl } from './attention.ts'
+import { connect } from './connect.ts'
 import { deliveryView } from './delivery.ts'
 import { ask, gated } from './dialog.ts'
 import { h, rowLink, time } from './dom.ts'
@@ -21,13 +22,18 @@ const listView = async (signal: AbortSignal) => [
     'header',
     {},
     h('h1', {}, 'Webhooks'),
-    h('div.actions', {}, gated('webhooks:write', 'New endpoint', create, { class: 'primary' })),
+    h(
+      'div.actions',
+      {},
+      gated('webhooks:write', 'New endpoint', create),
+      gated('webhooks:write', 'Connect a receiver', connect, { class: 'primary' }),
+    ),
   ),
   await liveTable<WebhookEndpoint>({
     signal,
     path: '/webhook_endpoints',
     heads: ['Endpoint', 'State', 'Failures', 'Events'],
-    none: 'An endpoint is an address of yours that gets every event, signed. Each is tried again until it arrives.',
+    none: 'Connect HubSpot, Slack, Brevo or any other receiver, and each new activity is sent there. An endpoint is an address of yours that gets every event, signed. Each is tried again until it arrives.',
     rowOf: (endpoint) => {
       const { webhookEndpointId, url, description, failures, failingSince, types } = endpoint
       return h(

@@ -12,6 +12,7 @@ import * as logs from '../shapes/prospect-log.ts'
 import * as counts from '../shapes/prospect-log-count.ts'
 import { SliceQuery } from '../shapes/slice.ts'
 import * as webhooks from '../shapes/webhook.ts'
+import * as deliveries from '../shapes/webhook-delivery.ts'
 import type { Scope } from './ports/api-keys.ts'
 import type { UseCases } from './use-cases.ts'
 
@@ -235,27 +236,27 @@ export const operations = {
   listDeliveries: {
     scope: 'webhooks:write',
     ids: endpoint,
-    query: webhooks.DeliveryQuery,
-    answer: webhooks.DeliverySlice,
+    query: deliveries.DeliveryQuery,
+    answer: deliveries.DeliverySlice,
   },
   /** Reads a delivery, with its last attempts and its body as of now. */
   getDelivery: {
     scope: 'webhooks:write',
     ids: { ...endpoint, eventId: anyId },
-    answer: webhooks.WebhookDeliveryWithAttempts,
+    answer: deliveries.WebhookDeliveryWithAttempts,
   },
   /** Makes a delivery pending again. */
   retryDelivery: {
     scope: 'webhooks:write',
     ids: { ...endpoint, eventId: anyId },
-    answer: webhooks.WebhookDelivery,
+    answer: deliveries.WebhookDelivery,
   },
   /** Delivers the events since a time again. */
   replayDeliveries: {
     scope: 'webhooks:write',
     ids: endpoint,
-    body: webhooks.Replay,
-    answer: webhooks.ReplayResult,
+    body: deliveries.Replay,
+    answer: deliveries.ReplayResult,
   },
   /** Creates a hook: an address that a vendor posts to. A token is in its path, for the only time. */
   createHook: { scope: 'hooks:write', body: hooks.NewHook, answer: hooks.Hook },

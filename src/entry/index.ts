@@ -165,11 +165,9 @@ export type { Prospect, ProspectSlice } from '../shapes/prospect.ts'
 export type { ProspectExportLine } from '../shapes/prospect-export.ts'
 export type { ProspectLog, ProspectLogReceipt, ProspectLogSlice } from '../shapes/prospect-log.ts'
 export type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
+export type { WebhookEndpoint, WebhookEndpointWithSecret, WebhookTest } from '../shapes/webhook.ts'
 export type {
   ReplayResult,
   WebhookDelivery,
   WebhookDeliveryWithAttempts,
-  WebhookEndpoint,
-  WebhookEndpointWithSecret,
-  WebhookTest,
-} from '../shapes/webhook.ts'
+} from '../shapes/webhook-delivery.ts'

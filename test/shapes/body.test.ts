@@ -6,7 +6,8 @@ import { checkShape } from '../../src/shapes/json.ts'
 import { NewPage, NewVersion } from '../../src/shapes/page.ts'
 import { NewPageGroup } from '../../src/shapes/page-group.ts'
 import { NewProspect } from '../../src/shapes/prospect.ts'
-import { NewWebhookEndpoint, Replay } from '../../src/shapes/webhook.ts'
+import { NewWebhookEndpoint } from '../../src/shapes/webhook.ts'
+import { Replay } from '../../src/shapes/webhook-delivery.ts'
 
 /** What is refused as nearly a member: each with the member. */
 const nearIn = (shape: v.GenericSchema, given: object): string[] =>

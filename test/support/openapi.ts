@@ -68,14 +68,8 @@ import {
 import { ProspectLogCount, ProspectLogCounts } from '../../src/shapes/prospect-log-count.ts'
 import type { Documented } from '../../src/shapes/text.ts'
 import {
-  DeliverySlice,
   NewWebhookEndpoint,
-  Replay,
-  ReplayResult,
   SecretRotation,
-  WebhookAttempt,
-  WebhookDelivery,
-  WebhookDeliveryWithAttempts,
   WebhookEndpoint,
   WebhookEndpointChanges,
   WebhookEndpointList,
@@ -84,6 +78,14 @@ import {
   WebhookTest,
   WebhookTrial,
 } from '../../src/shapes/webhook.ts'
+import {
+  DeliverySlice,
+  Replay,
+  ReplayResult,
+  WebhookAttempt,
+  WebhookDelivery,
+  WebhookDeliveryWithAttempts,
+} from '../../src/shapes/webhook-delivery.ts'
 import {
   ABOUT,
   MAY_HAVE_PLUS,

@@ -1,4 +1,5 @@
-import type { WebhookDelivery, WebhookEndpoint } from '../../shapes/webhook.ts'
+import type { WebhookEndpoint } from '../../shapes/webhook.ts'
+import type { WebhookDelivery } from '../../shapes/webhook-delivery.ts'
 import type { NewEvent, StoredEvent } from './events.ts'
 import type { ClaimWant } from './versions.ts'
 import type { Backlog, Recorded, Scanned, SliceWant, Timestamp } from './world.ts'

@@ -1,3 +1,4 @@
+import type { WebhookTest, WebhookTrial } from '../../shapes/webhook.ts'
 import type {
   DeliveryQuery,
   Replay,
@@ -5,9 +6,7 @@ import type {
   WebhookAttempt,
   WebhookDelivery,
   WebhookDeliveryWithAttempts,
-  WebhookTest,
-  WebhookTrial,
-} from '../../shapes/webhook.ts'
+} from '../../shapes/webhook-delivery.ts'
 import { equalShares } from '../engine/equal-shares.ts'
 import { refuse } from '../engine/failures.ts'
 import { idsSince } from '../engine/id-times.ts'
@@ -20,8 +19,8 @@ import type { eventData } from '../events/event-data.ts'
 import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, ShownDelivery, StoredEndpoint } from '../ports/webhooks.ts'
-import { UNSIGNED } from './webhook-attempts.ts'
-import { bodyWriter, TOO_LARGE } from './webhook-body.ts'
+import { TOO_LARGE, UNSIGNED } from './webhook-attempts.ts'
+import { bodyWriter } from './webhook-body.ts'
 import { existingEndpoint, type WebhookTools } from './webhook-endpoints.ts'
 import { openedOf } from './webhook-headers.ts'
 

@@ -1,8 +1,7 @@
-import type { WebhookAttempt } from '../../shapes/webhook.ts'
+import type { WebhookAttempt } from '../../shapes/webhook-delivery.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { DeliveryResult, DueDelivery, StoredEndpoint, WebhookAnswer } from '../ports/webhooks.ts'
 import type { Timestamp } from '../ports/world.ts'
-import { TOO_LARGE } from './webhook-body.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -57,6 +56,7 @@ export const deliveryUnsent = (due: DueDelivery, nowMs: number, lastError: strin
   ...{ nextAttemptAt: isoTime(nowMs + REST_MS), lastStatus: null, lastError, deliveredAt: null },
 })
 
+export const TOO_LARGE = 'The body would be larger than 256 KiB: the template inserts too much.'
 /** The template of the endpoint made too much of the event: no request was sent. */
 export const UNSENDABLE: WebhookAnswer = { status: null, error: TOO_LARGE, retryAfterMs: null, ms: 0 }
 

@@ -11,8 +11,8 @@ import { isoTime } from '../engine/times.ts'
 import { untilRecorded } from '../engine/until-recorded.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, Secrets, SendWebhook, StoredEndpoint } from '../ports/webhooks.ts'
-import { templateText } from './webhook-body.ts'
 import { sealedHeaders, shownHeaders } from './webhook-headers.ts'
+import { templateText } from './webhook-template.ts'
 
 /** How many endpoints a tenant may have. */
 const SLOTS = Array.from({ length: 20 }, (_, i) => i + 1)

@@ -392,7 +392,7 @@ t.test('400: a template that is no JSON, has a wrong pointer or is too large', a
     json: { errors: [{ pointer: '/method' }] },
   })
   const nested = JSON.stringify({ body: `${'['.repeat(600)}${']'.repeat(600)}` })
-  t.match(await call(`PATCH ${path}`, { body: nested }), { status: 400, json: { code: 'invalid_json' } })
+  t.match(await call(`PATCH ${path}`, { body: nested }), { status: 400, json: { code: 'invalid_request' } })
   const largest = { a: 'x'.repeat(16_384 - 8) }
   t.match(await call(`PATCH ${path}`, { json: { body: largest } }), { status: 200, json: { body: largest } })
 })

@@ -1,0 +1,80 @@
+/** A program that takes events as its own API expects them, without one in between. */
+export type Receiver = {
+  readonly name: string
+  /** Where it takes them; null: an address that the receiver shows. */
+  readonly url: string | null
+  /** The token to paste, and the header that carries it. */
+  readonly token: { readonly label: string; readonly header: string; readonly prefix: string } | null
+  /** Where to find the address or the token. */
+  readonly hint: string
+  readonly body: string
+}
+
+const EMAIL = '{{/data/prospect/email}}'
+const NAME = '{{/data/prospect/name?}}'
+
+/** Each is checked against the documentation of its vendor, and tried by test/e2e/receivers.full.ts. */
+export const RECEIVERS: Readonly<Record<'hubspot' | 'slack' | 'brevo' | 'json', Receiver>> = {
+  // https://developers.hubspot.com/docs/api-reference/legacy/crm/objects/contacts/batch/upsert-contacts
+  hubspot: {
+    name: 'HubSpot: create or update a contact',
+    url: 'https://api.hubapi.com/crm/v3/objects/contacts/batch/upsert',
+    token: { label: 'Access token', header: 'authorization', prefix: 'Bearer ' },
+    hint: 'In HubSpot, create a private app with the scopes crm.objects.contacts.read and crm.objects.contacts.write, and copy its access token.',
+    body: `{
+  "inputs": [
+    {
+      "idProperty": "email",
+      "id": "${EMAIL}",
+      "properties": { "email": "${EMAIL}", "firstname": "${NAME}" }
+    }
+  ]
+}`,
+  },
+  // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks. Plain text mentions nobody, whatever a form was sent.
+  slack: {
+    name: 'Slack: a message in a channel',
+    url: null,
+    token: null,
+    hint: 'In Slack, create an app, activate Incoming Webhooks, add one to a channel, and copy its webhook URL.',
+    body: `{
+  "text": "A new activity",
+  "blocks": [
+    {
+      "type": "section",
+      "text": {
+        "type": "plain_text",
+        "emoji": false,
+        "text": "{{/data/source}} · {{/data/type}}\\n{{/data/prospect/name}} {{/data/prospect/email}}"
+      }
+    }
+  ]
+}`,
+  },
+  // https://developers.brevo.com/reference/create-contact
+  brevo: {
+    name: 'Brevo: create or update a contact',
+    url: 'https://api.brevo.com/v3/contacts',
+    token: { label: 'API key', header: 'api-key', prefix: '' },
+    hint: 'In Brevo, open Settings, SMTP & API, API keys, and create one.',
+    body: `{
+  "email": "${EMAIL}",
+  "attributes": { "FIRSTNAME": "${NAME}" },
+  "updateEnabled": true
+}`,
+  },
+  json: {
+    name: 'Zapier, n8n, Make, or any other that takes JSON',
+    url: null,
+    token: null,
+    hint: 'The address that it shows for a webhook or “catch hook”.',
+    body: `{
+  "email": "${EMAIL}",
+  "name": "${NAME}",
+  "source": "{{/data/source}}",
+  "type": "{{/data/type}}",
+  "occurredAt": "{{/data/occurredAt}}",
+  "payload": "{{/data/payload}}"
+}`,
+  },
+}
