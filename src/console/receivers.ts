@@ -26,7 +26,10 @@ export const RECEIVERS: Readonly<Record<'hubspot' | 'slack' | 'brevo' | 'json', 
     {
       "idProperty": "email",
       "id": "${EMAIL}",
-      "properties": { "email": "${EMAIL}", "firstname": "${NAME}" }
+      "properties": {
+        "email": "${EMAIL}",
+        "firstname": "${NAME}"
+      }
     }
   ]
 }`,
