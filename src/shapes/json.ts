@@ -9,7 +9,7 @@ export type RawJson = { readonly rawJson: string }
 
 /** Stands for a value of which only the text is kept. */
 const AS_SENT: RawJson = { rawJson: '' }
-const asSent = (): RawJson => AS_SENT
+export const asSent = (): RawJson => AS_SENT
 
 /** Whether only the text of a member is kept, or nothing of it. */
 export const isKept = (output: unknown, name: string): boolean =>
@@ -33,28 +33,12 @@ export const anyObject = (description: string) =>
     v.transform(asSent),
   )
 
-/** A JSON object, array or string, kept as its text. */
-export const anyTemplate = () =>
-  v.pipe(
-    documented(
-      v.custom<object | string>(
-        (it) => typeof it === 'string' || (typeof it === 'object' && it !== null),
-        'must be an object, an array or a string',
-      ),
-      {},
-    ),
-    v.transform(asSent),
-  )
-
 /** A JSON array of anything, kept as its text. */
 export const anyArray = (description: string) =>
   v.pipe(v.array(v.unknown()), v.description(description), v.transform(asSent))
 
 /** A JSON array of anything, returned as its exact text. */
 export const rawArray = () => documented(v.object({ rawJson: v.string() }), { type: 'array', items: {} })
-
-/** Any JSON, returned as its exact text. */
-export const rawJson = () => documented(v.object({ rawJson: v.string() }), {})
 
 /** A JSON object of anything, returned as its exact text. */
 export const rawObject = () =>

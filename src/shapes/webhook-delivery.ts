@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { EVENT_TYPES } from './event.ts'
-import { rawJson } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
+import { rawJson } from './template.ts'
 import { described, id, optional, whole } from './text.ts'
 import { dateTime, timestamp } from './time.ts'
 

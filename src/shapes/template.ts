@@ -1,0 +1,19 @@
+import * as v from 'valibot'
+import { asSent } from './json.ts'
+import { documented } from './text.ts'
+
+/** A JSON object, array or string, kept as its text. */
+export const anyTemplate = () =>
+  v.pipe(
+    documented(
+      v.custom<object | string>(
+        (it) => typeof it === 'string' || (typeof it === 'object' && it !== null),
+        'must be an object, an array or a string',
+      ),
+      {},
+    ),
+    v.transform(asSent),
+  )
+
+/** Any JSON, returned as its exact text. */
+export const rawJson = () => documented(v.object({ rawJson: v.string() }), {})
