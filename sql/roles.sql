@@ -55,8 +55,8 @@ grant select, insert, delete, update (computed_name, status, published_at, failu
 grant select, insert, delete, update (sequence) on events to prospect_pages;
 grant select, insert, delete, update (sequence) on event_counts to prospect_pages;
 grant select, insert, delete, update (url, types, description, status, disabled_reason, secret, previous_secret,
-  previous_secret_until, failures, failing_since, slot, claims, claimable_at, updated_at, sources, log_types, headers, body, method)
-  on webhook_endpoints  to prospect_pages;
+  previous_secret_until, failures, failing_since, slot, claims, claimable_at, updated_at, sources, log_types, headers,
+  last_error, body, method) on webhook_endpoints to prospect_pages;
 grant select, insert, delete, update (status, attempts, next_attempt_at, last_status, last_error, delivered_at, last_attempts)
   on webhook_deliveries to prospect_pages;
 
