@@ -2,7 +2,6 @@ import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { EVENT_TYPES } from './event.ts'
 import { keepingAll } from './record.ts'
-
 import { anyTemplate, rawJson } from './template.ts'
 import { boundedText, described, id, optional, whole } from './text.ts'
 import { overlapHours, timestamp } from './time.ts'
