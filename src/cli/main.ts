@@ -6,6 +6,7 @@ import { readiness, readMigrations } from '../adapters/stores/migrations.ts'
 import { createRuntime } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
 import { VERSION } from '../config/version.ts'
+import { readyToRead } from '../core/engine/failures.ts'
 import type { Store } from '../core/ports/store.ts'
 import { openReadOnly } from '../operations/read-only.ts'
 import { apiCommand } from './api.ts'
@@ -84,7 +85,7 @@ const run = async (command: Command, input: Input, shell: Shell): Promise<void> 
     if (!migrates && config.database.kind === 'sqlite') refuseUnready(config.database.path)
     const world = await createRuntime(config, createLogOn(migrates ? 'info' : 'warn', shell.stderr))
     store = world.store
-    if (!migrates) await store.ready()
+    if (!migrates) await readyToRead(store)
     return { store, clock: world.clock, newId: world.newId }
   }
   try {

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { SETTINGS } from '../config/settings.ts'
 import { isNear } from '../shapes/near.ts'
 import { isStorable } from '../shapes/text.ts'
 import { COMMON_OPTIONS, type Command, type Input, wrongUse } from './command.ts'
@@ -60,7 +61,7 @@ const parsed: typeof parseArgs = (config) => {
     const option = /'(?:-\w, )?(-[^\s']*)/.exec(message)?.[1] ?? ''
     const known = Object.keys(config?.options ?? {}).map((name) => `--${name}`)
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
-      wrongUse(`unknown option ${option}${suggestion(option, known)}`)
+      wrongUse(`unknown option ${option}${suggestion(option, known) || settingLike(option)}`)
     if (code !== 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') throw error
     return wrongUse(`${option} ${message.includes('does not take') ? 'takes no' : 'needs a'} value`)
   }
@@ -69,4 +70,13 @@ const parsed: typeof parseArgs = (config) => {
 const suggestion = (word = '', known: readonly string[]): string => {
   const near = known.find((other) => isNear(word, other, word.length > 4 ? 2 : 1))
   return near === undefined ? '' : `; did you mean ${near}?`
+}
+
+/** Settings come from the environment, which whoever types `--port` expects to be an option. */
+const settingLike = (option: string): string => {
+  const word = option.replace(/^-+/, '').toUpperCase().replaceAll('-', '_')
+  const names = Object.keys(SETTINGS)
+  const name =
+    names.find((name) => name === word) ?? names.find((name) => isNear(word, name, 1) && word.length > 3)
+  return name === undefined ? '' : `; ${name} is a setting: write ${name}=… before the command`
 }

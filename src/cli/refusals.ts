@@ -20,7 +20,19 @@ type Remedy = readonly [RegExp, remedy: string, words?: string, command?: string
 const REMEDIES: readonly Remedy[] = [
   [/^unsupported startup.*$/, '--to must be PostgreSQL itself.', '--to is a connection pooler.', 'move'],
   [/^permission denied/, "In --to, use the owner's role: it must be able to create tables.", '$&', 'move'],
-  [/^Client net.*$/, 'Turn on ssl there, or change sslmode in DATABASE_URL.', 'The server offers no TLS.'],
+  [/offers no TLS/, 'Turn on ssl there, or change sslmode in DATABASE_URL.'],
+  [
+    /^Hostname\/IP does not match/,
+    'Write a host that the certificate names in DATABASE_URL, or sslmode=verify-ca.',
+  ],
+  [
+    /^(.*self-signed certificate|unable to (?:verify|get)[^;]*).*$/,
+    'Write sslrootcert=FILE in DATABASE_URL: the authority that signed the certificate.',
+    'The certificate of PostgreSQL is not trusted: $1.',
+  ],
+  [/certificate has expired/, 'Renew the certificate of PostgreSQL.'],
+  [/pg_hba.*, SSL encryption/, 'Correct the role in DATABASE_URL, or write sslmode=disable.'],
+  [/pg_hba.*, no encryption/, 'Correct the role in DATABASE_URL, or write sslmode=require.'],
   [/^unrecognized config.* "(.*)"$/, 'Correct the parameter $1 in DATABASE_URL.'],
   [/^listen EADDRINUSE.* (\S+)$/, 'Set PORT to another port.', '$1 is already in use.'],
   [/^listen EACCES.* (\S+)$/, 'Set PORT to 1024 or higher.', 'This user may not listen on $1.'],
@@ -33,6 +45,7 @@ const REMEDIES: readonly Remedy[] = [
   [/^password auth|^role |pg_hba/, 'Correct the role and the password in DATABASE_URL.'],
   [/^database .* not exist/, 'Correct its name in DATABASE_URL, or create it with createdb.'],
   [/was not restored/, 'Choose another backup.'],
+  [/of another program/, 'Name another file in DATABASE_URL.'],
   [/not a database|malformed/, 'Correct DATABASE_URL, or restore a backup.'],
   [
     /lock timeout/,
@@ -53,6 +66,8 @@ const REMEDY_OF: Readonly<Record<Obstacle, string>> = {
   not_migrated: 'If this is the right database, run prospect-pages migrate as the owner of the tables.',
   newer_database: 'Install that release or a newer one, or restore a backup from before.',
   unreleased_database: 'Export its data with that version, then use a new database.',
+  takes_no_writes:
+    'Point DATABASE_URL at the primary, turn default_transaction_read_only off, or free some space: as its word says.',
   no_source: 'Correct --from.',
   no_database_file: 'Correct the path, or run prospect-pages migrate to create it.',
   no_folder: 'Name a file in a folder that exists.',
@@ -153,7 +168,8 @@ export const databaseNames = (
   const isDirect = DIRECT.test(String((why as Error | undefined)?.cause ?? why))
   const direct = isDirect ? env['DATABASE_DIRECT_URL'] : undefined
   const named = direct ? [direct] : ['from', 'to'].flatMap((option) => texts[option] ?? [])
-  const addresses = () => (named.length > 0 ? named.map(database) : [readConfig(env).database])
+  const addresses = () =>
+    named.length > 0 ? named.map((text) => database(text, env)) : [readConfig(env).database]
   return orNull(() => addresses().map(nameOf).join(' and ')) ?? undefined
 }
 

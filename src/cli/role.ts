@@ -18,8 +18,11 @@ export type Role = {
 
 /** Where a service with these settings listens, and the name of its database. */
 export const addressOf = ({ host, database }: Config, port: number) => {
+  const name = nameOf(database)
+  const path = host.startsWith('/') ? host : 'passed by systemd'
+  if (port === 0) return { path, url: `unix:${path}`, database: name }
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-  return { host, port, url, database: nameOf(database) }
+  return { host, port, url, database: name }
 }
 
 /** A process that is the whole service: it logs its state, and the first of these signals stops it. */

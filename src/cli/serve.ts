@@ -7,6 +7,7 @@ import type { Config } from '../config/config.ts'
 import { misspeltSettings } from '../config/near-names.ts'
 import { isUnavailable } from '../core/engine/failures.ts'
 import { greeting } from './first-run.ts'
+import { passedSocket, removeLeftSocket } from './listen-place.ts'
 import { explained } from './refusals.ts'
 import { addressOf, type Role, reportRefusal, standaloneRole, workerRole } from './role.ts'
 import { superviseWorkers } from './supervise-workers.ts'
@@ -27,6 +28,7 @@ export const serve = async (config: Config): Promise<void> => {
   if (cluster.isPrimary)
     for (const { warning, ...names } of misspeltSettings(process.env)) log.warn(names, warning)
   try {
+    if (cluster.isPrimary && config.host.startsWith('/')) await removeLeftSocket(config.host)
     if (config.workers === 1) await serveHere(config, log, standaloneRole(log))
     else if (cluster.isPrimary) await superviseWorkers(config, log)
     else await serveHere(config, log, workerRole).catch(reportRefusal)
@@ -48,7 +50,7 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
     if (!isUnavailable(error)) throw error
   })
   const service = compose(config, world)
-  const address = addressOf(config, await service.listen())
+  const address = addressOf(config, await service.listen(passedSocket()))
   const stop = new AbortController()
   // Registered before the address is announced: a reader may send a signal at once.
   role.onStop(async () => {

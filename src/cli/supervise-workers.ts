@@ -1,9 +1,8 @@
 import cluster, { type Worker } from 'node:cluster'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../adapters/log.ts'
 import type { Config } from '../config/config.ts'
+import { freePort, passedSocket } from './listen-place.ts'
 import { addressOf, onSignals, type Report } from './role.ts'
 import { answerScrapes } from './worker-scrape.ts'
 
@@ -23,7 +22,8 @@ export const pauseMsAfter = (shortLives: number): number =>
  * for all, the error that keeps the first ones from starting: a port in use, or a database that refuses them.
  */
 export const superviseWorkers = async (config: Config, log: Log): Promise<void> => {
-  const port = await freePort(config.host, config.port)
+  const isPort = passedSocket() === undefined && !config.host.startsWith('/')
+  const port = isPort ? await freePort(config.host, config.port) : 0
   if (config.metrics) answerScrapes((await import('../adapters/metrics/aggregate.ts')).createAggregate())
   const done = Promise.withResolvers<void>()
   const living = new Set<Worker>()
@@ -98,13 +98,4 @@ export const superviseWorkers = async (config: Config, log: Log): Promise<void> 
   cluster.schedulingPolicy = cluster.SCHED_NONE
   for (let number = 0; number < config.workers; number++) fork()
   await done.promise
-}
-
-/** The port, or a free one for 0. Throws if the port is in use: workers that share a port would not notice. */
-const freePort = async (host: string, port: number): Promise<number> => {
-  const trial = createServer().listen(port, host)
-  await once(trial, 'listening')
-  const { port: free } = trial.address() as AddressInfo
-  await new Promise((resolve) => trial.close(resolve))
-  return free
 }

@@ -18,7 +18,7 @@ export const usageCommand: Command = {
   },
   format: {
     list: true,
-    columns: ['requests', 'bytes', 'apiKeyId', 'tenantName', 'activities', 'keyName', 'tenantId', 'since'],
+    columns: ['tenantName', 'keyName', 'requests', 'activities', 'bytes', 'apiKeyId', 'tenantId', 'since'],
   },
   async *run({ texts }, open) {
     const only = texts['tenant'] ?? null

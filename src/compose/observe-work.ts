@@ -1,6 +1,6 @@
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
-import { isUnavailable } from '../core/engine/failures.ts'
+import { isUnavailable, obstacleOf } from '../core/engine/failures.ts'
 import { reasonOf } from '../core/pages/name-patiently.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
 import type { Served } from '../core/ports/world.ts'
@@ -86,5 +86,24 @@ const background = (log: Log, work: string, failed?: () => void) => {
       if (isWaiting) log.info(`${work} works again.`)
       isWaiting = false
     },
+  }
+}
+
+/** Says once a minute that the database takes no writes, and once that it does again. Other work reports other errors. */
+export const watchDatabase = (log: Log, ready: () => Promise<void>) => {
+  let isRefusing = false
+  const warn = onceAMinute((_count, why) => {
+    isRefusing = true
+    log.warn((why as Error).message)
+  }, ONE_CAUSE)
+  return async (): Promise<boolean> => {
+    try {
+      await ready()
+      if (isRefusing) log.info('The database takes writes again.')
+      isRefusing = false
+    } catch (error) {
+      if (obstacleOf(error) === 'takes_no_writes') warn(error)
+    }
+    return false
   }
 }

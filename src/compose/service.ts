@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { dirname } from 'node:path'
 import { workInBackground } from '../adapters/background-work.ts'
 import { consoleRoutes } from '../adapters/http/console/routes.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
@@ -12,7 +13,7 @@ import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { countUsage } from '../core/counts/count-usage.ts'
-import { unavailable } from '../core/engine/failures.ts'
+import { readyToRead, unavailable } from '../core/engine/failures.ts'
 import { gather } from '../core/engine/gather.ts'
 import { MINUTE_MS } from '../core/engine/times.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
@@ -23,13 +24,14 @@ import { composeApi } from './api.ts'
 import { backUpFirst, createBackups } from './backups.ts'
 import { counterJobs } from './counter.ts'
 import { createEraser } from './eraser.ts'
-import { observeWork } from './observe-work.ts'
+import { observeWork, watchDatabase } from './observe-work.ts'
 import { createPublisher } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 import { createWebhooks } from './webhooks.ts'
 
 /** Bounded in case the signal that keys have changed is lost. */
 const KEYS_REMEMBERED_MS_MAX = 30_000
+const WATCH_MS = 5_000
 /** Statements of all callers that wait for a connection. */
 const STATEMENTS_WAITING_MAX = 2_000
 
@@ -44,6 +46,10 @@ const openStore = async (config: Config, log: Log, metrics: Metrics | null = nul
     return memoryStore({ everyEvent })
   }
   if (database.kind === 'sqlite') {
+    const { fileAt, NETWORK_RISK, riskyFileSystem } = await import('../adapters/sqlite/place.ts')
+    const risky = riskyFileSystem(dirname(fileAt(database.path)))
+    if (risky)
+      log.warn({ path: database.path, fileSystem: risky }, `The database is on ${risky}: ${NETWORK_RISK}`)
     const beforeMigrating = backUpFirst(database.path, config, log)
     const settings = { path: database.path, busyMsMax: config.statementMsMax, everyEvent, beforeMigrating }
     const notify = (message: string, isUsable: boolean) => log[isUsable ? 'info' : 'error'](message)
@@ -83,7 +89,7 @@ export const webhooksOf = (config: Config, clock: Clock): WebhookTools => {
 
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, runtime: Runtime) => {
-  const { store, clock, newId } = runtime
+  const { store, clock, newId, log } = runtime
   const usage = countUsage({ store, clock })
   const { requests, scrape, onMalformed } = observe({ ...runtime, use: usage.add })
   const { publishing, erasing, sending, counting, measuredNamer } = observeWork(runtime)
@@ -142,19 +148,26 @@ export const compose = (config: Config, runtime: Runtime) => {
     statementMsMax,
   })
   const counted = counterJobs({ store, clock, counts: config.counts, statementMsMax })
+  const watching = {
+    name: 'watch the database',
+    pollMs: WATCH_MS,
+    restMs: 0,
+    stepWith: () => watchDatabase(log, store.ready),
+  }
   const saving = { name: 'save usage', pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save }
-  const counter = workInBackground({ ...counting, store }, [...counted, saving])
+  const counter = workInBackground({ ...counting, store }, [...counted, saving, watching])
   const backups = createBackups(config, runtime)
   const sender = createWebhooks({ ...sending, store, clock, newId, pollMs }, webhooks)
 
   return {
     api,
     useCases,
-    listen: () => http.listen(config.host, config.port, config.workers > 1),
+    /** At the socket with this descriptor, or where the settings say. */
+    listen: (fd?: number) => http.listen(fd ?? config.host, config.port, config.workers > 1),
     /** Migrates, then serves, publishes, erases and sends webhooks. Refuses `unavailable` while the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
-      await store.ready()
+      await readyToRead(store)
       // Anything opened after `close` would never be closed.
       if (state === 'stopping') return
       store.watch(onSignal)

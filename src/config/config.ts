@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { type Fault, refuse } from '../core/engine/failures.ts'
-import { SETTINGS } from './settings.ts'
+import { SECRETS, SETTINGS } from './settings.ts'
 
 type Name = keyof typeof SETTINGS
 /** `BODY_BYTES_MAX` is `bodyBytesMax`. */
@@ -8,6 +9,44 @@ type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   : Lowercase<Text>
 type Values = { readonly [N in Name as CamelCase<N>]: ReturnType<(typeof SETTINGS)[N][1]> }
 
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Pasted text and files of Windows bring these along, and a database of that name would be a second, empty one. */
+const INVISIBLE: Readonly<Record<string, string>> = {
+  '\r': 'a carriage return',
+  '\n': 'a line end',
+  '\t': 'a tab',
+}
+const refuseInvisible = (given: string): void => {
+  const [found] = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.exec(given) ?? []
+  if (found === undefined) return
+  const name =
+    INVISIBLE[found] ??
+    `the invisible character U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
+  const place = given.trimEnd().includes(found)
+    ? given.startsWith(found)
+      ? 'at its start'
+      : 'in it'
+    : 'at its end'
+  throw new Error(`has ${name} ${place}`)
+}
+
+/** The text of a setting. That of a secret may be in the file that `NAME_FILE` names. */
+const settingIn = (environment: Environment, name: Name): string | undefined => {
+  const path = SECRETS.has(name) ? environment[`${name}_FILE`] : undefined
+  if (!path) return environment[name]
+  if (environment[name]) throw new Error(`cannot be set together with ${name}_FILE`)
+  try {
+    return readFileSync(path, 'utf8').replace(/\r?\n$/, '') || fail(`is empty in the file of ${name}_FILE`)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw code ? new Error(`cannot be read from the file of ${name}_FILE (${code})`) : error
+  }
+}
+const fail = (detail: string): never => {
+  throw new Error(detail)
+}
+
 const camelCaseOf = (name: Name): string =>
   name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 
@@ -15,12 +54,16 @@ const camelCaseOf = (name: Name): string =>
 export type Config = ReturnType<typeof readConfig>
 
 /** The checked settings, or every fault at once. An empty variable counts as not set. */
-export const readConfig = (environment: Readonly<Record<string, string | undefined>>) => {
+export const readConfig = (environment: Environment) => {
   const errors: Fault[] = []
   const parse = (name: Name): unknown => {
     const [fallback, parseText] = SETTINGS[name]
     try {
-      return parseText(environment[name] || fallback)
+      const given = settingIn(environment, name) || fallback
+      refuseInvisible(given)
+      const value = parseText(given, environment)
+      if (given.trim() !== given) throw new Error(`has a blank at its ${/^\s/.test(given) ? 'start' : 'end'}`)
+      return value
     } catch (error) {
       errors.push({ parameter: name, detail: (error as Error).message })
       return undefined

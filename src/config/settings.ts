@@ -43,6 +43,13 @@ const listOf =
     if (!items.every(fits)) throw new Error(must)
     return items
   }
+/** `[::1]` as in a URL is `::1`; what begins with `/` is a unix socket. */
+const listenHost = (given: string): string => {
+  const [, bracketed] = /^\[(.*)\]$/.exec(given) ?? []
+  if (bracketed === undefined ? !/^[^\s[\]]+$/.test(given) : isIP(bracketed) !== 6)
+    throw new Error('must be an address, a host name or the path of a unix socket')
+  return bracketed ?? given
+}
 const isHost = (given: string): boolean => /^[\w.-]+$/.test(given) || isIP(given) === 6
 export const isNetwork = (given: string): boolean => {
   const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(given) ?? []
@@ -72,7 +79,7 @@ const wholeOrNone = (max: number) => nullable(whole(1, max, ', or none'), 'none'
 
 /** Every setting: default, parser (throws the requirement), help line. `Config` derives from this. */
 export const SETTINGS = {
-  HOST: ['127.0.0.1', textThat((given) => /^\S+$/.test(given), 'must be an address'), 'address to listen on'],
+  HOST: ['127.0.0.1', listenHost, 'address to listen on, or the path of a unix socket'],
   PORT: ['8080', whole(0, 65_535), 'port to listen on; 0: any free port'],
   PUBLIC_URL: [
     '',
@@ -189,10 +196,19 @@ export const SETTINGS = {
   CONSOLE: ['on', onOrOff, 'the console at /console/, a page for people: on, off'],
   MCP: [
     '',
-    nullable((given) => oneOf(['read'])(given) as 'read'),
+    nullable((given: string) => oneOf(['read'])(given) as 'read'),
     'read: tools for assistants at /mcp, which read with the API key of the request; empty: none',
   ],
 } as const
+
+/** Settings that may be in a file instead, which `NAME_FILE` names: secrets of Docker, Kubernetes and systemd. */
+export const SECRETS: ReadonlySet<string> = new Set([
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'NAMER_API_KEY',
+  'SECRETS_KEY',
+  'SECRETS_KEY_PREVIOUS',
+])
 
 /** The names, defaults and help lines of all settings, for `--help`. */
 export const settingsHelp = (): readonly { name: string; default: string; help: string }[] =>

@@ -14,6 +14,7 @@ import {
 import { basename, dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
+import { OUR_FILES } from '../adapters/sqlite/place.ts'
 import { backupBefore, readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { obstructed } from '../core/engine/failures.ts'
@@ -68,7 +69,7 @@ export const copyDatabase = (
     openReadOnly(path, (source) => source.prepare('vacuum into ?').run(unfinished))
     // A server that has the original open recognizes the copy by this number, if it is copied over the original.
     const unnumbered = new DatabaseSync(unfinished)
-    unnumbered.exec(`pragma application_id = ${randomInt(1, 2 ** 31)}`)
+    unnumbered.exec(`pragma application_id = ${OUR_FILES + randomInt(1, 2 ** 16)}`)
     unnumbered.close()
     const migration = openReadOnly(unfinished, (copy) => checkCopy(copy, path))
     flush(unfinished)

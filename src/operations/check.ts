@@ -22,7 +22,7 @@ const UNRELEASED = 'export its data with that version, then use a new database'
 /** The reason for a failure, without the codes of Node; some errors have nothing else. */
 export const inWords = ({ message, code }: { message: string; code?: string }): string =>
   (message || `${code}`)
-    .replace(/Client .* TLS .*/, 'the server offers no TLS')
+    .replace('The server offers no TLS.', 'the server offers no TLS')
     .replace(/^.*connect (ECONNREFUSED|ENOENT)/, 'nothing is listening at')
     .replace('ECONNREFUSED', 'nothing is listening there')
     .replace('The operation was aborted due to timeout', 'no answer came in time')

@@ -71,8 +71,12 @@ const unfinishedCopies = ({ database, backupDir }: Config): readonly Check[] => 
 }
 
 const ERASER = 'check that serve is running, or startBackground in your own program, and see its log'
+const NO_WRITES =
+  'standby: point DATABASE_URL at the primary; read_only: turn default_transaction_read_only off; disk_full: free some space'
 const STATUS = 'prospect-pages status shows each, with a command'
-const ENCRYPT = 'set SECRETS_KEY to 32 random bytes in base64, then run prospect-pages secrets reencrypt'
+const REENCRYPT = 'prospect-pages secrets reencrypt'
+const ENCRYPT = `set SECRETS_KEY to 32 random bytes in base64, then run ${REENCRYPT}`
+const secrets = (count: number) => (count === 1 ? '1 webhook secret is' : `${count} webhook secrets are`)
 
 /** Checks the content of a migrated database. */
 const examineContent = (config: Config) => async (database: Database) => {
@@ -87,14 +91,24 @@ const examineContent = (config: Config) => async (database: Database) => {
       const details = (await look(database, config, kind, nowMs)).map(({ detail }) => detail)
       return details[0] ? failed(name, details.slice(0, 3).join('; '), remedy) : passed(name, well)
     })
+  const [refused] = await look(database, config, 'writes', nowMs).catch(() => [])
+  if (refused) checks.push(failed('writes', refused.detail, NO_WRITES))
   await unlessFound('erasures', 'erasure', 'no erasure is overdue', ERASER)
   await check('retention', async () => retentionPause(await database.read(SELECT_SERVED), nowMs))
-  await unlessFound('webhook secrets', 'secret', 'each webhook secret can be decrypted', STATUS)
+  await unlessFound('webhook secrets', 'secret', 'no webhook secret lacks its key', STATUS)
   await check('encryption', async () => {
-    const { rewritten, alreadyNew } = (await examineSecrets(database.read, config, nowMs)).sum
+    const { rewritten, alreadyNew, undecipherable } = (await examineSecrets(database.read, config, nowMs)).sum
+    const all = rewritten + alreadyNew + undecipherable
     const old = config.secretsKey ? rewritten : alreadyNew
-    if (old === 0) return passed('encryption', 'each webhook secret is encrypted with SECRETS_KEY')
-    return warned('encryption', `${old} webhook secrets are not encrypted with SECRETS_KEY`, ENCRYPT)
+    if (all === 0) return passed('encryption', 'there are no webhook secrets')
+    if (old === 0 && undecipherable === 0)
+      return passed('encryption', 'each webhook secret is encrypted with SECRETS_KEY')
+    const detail = [
+      old && `${secrets(old)} not encrypted with SECRETS_KEY`,
+      undecipherable && `${secrets(undecipherable)} encrypted with a key that is not set`,
+    ]
+    const remedy = undecipherable ? STATUS : config.secretsKey ? `run ${REENCRYPT}` : ENCRYPT
+    return warned('encryption', detail.filter(Boolean).join('; '), remedy)
   })
   await unlessFound('locks', 'lock', 'no session blocks others', STATUS)
   return checks

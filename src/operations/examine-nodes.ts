@@ -1,6 +1,8 @@
 import { otherNodes } from '../adapters/citus/nodes.ts'
 import { askOn, withTimeout } from '../adapters/postgres/connect.ts'
+import { nameOf } from '../adapters/postgres/dial.ts'
 import { endPool, openPostgres, type Sql } from '../adapters/postgres/open.ts'
+import { readPostgresAddress } from '../config/postgres-address.ts'
 import { type Check, failed, inWords, passed } from './check.ts'
 
 const ANSWER_MS_MAX = 5_000
@@ -24,8 +26,7 @@ const whySilent = async (url: string): Promise<string[]> => {
     await withTimeout(sql`select 1`, ANSWER_MS_MAX)
     return []
   } catch (error) {
-    const { searchParams } = new URL(url)
-    return [`${searchParams.get('host')}:${searchParams.get('port')}: ${inWords(error as Error)}`]
+    return [`${readPostgresAddress(url).servers.map(nameOf)}: ${inWords(error as Error)}`]
   } finally {
     await endPool(sql, 1)
   }

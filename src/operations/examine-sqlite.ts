@@ -2,7 +2,15 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
-import { fileAt, isLost, LOST_REMEDY, lostDetail, placeTemporaryFiles } from '../adapters/sqlite/place.ts'
+import {
+  fileAt,
+  isLost,
+  LOST_REMEDY,
+  lostDetail,
+  NETWORK_RISK,
+  placeTemporaryFiles,
+  riskyFileSystem,
+} from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
 import { orNull } from '../core/engine/outcome.ts'
 import { type Check, checkMigrations, failed, failedBy, passed, warned } from './check.ts'
@@ -16,7 +24,7 @@ const QUICK_BYTES_MAX = 1_073_741_824
 export const examineSqlite = (configuredPath: string, known: readonly Migration[], thorough: boolean) => {
   const path = fileAt(configuredPath)
   const folder = nearestFolder(path)
-  const places = [writeAccess(path, folder), disk(folder)]
+  const places = [writeAccess(path, folder), disk(folder), ...fileSystem(folder)]
   if (isLost(path)) return [failed('database', lostDetail(path), LOST_REMEDY), ...places]
   if (!existsSync(path))
     return [passed('database', `${path} does not exist yet; serve creates it`), ...places]
@@ -71,6 +79,11 @@ const disk = (folder: string): Check => {
   const detail = `${bavail * bsize} bytes free in ${folder}`
   if (bavail * bsize >= FREE_BYTES_MIN) return passed('disk', detail)
   return failed('disk', detail, 'free some space: while the disk is full, every write gets 503')
+}
+
+const fileSystem = (folder: string): Check[] => {
+  const risky = riskyFileSystem(folder)
+  return risky ? [warned('file system', `${folder} is on ${risky}`, NETWORK_RISK)] : []
 }
 
 /** Larger than the part that SQLite keeps in memory. */

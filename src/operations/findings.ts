@@ -1,8 +1,9 @@
+import { type Applied, lastOf, readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { DAY_MS, HOUR_MS, isoTime } from '../core/engine/times.ts'
 import { ATTEMPTS_MAX } from '../core/pages/publish-versions.ts'
 import { FAILURES_UNTIL_REST } from '../core/webhooks/webhook-attempts.ts'
-import { type Check, inWords } from './check.ts'
+import { type Check, checkMigrations, inWords } from './check.ts'
 import { examineSecrets, FINDINGS_MAX } from './examine-secrets.ts'
 import { lateBackups } from './late-backups.ts'
 import { type Database, type Row, readDatabase } from './read-database.ts'
@@ -79,14 +80,26 @@ const SELECTS: Readonly<Record<string, (before: (ms: number) => string) => strin
 
 const asRow = ({ detail }: Check): Row => ({ detail, command: 'prospect-pages backup' })
 
+export const KINDS: readonly string[] = [...Object.keys(SELECTS), 'writes', 'secret', 'lock', 'backup']
+const NO_WRITES = (reason: string): Row => ({
+  detail: `the database takes no writes: ${reason}`,
+  command: DOCTOR,
+})
+
 /** Problems of one kind: no more than `FINDINGS_MAX`, and one more if there are more. */
-export const look = async ({ read, locks }: Database, config: Config, kind: string, nowMs: number) => {
+export const look = async (
+  { read, locks, noWrites }: Database,
+  config: Config,
+  kind: string,
+  nowMs: number,
+) => {
   const rowsOf = async () => {
     if (kind === 'lock') return locks()
     if (kind === 'backup')
       return lateBackups(config, nowMs)
         .filter(({ state }) => state !== 'ok')
         .map(asRow)
+    if (kind === 'writes') return await noWrites().then((reason) => (reason ? [NO_WRITES(reason)] : []))
     if (kind === 'secret') return (await examineSecrets(read, config, nowMs)).lost
     return read(`${SELECTS[kind]?.((ms) => `'${isoTime(nowMs - ms)}'`)} limit ${FINDINGS_MAX + 1}`)
   }
@@ -101,8 +114,10 @@ export const look = async ({ read, locks }: Database, config: Config, kind: stri
 export const findAttention = (config: Config, nowMs: number): Promise<readonly Finding[]> =>
   readDatabase(config, async (database) => {
     await database.read('select 1')
+    const form = await otherForm(database, config)
+    if (form !== null) return [form]
     const findings: Finding[] = []
-    for (const kind of [...Object.keys(SELECTS), 'secret', 'lock', 'backup']) {
+    for (const kind of KINDS) {
       const other = (detail: string) => [{ kind, detail, command: DOCTOR }]
       const unread = (error: Error) => other(`could not be checked: ${inWords(error)}`)
       const found = await look(database, config, kind, nowMs).catch(unread)
@@ -111,3 +126,18 @@ export const findAttention = (config: Config, nowMs: number): Promise<readonly F
     }
     return findings
   }).catch((error) => [{ kind: 'database', detail: inWords(error), command: DOCTOR }])
+
+/** A database whose form is not that of this program: its tables may lack what the other findings read. */
+const otherForm = async ({ read }: Database, { database }: Config): Promise<Finding | null> => {
+  const known = readMigrations(database.kind === 'sqlite' ? 'sqlite' : 'postgres')
+  const found = await read('select * from schema_migrations order by number').catch((error: Error) =>
+    /no such table|does not exist/.test(error.message) ? [] : Promise.reject(error),
+  )
+  const {
+    state,
+    detail,
+    remedy = '',
+  } = checkMigrations(lastOf(known, found as unknown as Applied[]), known.length)
+  const [command = DOCTOR] = /prospect-pages migrate/.exec(remedy) ?? []
+  return state === 'ok' ? null : { kind: 'migrations', detail, command }
+}

@@ -1,4 +1,9 @@
+import { accessSync, constants, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileAt } from '../adapters/sqlite/place.ts'
 import type { Config } from '../config/config.ts'
+import type { NoWrites } from '../core/engine/failures.ts'
+import { orNull } from '../core/engine/outcome.ts'
 import { openReadOnly } from './read-only.ts'
 
 export type Row = Readonly<Record<string, string | number | null>>
@@ -8,6 +13,8 @@ export type Database = {
   readonly read: (sql: string) => Promise<readonly Row[]>
   /** Sessions that hold up others, or could: none on the embedded database, whose readers never wait. */
   readonly locks: () => Promise<readonly Row[]>
+  /** Why it takes no writes, in one word. */
+  readonly noWrites: () => Promise<NoWrites | null>
 }
 export type Use<Answer> = (database: Database) => Promise<Answer>
 
@@ -19,5 +26,14 @@ export const readDatabase = async <Answer>(config: Config, use: Use<Answer>) => 
   if (database.kind === 'postgres')
     return (await import('./read-postgres.ts')).readPostgres(database.url, config, use)
   const read = async (sql: string) => openReadOnly(database.path, (file) => file.prepare(sql).all() as Row[])
-  return use({ read, locks: async () => [] })
+  const noWrites = async () => whyNoWrites(fileAt(database.path))
+  return use({ read, locks: async () => [], noWrites })
+}
+
+/** Less than a write of some activities takes. */
+const ROOM_BYTES = 1_048_576
+const whyNoWrites = (path: string): NoWrites | null => {
+  if (orNull(() => [accessSync(path, constants.W_OK)]) === null) return 'read_only'
+  const { bavail, bsize } = statfsSync(dirname(path))
+  return bavail * bsize < ROOM_BYTES ? 'disk_full' : null
 }

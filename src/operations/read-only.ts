@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { placeTemporaryFiles, refuseLost } from '../adapters/sqlite/place.ts'
+import { placeTemporaryFiles, refuseForeign, refuseLost } from '../adapters/sqlite/place.ts'
 import { obstructed } from '../core/engine/failures.ts'
 
 /** Lets `read` look into an embedded database that others may have open. Never creates, migrates or writes it. */
@@ -16,6 +16,7 @@ export const openReadOnly = <Answer>(path: string, read: (file: DatabaseSync) =>
   // To SQLite a name such as `file:copy.db` is a URI.
   const file = new DatabaseSync(resolve(path), { readOnly: true })
   try {
+    refuseForeign(file, path)
     placeTemporaryFiles(file, path)
     file.exec('pragma busy_timeout = 5000')
     return read(file)

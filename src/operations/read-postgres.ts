@@ -1,5 +1,6 @@
 import { PLAN_EACH } from '../adapters/citus/forms.ts'
-import { withTimeout } from '../adapters/postgres/connect.ts'
+import { askOn, withTimeout } from '../adapters/postgres/connect.ts'
+import { findNoWrites } from '../adapters/postgres/no-writes.ts'
 import { HALF_MOVED, MOVE_MARK } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres } from '../adapters/postgres/open.ts'
 import type { Config } from '../config/config.ts'
@@ -52,7 +53,7 @@ export const readPostgres = async <Answer>(url: string, settings: Config, use: U
   try {
     const [mark] = await ask(`select to_regclass('${MOVE_MARK}')::text as mark`)
     if (mark?.['mark']) throw new Error(HALF_MOVED)
-    return await use({ read, locks })
+    return await use({ read, locks, noWrites: () => withTimeout(findNoWrites(askOn(sql), true), MS_MAX) })
   } finally {
     await endPool(sql, 1)
   }

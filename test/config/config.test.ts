@@ -184,7 +184,7 @@ t.test('a namer needs an address and a model', async (t) => {
   })
   t.match(readConfig({ NAMER_URL, NAMER_MODEL: 'm', NAMER_API_KEY: 'k' }).namer, { apiKey: 'k' })
   t.equal(readConfig({ NAMER_MODEL: 'm', NAMER_API_KEY: 'k' }).namer, null)
-  const NAMER_EXTRA_BODY = ' {"max_tokens":null}'
+  const NAMER_EXTRA_BODY = '{"max_tokens":null}'
   t.match(readConfig({ NAMER_URL, NAMER_MODEL: 'm', NAMER_EXTRA_BODY }).namer, {
     extraBody: { max_tokens: null },
   })
@@ -251,4 +251,65 @@ t.test('METRICS turns the metrics off', async (t) => {
   t.equal(readConfig({ METRICS: 'off' }).metrics, false)
   for (const wrong of ['false', 'OFF', 'none', '0'])
     t.strictSame(namesOf(faultsOf({ METRICS: wrong })), ['METRICS'], wrong)
+})
+
+t.test('a setting with an invisible character or a blank around it is refused by what it has', async (t) => {
+  const faultIn = (name: string, value: string) => {
+    const [fault, ...more] = faultsOf({ [name]: value })
+    t.match([fault?.parameter, more.length], [name, 0], name)
+    return fault?.detail
+  }
+  for (const [value, detail] of [
+    ['postgres://db/app\r', 'has a carriage return at its end'],
+    ['sqlite:data/a.db\r\n', 'has a carriage return at its end'],
+    ['memory:\n', 'has a line end at its end'],
+    ['\tsqlite:a.db', 'has a tab at its start'],
+    ['sqlite:a.db ', 'has a blank at its end'],
+    ['sqlite:a\u200b.db', 'has the invisible character U+200B in it'],
+    ['sqlite:\u0000a.db', 'has the invisible character U+0000 in it'],
+  ] as const)
+    t.equal(faultIn('DATABASE_URL', value), detail)
+  for (const { name, default: fallback } of settingsHelp())
+    t.equal(faultIn(name, `${fallback}\r`), 'has a carriage return at its end', name)
+  t.equal(faultIn('BACKUP_DIR', ' /srv'), 'has a blank at its start')
+  t.equal(faultIn('NAMER_API_KEY', 'key\n'), 'has a line end at its end')
+  t.match(faultIn('DATABASE_URL', 'sqlite:/srv/a.db?mode=rwc'), / without \?: it takes no parameters$/)
+  t.match(faultIn('DATABASE_URL', 'sqlite:a.db?'), / without \?/)
+})
+
+t.test('a secret may be in a file, without its last line end', async (t) => {
+  const key = Buffer.alloc(32, 7).toString('base64')
+  const folder = t.testdir({
+    url: 'postgres://me:secret@db/app\n',
+    crlf: 'memory:\r\n',
+    key,
+    empty: '\n',
+    two: 'memory:\n\n',
+  })
+  const file = (name: string) => `${folder}/${name}`
+  t.match(readConfig({ DATABASE_URL_FILE: file('url') }).database, { url: 'postgres://me:secret@db/app' })
+  t.match(readConfig({ DATABASE_URL_FILE: file('crlf') }).database, { kind: 'memory' })
+  const keys = {
+    SECRETS_KEY_FILE: file('key'),
+    SECRETS_KEY_PREVIOUS_FILE: file('key'),
+    NAMER_API_KEY_FILE: file('key'),
+  }
+  t.match(readConfig(keys), { secretsKey: Buffer.alloc(32, 7), secretsKeyPrevious: Buffer.alloc(32, 7) })
+  t.match(
+    readConfig({ DATABASE_POOLER: 'true', DATABASE_URL: POSTGRES, DATABASE_DIRECT_URL_FILE: file('url') }),
+    {
+      databaseDirectUrl: /^postgres/,
+    },
+  )
+  for (const [environment, detail] of [
+    [
+      { DATABASE_URL: 'memory:', DATABASE_URL_FILE: file('url') },
+      'cannot be set together with DATABASE_URL_FILE',
+    ],
+    [{ DATABASE_URL_FILE: file('none') }, 'cannot be read from the file of DATABASE_URL_FILE (ENOENT)'],
+    [{ DATABASE_URL_FILE: folder }, 'cannot be read from the file of DATABASE_URL_FILE (EISDIR)'],
+    [{ DATABASE_URL_FILE: file('empty') }, 'is empty in the file of DATABASE_URL_FILE'],
+    [{ DATABASE_URL_FILE: file('two') }, 'has a line end at its end'],
+  ] as const)
+    t.strictSame(faultsOf(environment), [{ parameter: 'DATABASE_URL', detail }])
 })

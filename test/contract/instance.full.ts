@@ -1,6 +1,5 @@
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
-import { parseAddress } from '../../src/adapters/postgres/open.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { logProspectActivities } from '../../src/core/activities/log-prospect-activity.ts'
 import { DomainFailure } from '../../src/core/engine/failures.ts'
@@ -9,6 +8,7 @@ import { createPagesWithVersion } from '../../src/core/pages/create-page-with-ve
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import { migrate, postgresStore } from '../../src/entry/postgres.ts'
 import { testContractOn } from '../support/contract.ts'
+import { placeOf } from '../support/place.ts'
 import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { addTenant, newId } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
@@ -24,8 +24,7 @@ t.test(
     t.teardown(server.stop)
 
     const connect = async (t: Test, url: string, options: postgres.Options<Record<string, never>> = {}) => {
-      const { address, server: place } = parseAddress(url)
-      const sql = postgres(address, { ...place, onnotice: () => {}, max: 4, ...options })
+      const sql = postgres({ ...placeOf(url).place, onnotice: () => {}, max: 4, ...options })
       t.teardown(() => sql.end({ timeout: 1 }))
       return sql
     }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
-import { openPostgres, parseAddress } from '../../src/adapters/postgres/open.ts'
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { listEvents } from '../../src/core/events/list-events.ts'
@@ -9,6 +9,7 @@ import { waitForEvents } from '../../src/core/events/wait-for-events.ts'
 import type { Signal, Store } from '../../src/core/ports/store.ts'
 import { outboxOf } from '../store-contract/outbox.ts'
 import { endSomeKey, watching as watchingAtOnce } from '../store-contract/signals.ts'
+import { placeOf } from '../support/place.ts'
 import { until } from '../support/program.ts'
 import {
   addTenant,
@@ -235,10 +236,10 @@ overStores(async (t, kind) => {
 
 /** Stands before PostgreSQL on its socket. */
 const startProxy = async (t: Test, address: string) => {
-  const { host } = parseAddress(address).server
+  const { folder } = placeOf(address)
   const pairs: (readonly [Socket, Socket])[] = []
   const server = createServer((socket) => {
-    const upstream = connect({ path: `${host}/.s.PGSQL.5432` })
+    const upstream = connect({ path: `${folder}/.s.PGSQL.5432` })
     socket.pipe(upstream).pipe(socket)
     for (const side of [socket, upstream]) side.on('error', () => {})
     pairs.push([socket, upstream])

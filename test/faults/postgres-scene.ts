@@ -36,15 +36,17 @@ type SceneOptions = {
   /** How long a call may take, where less than all limits together is right. */
   readonly callMsMax?: number
   readonly databaseOptions?: string
+  /** The address of a new database, where it is not that of this PostgreSQL. */
+  readonly addressOf?: (url: string) => string
 }
 
 /** A new database of this PostgreSQL with a tenant, a key and a page group, and traffic for it. */
 export const openScene = async (
   t: Test,
   postgres: ThrowawayPostgres,
-  { statementMsMax = 5_000, callMsMax, databaseOptions = '' }: SceneOptions = {},
+  { statementMsMax = 5_000, callMsMax, databaseOptions = '', addressOf = String }: SceneOptions = {},
 ): Promise<Scene> => {
-  const database = databaseAt(await postgres.newDatabase(databaseOptions))
+  const database = databaseAt(addressOf(await postgres.newDatabase(databaseOptions)))
   const env = { ...database.env, STATEMENT_MS_MAX: String(statementMsMax) }
   const { apiKey, pageGroupId } = await seed(env)
   await noteSettlements(database)

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { parseAddress } from '../../src/adapters/postgres/open.ts'
+import { placeOf } from '../support/place.ts'
 import { caller, databaseKinds, type Program, seed, startServer, until } from '../support/program.ts'
 import { faultsRandom } from '../support/random.ts'
 import { startReceiver } from './webhook-receiver.ts'
@@ -64,7 +64,7 @@ for (const kind of databaseKinds())
         return { ...server, call: caller(server.url, apiKey) }
       }
       const [here, other] = [await start(), await start()]
-      const { server: { host = '' } = {} } = parseAddress(url)
+      const { folder: host } = placeOf(url)
       const proxy = host === '' ? null : await startHoldingProxy(t, `${host}/.s.PGSQL.5432`)
       const address = new URL(url)
       const behind = proxy && {

@@ -13,8 +13,8 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseAddress } from '../../src/adapters/postgres/open.ts'
 import { outputOf } from './children.ts'
+import { placeOf } from './place.ts'
 import { sharedPostgres } from './postgres.ts'
 import { inherited } from './program.ts'
 
@@ -94,7 +94,7 @@ export const emptyDatabase = async (t: Owner) => {
   t.teardown(server.stop)
   const url = await server.newDatabase()
   return {
-    PGHOST: String(parseAddress(url).server.host),
+    PGHOST: placeOf(url).folder,
     PGDATABASE: new URL(url).pathname.slice(1),
     PGUSER: 'postgres',
   }

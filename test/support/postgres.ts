@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   accessSync,
   chownSync,
@@ -84,6 +84,10 @@ type Options = {
   readonly connectionsMax?: number
   /** More arguments of `initdb`. */
   readonly initdb?: readonly string[]
+  /** The folder of the PostgreSQL whose standby it becomes. */
+  readonly standbyOf?: string
+  /** Changes the folder before it starts, such as by adding certificates. */
+  readonly prepare?: (folder: string) => void
   /** More settings, by name. */
   readonly settings?: Readonly<Record<string, string>>
   /** Hears what it logs. */
@@ -95,6 +99,8 @@ export const startPostgres = async ({
   connectionsMax = 200,
   initdb = [],
   settings = {},
+  standbyOf,
+  prepare = () => {},
   onLog = () => {},
 }: Options = {}): Promise<ThrowawayPostgres> => {
   const bin = postgresBin()
@@ -107,7 +113,10 @@ export const startPostgres = async ({
   if (asRoot) chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
   accessSync(join(bin, 'postgres'), constants.X_OK)
   const env = { ...process.env, LC_ALL: 'C.UTF-8', TZ: 'UTC' }
-  await makeCluster({ bin, data, options: { ...user, env, cwd: folder }, initdb })
+  const copy = ['-h', standbyOf ?? '', '-U', 'postgres', '-D', data, '-R', '-c', 'fast', '--no-sync']
+  if (standbyOf) spawnSync(join(bin, 'pg_basebackup'), copy, { ...user, env, cwd: folder, stdio: 'inherit' })
+  else await makeCluster({ bin, data, options: { ...user, env, cwd: folder }, initdb })
+  prepare(folder)
   const flags = [
     '-D',
     data,
@@ -135,7 +144,7 @@ export const startPostgres = async ({
       child.stderr?.on('data', (chunk) => {
         onLog(String(chunk))
         if (said !== null) said += chunk
-        if (!said?.includes('ready to accept connections')) return
+        if (!/ready to accept (read-only )?connections/.test(said ?? '')) return
         said = null
         resolve()
       })
@@ -145,7 +154,7 @@ export const startPostgres = async ({
   }
   const halt = async (signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT') => {
     const child = server
-    if (child === undefined || child.exitCode !== null) return
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = new Promise((resolve) => child.once('exit', resolve))
     child.kill(signal)
     await ended

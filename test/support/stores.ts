@@ -7,7 +7,7 @@ import { citusPorts, openPostgresStore } from '../../src/adapters/citus/store.ts
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { connect } from '../../src/adapters/postgres/connect.ts'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
-import { openPostgres, type PostgresSettings, parseAddress } from '../../src/adapters/postgres/open.ts'
+import { openPostgres, type PostgresSettings } from '../../src/adapters/postgres/open.ts'
 import { postgresSignals } from '../../src/adapters/postgres/signals.ts'
 import type { Ask } from '../../src/adapters/postgres/sql.ts'
 import { portsOver } from '../../src/adapters/postgres/store.ts'
@@ -18,6 +18,7 @@ import type { NewLog, ProspectChange } from '../../src/core/ports/activities.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { postgresStore as storeOverInstance } from '../../src/entry/postgres.ts'
 import { ADDED_BY_CITUS, runOn, startCitus, type ThrowawayCitus, whyNoCitus } from './citus.ts'
+import { placeOf } from './place.ts'
 import { type SharedPostgres, sharedPostgres, whyNoPostgres } from './postgres.ts'
 
 // A file against three stores may take longer than tap's half minute; `--test-timeout` is the limit.
@@ -339,9 +340,8 @@ const storeOver = ({ ask: send }: Pool, url: string, everyEvent: boolean, isRout
 
 /** An instance of the driver as the store itself would never open it. */
 const strangeInstance = (url: string) => {
-  const { address, server } = parseAddress(url)
-  return postgres(address, {
-    ...server,
+  return postgres({
+    ...placeOf(url).place,
     max: 5,
     onnotice: () => {},
     connection: { TimeZone: 'Asia/Kolkata' },

@@ -165,6 +165,6 @@ export const otherNodes = async (ask: Ask, url: string): Promise<readonly string
 
 const urlAt = (url: string, host: string, port: number): string => {
   const [address = '', parameters = ''] = url.split(/\?(.*)/s)
-  const others = parameters.split('&').filter((parameter) => !/^(host=|port=|$)/.test(parameter))
+  const others = parameters.split('&').filter((parameter) => !/^(host=|hostaddr=|port=|$)/.test(parameter))
   return `${address}?${[...others, `host=${encodeURIComponent(host)}`, `port=${port}`].join('&')}`
 }

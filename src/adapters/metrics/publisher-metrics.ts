@@ -10,7 +10,7 @@ const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** Outcomes of an attempt, counted once they are saved. */
 const OUTCOMES = ['published', 'ready', 'failed', 'again', 'stopped'] as const
 const READY =
-  '1 while the database can be reached, has the schema of this program and answers in time; else 0.'
+  '1 while the database can be reached, has the schema of this program, takes writes and answers in time; else 0.'
 const PAUSED =
   '1 while this process deletes nothing that has expired, because its clock is far ahead; else 0.'
 const BACKLOG_MAX = 1_000

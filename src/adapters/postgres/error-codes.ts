@@ -1,5 +1,5 @@
 import type postgres from 'postgres'
-import { DomainFailure, unavailable } from '../../core/engine/failures.ts'
+import { DomainFailure, type NoWrites, takesNoWrites, unavailable } from '../../core/engine/failures.ts'
 import { unmigrated } from '../stores/migrations.ts'
 
 /** The code of PostgreSQL or the driver. When Citus copies rows to a worker, its code for a taken key is wrong. */
@@ -26,19 +26,28 @@ const isFromServer = (error: unknown): error is postgres.PostgresError =>
  */
 export const unavailableUnlessRejected = (error: unknown): never => {
   if (sqlStateOf(error) === '42P01') throw unmigrated(error)
+  const reason = NO_WRITES[sqlStateOf(error)]
+  if (reason) {
+    refusedWrites.count++
+    throw takesNoWrites(reason, error)
+  }
   const isRejected = isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(sqlStateOf(error))
   if (isRejected || error instanceof DomainFailure) throw error
   throw unavailable('The database cannot answer now.', error)
 }
 /**
- * Lock not available, a deadlock, a conflict of writers, a standby, no such database, a wrong password, completion unknown,
+ * Lock not available, a deadlock, a conflict of writers, no such database, a wrong password, completion unknown,
  * an internal error.
  */
-const NOT_NOW_CODES = new Set(['55P03', '40P01', '40001', '25006', '3D000', '28P01', '40003', 'XX000'])
+const NOT_NOW_CODES = new Set(['55P03', '40P01', '40001', '3D000', '28P01', '40003', 'XX000'])
 
-/** The connection was lost or silent under the statement: it had been made, and PostgreSQL sent no ordinary error. */
+/** Writes of this process that a read-only or full database refused. */
+export const refusedWrites = { count: 0 }
+const NO_WRITES: Readonly<Record<string, NoWrites>> = { '25006': 'read_only', '53100': 'disk_full' }
+
+/** The connection was lost or silent under the statement: it had been made, and PostgreSQL sent no ordinary error; or another server may take the write. */
 export const isConnectionFatal = (error: unknown): boolean =>
   isFromServer(error)
-    ? error.severity === 'FATAL' || error.severity === 'PANIC'
+    ? error.code === '25006' || error.severity === 'FATAL' || error.severity === 'PANIC'
     : !NEVER_MADE.test(sqlStateOf(error))
 const NEVER_MADE = /^(ECONNREFUSED|ENOENT|EAI_|ENOTFOUND|EHOST|ENET)/

@@ -1,5 +1,13 @@
+import type { Duplex } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import postgres from 'postgres'
+import {
+  type PostgresAddress,
+  type PostgresServer,
+  readPostgresAddress,
+} from '../../config/postgres-address.ts'
 import { camelCase } from '../stores/columns.ts'
+import { dial, nameOf } from './dial.ts'
 
 export type Sql = postgres.Sql
 /** `close` ends every connection, even after an `end`; the driver has it, its types do not. */
@@ -48,15 +56,26 @@ export type PostgresSettings = {
 }
 
 type Options = postgres.Options<Record<string, never>> & {
-  /** The driver has this option; its types do not. */
+  /** The driver has these options; its types do not. */
   readonly onnotify?: (channel: string, payload: string) => void
+  readonly socket?: () => Promise<Duplex>
 }
 
 /** Opens a connection pool with the settings of all connections: times in UTC, columns in camelCase. */
-export const openPostgres = (url: string, options: Options): Pool => {
-  const { address, server } = parseAddress(url)
-  return postgres(address, {
-    connect_timeout: 3,
+export const openPostgres = (url: string, options: Options): Pool => openAt(readPostgresAddress(url), options)
+
+const openAt = (address: PostgresAddress, options: Options): Pool => {
+  const { servers, user, password, database, session } = address
+  const [first] = servers
+  return postgres({
+    // The driver names the server in errors; it is `socket` that connects.
+    ...(first && 'path' in first ? first : { host: [first?.name ?? ''], port: [first?.port ?? 0] }),
+    socket: () => dial(address, refuseIfReadOnly(address)),
+    ssl: false,
+    ...(user && { user }),
+    ...(password && { password }),
+    ...(database && { database }),
+    connect_timeout: CONNECT_S_MAX,
     // The default pauses of the driver grow to 20 seconds.
     backoff: (retries: number) => Math.min(0.05 * retries, 0.5),
     // By default the driver prints notices to stdout.
@@ -65,15 +84,15 @@ export const openPostgres = (url: string, options: Options): Pool => {
     fetch_types: false,
     transform: { column: { from: camelCase } },
     types: { time: { to: 1184, from: [1184], serialize: String, parse: isoFromPostgres } },
-    ...server,
     ...options,
     connection: {
       application_name: 'prospect-pages',
       TimeZone: 'UTC',
       DateStyle: 'ISO, MDY',
       ...options.connection,
+      ...session,
     },
-  }) as unknown as Pool
+  } as Options) as unknown as Pool
 }
 
 /**
@@ -92,20 +111,27 @@ export const openConnection = (settings: PostgresSettings): Pool => {
   })
 }
 
+const CONNECT_S_MAX = 3
+const SESSION = `
+  select current_setting('transaction_read_only') as read_only, pg_is_in_recovery() as is_standby`
 /**
- * `?host=` and `&port=` name the server, as everywhere with PostgreSQL; a host that is a folder holds a socket. The
- * driver knows them only as options.
+ * The driver looks only for `default_transaction_read_only`, which is off on a standby. So a server of several, or with
+ * `target_session_attrs`, is asked on a connection before the one that is used.
  */
-export const parseAddress = (url: string) => {
-  const [address = '', query = ''] = url.split(/\?(.*)/s)
-  const parameters = query.split('&')
-  const isServer = (parameter: string) => /^(host|port)=/.test(parameter)
-  const others = parameters.filter((parameter) => !isServer(parameter)).join('&')
-  const server: { host?: string; port?: number } = Object.fromEntries(
-    parameters.filter(isServer).map((parameter) => parameter.split('=').map(decodeURIComponent)),
-  )
-  return { address: others === '' ? address : `${address}?${others}`, server }
-}
+const refuseIfReadOnly =
+  (address: PostgresAddress) =>
+  async (server: PostgresServer): Promise<void> => {
+    const { targetSessionAttrs: wanted } = address
+    if (wanted === 'any') return
+    const only = { ...address, servers: [server], targetSessionAttrs: 'any' } as const
+    const sql = openAt(only, { max: 1, prepare: false })
+    const late = pause(2 * address.connectMsMax, [], { ref: false })
+    const asked = Promise.race([sql.unsafe<{ readOnly: string; isStandby: boolean }[]>(SESSION), late])
+    const [row] = await asked.finally(() => endPool(sql, 0))
+    if (row === undefined) throw new Error(`${nameOf(server)} does not answer`)
+    if (row.isStandby || (wanted === 'read-write' && row.readOnly === 'on'))
+      throw new Error(`${nameOf(server)} takes no writes`)
+  }
 
 const END_AGAIN_MS = 10_000
 /**

@@ -13,6 +13,7 @@ import { FORMS, type Forms } from './forms.ts'
 import { postgresHooks } from './hooks.ts'
 import { postgresMerges } from './merges.ts'
 import { appliedMigrations, migratePostgres, type Warn } from './migrate.ts'
+import { refuserOfNoWrites } from './no-writes.ts'
 import { findObstacle, nameDirect } from './obstacle.ts'
 import type { PostgresSettings } from './open.ts'
 import { createOutbox } from './outbox.ts'
@@ -96,6 +97,7 @@ export const portsOver = (
   const { everyEvent = false, statementMsMax = DEFAULTS.statementMsMax } = options
   const query = queryOver(ask)
   const refuseUnready = readiness(migrations)
+  const refuseNoWrites = refuserOfNoWrites(ask)
   const onChange = (tenantId: string) => notify(`prospects ${tenantId}`)
   const [wrote, late] = [() => notify('events'), () => notify('keys', 'prospects')]
   const outbox = createOutbox(query, forms, { everyEvent, lateMs: lateMsOf(statementMsMax), wrote, late })
@@ -115,6 +117,9 @@ export const portsOver = (
     hooks: postgresHooks(query, forms, () => notify('keys')),
     apiKeys: postgresApiKeys(query, forms, () => notify('keys')),
     tenants: postgresTenants(query, () => notify('keys')),
-    ready: async () => refuseUnready(await appliedMigrations(ask)),
+    ready: async () => {
+      refuseUnready(await appliedMigrations(ask))
+      await refuseNoWrites()
+    },
   }
 }

@@ -1,4 +1,4 @@
-import { unavailable } from '../../core/engine/failures.ts'
+import { type NoWrites, takesNoWrites, unavailable } from '../../core/engine/failures.ts'
 import { unmigrated } from '../stores/migrations.ts'
 
 export const withMappedErrors = <Answer>(ask: () => Answer): Answer => {
@@ -14,10 +14,13 @@ export const toDomainFailure = (error: unknown): unknown => {
   const { code, message } = error as NodeJS.ErrnoException
   if (code === 'ERR_INVALID_STATE') return unavailable('The store is closed.')
   if (message.startsWith('no such table')) return unmigrated(error)
+  const reason = NO_WRITES[primaryCode(error)]
+  if (reason) return takesNoWrites(reason, error)
   return AWAY.has(primaryCode(error)) ? unavailable('The database cannot answer now.', error) : error
 }
-/** 5 busy, 6 locked, 8 read only, 10 input or output, 11 damaged, 13 full, 14 cannot open, 26 not a database. */
-const AWAY = new Set([5, 6, 8, 10, 11, 13, 14, 26])
+/** 5 busy, 6 locked, 10 input or output, 11 damaged, 14 cannot open, 26 not a database. */
+const AWAY = new Set([5, 6, 10, 11, 14, 26])
+const NO_WRITES: Readonly<Record<number, NoWrites>> = { 8: 'read_only', 13: 'disk_full' }
 
 const resultCodeOf = (error: unknown): number => Number((error as { errcode?: unknown } | null)?.errcode ?? 0)
 const primaryCode = (error: unknown): number => resultCodeOf(error) & 0xff

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pauseFor } from 'node:timers/promises'
+import { obstacleOf } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import { refuserOfLate } from '../../core/engine/late-writes.ts'
 import { orNull } from '../../core/engine/outcome.ts'
@@ -8,7 +8,7 @@ import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
 import { appliedMigrations, withNameKeys } from './last-migration.ts'
-import { placeTemporaryFiles, prepareFile, watchPlace } from './place.ts'
+import { placeTemporaryFiles, prepareFile, refuseForeign, switchToWal, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
 export type Database = ReturnType<typeof openDatabase>
@@ -17,8 +17,8 @@ export type Database = ReturnType<typeof openDatabase>
 const READ_WAIT = 'pragma busy_timeout = 100'
 const NO_WAIT = 'pragma busy_timeout = 0'
 const AGAIN_MS = 5
-/** 16 MB: a page that many transactions change is copied into the file only once. */
-const LONG_JOURNAL = 'pragma wal_autocheckpoint = 4000'
+/** 16 MB: a page that many transactions change is copied into the file only once. A long reader makes it longer for a while. */
+const LONG_JOURNAL = 'pragma wal_autocheckpoint = 4000; pragma journal_size_limit = 33554432'
 
 /** Deleted data is overwritten, so that nothing of an erased person stays in the file. */
 const ERASE_DELETED = 'pragma secure_delete = on'
@@ -33,6 +33,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     `pragma busy_timeout = ${busyMsMax}; pragma synchronous = full; ${LONG_JOURNAL}; ${ERASE_DELETED}`,
   )
   if (place !== ':memory:') placeTemporaryFiles(file, place)
+  refuseForeign(file, place)
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
   const watched = watchPlace(withNameKeys(file), place)
@@ -83,6 +84,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
    * that was already moved gets no write. Acknowledged writes were committed before a move, so the moved file has them,
    * unless the process is killed within 200 ms: then the last writes are in the journal at the old place.
    */
+  let wasRefused = false
   const write = async <Answer>(work: () => Answer): Promise<Answer> => {
     const giveUpAt = performance.now() + busyMsMax
     const refuseLate = refuserOfLate(busyMsMax)
@@ -91,9 +93,12 @@ export const openDatabase = (path: string, busyMsMax: number) => {
         refuseMoved()
         const answer = transaction(refuseLate, work)
         refuseMoved()
+        wasRefused = false
         return answer
       } catch (error) {
-        if (!isBusy(error) || performance.now() >= giveUpAt) throw toDomainFailure(error)
+        const failure = toDomainFailure(error)
+        wasRefused ||= obstacleOf(failure) === 'takes_no_writes'
+        if (!isBusy(error) || performance.now() >= giveUpAt) throw failure
       }
       await pauseFor(AGAIN_MS)
     }
@@ -151,6 +156,13 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     appliedMigrations: () => withMappedErrors(() => appliedMigrations(file)),
     /** Refuses `unavailable` while the path does not name the open file. */
     refuseMoved,
+    /** Refuses `unavailable` after a write was refused for the disk, until the file can be written to. */
+    refuseNoWrites: async (): Promise<void> => {
+      if (wasRefused)
+        await write(() =>
+          file.exec(`pragma user_version = ${file.prepare('pragma user_version').get()?.['user_version']}`),
+        )
+    },
     close: (): void => {
       orNull(refuseMoved)
       orNull(watched.close)
@@ -171,21 +183,6 @@ const camelEach = function* <Row>(rows: Iterable<Record<string, unknown>>) {
 export type Values = Readonly<Record<string, unknown>>
 
 const NAMED_VALUES = /:\w+/g
-/** Two processes that open a new file at once both want an exclusive lock; SQLite refuses one without waiting. */
-const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
-  const giveUpAt = performance.now() + busyMsMax
-  for (;;) {
-    try {
-      // The second pragma is a read, which creates the journal.
-      file.exec('pragma journal_mode = wal; pragma data_version')
-      return
-    } catch (error) {
-      if (!isBusy(error) || performance.now() >= giveUpAt) throw error
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AGAIN_MS)
-    }
-  }
-}
-
 /** The names of these columns' values in a statement. */
 export const valuesFor = (columns: readonly string[]): string =>
   columns.map((column) => `:${camelCase(column)}`).join()

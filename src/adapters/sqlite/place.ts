@@ -7,14 +7,65 @@ import {
   openSync,
   readlinkSync,
   realpathSync,
+  statfsSync,
   statSync,
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { obstructed, unavailable } from '../../core/engine/failures.ts'
 import { orNull } from '../../core/engine/outcome.ts'
+import { isBusy } from './error-codes.ts'
 import { giveUp, shareNumber } from './overwritten.ts'
 
+/** The upper half of the `application_id` of our files; the lower half differs in each backup. */
+export const OUR_FILES = 0x5050_0000
+/** Throws if tables of another program are in the file. Files of older versions have no number that is ours. */
+export const refuseForeign = (file: DatabaseSync, place: string): void => {
+  const { id, tables, ours } = file.prepare(FILE_OF).get() ?? {}
+  const isOurs = (Number(id) & 0xffff_0000) === OUR_FILES || ours === 2 || (id === 0 && tables === 0)
+  if (!isOurs) throw new Error(`${place} is a SQLite file of another program.`)
+}
+const FILE_OF = `
+  select application_id as id, (select count(*) from sqlite_schema) as tables,
+    (select count(*) from sqlite_schema where name in ('schema_migrations', 'prospect_logs')) as ours
+  from pragma_application_id`
+
+export const NETWORK_RISK =
+  'move it to a local disk, or use PostgreSQL: locks may fail there, which damages the file'
+/** File systems that may lose locks or memory maps of SQLite, by the number that Linux gives them. */
+const RISKY: Readonly<Record<number, string>> = {
+  26985: 'NFS',
+  20859: 'SMB',
+  4283649346: 'SMB',
+  4266872130: 'SMB',
+  16914839: '9p',
+  1702057286: 'FUSE',
+  12805120: 'Ceph',
+  1397113167: 'AFS',
+  198183888: 'Lustre',
+  2020557398: 'VirtualBox',
+}
+export const riskyFileSystem = (folder: string, look: (path: string) => { type: number } = statfsSync) =>
+  RISKY[Number(orNull(() => look(folder))?.type) >>> 0] ?? null
+
+/** Two processes that open a new file at once both want an exclusive lock; SQLite refuses one without waiting. */
+export const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
+  const giveUpAt = performance.now() + busyMsMax
+  for (;;) {
+    try {
+      const { page_count: pages } = file.prepare('pragma page_count').get() ?? {}
+      if (pages === 0) file.exec(`pragma application_id = ${OUR_FILES}`)
+      // The second pragma is a read, which creates the journal.
+      file.exec('pragma journal_mode = wal; pragma data_version')
+      return
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= giveUpAt) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, AGAIN_MS)
+    }
+  }
+}
+
+const AGAIN_MS = 5
 const LINKS_MAX = 40
 /** The file that a path refers to, even if it is missing: SQLite keeps the journal beside the file, not beside a link. */
 export const fileAt = (path: string, linksMax = LINKS_MAX): string => {

@@ -82,6 +82,7 @@ export const sqliteStore = (
     ready: async () => {
       database.refuseMoved()
       refuseUnready(database.appliedMigrations())
+      await database.refuseNoWrites()
     },
     watch: (listener) => {
       looking ??= look()

@@ -52,6 +52,7 @@ export type Fault = { readonly detail: string; readonly pointer?: string; readon
 export type Obstacle =
   | 'not_migrated'
   | 'newer_database'
+  | 'takes_no_writes'
   | 'unreleased_database'
   | 'wrong_settings'
   | 'no_source'
@@ -100,6 +101,19 @@ export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts):
 /** The database, or another dependency, cannot respond now: `throw unavailable('…')`. */
 export const unavailable = (detail: string, cause?: unknown): DomainFailure =>
   Object.assign(new DomainFailure('unavailable', detail, { retryAfterS: 1 }), { cause })
+/** Why a database takes no writes: one word, because anybody may read it at `/readyz`. */
+export type NoWrites = 'standby' | 'read_only' | 'disk_full'
+export const takesNoWrites = (reason: NoWrites, cause?: unknown): DomainFailure => {
+  const facts = { retryAfterS: 5, obstacle: 'takes_no_writes' } as const
+  return Object.assign(new DomainFailure('unavailable', `The database takes no writes: ${reason}.`, facts), {
+    cause,
+  })
+}
+/** What reads need: `ready`, even of a database that takes no writes. */
+export const readyToRead = (store: { ready: () => Promise<void> }): Promise<void> =>
+  store.ready().catch((error) => {
+    if (obstacleOf(error) !== 'takes_no_writes') throw error
+  })
 export const writeTooLate = () => unavailable('The write came too late; retry.')
 export const isUnavailable = (why: unknown): why is DomainFailure =>
   why instanceof DomainFailure && why.kind === 'unavailable'

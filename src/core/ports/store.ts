@@ -58,7 +58,10 @@ export type Store = {
    * that it applied, in order: none if there was nothing to do.
    */
   migrate(): Promise<readonly string[]>
-  /** Resolves if the database answers and has this program's schema; else refuses `unavailable`, or throws if it never will. */
+  /**
+   * Resolves if the database answers, has this program's schema and takes writes; else refuses `unavailable`, or throws if
+   * it never will.
+   */
   ready(): Promise<void>
   /**
    * Signals may come too often and may be lost. A listener that throws is reported on stderr; the others are still

@@ -7,12 +7,13 @@ import {
   COPY_OF,
   connectToNodes,
 } from '../../../src/adapters/citus/nodes.ts'
+
 import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/connect.ts'
-import { parseAddress } from '../../../src/adapters/postgres/open.ts'
-import type { Ask } from '../../../src/adapters/postgres/sql.ts'
-import { type Query, queryOver, sql } from '../../../src/adapters/postgres/sql.ts'
+
+import { type Ask, type Query, queryOver, sql } from '../../../src/adapters/postgres/sql.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 import { noOf } from '../../core/scene.ts'
+import { placeOf } from '../../support/place.ts'
 import { POSTGRES_SETTINGS } from '../../support/stores.ts'
 
 const URL_OF_ONE = 'postgres://me@one:5432/pages?sslmode=require'
@@ -28,7 +29,7 @@ const setting = (more: object = {}, workers: readonly string[] = []) => {
   let movedTo: string | null = null
   const connectTo = ({ url }: { url: string }) => {
     opened.push(url)
-    const node = parseAddress(url).server.host ?? 'one'
+    const node = String(placeOf(url).place.host)
     const ask: Ask = async (statement) => {
       const unsafe = (text: string, [tenantId]: readonly unknown[]) => ({ text, tenantId: String(tenantId) })
       const { text, tenantId } = statement({ unsafe } as never) as never as { text: string; tenantId: string }

@@ -1,6 +1,5 @@
-import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type AddressInfo, Server as Listener } from 'node:net'
+import { Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type DomainFailure, unavailable } from '../../../core/engine/failures.ts'
@@ -9,6 +8,7 @@ import { http } from '../../node-http.ts'
 import { refusal } from '../problems.ts'
 import type { Api } from '../requests.ts'
 import { type ApiResponse, requestIdIn, traceIdIn } from '../requests.ts'
+import { listen } from './listen.ts'
 import { answerMalformed } from './malformed-requests.ts'
 import { type MessageLimits, messageHandler } from './message.ts'
 
@@ -26,8 +26,6 @@ type Deps = {
   readonly onMalformed: (requestId: string, failure: DomainFailure, traceId: string | undefined) => void
 }
 
-/** Connections that the system queues for acceptance. Past that it drops some, which retry after seconds. */
-const BACKLOG = 4_096
 const CHECK_CONNECTIONS_EVERY_MS = 2_000
 const IDLE_GRACE_MS = 1_000
 const CUT_MS_MAX = 1_000
@@ -82,15 +80,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
 
   return {
     server,
-    /**
-     * Resolves with the port: the one asked for, or a free one for 0. Other processes may listen on a shared port at the
-     * same time, and the system spreads the connections.
-     */
-    listen: async (host: string, port: number, isShared = false): Promise<number> => {
-      server.listen({ host, port, backlog: BACKLOG, ...(isShared && SHARED) })
-      await once(server, 'listening')
-      return (server.address() as AddressInfo).port
-    },
+    listen: (host: string | number, port: number, isShared = false) => listen(server, host, port, isShared),
     /** Accepts no connection, answers requests in flight, ends waits for events, and closes the rest after `msMax`. */
     drain: async (msMax: number): Promise<void> => {
       draining.abort()
@@ -112,12 +102,6 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
     },
   }
 }
-
-/**
- * Each process accepts connections directly. Systems without `reusePort` share the handle of `node:cluster`, not its
- * round robin, which leaves a connection hanging that is on its way to a process that dies.
- */
-const SHARED = process.platform === 'linux' ? { reusePort: true, exclusive: true } : {}
 
 /** More requests than any client sends before it has read an answer. Node limits them only by the size of a packet. */
 const PIPELINED_MAX = 32

@@ -1,0 +1,40 @@
+import { type NoWrites, takesNoWrites } from '../../core/engine/failures.ts'
+import { refusedWrites, sqlStateOf } from './error-codes.ts'
+import type { Ask } from './sql.ts'
+
+const LOOK = `
+  select case when pg_is_in_recovery() then 'standby' when current_setting('transaction_read_only') = 'on' then 'read_only'
+    end as reason`
+/** Needs several new pages, and ends with a division by zero, so that nothing is kept. */
+const TAKE_ROOM = `
+  with added as (
+    insert into usage_counts (tenant_id, at, api_key_id, requests, activities, bytes)
+    select 'room', now(), 'room ' || n, 0, 0, 0 from generate_series(1, 500) n returning 1
+  ) select 1 / (count(*) - count(*)) from added`
+
+/** Why PostgreSQL takes no writes, or null. A full disk shows only with `takesRoom`. */
+export const findNoWrites = async (ask: Ask, takesRoom: boolean): Promise<NoWrites | null> => {
+  const [found] = await ask((sql) => sql.unsafe<{ reason: NoWrites | null }[]>(LOOK))
+  if (found?.reason || !takesRoom) return found?.reason ?? null
+  const isFull = (error: Error) => [error, error.cause].some((one) => sqlStateOf(one) === '53100')
+  return ask((sql) => sql.unsafe(TAKE_ROOM)).then(
+    () => null,
+    (error) => (isFull(error) ? 'disk_full' : null),
+  )
+}
+
+/** Refuses while the database takes no writes. A full disk is looked for once it has refused one: reads still work. */
+export const refuserOfNoWrites = (ask: Ask) => {
+  let seen = refusedWrites.count
+  return async (): Promise<void> => {
+    const { count } = refusedWrites
+    const reason = await findNoWrites(ask, count !== seen)
+    if (reason === null) {
+      seen = count
+      return
+    }
+    // A session that began as read-only stays so: a write that it refuses ends its connection.
+    await ask((sql) => sql.unsafe(TAKE_ROOM)).catch(() => {})
+    throw takesNoWrites(reason)
+  }
+}
