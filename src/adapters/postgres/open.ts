@@ -8,6 +8,7 @@ import {
 } from '../../config/postgres-address.ts'
 import { camelCase } from '../stores/columns.ts'
 import { dial, nameOf } from './dial.ts'
+import { isoFromPostgres } from './iso-time.ts'
 
 export type Sql = postgres.Sql
 /** `close` ends every connection, even after an `end`; the driver has it, its types do not. */
@@ -141,13 +142,4 @@ const END_AGAIN_MS = 10_000
 export const endPool = async (sql: Sql, timeoutS: number): Promise<void> => {
   await sql.end({ timeout: timeoutS }).catch(() => {})
   setTimeout(() => void (sql as Pool).close().catch(() => {}), END_AGAIN_MS).unref()
-}
-
-/** `2026-01-31 09:05:00.12+00`: sessions are in UTC, and PostgreSQL omits trailing zeros. */
-export const isoFromPostgres = (text: string): string => {
-  if (text[4] !== '-') throw new Error('PostgreSQL must write times by the DateStyle ISO.')
-  const zone = text.length - 3
-  if (!text.endsWith('+00') || zone < 19 || zone > 23) return new Date(text).toISOString()
-  const fraction = zone === 19 ? '.' : text.slice(19, zone)
-  return `${text.slice(0, 10)}T${text.slice(11, 19)}${fraction.padEnd(4, '0')}Z`
 }
