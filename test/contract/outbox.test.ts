@@ -35,26 +35,21 @@ overStores(
       await writtenBy(0)
     })
 
-    t.test(
-      'logging is one statement, whether the tenant uses events or not, once that is seen',
-      async (t) => {
-        const tested = await opened(t, kind)
-        const { tenantId } = await addTenant(tested.store)
-        const log = async () => {
-          const logs = [someLog({ tenantId, prospectId: newId('prospect') })]
-          await tested.store.activities.recordLogs(logs, [
-            someEvent(tenantId, { ids: { prospectLogId: logs[0]?.prospectLogId ?? '' } }),
-          ])
-        }
-        const countOf = async () =>
-          (await sentBy(tested, log)).filter(({ text }) => !text.includes('pg_notify')).length
-        t.equal(await countOf(), 1)
-        t.equal(await countOf(), 1)
-        await tested.store.webhooks.add(someEndpoint(tenantId))
-        t.equal(await countOf(), 2, 'the events are not sent, then sent')
-        t.equal(await countOf(), 1)
-      },
-    )
+    t.test('logging is one statement, whether the tenant uses events or not', async (t) => {
+      const tested = await opened(t, kind)
+      const { tenantId } = await addTenant(tested.store)
+      const log = async () => {
+        const logs = [someLog({ tenantId, prospectId: newId('prospect') })]
+        await tested.store.activities.recordLogs(logs, [
+          someEvent(tenantId, { ids: { prospectLogId: logs[0]?.prospectLogId ?? '' } }),
+        ])
+      }
+      const countOf = async () =>
+        (await sentBy(tested, log)).filter(({ text }) => !text.includes('pg_notify')).length
+      t.equal(await countOf(), 1)
+      await tested.store.webhooks.add(someEndpoint(tenantId))
+      t.equal(await countOf(), 1)
+    })
 
     t.test('results of attempts are saved beside a replay of the same deliveries', async (t) => {
       const { store, another } = await opened(t, kind)

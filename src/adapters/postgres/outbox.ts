@@ -58,7 +58,6 @@ export type Outbox = {
 }
 
 const EVENTS = columns('event', COLUMNS.events)
-const QUIET_MAX = 10_000
 
 /**
  * Events are written in the statement of their change, for tenants that use events: those with an enabled webhook
@@ -71,15 +70,6 @@ export const createOutbox = (
   { everyEvent, lateMs, wrote, late }: OutboxOptions,
 ): Outbox => {
   const clocks = new Map<string, Clock>()
-  /**
-   * Tenants that used no events when last seen. Theirs are not even sent, which would cost as much as the change; if an
-   * endpoint was enabled since, the statement saves nothing and is sent again, with the events.
-   */
-  const quiet = new Set<string>()
-  const noteQuiet = (tenants: readonly string[]): void => {
-    if (quiet.size >= QUIET_MAX) quiet.clear()
-    for (const tenantId of tenants) quiet.add(tenantId)
-  }
 
   /**
    * The clock of a database or of a node may differ from ours by minutes. It is read every minute, after ours was set,
@@ -99,36 +89,26 @@ export const createOutbox = (
     return isKnown ? clock : undefined
   }
 
-  const send = async (
-    askedMs: number,
-    ...[rows, events = [], parts, answer, saved = ALL]: Parameters<Outbox['write']>
-  ): Promise<never> => {
+  const write: Outbox['write'] = async (rows, events = [], parts, answer, saved = ALL) => {
     const { each, all: areAll } = savedBy(saved)
+    const askedMs = Date.now()
     const lead = leadOf(rows)
     const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
     const lateAtMs = askedMs + aheadMs + lateMs
-    const tenants = [...new Set(events.map(({ tenantId }) => tenantId))]
-    const areQuiet = !everyEvent && tenants.every((tenantId) => quiet.has(tenantId))
-    const isInTime = sql`statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz`
-    const isQuiet = areQuiet && tenants.length > 0 ? sql`and not exists (${subscribers(tenants)})` : nothing
-    const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(tenants)})`
-    const newEvents = () => sql`new_events as (${insertEvents(events, sql`${isUsed} and ${each}`)})`
-    const all = areQuiet ? parts : [...parts, newEvents()]
-    const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(tenants)})`
-    const noting = areQuiet ? nothing : sql`${isNoted} as has_events,`
+    const isInTime = required(sql`statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz`)
+    const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(events)})`
+    const newEvents = sql`new_events as (${insertEvents(events, sql`${isUsed} and ${each}`)})`
+    const all = events.length === 0 ? parts : [...parts, newEvents]
+    const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(events)})`
+    const noting = events.length === 0 ? nothing : sql`${isNoted} as has_events,`
     try {
       const written = await query(lead)<{ hasEvents?: boolean }>`
         ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${noting} ${answer}
-        where ${required(sql`${isInTime} ${isQuiet}`)} and ${areAll}`
+        where ${isInTime} and ${areAll}`
       if (written[0]?.hasEvents) wrote()
-      else if (written[0]?.hasEvents === false) noteQuiet(tenants)
       return written as never
     } catch (error) {
       if (!NOT_AS_ASSUMED.has(sqlStateOf(error))) throw error
-      if (areQuiet && tenants.length > 0) {
-        for (const tenantId of tenants) quiet.delete(tenantId)
-        return send(askedMs, rows, events, parts, answer, saved)
-      }
       const clock = await readClock(lead)
       // The write was in time: the clock was set.
       if (Date.now() + clock.aheadMs < lateAtMs) throw error
@@ -136,7 +116,6 @@ export const createOutbox = (
       throw writeTooLate()
     }
   }
-  const write: Outbox['write'] = (...written) => send(Date.now(), ...written)
 
   return {
     write,
@@ -165,7 +144,8 @@ const eventRow = (event: NewEvent) => ({
   ids: { rawJson: JSON.stringify(event.ids) },
 })
 
-/** The tenants among these that use events. */
-const subscribers = (tenants: readonly string[]) => sql`
+/** The tenants of these events that use events. */
+const subscribers = (events: readonly OfTenant[]) => sql`
   select w.tenant_id from webhook_endpoints w
-  where w.tenant_id = any (${textArray(tenants)}::text[]) and w.status = 'enabled'`
+  where w.tenant_id = any (${textArray([...new Set(events.map(({ tenantId }) => tenantId))])}::text[])
+    and w.status = 'enabled'`
