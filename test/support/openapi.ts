@@ -342,8 +342,14 @@ const queryParameters = (route: Route): Json[] => {
     in: 'query',
     required: false,
     description: MAY_HAVE_PLUS.includes(name) ? `${description} Send \`+\` as \`%2B\`.` : description,
-    schema: withExample(name === 'limit' ? { ...schema, default: 20 } : schema, exampleFor(name, schema)),
+    schema: withExample({ ...schema, ...defaultOf(name, schema) }, exampleFor(name, schema)),
   }))
+}
+
+/** A query's own default is text, even of a number: the document has it in the type of the parameter. */
+const defaultOf = (name: string, { type, default: text }: Json): Json => {
+  if (name === 'limit') return { default: 20 }
+  return type === 'integer' && text !== undefined ? { default: Number(text) } : {}
 }
 
 const exampleFor = (name: string, { enum: values = [] }: { readonly enum?: readonly unknown[] }): unknown =>

@@ -364,3 +364,18 @@ t.test('examples of parameters are of their shapes, and stand where no form fill
     for (const example of schema.examples ?? []) t.equal(undocumentedValue(`${at}/schema`, example), null, at)
   })
 })
+
+t.test('every default, example and enumerated value is valid by the schema that it stands in', async (t) => {
+  let values = 0
+  walk(openapi, '#', (node, at) => {
+    // Members of these names are data.
+    if (/\/(examples|properties|default|enum|const)(\/|$)/.test(at.replaceAll(/\/properties\/[^/]+/g, '')))
+      return
+    const { default: fallback, examples = [], enum: enumerated = [], const: only } = node
+    const given = [fallback, only, examples, enumerated].flat().filter((value) => value !== undefined)
+    if (!Array.isArray(examples)) return
+    for (const value of given) t.equal(undocumentedValue(at, value), null, `${at} ${JSON.stringify(value)}`)
+    values += given.length
+  })
+  t.ok(values > 100)
+})
