@@ -39,15 +39,6 @@ const OPEN: Readonly<Record<string, string>> = {
 }
 
 const bold = (text: string) => h('b', {}, h('bdi', {}, text))
-/** The last error: the newest deliveries may not have been tried yet. */
-export const lastErrorOf = async (url: string, signal: AbortSignal): Promise<string> => {
-  const { items } = await get<Slice<WebhookDelivery>>(
-    `${url}/deliveries`,
-    { status: 'pending', limit: 100 },
-    signal,
-  )
-  return items.find(({ lastError }) => lastError !== null)?.lastError ?? ''
-}
 /** A URL without the parts that are not needed to recognise it. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, '').slice(0, 60)
 export const isRecent = (hook: Hook): boolean =>
@@ -62,17 +53,22 @@ const webhooks = async (signal: AbortSignal): Promise<Item[]> => {
     signal,
   )
   const check = async (endpoint: WebhookEndpoint): Promise<Item[]> => {
-    const { webhookEndpointId: id, url, status, disabledReason, failures, failingSince } = endpoint
+    const { webhookEndpointId: id, url, status, disabledReason, failures, failingSince, lastError } = endpoint
     const api = path`/webhook_endpoints/${id}`
     const at = ['webhooks', id] as const
     const name = bold(shortUrl(url))
     if (status === 'disabled' && disabledReason === null) return []
     if (status === 'disabled')
       return [{ mark: 'disabled', at, text: [name, ' was disabled: ', disabledReason] }]
-    if (failingSince !== null) {
-      const often = failures === 1 ? ' failed ' : ` failed ${failures} times in a row, first `
-      const text = [name, often, time(failingSince, true), ': ', await lastErrorOf(api, signal)]
-      return [{ mark: 'failing', at, text }]
+    if (lastError !== null) {
+      const since = time(failingSince ?? lastError.at, true)
+      const often =
+        failures > 1
+          ? ` failed ${failures} times in a row, first `
+          : failures === 1
+            ? ' failed '
+            : ' gets nothing, since '
+      return [{ mark: 'failing', at, text: [name, often, since, ': ', h('bdi', {}, lastError.reason)] }]
     }
     const query = { status: 'failed', limit: 1 }
     const failed = await get<Slice<WebhookDelivery>>(`${api}/deliveries`, query, signal)

@@ -16,9 +16,9 @@ const SPANS: Readonly<Record<Span, Drawn & { readonly text: string }>> = {
 }
 type Drawn = { readonly by: 'hour' | 'day'; readonly bars: number }
 const COLOURS = 5
-const [HEIGHT, LEFT, BOTTOM] = [170, 44, 22]
+const [HEIGHT, BOTTOM] = [170, 22]
 /** Space beside the chart: the edges of the view and of its card. */
-const EDGES = 112
+const EDGES = IS_NARROW ? 62 : 112
 const widthNow = (): number =>
   Math.max(Math.min((document.getElementById('main')?.clientWidth ?? 0) - EDGES, 950), 240)
 
@@ -48,10 +48,11 @@ const stacked = ({ items }: ProspectLogCounts, { by, bars }: Drawn) => {
   return { sources, hasRest, bars: all }
 }
 
-/** The next of 1, 2, 5, 10 and so on. */
+/** The next even number that is round. */
 const roundUp = (n: number): number => {
-  const power = 10 ** Math.floor(Math.log10(Math.max(n, 1)))
-  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= n) ?? n
+  const power = 10 ** Math.floor(Math.log10(n))
+  const steps = [1, 1.2, 1.4, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10].map((step) => Math.round(step * power))
+  return steps.find((step) => step >= n && step % 2 === 0) ?? n
 }
 const labelOf = (ms: number, by: 'hour' | 'day'): string => {
   const date = new Date(ms)
@@ -68,16 +69,17 @@ const drawn = (counts: ProspectLogCounts, span: Drawn) => {
   const { by } = span
   const { sources, hasRest, bars } = stacked(counts, span)
   const width = widthNow()
-  const top = roundUp(Math.max(...bars.map(({ sum }) => sum), 4) / 4) * 4
+  const top = roundUp(Math.max(...bars.map(({ sum }) => sum), 4))
+  const left = 14 + 7 * top.toLocaleString('en').length
   const tall = HEIGHT - BOTTOM - 8
   const yOf = (count: number) => HEIGHT - BOTTOM - (count / top) * tall
-  const step = (width - LEFT) / bars.length
+  const step = (width - left) / bars.length
   const gap = step > 6 ? 2 : 0.5
   const lines = [0, 0.5, 1].map((part) => [
-    svg('line', { x1: LEFT, x2: width, y1: yOf(top * part), y2: yOf(top * part) }),
+    svg('line', { x1: left, x2: width, y1: yOf(top * part), y2: yOf(top * part) }),
     svg(
       'text',
-      { x: LEFT - 8, y: yOf(top * part) + 4, 'text-anchor': 'end' },
+      { x: left - 8, y: yOf(top * part) + 4, 'text-anchor': 'end' },
       (top * part).toLocaleString('en'),
     ),
   ])
@@ -87,18 +89,21 @@ const drawn = (counts: ProspectLogCounts, span: Drawn) => {
       if (count === 0) return []
       const tallness = Math.max((count / top) * tall, 1)
       y -= tallness
-      const box = { x: LEFT + i * step + gap / 2, y, width: step - gap, height: tallness, class: `s${index}` }
+      const box = { x: left + i * step + gap / 2, y, width: step - gap, height: tallness, class: `s${index}` }
       return svg('rect', box, svg('title', {}, `${labelOf(at, by)}: ${sum}`))
     })
   })
   const every = Math.ceil(90 / step)
   const isMarked = (at: number, i: number) =>
     by === 'day' ? i % every === 0 : new Date(at).getHours() % Math.max(6, every > 12 ? 24 : 6) === 0
-  const labels = bars.map(({ at }, i) =>
-    isMarked(at, i) && LEFT + (i + 0.5) * step > LEFT + 20
-      ? svg('text', { x: LEFT + (i + 0.5) * step, y: HEIGHT - 4, 'text-anchor': 'middle' }, labelOf(at, by))
-      : null,
-  )
+  // A label at an edge stays within the chart.
+  const half = (text: string) => 3.2 * text.length
+  const labels = bars.map(({ at }, i) => {
+    if (!isMarked(at, i)) return null
+    const text = labelOf(at, by)
+    const x = Math.min(left + (i + 0.5) * step, width - half(text))
+    return x < left + half(text) ? null : svg('text', { x, y: HEIGHT - 4, 'text-anchor': 'middle' }, text)
+  })
   const legend = [...sources, ...(hasRest ? ['others'] : [])].map((source, i) =>
     h('span', {}, h(`i.s${i < sources.length ? i : COLOURS}` as 'i', {}), h('bdi', {}, source)),
   )
@@ -166,11 +171,11 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
             new Date(value.countedUntil).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' }),
           ),
         ]
-    const what =
+    note.replaceChildren(
       value.items.length === 0
-        ? 'The first bars appear about a minute after the first activity'
-        : `activities per ${span.by}`
-    note.replaceChildren(h('span', {}, what, ' · counted', until))
+        ? 'The first bars appear about a minute after the first activity.'
+        : h('span', {}, `activities per ${span.by} · counted`, until),
+    )
   }
   const off = (error: unknown): void => {
     const isOff = error instanceof Problem && error.code === 'not_found'

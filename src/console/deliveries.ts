@@ -2,7 +2,8 @@ import type { WebhookEndpoint } from '../shapes/webhook.ts'
 import type { WebhookDelivery } from '../shapes/webhook-delivery.ts'
 import { call, get, path, type Query, repeated, type Slice } from './api.ts'
 import { attempt, gated, loadMore, notify } from './dialog.ts'
-import { card, counted, h, refill, segments, table, time } from './dom.ts'
+import { card, counted, h, refill, rowLink, segments, table, time } from './dom.ts'
+import { wordsOf } from './event-types.ts'
 import { addressOf, type Place, replaceAddress } from './place.ts'
 
 const STATUSES = { '': 'all', pending: 'pending', delivered: 'delivered', failed: 'failed' }
@@ -54,16 +55,12 @@ export const deliveriesOf = (
     const outcome =
       status === 'delivered'
         ? [deliveredAt && time(deliveredAt, true)]
-        : [
-            attempts > 0 && lastError,
-            ' ',
-            isDue ? 'Due now.' : nextAttemptAt && ['Next attempt ', time(nextAttemptAt, true)],
-          ]
+        : [lastError, ' ', isDue ? 'Due now.' : nextAttemptAt && ['Next attempt ', time(nextAttemptAt, true)]]
     return h(
       'tr',
       {},
       h('td.when', {}, time(createdAt)),
-      h('td', {}, h('a', { href: addressOf(['webhooks', place.id ?? '', eventId]), 'data-row': true }, type)),
+      h('td', {}, rowLink(addressOf(['webhooks', place.id ?? '', eventId]), wordsOf(type), type)),
       h('td', {}, tag),
       h(
         'td',

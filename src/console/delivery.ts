@@ -2,6 +2,7 @@ import type { WebhookDeliveryWithAttempts } from '../shapes/webhook-delivery.ts'
 import { call, memberOf, path } from './api.ts'
 import { copy } from './dialog.ts'
 import { button, card, facts, h, table, time } from './dom.ts'
+import { wordsOf } from './event-types.ts'
 import { code, pretty } from './json-view.ts'
 import { addressOf } from './place.ts'
 
@@ -28,7 +29,7 @@ export const deliveryView = async (endpointId: string, eventId: string, signal: 
       'header',
       {},
       h('a.crumbs', { href: addressOf(['webhooks', endpointId]) }, 'Endpoint'),
-      h('h1', {}, type),
+      h('h1', {}, wordsOf(type)),
     ),
     card(
       facts({

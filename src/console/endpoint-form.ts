@@ -2,12 +2,12 @@ import type { EventType } from '../shapes/event.ts'
 import type { WebhookEndpoint } from '../shapes/webhook.ts'
 import { toCopy } from './dialog.ts'
 import { h } from './dom.ts'
-import { EVENT_TYPES } from './event-types.ts'
+import { EVENT_TYPES, wordsOf } from './event-types.ts'
 import { area, field } from './fields.ts'
 
-export const healthOf = ({ status, failures, disabledReason }: WebhookEndpoint) => {
+export const healthOf = ({ status, lastError, disabledReason }: WebhookEndpoint) => {
   if (status === 'disabled') return h(disabledReason ? 'span.tag.bad' : 'span.tag', {}, 'disabled')
-  return failures > 0 ? h('span.tag.bad', {}, 'failing') : h('span.tag.ok', {}, 'enabled')
+  return lastError ? h('span.tag.bad', {}, 'failing') : h('span.tag.ok', {}, 'enabled')
 }
 
 export const secretShown = (secret: string) => [
@@ -30,7 +30,7 @@ export const endpointFields = (endpoint?: WebhookEndpoint) => [
           value: type,
           checked: endpoint?.types?.includes(type),
         }),
-        type,
+        h('span', {}, wordsOf(type), h('small', {}, type)),
       ),
     ),
   ),

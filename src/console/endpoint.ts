@@ -1,10 +1,11 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
 import { call, memberOf, path, repeated } from './api.ts'
-import { lastErrorOf, shortUrl } from './attention.ts'
+import { shortUrl } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { ask, askToDelete, attempt, gated, idOf, notify } from './dialog.ts'
 import { card, counted, facts, h, refill, time } from './dom.ts'
 import { chosenIn, endpointFields, healthOf, secretShown } from './endpoint-form.ts'
+import { wordsOf } from './event-types.ts'
 import { field } from './fields.ts'
 import { pretty } from './json-view.ts'
 import { type LiveState, liveMark, repeat } from './live.ts'
@@ -18,7 +19,6 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   const url = path`/webhook_endpoints/${id}`
   const first = await call<WebhookEndpoint>('GET', url, { signal })
   let endpoint = first.value
-  let lastError = ''
   const mark = liveMark()
   const heading = h('div')
   const about = h('div')
@@ -30,24 +30,24 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   }
   const show = (): void => {
     const { url, description, types, sources, logTypes, headers, method } = endpoint
-    const { status, disabledReason, failures, failingSince } = endpoint
+    const { status, disabledReason, failures, failingSince, lastError } = endpoint
     const isEnabled = status === 'enabled'
     refill(
       heading,
       h('h1', {}, h('bdi', {}, shortUrl(url))),
       h('p.lead.muted', {}, description && h('bdi', {}, description), ' ', healthOf(endpoint)),
     )
-    const failing = failures > 0 && [
-      `${counted(failures, 'attempt')} in a row, first `,
-      failingSince && time(failingSince, true),
-      h('span.bad', {}, lastError && `: ${lastError}`),
-      h('small', {}, 'While it keeps failing, it is tried once a minute. “Send again” tries at once.'),
+    const failing = lastError && [
+      failures > 0 ? `${counted(failures, 'attempt')} in a row, first ` : 'Nothing could be sent, since ',
+      time(failingSince ?? lastError.at, true),
+      h('span.bad', {}, ': ', h('bdi', {}, lastError.reason)),
+      isEnabled && h('small', {}, 'It is tried again by itself. “Send again” tries at once.'),
     ]
     refill(
       about,
       facts({
         URL: h('bdi', {}, url),
-        Events: types?.join(', ') ?? 'all',
+        Events: types?.map(wordsOf).join(', ') ?? 'all',
         Sources: sources && h('bdi', {}, sources.join(', ')),
         Types: logTypes && h('bdi', {}, logTypes.join(', ')),
         Headers: headers && Object.keys(headers).join(', '),
@@ -157,10 +157,6 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     const answer = await poll({}, signal)
     if (answer) {
       endpoint = answer.value
-      show()
-    }
-    if (answer && endpoint.failures > 0) {
-      lastError = await lastErrorOf(url, signal)
       show()
     }
     await deliveries.refresh()

@@ -2,7 +2,7 @@ import type { Event as FeedEvent } from '../shapes/event.ts'
 import { call, itemTexts, memberOf, path, type Slice } from './api.ts'
 import { copy, idOf, loadMore } from './dialog.ts'
 import { absolute, below, button, card, expander, facts, h, table, time } from './dom.ts'
-import { EVENT_TYPES } from './event-types.ts'
+import { EVENT_TYPES, wordsOf } from './event-types.ts'
 import { choice } from './fields.ts'
 import { code, pretty } from './json-view.ts'
 import { liveMark, repeat } from './live.ts'
@@ -41,7 +41,12 @@ const detailOf = ({ event, text }: Read) => {
 const eventView = async (id: string, signal: AbortSignal) => {
   const { value, text } = await call<FeedEvent>('GET', path`/events/${id}`, { signal })
   return [
-    h('header', {}, h('a.crumbs', { href: addressOf(['events']) }, 'Events'), h('h1', {}, value.type)),
+    h(
+      'header',
+      {},
+      h('a.crumbs', { href: addressOf(['events']) }, 'Events'),
+      h('h1', {}, wordsOf(value.type)),
+    ),
     card(detailOf({ event: value, text })),
   ]
 }
@@ -62,7 +67,9 @@ const feedView = async (place: Place, signal: AbortSignal) => {
   let cursor: string | undefined = isFromStart ? undefined : 'latest'
   const more = loadMore(async () => next(), 'Load more')
   const rowOf = (read: Read): HTMLElement => {
-    const opener = expander(read.event.type, () => below(row, 4, detailOf(read)))
+    const opener = expander([wordsOf(read.event.type), h('small', {}, read.event.type)], () =>
+      below(row, 4, detailOf(read)),
+    )
     const data = memberOf(read.text, 'data').slice(0, 160)
     const row = h(
       'tr',
@@ -97,7 +104,10 @@ const feedView = async (place: Place, signal: AbortSignal) => {
     const { value } = event.target as HTMLSelectElement
     location.hash = addressOf(['events'], { ...Object.fromEntries(place.search), [name]: value })
   }
-  const types = { '': 'all types', ...Object.fromEntries(EVENT_TYPES.map((name) => [name, name])) }
+  const types = {
+    '': 'all types',
+    ...Object.fromEntries(EVENT_TYPES.map((name) => [name, `${wordsOf(name)} (${name})`])),
+  }
   const starts = { '': 'now on', start: 'the oldest kept' }
   const first = repeat({ signal, ms: REST_MS, work, onState: mark.set })
   await first

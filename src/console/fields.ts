@@ -27,3 +27,8 @@ export const choice = (
       Object.entries(options).map(([value, text]) => h('option', { value }, text)),
     ),
   )
+/** The reader's time zone, as in `CET`. */
+export const zone = (): string =>
+  new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' })
+    .formatToParts()
+    .find(({ type }) => type === 'timeZoneName')?.value ?? ''

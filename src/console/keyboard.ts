@@ -7,7 +7,7 @@ const mainNow = () => document.getElementById('main') as HTMLElement
 
 /** Keys of the keyboard, and their actions. */
 const KEYS: Readonly<Record<string, string>> = {
-  '/': 'search or filter',
+  '/': 'find a person',
   'j k': 'next and previous row',
   Enter: 'open a row',
   Esc: 'close it',
@@ -21,6 +21,12 @@ const GO: Readonly<Record<string, string>> = {
   s: 'sources',
   w: 'webhooks',
   e: 'events',
+}
+/** To the search for people, from anywhere. */
+const find = (): void => {
+  const field = mainNow().querySelector<HTMLElement>('input[name=q]')
+  if (field) field.focus()
+  else location.hash = addressOf(['people'], { find: '1' })
 }
 let goesMs = 0
 export const onKey = (event: KeyboardEvent): void => {
@@ -52,7 +58,7 @@ export const onKey = (event: KeyboardEvent): void => {
   const view = Date.now() - goesMs < 1_500 ? GO[key] : undefined
   goesMs = key === 'g' && view === undefined ? Date.now() : 0
   if (view !== undefined) location.hash = addressOf([view])
-  else if (key === '/') mainNow().querySelector<HTMLElement>('input')?.focus()
+  else if (key === '/') find()
   else if (key === '?') help()
   else if (key === 'j' || key === 'k') {
     const at = rows.indexOf(document.activeElement as HTMLElement)

@@ -47,7 +47,7 @@ const show = async (): Promise<void> => {
   try {
     const content = can(scope)
       ? await (await load()).view(place, signal)
-      : (await import('./lacking.ts')).lacking(title, scope)
+      : (await import('./sign-in.ts')).lacking(title, scope)
     if (signal.aborted) return
     main.replaceChildren(h('div.view', {}, content))
     const isMoved = lastPlace !== '' && lastPlace !== [place.view, place.id, place.subId].join()
@@ -180,7 +180,8 @@ setInterval(() => watchExpiry(), EXPIRY_MS)
 
 const enter = async (key: string): Promise<void> => {
   try {
-    await open(key, false)
+    // The key of a link is one that its reader never saw: a reload would ask for it.
+    await open(key, true)
   } catch (error) {
     if (error instanceof Problem && error.status === 401) {
       session.close()

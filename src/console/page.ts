@@ -4,7 +4,7 @@ import { baseUrl, call, get, path, type Slice } from './api.ts'
 import { ask, askToDelete, attempt, gated, idOf, loadMore, notify } from './dialog.ts'
 import { sideBySide } from './diff.ts'
 import { absolute, below, button, card, expander, facts, h, refill, table, time } from './dom.ts'
-import { field } from './fields.ts'
+import { field, zone } from './fields.ts'
 import { heldResource } from './held-resource.ts'
 import { repeat } from './live.ts'
 import { createVersion } from './new-version.ts'
@@ -63,9 +63,9 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
           'Publish at',
           'publishAt',
           { type: 'datetime-local', required: true },
-          'In the time of this computer.',
+          `Your time zone (${zone()}).`,
         ),
-        field('Unpublish at', 'unpublishAt', { type: 'datetime-local' }, 'Empty: it stays published.'),
+        field('Unpublish at', 'unpublishAt', { type: 'datetime-local' }, 'Leave empty to keep it published.'),
       ],
       run: async (times) => {
         const at = (time?: string) => time && new Date(time).toISOString()

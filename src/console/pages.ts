@@ -2,11 +2,11 @@ import { writeJson } from '../json/write-json.ts'
 import type { Page } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { call, can, get, path, type Slice } from './api.ts'
-import { contentField, typedContent } from './content-field.ts'
 import { ask, askToDelete, attempt, gated, idOf, loadMore, notify } from './dialog.ts'
 import { card, counted, facts, h, refill, rowLink, segments, table, time } from './dom.ts'
-import { area, field } from './fields.ts'
+import { area, choice, field, zone } from './fields.ts'
 import { heldResource } from './held-resource.ts'
+import { contentField, typedContent } from './new-version.ts'
 import { pageView } from './page.ts'
 import { addressOf, type Place, type View } from './place.ts'
 
@@ -105,9 +105,9 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
     refill(
       heading,
       h('h1', {}, h('bdi', {}, title)),
-      h('p.lead.muted', {}, h('bdi', {}, name), ' ', statusTag(status)),
+      h('p.lead.muted', {}, h('bdi', {}, name), ' ', statusTag(status), ' ', idOf(groupId)),
     )
-    refill(about, card(facts({ Context: pageContext && h('bdi', {}, pageContext), Id: idOf(groupId) })))
+    refill(about, pageContext && card(facts({ Context: h('bdi', {}, pageContext) })))
     refill(
       buttons,
       gated('page_groups:write', 'Edit…', edit),
@@ -161,22 +161,42 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
   ]
 }
 
-const createPage = (groupId: string): void =>
+/** What a new page may begin with. */
+const SAMPLE = '{"title":"","text":""}'
+const WHENS = { now: 'Publish now', later: 'Publish later', draft: 'Keep as a draft' }
+const createPage = (groupId: string): void => {
+  const at = field('Publish at', 'publishAt', { type: 'datetime-local' }, `Your time zone (${zone()}).`)
+  at.hidden = true
+  const vary = (event: Event) => {
+    at.hidden = (event.target as HTMLSelectElement).value !== 'later'
+    at.querySelector('input')?.toggleAttribute('required', !at.hidden)
+  }
   ask({
     title: 'New page',
-    action: 'Create and publish',
+    action: 'Create',
     body: [
-      area('What is it about?', 'supplementaryContext', {}, 'In addition to the context of the group.'),
-      field('Name', 'customName', {}, 'Empty: a name is generated.'),
-      contentField(''),
+      field('Name', 'customName', {}, 'Leave empty to have a name generated.'),
+      contentField(SAMPLE),
+      area(
+        'What is it about?',
+        'supplementaryContext',
+        { rows: 2 },
+        'In addition to the context of the group.',
+      ),
+      choice('When', 'when', WHENS, { onchange: vary }),
+      at,
     ],
-    run: async ({ supplementaryContext, customName, content }) => {
+    run: async ({ supplementaryContext, customName, content, when, publishAt }) => {
+      const isUntouched = content === SAMPLE
       const body = writeJson({
         supplementaryContext: supplementaryContext || undefined,
         customName: customName || undefined,
-        content: typedContent(content) ?? undefined,
+        content: (isUntouched ? null : typedContent(content)) ?? undefined,
+        publish: when === 'draft' ? false : undefined,
+        publishAt: when === 'later' && publishAt ? new Date(publishAt).toISOString() : undefined,
       })
       const { value } = await call<{ pageId: string }>('POST', path`/page_groups/${groupId}/pages`, { body })
       location.hash = addressOf(['pages', groupId, value.pageId])
     },
   })
+}

@@ -7,7 +7,7 @@ import { refusedUntil } from './erasing.ts'
 import { personView } from './person.ts'
 import { addressOf, type Place, type View } from './place.ts'
 
-/** People: found by exact email, external id or id, and the newest. */
+/** People: found by the beginning of a name or an email, by external id or id, and the newest. */
 export const view: View = (place, signal) =>
   place.id ? personView(place.id, signal) : listView(place, signal)
 
@@ -26,13 +26,18 @@ const listView = async (place: Place, signal: AbortSignal) => {
     name: 'q',
     type: 'search',
     value: wanted,
-    placeholder: 'Exact email, external id or id',
-    'aria-label': 'Exact email, external id or id',
+    placeholder: 'Name, last name, email or id',
+    'aria-label': 'Name, last name, email or id',
   })
+  if (place.search.has('find')) requestAnimationFrame(() => query.focus())
   const rows = h('tbody')
+  let isCut = false
   const load = async (cursor?: string): Promise<string | undefined> => {
-    const find = (by: Query) => get<Slice<Prospect>>('/prospects', { ...by, limit: 50, cursor }, signal)
-    let slice = await find({ email: wanted })
+    const find = (by: Query) => get<Slice<Prospect>>('/prospects', { limit: 50, cursor, ...by }, signal)
+    const isSearch = wanted.length >= 2 && wanted.length <= 100
+    let slice = await find(isSearch ? { search: wanted, limit: SEARCH_MAX } : { email: wanted })
+    isCut = isSearch && slice.items.length === SEARCH_MAX
+    if (slice.items.length === 0 && isSearch) slice = await find({ email: wanted })
     if (slice.items.length === 0 && wanted && wanted.length <= 255) slice = await find({ externalId: wanted })
     rows.append(...slice.items.map(personRow))
     return slice.nextCursor
@@ -41,19 +46,20 @@ const listView = async (place: Place, signal: AbortSignal) => {
   more.follow(await load())
   const list = table(['Who', 'Known since', 'Id'], [])
   list.tBodies[0]?.replaceWith(rows)
-  const emptyText = wanted
-    ? wanted.includes('@')
-      ? 'No one with exactly this email or external id.'
-      : 'No one with exactly this email or external id. Search by these or by id, not by name.'
+  const nobody = wanted
+    ? 'No one whose name, last name or email begins like this, or who has this external id.'
     : 'No people yet. They appear with their first activity.'
-  const found = rows.childElementCount > 0 ? list : h('p.muted.empty', {}, emptyText)
+  const cut =
+    isCut && h('p.muted.note', {}, `The newest ${SEARCH_MAX}. Type more of the name to find others.`)
+  const found = rows.childElementCount > 0 ? list : h('p.muted.empty', {}, nobody)
   return [
     h('header', {}, h('h1', {}, 'People')),
     h('form.search', { onsubmit: search, role: 'search' }, query, h('button', {}, 'Find')),
-    card(found, more.element),
+    card(found, cut, more.element),
     can('prospects:erase') && (await erasures(signal)),
   ]
 }
+const SEARCH_MAX = 100
 const personRow = (prospect: Prospect) =>
   h(
     'tr',

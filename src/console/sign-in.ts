@@ -1,5 +1,5 @@
 import { session } from './api.ts'
-import { h } from './dom.ts'
+import { type Child, h } from './dom.ts'
 
 /** Asks for a key, and returns to the same place. */
 export const signInForm = (
@@ -43,3 +43,15 @@ export const signInForm = (
   )
   return h('main.sign-in', {}, form)
 }
+
+/** The content of a view whose scope the key lacks. */
+export const lacking = (title: string, scope: string): Child => [
+  h('header', {}, h('h1', {}, title)),
+  h(
+    'section.card',
+    {},
+    h('p', {}, 'Your key lacks the scope ', h('code', {}, scope), '.'),
+    h('p.muted', {}, 'The operator of the server can open one with more scopes:'),
+    h('pre', {}, session.command()),
+  ),
+]

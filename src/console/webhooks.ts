@@ -7,6 +7,7 @@ import { ask, gated } from './dialog.ts'
 import { h, rowLink, time } from './dom.ts'
 import { endpointView } from './endpoint.ts'
 import { chosenIn, endpointFields, healthOf, secretShown } from './endpoint-form.ts'
+import { wordsOf } from './event-types.ts'
 import { liveTable } from './live-table.ts'
 import { addressOf, type View } from './place.ts'
 
@@ -32,17 +33,17 @@ const listView = async (signal: AbortSignal) => [
   await liveTable<WebhookEndpoint>({
     signal,
     path: '/webhook_endpoints',
-    heads: ['Endpoint', 'State', 'Failures', 'Events'],
+    heads: ['Endpoint', 'State', 'Last error', 'Events'],
     none: 'Connect HubSpot, Slack, Brevo or any other receiver, and each new activity is sent there. An endpoint is an address of yours that gets every event, signed. Each is tried again until it arrives.',
     rowOf: (endpoint) => {
-      const { webhookEndpointId, url, description, failures, failingSince, types } = endpoint
+      const { webhookEndpointId, url, description, lastError, types } = endpoint
       return h(
         'tr',
         {},
         h('td', {}, rowLink(addressOf(['webhooks', webhookEndpointId]), shortUrl(url), description)),
         h('td', {}, healthOf(endpoint)),
-        h('td', {}, failingSince && [`${failures} in a row, first `, time(failingSince, true)]),
-        h('td', {}, types?.join(', ') ?? 'all events'),
+        h('td', {}, lastError && [time(lastError.at, true), ': ', h('bdi', {}, lastError.reason)]),
+        h('td', {}, types?.map(wordsOf).join(', ') ?? 'all events'),
       )
     },
   }),
