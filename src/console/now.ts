@@ -53,7 +53,7 @@ const todayIn = async (signal: AbortSignal): Promise<string> => {
   const before = new Date(midnight).setDate(new Date(midnight).getDate() - 1)
   const query = { by: 'hour', since: new Date(before).toISOString() }
   const found = await get<ProspectLogCounts>('/prospect_log_counts', query, signal).catch(() => null)
-  if (found === null || Date.now() - Date.parse(found.countedUntil) > LATE_MS) return ''
+  if (!found?.items.length || Date.now() - Date.parse(found.countedUntil) > LATE_MS) return ''
   const [today, yesterday] = [[0, 0] as [number, number], [0, 0] as [number, number]]
   for (const { at, count, newProspects } of found.items) {
     const day = Date.parse(at) < midnight ? yesterday : today
