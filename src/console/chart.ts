@@ -17,7 +17,6 @@ const SPANS: Readonly<Record<Span, Drawn & { readonly text: string }>> = {
 type Drawn = { readonly by: 'hour' | 'day'; readonly bars: number }
 const COLOURS = 5
 const [HEIGHT, BOTTOM] = [170, 22]
-/** Space beside the chart: the edges of the view and of its card. */
 const EDGES = IS_NARROW ? 62 : 112
 const widthNow = (): number =>
   Math.max(Math.min((document.getElementById('main')?.clientWidth ?? 0) - EDGES, 950), 240)
@@ -96,13 +95,12 @@ const drawn = (counts: ProspectLogCounts, span: Drawn) => {
   const every = Math.ceil(90 / step)
   const isMarked = (at: number, i: number) =>
     by === 'day' ? i % every === 0 : new Date(at).getHours() % Math.max(6, every > 12 ? 24 : 6) === 0
-  // A label at an edge stays within the chart.
-  const half = (text: string) => 3.2 * text.length
   const labels = bars.map(({ at }, i) => {
     if (!isMarked(at, i)) return null
     const text = labelOf(at, by)
-    const x = Math.min(left + (i + 0.5) * step, width - half(text))
-    return x < left + half(text) ? null : svg('text', { x, y: HEIGHT - 4, 'text-anchor': 'middle' }, text)
+    const half = 3.2 * text.length
+    const x = Math.min(left + (i + 0.5) * step, width - half)
+    return x < left + half ? null : svg('text', { x, y: HEIGHT - 4, 'text-anchor': 'middle' }, text)
   })
   const legend = [...sources, ...(hasRest ? ['others'] : [])].map((source, i) =>
     h('span', {}, h(`i.s${i < sources.length ? i : COLOURS}` as 'i', {}), h('bdi', {}, source)),

@@ -160,8 +160,6 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
       : card(h('p.muted', {}, 'Your key lacks the scope pages:read.')),
   ]
 }
-
-/** What a new page may begin with. */
 const SAMPLE = '{"title":"","text":""}'
 const WHENS = { now: 'Publish now', later: 'Publish later', draft: 'Keep as a draft' }
 const createPage = (groupId: string): void => {
