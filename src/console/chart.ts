@@ -47,7 +47,6 @@ const stacked = ({ items }: ProspectLogCounts, { by, bars }: Drawn) => {
   return { sources, hasRest, bars: all }
 }
 
-/** The next even number that is round. */
 const roundUp = (n: number): number => {
   const power = 10 ** Math.floor(Math.log10(n))
   const steps = [1, 1.2, 1.4, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10].map((step) => Math.round(step * power))
