@@ -1,41 +1,36 @@
-import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
-import { blocksOf, pasteAll, saveFiles, stepsOf, whyNoShell, withoutIds } from '../support/pasted-page.ts'
-import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
 import {
-  answerOf,
-  caller,
-  databaseAt,
-  inherited,
-  NODE,
-  newFolder,
-  seed,
-  startServer,
-  until,
-} from '../support/program.ts'
+  blocksOf,
+  pasteAll,
+  saveFiles,
+  shellFunctions,
+  stepsOf,
+  whyNoShell,
+  withoutIds,
+} from '../support/pasted-page.ts'
+import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { answerOf, caller, databaseAt, newFolder, seed, startServer, until } from '../support/program.ts'
 
 t.setTimeout(0)
-const MODULES = join(import.meta.dirname, '../../node_modules')
 const hasPython = spawnSync('python3', ['--version']).status === 0
 /** As an id that no other page has. */
 const UNKNOWN = `page_${'0'.repeat(26)}`
 
 t.test('the recipes of docs/recipes.md', { skip: whyNoShell }, async (t) => {
-  const blocks = await blocksOf('recipes.md', [9000, 9001])
+  const blocks = await blocksOf('recipes.md', [9001])
   const folder = newFolder(t)
   saveFiles(blocks, folder)
-  for (const name of ['data', 'node_modules']) mkdirSync(join(folder, name))
-  for (const name of ['express', 'standardwebhooks'])
-    symlinkSync(join(MODULES, name), join(folder, 'node_modules', name))
+  mkdirSync(join(folder, 'data'))
   const env = { DATABASE_URL: `sqlite:${join(folder, 'data/prospect-pages.db')}` }
   const { apiKey } = await seed(env)
-  const [start, , ...steps] = stepsOf(blocks)
+  const [start, ...steps] = stepsOf(blocks)
   const settings = [...(start?.script ?? '').matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value])
   const server = await startServer(t, { ...env, ...Object.fromEntries(settings) })
   const call = caller(server.url, apiKey)
@@ -46,7 +41,7 @@ t.test('the recipes of docs/recipes.md', { skip: whyNoShell }, async (t) => {
   await t.test('work as pasted, and print what is shown below them', async (t) => {
     const pasted = steps.filter(({ script }) => hasPython || !script.includes('python3'))
     const scripts = pasted.map(({ script }) => script)
-    const outputs = await pasteAll(scripts, shell, folder)
+    const [, ...outputs] = await pasteAll([shellFunctions(), ...scripts], shell, folder)
     t.strictSame(
       outputs.map(withoutIds),
       pasted.map(({ prints }) => withoutIds(prints)),
@@ -84,7 +79,7 @@ t.test('the recipes of docs/recipes.md', { skip: whyNoShell }, async (t) => {
           .map((row) => Object.values(row).map(String)),
       )
       file.close()
-      t.match(onFile, [[['Tulips', '2', /Z$/]], [[/^tenant_/, 'shop', '2']]])
+      t.match(onFile, [[['Tulips', '2', /Z$/]], [[/^tenant_/, 'website', '2']]])
 
       const postgres = await sharedPostgres()
       t.teardown(postgres.stop)
@@ -150,27 +145,6 @@ t.test('the recipes of docs/recipes.md', { skip: whyNoShell }, async (t) => {
       const logged = errors().map(({ args }) => String(args[0]))
       t.match(logged, [/: terminated$/, /: status 401$/, /: timed out$/, /: status 401$/])
       t.equal(logged.length, 4)
-    },
-  )
-
-  await t.test(
-    'the program that follows the feed survives half an answer, and ends when it is refused',
-    async (t) => {
-      const slice = (type: string, nextCursor: string) =>
-        JSON.stringify({
-          items: [{ eventId: 'event_1', data: { email: 'ada@example.com', type } }],
-          nextCursor,
-        })
-      const { url } = await startFaulty(t, [cut(slice('cut', 'no')), whole(slice('whole', 'yes')), refuse])
-      const alone = newFolder(t)
-      const program = spawn(NODE, [join(folder, 'sync.mjs')], {
-        cwd: alone,
-        env: { ...inherited(), URL: url, KEY: 'pp_' },
-      })
-      const [stdout, stderr] = await Promise.all([program.stdout.toArray(), program.stderr.toArray()])
-      t.equal(stdout.join(''), 'event_1 ada@example.com whole\n')
-      t.match(stderr.join(''), /refused/)
-      t.equal(readFileSync(join(alone, 'cursor.txt'), 'utf8'), 'yes')
     },
   )
 })
