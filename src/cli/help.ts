@@ -33,7 +33,7 @@ ${listOf(commands, stdout)}
 prospect-pages COMMAND --help describes one command, with examples. --version prints the version.
 
 A pipe or a file gets JSON, one line for each answer; a terminal gets a table, or JSON with --json.
-Refusals go to stderr. Exit codes: 0 success, 1 refused, 2 incorrect use. NO_COLOR turns colours off.
+Refusals go to stderr. Exit codes: 0 success, 1 refused, 2 incorrect use. NO_COLOR turns colors off.
 
 ${paint('bold', 'Settings, from the environment [default]', stdout)}
 ${inPairs(

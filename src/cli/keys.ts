@@ -18,7 +18,7 @@ export const keyCommands: readonly Command[] = [
     help: 'issues an API key and shows it, once',
     options: {
       tenant: TENANT,
-      name: valued('N', 'a name for people to recognise the key by', { isName: true }),
+      name: valued('N', 'a name for people to recognize the key by', { isName: true }),
       scope: valued(
         'S',
         `repeat for several; "all" for every scope. By default: ${DEFAULT_SCOPES.join(', ')}`,

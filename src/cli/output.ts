@@ -8,7 +8,7 @@ import type { Answers, Shell, TableFormat } from './command.ts'
 type Row = Readonly<Record<string, unknown>>
 
 type Style = 'bold' | 'cyan' | 'dim' | 'red'
-/** Adds colour if the stream is a terminal that shows it; `NO_COLOR` and `FORCE_COLOR` decide first. */
+/** Adds color if the stream is a terminal that shows it; `NO_COLOR` and `FORCE_COLOR` decide first. */
 export const paint = (style: Style, text: string, stream: NodeJS.WritableStream = process.stdout): string =>
   styleText(style, text, { stream })
 

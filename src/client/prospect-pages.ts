@@ -99,7 +99,7 @@ export class ProblemError extends Error {
 }
 type Slice<Item> = { items: Item[]; hasMore: boolean; nextCursor?: string }
 type Batch = { items: (Partial<ProblemError> & { prospectLog?: Receipt; replayed: boolean })[] }
-/** `has` lists members by which an answer of the API is recognised. */
+/** `has` lists members by which an answer of the API is recognized. */
 type Sent = RequestOptions & { has?: string[]; waitMs?: number; tries?: number; mayRepeat?: typeof mayPass }
 /** The calls. Each rejects with a `ProblemError` if it is refused, or if its last try fails. */
 export type Client = ReturnType<typeof createClient>

@@ -39,7 +39,7 @@ const OPEN: Readonly<Record<string, string>> = {
 }
 
 const bold = (text: string) => h('b', {}, h('bdi', {}, text))
-/** A URL without the parts that are not needed to recognise it. */
+/** A URL without the parts that are not needed to recognize it. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, '').slice(0, 60)
 export const isRecent = (hook: Hook): boolean =>
   hook.lastRefusal !== null &&

@@ -184,7 +184,7 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
 /** Asks before something is deleted for good. */
 export const askToDelete = (name: string, text: string, run: DialogOptions['run']): void =>
   ask({ title: `Delete ${name}`, action: 'Delete', isDanger: true, body: [h('p', {}, text)], run })
-/** A button for an action that needs a scope: greyed out without it, with the reason. */
+/** A button for an action that needs a scope: grayed out without it, with the reason. */
 export const gated = (scope: string, text: string, onclick: () => unknown, attributes: Attributes = {}) => {
   if (can(scope)) return button(text, onclick, attributes)
   const why = `Your key lacks the scope ${scope}. This opens a console that has it: ${session.command()}`

@@ -1,6 +1,6 @@
 import { type Attributes, type Child, h } from './dom.ts'
 
-/** A labelled field with a hint. */
+/** A labeled field with a hint. */
 export const field = (label: string, name: string, options: Attributes = {}, hint?: Child) =>
   h('label', {}, label, h('input', { name, autocomplete: 'off', ...options }), hint && h('small', {}, hint))
 export const area = (label: string, name: string, options: Attributes = {}, hint?: Child) =>

@@ -7,7 +7,7 @@ export const ApiKey = v.object({
   apiKeyId: described(id('apikey'), 'The id of the key.'),
   tenantId: described(id('tenant'), 'The tenant that the key belongs to.'),
   tenantName: described(v.string(), 'The name of that tenant.'),
-  name: described(v.nullable(v.string()), 'What people recognise the key by, or null.'),
+  name: described(v.nullable(v.string()), 'What people recognize the key by, or null.'),
   scopes: described(v.array(v.string()), 'What the key may do.'),
   createdAt: described(timestamp(), 'When the key was issued, in UTC.'),
   expiresAt: described(v.nullable(timestamp()), 'When the key expires, in UTC; null if it never does.'),

@@ -26,7 +26,7 @@ export type StoredApiKey = {
   readonly apiKeyId: string
   readonly tenantId: string
   readonly keyHash: string
-  /** The first characters, so that a person recognises it. */
+  /** The first characters, so that a person recognizes it. */
   readonly start: string
   readonly name: string | null
   readonly scopes: readonly Scope[]

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import { sha256 } from '../engine/keys.ts'
 
 /**
- * An API key is `pp_`, 30 random characters and 6 characters of their CRC-32, all base62. Secret scanners recognise it,
+ * An API key is `pp_`, 30 random characters and 6 characters of their CRC-32, all base62. Secret scanners recognize it,
  * and a typing mistake is refused without a database lookup.
  */
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -11,7 +11,7 @@ const PREFIX = 'pp_'
 const RANDOM_LENGTH = 30
 const CHECK_LENGTH = 6
 const FORM = new RegExp(`^${PREFIX}[0-9A-Za-z]{${RANDOM_LENGTH + CHECK_LENGTH}}$`)
-/** How much of a key is stored in plain text, so that a person recognises it. */
+/** How much of a key is stored in plain text, so that a person recognizes it. */
 const START_LENGTH = PREFIX.length + 5
 
 export const newApiKeyText = (prefix = PREFIX): string => {

@@ -14,7 +14,7 @@ export type IssuedApiKey = ListedApiKey & { readonly apiKey: string }
 /** A key to issue. */
 export type NewApiKey = {
   readonly tenantId: string
-  /** For people to recognise the key by. */
+  /** For people to recognize the key by. */
   readonly name: string | null
   /** The scopes of the key: at least one. */
   readonly scopes: readonly Scope[]
