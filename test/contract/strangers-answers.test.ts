@@ -261,6 +261,7 @@ const openService = async (t: Test, kind: StoreKind) => {
     }
     const last = items.at(-1)
     await call('GET /v0/prospect_log_counts')
+    await call(`GET /v0/prospects?search=${tenantId}`)
     // Received, though not stored: it is not signed.
     await call(`POST /hooks/${hookId}`, { body: '{}', key: null })
     const own: Named = {

@@ -200,7 +200,7 @@ t.test('a source that is missing, damaged or not a database of ours is refused',
   writeFileSync(damaged, damage(readFileSync(path)))
   const refusals = [
     [join(folder, 'missing.db'), /does not exist/],
-    [other, /is not a database of prospect-pages/],
+    [other, /is a SQLite file of another program/],
     [garbage, /not a database/],
     [damaged, /damaged|malformed/],
   ] as const

@@ -19,9 +19,14 @@ import { giveUp, shareNumber } from './overwritten.ts'
 
 /** The upper half of the `application_id` of our files; the lower half differs in each backup. */
 export const OUR_FILES = 0x5050_0000
-/** Throws if tables of another program are in the file. Files of older versions have no number that is ours. */
+/**
+ * Throws if tables of another program are in the file. Files of older versions have no number that is ours. A damaged file
+ * passes: the next reader says so.
+ */
 export const refuseForeign = (file: DatabaseSync, place: string): void => {
-  const { id, tables, ours } = file.prepare(FILE_OF).get() ?? {}
+  const found = orNull(() => file.prepare(FILE_OF).get())
+  if (!found) return
+  const { id, tables, ours } = found
   const isOurs = (Number(id) & 0xffff_0000) === OUR_FILES || ours === 2 || (id === 0 && tables === 0)
   if (!isOurs) throw new Error(`${place} is a SQLite file of another program.`)
 }
