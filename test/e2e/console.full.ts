@@ -392,7 +392,7 @@ t.test('as it is built, it is small, and is there with few requests', { skip }, 
     names.reduce((sum, name) => sum + gzipSync(readFileSync(name)).length, 0)
   const scripts = globSync(`${folder}/{console,json}/*.js`)
   t.ok(scripts.length > 15)
-  t.ok(sent(scripts) <= 60_000, `${sent(scripts)} bytes of scripts as they are sent`)
+  t.ok(sent(scripts) <= 66_500, `${sent(scripts)} bytes of scripts as they are sent`)
   t.ok(sent(['src/console/console.css']) <= 14_000)
 
   // It is painted while every file is held back that the document does not name.
