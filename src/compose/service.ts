@@ -127,7 +127,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     ready: () => ready(null),
     rawRoutes: [
       ...(config.docs ? docsRoutes() : []),
-      ...(config.console ? consoleRoutes() : []),
+      ...(config.console ? consoleRoutes((message) => log.warn(message)) : []),
       ...(config.mcp ? [mcpRoute(config.publicUrl)] : []),
       ...(scrape ? [metricsRoute(scrape)] : []),
     ],

@@ -61,7 +61,7 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     publicUrl: publicUrl ?? null,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
     ready: () => store.ready(),
-    rawRoutes: [...(docs ? docsRoutes() : []), ...(isConsole ? consoleRoutes() : [])],
+    rawRoutes: [...(docs ? docsRoutes() : []), ...(isConsole ? consoleRoutes(console.warn) : [])],
     newRequestId: randomUUID,
   })
   return Object.assign(api, { close: store.watch(onSignal) })

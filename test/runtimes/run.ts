@@ -1,7 +1,7 @@
 // Runs the programs of docs/library.md and the command line on Bun and Deno, as bundles, and mounted in NestJS and Hono, in
 // folders where npm has installed the package and each of them. `node test/runtimes/run.ts`; needs npm's registry, and skips
 // what it cannot get.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -59,23 +59,24 @@ const temporaryFolder = (t: Test): string => {
   return folder
 }
 
+/** Installs the package beside others; skips the test if the registry has them not. */
+const isInstalled = async (t: Test, name: string, cwd: string, packages: readonly string[]) => {
+  const flags = ['--no-audit', '--no-fund', '--fetch-timeout=60000', '--fetch-retries=1']
+  const why = await run('npm', ['install', ...flags, archive, ...packages], { cwd, env: npmSettings }).then(
+    () => null,
+    (error: unknown) => error,
+  )
+  if (why === null) return true
+  t.comment(`NOT TESTED WITH ${name.toUpperCase()}: ${why}`)
+  t.pass('skipped', { skip: `npm cannot install ${packages.join(' ')}` })
+  return false
+}
+
 for (const { name, packages, runtime, files } of TRIALS)
   t.test(`the package works with ${name}`, async (t) => {
     const folder = temporaryFolder(t)
     const env = { PATH: `${join(folder, 'node_modules/.bin')}:${process.env['PATH']}` }
-    const flags = ['--no-audit', '--no-fund', '--fetch-timeout=60000', '--fetch-retries=1']
-    const why = await run('npm', ['install', ...flags, archive, ...packages], {
-      cwd: folder,
-      env: npmSettings,
-    }).then(
-      () => null,
-      (error: unknown) => error,
-    )
-    if (why !== null) {
-      t.comment(`NOT TESTED WITH ${name.toUpperCase()}: ${why}`)
-      t.pass('skipped', { skip: `npm cannot install ${packages.join(' ')}` })
-      return
-    }
+    if (!(await isInstalled(t, name, folder, packages))) return
     // A bundle runs where nothing is installed.
     const isBundled = name === 'esbuild'
     const cwd = isBundled ? temporaryFolder(t) : folder
@@ -95,7 +96,73 @@ for (const { name, packages, runtime, files } of TRIALS)
       else t.match(stdout, /./, `${program.name} came to its end`)
     }
     if (runtime !== NODE) await commandLine(t, command, folder, env)
+    if (isBundled) await bundledConsole(t, folder, env)
   })
+
+/** A bundle lacks the console's files, and the folder `console` above it is another program's. */
+const bundledConsole = async (t: Test, folder: string, env: { PATH: string }) => {
+  const above = temporaryFolder(t)
+  const to = join(above, 'a/b/c')
+  mkdirSync(join(above, 'console'))
+  writeFileSync(join(above, 'console/index.html'), 'another program')
+  for (const name of ['console.mjs', 'console.cjs']) {
+    writeFileSync(join(folder, name), WITH_CONSOLE)
+    await bundle({ name, text: '', imports: [] }, folder, to, env)
+    const { stdout } = await runProgram(t, [process.execPath, `./${name}`], 0, { cwd: to })
+    t.match(stdout, /^There is no \/console\/, because its files are missing[^\n]*\n404 200\n$/, name)
+  }
+}
+
+const WITH_CONSOLE = `
+import { createApi } from 'prospect-pages/http'
+import { sqliteStore } from 'prospect-pages/sqlite'
+console.warn = console.log
+const store = sqliteStore({ path: ':memory:' })
+store.migrate().then(async () => {
+  const api = createApi({ store, docs: true, console: true })
+  const answers = ['/console/', '/docs'].map((target) => api({ method: 'GET', target, headers: {} }))
+  console.log(...(await Promise.all(answers)).map(({ status }) => status))
+})
+`
+
+/** What docs/library.md says is supported: the versions, with the flags that each needs. */
+const COMPILERS = [
+  ['5.4', ['--skipLibCheck'], 'nodenext node16 bundler'],
+  ['5.7', [], 'nodenext node16 bundler'],
+  ['5.8', [], 'nodenext node16 bundler commonjs'],
+  ['5.9', [], 'nodenext node16 bundler commonjs'],
+] as const
+t.test('programs compile with each supported TypeScript', async (t) => {
+  const cwd = temporaryFolder(t)
+  const packages = COMPILERS.map(([version]) => `typescript-${version}@npm:typescript@${version}`)
+  if (!(await isInstalled(t, 'TypeScript', cwd, ['@types/node@22', ...packages]))) return
+  for (const ending of ['mts', 'cts']) writeFileSync(join(cwd, `typed.${ending}`), TYPED)
+  for (const [version, flags, ways] of COMPILERS)
+    for (const way of ways.split(' ')) {
+      const file = way === 'commonjs' ? 'typed.cts' : 'typed.mts'
+      const resolution = way === 'commonjs' ? 'nodenext' : way
+      const module = way === 'bundler' ? 'esnext' : resolution
+      const options = ['--module', module, '--moduleResolution', resolution, '--target', 'es2022', ...flags]
+      const compiler = join(cwd, `node_modules/typescript-${version}/lib/tsc.js`)
+      const line = [compiler, '--noEmit', '--strict', '--types', 'node', ...options, file]
+      await t.resolves(run(process.execPath, line, { cwd }), `TypeScript ${version}, ${way}`)
+    }
+})
+const TYPED = `
+import { createService, memoryStore } from 'prospect-pages'
+import { createClient } from 'prospect-pages/client'
+import { createApi, createHandler } from 'prospect-pages/http'
+import { postgresStore } from 'prospect-pages/postgres'
+import { startBackground } from 'prospect-pages/publisher'
+import { sqliteStore } from 'prospect-pages/sqlite'
+import { storeContract } from 'prospect-pages/store-contract'
+const store = memoryStore()
+const { logProspectActivity } = createService({ store })
+createHandler(createApi({ store }))
+// The compiler must see the types: without them everything would compile.
+// @ts-expect-error
+logProspectActivity({ source: 1 })
+`
 
 const bundle = ({ name }: Program, folder: string, to: string, env: { PATH: string }) => {
   const format = name.endsWith('.cjs') ? 'cjs' : 'esm'

@@ -30,14 +30,17 @@ const ENDING = HERE.slice(HERE.lastIndexOf('.') + 1)
 
 /**
  * The console: a page at `/console/` and the files that it loads, each read at its first request. The modules of the
- * console are at `app/`, and the modules of `json/` beside them, where their imports expect them. Throws if the files are
- * missing, as in a bundle.
+ * console are at `app/`, and the modules of `json/` beside them, where their imports expect them. Without the files, as in
+ * a bundle, there is no console, and a warning says why. A bundle must not serve another program's folder `console`.
  */
-export const consoleRoutes = (): readonly RawRoute[] => {
-  if (!existsSync(new URL('console/index.html', ROOT)))
-    throw new Error(
-      'The files of the console are missing: leave prospect-pages out of the bundle, or turn the console off.',
-    )
+export const consoleRoutes = (warn: (message: string) => void): readonly RawRoute[] => {
+  if (
+    !/\/adapters\/http\/console\/routes\.[jt]s$/.test(HERE) ||
+    !existsSync(new URL('console/index.html', ROOT))
+  ) {
+    warn('There is no /console/, because its files are missing: leave prospect-pages out of the bundle.')
+    return []
+  }
   return [
     rawRoute('/console', async () => ({ status: 308, headers: { location: 'console/' }, body: '' })),
     rawRoute('/console/', fileOf('index.html', 'html')),
