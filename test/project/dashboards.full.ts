@@ -68,6 +68,9 @@ const COUNT = 'prospect_pages_http_request_duration_seconds_count'
 const BUCKET = 'prospect_pages_http_request_duration_seconds_bucket'
 const NAMINGS = 'prospect_pages_naming_duration_seconds_count'
 const ATTEMPTS = 'prospect_pages_webhook_attempts_total'
+const HOOKS = 'prospect_pages_hooks_received_total'
+const OLDEST = 'prospect_pages_webhook_deliveries_oldest_pending_age_seconds'
+const UP = { up: '1x180', 'up{OTHER}': '1x180' }
 const FREE = 'node_filesystem_avail_bytes'
 const CALM = {
   up: '1x60',
@@ -89,10 +92,19 @@ const CALM = {
   [`${ATTEMPTS}{AGAIN}`]: '0+4x60',
   // For six minutes.
   [`${ATTEMPTS}{UNSENT}`]: '0x20 30+30x5 180x33',
+  [OLDEST]: '600x60',
+  [`${HOOKS}{outcome="logged"}`]: '0+10x60',
+  [`${HOOKS}{outcome="invalid_signature"}`]: '0+1x60',
+  [`${HOOKS}{outcome="hook_not_found"}`]: '0+100x60',
   [FREE]: '20x60',
   node_filesystem_size_bytes: '100x60',
 }
-const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<string, string>>])[] = [
+type Case = readonly [
+  alert: string | null,
+  series: Readonly<Record<string, string>>,
+  times?: readonly string[],
+]
+const CASES: readonly Case[] = [
   [null, CALM],
   ['ProspectPagesDown', {}],
   ['ProspectPagesDown', { ...CALM, 'up{OTHER}': '1x20 0x40' }],
@@ -106,6 +118,28 @@ const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<s
   ['ProspectPagesNamingFails', { ...CALM, prospect_pages_naming_failures_total: '0+6x60' }],
   ['ProspectPagesWebhooksFail', { ...CALM, [`${ATTEMPTS}{AGAIN}`]: '0+11x60' }],
   ['ProspectPagesWebhooksUnsent', { ...CALM, [`${ATTEMPTS}{UNSENT}`]: '0+1x60' }],
+  // A receiver and senders that nobody mends: attempts grow rare over two hours, and the alert stays.
+  [
+    'ProspectPagesWebhooksLate',
+    { ...UP, [OLDEST]: '0+60x180', [`${ATTEMPTS}{AGAIN}`]: '1+1x4 5x25 6x60 7x90' },
+    ['30m', '75m', '120m'],
+  ],
+  [
+    'ProspectPagesHooksRefused',
+    {
+      ...UP,
+      [`${HOOKS}{outcome="invalid_signature"}`]: '0+1x4 4x25 5x60 6x90',
+      [`${HOOKS}{outcome="logged"}`]: '5x180',
+    },
+    ['30m', '75m', '120m'],
+  ],
+  [
+    'ProspectPagesHooksFail',
+    { ...UP, [`${HOOKS}{outcome="unavailable"}`]: '0 1x180', [`${HOOKS}{outcome="logged"}`]: '0+60x180' },
+    ['30m', '75m', '120m'],
+  ],
+  // A receiver that was mended.
+  [null, { ...UP, [OLDEST]: '0+60x60 0x120' }, ['75m', '120m']],
   ['ProspectPagesDiskLow', { ...CALM, [FREE]: '9x60' }],
   ['ProspectPagesErrors', { ...CALM, [`${COUNT}{ROUTE, status="503"}`]: '0+20x60' }],
   [
@@ -125,6 +159,7 @@ const CASES: readonly (readonly [alert: string | null, series: Readonly<Record<s
 const seriesOf = (name: string, values: string) => {
   const series = name.includes('{')
     ? name
+        .replace('{outcome', `{${JOB}, outcome`)
         .replace('{ROUTE', `{${JOB}, method="GET", route="/v0/page_groups"`)
         .replace('{DELIVERED', `{${JOB}, outcome="delivered"`)
         .replace('{AGAIN', `{${JOB}, outcome="again"`)
@@ -137,15 +172,17 @@ const seriesOf = (name: string, values: string) => {
 t.test('each alert fires on its own condition and on no other', withPromtool, async (t) => {
   const file = join(newFolder(t), 'alerts.test.json')
   const names = [...alerts.matchAll(/alert: (\w+)/g)].map(([, name]) => name)
-  for (const [alert, series] of CASES) {
+  for (const [alert, series, times = ['30m']] of CASES) {
     const input_series = Object.entries(series).map(([name, values]) => seriesOf(name, values))
     const expected = (name: string | undefined) =>
       `count(ALERTS{alertname="${name}", alertstate="firing"}) or vector(0)`
-    const promql_expr_test = names.map((name) => ({
-      expr: expected(name),
-      eval_time: '30m',
-      exp_samples: [{ labels: '{}', value: name === alert ? 1 : 0 }],
-    }))
+    const promql_expr_test = times.flatMap((eval_time) =>
+      names.map((name) => ({
+        expr: expected(name),
+        eval_time,
+        exp_samples: [{ labels: '{}', value: name === alert ? 1 : 0 }],
+      })),
+    )
     const tests = [{ interval: '1m', input_series, promql_expr_test }]
     writeFileSync(file, JSON.stringify({ rule_files: [ALERTS], evaluation_interval: '1m', tests }))
     const { status, stdout, stderr } = promtool(['test', 'rules', file])
