@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -51,7 +52,8 @@ for (const kind of proxyKinds()) {
     t.test('the service answers as it does without, in its own words', async (t) => {
       const env = { DATABASE_URL: `sqlite:${newFolder(t)}/test.db`, FAILED_AUTH_PER_MINUTE: 'none' }
       const { apiKey, pageGroupId, server } = await openServer(t, { env })
-      const { ask, accessLog, stop } = await kind.start(t, Number(new URL(server.url).port))
+      const proxy = await kind.start(t, Number(new URL(server.url).port))
+      const { ask, accessLog, stop } = proxy
       const headers = { 'x-api-key': apiKey, ...JSON_TYPE }
       const log = (body: string, expectsContinue = false) =>
         ask('/v0/prospect_logs', { method: 'POST', headers, body, expectsContinue })
@@ -60,6 +62,27 @@ for (const kind of proxyKinds()) {
         return `${start}${'x'.repeat(bytes - start.length - end.length)}${end}`
       }
 
+      if (kind.name === 'nginx') {
+        const curl = (path: string, ...args: string[]) =>
+          spawnSync(
+            'curl',
+            [
+              '-sk',
+              '-o',
+              '/dev/null',
+              '-w',
+              '%{http_version} %{http_code} %{redirect_url}',
+              '--unix-socket',
+              path,
+              ...args,
+            ],
+            { encoding: 'utf8' },
+          ).stdout
+        const own = 'prospects.example.com/v0/page_groups?limit=1'
+        const { socket } = proxy
+        t.equal(curl(socket, '--http2', '-H', `x-api-key: ${apiKey}`, `https://${own}`), '2 200 ')
+        t.equal(curl(`${socket}.plain`, `http://${own}`), `1.1 308 https://${own}`)
+      }
       const logged = await log(activityOf(1_048_576))
       t.equal(logged.status, 201, 'a body as large as the service allows')
       t.match(logged.headers['x-request-id'], /^[\w.-]+$/)

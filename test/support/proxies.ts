@@ -73,7 +73,10 @@ const changed = (text: string, place: string, by: string): string => {
 const nginxFiles = ({ folder, socket, upstreamPort }: Place): string[] => {
   let site = deployed('nginx.conf')
   site = changed(site, 'server 127.0.0.1:8080;', `server 127.0.0.1:${upstreamPort};`)
-  site = changed(site, 'listen 443 ssl;', `listen unix:${socket} ssl;`)
+  site = changed(site, 'listen 443 ssl http2;', `listen unix:${socket} ssl http2;`)
+  site = changed(site, '  listen [::]:443 ssl http2;\n', '')
+  site = changed(site, 'listen 80;', `listen unix:${socket}.plain;`)
+  site = changed(site, '  listen [::]:80;\n', '')
   site = changed(site, '/etc/ssl/prospects.example.com.pem', join(folder, 'cert.pem'))
   site = changed(site, '/etc/ssl/prospects.example.com.key', join(folder, 'cert.key'))
   site = changed(site, '/var/log/nginx/prospect-pages.log', join(folder, 'access.log'))
