@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { llmsText } from '../../src/adapters/http/llms.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { SETTINGS } from '../../src/config/settings.ts'
-import { VERSION } from '../../src/config/version.ts'
+import { DESCRIPTION, VERSION } from '../../src/config/version.ts'
 import { openScene } from '../support/api.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { newFolder, runProcess } from '../support/program.ts'
@@ -59,6 +60,18 @@ t.test('the compose file sets settings that exist, waits for a drain, and holds 
   const settings = Object.fromEntries(own.map(([, name, value]) => [name, value]))
   for (const name of Object.keys(settings)) t.ok(name in SETTINGS, name)
   t.match(readConfig(settings), { database: { kind: 'postgres' } })
+})
+
+t.test('one description of the product is everywhere', async (t) => {
+  const { call } = await openScene()
+  const shown = [
+    JSON.parse(read('package.json')).description,
+    read('README.md').replaceAll('\n', ' '),
+    read('Containerfile'),
+    llmsText(''),
+    (await call('GET /openapi.json', { key: null })).body,
+  ]
+  for (const text of shown) t.ok(String(text).includes(DESCRIPTION), String(text).slice(0, 80))
 })
 
 t.test('each pod may use the memory that floods take', async (t) => {

@@ -5,6 +5,7 @@ import type * as v from 'valibot'
 import { PROBLEMS } from '../../src/adapters/http/problems.ts'
 import type { Route } from '../../src/adapters/http/route.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
+import { DESCRIPTION } from '../../src/config/version.ts'
 import type { ProblemCode } from '../../src/core/engine/failures.ts'
 import { ApiKey } from '../../src/shapes/api-key.ts'
 import { Erasure, ErasureSlice, NewErasure } from '../../src/shapes/erasure.ts'
@@ -509,7 +510,7 @@ export const createOpenApi = (): Json => ({
   info: {
     title: 'prospect-pages',
     version: JSON.parse(readFileSync(PACKAGE, 'utf8')).version,
-    summary: "Log prospects' activities, keep pages in groups, publish them in the background.",
+    summary: DESCRIPTION,
     description: ABOUT,
     contact: { name: 'the prospect-pages authors' },
     license: { name: 'MIT', identifier: 'MIT' },

@@ -1,7 +1,9 @@
+import { DESCRIPTION } from '../../config/version.ts'
+
 /** `/llms.txt`: for assistants that help to call this API. `base` is the path at which the API is mounted. */
 export const llmsText = (base: string): string => `# prospect-pages
 
-> A multi-tenant HTTP API with JSON. It logs what prospects do, and manages pages and their published versions.
+> ${DESCRIPTION}
 
 ## Documents
 
