@@ -110,12 +110,13 @@ for (const kind of databaseKinds())
     disk.fill()
     const { named, failed } = await diagnosed(t, settings)
     t.match(named('disk'), { state: 'failed', detail: /^0 bytes free/ })
+    t.match(named('writes'), { state: 'failed', detail: /: disk_full$/ })
     t.strictSame(
       failed.map(({ name }) => name),
-      ['disk', 'temporary files', 'erasures'],
+      ['disk', 'temporary files', 'writes', 'erasures'],
       'the lost secret was replaced',
     )
-    t.strictSame(kindsOf(await findAttention(readConfig(settings), Date.now())), left)
+    t.strictSame(kindsOf(await findAttention(readConfig(settings), Date.now())), [...left, 'writes'])
   })
 
 for (const kind of databaseKinds())
