@@ -64,7 +64,7 @@ for (const kind of databaseKinds())
         return { ...server, call: caller(server.url, apiKey) }
       }
       const [here, other] = [await start(), await start()]
-      const { folder: host } = placeOf(url)
+      const host = kind.name === 'postgres' ? placeOf(url).folder : ''
       const proxy = host === '' ? null : await startHoldingProxy(t, `${host}/.s.PGSQL.5432`)
       const address = new URL(url)
       const behind = proxy && {
