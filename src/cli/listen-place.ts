@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { lstatSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 
 /** The first descriptor that systemd passes. */
@@ -11,7 +11,7 @@ export const passedSocket = ({ LISTEN_FDS, LISTEN_PID } = process.env): number |
   return FIRST_FD
 }
 
-/** Removes a socket that a killed process left: nobody listens at it. */
+/** Removes a socket that a killed process left: nobody listens at it. The same error comes from a file, which stays. */
 export const removeLeftSocket = async (path: string): Promise<void> => {
   const trial = connect(path)
   const code = await once(trial, 'connect').then(
@@ -19,7 +19,7 @@ export const removeLeftSocket = async (path: string): Promise<void> => {
     (error) => error.code,
   )
   trial.destroy()
-  if (code === 'ECONNREFUSED') rmSync(path)
+  if (code === 'ECONNREFUSED' && lstatSync(path).isSocket()) rmSync(path)
 }
 
 /** The port, or a free one for 0. Throws if the port is in use: workers that share a port would not notice. */

@@ -11,7 +11,7 @@ export const database = (given: string, environment?: Environment): DatabaseAddr
   if (given === 'memory:') return { kind: 'memory' }
   const [, path] = /^sqlite:(.+)$/s.exec(given) ?? []
   if (path !== undefined) return { kind: 'sqlite', path: sqlitePath(path) }
-  if (/^postgres(ql)?:\/\/./.test(given)) return { kind: 'postgres', url: postgresUrl(given, environment) }
+  if (/^postgres(ql)?:\/\//.test(given)) return { kind: 'postgres', url: postgresUrl(given, environment) }
   throw new Error('must be postgres://…, sqlite:PATH or memory:')
 }
 
@@ -25,7 +25,7 @@ const sqlitePath = (path: string): string => {
 
 /** An address of PostgreSQL that can be read: it stays text, because `readPostgresAddress` adds the variables of libpq. */
 export const postgresUrl = (given: string, environment?: Environment): string => {
-  if (!/^postgres(ql)?:\/\/./.test(given)) throw new Error('must be postgres://…')
+  if (!/^postgres(ql)?:\/\//.test(given)) throw new Error('must be postgres://…')
   readPostgresAddress(given, environment)
   return given
 }

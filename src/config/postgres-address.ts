@@ -29,7 +29,7 @@ export type PostgresAddress = {
 }
 
 /** Unescaped delimiters in the password are refused: part of it would appear in errors as the host. */
-const URI = /^postgres(?:ql)?:\/\/(?=.)(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^@?#]*))?(?:\?([^@#]*))?$/
+const URI = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^@?#]*))?(?:\?([^@#]*))?$/
 const ESCAPES = 'in a user name or password write @ as %40, / as %2F, ? as %3F, # as %23 and % as %25'
 
 const FORM = 'must be postgres://user:password@host:5432/database'

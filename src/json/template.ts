@@ -16,7 +16,8 @@ type Parent = { readonly isList: boolean; readonly children: readonly Child[] }
 type Child = { readonly label: string; readonly node: Node }
 
 type TemplateFault = { readonly detail: string; readonly pointer: string }
-const POINTER = /^(?:\/(?:[^~]|~[01])*)$/s
+/** `{{` within it is the next place: this one is not closed. */
+const POINTER = /^\/(?!.*\{\{)(?:[^~]|~[01])*$/s
 const UNREADABLE = 'must have a JSON Pointer between {{ and }}, such as {{/data/prospect/email}}'
 
 /** Parses a template. The text must be well-formed JSON. `faults`: the places that are not written as one, by their pointers. */

@@ -15,6 +15,7 @@ const refusal = (uri: string, environment = {}): string => {
 
 t.test("every example of libpq's chapter on connection URIs is read", async (t) => {
   for (const [uri, expected] of [
+    ['postgresql://', { servers: [at('localhost')], database: undefined }],
     ['postgresql://localhost', { servers: [at('localhost')] }],
     ['postgresql://localhost:5433', { servers: [at('localhost', 5433)] }],
     ['postgresql://localhost/mydb', { database: 'mydb' }],

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { passedSocket } from '../../src/cli/listen-place.ts'
+import { passedSocket, removeLeftSocket } from '../../src/cli/listen-place.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { newFolder, until } from '../support/program.ts'
 
@@ -61,6 +61,13 @@ t.test('a unix socket serves, also in the place of one that a killed process lef
   await until('it says where', () => server.log().includes(`"url":"unix:${HOST}"`))
   t.equal(await server.stop(), 0)
   t.notOk(existsSync(HOST))
+})
+
+t.test('a file that is no socket stays', async (t) => {
+  const path = join(newFolder(t), 'x.db')
+  writeFileSync(path, '')
+  await removeLeftSocket(path)
+  t.ok(existsSync(path))
 })
 
 t.test('the socket that systemd passes is taken, if it is for this process', async (t) => {

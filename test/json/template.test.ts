@@ -57,6 +57,7 @@ t.test('what is no place is refused, each with its pointer', async (t) => {
     '{{}}',
     '{{{/a}}}',
     'x {{/a}} {{/b}',
+    '{{/a} {{/b}}',
     '{{/~?}}',
   ])
     t.strictSame(faultsOf({ a: ['{{/ok}}', wrong] }), ['/a/1'], wrong)
