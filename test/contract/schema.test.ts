@@ -5,7 +5,7 @@ import { type Database, openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { BY_TENANT, placedBy } from '../support/citus.ts'
 import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
-import { postgresSchema, postgresSchemaLines, schemaFile, sqliteSchema } from '../support/schema.ts'
+import { COMPUTED, postgresSchema, postgresSchemaLines, schemaFile, sqliteSchema } from '../support/schema.ts'
 import { opened, sqliteKind } from '../support/stores.ts'
 
 /** On the coordinator alone: keys and hooks, which tell the tenant, and what concerns the whole database. */
@@ -87,8 +87,7 @@ t.test('on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => {
         where t.type = 'table' and t.name not like 'sqlite_%'`)
       .map(({ name }) => name)
     t.ok(postgres.length > 50)
-    // PostgreSQL computes these within its indexes.
-    const computed = ['prospects.last_name_key', 'prospects.name_key']
+    const computed = COMPUTED.map((name) => `prospects.${name}`)
     t.strictSame(sqlite.sort(), [...postgres, ...computed].sort())
   })
 })

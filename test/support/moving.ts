@@ -23,6 +23,7 @@ import {
   somePage,
   someProspect,
 } from './rows.ts'
+import { COMPUTED } from './schema.ts'
 
 /** Payloads that parsing and writing again would change. */
 const EXACT_PAYLOADS = [
@@ -142,6 +143,11 @@ const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: str
         types: ['page.created', 'page_group.created'],
         description: '{"a b", NULL}',
         disabledReason: 'why',
+        sources: '["crm"]',
+        logTypes: '[ "it\'s" ]',
+        headers: 'plain:e30=',
+        method: 'PUT',
+        body: '{ "n" : 1e400 }',
       },
       ...{ previousSecret: 'plain:b2xkZXI=', previousSecretUntil: at(80), failures: 3, failingSince: at(60) },
     }),
@@ -179,7 +185,13 @@ const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: str
     afterTenantId: '',
     max: 1,
   })
-  const state = { failures: 3, failingSince: at(60), lastError: null, claimableAt: at(2), readAt: at(1) }
+  const state = {
+    failures: 3,
+    failingSince: at(60),
+    lastError: '{ "reason": "it\'s" }',
+    claimableAt: at(2),
+    readAt: at(1),
+  }
   if (claimed) await store.webhooks.settle(claimed, results, state)
 }
 
@@ -216,6 +228,14 @@ export const sqliteRows = async (
   for (const { name } of tables)
     all[name] = (await rows(`select * from ${name}`)).map((row) => JSON.stringify(sorted(row))).sort()
   return all
+}
+
+/** What a move copies of a file: nothing that PostgreSQL computes. */
+export const movedRows = async (path: string): Promise<Record<string, string[]>> => {
+  const withoutComputed = (row: string) =>
+    JSON.stringify(JSON.parse(row), (key, value) => (COMPUTED.includes(key) ? undefined : value))
+  const rows = await sqliteRows(path)
+  return { ...rows, prospects: (rows['prospects'] ?? []).map(withoutComputed).sort() }
 }
 
 /** The same from PostgreSQL, each value as SQLite keeps it. */

@@ -12,6 +12,9 @@ import { startPostgres } from './postgres.ts'
 export const schemaFile = (kind: 'postgres' | 'sqlite') =>
   new URL(`../../sql/${kind}/schema.txt`, import.meta.url)
 
+/** Columns of `prospects` on SQLite that PostgreSQL computes within its indexes. */
+export const COMPUTED: readonly string[] = ['name_key', 'last_name_key']
+
 const columnsOf = (kind: 'r' | 'v') => `
   select c.relname as "table", a.attname || ' ' || format_type(a.atttypid, a.atttypmod)
     || case when l.collname is null or l.collname = 'default' then '' else ' collate "' || l.collname || '"' end
