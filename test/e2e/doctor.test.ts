@@ -71,7 +71,7 @@ t.test('webhook secrets are warned of while unencrypted; all that sign must open
   const { named } = await diagnosed(t, env)
   t.match(named('encryption'), {
     state: 'warning',
-    detail: /^6 webhook secrets are not encrypted/,
+    detail: /^8 webhook secrets are not encrypted/,
     remedy: /^set SECRETS_KEY/,
   })
   const lost =

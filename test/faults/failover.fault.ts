@@ -1,6 +1,6 @@
 import t from 'tap'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { startPostgres, whyNoStandby } from '../support/postgres.ts'
 import { until } from '../support/program.ts'
 import { openScene, underHarm } from './postgres-scene.ts'
 
@@ -9,7 +9,7 @@ const at = (folder: string) => `postgres://postgres@/postgres?host=${folder}`
 t.setTimeout(0)
 t.test(
   'the primary is killed and its standby promoted: acknowledged writes are there',
-  { skip: whyNoPostgres() ?? false },
+  { skip: whyNoStandby() ?? false },
   async (t) => {
     const primary = await startPostgres()
     t.teardown(primary.stop)

@@ -27,6 +27,12 @@ const END_LEASES = [
   'update webhook_endpoints set claimable_at = created_at',
   "update page_versions set claimable_at = created_at where status = 'processing' and attempts > 0",
 ]
+/** An endpoint of a receiver that expects a body of its own. */
+const AS_EXPECTED = {
+  types: ['prospect_log.created'],
+  method: 'PUT',
+  body: { type: '{{/type}}', log: '{{/data/prospectLogId}}', person: '{{/data/prospect/prospectId}}' },
+}
 type FedEvent = {
   readonly eventId: string
   readonly sequence: number
@@ -60,13 +66,13 @@ for (const kind of databaseKindsThatStop())
       }
 
       const since = new Date().toISOString()
-      const addEndpoint = async (url: string, types: readonly string[] | null = null) => {
-        const { status, body } = await call('POST', '/v0/webhook_endpoints', { url, types })
+      const addEndpoint = async (url: string, given: object = {}) => {
+        const { status, body } = await call('POST', '/v0/webhook_endpoints', { url, ...given })
         t.equal(status, 201)
         return { path: `/v0/webhook_endpoints/${body.webhookEndpointId}`, secret: String(body.secret) }
       }
       const main = await addEndpoint(`${receiver.url}/main`)
-      const gone = await addEndpoint(`${receiver.url}/gone`, ['prospect_log.created'])
+      const gone = await addEndpoint(`${receiver.url}/gone`, AS_EXPECTED)
       const noTls = await addEndpoint(`${receiver.url.replace('http:', 'https:')}/tls`)
       const read = async ({ path }: { path: string }) => (await call('GET', path)).body
 
@@ -171,6 +177,7 @@ for (const kind of databaseKindsThatStop())
           'each is signed',
         )
         t.strictSame(lostOf(wanted, all), [], 'each event arrived under its id')
+        if (name === 'gone') t.strictSame(unfilled(wanted, all), [], 'its body is filled in')
         t.comment(`/${name}: ${wanted.length} events, ${all.length} webhooks`)
       }
       await until('what was deleted is gone', async () => {
@@ -188,4 +195,13 @@ for (const kind of databaseKindsThatStop())
 const lostOf = (events: readonly FedEvent[], all: readonly Received[]): string[] => {
   const types = new Map(all.map(({ id, body }) => [id, String(JSON.parse(body).type)]))
   return events.flatMap(({ eventId, type }) => (types.get(eventId) === type ? [] : `${type} ${eventId}`))
+}
+
+/** What arrived with another body than that of `AS_EXPECTED`, filled in. */
+const unfilled = (events: readonly FedEvent[], all: readonly Received[]): string[] => {
+  const data = new Map(events.map(({ eventId, data }) => [eventId, data]))
+  return all.flatMap(({ id, body }) => {
+    const { prospectLogId: log, prospectId: person } = data.get(id) ?? {}
+    return body === JSON.stringify({ type: 'prospect_log.created', log, person }) ? [] : body
+  })
 }

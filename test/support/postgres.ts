@@ -79,6 +79,11 @@ export const whyNoPostgres = (): string | null => {
   return 'PostgreSQL is not installed: nothing was tested on it'
 }
 
+/** Why tests with a standby are skipped, or null: the bundled PostgreSQL cannot copy a running one. */
+export const whyNoStandby = (): string | null =>
+  whyNoPostgres() ??
+  (existsSync(join(postgresBin() ?? '', 'pg_basebackup')) ? null : 'pg_basebackup is missing: no standby')
+
 type Options = {
   readonly durable?: boolean
   readonly connectionsMax?: number

@@ -6,7 +6,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { diagnose } from '../../src/operations/doctor.ts'
 import { findAttention } from '../../src/operations/findings.ts'
 import { noOf } from '../core/scene.ts'
-import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { startPostgres, whyNoStandby } from '../support/postgres.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
 
 const open = (t: Test, url: string) => {
@@ -24,7 +24,7 @@ const reasonOf = async (ready: Promise<void>) => (await noOf(ready)).message
 
 t.test(
   'a PostgreSQL that takes no writes is not ready, and ready again by itself',
-  { skip: whyNoPostgres() ?? false },
+  { skip: whyNoStandby() ?? false },
   async (t) => {
     const primary = await startPostgres()
     t.teardown(primary.stop)
