@@ -190,7 +190,10 @@ const CONVERSION = {
   errorMode: 'ignore',
   overrideSchema: ({ valibotSchema, jsonSchema }) => {
     const own = jsonSchemaOf(valibotSchema)
-    return own === undefined ? undefined : { ...own, ...described(jsonSchema as Json) }
+    if (own !== undefined) return { ...own, ...described(jsonSchema as Json) }
+    // Any JSON is null too.
+    const { anyOf, ...rest } = jsonSchema
+    return anyOf?.some((each) => Object.keys(each).length === 0) ? rest : undefined
   },
   overrideAction: ({ valibotAction, jsonSchema }) => {
     const own = jsonSchemaOf(valibotAction)
