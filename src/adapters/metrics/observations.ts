@@ -34,7 +34,7 @@ export const timed =
     const beganMs = performance.now()
     const end = () => observe((performance.now() - beganMs) / 1_000)
     const answer = call(...asked)
-    // Whoever asked handles the error.
+    // The caller handles the error.
     Promise.resolve(answer).then(end, end)
     return answer
   }
