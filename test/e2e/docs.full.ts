@@ -68,102 +68,12 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
   const browser = await startBrowser()
   t.teardown(() => browser.close())
 
-  const openPage = async (t: Test, viewport: typeof WIDE, colorScheme: 'light' | 'dark') => {
-    const opened = await open(t, browser, server.url, { viewport, colorScheme })
-    t.equal(await opened.page.locator('.opblock').count(), ROUTES.length)
-    t.ok(await fits(opened.page))
-    await giveKey(opened.page, apiKey)
-    return opened
-  }
   const path = { page_group_id: pageGroupId }
 
-  t.test('shows every operation, and each can be called as it stands, with the ids filled in', async (t) => {
-    const { page, wrong } = await openPage(t, WIDE, 'light')
-    const logged = await call(page, 'logProspectActivity')
-    t.match(logged, { status: '201', body: { source: 'crm' } })
-    const prospect = { prospect_id: logged.body.prospectId }
-    for (const [list, ids] of Object.entries({
-      listProspects: {},
-      listProspectLogs: {},
-      listTimeline: prospect,
-    }))
-      t.match(await call(page, list, ids), { status: '200', body: { hasMore: false } }, list)
-    const log = { prospect_log_id: logged.body.prospectLogId }
-    for (const [read, ids] of Object.entries({ getProspect: prospect, getProspectLog: log }))
-      t.match(
-        await call(page, read, ids),
-        { status: '200', body: { prospectId: prospect.prospect_id } },
-        read,
-      )
-    t.match(await call(page, 'listPageGroups'), { status: '200', body: { limit: 20 } })
-    const { body } = await call(page, 'createPageWithVersion', path)
-    t.match(await call(page, 'listPages', path), { status: '200', body: { hasMore: false } })
-    const read = await call(page, 'getPage', { ...path, page_id: body.pageId })
-    t.match(read, { status: '200', body: { pageId: body.pageId } })
-    t.strictSame(wrong, [])
-  })
-
-  t.test('an opened operation shows the fields of its body, and folds its responses', async (t) => {
-    const { page, wrong } = await open(t, browser, server.url, { viewport: PHONE })
-    const block = page.locator('.opblock[id$="-logProspectActivity"]')
-    await block.locator('.opblock-summary-control').click()
-    await block.getByRole('textbox', { name: 'Request body' }).waitFor()
-    const rowOf = (field: string) => block.getByRole('row').filter({ hasText: field })
-    t.match(await rowOf('The kind of activity').innerText(), /type\s.*1 to 100 characters, default: webhook/s)
-    t.match(await rowOf('system that sends').innerText(), /source\s+string, required/)
-    const endpoint = page.locator('.opblock[id$="-createWebhookEndpoint"]')
-    await endpoint.locator('.opblock-summary-control').click()
-    const types = endpoint.getByRole('row').filter({ hasText: 'types of events' })
-    t.match(await types.innerText(), /types\s+array, or null, one of prospect\.created, /)
-    await endpoint.locator('.opblock-summary-control').click()
-    await page.locator('.opblock[id$="-listPageGroups"] .opblock-summary-control').click()
-    await page.getByRole('combobox', { name: 'status' }).waitFor()
-    await block.getByRole('combobox', { name: 'examples' }).first().waitFor()
-    const unnamed = page.locator('select:not([aria-label])')
-    t.equal(await unnamed.count(), 0, 'each choice has a name')
-    const folded = block.locator('details', { hasText: 'missing_api_key' })
-    const example = folded.locator('.highlight-code')
-    t.notOk(await example.isVisible())
-    await folded.locator('summary').click()
-    await example.waitFor()
-    t.match(await page.locator('h1, h2, h3').allTextContents(), [
-      /prospect-pages/,
-      'Operations',
-      /Activities/,
-      /Prospects/,
-      /Page groups/,
-      /Pages/,
-      /Versions/,
-    ])
+  t.test('by keyboard alone a key is given and an operation called; then each as it stands', async (t) => {
+    const { page, wrong } = await open(t, browser, server.url, { viewport: WIDE, colorScheme: 'light' })
+    t.equal(await page.locator('.opblock').count(), ROUTES.length)
     t.ok(await fits(page))
-    t.strictSame(wrong, [])
-  })
-
-  t.test(
-    'on a phone, in the dark: shows every operation, calls with a key, and forgets it with the page',
-    async (t) => {
-      const { page, wrong } = await openPage(t, PHONE, 'dark')
-      const [red = 255] = await page.evaluate<number[]>(
-        'getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)',
-      )
-      t.ok(red < 64, 'the ground is dark')
-      const created = await call(page, 'createPageWithVersion', path)
-      t.match(created, { status: '201', body: { pageGroupId, status: 'processing' } })
-      t.ok(await fits(page))
-      await page.emulateMedia({ colorScheme: 'light' })
-      await page.locator('html:not(.dark-mode)').waitFor()
-      t.ok(await fits(page), 'and in the light again')
-      t.strictSame(wrong, [])
-
-      await page.reload()
-      await page.locator('.opblock').first().waitFor()
-      t.match(await call(page, 'listPageGroups'), { status: '401', body: { code: 'missing_api_key' } })
-      t.equal(await page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length'), 0)
-    },
-  )
-
-  t.test('by keyboard alone: a key is given, an operation is opened and called', async (t) => {
-    const { page, wrong } = await open(t, browser, server.url, { viewport: WIDE })
     const focused = (what: string) => page.evaluate(`document.activeElement.matches(${JSON.stringify(what)})`)
     const tabTo = async (what: string) => {
       for (let pressed = 0; pressed < 120; pressed++) {
@@ -193,6 +103,79 @@ t.test('the reference in a browser', { skip: skip ?? false }, async (t) => {
     const shown = page.locator('.live-responses-table .highlight-code pre').first()
     await shown.waitFor()
     t.match(JSON.parse((await shown.textContent()) ?? ''), { items: [{ pageGroupId }] })
+    await page.locator('[id$="-listPageGroups"] .opblock-summary-control').click()
+
+    const logged = await call(page, 'logProspectActivity')
+    t.match(logged, { status: '201', body: { source: 'crm' } })
+    const prospect = { prospect_id: logged.body.prospectId }
+    t.match(await call(page, 'getProspect', prospect), {
+      status: '200',
+      body: { prospectId: prospect.prospect_id },
+    })
+    const { body } = await call(page, 'createPageWithVersion', path)
+    const read = await call(page, 'getPage', { ...path, page_id: body.pageId })
+    t.match(read, { status: '200', body: { pageId: body.pageId } })
     t.strictSame(wrong, [])
   })
+
+  t.test(
+    'on a phone, in the dark: shows fields, calls with a key, and forgets it with the page',
+    async (t) => {
+      const { page, wrong } = await open(t, browser, server.url, { viewport: PHONE, colorScheme: 'dark' })
+      const block = page.locator('.opblock[id$="-logProspectActivity"]')
+      await block.locator('.opblock-summary-control').click()
+      await block.getByRole('textbox', { name: 'Request body' }).waitFor()
+      const rowOf = (field: string) => block.getByRole('row').filter({ hasText: field })
+      t.match(
+        await rowOf('The kind of activity').innerText(),
+        /type\s.*1 to 100 characters, default: webhook/s,
+      )
+      t.match(await rowOf('system that sends').innerText(), /source\s+string, required/)
+      const endpoint = page.locator('.opblock[id$="-createWebhookEndpoint"]')
+      await endpoint.locator('.opblock-summary-control').click()
+      const types = endpoint.getByRole('row').filter({ hasText: 'types of events' })
+      t.match(await types.innerText(), /types\s+array, or null, one of prospect\.created, /)
+      await endpoint.locator('.opblock-summary-control').click()
+      await page.locator('.opblock[id$="-listPageGroups"] .opblock-summary-control').click()
+      await page.getByRole('combobox', { name: 'status' }).waitFor()
+      await block.getByRole('combobox', { name: 'examples' }).first().waitFor()
+      const unnamed = page.locator('select:not([aria-label])')
+      t.equal(await unnamed.count(), 0, 'each choice has a name')
+      const folded = block.locator('details', { hasText: 'missing_api_key' })
+      const example = folded.locator('.highlight-code')
+      t.notOk(await example.isVisible())
+      await folded.locator('summary').click()
+      await example.waitFor()
+      t.match(await page.locator('h1, h2, h3').allTextContents(), [
+        /prospect-pages/,
+        'Operations',
+        /Activities/,
+        /Prospects/,
+        /Page groups/,
+        /Pages/,
+        /Versions/,
+      ])
+      t.ok(await fits(page))
+      for (const opened of ['logProspectActivity', 'listPageGroups'])
+        await page.locator(`.opblock[id$="-${opened}"] .opblock-summary-control`).click()
+
+      await giveKey(page, apiKey)
+      const [red = 255] = await page.evaluate<number[]>(
+        'getComputedStyle(document.body).backgroundColor.match(/[0-9]+/g).map(Number)',
+      )
+      t.ok(red < 64, 'the ground is dark')
+      const created = await call(page, 'createPageWithVersion', path)
+      t.match(created, { status: '201', body: { pageGroupId, status: 'processing' } })
+      t.ok(await fits(page))
+      await page.emulateMedia({ colorScheme: 'light' })
+      await page.locator('html:not(.dark-mode)').waitFor()
+      t.ok(await fits(page), 'and in the light again')
+      t.strictSame(wrong, [])
+
+      await page.reload()
+      await page.locator('.opblock').first().waitFor()
+      t.match(await call(page, 'listPageGroups'), { status: '401', body: { code: 'missing_api_key' } })
+      t.equal(await page.evaluate('localStorage.length + sessionStorage.length + document.cookie.length'), 0)
+    },
+  )
 })

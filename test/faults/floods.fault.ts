@@ -163,7 +163,7 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     const request = () =>
       requestText('POST', '/v0/prospect_logs/batch', loud.apiKey, batches[asked++ % batches.length])
     const flood = startCrowd(server.url, { callers: 100, requestsMax: 300, request })
-    const floodQuiet = await quietFor(server.url, quiet.apiKey, 10_000)
+    const floodQuiet = await quietFor(server.url, quiet.apiKey, 6_000)
     const during = await flood.done()
     t.ok(
       statusesOf(during).every((status) => [201, 207, 503].includes(status)),
@@ -280,7 +280,7 @@ const log = (apiKey: string, body = bodyOf(100)): string =>
   requestText('POST', '/v0/prospect_logs', apiKey, body)
 
 /** One caller with one activity after the other. */
-const quietFor = async (url: string, apiKey: string, ms = 4_000): Promise<Tally> => {
+const quietFor = async (url: string, apiKey: string, ms = 2_000): Promise<Tally> => {
   const one = startCrowd(url, { callers: 1, request: () => log(apiKey) })
   await pause(ms)
   return one.stop()
@@ -293,7 +293,7 @@ const besides = async (url: string, apiKey: string, come: () => ReturnType<typeo
   const crowd = come()
   await pause(SETTLED_MS)
   one.tally.ms.length = 0
-  await pause(4_000)
+  await pause(2_000)
   return { crowd, quiet: await one.stop() }
 }
 
