@@ -25,12 +25,14 @@ const call = caller(`http://127.0.0.1:${port}`, apiKey)
 const session = new inspector.Session()
 session.connect()
 await session.post('Profiler.enable')
+// Once: it throws away what is compiled, and a request that is slow meets more of the background.
+await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
 const enteredBy = async (request: () => Promise<unknown>) => {
   await pause(100)
-  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
+  // Counts start at zero again after each.
+  await session.post('Profiler.takePreciseCoverage')
   await request()
   const { result } = await session.post('Profiler.takePreciseCoverage')
-  await session.post('Profiler.stopPreciseCoverage')
   const isEntered = ({ functions }: (typeof result)[number]) =>
     functions.some(({ functionName, ranges: [range] }) => range?.count && (functionName || range.startOffset))
   return result
