@@ -17,26 +17,7 @@ import {
   jsonLine,
   type RequestLog,
 } from './requests.ts'
-import type { Rows } from './route.ts'
 import type { Match } from './router.ts'
-
-const HOOK = '/v0/hooks/{hook_id}'
-
-/** Routes that manage hooks. */
-export const HOOK_ROWS = {
-  createHook: {
-    method: 'POST',
-    path: '/v0/hooks',
-    summary: 'Create a hook: an address that a vendor posts to',
-    status: 201,
-    problems: ['limit_reached'],
-  },
-  listHooks: { method: 'GET', path: '/v0/hooks', summary: 'List hooks, newest first' },
-  getHook: { method: 'GET', path: HOOK, summary: 'Read a hook' },
-  updateHook: { method: 'PATCH', path: HOOK, summary: 'Change, disable or rotate a hook' },
-  deleteHook: { method: 'DELETE', path: HOOK, summary: 'Delete a hook' },
-  tryHook: { method: 'POST', path: `${HOOK}/try`, summary: 'See what would become of a delivery' },
-} satisfies Partial<Rows>
 
 /** A route that vendors post to. It has no API key: the hook names the tenant. */
 export type ReceivingRoute = {
