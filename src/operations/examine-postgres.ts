@@ -5,6 +5,7 @@ import { appliedMigrations } from '../adapters/postgres/migrate.ts'
 import { findObstacle } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres, type Session, type Sql } from '../adapters/postgres/open.ts'
 import { lastOf, type Migration } from '../adapters/stores/migrations.ts'
+import { TABLES } from '../adapters/stores/tables.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { type Check, checkMigrations, failed, failedBy, inWords, passed } from './check.ts'
@@ -12,6 +13,17 @@ import { examineNodes } from './examine-nodes.ts'
 
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
+
+const ALL = 'select insert update delete'
+/** The privileges that serving needs. */
+const NEEDED = JSON.stringify({
+  ...Object.fromEntries([...TABLES, { name: 'identity_copies' }].map(({ name }) => [name, ALL])),
+  schema_migrations: 'select',
+  tenants: 'select delete',
+  brands: 'select delete',
+  api_keys: 'select update delete',
+  served: 'select insert update',
+})
 
 type Named = 'databasePooler' | 'databaseDirectUrl' | 'databaseCluster' | 'statementMsMax'
 type Settings = Pick<Config, Named>
@@ -58,22 +70,9 @@ const examine = async (
       (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
       (select string_agg(name, ', ' order by name) from pg_settings
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
-      (select string_agg(privilege || ' on ' || "table", ', ') from (values
-          ('schema_migrations', '{select}'::text[]), ('api_keys', '{select, update, delete}'), ('brands', '{select, delete}'),
-          ('hooks', '{select, insert, update, delete}'), ('identity_copies', '{select, insert, update, delete}'),
-          ('prospects', '{select, insert, update, delete}'), ('prospect_logs', '{select, insert, update, delete}'),
-          ('tenants', '{select, delete}'), ('served', '{select, insert, update}'),
-          ('erasures', '{select, insert, update, delete}'),
-          ('merges', '{select, insert, update, delete}'),
-          ('page_groups', '{select, insert, update, delete}'), ('page_counts', '{select, insert, update, delete}'),
-          ('pages', '{select, insert, update, delete}'), ('page_versions', '{select, insert, update, delete}'),
-          ('counted_tenants', '{select, insert, update, delete}'),
-          ('prospect_log_counts', '{select, insert, update, delete}'),
-          ('usage_counts', '{select, insert, update, delete}'),
-          ('events', '{select, insert, update, delete}'), ('event_counts', '{select, insert, update, delete}'),
-          ('webhook_endpoints', '{select, insert, update, delete}'),
-          ('webhook_deliveries', '{select, insert, update, delete}')
-        ) as needed ("table", privileges), unnest(privileges) as privilege
+      (select string_agg(privilege || ' on ' || "table", ', ')
+        from json_each_text(${NEEDED}::text::json) as needed ("table", privileges),
+          unnest(string_to_array(privileges, ' ')) as privilege
         where not case privilege
           when 'delete' then has_table_privilege(to_regclass("table"), privilege)
           else has_any_column_privilege(to_regclass("table"), privilege)
