@@ -5,7 +5,7 @@ import { unavailable } from '../../core/engine/failures.ts'
 import { type Applied, checksumOf, type Migration, missingMigrations } from '../stores/migrations.ts'
 import { askOn, withTimeout } from './connect.ts'
 import { isConnectionFatal, isTransient, sqlStateOf } from './error-codes.ts'
-import { endPool, openPostgres } from './open.ts'
+import { endPool, openPostgres, type Sql } from './open.ts'
 import type { Ask } from './sql.ts'
 
 /** An arbitrary number that must never change. */
@@ -48,49 +48,46 @@ type Refuse = (ask: Ask) => Promise<void>
  * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once. Returns
  * the names of the migrations that it applied.
  * Refuses a newer database and a PostgreSQL older than 14; warns of settings that can lose a committed write.
- * Prepares no statement, so it works through a pooler too.
  */
-export const migratePostgres = async (
-  url: string,
-  migrations: readonly Migration[],
-  warn: Warn,
-  refuse: Refuse = async () => {},
-): Promise<readonly string[]> => {
-  const sql = openPostgres(url, { max: 1, prepare: false })
-  try {
-    if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), LOOK_MS_MAX)) return []
-    await refuse(askOn(sql))
+export const migratePostgres = (url: string, migrations: readonly Migration[], warn: Warn, refuse?: Refuse) =>
+  ifIncomplete(url, migrations, warn, refuse, [], async (sql) => {
     const connection = await withTimeout(sql.reserve(), LOOK_MS_MAX).catch(notYetOr)
-    return await migrateOn(connection, askOn(connection), migrations)
-  } finally {
-    await endPool(sql, 1)
-  }
-}
+    return migrateOn(connection, askOn(connection), migrations)
+  })
 
+type Lock = Readonly<Record<'table' | 'modes', string>>
+type Plan = { readonly pending: readonly string[]; readonly locks: readonly Lock[] }
 /**
  * The migrations that `migratePostgres` would apply, and the locks that it would take. It takes these locks: the
  * migrations are applied and rolled back.
  */
-export const planPostgres = async (
+export const planPostgres = (url: string, migrations: readonly Migration[], refuse?: Refuse) =>
+  ifIncomplete<Plan>(
+    url,
+    migrations,
+    () => {},
+    refuse,
+    { pending: [], locks: [] },
+    async (sql) => {
+      const applied = withTimeout(apply(askOn(sql), migrations), PLAN_MS_MAX)
+      return { pending: await applied.catch(notYetOr), locks: await sql.unsafe<Lock[]>(LOCKS) }
+    },
+  )
+
+/** Prepares no statement, so it works through a pooler too. */
+const ifIncomplete = async <Done>(
   url: string,
   migrations: readonly Migration[],
+  warn: Warn,
   refuse: Refuse = async () => {},
-) => {
+  nothing: Done,
+  migrate: (sql: Sql) => Promise<Done>,
+): Promise<Done> => {
   const sql = openPostgres(url, { max: 1, prepare: false })
-  const ask = askOn(sql)
   try {
-    if (
-      await withTimeout(
-        isUpToDate(ask, migrations, () => {}),
-        LOOK_MS_MAX,
-      )
-    )
-      return { pending: [], locks: [] }
-    await refuse(ask)
-    const pending = await withTimeout(apply(ask, migrations), PLAN_MS_MAX)
-    return { pending, locks: await sql.unsafe(LOCKS) }
-  } catch (error) {
-    return notYetOr(error)
+    if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), LOOK_MS_MAX)) return nothing
+    await refuse(askOn(sql))
+    return await migrate(sql)
   } finally {
     await endPool(sql, 1)
   }
