@@ -1,10 +1,9 @@
 import type { SliceWant } from '../../core/ports/world.ts'
 import type { Columns } from '../stores/columns.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
-import type { Of, OfEach } from './forms.ts'
+import type { Of, OfEach, OfTenant } from './forms.ts'
 import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 
-type OfTenant = { readonly tenantId: string }
 const ofTenant = (tenantId: string): Of => ({ tenantId, tenant: sql`${tenantId}`, once: sql`limit 1` })
 
 /** Reads each tenant's part of these lists by a separate statement, which reads no rows of other tenants. */

@@ -2,7 +2,7 @@ import type { NewPageRow } from '../../core/ports/pages.ts'
 import { newPages } from './new-pages.ts'
 import { type columns, type Fragment, nothing, sql } from './sql.ts'
 
-type OfTenant = { readonly tenantId: string }
+export type OfTenant = { readonly tenantId: string }
 type Lists = Readonly<Record<string, readonly OfTenant[]>>
 
 /** The tenant of the rows that a statement reads: each wanted row names its tenant, or all are of this one. */

@@ -4,7 +4,7 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { NOT_AS_ASSUMED, sqlStateOf } from './error-codes.ts'
-import type { Forms, Saved } from './forms.ts'
+import type { Forms, OfTenant, Saved } from './forms.ts'
 import {
   columns,
   type Fragment,
@@ -17,7 +17,6 @@ import {
   unlessOvertaken,
 } from './sql.ts'
 
-type OfTenant = { readonly tenantId: string }
 /** How far a database's clock is ahead of ours, how far ours is ahead of the monotonic clock, and when this expires. */
 type Clock = Record<'aheadMs' | 'apartMs' | 'until', number>
 const apartMs = () => Date.now() - performance.now()
@@ -136,7 +135,7 @@ const ALL: Saved = { each: sql`true`, all: sql`true` }
 
 export const insertEvents = (events: readonly NewEvent[], which: Fragment) => sql`
   insert into events (${EVENTS.names})
-  select ${EVENTS.listed} from ${EVENTS.fromShortest(events.map(eventRow))} where ${which}`
+  select ${EVENTS.names} from ${EVENTS.fromShortest(events.map(eventRow))} where ${which}`
 
 const eventRow = (event: NewEvent) => ({
   ...event,
