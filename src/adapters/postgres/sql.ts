@@ -20,7 +20,6 @@ export type Fragment = { readonly texts: readonly string[]; readonly parts: read
 /** A fragment belongs to no connection, so a constant one is made once; the driver would make each piece a promise. */
 export const sql = (texts: readonly string[], ...parts: readonly Part[]): Fragment => ({ texts, parts })
 export const nothing = sql``
-/** Joins these fragments with a separator. */
 export const joined = (fragments: readonly Fragment[], between: Fragment): Fragment =>
   fragments.reduce((all, one) => sql`${all}${between}${one}`)
 
@@ -101,12 +100,6 @@ export const columns = (alias: string, list: Columns | string) => {
       : listed('(values ', rows, `) as ${alias} (${names})`)
   return {
     names: sql([names]),
-    /** The columns as they are inserted. */
-    listed: sql([
-      Object.keys(types)
-        .map((name) => `${alias}.${name}`)
-        .join(', '),
-    ]),
     selected: sql([selected.join(', ')]),
     /** For reads that walk an index: PostgreSQL plans them the same way for any list. */
     from,
