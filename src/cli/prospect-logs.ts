@@ -56,7 +56,7 @@ export const prospectLogCommands: readonly Command[] = [
       const [since, until] = [timeOf(texts, 'since'), timeOf(texts, 'until')]
       const { store } = await open()
       keepSmall()
-      const { exportProspectLogs } = await import('../operations/export-prospect-logs.ts')
+      const { exportProspectLogs } = await import('../operations/export.ts')
       yield* exportProspectLogs(store, { tenantId: texts['tenant'] ?? '', since, until })
     },
   },

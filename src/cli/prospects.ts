@@ -37,7 +37,7 @@ export const prospectCommands: readonly Command[] = [
       const isCsv = isCsvIn(texts)
       const { store } = await open()
       keepSmall()
-      const { exportProspects } = await import('../operations/export-prospects.ts')
+      const { exportProspects } = await import('../operations/export.ts')
       yield* exportProspects(store, texts['tenant'] ?? '', isCsv)
     },
   },

@@ -5,7 +5,7 @@ import { requestErasure } from '../../src/core/erasures/request-erasure.ts'
 import { createProspects } from '../../src/core/prospects/create-prospect.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import type { CsvColumns } from '../../src/operations/csv.ts'
-import { exportProspects } from '../../src/operations/export-prospects.ts'
+import { exportProspects } from '../../src/operations/export.ts'
 import type { ReportedLine } from '../../src/operations/import-lines.ts'
 import { importProspects } from '../../src/operations/import-prospects.ts'
 
