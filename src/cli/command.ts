@@ -1,5 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import type { ParseArgsOptionsConfig } from 'node:util'
+import { durationMs } from '../config/duration.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 
 /** The parts of the running process that a command uses. A test passes streams and an environment instead. */
@@ -82,4 +83,11 @@ export const isFolder = (path: string): boolean => existsSync(path) && statSync(
 export class WrongUse extends Error {}
 export const wrongUse = (detail: string): never => {
   throw new WrongUse(detail)
+}
+
+/** `90d`, `24h` or `15m`, in milliseconds. */
+export const durationOf = (texts: Texts, option: string): number | null => {
+  const text = texts[option]
+  if (text === undefined) return null
+  return durationMs(text) ?? wrongUse(`--${option} must be a duration such as 90d, 24h or 15m`)
 }

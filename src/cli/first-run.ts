@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import { nameOf } from '../config/database-address.ts'
 import { createPageGroup } from '../core/pages/create-page-group.ts'
 import { SCOPES } from '../core/ports/api-keys.ts'
 import { createTenant } from '../core/tenants/create-tenant.ts'
@@ -6,7 +7,6 @@ import { issueApiKey } from '../core/tenants/issue-api-key.ts'
 import type { CommandDeps } from './command.ts'
 import { consoleLink } from './console.ts'
 import { inPairs, paint, withCommand } from './output.ts'
-import { nameOf } from './refusals.ts'
 
 /** The text to print at a start: where the reference is, and how to get a key. Empty if PostgreSQL has a key. */
 export const greeting = async (deps: CommandDeps, config: Config, url: string): Promise<string> => {

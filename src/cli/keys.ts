@@ -1,12 +1,11 @@
 import { text } from 'node:stream/consumers'
-import { durationMs } from '../config/duration.ts'
 import { DEFAULT_SCOPES, SCOPES, type Scope } from '../core/ports/api-keys.ts'
 import { findApiKey } from '../core/tenants/find-api-key.ts'
 import { issueApiKey } from '../core/tenants/issue-api-key.ts'
 import { listApiKeys } from '../core/tenants/list-api-keys.ts'
 import { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
-import { type Command, type Input, TENANT, type Texts, valued, wrongUse } from './command.ts'
+import { type Command, durationOf, type Input, TENANT, valued, wrongUse } from './command.ts'
 import { report } from './output.ts'
 
 const NOTE = 'The key is shown only once: store it as a secret.'
@@ -96,11 +95,4 @@ const scopesOf = (given: Input['values'][string] = []): readonly Scope[] => {
   const unknown = scopes.find((scope) => !SCOPES.includes(scope))
   if (unknown !== undefined) wrongUse(`unknown scope ${unknown}: must be all or one of ${SCOPES.join(', ')}`)
   return scopes.length === 0 ? DEFAULT_SCOPES : [...new Set(scopes)]
-}
-
-/** `90d`, `24h` or `15m`, in milliseconds. */
-export const durationOf = (texts: Texts, option: string): number | null => {
-  const text = texts[option]
-  if (text === undefined) return null
-  return durationMs(text) ?? wrongUse(`--${option} must be a duration such as 90d, 24h or 15m`)
 }

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { escaped, jsonFor } from '../adapters/escaped.ts'
 import { readConfig } from '../config/config.ts'
-import { type DatabaseAddress, database } from '../config/database-address.ts'
+import { database, nameOf } from '../config/database-address.ts'
 import {
   DomainFailure,
   isUnavailable,
@@ -171,11 +171,4 @@ export const databaseNames = (
   const addresses = () =>
     named.length > 0 ? named.map((text) => database(text, env)) : [readConfig(env).database]
   return orNull(() => addresses().map(nameOf).join(' and ')) ?? undefined
-}
-
-/** A database as a person may see it: the whole path of its file, no password. */
-export const nameOf = (address: DatabaseAddress): string => {
-  if (address.kind === 'memory') return 'memory:'
-  if (address.kind === 'sqlite') return `sqlite:${resolve(address.path)}`
-  return address.url.replace(/(\/\/[^:@/]*):[^@]*@/, '$1@').replace(/password=[^&]*/g, 'password=…')
 }

@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import type { Config } from '../config/config.ts'
-import { nameOf } from './refusals.ts'
+import { nameOf } from '../config/database-address.ts'
 import { type ScrapeReport, scrapeByPrimary } from './worker-scrape.ts'
 
 /** How a serving process reports its state and learns that it must stop: alone, or as one of several workers. */

@@ -1,8 +1,7 @@
 import { USAGE_KEPT_MS } from '../core/counts/count-usage.ts'
 import { isoTime, MINUTE_MS } from '../core/engine/times.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
-import { type Command, valued, wrongUse } from './command.ts'
-import { durationOf } from './keys.ts'
+import { type Command, durationOf, valued, wrongUse } from './command.ts'
 
 export const usageCommand: Command = {
   words: 'usage',

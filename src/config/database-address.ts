@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { readPostgresAddress } from './postgres-address.ts'
 
 export type DatabaseAddress =
@@ -28,4 +29,11 @@ export const postgresUrl = (given: string, environment?: Environment): string =>
   if (!/^postgres(ql)?:\/\//.test(given)) throw new Error('must be postgres://…')
   readPostgresAddress(given, environment)
   return given
+}
+
+/** A database as a person may see it: the whole path of its file, no password. */
+export const nameOf = (address: DatabaseAddress): string => {
+  if (address.kind === 'memory') return 'memory:'
+  if (address.kind === 'sqlite') return `sqlite:${resolve(address.path)}`
+  return address.url.replace(/(\/\/[^:@/]*):[^@]*@/, '$1@').replace(/password=[^&]*/g, 'password=…')
 }

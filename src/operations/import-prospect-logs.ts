@@ -1,4 +1,4 @@
-import { parseActivity } from '../core/engine/parse-input.ts'
+import { parseActivity } from '../core/activities/new-log.ts'
 import type { UseCases } from '../core/use-cases.ts'
 import { isJson } from '../json/is-json.ts'
 import { membersOf } from '../json/raw-json.ts'

@@ -1,11 +1,10 @@
-import type { ProblemCode } from '../../core/engine/failures.ts'
-import { type Fault, refuse } from '../../core/engine/failures.ts'
+import { type Fault, type ProblemCode, refuse } from '../../core/engine/failures.ts'
+import { memoized } from '../../core/engine/keys.ts'
 import type { Operation, OperationId } from '../../core/operations.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import { writeJson } from '../../json/write-json.ts'
 import type { PageWithVersion } from '../../shapes/page.ts'
 import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
-import { camelCase } from '../stores/columns.ts'
 import type { LongSteps } from './long-requests.ts'
 import type { ApiResponse } from './requests.ts'
 
@@ -74,11 +73,11 @@ type Result = Omit<Answer, 'body'> & {
  * group, version, receipt or prospect in it, with its revision and whether it was replayed or found: then 200.
  */
 export const runOf =
-  (operationId: OperationId, method: Method, takes: object): Run =>
+  (operationId: OperationId, method: Method, { ids = {}, takes = {} }: Operation): Run =>
   async (useCases, { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision }, steps) => {
     const input: Record<string, unknown> =
       method === 'GET' ? { ...(query as object), tenantId } : { ...(body as object), tenantId, apiKeyId }
-    for (const name in params) input[camelCase(name)] = params[name]
+    for (const id in ids) input[id] = params[nameOf(id)]
     if ('idempotencyKey' in takes && idempotencyKey !== undefined)
       input['idempotencyKey'] = oneKey(input['idempotencyKey'], idempotencyKey)
     if ('ifRevision' in takes) input['ifRevision'] = ifRevision
@@ -92,6 +91,9 @@ export const runOf =
     const shown = page ?? pageGroup ?? version ?? receipt ?? prospect ?? result
     return { ...(created === false && { status: 200 }), body: shown, revision, replayed, logged }
   }
+
+/** The name in a path of `pageId`: `page_id`. */
+const nameOf = memoized((id: string) => id.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
 
 /** The key may be in the body, the header, or both if they are equal. */
 const oneKey = (inBody: unknown, inHeader: string): string => {

@@ -170,7 +170,7 @@ const routeOf = (operationId: keyof Rows, row: Row): Route => {
     ...(takesRevision ? (['precondition_failed'] as const) : []),
   ]
   const write = JSON.stringify(answer ?? {}).includes('"rawJson"') ? writeJson : JSON.stringify
-  const run = runOf(operationId, row.method, takes)
+  const run = runOf(operationId, row.method, operation)
   return { status: answer ? 200 : 204, write, run, ...operation, ...row, problems, operationId, takesKey }
 }
 const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {

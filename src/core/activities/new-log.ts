@@ -1,7 +1,8 @@
 import type { RawJson } from '../../shapes/json.ts'
-import type { NewProspectLog, ProspectLogReceipt } from '../../shapes/prospect-log.ts'
+import { NewProspectLog, type ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { refuse } from '../engine/failures.ts'
 import { keyOf, requestHashOf } from '../engine/keys.ts'
+import { parseText, refuseFaults, SEE_ERRORS } from '../engine/parse-input.ts'
 import { DAY_MS } from '../engine/times.ts'
 import type { NewLog } from '../ports/activities.ts'
 import type { Requester } from '../ports/events.ts'
@@ -17,6 +18,12 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
     /** It identifies no one, and belongs to the one prospect of its hook, who is named like the source. */
     readonly isShared?: true
   }
+/** Parses the body of a request, an item of a batch or a line. Refuses `invalid_json` and `invalid_request`. */
+export const parseActivity = (text: string, parsed?: unknown): Omit<NewActivity, 'tenantId'> => {
+  const { body, faults } = parseText(NewProspectLog, text, parsed)
+  return faults.length === 0 ? body : refuseFaults(faults, SEE_ERRORS)
+}
+
 /** `rememberedId`: its prospect as found by `rememberProspects`, and when. Such a prospect is not looked up. */
 export type LocatedActivity = NewActivity & {
   readonly rememberedId?: string | undefined

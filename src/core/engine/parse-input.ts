@@ -2,8 +2,6 @@ import type * as v from 'valibot'
 import { scanMembers } from '../../json/is-json.ts'
 import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
 import { checkShape, isKept, type RawJson, withTexts } from '../../shapes/json.ts'
-import { NewProspectLog } from '../../shapes/prospect-log.ts'
-import type { NewActivity } from '../activities/new-log.ts'
 import { type Fault, refuse } from './failures.ts'
 import { orNull } from './outcome.ts'
 
@@ -39,12 +37,6 @@ const withoutContents = (members: ReadonlyMap<string, RawJson>): string => {
     return `${JSON.stringify(name)}:${kept}`
   })
   return `{${texts}}`
-}
-
-/** Parses one activity from the body of a request, an item of a batch or a line. Refuses `invalid_json` and `invalid_request`. */
-export const parseActivity = (text: string, parsed?: unknown): Omit<NewActivity, 'tenantId'> => {
-  const { body, faults } = parseText(NewProspectLog, text, parsed)
-  return faults.length === 0 ? body : refuseFaults(faults, SEE_ERRORS)
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
