@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
-import { workInBackground } from '../adapters/background-work.ts'
+import { type Job, workInBackground } from '../adapters/background-work.ts'
 import { consoleRoutes } from '../adapters/http/console/routes.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import { mcpRoute } from '../adapters/http/mcp/route.ts'
@@ -134,30 +134,26 @@ export const compose = (config: Config, runtime: Runtime) => {
   })
   const http = createHttpServer({ api, limits: config, newRequestId: randomUUID, onMalformed })
   const { namerPatienceMs, namerCallsMax, publisherPollMs: pollMs } = config
+  const { retentionDays, eventDaysKept, counts, statementMsMax } = config
   const namer = config.namer && measuredNamer(chatCompletionsNamer(config.namer))
-  const naming = { namer, namerPatienceMs, namerCallsMax }
-  const publisher = createPublisher({ ...publishing, store, clock, newId, ...naming, pollMs })
-  const { retentionDays, eventDaysKept, statementMsMax } = config
-  const eraser = createEraser({
-    ...erasing,
-    store,
-    clock,
-    newId,
-    retentionDays,
-    eventDaysKept,
-    statementMsMax,
-  })
-  const counted = counterJobs({ store, clock, counts: config.counts, statementMsMax })
-  const watching = {
-    name: 'watch the database',
-    pollMs: WATCH_MS,
-    restMs: 0,
-    stepWith: () => watchDatabase(log, store.ready),
-  }
-  const saving = { name: 'save usage', pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save }
-  const counter = workInBackground({ ...counting, store }, [...counted, saving, watching])
-  const backups = createBackups(config, runtime)
-  const sender = createWebhooks({ ...sending, store, clock, newId, pollMs }, webhooks)
+  const deps = { store, clock, newId, statementMsMax }
+  const jobs: readonly Job[] = [
+    ...counterJobs({ ...deps, counts }),
+    { name: 'save usage', pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save },
+    {
+      name: 'watch the database',
+      pollMs: WATCH_MS,
+      restMs: 0,
+      stepWith: () => watchDatabase(log, store.ready),
+    },
+  ]
+  const workers = [
+    createPublisher({ ...publishing, store, clock, newId, namer, namerPatienceMs, namerCallsMax, pollMs }),
+    createEraser({ ...erasing, ...deps, retentionDays, eventDaysKept }),
+    workInBackground({ ...counting, store }, jobs),
+    createWebhooks({ ...sending, store, clock, newId, pollMs }, webhooks),
+    createBackups(config, runtime),
+  ]
 
   return {
     api,
@@ -172,17 +168,13 @@ export const compose = (config: Config, runtime: Runtime) => {
       if (state === 'stopping') return
       store.watch(onSignal)
       state = 'serving'
-      publisher.start()
-      eraser.start()
-      counter.start()
-      sender.start()
-      backups.start()
+      for (const worker of workers) worker.start()
     },
     /** Answers the requests in flight, commits queued writes, and leaves no version half done. */
     close: async (): Promise<void> => {
       state = 'stopping'
       await http.drain(config.drainMsMax)
-      await Promise.all([publisher, eraser, counter, sender, backups].map((worker) => worker.stop()))
+      await Promise.all(workers.map((worker) => worker.stop()))
       await store.close()
     },
   }
