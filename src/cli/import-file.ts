@@ -79,7 +79,6 @@ export async function* importFile(
   if (why !== null && !stop.signal.aborted) throw why
 }
 
-/** Whether the format is CSV. */
 export const isCsvIn = ({ format }: Texts, byDefault = false): boolean => {
   if (format === undefined) return byDefault
   return format === 'csv' || (format !== 'jsonl' && wrongUse('--format must be jsonl or csv'))

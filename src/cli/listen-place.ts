@@ -11,7 +11,7 @@ export const passedSocket = ({ LISTEN_FDS, LISTEN_PID } = process.env): number |
   return FIRST_FD
 }
 
-/** Removes a socket that a killed process left: nobody listens at it. The same error comes from a file, which stays. */
+/** Removes a socket that a killed process left: nothing listens on it. The same error comes from a file, which stays. */
 export const removeLeftSocket = async (path: string): Promise<void> => {
   const trial = connect(path)
   const code = await once(trial, 'connect').then(

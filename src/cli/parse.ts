@@ -72,7 +72,7 @@ const suggestion = (word = '', known: readonly string[]): string => {
   return near === undefined ? '' : `; did you mean ${near}?`
 }
 
-/** Settings come from the environment, which whoever types `--port` expects to be an option. */
+/** A user who types `--port` expects an option, but settings come from the environment. */
 const settingLike = (option: string): string => {
   const word = option.replace(/^-+/, '').toUpperCase().replaceAll('-', '_')
   const names = Object.keys(SETTINGS)

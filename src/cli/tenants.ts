@@ -51,7 +51,9 @@ export const tenantCommands: readonly Command[] = [
   {
     words: 'tenants suspend',
     help: 'refuses the keys and hooks of a tenant, and publishes and sends nothing of it',
-    details: ['Takes effect within a second, in every process. What waits goes on with `tenants resume`.'],
+    details: [
+      'Takes effect within a second, in every process. Pending work continues with `tenants resume`.',
+    ],
     operands: ['ID'],
     examples: { 'a tenant that floods the service': 'prospect-pages tenants suspend "$TENANT"' },
     run: async ({ operands: [tenantId = ''] }, open) => suspendTenant(await open())(tenantId),

@@ -5,7 +5,7 @@
 import './needs-node.ts'
 
 export { type MemoryStore, memoryStore } from '../adapters/memory/store.ts'
-// What operations return, to name it in a program. What they take is `Parameters<Service[…]>[0]`.
+// The results of operations, to name them in a program. Their inputs are `Parameters<Service[…]>[0]`.
 export type { LoggedActivity } from '../core/activities/log-prospect-activity.ts'
 export { DomainFailure, type FailureFacts, type FailureKind, type Fault } from '../core/engine/failures.ts'
 export type { Outcome } from '../core/engine/outcome.ts'

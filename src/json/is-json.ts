@@ -23,7 +23,6 @@ const afterPlain = (text: string, at: number, run: RegExp): number => {
   return run.test(text) ? run.lastIndex : at
 }
 
-/** Whether a text is JSON. */
 export const isJson = (text: string): boolean => jsonDepth(text) !== null
 
 /**

@@ -78,7 +78,6 @@ const REENCRYPT = 'prospect-pages secrets reencrypt'
 const ENCRYPT = `set SECRETS_KEY to 32 random bytes in base64, then run ${REENCRYPT}`
 const secrets = (count: number) => (count === 1 ? '1 webhook secret is' : `${count} webhook secrets are`)
 
-/** Checks the content of a migrated database. */
 const examineContent = (config: Config) => async (database: Database) => {
   const nowMs = Date.now()
   const checks: Check[] = []

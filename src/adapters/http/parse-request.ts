@@ -74,7 +74,6 @@ const parseIdempotencyKey = (request: ApiRequest, faults: Fault[]): string | und
   return key
 }
 
-/** The body as a value of its shape, and the key in the header. */
 const parseBody = ({ body, item }: Route, text: string, request: ApiRequest, faults: Fault[]) => {
   for (const parameter of request.repeatedHeaders ?? []) faults.push({ detail: ONCE, parameter })
   const idempotencyKey = parseIdempotencyKey(request, faults)

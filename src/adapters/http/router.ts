@@ -2,7 +2,6 @@ import { isStorable } from '../../shapes/text.ts'
 import { percentDecoded } from './requests.ts'
 
 export type Match<Route> = {
-  /** The path template of the routes. */
   readonly template: string
   /** The routes of the path, by method. */
   readonly routes: ReadonlyMap<string, Route>

@@ -2,7 +2,6 @@ import type { ClaimWant } from '../../core/ports/versions.ts'
 
 type Waiting = { readonly tenantId: string; readonly claimableAt: string; readonly attempts: number }
 
-/** Claims some of these rows. */
 export const claimFrom = <Row extends Waiting>(
   waiting: Iterable<Row>,
   change: (row: Row, fields: Pick<Waiting, 'claimableAt' | 'attempts'>) => Row | null,

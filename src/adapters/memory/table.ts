@@ -70,7 +70,6 @@ export const indexBy = <Row>(
   }
 }
 
-/** Whether the tenant of a row is not suspended. */
 export type IsActive = (row: { readonly tenantId: string }) => boolean
 /** Registers a table as one that holds rows of tenants. */
 export type Own = <Owned extends TenantTable>(name: string, table: Owned) => Owned

@@ -75,7 +75,7 @@ const offersTls = async (socket: Socket, signal: AbortSignal): Promise<boolean> 
   socket.write(SSL_REQUEST)
   const closed = once(socket, 'close', { signal }).then(() => [''])
   const [answer] = await Promise.race([once(socket, 'data', { signal }), closed])
-  // More than one letter would be from somebody in between.
+  // A longer answer would come from a man in the middle.
   if (!/^[SN]$/.test(`${answer}`)) throw coded('ECONNRESET', 'The server closed the connection.')
   return `${answer}` === 'S'
 }

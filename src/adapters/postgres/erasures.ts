@@ -178,7 +178,6 @@ const isNamed = (by: Exclude<ErasureWant, { erasureId: string } | { prospectId: 
   return sql`f.external_id_hash = ${by.externalIdHash}`
 }
 
-/** Whether a prospect is a block of an erasure or of its parts. */
 const isBlockOf = ({ tenantId, erasureId }: Pick<StoredErasure, 'tenantId' | 'erasureId'>) => sql`
   tenant_id = ${tenantId} and prospect_id in (
     select block_id from erasures where tenant_id = ${tenantId} and erasure_id = ${erasureId}

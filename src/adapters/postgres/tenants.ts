@@ -10,7 +10,6 @@ const BRAND = columns('brand', COLUMNS.brands)
 
 const NEW = { retentionDays: null, suspendedAt: null, deletedAt: null }
 
-/** Condition that this tenant is suspended. */
 export const isSuspended = (tenantId: Fragment) =>
   sql`exists (select 1 from tenants t where t.tenant_id = ${tenantId} and t.suspended_at is not null)`
 

@@ -141,5 +141,4 @@ const settleOver =
     return settled.map(({ versionId }) => versionId)
   }
 
-/** Whether an event is of a saved version. */
 const IS_SAVED = sql`(event.ids ->> 'versionId' in (select version_id from saved)) is true`

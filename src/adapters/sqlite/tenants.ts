@@ -32,7 +32,6 @@ const REMOVALS = TENANT_TABLES.map(({ name, key }) => ({
   sql: `delete from ${name} where (${key}) in (select ${key} from ${name} where tenant_id = :tenantId limit ${ROWS_AT_ONCE})`,
 }))
 
-/** Condition on a row `owner` that its tenant is suspended. */
 export const isSuspended = (owner: string) =>
   `exists (
     select 1 from tenants tenant where tenant.tenant_id = ${owner}.tenant_id and tenant.suspended_at is not null)`

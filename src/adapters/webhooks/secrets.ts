@@ -8,7 +8,6 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 /** Prefix of an encrypted secret: an iv, a tag and the ciphertext in base64 follow. */
 const SEALED_PREFIX = 'v1:'
-/** Prefix of a secret that is not encrypted. */
 const PLAIN_PREFIX = 'plain:'
 
 /** Encrypts signing secrets before they are stored, if there is a key, of 32 bytes. The previous key only decrypts. */

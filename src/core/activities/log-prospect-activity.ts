@@ -113,7 +113,6 @@ const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }
 }
 
 type Activity = ReturnType<typeof withIdentifiers>
-/** The activity with the identifiers of its prospect. */
 const withIdentifiers = (activity: KeyedActivity) => {
   const name = activity.isShared ? activity.source : activity.name
   return { ...activity, matchable: identifiersOf(activity), prospectName: name?.trim() ? name : null }

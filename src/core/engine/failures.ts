@@ -109,7 +109,7 @@ export const takesNoWrites = (reason: NoWrites, cause?: unknown): DomainFailure 
     cause,
   })
 }
-/** What reads need: `ready`, even of a database that takes no writes. */
+/** Like `ready`, but accepts a database that takes no writes. */
 export const readyToRead = (store: { ready: () => Promise<void> }): Promise<void> =>
   store.ready().catch((error) => {
     if (obstacleOf(error) !== 'takes_no_writes') throw error

@@ -9,10 +9,8 @@ import type { Needs } from '../ports/store.ts'
 /** Expired blocks deleted at once. */
 const BLOCKS_MAX = 500
 
-/** Which slice of the erasures of a tenant to list. */
 export type ErasureListing = SliceQuery & { readonly tenantId: string }
 
-/** Which erasure to read. */
 export type ErasureRead = { readonly tenantId: string; readonly erasureId: string }
 
 /** Lists the erasures of tenants, newest first, many lists at once. Refuses, per list: `invalid_cursor`. */

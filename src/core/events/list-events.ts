@@ -9,7 +9,6 @@ import { dataOfMany, type eventData } from './event-data.ts'
 
 /** Which slice of the feed of a tenant to read. */
 export type EventListing = Omit<EventQuery, 'wait'> & { readonly tenantId: string }
-/** Which event to read. */
 export type EventRead = { readonly tenantId: string; readonly eventId: string }
 type Deps = Pick<Needs<'events'>, 'store'> & { readonly dataOf: ReturnType<typeof eventData> }
 

@@ -46,7 +46,7 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
       if (watch === undefined) return
       const { position } = watch
       const list = store.events.list({ tenantId, afterSequence: position, limit: ROWS_AT_ONCE })
-      // If it fails, the readers query on their own, and get the reason.
+      // If it fails, each reader queries separately, and gets the reason.
       const rows = await list.then((found) => found.rows).catch(() => null)
       watch.position = Math.max(watch.position, rows?.at(-1)?.sequence ?? 0)
       for (const { after, types, end } of watch.readers)

@@ -103,7 +103,7 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
     ...{ type: '/eventType', occurredAt: '/createdAt', idempotencyKey: '/eventId' },
     email:
       '/data/fields[type=INPUT_EMAIL]/value /data/fields[label=email]/value /data/fields[label=Email]/value',
-    // The labels are those of whoever made the form.
+    // The labels were chosen by the author of the form.
     name: `/data/fields[label=Name]/value /data/fields[label=Full name]/value
       /data/fields[label=First name]/value + /data/fields[label=Last name]/value /data/fields[label=name]/value`,
   },

@@ -27,7 +27,7 @@ export const headerIn = ({ headers }: Pick<Delivery, 'headers'>, name: string): 
   return typeof value === 'string' || value === undefined ? value : value.join(', ')
 }
 
-/** How many webhooks of services like this one led to a delivery, one after another, by their own count. */
+/** How many webhooks of services like this one led to a delivery, one after another, as those services count. */
 export const hopsIn = (delivery: Pick<Delivery, 'headers'>): number =>
   Number(/\d+/.exec(headerIn(delivery, 'webhook-hops') ?? '')?.[0] ?? 0)
 /** Maximum hops: an activity leads to events, and their webhooks may lead to activities. Two may be on purpose. */

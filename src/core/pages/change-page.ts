@@ -6,7 +6,6 @@ import { loadPage, type ReadPage, readPageOf } from './get-page.ts'
 import { type CurrentPage, currentPage, type Edit, type ScheduleDeps, savePage } from './schedules.ts'
 
 export type PageDeps = ScheduleDeps & Turns
-/** The page to change. */
 export type PageWrite = PageWant & IfRevision & Requester
 
 /** The form of every change of a page by hand. Refuses as `loadPage`, and `precondition_failed`. */

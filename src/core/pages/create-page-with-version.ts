@@ -14,7 +14,6 @@ import type { NewId } from '../ports/world.ts'
 import { firstWords } from './first-words.ts'
 import { publicationOf } from './schedules.ts'
 
-/** A page to create in a group. */
 export type PageToCreate = Omit<NewPage, 'content' | 'publish'> &
   Requester &
   Pick<NewPageRow, 'tenantId' | 'pageGroupId'> & {

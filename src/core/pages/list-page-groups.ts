@@ -4,7 +4,6 @@ import { slicesOf } from '../engine/slices.ts'
 import type { Needs } from '../ports/store.ts'
 import { pageGroupOf } from './get-page-group.ts'
 
-/** Which slice of the page groups of a tenant to list. */
 export type PageGroupListing = PageGroupQuery & { readonly tenantId: string }
 
 /**

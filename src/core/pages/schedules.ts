@@ -13,7 +13,6 @@ const AHEAD_MS_MAX = 731 * DAY_MS
 const ARCHIVED = 'The page group was archived when this version was to be published.'
 
 export type ScheduleDeps = Needs<'pages' | 'schedules'>
-/** A page with its scheduled versions. */
 export type CurrentPage = StoredPageWithVersions & { readonly scheduled: readonly ScheduledVersion[] }
 /** The fields of a page to change, and the event to emit. Omitted fields keep their values. Null: nothing to change. */
 export type Edit =

@@ -11,7 +11,6 @@ import { identifiersOf } from './identifiers.ts'
 import { searchKeysOf } from './search-keys.ts'
 import { survivorsOf } from './survivors.ts'
 
-/** Which slice of the prospects of a tenant to list. */
 export type ProspectListing = ProspectQuery & { readonly tenantId: string }
 type Listing = ProspectListing & { readonly limit: number }
 

@@ -15,7 +15,6 @@ import { findSurvivors } from './survivors.ts'
 /** Maximum number of prospects merged into one survivor. They are erased in one statement. */
 const MERGED_MAX = 100
 
-/** The prospect to merge, and the one to merge it into. */
 export type ProspectMerging = ProspectWant & ProspectMerge & Requester
 type Deps = Needs<'prospects' | 'merges'> & {
   readonly remembered?: RememberedProspects | undefined

@@ -4,7 +4,6 @@ import type { ApiKeys, OfTenant, Scope, StoredApiKey } from '../ports/api-keys.t
 import type { Clock } from '../ports/world.ts'
 import { apiKeyHashOf } from './api-key-text.ts'
 
-/** The caller: the tenant of an API key, and the scopes of the key. */
 export type Caller = Pick<StoredApiKey, 'tenantId' | 'scopes'> & {
   /** Null for a person at the command line. */
   readonly apiKeyId: string | null

@@ -22,7 +22,6 @@ export const REST_MS = MINUTE_MS
 const FAILURES_UNTIL_DISABLED = 10
 const FAILING_MS_MAX = 5 * DAY_MS
 
-/** The health of an endpoint. */
 export type Health = Pick<StoredEndpoint, 'failures' | 'failingSince' | 'lastError'>
 
 /** The state of a delivery after an attempt. `random` is from 0 to 1. */

@@ -21,7 +21,6 @@ const ABOUT = {
 /** Clients may cache the tools for minutes: they depend on the key alone. */
 const CACHED = { ttlMs: 300_000, cacheScope: 'private' }
 
-/** A JSON-RPC error. */
 export const failed = (status: number, code: number, message: string, id?: unknown, data?: object) =>
   json(status, jsonLine({ jsonrpc: '2.0', id, error: { code, message, data } }))
 
