@@ -30,7 +30,7 @@ do $$ begin if not exists (select 1 from pg_constraint where conname = 'page_gro
 select citus_add_local_table_to_metadata(name) from (values ('api_keys'), ('hooks'), ('served'), ('usage_counts')) as missing (name)
 where not exists (select 1 from pg_dist_partition where logicalrelid = name::regclass);
 
--- What says who a caller is, for the time when the coordinator is away: for each API key and each hook a copy of its row, by
+-- Copies that identify callers while the coordinator is away: for each API key and each hook a copy of its row, by
 -- the hash of the key or the id of the hook. `row` is null after a hook was removed.
 create table if not exists identity_copies (
   key text collate "C" primary key,

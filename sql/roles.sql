@@ -47,7 +47,7 @@ grant select, insert, delete, update (pages_count, changes) on page_counts to pr
 grant select, insert, delete, update (custom_name, computed_name, published_version_id, automatic_after, latest_version_id,
   unpublish_at, revision, updated_at) on pages to prospect_pages;
 
--- What a version consists of cannot be changed.
+-- The content of a version cannot be changed.
 grant select, insert, delete, update (computed_name, status, published_at, failure_reason, publish, publish_at, unpublish_at,
   schedule_note, attempts, claimable_at) on page_versions to prospect_pages;
 
@@ -63,7 +63,7 @@ grant select, insert, delete, update (status, attempts, next_attempt_at, last_st
 -- For a new page group: the tenant's brands.
 grant select, delete on brands to prospect_pages;
 
--- II. For commands that run as the same role. Omit these if you run commands as the owner: then nobody who steals the
+-- II. For commands that run as the same role. Omit these if you run commands as the owner: then no one who steals the
 -- password of the serving role can create an API key.
 
 grant insert on tenants to prospect_pages;

@@ -70,7 +70,7 @@ const rankOf = (file: string): number => {
 }
 const ordered = chosen.sort((a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b))
 
-// What is compiled once serves all processes of this run, and of the next.
+// Compiled code is shared by all processes of this run and of the next.
 process.env['NODE_COMPILE_CACHE'] ??= join(root, 'node_modules/.cache/node')
 // tap ends a file after half a minute by default.
 process.env['TAP_TIMEOUT'] ??= '0'

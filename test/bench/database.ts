@@ -11,7 +11,7 @@ export type Address = { readonly url: string; readonly folder: string; readonly 
 const MIB = 2 ** 20
 const ENDING_MS = 500
 
-/** A throwaway PostgreSQL that flushes every commit, with the memory that a machine of its own would give it. */
+/** A throwaway PostgreSQL that flushes every commit, with the memory that it would have on a dedicated machine. */
 export const startBenchPostgres = async () => {
   const server = await startPostgres({ durable: true })
   const ask = async (url: string, ...statements: string[]) => {

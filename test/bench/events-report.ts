@@ -2,7 +2,7 @@ import { partText } from './part-report.ts'
 import type { EventsFound, Measured } from './results.ts'
 import { ms, percent, table, times, whole } from './table.ts'
 
-/** What events cost and how fast they arrive, with the targets. */
+/** The cost and the delay of events, with the targets. */
 export const eventsText = (found: Measured & EventsFound): string[] => [
   partText('events', found),
   `logging activities, 64 callers; no endpoint of the base: at least 0.98; one endpoint of none: at least 0.7\n${table(

@@ -10,7 +10,7 @@ export type Size = {
   readonly skewed?: boolean
 }
 
-/** What the cases and the hour begin with. */
+/** The size of the database before the cases and the hour. */
 export const CASES_SIZE: Size = {
   groups: 200,
   bigGroupPages: 150_000,
@@ -19,7 +19,7 @@ export const CASES_SIZE: Size = {
   logs: 100_000,
 }
 
-/** What the cases must know of a filled database. */
+/** Facts about a filled database that the cases need. */
 export type Filled = {
   readonly tenantId: string
   readonly brandId: string
@@ -40,7 +40,7 @@ export type Owner = Pick<Filled, 'tenantId' | 'brandId' | 'apiKey'>
 export const DEPTH = 100_000
 const SPREAD = 5_000
 const ACTIVE_EMAILS = 20_000
-/** The number of a page is its group's, this many times, and its own in the group. */
+/** The number of a page is this many times its group's number, plus its position in the group. */
 export const PAGES_PER_GROUP_MAX = 100_000_000
 
 /** Ids older than any that a service makes. */

@@ -17,7 +17,7 @@ export const removeFolder = (folder: string): void => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 }
 
-/** What there is room for, where the databases lie. */
+/** The free space in the folder of the databases. */
 export const freeGib = (): number => {
   const { bavail, bsize } = statfsSync(tmpdir())
   return (bavail * bsize) / 2 ** 30

@@ -21,7 +21,7 @@ export type Footed = { readonly name: string; readonly launch: Launch; readonly 
 const MIXED: readonly CaseName[] = ['log-new', 'log-known', 'groups', 'pages-first', 'page', 'create-many']
 const IDLE_MS = 2_000
 
-/** Start and memory of a service, in processes of its own. */
+/** Start and memory of a service, in separate processes. */
 export const footprintOf = async (
   { name, launch, filled }: Footed,
   { starts, seconds }: { readonly starts: number; readonly seconds: number },

@@ -30,11 +30,11 @@ const findInPath = (name: string): string | undefined =>
     .find(existsSync)
 
 const wrk = process.env['BENCH_LOAD'] === 'autocannon' ? undefined : findInPath('wrk')
-/** What makes the load, in one thread. */
+/** The program that makes the load, in one thread. */
 export const LOAD_TOOL = wrk === undefined ? 'autocannon' : 'wrk'
 
 /**
- * As many callers as asked for, each on a connection of its own that is kept alive, each sending the next request
+ * As many callers as asked for, each on a separate connection that is kept alive, each sending the next request
  * when it has its answer. Throws where more fail than may: none, unless said.
  */
 export const load = async (

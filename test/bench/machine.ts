@@ -13,13 +13,13 @@ const RIVALS = ['fastify', 'express', 'pg', 'postgres', 'ajv', 'pino', 'autocann
 const HERE = fileURLToPath(new URL('.', import.meta.url))
 const TMPFS = 0x01021994
 
-/** What the figures depend on. */
+/** The properties of the machine that the figures depend on. */
 export const describeMachine = async (postgres: {
   readonly version: string
   readonly sharedBuffersMib: number
 }) => ({
   date: new Date().toISOString(),
-  /** What others take of the processors before anything is measured: 0 to 1. */
+  /** The share of the processors that is in use before anything is measured: 0 to 1. */
   busyBefore: await busyPart(),
   cpu: cpus()[0]?.model ?? 'unknown',
   cores: cpus().length,

@@ -22,7 +22,7 @@ const SIZE: Size = {
 }
 const CALLERS = 64
 
-/** What logging for others is like before and while a person with a tenth of all logs is erased. */
+/** Logging for others, before and while a person with a tenth of all logs is erased. */
 export const measureErasing = async (setting: Setting): Promise<ErasingFound> => {
   const { database, folder, tell } = setting
   const erasing: ErasingCell[] = []

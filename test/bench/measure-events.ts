@@ -23,7 +23,7 @@ const CALM_MS = 300
 const ENV = { WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' }
 
 /**
- * What events cost: logging activities without an endpoint, with one, and by the service built in the folder `BENCH_BASE`,
+ * The cost of events: logging activities without an endpoint, with one, and by the service built in the folder `BENCH_BASE`,
  * such as that of the commit before; how many deliveries a second a local receiver gets; and how soon, at low load.
  */
 export const measureEvents = async (setting: Setting): Promise<EventsFound> => {
@@ -111,7 +111,7 @@ const LOGGING: readonly Case['name'][] = ['log-known', 'log-new']
 type Endpointed = ServiceContestant & {
   readonly call: (path: string, body: object) => Promise<Record<string, unknown>>
 }
-/** A running service with known prospects, whose database is its own. */
+/** A running service with known prospects and a separate database. */
 const startOne = async (name: string, url: string, folder: string, bin = BIN): Promise<Endpointed> => {
   const owner = await createOwner(url, bin)
   const launch = launchOurs(url, folder, { bin, env: ENV })

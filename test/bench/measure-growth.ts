@@ -26,7 +26,7 @@ const STEPS = [
 const TEN_MILLION_GIB = 20
 const CALLERS = [1, 64]
 
-/** What each operation costs as the tables grow. */
+/** The cost of each operation as the tables grow. */
 export const measureGrowth = async (setting: Setting): Promise<GrowthFound> => {
   const withoutLast = STEPS.slice(0, -1)
   const steps = setting.amount.quick || !hasRoom(setting.tell) ? withoutLast : STEPS

@@ -53,7 +53,7 @@ const latenessOn = async (url: string) => {
   return { half: half ?? 0, most: most ?? 0 }
 }
 
-/** Versions a second, each publisher with a pool of its own. */
+/** Versions a second, each publisher with a separate pool. */
 const rateOf = async (url: string, count: number, isNamed: boolean, seconds: number): Promise<number> => {
   const stores = Array.from({ length: count }, () =>
     postgresStore({ ...POSTGRES_SETTINGS, url }, readMigrations('postgres')),

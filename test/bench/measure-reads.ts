@@ -38,7 +38,7 @@ const READS: readonly Case[] = [
   read('log', 'one log', `/v0/prospect_logs/${idOf('prospectlog', 1)}`),
 ]
 
-/** What reading logs back costs as they grow. */
+/** The cost of reading logs back as they grow. */
 export const measureReads = async ({ amount, database, folder, tell }: Setting): Promise<ReadsFound> => {
   const services: ServiceContestant[] = []
   for (const [name, logs] of amount.quick ? SIZES.slice(0, 1) : SIZES) {

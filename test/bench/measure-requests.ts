@@ -1,4 +1,4 @@
-// What one request costs, counted instead of timed: `node test/bench/measure-requests.ts`, after `npm run build`. `BENCH_BASES`
+// The cost of one request, counted instead of timed: `node test/bench/measure-requests.ts`, after `npm run build`. `BENCH_BASES`
 // names the folders of other builds to compare with, separated by colons. See README.md, "Requests, counted".
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -4,7 +4,7 @@ import type { Measured } from './results.ts'
 
 const BUSY_MAX = 0.05
 
-/** What a part was measured with. */
+/** The conditions of a part's measurement. */
 export const partText = (name: PartName, { machine, amount, tookMs }: Measured): string =>
   [
     `== ${name}: ${amount.rounds} × ${amount.seconds} s, medians; took ${Math.ceil(tookMs / 60_000)} minutes${amount.quick ? '; QUICK: a try, not a result' : ''}`,

@@ -5,7 +5,7 @@ import type { Machine } from './machine.ts'
 import type { Cell } from './measure.ts'
 import type { Amount, PartName } from './options.ts'
 
-/** What a part is given. */
+/** The argument of a part. */
 export type Setting = {
   readonly amount: Amount
   readonly database: BenchPostgres
@@ -14,7 +14,7 @@ export type Setting = {
   readonly tell: (line: string) => void
 }
 
-/** What each part's result begins with: the parts may be measured on different days. */
+/** The head of each part's result: the parts may be measured on different days. */
 export type Measured = {
   readonly machine: Machine
   readonly amount: Amount

@@ -28,7 +28,7 @@ const main = async (): Promise<void> => {
   for (const name of parts) {
     tell(`part ${name}`)
     const result = await measurePart(name, amountOf(name))
-    // What was measured of some cases only does not stand for all of them.
+    // A run of some cases does not replace the results of all.
     if (only === '') saveResult(name, result)
     results = { ...results, [name]: result }
   }

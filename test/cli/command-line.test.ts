@@ -29,7 +29,7 @@ for (const command of COMMANDS)
     for (const line of lines) t.ok(help.includes(`\n  ${line}\n`), 'whole, to be pasted')
   })
 
-/** What refuses a command line; `accepted` if it would open the database. */
+/** The refusal of a command line; `accepted` if it would open the database. */
 const refusalOf = async (line: string): Promise<string> => {
   const args = line.split(' ')
   const accept = () => Promise.reject(new Error('accepted'))

@@ -38,7 +38,7 @@ export const answering = (...answers: readonly Fake[]) => {
 const PATIENCE_MS = 600_000
 const STEP_MS = 50
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-/** What does not wait for time has come to rest. */
+/** Resolves once all work that does not wait for time has settled. */
 export const rest = async (): Promise<void> => {
   for (let turns = 0; turns < 20; turns++) await turn()
 }

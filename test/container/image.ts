@@ -17,7 +17,7 @@ export type Image = {
   readonly user: string
   readonly healthCheck: readonly string[]
   readonly labels: Readonly<Record<string, string>>
-  /** What the image does with these arguments: its entry point in a container of its own, to its end. */
+  /** Runs the image's entry point with these arguments in a separate container, to its end. */
   readonly run: (args: readonly string[]) => Promise<Ended>
   readonly start: () => Promise<Running>
   readonly remove: () => Promise<void>

@@ -14,7 +14,7 @@ import { basename, delimiter, join } from 'node:path'
 import { done, ended, listening, ROOT, type Way, works } from './image.ts'
 
 type Env = Record<string, string>
-/** What the instructions of one stage make of a folder that stands for the root of a container. */
+/** The result of a stage's instructions in a folder that stands for the root of a container. */
 type Stage = {
   readonly root: string
   at: string

@@ -36,7 +36,7 @@ const ROLES = readFileSync(new URL('../../sql/roles.sql', import.meta.url), 'utf
 const CITUS = { DATABASE_CLUSTER: 'citus' }
 const CALLERS = 24
 const A_SECOND = { tries: 40 }
-/** What 0.1.0 distributed. */
+/** The tables that 0.1.0 distributed. */
 const FORMER = BY_TENANT.filter((table) => table !== 'merges')
 
 testContractOn('citus')

@@ -80,7 +80,7 @@ overStores(
 const ids = (versions: readonly { readonly versionId: string }[]) =>
   versions.map(({ versionId }) => versionId).sort()
 
-/** A process that logs a hundred activities one after another, from a place of its own, and says how many it replayed. */
+/** A process that logs a hundred activities one after another, from a separate place, and returns how many it replayed. */
 const LOG_HUNDRED = `
   const { createRuntime } = await import('${sourceUrl('compose/service.ts')}')
   const { composeUseCases } = await import('${sourceUrl('core/use-cases.ts')}')

@@ -18,7 +18,7 @@ const SETTLE_MS = 90_000
 const MINUTE_MS = 60_000
 const REWRITE_MS = 10 * MINUTE_MS
 
-/** What belongs to a person, where nothing else contains it. */
+/** Texts that belong to one person and occur nowhere else. */
 const emailOf = (n: number) => `Person.${n}.of.many@example.com`
 const nameOf = (n: number) => `Name ${n} of many`
 const secretOf = (n: number, i: number) => `secret ${n} in ${i}!`

@@ -38,7 +38,7 @@ const json = (body: string | Uint8Array) => ofType('application/json', body)
 
 type Sent = readonly [body: string | Uint8Array, headers: Readonly<Record<string, string>>]
 type Read = { readonly email?: string | null; readonly name?: string | null; readonly type?: string }
-/** What is sent, how it is stored, what is found in it, and the warning. */
+/** The body sent, its stored form, the values found in it, and the warning. */
 const BODIES: Readonly<Record<string, readonly [Sent, payload: unknown, Read, warning?: RegExp]>> = {
   'JSON in a field of a form': [
     form(`payload=${encodeURIComponent(`{"type":"push","user":{"email":"${ADA}"}}`)}`),

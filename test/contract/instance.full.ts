@@ -28,7 +28,7 @@ t.test(
       t.teardown(() => sql.end({ timeout: 1 }))
       return sql
     }
-    /** An instance whose tables are in a schema of their own, with a tenant. */
+    /** An instance whose tables are in a separate schema, with a tenant. */
     const embedded = async (t: Test) => {
       const sql = await connect(t, await server.newDatabase(), { connection: { search_path: 'prospects' } })
       await sql`create schema prospects`

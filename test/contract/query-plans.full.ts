@@ -31,7 +31,7 @@ overStores(
         }
     await fill(sql, 'analyze')
 
-    /** What is wrong with the statements of every act, by a function that looks at one of them. */
+    /** Faults of the statements of every act, by a function that checks one of them. */
     const faultsBy = async (look: (sent: Sent, rowsMax: number) => Promise<readonly string[]>) => {
       const found: string[] = []
       for (const { name, act, rowsMax, undo } of actsOn(tested.store, WANTED)) {

@@ -14,7 +14,7 @@ import { useEverything } from '../support/use-everything.ts'
 t.setTimeout(0)
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 const ROLES = read('sql/roles.sql')
-/** What serving needs, and what commands need besides. */
+/** The grants that serving needs, and those that only commands need. */
 const [TO_SERVE = '', FOR_COMMANDS = ''] = ROLES.split(/^-- II\..*$/m)
 /** The statements of SECURITY.md for an administrator: first for the cluster, then for the new database. */
 const [IN_CLUSTER = '', IN_DATABASE = ''] = [...read('SECURITY.md').matchAll(/^```sql\n([^`]*)```$/gm)].map(
@@ -104,7 +104,7 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
     const store = postgresStore({ ...POSTGRES_SETTINGS, url: server }, readMigrations('postgres'))
     t.teardown(store.close)
     const things = await fillTenant(store)
-    /** What is not permitted now, of all that serves callers and the publisher, or of what serves commands. */
+    /** Verbs that are not permitted now: of those for callers and the publisher, or of those for commands. */
     const refused = async (forCommands: boolean): Promise<string[]> => {
       // The first number of a tenant takes another statement than those after it.
       await run(owner, ['delete from events', 'delete from event_counts'])

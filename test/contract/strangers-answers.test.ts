@@ -11,7 +11,7 @@ import { verbs } from '../store-contract/verbs.ts'
 import { type Answer, openScene, type Sent } from '../support/api.ts'
 import { opened, overStores, type StoreKind } from '../support/stores.ts'
 
-/** What a request can name: things of another tenant, or things that do not exist. */
+/** Things that a request can name: another tenant's, or ones that do not exist. */
 type Named = {
   readonly group: string
   readonly archived: string
@@ -206,7 +206,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'deleting a hook': ({ hook }) => [`DELETE ${HOOKS}/${hook}`],
   'deleting a page group': ({ archived }) => [`DELETE /v0/page_groups/${archived}`],
 }
-/** Where the owner too is answered as if there were nothing, is told before anything is looked for, or both have such an email by then. */
+/** Requests that the owner gets refused too, before any look-up, or because both tenants have such an email. */
 const ALIKE_FOR_OWNER = [
   'a page for a deleted group',
   'a deleted page group',
@@ -281,7 +281,7 @@ const openService = async (t: Test, kind: StoreKind) => {
     }
     return { call, own }
   }
-  /** What a request is answered, and the texts of the statements that it takes. */
+  /** The answer to a request, and the texts of its statements. */
   const asked = async (call: (...request: Request) => Promise<Answer>, request: Request) => {
     const before = statements()?.length ?? 0
     const answer = await call(...request)
@@ -332,7 +332,7 @@ const withoutIds = ({ status, headers, body }: Answer) => {
 
 overStores(async (t, kind) => {
   const { newTenant, asked, newId, called } = await openService(t, kind)
-  // What the stranger has is older, so that it is there after the cursors of the others.
+  // The stranger's rows are older, so that they come after the others' cursors.
   const stranger = await newTenant('Stranger')
   const owner = await newTenant('Owner')
   const nobodys: Named = {

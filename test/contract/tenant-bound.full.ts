@@ -26,7 +26,7 @@ overStores(
     })
     t.teardown(() => sql.end())
 
-    /** What would send a statement to more machines than the tenant's. */
+    /** Signs that a statement would be sent to machines other than the tenant's. */
     const faultsOf = async ({ text, parameters }: Sent, tenantId: string): Promise<readonly string[]> => {
       await sql.unsafe(`prepare ours as ${text}`)
       const [row] = await sql.unsafe(`explain (format json) ${executionOf('ours', parameters)}`)

@@ -10,7 +10,7 @@ import { newFolder } from '../support/program.ts'
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0
 const skip = whyNoPostgres() ?? (hasOpenssl ? false : 'openssl is not installed')
-/** An address of this machine for each server, so that none needs a port of its own. */
+/** An address of this machine for each server, so that all can use one port. */
 const address = (number: number) => `127.${1 + (process.pid % 250)}.${(process.pid >> 8) % 250}.${number}`
 const EC = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
 

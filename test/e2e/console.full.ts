@@ -89,7 +89,7 @@ t.test(
         await goTo(page, address)
         // The view of events always has a request that waits for the next ones.
         if (!address.startsWith('events')) await page.waitForLoadState('networkidle').catch(() => {})
-        // What the address names opens by itself; a click in that moment would close it again.
+        // The dialog named in the address opens on load; a click at that moment would close it again.
         if (address.startsWith('activity/')) await page.locator('main .opened').waitFor()
         const closed = page.locator('main [data-row][aria-expanded=false]')
         for (let opened = 0; opened < 3 && (await closed.count()) > 0; opened++) {
@@ -303,7 +303,7 @@ for (const kind of proxyKinds())
       const { ask, accessLog } = await kind.start(t, Number(new URL(server.url).port))
       const url = 'https://prospects.example.com'
       const context = await browser.newContext()
-      // What the browser asks for goes through the proxy, which listens where a browser cannot.
+      // The browser's requests go through the proxy, which listens where a browser cannot.
       await context.route(`${url}/**`, async (route) => {
         const request = route.request()
         const { 'accept-encoding': _, ...headers } = await request.allHeaders()

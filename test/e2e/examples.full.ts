@@ -27,7 +27,7 @@ t.jobs = 2
 const hasShell = spawnSync('bash', ['-c', 'command -v sed']).status === 0
 const skip = hasShell ? false : 'NO BASH OR SED HERE: the examples of the help were not tested'
 
-/** The target of the move: its own PostgreSQL server. */
+/** The target of the move: a separate PostgreSQL server. */
 const newDatabaseFor = async (t: Test, line: string): Promise<Environment> => {
   if (!line.includes('NEW_DATABASE_URL')) return {}
   const postgres = await sharedPostgres()

@@ -12,7 +12,7 @@ const THANKS = '<h1>Our own thanks</h1>'
 
 t.test('a form on a page of another origin, in a browser', { skip: noConsole }, async (t) => {
   const { server, browser, call } = await startConsole(t, { HOOK_FORMS_PER_MINUTE: 'none' })
-  /** What the site serves, by path, with its encoding. */
+  /** The site's files by path, each with its encoding. */
   const site = new Map([['/thanks', THANKS]])
   const http = createServer((request, response) => {
     const html = site.get(request.url ?? '')

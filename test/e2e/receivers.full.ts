@@ -12,7 +12,7 @@ const only = (value: unknown, ...names: readonly string[]): boolean =>
   Object(value) === value && Object.keys(value as Json).every((name) => names.includes(name))
 const isEmail = (value: unknown) => /^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(String(value))
 
-/** What each vendor documents that it takes, and how it answers. */
+/** The requests that each vendor documents, and its answers. */
 const VENDORS: Readonly<Record<keyof typeof RECEIVERS, (request: Request) => Answer>> = {
   hubspot: ({ headers, body }) => {
     if (headers['authorization'] !== 'Bearer pat-na1-1') return [401, '{"category":"INVALID_AUTHENTICATION"}']

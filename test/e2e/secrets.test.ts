@@ -29,7 +29,7 @@ const DATABASE_PASSWORD = 'elderberry'
 const NAMER_KEY = 'cloudberry'
 const ACTIVITY = { source: 'crm', payload: { note: WORD }, email: EMAIL, name: NAME }
 
-/** What an operator must never find written down: by what it is. */
+/** Secrets that an operator must never find in writing, by their kind. */
 const privateTexts = (...apiKeys: readonly string[]): Readonly<Record<string, string>> => ({
   ...Object.fromEntries(
     apiKeys.flatMap((key, i) => [

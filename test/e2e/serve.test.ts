@@ -192,7 +192,7 @@ for (const kind of kinds)
       const { apiKey, server, rows } = await setting(t, kind)
       const acknowledged: unknown[] = []
       const ends: unknown[] = []
-      /** Each sender has its own connection; the system would reset one that was not accepted yet. */
+      /** Each sender has a separate connection; the system would reset one that was not accepted yet. */
       const connected = new Set<number>()
       const sender = async (number: number) => {
         const { call, close } = createCaller(apiKey, 60_000, 1)

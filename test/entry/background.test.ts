@@ -36,7 +36,7 @@ t.test('one call completes whatever is accepted', async (t) => {
   t.pass('all of it')
 })
 
-/** What is printed while an erasure and a webhook endpoint are accepted, each twice, over HTTP or by a service. */
+/** The output while an erasure and a webhook endpoint are accepted, each twice, over HTTP or by a service. */
 const warningsOf = async (store: Store, overHttp: boolean, options = {}) => {
   const warnings: string[] = []
   const onWarning = ({ message }: Error) => void warnings.push(message)

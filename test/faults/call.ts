@@ -6,7 +6,7 @@ export type Call = {
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: object
 }
-/** What became of a call. `status` null: no answer, and `why` tells how the connection ended. */
+/** The result of a call. `status` null: no answer; `why` says how the connection ended. */
 export type Answer = {
   readonly status: number | null
   readonly why: string | null

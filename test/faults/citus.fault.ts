@@ -18,7 +18,7 @@ const STATEMENT_MS_MAX = 2_000
 /** Until statements that a machine never answered have been given up. */
 const AWAY_MS = STATEMENT_MS_MAX + 4_000
 const ANSWER_MS_MAX = 15_000
-/** What a publisher had claimed on a worker that went away waits for the end of its lease. */
+/** Versions that a publisher claimed on a worker that went away wait for their lease to end. */
 const LEASE_MS = 20_000
 
 const why = whyNoCitus()
@@ -103,7 +103,7 @@ t.test('tenants on two workers, whose nodes go away under load', { skip: why ?? 
   for (const server of servers) t.equal(await server.stop(), 0, 'it is the process that it was')
 })
 
-/** As many tenants on each worker, each with traffic of its own. */
+/** As many tenants on each worker, each with separate traffic. */
 const seedTenants = async (t: Test, citus: ThrowawayCitus, env: Environment) => {
   const tenants = []
   while (tenants.length < 2 * TENANTS_OF_A_WORKER) {

@@ -21,7 +21,7 @@ const MINUTE_MS = 60_000
 const HELD_UP = { NAMER_URL: 'http://127.0.0.1:1', NAMER_MODEL: 'small', NAMER_CALLS_MAX: '1' }
 type Ided = { readonly pageId: string }
 
-/** The whole service but its socket, on a clock that goes on by itself and can be set, as the system's can. */
+/** The whole service but its socket, on a running clock that can be set, as the system's can. */
 const setting = async (t: Test, kind: StoreKind, environment: Record<string, string> = {}) => {
   const { store, another } = await opened(t, kind)
   let offsetMs = START_MS - Date.now()

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 
-/** What became of the requests of many callers. */
+/** The results of the requests of many callers. */
 export type Tally = {
   readonly statuses: Map<number, number>
   /** Refusals that do not say when to come again. */
@@ -38,7 +38,7 @@ export const requestText = (
   ].join('\r\n')
 
 /**
- * Callers on a connection of their own each, who send the next request when they have their answer, and connect again
+ * Callers, each on a separate connection, who send the next request when they have their answer, and connect again
  * where the connection ends. `stop` waits for the answers that are under way.
  */
 export const startCrowd = (url: string, { callers, request, requestsMax = 1e6, pipelined = 1 }: Crowd) => {

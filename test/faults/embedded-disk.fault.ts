@@ -127,7 +127,7 @@ onSmallDisk('a file that may only be read: nothing is written to it, and nothing
 
 const WHY_READ_ONLY = /read-only file system/
 
-/** What a server says that cannot write: either it ends with 1, or it refuses writes and lives. */
+/** A server that cannot write either exits with 1, or refuses writes and keeps running. */
 const refused = async (t: Test, env: Environment, apiKey: string): Promise<string> => {
   const started = await startOrRefusal(t, env)
   if (typeof started === 'string') {
@@ -153,7 +153,7 @@ const remount = (folder: string, how: 'ro' | 'rw'): void => {
 const limitFiles = (pid: number, bytes: number | 'unlimited'): string | null =>
   run('prlimit', ['--pid', `${pid}`, `--fsize=${bytes}:unlimited`])
 
-/** What went wrong, or null. */
+/** The error, or null. */
 const run = (command: string, args: readonly string[]): string | null => {
   const { error, status, stderr } = spawnSync(command, args, { encoding: 'utf8' })
   if (error !== undefined) return error.message

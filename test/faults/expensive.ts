@@ -21,8 +21,8 @@ const nested = (levels: number, values: number): object =>
 type Loud = { readonly apiKey: string; readonly pageGroupId: string; readonly survivorId: string }
 
 /**
- * What requests would take hours to make: 49,000 counts in two days, and a prospect with a hundred merged ones. To be
- * called before the service starts.
+ * Adds rows that would take hours to make by requests: 49,000 counts in two days, and a prospect with a hundred merged ones.
+ * Call it before the service starts.
  */
 export const furnishStore = async (world: Needs<keyof Store>, tenantId: string) => {
   const { store, clock, newId } = world
@@ -202,7 +202,7 @@ const COSTLIEST = [
 ]
 type Flood = { readonly name: string; readonly textsOf: (furnished: Furnished) => readonly string[] }
 
-/** What vendors send, without a key: much to map, as many activities as a delivery may be, and a wrong signature. */
+/** Deliveries from vendors, without a key: much to map, as many activities as a delivery may be, and a wrong signature. */
 const DELIVERIES: Readonly<
   Record<string, readonly [hook: keyof Furnished['hooks'], bodies: () => unknown[]]>
 > = {

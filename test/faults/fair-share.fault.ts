@@ -21,7 +21,7 @@ import type { CrowdOrder } from './crowd-process.ts'
 import { floodsOf, furnish, furnishStore } from './expensive.ts'
 import { peakMemoryMb } from './verdict.ts'
 
-// What one tenant may do to another: every operation, with the most expensive input that its limits allow. By default
+// How far one tenant can affect another: every operation, with the most expensive input that its limits allow. By default
 // only the costliest, by the largest crowd. `--all`: every operation with each crowd. Other arguments name stores and
 // operations: `node test/faults/fair-share.fault.ts --all sqlite getPage`.
 const isAll = process.argv.includes('--all')
@@ -31,7 +31,7 @@ const isNamed = (name: string, among: readonly string[]) =>
 const CROWDS = isAll ? [16, 64, 128] : [128]
 const SETTLED_MS = 700
 const MEASURED_MS = 2_000
-/** What SECURITY.md says: of a small write of another tenant, of the probe, and of memory, beyond what an idle service needs. */
+/** The limits in SECURITY.md: for a small write of another tenant, the probe, and memory beyond that of an idle service. */
 const MS_MAX = 500
 const MEDIAN_MS_MAX = 100
 const MEMORY_MB_MAX = 700

@@ -10,16 +10,16 @@ import { peakMemoryMb } from './verdict.ts'
 
 type Habit = {
   readonly count: number
-  /** What each says at first. */
+  /** The first bytes that each connection sends. */
   readonly said: string
-  /** What it says again and again, a little at a time. */
+  /** The bytes that it sends again and again, a few at a time. */
   readonly more?: string
 }
 
 const SAYS_EVERY_MS = 400
 const LET_GO_MS_MAX = 15_000
 
-/** Connections of callers with bad habits. None of them ends by itself. */
+/** Connections of callers with bad habits. None of them ends unless it is closed. */
 const hold = async (url: string, habits: Readonly<Record<string, Habit>>) => {
   const port = Number(new URL(url).port)
   const sockets: { readonly name: string; readonly more: string | undefined; readonly socket: Socket }[] = []
@@ -27,7 +27,7 @@ const hold = async (url: string, habits: Readonly<Record<string, Habit>>) => {
     for (let i = 0; i < count; i++) {
       const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
       socket.on('error', () => {})
-      // What the server says is heard, or its end would not be.
+      // Read the server's answers, or its end would go unnoticed.
       socket.resume()
       socket.once('end', () => socket.destroy())
       if (said !== '') socket.write(said)
@@ -57,7 +57,7 @@ const hold = async (url: string, habits: Readonly<Record<string, Habit>>) => {
 const SETTLED_MS = 1_000
 const WRONG_CALLERS = 10
 const MEBIBYTE = 1_048_576
-/** What SECURITY.md says of the memory of one process under its default settings. */
+/** The memory of one process under default settings, as promised in SECURITY.md. */
 const MEMORY_MB_MAX = 700
 
 t.setTimeout(0)
@@ -258,7 +258,7 @@ const open = async (t: Test, postgres: ThrowawayPostgres, settings: Environment 
     t.equal(await server.stop(), 0)
     t.comment(`${figures}, peak MB: ${memoryMb}`)
   }
-  /** What was acknowledged is there; of what was not answered any part may be. */
+  /** Acknowledged writes are stored; any part of the unanswered ones may be. */
   const keptFaults = async (...tallies: Tally[]): Promise<string[]> => {
     const kept = (await countOfLogs(database)) - first
     const done = sumOf(tallies, ({ statuses }) => statuses.get(201) ?? 0)

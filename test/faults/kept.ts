@@ -20,7 +20,7 @@ export const lostOf = async (
 }
 
 /**
- * What is wrong with what was kept, in words, once every write with a key is acknowledged: each is there once, under
+ * Faults of the stored rows, in words, once every write with a key is acknowledged: each is there once, under
  * the one id that was told, and nothing else is, but a write without a key or an answer, once at most; groups count
  * their pages; each person is one prospect. With a tenant, this is asked of the rows of that tenant.
  */
@@ -66,7 +66,7 @@ export const keptFaults = async (
   return faults
 }
 
-/** What is wrong with the versions, in words, once none of them is under way: waits for that, a bounded time. */
+/** Faults of the versions, in words. Waits, for a bounded time, until none is in progress. */
 export const versionFaults = async ({ rows }: TestedDatabase, waitMsMax: number): Promise<string[]> => {
   const WAITING = "select version_id as id from page_versions where status = 'processing'"
   await until('no version is under way', async () => (await rows(WAITING)).length === 0, {

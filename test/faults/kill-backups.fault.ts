@@ -12,7 +12,7 @@ import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { databaseAt, newFolder, runCommand, seed } from '../support/program.ts'
 import { mountSmallDisk, whyNoSmallDisk } from './small-disk.ts'
 
-/** What a process does to files, to SQLite and to sockets is counted, and it kills itself right after the nth of these. */
+/** Counts the process's calls to files, SQLite and sockets, and kills it right after the nth. */
 const preload = (nth: number): string => `
   import fs from 'node:fs'
   import { syncBuiltinESMExports } from 'node:module'
@@ -38,7 +38,7 @@ const preload = (nth: number): string => `
 const POINTS_MAX = 100
 
 /**
- * Runs a module again and again, each time killed one step later, until it ends by itself. Each run gets what `prepare`
+ * Runs a module again and again, each time killed one step later, until it completes. Each run gets what `prepare`
  * makes; `judge` names what is left of it. Answers how often each outcome occurred.
  */
 const killAtEachStep = async <World extends { readonly args: readonly string[] }>(

@@ -50,7 +50,7 @@ for (const kind of databaseKinds())
           'every deleted log is counted, once',
         )
         if (Number(left?.erased) > 0 && Number(left?.logs) > 2) cut++
-        // What the killed one had claimed waits for the end of its lease: that is put forward.
+        // Erasures claimed by the killed eraser wait for their lease to end, so its end is moved up.
         await rows("update erasures set claimable_at = requested_at where status = 'processing' and pass = 1")
         server = await start()
       }

@@ -35,7 +35,7 @@ const activityOf = (key: string, n: number) => ({
   idempotencyKey: key,
 })
 
-/** What is wrong with what was kept of these keys, whose ids were told where they were acknowledged. */
+/** Faults of the rows stored under these keys; acknowledged ones have their ids. */
 const faultsIn = async (
   { rows }: TestedDatabase,
   sent: readonly string[],

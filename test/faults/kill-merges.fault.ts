@@ -56,7 +56,7 @@ for (const kind of databaseKinds())
         isAlive = false
         await Promise.all([...traffic, merging])
         if ((await rows("select 1 from merges where status = 'processing' and pass = 1")).length > 0) cut++
-        // What the killed one had claimed waits for the end of its lease: that is put forward.
+        // Merges claimed by the killed process wait for their lease to end, so its end is moved up.
         await rows("update merges set claimable_at = requested_at where status = 'processing' and pass = 1")
         server = await start()
       }

@@ -9,7 +9,7 @@ const ROUNDS = timesOf(5)
 const CHANGES_MIN = 10
 const PAGES = 12
 
-/** What contradicts itself in the tables: each query must find nothing. */
+/** Contradictions in the tables: each query must find nothing. */
 const CONTRADICTIONS = {
   'a pointer leads to a published version': `
     select p.page_id from pages p left join page_versions v

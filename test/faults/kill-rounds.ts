@@ -11,7 +11,7 @@ const ROUNDS = timesOf(8)
 const BURST_MS_MAX = 400
 const ANSWER_MS_MAX = 10_000
 const MEMORY_MB_MAX = 300
-/** What a killed publisher has claimed waits for the end of its lease. */
+/** Versions claimed by a killed publisher wait for their lease to end. */
 const LEASE_MS = 20_000
 
 /**

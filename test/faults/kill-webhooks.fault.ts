@@ -22,12 +22,12 @@ const ROUND_MS_MAX = 700
 const ANSWER_MS_MAX = 15_000
 const MEMORY_MB_MAX = 300
 const PATIENT = { tries: 300, pauseMs: 100 }
-/** What a killed process had claimed waits for the end of its lease, and a failing endpoint rests: both are put forward. */
+/** Work claimed by a killed process waits for its lease to end, and a failing endpoint rests: both times are moved up. */
 const END_LEASES = [
   'update webhook_endpoints set claimable_at = created_at',
   "update page_versions set claimable_at = created_at where status = 'processing' and attempts > 0",
 ]
-/** An endpoint of a receiver that expects a body of its own. */
+/** An endpoint whose receiver expects a special body. */
 const AS_EXPECTED = {
   types: ['prospect_log.created'],
   method: 'PUT',
@@ -197,7 +197,7 @@ const lostOf = (events: readonly FedEvent[], all: readonly Received[]): string[]
   return events.flatMap(({ eventId, type }) => (types.get(eventId) === type ? [] : `${type} ${eventId}`))
 }
 
-/** What arrived with another body than that of `AS_EXPECTED`, filled in. */
+/** Deliveries whose body differs from the filled-in `AS_EXPECTED`. */
 const unfilled = (events: readonly FedEvent[], all: readonly Received[]): string[] => {
   const data = new Map(events.map(({ eventId, data }) => [eventId, data]))
   return all.flatMap(({ id, body }) => {

@@ -105,7 +105,7 @@ export const NAMES: Readonly<Record<string, readonly [Behaviour, string | RegExp
   'names with marks upon marks': [naming(`S${'\u0301'.repeat(20_000)}`), /^S\u0301{119}$/],
 }
 
-/** What a page must say in its context for the naming server to behave so. */
+/** The mark in a page's context that makes the naming server behave so. */
 const markOf = (behaviour: string) => `[${behaviour}]`
 export const contextFor = (behaviour: string) => `A page whose namer ${behaviour} ${markOf(behaviour)}`
 

@@ -62,7 +62,7 @@ for (const kind of databaseKinds())
       t.teardown(traffic.close)
       const flow = traffic.flow(server.url, { callers: 2, writesMax: 100 })
       const pages = new Map<string, string>()
-      // What gives no name never reaches the database: one kind tells as much as two.
+      // Failed naming never reaches the database, so one kind of database is enough.
       const nameless = kind.name === 'sqlite' ? Object.keys(NAMELESS) : []
       // The nameless ones last: one that is overloaded for an hour makes the publisher rest.
       for (const behaviour of [...Object.keys(NAMES), ...nameless])
@@ -130,5 +130,5 @@ for (const kind of databaseKinds())
 /** The first eight words of the context. */
 const builtInFor = (behaviour: string): string => contextFor(behaviour).split(' ').slice(0, 8).join(' ')
 
-/** Below those that the system gives to whoever asks for any: it stays free while nothing listens. */
+/** Below the ephemeral ports of the system: it stays free while nothing listens. */
 const ungivenPort = (): number => 20_000 + randomInt(10_000)

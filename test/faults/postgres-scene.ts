@@ -14,7 +14,7 @@ import { noteSettlements, settlementFaults } from './settlements.ts'
 import { createTraffic, type Traffic, type Write } from './traffic.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
 
-/** What the program has of these limits without a setting: see `compose.ts` and `postgres/connect.ts`. */
+/** The defaults of these limits in the program: see `compose.ts` and `postgres/connect.ts`. */
 const GRACE_MS = 1_000
 const GATE_MS_MAX = 2_000
 /** The look-up of the key; two statements of the list that is waited for; two of the list that it is in. */

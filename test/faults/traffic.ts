@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Answer, type Call, createCaller } from './call.ts'
 
 /**
- * A write under an idempotency key of its own, which is sent until it is acknowledged; or one that is `keyless`, which
+ * A write under a separate idempotency key, which is sent until it is acknowledged; or one that is `keyless`, which
  * is sent once, and whose type is what it is known by.
  */
 export type Write = Call & { readonly key: string; readonly kind: 'activity' | 'page' | 'keyless' }
@@ -24,7 +24,7 @@ type Target = {
 type Flow = {
   readonly callers?: number
   readonly writesMax?: number
-  /** What is written: all kinds in turn, unless named. */
+  /** The kinds of writes: all in turn, unless named. */
   readonly kinds?: readonly Write['kind'][]
 }
 export type Traffic = ReturnType<typeof createTraffic>
@@ -155,7 +155,7 @@ export const createTraffic = ({ apiKey, pageGroupIds, answerMsMax = 60_000 }: Ta
   }
 }
 
-/** What every stranger has as an email: each of their activities is of a new prospect. */
+/** The email of every stranger: each of their activities creates a prospect. */
 export const PLACEHOLDER = '[object Object]'
 /** Four in a row: one has an email, two have external ids and now and then each other's email, and one is many strangers. */
 const whoOf = (number: number, kind: Write['kind']) => {

@@ -10,7 +10,7 @@ import { newFolder } from '../support/program.ts'
 
 type Answer = (response: ServerResponse, request: IncomingMessage) => unknown
 const accept: Answer = (response) => response.writeHead(204).end()
-/** What a receiver may do. */
+/** The ways in which a receiver may behave. */
 const MOODS = {
   accepts: accept,
   'is slow': (response, request) => setTimeout(() => accept(response, request), 200),
@@ -59,7 +59,7 @@ const receive = (path: string, port: number): void => {
   process.once('disconnect', () => process.exit())
 }
 
-/** A receiver as a process of its own, which ends with the test. */
+/** A receiver in a separate process, which ends with the test. */
 export const startReceiver = async (t: Test) => {
   const path = join(newFolder(t), 'received')
   let port = 0
@@ -84,7 +84,7 @@ export const startReceiver = async (t: Test) => {
       await kill()
       await start(mood)
     },
-    /** What was accepted at this path so far. */
+    /** Webhooks accepted at this path so far. */
     received: (at: string): Received[] =>
       (existsSync(path) ? readFileSync(path, 'utf8') : '')
         .split('\n')

@@ -21,7 +21,7 @@ const textOf = (body: Uint8Array): string | undefined => {
   }
 }
 const blanks = fc.constantFrom('', ' ', '\n', '\t\r\n  ')
-/** What may stand around the items: other members, an earlier member of the same name, an escaped name. */
+/** Text that may surround the items: other members, an earlier member of the same name, an escaped name. */
 const envelope = fc
   .record({
     before: fc.constantFrom('', '"a":[1,{"items":[0]}],', '"items":[],', '"it\\"ems":"],{",'),

@@ -92,7 +92,7 @@ const inserted = (text: Buffer, where: number, more: Buffer): Buffer => {
   return Buffer.concat([text.subarray(0, at), more, text.subarray(at)])
 }
 
-/** What may happen to the bytes of a body on their way. */
+/** Ways in which the bytes of a body may be changed in transit. */
 const damage: fc.Arbitrary<(body: Buffer) => Buffer> = fc.oneof(
   fc.tuple(fc.nat(), fc.constantFrom(...NOT_UTF8)).map(
     ([where, hex]) =>

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 
 /**
- * What the tables of the specification say of a body, read from its bytes by other means than the service reads them.
+ * The result for a body by the specification's tables, read from its bytes by other code than the service's.
  */
 type Fits = (value: unknown) => boolean
 type Field = { readonly fits: Fits; readonly isRequired?: boolean }

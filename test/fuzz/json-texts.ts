@@ -73,7 +73,7 @@ export const anyObject: fc.Arbitrary<Json> = fc
   .array(fc.tuple(memberName, anyJson), { maxLength: 5 })
   .map((members) => ({ members }))
 
-/** How a value is spelled: 0 as most would, any other number in a way of its own. */
+/** How a value is spelled: 0 is the usual way, each other number an unusual one. */
 export const spelling = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 2 ** 31 - 1 }))
 export const spelled = (json: Json, way: number): string => write(json, way === 0 ? null : randomBy(way))
 

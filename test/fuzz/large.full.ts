@@ -40,7 +40,7 @@ const world = await openFuzz(tested)
 const { pageGroupId } = await world.newGroup()
 let keys = 0
 
-// What takes more than linear time on such a text does not end before the tests' timeout.
+// Work that takes more than linear time on such a text exceeds the tests' timeout.
 const codeOf = async (target: string, body: string) => {
   const headers = { 'idempotency-key': `key-${++keys}` }
   return (await world.ask('POST', target, { body: Buffer.from(body), headers })).code

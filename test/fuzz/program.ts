@@ -30,7 +30,7 @@ export const startTarget = async (t: Test) => {
     logOf: (body: string = ACTIVITY, headers: readonly string[] = []) =>
       textOf('POST /v0/prospect_logs', [JSON_TYPE, `Content-Length: ${body.length}`, ...headers], body),
     dial: () => dial(port),
-    /** What a text is answered with on a connection of its own: so many answers, and then the end. */
+    /** The statuses of the answers to a text on a separate connection: this many, then the end. */
     codesAfter: async (text: string, count: number) => {
       const line = dial(port).say(text)
       await inTime(line.answers(count))

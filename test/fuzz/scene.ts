@@ -14,7 +14,7 @@ const SEED = Number(process.env['FUZZ_SEED'] ?? randomInt(2 ** 31))
 /** So many times as much chance as in every run. */
 const TIMES = Number(process.env['FUZZ_TIMES'] ?? 1)
 
-/** Holds for so many requests by chance. What it fails for is told in its smallest form, with the seed that repeats it. */
+/** Holds for so many random requests. A failure is reported in its smallest form, with the seed that repeats it. */
 export const always = async <Given>(
   t: Test,
   property: fc.IAsyncPropertyWithHooks<Given>,

@@ -149,7 +149,7 @@ const decoded = (text: string): string | null => {
 
 /** The parameters of the list of groups, read by their description in decisions; `cursor` is looked at elsewhere. */
 const readQuery = (query: string) => {
-  // What follows a # is no part of a target.
+  // A fragment is not part of a target.
   const pairs = (query.split('#')[0] ?? '').split('&').map((pair) => {
     const mark = pair.indexOf('=')
     const [name, value] = mark < 0 ? [pair, ''] : [pair.slice(0, mark), pair.slice(mark + 1)]

@@ -90,7 +90,7 @@ export const pathOf = (ids: readonly string[]): fc.Arbitrary<string> => {
   return fc.oneof({ weight: 3, arbitrary: path }, { weight: 1, arbitrary: nearly(path) })
 }
 
-/** What may stand before a path and behind it. */
+/** Text that may precede or follow a path. */
 export const targetOf = (path: fc.Arbitrary<string>): fc.Arbitrary<string> =>
   fc
     .tuple(

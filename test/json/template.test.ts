@@ -119,7 +119,7 @@ t.test(
     const text = (value: unknown): string =>
       typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value)
     const LEFT_OUT = Symbol('left out')
-    /** A template, and what becomes of it. */
+    /** A template, and its result. */
     const templateOf = (values: object, depth = 0): [unknown, unknown] => {
       const kind = below(depth > 3 ? 4 : 6)
       if (kind < 4) {

@@ -118,7 +118,7 @@ const CASES: readonly Case[] = [
   ['ProspectPagesNamingFails', { ...CALM, prospect_pages_naming_failures_total: '0+6x60' }],
   ['ProspectPagesWebhooksFail', { ...CALM, [`${ATTEMPTS}{AGAIN}`]: '0+11x60' }],
   ['ProspectPagesWebhooksUnsent', { ...CALM, [`${ATTEMPTS}{UNSENT}`]: '0+1x60' }],
-  // A receiver and senders that nobody mends: attempts grow rare over two hours, and the alert stays.
+  // A receiver and senders that stay broken: attempts grow rare over two hours, and the alert stays.
   [
     'ProspectPagesWebhooksLate',
     { ...UP, [OLDEST]: '0+60x180', [`${ATTEMPTS}{AGAIN}`]: '1+1x4 5x25 6x60 7x90' },

@@ -50,7 +50,7 @@ const mayImport = (file: string, from: string): boolean => {
   return !file.startsWith('adapters/') || others === undefined || others === own
 }
 
-/** What a file imports at run time: paths within src, or names of packages. Imports of types do not count. */
+/** The imports of a file at run time: paths within src, or names of packages. Imports of types do not count. */
 const importsOf = (file: string, text: string): string[] => {
   const statements = text.matchAll(/^(?:import|export)\s+(?!type\b)([^'"`;=]*?\bfrom\s+)?['"]([^'"]+)['"]/gm)
   const onDemand = text.matchAll(/\bimport\(\s*()['"]([^'"]+)['"]/g)
@@ -69,7 +69,7 @@ t.test('imports go in one direction only', async (t) => {
   }
 })
 
-/** Also imports of types: whoever follows one of them comes back to where they began. */
+/** Includes imports of types: a reader who follows them would return to the start. */
 t.test('files do not import each other in a circle', async (t) => {
   const EACH = /^(?:import|export)\b[^'"`;=]*?\bfrom\s+'(\.[^']+\.ts)'/gm
   const importing = new Map(

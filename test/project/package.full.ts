@@ -316,7 +316,7 @@ for (const program of programs().filter(isHere)) {
 
 type Docs = Map<string, string>
 
-/** The doc comment of each name that a declaration file exports, its own or from another file. */
+/** The doc comment of each name that a declaration file exports or re-exports. */
 const docsIn = (file: string): Docs => {
   const text = readFileSync(file, 'utf8')
   const docs: Docs = new Map()

@@ -10,7 +10,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PARTS = ['package.json', 'README.md', 'RELEASING.md', 'CHANGELOG.md', 'Containerfile']
 const FOLDERS = ['.ci', 'docs', 'deploy', 'sql', 'src/config', 'test/upgrade/released']
 
-/** The files that a release looks at, in a folder of their own. */
+/** The files that a release checks, in a separate folder. */
 const copied = (t: Test) => {
   const folder = newFolder(t)
   for (const part of [...PARTS, ...FOLDERS]) cpSync(join(ROOT, part), join(folder, part), { recursive: true })

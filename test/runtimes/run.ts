@@ -125,7 +125,7 @@ store.migrate().then(async () => {
 })
 `
 
-/** What docs/library.md says is supported: the versions, with the flags that each needs. */
+/** Versions that docs/library.md says are supported, with the flags that each needs. */
 const COMPILERS = [
   ['5.4', ['--skipLibCheck'], 'nodenext node16 bundler'],
   ['5.7', [], 'nodenext node16 bundler'],
@@ -175,7 +175,7 @@ const commandLine = async (t: Test, command: readonly string[], cwd: string, PAT
   const env = { ...PATH, DATABASE_URL: 'sqlite:data/served.db' }
   writeFileSync(join(cwd, 'where.mjs'), 'console.log(process.execPath)')
   const [file = '', ...args] = command
-  // What npm puts into the path may be a script that starts the program, and passes no signal on.
+  // npm may put a script into the path that starts the program, and forwards no signal.
   const executable = (await run(file, [...args, 'where.mjs'], { cwd, env })).trim()
   t.match(basename(executable), file)
   const line = [...args, 'node_modules/prospect-pages/bin/prospect-pages.js']

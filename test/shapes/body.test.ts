@@ -9,7 +9,7 @@ import { NewProspect } from '../../src/shapes/prospect.ts'
 import { NewWebhookEndpoint } from '../../src/shapes/webhook.ts'
 import { Replay } from '../../src/shapes/webhook-delivery.ts'
 
-/** What is refused as nearly a member: each with the member. */
+/** Names that are refused as nearly a member, each with the member. */
 const nearIn = (shape: v.GenericSchema, given: object): string[] =>
   checkShape(shape, given).faults.flatMap(({ pointer, detail }) => {
     const [, meant] = /^is not a member; did you mean `(.*)`\?$/.exec(detail) ?? []

@@ -9,7 +9,7 @@ import { idOf } from '../support/setting.ts'
 
 const log = { source: 'crm', payload: {} }
 const isLog = (fields: object) => v.is(NewProspectLog, { ...log, ...fields })
-/** What is wrong, as `path: message`. */
+/** The faults, as `path: message`. */
 const faultsOf = (schema: v.GenericSchema, given: unknown) =>
   v
     .safeParse(schema, given)

@@ -71,7 +71,7 @@ const settingOf = async (subject: Subject) => {
 }
 type Namer = Parameters<Core['publishVersions']>[0]['namer']
 
-/** What a person can do with pages and page groups. */
+/** Changes that a person can make to pages and page groups. */
 const byHand = (
   core: Core,
   world: Parameters<Core['createVersion']>[0] & Parameters<Core['createPageGroup']>[0],
@@ -91,7 +91,7 @@ const byHand = (
 }
 type ByHand = ReturnType<typeof byHand>
 
-/** What is true of every group and its pages, whatever was done to them at once. */
+/** Invariants of every group and its pages, whatever changes were made at once. */
 const holds = async ({ pageGroups, pages, versions }: Store, group: Omit<PageWant, 'pageId'>) => {
   const [rows = []] = await pages.list([{ ...group, beforeId: null, limit: 1_000 }])
   equal((await pageGroups.find(group))?.pagesCount, rows?.length)
@@ -254,7 +254,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
         other.publish({ ...page, versionId }),
         other.createVersion({ ...page, publish: true }),
       ])
-      // What is published already can be published again: nothing changes.
+      // A published version can be published again: nothing changes.
       ok(kindsOf(core, archived).every((kind) => kind === 'page_group_not_active'))
       equal((await one.read(page)).revision, after.revision)
       await other.updateGroup({ ...group, status: 'active' })

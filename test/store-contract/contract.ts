@@ -26,7 +26,7 @@ export type OpenedStore = {
   readonly close: () => Promise<unknown>
 }
 
-/** What the suite needs: a test runner, and a way to open a store. */
+/** The dependencies of the suite: a test runner, and a way to open a store. */
 export type StoreContractOptions = {
   readonly test: TestRunner
   /** Called once for each test. */
@@ -35,7 +35,7 @@ export type StoreContractOptions = {
   readonly openStoreOfEveryEvent?: (() => Promise<OpenedStore>) | undefined
 }
 
-/** What a test gets. */
+/** The argument of a test. */
 export type Subject = Required<OpenedStore> & { readonly another: () => Promise<Store>; readonly core: Core }
 /** Registers the tests of one subject. */
 export type Section = (core: Core, options: StoreContractOptions) => void

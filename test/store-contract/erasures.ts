@@ -31,7 +31,7 @@ export const erasures = section(
     const { tenantId } = await addTenant(store)
     const deps = { store, clock, newId: core.createNewId() }
 
-    /** A process on a store: what callers and the eraser do there, with prospects remembered by a clock of its own. */
+    /** A process on a store: what callers and the eraser do there, with prospects remembered by a separate clock. */
     const processOn = (on: Store) => {
       let now = 0
       const remembered = core.rememberProspects(1_000, () => now)

@@ -7,7 +7,7 @@ import { VERBS } from './verbs.ts'
 export type { Kept, OpenedStore, StoreContractOptions, TestRunner } from './contract.ts'
 
 /**
- * Registers the tests of the store contract with your test runner, at once. Each test opens a store of its own, and its
+ * Registers the tests of the store contract with your test runner, at once. Each test opens a separate store, and its
  * title says what a store must do. The races take seconds on a database: allow a test half a minute.
  */
 export const storeContract = (options: StoreContractOptions): void => {

@@ -41,7 +41,7 @@ export const operationsOver = (
   }
 }
 
-/** Two processes on the same data: each with its own store, ids and gathered operations. */
+/** Two processes on the same data: each with a separate store, ids and gathered operations. */
 export const twoProcesses = async ({ core, another }: Subject) => {
   const clock = stoppedClock()
   const start = async () => {

@@ -36,7 +36,7 @@ export const idAt = (prefix: IdPrefix, ms: number, rest: string): string => {
 }
 const countOf = (id: string): string => id.slice(-16)
 
-/** What a publisher asks for: everything claimable, for a minute. */
+/** The claim of a publisher: everything claimable, for a minute. */
 export const someClaim = (fields: Partial<ClaimWant> = {}): ClaimWant => ({
   now: at(0),
   until: at(60_000),

@@ -20,7 +20,7 @@ const CHANGES_MAX = 8
 /** Most changes are made of the newest groups and pages, so that many are made of one. */
 export const RECENT = 8
 
-/** What the calls so far have taught, to be said again or to be mixed up. */
+/** Values learned from the calls so far, to repeat or to mix up. */
 export type Seen = {
   readonly tenants: string[]
   readonly prospects: ProspectWant[]

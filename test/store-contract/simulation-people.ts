@@ -204,7 +204,7 @@ const removed = async ({ tenants }: Pick<Store, 'tenants'>, tenantId: string) =>
   while (after !== null)
 }
 
-/** What an operator does at the command line, and what the metrics count. */
+/** Calls of an operator at the command line, and of the metrics. */
 export const operate: MakeStep = (chance, seen) => {
   const tenantId = chance.onceIn(5) ? idOf('tenant', 999) : chance.oneOf(seen.tenants)
   const name = maybe(chance, () => chance.oneOf(AWKWARD_TEXTS))

@@ -139,7 +139,7 @@ export const deliver: MakeStep = (chance) => {
       const { webhooks } = world.store
       const done: unknown[] = []
       for (const endpoint of await world.claimEndpoints()) {
-        // What is due since the same time comes in any order.
+        // Deliveries due since the same time come in any order.
         const due = await webhooks.due({ ...endpoint, now: world.now(), max: 100_000 })
         const sorted = due.toSorted((a, b) => (a.event.eventId < b.event.eventId ? -1 : 1))
         done.push(endpoint, sorted)
@@ -173,7 +173,7 @@ const settle = (
   })
 }
 
-/** What becomes of an attempt: always the same of this event with this luck. */
+/** The result of an attempt: always the same for the same event and luck. */
 const resultOf = ({ event: { eventId }, attempts }: DueDelivery, luck: number, now: World['now']) => {
   const which = (Number.parseInt(eventId.slice(-4), 16) + luck) % 4
   const attempt = JSON.stringify({ at: now(), ms: which, status: 500, error: null, answer: 'what' })

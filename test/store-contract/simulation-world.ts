@@ -12,7 +12,7 @@ const ATTEMPTS_MAX = 5
 const READS = { listLengthMax: 200, listsInFlightMax: 1, dedupeKey: JSON.stringify }
 /** Longer than a prospect is remembered. */
 const SETTLE_MS = 90_000
-/** What is promised of a claimed erasure: a store may answer more. */
+/** The promised members of a claimed erasure: a store may return more. */
 const CLAIMED = [
   ...(['tenantId', 'erasureId', 'prospectId', 'emailHash', 'externalIdHash', 'blockId'] as const),
   ...(['requestedAt', 'status', 'completedAt', 'logsErased', 'pass', 'position', 'attempt'] as const),
@@ -25,7 +25,7 @@ const MERGING = [
 const REWRITE_REST_MS = 11 * 60_000
 const NEVER = new AbortController().signal
 
-/** A store with the use cases over it, and with a clock and ids of its own. */
+/** A store with the use cases over it, a clock and ids. */
 export type World = ReturnType<typeof worldOf>
 
 export const worldOf = (core: Core, opened: Store) => {
@@ -192,7 +192,7 @@ export const worldOf = (core: Core, opened: Store) => {
   }
 }
 
-/** What has waited equally long is claimed in any order. */
+/** Rows that have waited equally long are claimed in any order. */
 export const sortedBy = <Name extends string, Row extends Readonly<Record<Name, string>>>(
   name: Name,
   rows: readonly Row[],

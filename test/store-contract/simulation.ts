@@ -41,7 +41,7 @@ const simulate = async ({ core, store, kept }: Subject, seed: number): Promise<v
   // Chance may leave out a rare outcome or verb: then it goes on.
   for (let step = 1; step <= STEPS || (step <= STEPS_MAX && missing().length > 0); step++) {
     const { name, run, learn } = nextStep(chance, seen)
-    // What one step makes is newer than what those before it made.
+    // Each step makes newer rows than the steps before it.
     for (const { clock } of [ours, model]) clock.advance(1)
     const [answers, expected] = await Promise.all([run(ours), run(model)])
     same({ step, name, answers }, { step, name, answers: expected })
@@ -54,7 +54,7 @@ const simulate = async ({ core, store, kept }: Subject, seed: number): Promise<v
   if (STEPS >= STEPS_USUALLY) same(missing(), [])
 }
 
-/** What must have come about for the simulation to prove anything. */
+/** Outcomes that must occur for the simulation to prove anything. */
 const EXPECTED = [
   'log activities: answered',
   'log activities: replayed',

@@ -21,7 +21,7 @@ formats.default(ajv)
 ajv.addSchema(document, 'openapi')
 const compiled = new Map<string, ValidateFunction>()
 
-/** What is wrong with an answer by the committed OpenAPI document; null where it is as documented. */
+/** The fault of an answer by the committed OpenAPI document; null if it is as documented. */
 export const undocumented = (
   method: string,
   template: string,
@@ -52,7 +52,7 @@ export const undocumented = (
   return undocumentedValue(`${place}/content/${escaped(type)}/schema`, JSON.parse(body))
 }
 
-/** What is wrong with a value by the schema at a pointer into that document. */
+/** The fault of a value by the schema at a pointer into that document. */
 export const undocumentedValue = (pointer: string, value: unknown): string | null => {
   const reference = `openapi${pointer.split('/').map(encodeInReference).join('/')}`
   const validate = compiled.get(reference) ?? ajv.compile({ $ref: reference })

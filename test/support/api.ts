@@ -324,5 +324,5 @@ export const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
 }
 
-/** What `detail` says of faults that `errors` lists. */
+/** The `detail` of a problem whose faults are in `errors`. */
 export const SEE_ERRORS = 'The request is invalid. See `errors`.'

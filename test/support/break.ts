@@ -13,7 +13,7 @@ import { webhookTools } from '../../src/service/webhook-tools.ts'
 import { databaseAt, type Environment, embeddedDatabase, until } from './program.ts'
 
 const TENANTS = 50
-/** What an endpoint may have, and these do not. */
+/** Optional columns of an endpoint, which these leave empty. */
 export const UNFILTERED = {
   types: null,
   sources: null,

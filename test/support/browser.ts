@@ -12,7 +12,7 @@ export const whyNoBrowser = (): string | null => {
   return 'NO CHROMIUM HERE: no page was opened in a browser'
 }
 
-/** Says nothing to anybody by itself: what it asks for, the page asked for. */
+/** Sends no requests except those of the page. */
 const ARGS = [
   '--no-sandbox',
   '--disable-gpu',

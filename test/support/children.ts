@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 /** The address of a source file, to be imported by a child process. */
 export const sourceUrl = (path: string): string => new URL(`../../src/${path}`, import.meta.url).href
 
-/** Runs a small module in a process of its own; answers what it wrote to stdout, and throws what made it fail. */
+/** Runs a small module in a separate process. Returns its stdout, or throws the error that made it fail. */
 export const runChild = (script: string, ...args: readonly string[]): Promise<string> =>
   outputOf(
     spawn(process.execPath, ['--input-type=module', '--eval', script, ...args], {
@@ -12,7 +12,7 @@ export const runChild = (script: string, ...args: readonly string[]): Promise<st
     }),
   )
 
-/** What a process wrote to stdout until it ended; throws what it said where it fails. */
+/** The stdout of a process until it ended; throws its stderr if it fails. */
 export const outputOf = (child: ChildProcessByStdio<null, Readable, Readable>): Promise<string> =>
   new Promise((resolve, reject) => {
     let out = ''

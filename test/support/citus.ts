@@ -23,7 +23,7 @@ export type ThrowawayCitus = {
 
 const SHARDS = 4
 const DISTRIBUTE = readFileSync(new URL('../../sql/citus.sql', import.meta.url), 'utf8')
-/** What it does without Citus. */
+/** Statements of sql/citus.sql that work without Citus. */
 export const ADDED_BY_CITUS = DISTRIBUTE.split(/;$/m).filter(
   (statement) => /^(create|alter) /m.test(statement) && !statement.includes('$$'),
 )
@@ -110,7 +110,7 @@ export const workerOf = async (
   return workers.findIndex(({ folder }) => folder === row?.['folder'])
 }
 
-/** What an operator runs after migrating: `psql -1 -f sql/citus.sql`, which sends statement by statement, as Citus wants. */
+/** The operator's step after migrating: `psql -1 -f sql/citus.sql`, which sends statement by statement, as Citus requires. */
 export const distribute = async (url: string): Promise<void> => {
   await runOn(url, ['begin', ...DISTRIBUTE.split(/;$/m), 'commit'])
 }

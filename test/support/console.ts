@@ -27,7 +27,7 @@ type Opening = BrowserContextOptions & {
   /** Answers of the console that are expected to be refused, by status. */
   readonly refused?: readonly number[]
 }
-/** The console in a window of its own, and everything that went wrong while it was open. */
+/** The console in a separate window, and all errors while it was open. */
 export const openConsole = async (t: Test, browser: Browser, url: string, opening: Opening = {}) => {
   const { key, refused = [], ...options } = opening
   const context = await browser.newContext({ viewport: WIDE, ...options })
@@ -47,7 +47,7 @@ export const openConsole = async (t: Test, browser: Browser, url: string, openin
   await page.goto(`${url}/console/${key === undefined ? '' : `#key=${key}`}`)
   if (key !== undefined) {
     await page.locator('main .view').waitFor()
-    // What listens to the keys comes last.
+    // The script that listens for keys is loaded last.
     const names = `performance.getEntriesByType('resource').map(({ name }) => name).join()`
     await until('the keys work', async () => String(await page.evaluate(names)).includes('/keyboard.js'))
   }
@@ -73,7 +73,7 @@ export const namelessIn = async (page: Page): Promise<string[]> => {
 /** Nothing reaches past the edge of the window, so that no reader has to scroll sideways. */
 export const fits = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth')
 
-/** Texts that stand out too little from what is behind them: WCAG 2.2 asks for 4.5. What is disabled may. */
+/** Texts that stand out too little from what is behind them: WCAG 2.2 asks for 4.5. Disabled ones may. */
 export const paleIn = (page: Page) =>
   page.evaluate<string[]>(`(() => {
     const parts = (colour) => {

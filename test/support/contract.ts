@@ -12,7 +12,7 @@ export const testContractOn = (name: StoreKind['name'], parts: readonly Section[
       const test = (title: string, body: () => Promise<void>) =>
         t.test(title, async (t) => {
           await body()
-          // tap counts a test without assertions of its own as skipped.
+          // tap counts a test without tap's assertions as skipped.
           t.pass('no assertion failed')
         })
       const openListening = async () => {

@@ -18,7 +18,7 @@ if (COUNTS_PROMISES)
     },
   }).enable()
 
-// What is left of its messages is no message: the driver writes whole ones. `B` runs a statement with parameters, `Q` one without.
+// No message is left over: the driver writes whole ones. `B` runs a statement with parameters, `Q` one without.
 const countStatements = (bytes: Uint8Array): void => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let at = 0; at + 5 <= bytes.length; at += 1 + view.getUint32(at + 1))

@@ -16,7 +16,7 @@ export const requestOf = (line: string, headers: readonly string[], body = '') =
 
 const REQUEST_LINE = /([A-Z]+) ((?:\/|http:)\S*)(?: HTTP\/1\.\d)?\r\n/g
 
-/** A connection. What is heard on it is checked against the OpenAPI document. */
+/** A connection. Its answers are checked against the OpenAPI document. */
 export const dial = (port: number) => {
   const socket = connect(port, '127.0.0.1').setEncoding('latin1')
   const asked: { method: string; target: string }[] = []
@@ -62,7 +62,7 @@ export const dial = (port: number) => {
       assert.ifError(fault)
       return heard()
     },
-    /** What went wrong with the connection, once it is closed. */
+    /** The error of the connection, once it is closed. */
     fault: async () => {
       await closed
       return fault
@@ -105,5 +105,5 @@ const answersIn = (text: string, asked: readonly { method: string; target: strin
   return answers
 }
 
-/** What was answered, in short. */
+/** A short form of the answers. */
 export const codesOf = (answers: readonly Heard[]) => answers.map(({ status, json }) => json.code ?? status)

@@ -3,7 +3,7 @@ import type { Api } from '../../src/adapters/http/requests.ts'
 import type { Hook, NewHook } from '../../src/shapes/hook.ts'
 import { caller } from './api.ts'
 
-/** What most tests sign with. */
+/** The secret that most tests sign with. */
 export const SECRET = 'made up'
 export const SIGNED = {
   hmac: { algorithm: 'sha256', encoding: 'hex', header: 'x-signature' },

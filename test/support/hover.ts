@@ -7,7 +7,7 @@ const TSC = fileURLToPath(new URL('../../node_modules/.bin/tsc', import.meta.url
 type Message = { readonly id?: number | string; readonly method?: string; readonly result?: unknown }
 type Hover = { readonly contents: { readonly value: string } } | null
 
-/** What an editor shows for the end of each of these texts of a file, by the language server of the checkout's compiler. */
+/** The hover text of an editor at the end of each of these texts of a file, by the language server of the checkout's compiler. */
 export const hoversIn = async (folder: string, name: string, ends: readonly string[]): Promise<string[]> => {
   const server = spawn(TSC, ['--lsp', '--stdio'], { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'] })
   const waiting = new Map<number, (result: unknown) => void>()

@@ -7,7 +7,7 @@ import type { Random } from '../store-contract/random.ts'
 import { embeddedDatabase, newFolder, type Program, seed, startServer } from './program.ts'
 
 /**
- * What becomes of a request: it passes; its connection ends before it arrives, once it was carried out, or in the middle of
+ * The fate of a request: it passes; its connection ends before it arrives, once it was carried out, or in the middle of
  * the answer; it waits; the proxy answers in place of the server.
  */
 type Fate =
@@ -124,7 +124,7 @@ export const loggingScene = async (t: Test, random: Random) => {
         return Promise.all(logged)
       },
     },
-    /** What is wrong with what is stored under the receipts of each way. */
+    /** Faults of the rows stored under the receipts of each way. */
     faults: async (logged: Readonly<Record<string, readonly LogResult[]>>) => {
       type Row = { way: string; key: string; id: string }
       const rows = await database.rows<Row>(

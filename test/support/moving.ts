@@ -212,7 +212,7 @@ const fillPages = async (store: Store, tenant: { tenantId: string; brandId: stri
 
 const ISO_TIME = 'to_char(%, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'
 
-/** Each database has its own: its migrations, and when it was last served. */
+/** Not copied: the migrations of a database, and when it was last served. */
 const NOT_MOVED = "('schema_migrations', 'served', 'identity_copies')"
 
 /** Every row of every table that is moved, or of every view, from the database's own list of them and their columns. */
@@ -230,7 +230,7 @@ export const sqliteRows = async (
   return all
 }
 
-/** What a move copies of a file: nothing that PostgreSQL computes. */
+/** The columns that a move copies from a file: none that PostgreSQL computes. */
 export const movedRows = async (path: string): Promise<Record<string, string[]>> => {
   const withoutComputed = (row: string) =>
     JSON.stringify(JSON.parse(row), (key, value) => (COMPUTED.includes(key) ? undefined : value))

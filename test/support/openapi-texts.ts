@@ -232,7 +232,7 @@ const delivery = {
 const UNAVAILABLE = { status: 503, error: delivery.lastError, answer: 'Closed for maintenance.' }
 const TOO_LATE = { status: null, error: 'No complete answer within 15 s.', answer: null }
 
-/** What the body of a webhook has as an example, by the resource that its event is about. */
+/** The example of a webhook's body, by the resource of its event. */
 export const EVENT_DATA: Readonly<Record<string, object>> = {
   prospect,
   prospect_log: log,
@@ -1067,7 +1067,7 @@ export const MAY_HAVE_PLUS: readonly string[] = [
   'idempotencyKey',
 ]
 
-/** What the example of a problem contains in this operation beyond its explanation. */
+/** Members of a problem's example in this operation, beyond its explanation. */
 export const problemTexts = (code: ProblemCode, { operationId, scope: needed }: Route): Json => {
   const [scope] = [needed ?? []].flat()
   if (code === 'invalid_request')

@@ -20,7 +20,7 @@ import { inherited } from './program.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const INSTALLED = join(ROOT, 'node_modules')
-/** What the package is made from; the rest of the checkout is not needed for it. */
+/** The files that the package is made from; it needs nothing else of the checkout. */
 const SOURCES = [
   ...['package.json', 'tsconfig.json', 'README.md', 'SECURITY.md', 'CHANGELOG.md', 'LICENSE'],
   ...['bin', 'deploy', 'docs', 'src', 'sql'],

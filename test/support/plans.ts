@@ -18,7 +18,7 @@ type Plan = {
 const EXECUTIONS = 7
 
 /**
- * How one of our statements is executed: with the one plan that our sessions ask for; and by a planner of its own mind,
+ * How one of our statements is executed: with the one plan that our sessions ask for; and as the planner chooses,
  * as behind a pooler, the first time and the last. Prepared as the driver does; nothing is kept.
  */
 export const plansOf = async (sql: Sql, { text, parameters }: Sent): Promise<readonly Plan[]> => {
@@ -39,7 +39,7 @@ export const plansOf = async (sql: Sql, { text, parameters }: Sent): Promise<rea
 export const executionOf = (name: string, parameters: readonly unknown[]): string =>
   `execute ${name} ${parameters.length === 0 ? '' : `(${parameters.map(literal).join(', ')})`}`
 
-/** What an execution does, undone again. */
+/** The plan of an execution, which is rolled back. */
 export const explained = async (sql: Sql, execute: string): Promise<Plan> => {
   await sql.unsafe('begin')
   const [row] = await sql.unsafe(`explain (analyze, buffers, timing off, format json) ${execute}`)
@@ -55,7 +55,7 @@ const literal = (value: unknown): string =>
       ? `${value}`
       : `'${String(value).replaceAll("'", "''")}'`
 
-/** What a plan should not do, in words. */
+/** Faults of a plan, in words. */
 export const faultsOf = (plan: Plan, rowsMax: number): readonly string[] => {
   const nodes = [...nodesOf(plan)]
   const scans = nodes.filter((node) => GROWING.includes(node['Relation Name'] ?? '') && isScan(node))

@@ -214,7 +214,7 @@ export const startPostgres = async ({
   }
 }
 
-/** What is used of a PostgreSQL that others use too. */
+/** The interface to a PostgreSQL that others use too. */
 export type SharedPostgres = Pick<ThrowawayPostgres, 'newDatabase' | 'stop'> & {
   readonly version: string
   /** A new database with the present schema. */
@@ -260,7 +260,7 @@ export const sharedPostgres = async (): Promise<SharedPostgres> => {
   }
 }
 
-/** A database with the schema, made by whoever needs it first; others wait for its lock. */
+/** A database with the schema. The first process that needs it makes it; others wait for its lock. */
 const makeTemplate = async (folder: string): Promise<void> => {
   const admin = postgres({ ...adminOf(folder), max: 1, onnotice: () => {} })
   try {

@@ -25,7 +25,7 @@ import {
 } from './postgres.ts'
 
 /**
- * The real program, as a process of its own that knows only the environment it is given. `PROGRAM_BIN` names the built
+ * The real program, as a separate process that knows only the environment it is given. `PROGRAM_BIN` names the built
  * one instead, and `PROGRAM_NODE` a Node for it that need not be able to run the tests.
  */
 export const BIN =
@@ -96,7 +96,7 @@ export const runCommand = async (
   return { code: Number(shell.exitCode ?? 0), stdout: shell.stdout.text(), stderr: shell.stderr.text() }
 }
 
-/** What a command uses of its process: an environment, a text to read, and streams that keep what is written. */
+/** The process as a command sees it: an environment, a text to read, and streams that keep the output. */
 export const shellOf = (env: Environment, input = '') => ({
   argv: [NODE, BIN],
   env,
@@ -120,7 +120,7 @@ const kept = () => {
   return Object.assign(stream as NodeJS.WriteStream, { text: () => Buffer.concat(chunks).toString() })
 }
 
-/** The same as a process of its own. */
+/** The same in a separate process. */
 export const runProcess = async (
   args: readonly string[],
   env: Environment = {},

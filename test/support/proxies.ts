@@ -31,7 +31,7 @@ export type Proxy = {
   /** Sends a target as it stands, by TLS, and answers what the proxy answered. */
   readonly ask: (target: string, asked?: Asked) => Promise<Answered>
   readonly socket: string
-  /** What nginx has logged. */
+  /** The log of nginx. */
   readonly accessLog: () => string
   readonly stop: () => Promise<void>
 }
@@ -114,7 +114,7 @@ const startProxy = async (
 ): Promise<Proxy> => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'prospect-pages-'))
   const socket = join(folder, 'socket')
-  // nginx answers as a user of its own.
+  // nginx runs as a different user.
   chmodSync(folder, 0o755)
   const names = ['-keyout', join(folder, 'cert.key'), '-out', join(folder, 'cert.pem')]
   const subject = [

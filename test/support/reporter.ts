@@ -7,7 +7,7 @@ const OUTPUT_LINES = 40
 /** The most lines of the difference of one failure. */
 const DIFFERENCE_LINES = 60
 
-/** What tap's events and those of node:test have in common. */
+/** Members that the events of tap and of node:test share. */
 type Told = {
   readonly name: string
   readonly file?: string
@@ -20,9 +20,9 @@ type Told = {
 }
 type Printed = Pick<Told, 'file' | 'entryFile'> & { readonly message: string }
 type Faulty = Error & { readonly cause?: unknown; readonly failureType?: string }
-/** What failed at one line, perhaps several times: the first difference stands for all. */
+/** Failures at one line, perhaps several: the first difference stands for all. */
 type Failure = { readonly at: string; readonly title: string; readonly why: string; times: number }
-/** What one file told so far. */
+/** The report of one file so far. */
 type Run = {
   passed: number
   failures: Failure[]
@@ -74,7 +74,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     }
     const { titles } = run
     if (type === 'test:start') titles.splice(told.nesting, Infinity, told.name)
-    // Without a reason it is a test that has no assertion of its own.
+    // Without a reason, the test made no assertion itself.
     if (type === 'test:pass' && typeof told.skip === 'string')
       skipped.set(told.skip, (skipped.get(told.skip) ?? new Set()).add(file))
     else if (type === 'test:pass' && (told.skip || told.details?.type === 'suite')) run.passed++
@@ -148,7 +148,7 @@ const stackOf = ({ stack = '', message }: Error): string =>
     .filter((line) => line.includes('/test/') || line.includes('/src/'))
     .join('\n')
 
-/** A file that failed as a whole: it crashed, hung or ended too early. What it printed last says more. */
+/** A file that failed as a whole: it crashed, hung or ended too early. Its last output says more. */
 const whole = ({ details }: Told, output: readonly string[]): string => {
   const { message, cause } = (details?.error ?? {}) as Faulty & { exitCode?: number }
   const { exitCode, signal } = (details?.error ?? {}) as { exitCode?: number; signal?: string }

@@ -47,7 +47,7 @@ type Options = {
 type Owner = Parameters<typeof startServer>[0]
 
 /**
- * What a request of each case costs the service. With one caller: the least of all requests, up to the answer, because
+ * The cost of a request of each case. With one caller: the least of all requests, up to the answer, because
  * work in the background only adds to it. With more: the mean, with that work.
  */
 export const requestCosts = async (t: Owner, options: Options) => {

@@ -29,7 +29,7 @@ export type TestedStore = {
   readonly store: Store
   /** Another store on the same database, as another process would have it; the same store on memory. */
   readonly another: () => Promise<Store>
-  /** What the ports do not show: the rows of prospects and logs, oldest first. */
+  /** Rows that no port shows: prospects and logs, oldest first. */
   readonly kept: () => Promise<Kept>
   /** The `DATABASE_URL` of PostgreSQL, the path of SQLite's file; null on memory. */
   readonly address: string | null
@@ -58,7 +58,7 @@ export const storeKinds = (): readonly StoreKind[] => [
   postgresKind('citus', whyNoCitus(), startDistributed),
 ]
 
-/** What the service runs on, and what an embedder brings. */
+/** The stores of the service, and an embedder's instance. */
 export const EVERY_STORE: readonly StoreKind['name'][] = ['memory', 'sqlite', 'postgres', 'instance']
 
 /** `STORES=postgres,instance` leaves out the others. */

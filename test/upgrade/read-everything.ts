@@ -15,7 +15,7 @@ const READS = Object.entries(openapi.paths).flatMap(([path, operations]) =>
 )
 const LISTS = READS.filter((path) => !path.includes('{'))
 
-/** What the API returns for everything that can be read: each list, and what is below each of its items. By path. */
+/** The API's answers for everything that can be read, by path: each list, and everything below its items. */
 export const readEverything = async ({ store, clock, newId }: Runtime): Promise<Answers> => {
   const config = readConfig({})
   const answers: Answers = {}

@@ -128,7 +128,7 @@ t.test('a request that has left frees its room, once', async (t) => {
 })
 
 t.test('who has waited too long is refused, and the rest goes on', async (t) => {
-  // What waits keeps no process alive; a connection does.
+  // A waiting request keeps no process alive; a connection does.
   const connection = setInterval(() => {}, 1_000)
   t.teardown(() => clearInterval(connection))
   const { come, arrive, turn, go, working, refused } = setting({ atOnceMax: 1, waitMsMax: 1 })

@@ -5,7 +5,7 @@ import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 const openFeed = async () => {
   const scene = await openScene({ everyEvent: true })
   const { store, clock, owner } = scene
-  /** What the dispatcher does. */
+  /** Numbers events, as the dispatcher does. */
   const number = (tenantId = owner.tenantId) =>
     store.events.number({ tenantId, now: new Date(clock()).toISOString(), max: 1_000 })
   const log = (json: object, key = owner.apiKey) =>

@@ -16,7 +16,7 @@ const signed = (fields: object) => ({ verify: { hmac: { ...hmac, ...fields }, se
 const mapped = (map: unknown) => ({ map })
 const LONG = `/${'a/'.repeat(16)}`
 
-/** What of a hook is refused, where, and in which words. */
+/** Faults of a hook: each with its place, and the words of its refusal. */
 const WRONG: readonly (readonly [fields: object, pointer: string, detail: RegExp])[] = [
   [{ verify: undefined }, '/verify', /is required/],
   [{ verify: {} }, '/verify', /exactly one of preset, hmac and token/],

@@ -19,7 +19,7 @@ const PUBLIC_V6 = ['2606:4700::1111', '2a00:1450::1', '2003::1']
 const literal = (address: string) => `https://${address.includes(':') ? `[${address}]` : address}/hook`
 const SETTINGS = /allowedHosts or allowedNetworks/
 
-/** What a connection by this protocol gets from the look-up of a host with these addresses. */
+/** The result of looking up a host with these addresses for this protocol. */
 const lookUp = (
   addresses: readonly string[],
   settings: Parameters<typeof createAddresses>[0] = {},

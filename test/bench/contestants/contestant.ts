@@ -18,7 +18,7 @@ type Parts = {
   readonly launch: () => Promise<Service>
   readonly filled: Filled
   readonly cursorOf: CursorOf
-  /** What is sent instead of a request of the case. */
+  /** The request to send instead of that of the case. */
   readonly requestAs?: (request: Request, one: Case) => Request
   /** True where it goes on working after it has answered: it is waited for before anybody else is measured. */
   readonly publishes?: boolean

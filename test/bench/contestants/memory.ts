@@ -1,5 +1,5 @@
 // prospect-pages on the memory adapter, filled before it listens: the command line cannot fill what no process keeps.
-// The same modules as the program, wired by its own `compose`. Argument: a size as JSON, and a file for what the cases
+// The same modules as the program, wired by the program's `compose`. Argument: a size as JSON, and a file for what the cases
 // must know.
 import { writeFileSync } from 'node:fs'
 import { BODY_TEXT, emailOf, type Filled, type Size } from '../fill.ts'

@@ -14,7 +14,7 @@ import type { Contestant } from './contestant.ts'
 /** PostgreSQL takes 200 connections here, and the services want theirs. */
 const CONNECTIONS_MAX = 150
 const LOGGED_PART = 0.2
-/** It counts the time in which it connects as its own, and leaves it out of the rate. */
+/** pgbench reports the time for connecting separately, and leaves it out of the rate. */
 const CONNECTED_A_SECOND = 50
 
 /** pgbench running each case as a single prepared statement, one connection a caller; null where there is none. */

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startChild, stopChild } from '../children.ts'
 
-/** A service of one Node process, on a port of its own. */
+/** A service of one Node process, on a separate port. */
 export type Service = {
   readonly url: string
   /** From the start of the process to its first answer, and to the first one that it is ready. */
@@ -93,7 +93,7 @@ const memoryOf = (pid: number | undefined): Memory => {
   return { residentMib: mib('VmRSS'), peakMib: mib('VmHWM') }
 }
 
-/** The kernel counts in hundredths of a second, whatever its own clock. */
+/** The kernel counts in hundredths of a second, whatever its clock rate. */
 const TICK_MS = 10
 
 const cpuMsOf = (pid: number | undefined): number | null => {

@@ -9,7 +9,7 @@ import { scene } from '../scene.ts'
 const LEASE_MS = 30_000
 const GOING_ON = new AbortController().signal
 
-/** A page that waits to be published, and publishers with namers of their own. */
+/** A page that waits to be published, and publishers with different namers. */
 const setting = async () => {
   const it = await scene()
   const group = await it.newGroup({ pageContext: 'For florists' })

@@ -40,7 +40,7 @@ const DISCARD_MS = 1_000
 const JSON_TYPE = 'Content-Type: application/json'
 const ACTIVITY = '{"source":"crm","payload":{ "a": 1.0 }}'
 
-/** What stands before the handler reads the body to its end, and hangs on the request what it makes of it. */
+/** A middleware that reads the whole body before the handler, and sets its result on the request. */
 const reading =
   (kept: (text: string) => object) =>
   async (req: IncomingMessage, res: ServerResponse, handler: Handler): Promise<void> => {

@@ -46,7 +46,7 @@ const serve = async (
     /** The text of an activity's request, with the length of its body. */
     logOf: (body: string, headers: readonly string[] = []) =>
       call('POST /v0/prospect_logs', [JSON_TYPE, `Content-Length: ${body.length}`, ...headers], body),
-    /** Sends a text over a connection of its own; the first answer. */
+    /** Sends a text over a separate connection. Returns the first answer. */
     ask: async (text: string) => {
       const [answer] = await dial(port).say(text).answers(1)
       return answer as Heard
