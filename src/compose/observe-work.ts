@@ -1,6 +1,7 @@
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { isUnavailable, obstacleOf } from '../core/engine/failures.ts'
+import { MINUTE_MS } from '../core/engine/times.ts'
 import { reasonOf } from '../core/pages/name-patiently.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
 import type { Served } from '../core/ports/world.ts'
@@ -38,7 +39,6 @@ const BECAME = {
   disabled: 'A webhook endpoint was disabled.',
 }
 
-const MINUTE_MS = 60_000
 const CAUSES_MAX = 100
 
 /**

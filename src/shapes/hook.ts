@@ -95,22 +95,17 @@ export const HookChanges = bodyOf({
 })
 export type HookChanges = v.InferOutput<typeof HookChanges>
 
+const noted = (reason: string, description: string) =>
+  described(
+    v.object({ at: described(timestamp(), 'When, in UTC.'), reason: described(v.string(), reason) }),
+    description,
+  )
 /** Why a hook refused a delivery. */
-export const HookRefusal = v.pipe(
-  v.object({
-    at: described(timestamp(), 'When, in UTC.'),
-    reason: described(v.string(), 'Why, in words.'),
-  }),
-  v.description('A delivery that was refused.'),
-)
-
-/** A difference between a body and what it says it is. */
-export const HookWarning = v.pipe(
-  v.object({
-    at: described(timestamp(), 'When, in UTC.'),
-    reason: described(v.string(), 'What, in words.'),
-  }),
-  v.description('A delivery that was stored, but not read as what it says it is.'),
+export const HookRefusal = noted('Why, in words.', 'A delivery that was refused.')
+/** A difference between a body and its announced type or encoding. */
+export const HookWarning = noted(
+  'What, in words.',
+  'A delivery that was stored, but not read as what it says it is.',
 )
 
 /** A hook as callers see it. */

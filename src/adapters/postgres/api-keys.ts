@@ -1,4 +1,4 @@
-import type { ApiKeys, OfTenant, Rotation, StoredApiKey } from '../../core/ports/api-keys.ts'
+import type { ApiKeys, OfTenant, StoredApiKey } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
 import type { Forms } from './forms.ts'
 import { columns, type Fragment, type Query, sql, textArray } from './sql.ts'
@@ -27,12 +27,8 @@ export const postgresApiKeys = (query: Query, { andSet }: Forms, ended: () => vo
       await query()`insert into api_keys ${KEYS.values([row])}`
     },
     end: async (apiKeyId, when) => {
-      const {
-        revokedAt = null,
-        rotatedAt = null,
-        expiresAt = null,
-        lastRotatedAt = null,
-      } = when as Partial<StoredApiKey & Rotation>
+      const none = { revokedAt: null, rotatedAt: null, expiresAt: null, lastRotatedAt: null }
+      const { revokedAt, rotatedAt, expiresAt, lastRotatedAt } = { ...none, ...when }
       const [row] = await query()<ApiKeyRow>`
         with ended as (
           update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),

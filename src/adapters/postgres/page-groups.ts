@@ -1,6 +1,6 @@
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
-import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
+import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
 import { columns, nothing, type Query, sql } from './sql.ts'
@@ -10,8 +10,7 @@ type ListedRow = PageGroupRow & { readonly want: number }
 type FoundRow = PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>
 
 const GROUPS = columns('l', COLUMNS.page_groups)
-const { revision, idempotency_key, request_hash, ...LISTED } = COLUMNS.page_groups
-const SHOWN = columns('l', LISTED)
+const SHOWN = columns('l', without(COLUMNS.page_groups, 'revision', 'idempotency_key', 'request_hash'))
 const COUNTS = columns('c', COLUMNS.page_counts)
 const CHANGES = columns('g', PAGE_GROUP_CHANGES)
 const WANTS = columns('want', 'number int, status, before_id, rows_max int')

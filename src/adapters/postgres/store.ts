@@ -1,6 +1,7 @@
 import { DEFAULTS } from '../../config/config.ts'
 import { lateMsOf } from '../../core/engine/late-writes.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
+import type { Optional } from '../../core/use-cases.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
@@ -87,7 +88,6 @@ export const postgresStore = (
 }
 
 type PortsOptions = Optional<Pick<PostgresSettings, 'everyEvent' | 'statementMsMax'>>
-type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
 export type Ports = Omit<Store, 'migrate' | 'watch' | 'placeOf' | 'close'>
 
 /** The ports of a store over any way to send statements. Calls `notify` after a commit. */

@@ -1,7 +1,7 @@
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
-import { COLUMNS, sortedBy } from '../stores/rows.ts'
+import { COLUMNS, sortedBy, without } from '../stores/rows.ts'
 import { eachAlong } from './claim.ts'
 import { D, matchesId, postgresDeliveries } from './deliveries.ts'
 import { IS_CHANGED, insertEvents } from './outbox.ts'
@@ -20,19 +20,11 @@ import { isSuspended } from './tenants.ts'
 /** A row with the types as one text, `{a,b}`. */
 export type EndpointRow = Omit<ClaimedEndpoint, 'types'> & { readonly types: string | null }
 
-const { claims: _, claimable_at: __, ...KEPT } = COLUMNS.webhook_endpoints
+const KEPT = without(COLUMNS.webhook_endpoints, 'claims', 'claimable_at')
 const ENDPOINT = columns('v', COLUMNS.webhook_endpoints)
 const STORED = columns('v', KEPT)
-const {
-  tenant_id,
-  webhook_endpoint_id,
-  created_at,
-  failures: ___,
-  failing_since,
-  last_error,
-  ...CHANGED
-} = KEPT
-const CHANGES = columns('v', CHANGED)
+const IDS = ['tenant_id', 'webhook_endpoint_id', 'created_at']
+const CHANGES = columns('v', without(KEPT, ...IDS, 'failures', 'failing_since', 'last_error'))
 const RESULT = columns(
   'r',
   `tenant_id, webhook_endpoint_id, event_id, status, attempts int, next_attempt_at timestamptz, last_status int, last_error,

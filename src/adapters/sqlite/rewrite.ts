@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads'
+import { MINUTE_MS } from '../../core/engine/times.ts'
 import { toDomainFailure } from './error-codes.ts'
 import type { Database } from './open.ts'
 import { placeTemporaryFiles } from './place.ts'
 
-const MINUTE_MS = 60_000
 const MINUTES_BETWEEN = 10
 /** Largest file that is rewritten at any time. Writers wait for a rewrite: a second for a file of this size. */
 const QUICK_BYTES_MAX = 268_435_456

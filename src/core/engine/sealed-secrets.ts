@@ -1,5 +1,5 @@
 import type { Timestamp } from '../ports/world.ts'
-import { isoTime } from './times.ts'
+import { HOUR_MS, isoTime } from './times.ts'
 
 /** A secret and its predecessors, as they are stored. */
 export type SealedSecrets = {
@@ -37,7 +37,6 @@ export const secretsOf = (
   return secrets.every((secret) => secret !== null) ? secrets : null
 }
 
-const HOUR_MS = 3_600_000
 const OLD_MAX = 3
 
 /** The valid secrets, each under the newest key, with counts; a secret that no key opens stays unchanged. */

@@ -1,6 +1,6 @@
 import { claimInTurns } from '../engine/claim-in-turns.ts'
 import { idsSince } from '../engine/id-times.ts'
-import { isoTime } from '../engine/times.ts'
+import { isoTime, MINUTE_MS } from '../engine/times.ts'
 import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
 import { identifiersOf } from '../prospects/identifiers.ts'
@@ -13,8 +13,6 @@ const DELETE_MAX = 500
 const LOOK_MAX = 2_000
 /** While a process rewrites the store for some erasures, no other process claims them. */
 const REWRITE_MS_MAX = 10 * 60_000
-/** Erasures that wait for a rewrite look again at the same full minutes, so that one rewrite serves all. */
-const MINUTE_MS = 60_000
 /** How far the clocks of two processes may differ: the second pass reads logs this much older than the request. */
 const CLOCKS_DIFFER_MS_MAX = 15 * 60_000
 /** The position before all logs. */
@@ -108,6 +106,7 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
       const nowMs = clock()
       await eachTenant(waiting, settleWith({ claimableAt: isoTime(nowMs + REWRITE_MS_MAX) }))
       const isRewritten = await erasures.rewrite(isoTime(nowMs))
+      // At the same full minutes, so that one rewrite serves all.
       const nextMinute = isoTime((Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS)
       await eachTenant(waiting, settleWith(isRewritten ? { pass: 4 } : { claimableAt: nextMinute }))
     }

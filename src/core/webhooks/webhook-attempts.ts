@@ -1,10 +1,8 @@
 import type { WebhookAttempt } from '../../shapes/webhook-delivery.ts'
-import { DAY_MS, isoTime } from '../engine/times.ts'
+import { DAY_MS, HOUR_MS, isoTime, MINUTE_MS } from '../engine/times.ts'
 import type { DeliveryResult, DueDelivery, StoredEndpoint, WebhookAnswer } from '../ports/webhooks.ts'
 import type { Timestamp } from '../ports/world.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 3_600_000
 /** Pauses after the first failed attempt, the second, and so on. */
 const RETRY_MS = [
   ...[5_000, 5 * MINUTE_MS, 30 * MINUTE_MS],

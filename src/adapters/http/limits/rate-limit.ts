@@ -1,4 +1,5 @@
 import { refuse } from '../../../core/engine/failures.ts'
+import { MINUTE_MS } from '../../../core/engine/times.ts'
 import type { Caller } from '../../../core/tenants/identify.ts'
 
 /**
@@ -31,7 +32,6 @@ export const createRateLimit = (perMinute: number | null, stopwatch: () => numbe
   }
 }
 
-const MINUTE_MS = 60_000
 const NAMES_MAX = 100_000
 
 type Bucket = { readonly left: number; readonly atMs: number }
