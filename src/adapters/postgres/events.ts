@@ -1,21 +1,12 @@
-import type { Events, StoredEvent } from '../../core/ports/events.ts'
+import type { Events } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
-import { COLUMNS } from '../stores/rows.ts'
+import { COLUMNS, type EventRow, storedEvent } from '../stores/rows.ts'
 import { DELIVERIES_MAX } from '../stores/takers.ts'
 import { eachAlong } from './claim.ts'
 import { columns, type Fragment, type Query, sql } from './sql.ts'
 
-/** A row of `events`, with `ids` as JSON text. */
-export type EventRow = Omit<StoredEvent, 'ids'> & { readonly ids: string }
 export const EVENT = columns('e', COLUMNS.events)
-export const storedEvent = (row: EventRow): StoredEvent => {
-  const { tenantId, eventId, sequence, type, ids, apiKeyId, createdAt } = row
-  return {
-    ...{ tenantId, eventId, sequence: Number(sequence), type },
-    ...{ ids: JSON.parse(ids), apiKeyId, createdAt },
-  }
-}
 
 /** Pending deliveries of these events `e` to the endpoints `v` of the tenant that take them. */
 export const deliver = (tenantId: string, events: Fragment, now: Timestamp) => sql`

@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { memoized } from '../../core/engine/keys.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
-import type { EventIds, Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
+import type { Events, NewEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { StoredEndpoint } from '../../core/ports/webhooks.ts'
-import { COLUMNS } from '../stores/rows.ts'
+import { COLUMNS, type EventRow, storedEvent } from '../stores/rows.ts'
 import { eventsAtOnce, takersAmong } from '../stores/takers.ts'
 import { type Database, insertInto, type Values } from './open.ts'
 
@@ -26,10 +26,6 @@ export const addEvent = (database: Database, event: NewEvent) =>
   database.run(ADD, { ...event, sequence: null, ids: JSON.stringify(event.ids) })
 
 export const EVENT_COLUMNS = Object.keys(COLUMNS.events).map((column) => `e.${column}`)
-export type EventRow = Omit<StoredEvent, 'ids'> & { readonly ids: string }
-export const storedEvent = ({ ids, ...event }: EventRow): StoredEvent => {
-  return { ...event, ids: JSON.parse(ids) as EventIds }
-}
 
 const LOG =
   'select source, type from prospect_logs where tenant_id = :tenantId and prospect_log_id = :prospectLogId'

@@ -1,7 +1,7 @@
 import { ROWS_SCANNED_MAX } from '../../core/engine/slices.ts'
 import type { ShownDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
-import { COLUMNS } from '../stores/rows.ts'
+import { COLUMNS, type EventRow, storedEvent } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { backlogOf } from './claim.ts'
 import {
@@ -10,11 +10,9 @@ import {
   ENABLED,
   type EndpointRow,
   EVENT_COLUMNS,
-  type EventRow,
   EXPIRE_DELIVERIES,
   OF_ENDPOINT,
   storedEndpoint,
-  storedEvent,
   takersIn,
 } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values, valuesFor } from './open.ts'

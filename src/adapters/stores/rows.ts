@@ -1,5 +1,5 @@
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
-import type { NewEvent } from '../../core/ports/events.ts'
+import type { NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { StoredHook } from '../../core/ports/hooks.ts'
 import type { StoredLog } from '../../core/ports/prospect-logs.ts'
 import { type Columns, columnsOf } from './columns.ts'
@@ -113,6 +113,18 @@ export const HOOK_CHANGES = without(
 )
 export type HookRow = Omit<StoredHook, 'rules'> & { readonly rules: string }
 export const storedHook = (row: HookRow): StoredHook => ({ ...row, rules: { rawJson: row.rules } })
+
+/** `ids` is JSON text; PostgreSQL returns `sequence` as text too. It is null until the event has its number. */
+export type EventRow = Omit<StoredEvent, 'ids'> & { readonly ids: string }
+export const storedEvent = (row: EventRow): StoredEvent => ({
+  tenantId: row.tenantId,
+  eventId: row.eventId,
+  sequence: row.sequence && Number(row.sequence),
+  type: row.type,
+  ids: JSON.parse(row.ids),
+  apiKeyId: row.apiKeyId,
+  createdAt: row.createdAt,
+})
 
 /** Events of the logs or versions that were saved by a write that may save only some of its rows. */
 export const eventsOf = (savedIds: readonly string[], events: readonly NewEvent[] = []) => {
