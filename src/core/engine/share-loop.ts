@@ -25,7 +25,9 @@ export const noteConnection = (): void => {
  * piece of each other tenant, however many requests they send. Within a tenant, work that `wasBegun` goes first: it
  * holds memory until its end.
  *
- * All services of a process share its one loop, so the state belongs to the module.
+ * Without it the floods `listProspectLogCounts` and `getPageGroup` (test/faults/fair-share.fault.ts) stop SQLite's
+ * service: another tenant's small write takes 15 seconds, and `/healthz` does not answer. All services of a process
+ * share its one loop, so the state belongs to the module.
  */
 export const shareLoop = (tenantId: string, wasBegun = false): Promise<void> | undefined => {
   if (!isCounting) countTurn()
