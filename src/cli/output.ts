@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { escaped, jsonFor } from '../adapters/escaped.ts'
 import { writeJson } from '../json/write-json.ts'
@@ -124,7 +124,7 @@ export const printAnswers = async (
         if (error && format?.isLines) break
       } else collected.push(answer)
       // The embedded database works synchronously: without a pause no signal would be handled before the end.
-      await nextTurn()
+      await setImmediate()
       if (isInterrupted) break
     }
   } finally {

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/erasures.ts'
 import type { Served } from '../../core/ports/world.ts'
@@ -134,7 +134,7 @@ export const sqliteErasures = (
 
   deleteLogs: async (erasure, max) => {
     const [first, last] = timelineOf(erasure.prospectId ?? '')
-    for (let all = 0; ; await nextTurn()) {
+    for (let all = 0; ; await setImmediate()) {
       const wanted = { ...erasure, first, last, limit: max - all }
       const deleted = await database.write(() => {
         const deleted = changeFirst(database, LOGS_OF_PROSPECT, wanted, DELETE_LOG)

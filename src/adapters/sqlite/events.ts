@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { memoized } from '../../core/engine/keys.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { Events, NewEvent } from '../../core/ports/events.ts'
@@ -115,7 +115,7 @@ export const sqliteEvents = (database: Database, emit: (signal: Signal) => void)
       const expire = endpoint === null ? EXPIRE_EVENTS : EXPIRE_DELIVERIES
       if ((await database.write(() => database.run(expire, { ...want, ...endpoint }))) === want.max)
         isMore = true
-      await nextTurn()
+      await setImmediate()
     }
     return isMore
   },

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { DomainFailure, unavailable } from '../../../core/engine/failures.ts'
 import type { Api } from '../requests.ts'
 import { type ApiResponse, isBuffered } from '../requests.ts'
@@ -61,7 +61,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
         })
     const { status, headers, tenantId } = answer
     // The rest of a small body may be in the same packet, which is parsed to its end in this turn of the loop.
-    if (isHttp1 && !req.complete) await nextTurn()
+    if (isHttp1 && !req.complete) await setImmediate()
     const unread = req.complete ? undefined : requestBody
     // An answer that takes long may end while the server drains.
     const closes = isHttp1 && (draining?.aborted || fault || unread || !isBuffered(answer.body))
