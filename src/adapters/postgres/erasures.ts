@@ -69,15 +69,20 @@ export const postgresErasures = (
 
   claim: claimFrom<ClaimedErasure>(query, QUEUED_ERASURES),
 
+  /** Locks the logs by id: those with one timeline key come in any order, and two workers could wait for each other. */
   deleteLogs: async ({ tenantId, erasureId, partOf, prospectId }, max) => {
     const its = alongTimeline(forms.pinned, { tenantId, prospectId: prospectId ?? '' })
     const [row] = await query(tenantId)<{ found: number }>`
       with due as materialized (
         select * from (select l.prospect_log_id ${its} order by l.timeline_key limit (select ${max}::int)) l
         limit ${max}
+      ), held as materialized (
+        select l.prospect_log_id from due
+          join prospect_logs l on l.tenant_id = ${tenantId} and l.prospect_log_id = due.prospect_log_id
+        order by l.prospect_log_id for update of l
       ), deleted as (
-        delete from prospect_logs l using due
-        where l.tenant_id = ${tenantId} and l.prospect_log_id = due.prospect_log_id
+        delete from prospect_logs l using held
+        where l.tenant_id = ${tenantId} and l.prospect_log_id = held.prospect_log_id
         returning 1
       )
       update erasures set logs_erased = logs_erased + (select count(*) from deleted)
