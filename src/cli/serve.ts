@@ -1,4 +1,5 @@
 import cluster from 'node:cluster'
+import { fstatSync, statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLog, type Log } from '../adapters/log.ts'
 import { compose, createRuntime } from '../compose/service.ts'
@@ -6,6 +7,7 @@ import { loadTelemetry } from '../compose/telemetry.ts'
 import type { Config } from '../config/config.ts'
 import { misspeltSettings } from '../config/near-names.ts'
 import { isUnavailable } from '../core/engine/failures.ts'
+import { orNull } from '../core/engine/outcome.ts'
 import { greeting } from './first-run.ts'
 import { passedSocket, removeLeftSocket } from './listen-place.ts'
 import { explained } from './refusals.ts'
@@ -68,10 +70,18 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   await retried(service.start, stop.signal, log)
   if (stop.signal.aborted) return
   role.started?.()
-  const greet = async () => process.stdout.write(await greeting(world, config, address.url))
+  const greet = async () => {
+    if (!isThrownAway()) process.stdout.write(await greeting(world, config, address.url))
+    else if (await world.store.apiKeys.isEmpty()) log.warn({ remedy: CREATE_KEY }, 'there is no API key yet')
+  }
   // The first of several workers does it for all.
   if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)
 }
+
+/** Whether stdout is thrown away, as under systemd: an API key that is printed there would be lost. */
+const isThrownAway = () => orNull(() => fstatSync(1).rdev === statSync('/dev/null').rdev)
+const CREATE_KEY =
+  'prospect-pages tenants create --name NAME; prospect-pages keys create --tenant TENANT_ID --scope all'
 
 /** Retries until the database is available, while the service answers 503, or until it is stopped. */
 const retried = async (step: () => Promise<unknown>, stop: AbortSignal, log: Log): Promise<void> => {
