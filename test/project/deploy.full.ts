@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import t from 'tap'
 import { llmsText } from '../../src/adapters/http/llms.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { SETTINGS } from '../../src/config/settings.ts'
+import { SECRETS, SETTINGS } from '../../src/config/settings.ts'
 import { DESCRIPTION, VERSION } from '../../src/config/version.ts'
 import { openScene } from '../support/api.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
@@ -50,28 +50,64 @@ t.test('the unit gives the service what its default settings need', async (t) =>
   t.ok(settings['DATABASE_URL']?.startsWith(`sqlite:${folder}`), 'the file is in the only writable folder')
 })
 
-t.test('the compose file sets settings that exist, waits for a drain, and holds no password', async (t) => {
-  for (const [, value] of COMPOSE.matchAll(/^\s+\w*PASSWORD: (.*)$/gm))
-    t.match(value, /^\$\{POSTGRES_PASSWORD:\?[^}]+\}$/, 'from the environment, and required')
-  const service = /^ {2}prospect-pages:\n(?: {4}.*\n|\n)+/m.exec(COMPOSE)?.[0] ?? ''
-  const grace = Number(/stop_grace_period: (\d+)s/.exec(service)?.[1])
-  t.ok(grace * 1_000 > config.drainMsMax + 10_000)
-  const own = [...service.matchAll(/^ {6}([A-Z_]+): (.*)$/gm)].filter(([, name]) => name !== 'PGPASSWORD')
-  const settings = Object.fromEntries(own.map(([, name, value]) => [name, value]))
-  for (const name of Object.keys(settings)) t.ok(name in SETTINGS, name)
-  t.match(readConfig(settings), { database: { kind: 'postgres' } })
-})
+/** Settings as a file of `deploy/` gives them; each `…_FILE` is read from `folder`, by the last part of its path. */
+const configOf = (settings: Readonly<Record<string, string>>, folder: string) =>
+  readConfig(
+    Object.fromEntries(
+      Object.entries(settings).map(([name, value]) => {
+        const isFile = SECRETS.has(name.replace(/_FILE$/, '')) && name.endsWith('_FILE')
+        t.ok(isFile || name in SETTINGS, name)
+        return [name, isFile ? join(folder, basename(value)) : value]
+      }),
+    ),
+  )
+const pairsIn = (text: string, pattern: RegExp): Record<string, string> =>
+  Object.fromEntries([...text.matchAll(pattern)].map(([, name = '', value = '']) => [name, value]))
+
+t.test(
+  'the compose file gets its secrets from the files that its comments make, and waits for a drain',
+  async (t) => {
+    const folder = newFolder(t)
+    mkdirSync(join(folder, 'deploy'))
+    const [, lines = ''] = /^#\n((?:# {3}.*\n)+?)# {3}cd \.\.\/\.\.$/m.exec(COMPOSE) ?? []
+    const made = spawnSync('sh', ['-euc', lines.replace(/^# {3}/gm, '')], { cwd: folder, encoding: 'utf8' })
+    t.match(made, { status: 0, stderr: '' })
+    const [service = '', postgres = ''] =
+      COMPOSE.match(/^ {2}(prospect-pages|postgres):\n(?: {4}.*\n|\n)+/gm) ?? []
+    const files = join(folder, 'deploy/secrets')
+    const config = configOf(pairsIn(service, /^ {6}([A-Z_]+): (.*)$/gm), files)
+    const password = readFileSync(join(files, 'postgres_password'), 'utf8').trim()
+    t.match(config.database, {
+      kind: 'postgres',
+      url: `postgres://prospect_pages:${password}@postgres/prospect_pages`,
+    })
+    t.equal(config.secretsKey?.length, 32)
+    for (const part of [service, postgres])
+      for (const [, name] of part.matchAll(/_FILE: \/run\/secrets\/(\w+)$/gm)) {
+        t.ok(part.includes(`\n      - ${name}\n`), `${name} is mounted`)
+        t.match(COMPOSE, `  ${name}:\n    file: secrets/${name}\n`)
+        t.ok(statSync(join(files, `${name}`)).mode & 0o004, 'the users of the containers can read it')
+      }
+    t.equal(statSync(files).mode & 0o077, 0)
+    const grace = Number(/stop_grace_period: (\d+)s/.exec(service)?.[1])
+    t.ok(grace * 1_000 > config.drainMsMax + 10_000)
+  },
+)
 
 t.test('one description of the product is everywhere', async (t) => {
-  const { call } = await openScene()
+  const { api } = await openScene()
+  const bodyOf = async (target: string, accept = '*/*') =>
+    Buffer.from((await api({ method: 'GET', target, headers: { accept } })).body as string).toString()
   const shown = [
     JSON.parse(read('package.json')).description,
     read('README.md').replaceAll('\n', ' '),
     read('Containerfile'),
     llmsText(''),
-    (await call('GET /openapi.json', { key: null })).body,
+    await bodyOf('/openapi.json'),
+    await bodyOf('/'),
+    await bodyOf('/', 'text/html'),
   ]
-  for (const text of shown) t.ok(String(text).includes(DESCRIPTION), String(text).slice(0, 80))
+  for (const text of shown) t.ok(`${text}`.includes(DESCRIPTION), `${text}`.slice(0, 80))
 })
 
 t.test('each pod may use the memory that floods take', async (t) => {
@@ -130,19 +166,17 @@ t.test('the file for Kubernetes fits the service: its settings, probes, port, us
   const kinds = parts.map((part) => /^kind: (\w+)$/m.exec(part)?.[1])
   t.strictSame(kinds, ['Service', 'Deployment', 'PodDisruptionBudget', 'StatefulSet'])
   const containerfile = read('Containerfile')
+  const folder = newFolder(t)
+  writeFileSync(join(folder, 'DATABASE_URL'), 'postgres://prospect_pages:secret@postgres/prospect_pages')
+  writeFileSync(join(folder, 'SECRETS_KEY'), `${Buffer.alloc(32).toString('base64')}\n`)
   const { call } = await openScene()
   for (const part of [parts[1], parts[3]].map(String)) {
     const all = (pattern: RegExp) => [...part.matchAll(pattern)].map(([, value = '']) => value)
-    const names = all(/^ {12}- name: ([A-Z_]+)$/gm)
-    t.ok(names.length > 0)
-    for (const name of names) t.ok(name in SETTINGS, name)
-    const settings = Object.fromEntries(
-      [...part.matchAll(/^ {12}- name: ([A-Z_]+)\n {14}value: (.*)$/gm)].map(([, name, value]) => [
-        name,
-        value,
-      ]),
-    )
-    t.equal(readConfig(settings).failedAuthPerMinute, null)
+    const settings = pairsIn(part, /^ {12}- name: ([A-Z_]+)\n {14}value: (.*)$/gm)
+    t.match(configOf(settings, folder), { failedAuthPerMinute: null, secretsKey: Buffer.alloc(32) })
+    for (const path of Object.values(settings).filter((value) => value.startsWith('/run/')))
+      t.equal(dirname(path), all(/name: secrets\n {14}mountPath: (.*)$/gm)[0], path)
+    t.ok(part.includes('fsGroup: 1000\n'), 'the user can read them')
     const probes = all(/^ {14}path: (.*)$/gm)
     t.strictSame(probes, ['/healthz', '/readyz'])
     for (const target of probes) t.equal((await call(`GET ${target}`)).status, 200, target)

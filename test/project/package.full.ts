@@ -48,7 +48,8 @@ t.test(
       'package.json',
       'sql',
     ])
-    t.notOk(existsSync(join(installed, 'deploy/.env')), 'the password of the compose file stays here')
+    for (const secret of ['deploy/.env', 'deploy/secrets'])
+      t.notOk(existsSync(join(installed, secret)), secret)
   },
 )
 

@@ -36,7 +36,8 @@ export const pack = async (t: Owner): Promise<string> => {
   const sources = join(folder, 'sources')
   for (const source of SOURCES) cpSync(join(ROOT, source), join(sources, source), { recursive: true })
   symlinkSync(INSTALLED, join(sources, 'node_modules'))
-  writeFileSync(join(sources, 'deploy/.env'), 'POSTGRES_PASSWORD=secret')
+  mkdirSync(join(sources, 'deploy/secrets'))
+  for (const file of ['.env', 'secrets/secrets_key']) writeFileSync(join(sources, 'deploy', file), 'secret')
   const said = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: sources })
   const [{ filename }] = JSON.parse(said.slice(said.indexOf('[\n'))) as [{ filename: string }]
   return join(folder, filename)

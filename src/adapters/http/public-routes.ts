@@ -1,3 +1,4 @@
+import { DESCRIPTION } from '../../config/version.ts'
 import { refuse } from '../../core/engine/failures.ts'
 import { gather } from '../../core/engine/gather.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
@@ -60,7 +61,9 @@ export const publicRoutes = (
         openapi: `${base}/openapi.json`,
         health: `${base}/healthz`,
       }
-      return forPeople(request, { name: 'prospect-pages', ...links }, () => welcome(links))
+      return forPeople(request, { name: 'prospect-pages', description: DESCRIPTION, ...links }, () =>
+        welcome(links),
+      )
     }),
     probe('/healthz', async () => json(200, '{"status":"ok"}\n')),
     probe('/readyz', () => ready().then(() => json(200, '{"status":"ready"}\n'))),
@@ -120,8 +123,7 @@ const welcome = (links: { readonly [Name in keyof typeof LINKS]: string | undefi
     const href = links[name as keyof typeof LINKS]
     return href === undefined ? html`` : html`<li><a href="${href}">${title}</a>: ${text}.</li>`
   })
-  const about = 'This server records what prospects do, and manages pages and their published versions.'
-  return pageFor('prospect-pages', html`<p>${about}</p><ul>${rows}</ul>`)
+  return pageFor('prospect-pages', html`<p>${DESCRIPTION}</p><ul>${rows}</ul>`)
 }
 
 /** Metrics in the text format of Prometheus. Needs no key: the network decides who may reach it. One scrape at a time. */

@@ -6,6 +6,7 @@ import { docsRoutes } from '../../../src/adapters/http/docs/routes.ts'
 import { createLog } from '../../../src/adapters/log.ts'
 import { compose, createRuntime } from '../../../src/compose/service.ts'
 import { readConfig } from '../../../src/config/config.ts'
+import { DESCRIPTION } from '../../../src/config/version.ts'
 import { openScene, SECURITY_HEADERS } from '../../support/api.ts'
 import { newFolder } from '../../support/program.ts'
 
@@ -150,7 +151,7 @@ t.test('GET / links what can be read without a key, the reference only if there 
     const { status, headers, text } = await ask('GET /')
     const links = { ...docs, openapi: '/openapi.json', health: '/healthz' }
     t.match({ status, type: headers['content-type'] }, { status: 200, type: 'application/json' })
-    t.strictSame(JSON.parse(text), { name: 'prospect-pages', ...links })
+    t.strictSame(JSON.parse(text), { name: 'prospect-pages', description: DESCRIPTION, ...links })
     for (const link of Object.values(links)) t.equal((await ask(`GET ${link}`)).status, 200, link)
   }
 })
