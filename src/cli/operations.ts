@@ -164,6 +164,7 @@ const addressOf = (texts: Texts, option: keyof typeof FORMS) => {
   try {
     return database(texts[option] ?? '')
   } catch (error) {
-    return wrongUse(`--${option} ${(error as Error).message.replace(/postgres.*?memory:/, FORMS[option])}`)
+    const { message, parameter = `--${option}` } = error as Error & { parameter?: string }
+    return wrongUse(`${parameter} ${message.replace(/postgres.*?memory:/, FORMS[option])}`)
   }
 }

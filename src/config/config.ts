@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { type Fault, refuse } from '../core/engine/failures.ts'
+import type { Environment } from './database-address.ts'
 import { SECRETS, SETTINGS } from './settings.ts'
 
 type Name = keyof typeof SETTINGS
@@ -9,27 +10,22 @@ type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
   : Lowercase<Text>
 type Values = { readonly [N in Name as CamelCase<N>]: ReturnType<(typeof SETTINGS)[N][1]> }
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** Pasted text and files of Windows bring these along, and a database of that name would be a second, empty one. */
 const INVISIBLE: Readonly<Record<string, string>> = {
   '\r': 'a carriage return',
   '\n': 'a line end',
   '\t': 'a tab',
+  ' ': 'a blank',
 }
+/** Pasted text and files of Windows bring these along, and a database of that name would be a second, empty one. */
 const refuseInvisible = (given: string): void => {
-  const [found] = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.exec(given) ?? []
-  if (found === undefined) return
-  const name =
-    INVISIBLE[found] ??
-    `the invisible character U+${found.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`
-  const place = given.trimEnd().includes(found)
-    ? given.startsWith(found)
-      ? 'at its start'
-      : 'in it'
-    : 'at its end'
+  const found = /^\s|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|\s(?=\s*$)/u.exec(given)
+  if (found === null) return
+  const name = INVISIBLE[found[0]] ?? `the invisible character U+${hexOf(found[0])}`
+  const isAtEnd = given.slice(found.index).trim() === ''
+  const place = isAtEnd ? 'at its end' : found.index === 0 ? 'at its start' : 'in it'
   throw new Error(`has ${name} ${place}`)
 }
+const hexOf = (text: string) => text.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
 
 /** The text of a setting. That of a secret may be in the file that `NAME_FILE` names. */
 const settingIn = (environment: Environment, name: Name): string | undefined => {
@@ -61,11 +57,10 @@ export const readConfig = (environment: Environment) => {
     try {
       const given = settingIn(environment, name) || fallback
       refuseInvisible(given)
-      const value = parseText(given, environment)
-      if (given.trim() !== given) throw new Error(`has a blank at its ${/^\s/.test(given) ? 'start' : 'end'}`)
-      return value
+      return parseText(given, environment)
     } catch (error) {
-      errors.push({ parameter: name, detail: (error as Error).message })
+      const { message: detail, parameter = name } = error as Error & { parameter?: string }
+      if (!errors.some((fault) => fault.parameter === parameter)) errors.push({ parameter, detail })
       return undefined
     }
   }

@@ -6,7 +6,7 @@ export type DatabaseAddress =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'memory' }
 
-type Environment = Readonly<Record<string, string | undefined>>
+export type Environment = Readonly<Record<string, string | undefined>>
 
 export const database = (given: string, environment?: Environment): DatabaseAddress => {
   if (given === 'memory:') return { kind: 'memory' }
@@ -24,11 +24,25 @@ const sqlitePath = (path: string): string => {
   return path
 }
 
-/** An address of PostgreSQL that can be read: it stays text, because `readPostgresAddress` adds the variables of libpq. */
-export const postgresUrl = (given: string, environment?: Environment): string => {
+/**
+ * An address of PostgreSQL that can be read: it stays text, because `readPostgresAddress` adds the variables of libpq. If
+ * one of them is the reason for a refusal, it is the `parameter` of the error.
+ */
+export const postgresUrl = (given: string, environment: Environment = process.env): string => {
   if (!/^postgres(ql)?:\/\//.test(given)) throw new Error('must be postgres://…')
-  readPostgresAddress(given, environment)
-  return given
+  const detail = refusalOf(given, environment)
+  if (detail === null) return given
+  const isReason = (name: string) => refusalOf(given, { ...environment, [name]: undefined }) !== detail
+  const parameter = Object.keys(environment).find((name) => name.startsWith('PG') && isReason(name))
+  throw Object.assign(new Error(detail), { parameter })
+}
+const refusalOf = (given: string, environment: Environment): string | null => {
+  try {
+    readPostgresAddress(given, environment)
+    return null
+  } catch (error) {
+    return (error as Error).message
+  }
 }
 
 /** A database as a person may see it: the whole path of its file, no password. */

@@ -35,32 +35,16 @@ const ESCAPES = 'in a user name or password write @ as %40, / as %2F, ? as %3F, 
 const FORM = 'must be postgres://user:password@host:5432/database'
 const MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 const OTHER_MODES: Readonly<Record<string, string>> = { allow: 'prefer', 'no-verify': 'require' }
-/** Names that `PG…` variables give another form. */
-const VARIABLES: Readonly<Record<string, string>> = {
-  dbname: 'PGDATABASE',
-  target_session_attrs: 'PGTARGETSESSIONATTRS',
-}
-const FROM_ENVIRONMENT = [
-  ...['host', 'port', 'user', 'password', 'dbname', 'options', 'connect_timeout', 'target_session_attrs'],
-  ...['sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation', 'channel_binding', 'gssencmode'],
-]
-/** Parameters without an effect here, if they have these values. */
-const WITHOUT_EFFECT: Readonly<Record<string, RegExp>> = {
-  channel_binding: /^(prefer|disable)$/,
-  gssencmode: /^(prefer|disable)$/,
-  client_encoding: /^(auto|utf-?8|unicode)$/i,
-  load_balance_hosts: /^disable$/,
-  pgbouncer: /^false$/,
-  sslcompression: /^0$/,
-  sslsni: /^1$/,
-  uselibpqcompat: /^/,
-  fallback_application_name: /^/,
-  keepalives: /^/,
-  keepalives_idle: /^/,
-  keepalives_interval: /^/,
-  keepalives_count: /^/,
-  tcp_user_timeout: /^/,
-}
+const FROM_ENVIRONMENT = Object.entries({
+  ...{ PGHOST: 'host', PGPORT: 'port', PGUSER: 'user', PGPASSWORD: 'password', PGDATABASE: 'dbname' },
+  ...{ PGSSLMODE: 'sslmode', PGSSLROOTCERT: 'sslrootcert', PGSSLCERT: 'sslcert', PGSSLKEY: 'sslkey' },
+  ...{ PGOPTIONS: 'options', PGCONNECT_TIMEOUT: 'connect_timeout', PGSSLNEGOTIATION: 'sslnegotiation' },
+  ...{ PGCHANNELBINDING: 'channel_binding', PGGSSENCMODE: 'gssencmode' },
+  PGTARGETSESSIONATTRS: 'target_session_attrs',
+})
+/** Parameters with these values have no effect here. */
+const WITHOUT_EFFECT =
+  /^((channel_binding|gssencmode)=(prefer|disable)|client_encoding=(auto|utf-?8|unicode)|load_balance_hosts=disable|pgbouncer=false|sslcompression=0|sslsni=1|(keepalives\w*|tcp_user_timeout|uselibpqcompat|fallback_application_name)=.*)$/i
 /** Parameters of libpq and of other programs that would be ignored here, with what does the same. */
 const INSTEAD: Readonly<Record<string, string>> = {
   channel_binding: 'sslmode=verify-full proves which server it is',
@@ -68,22 +52,12 @@ const INSTEAD: Readonly<Record<string, string>> = {
   pgbouncer: 'set DATABASE_POOLER=true',
   schema: 'options=-csearch_path%3DNAME names a schema',
   connection_limit: 'set DATABASE_CONNECTIONS_MAX',
-  pool_timeout: 'requests wait for two seconds at most',
   socket_timeout: 'set STATEMENT_MS_MAX',
-  sslaccept: 'write sslmode',
-  sslidentity: 'write sslcert and sslkey',
-  service: 'write the address itself',
-  servicefile: 'write the address itself',
+  pool_timeout: 'requests wait for two seconds at most',
   passfile: 'write the password, or set PGPASSWORD',
-  ...Object.fromEntries(
-    `client_encoding load_balance_hosts sslcompression sslsni sslcertmode sslcrl sslcrldir sslpassword sslkeylogfile
-    ssl_min_protocol_version ssl_max_protocol_version min_protocol_version max_protocol_version requirepeer require_auth
-    requiressl krbsrvname gsslib gssdelegation replication scram_client_key scram_server_key oauth_issuer oauth_client_id
-    oauth_client_secret oauth_scope statement_cache_size`
-      .split(/\s+/)
-      .map((name) => [name, 'it is not supported']),
-  ),
 }
+const UNSUPPORTED =
+  /^(ssl(certmode|crl|password|keylogfile|_m|compression|sni|accept|identity)|service|m(in|ax)_protocol|krb|gss|oauth_|scram_|require|load_balance|client_encoding|replication|statement_cache)/
 
 /**
  * Reads an address as libpq does, from its chapter "Connection URIs", with the variables of libpq. Throws a sentence
@@ -99,31 +73,31 @@ export const readPostgresAddress = (
     const plain = orNull(() => decodeURIComponent(text)) ?? fail(`${FORM}; ${ESCAPES}`)
     return plain.includes('\0') ? fail('must not contain %00') : plain
   }
-  const [user = '', password = ''] = userinfo.split(/:(.*)/s).map(decoded)
-  const places = hosts === '' ? [] : hosts.split(',').map(placeIn)
+  const places = hosts.split(',').map(placeIn)
+  const listOf = (part: 'host' | 'port') =>
+    places
+      .map((place) => place[part])
+      .join()
+      .replace(/^,+$/, '')
+  const [user, password] = userinfo.split(/:(.*)/s)
+  const parts = Object.entries({ user, password, dbname: path, host: listOf('host'), port: listOf('port') })
   const given = new Map<string, string>()
-  const set = (name: string, value: string | undefined) => void (value && given.set(name, value))
-  for (const name of FROM_ENVIRONMENT) set(name, environment[variableOf(name)])
-  for (const [name, value] of Object.entries({ user, password, dbname: decoded(path) })) set(name, value)
-  if (places.some(({ host }) => host)) set('host', places.map(({ host }) => decoded(host)).join(','))
-  if (places.some(({ port }) => port)) set('port', places.map(({ port }) => port).join(','))
-  for (const pair of query.split('&').filter(Boolean)) {
-    const [name = '', value = ''] = pair.split(/=(.*)/s).map(decoded)
-    if (name === 'ssl') set('sslmode', { true: 'require', false: 'disable' }[value] ?? value)
-    else set(name, value)
-  }
+  const set = (name = '', value?: string) => void (value && given.set(name, value))
+  for (const [variable, name] of FROM_ENVIRONMENT) set(name, environment[variable])
+  for (const [name = '', value = ''] of [...parts, ...query.split('&').map((pair) => pair.split(/=(.*)/s))])
+    if (name === 'ssl') set('sslmode', { true: 'require', false: 'disable' }[value] ?? decoded(value))
+    else set(decoded(name), decoded(value))
 
   const take = (name: string): string | undefined => {
     const value = given.get(name)
     given.delete(name)
     return value
   }
-  for (const [name, value] of [...given])
-    if (WITHOUT_EFFECT[name]?.test(value)) given.delete(name)
-    else if (INSTEAD[name])
-      fail(
-        `has the parameter ${name}${WITHOUT_EFFECT[name] ? `=${word(value)}` : ''}. Remove ${name}: ${INSTEAD[name]}`,
-      )
+  for (const [name, value] of [...given]) {
+    const instead = INSTEAD[name] ?? (UNSUPPORTED.test(name) && 'it is not supported')
+    if (WITHOUT_EFFECT.test(`${name}=${value}`)) given.delete(name)
+    else if (instead) fail(`has the parameter ${name}. Remove it: ${instead}`)
+  }
   const servers = serversOf(take('host'), take('hostaddr'), take('port'))
   const ssl = sslOf(take)
   const attrs = take('target_session_attrs') ?? (servers.length > 1 ? 'read-write' : 'any')
@@ -151,9 +125,6 @@ const FORM_OR_ESCAPES = (uri: string) =>
   /^postgres(ql)?:\/\/.*[@#%]/s.test(uri) ? `${FORM}; ${ESCAPES}` : FORM
 /** A value that may be shown: a longer or stranger one may be part of a password. */
 const word = (value: string): string => (/^[\w.-]{1,20}$/.test(value) ? value : '…')
-const variableOf = (name: string): string =>
-  VARIABLES[name] ?? `PG${name.toUpperCase().replace('CHANNEL_', 'CHANNEL')}`
-
 /** `host`, `host:5433`, `[::1]:5433` or an escaped folder. */
 const placeIn = (text: string) => {
   const [, bracketed, plain = '', port = ''] = /^(?:\[([^[\]]+)\]|([^:[\]]*))(?::(\d*))?$/.exec(text) ?? []

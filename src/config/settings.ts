@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { orNull } from '../core/engine/outcome.ts'
-import { database, postgresUrl } from './database-address.ts'
+import { database, type Environment, postgresUrl } from './database-address.ts'
 import { durationMs } from './duration.ts'
 
 const textThat = (fits: (given: string) => boolean, must: string) => (given: string) => {
@@ -20,9 +20,9 @@ const whole =
   }
 /** Null if the text is `absent`. */
 const nullable =
-  <Value>(parse: (given: string) => Value, absent = '') =>
-  (given: string) =>
-    given === absent ? null : parse(given)
+  <Value>(parse: (given: string, environment?: Environment) => Value, absent = '') =>
+  (given: string, environment?: Environment) =>
+    given === absent ? null : parse(given, environment)
 /** Only what a header can carry: anything else would be quoted in an error when it is sent. */
 const headerValue = textThat((given) => /^[!-~]*$/.test(given), 'must be visible ASCII characters')
 /** The parser's own message would quote the text. */

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { postgresUrl } from '../../src/config/database-address.ts'
 import { readPostgresAddress } from '../../src/config/postgres-address.ts'
 
 const at = (host: string, port = 5432) => ({ host, port, name: host })
@@ -77,12 +78,12 @@ t.test('addresses as vendors document them are read, or refused by what to write
   ] as const)
     t.match(read(uri), expected, uri)
   for (const [query, detail] of [
-    ['channel_binding=require', /channel_binding=require\. Remove channel_binding: /],
-    ['gssencmode=require', /Remove gssencmode/],
-    ['pgbouncer=true', /Remove pgbouncer: set DATABASE_POOLER=true/],
-    ['schema=public', /Remove schema: options=-csearch_path%3DNAME/],
-    ['sslpassword=hidden', /Remove sslpassword/],
-    ['service=x', /Remove service: /],
+    ['channel_binding=require', /channel_binding\. Remove it: sslmode=verify-full/],
+    ['gssencmode=require', /gssencmode\. Remove it: sslmode/],
+    ['pgbouncer=true', /pgbouncer\. Remove it: set DATABASE_POOLER=true/],
+    ['schema=public', /schema\. Remove it: options=-csearch_path%3DNAME/],
+    ['sslpassword=hidden', /sslpassword\. Remove it: it is not supported/],
+    ['service=x', /service\. Remove it: it is not supported/],
     ['sslmode=allow', /sslmode=allow: it must be prefer here/],
     ['sslmode=no-verify', /sslmode=no-verify: it must be require here/],
     ['sslmode=verify_full', /sslmode=verify_full: it must be verify-full here/],
@@ -96,6 +97,11 @@ t.test('addresses as vendors document them are read, or refused by what to write
     ['port=0', /port from 1 to 65535/],
     ['port=1,2', /as many ports/],
     ['connect_timeout=soon', /whole number of seconds/],
+    ['sslcrl=/crl.pem', /sslcrl\. Remove it: it is not supported/],
+    ['require_auth=md5', /require_auth\. Remove it/],
+    ['min_protocol_version=3.0', /min_protocol_version\. Remove it/],
+    ['replication=database', /replication\. Remove it/],
+    ['client_encoding=latin1', /client_encoding\. Remove it/],
     ['x=%00', /%00/],
   ] as const) {
     t.match(refusal(`postgres://u:hidden@h/db?${query}`), detail, query)
@@ -128,5 +134,33 @@ t.test('what an address leaves out comes from the variables of libpq', async (t)
   })
   t.match(read('postgres://db/x', { PGSSLMODE: 'require' }), { ssl: { mode: 'require' } })
   t.match(refusal('postgres://db/x', { PGSSLMODE: 'allow' }), /sslmode=allow/)
-  t.match(refusal('postgres://db/x', { PGCHANNELBINDING: 'require' }), /Remove channel_binding/)
+  t.match(refusal('postgres://db/x', { PGCHANNELBINDING: 'require' }), /channel_binding\. Remove it/)
+})
+
+t.test('a variable of libpq that is the reason for a refusal is named', async (t) => {
+  const named = (uri: string, environment: Record<string, string>) => {
+    try {
+      return postgresUrl(uri, environment)
+    } catch (error) {
+      const { parameter = 'the address', message } = error as Error & { parameter?: string }
+      return `${parameter} ${message}`
+    }
+  }
+  const others = { PATH: '/bin', PGUSER: 'me', PGPASSWORD: 'hidden', PGSSLROOTCERT: '/ca.pem' }
+  for (const [environment, start] of [
+    [{ PGSSLMODE: 'bogus' }, 'PGSSLMODE has sslmode=bogus: '],
+    [{ PGPORT: '0' }, 'PGPORT must have a port '],
+    [{ PGSSLCERT: '/cert.pem' }, 'PGSSLCERT must have both '],
+    [{ PGTARGETSESSIONATTRS: 'standby' }, 'PGTARGETSESSIONATTRS has '],
+    [{ PGCONNECT_TIMEOUT: 'soon' }, 'PGCONNECT_TIMEOUT must have '],
+    [{ PGCHANNELBINDING: 'require' }, 'PGCHANNELBINDING has the parameter channel_binding. Remove it'],
+    [{ PGSSLMODE: 'bogus', PGPORT: 'x' }, 'PGPORT '],
+  ] as const)
+    t.ok(named('postgres://db/app', { ...others, ...environment }).startsWith(start), start)
+  t.match(named('postgres://db:0/app', { ...others, PGPORT: '5432' }), /^the address must have a port/)
+  t.match(
+    named('postgres://db:5/app', { ...others, PGPORT: '0' }),
+    /^postgres:/,
+    'the address has its own port',
+  )
 })
