@@ -5,7 +5,7 @@ import { appliedMigrations } from '../adapters/postgres/migrate.ts'
 import { findObstacle } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres, type Session, type Sql } from '../adapters/postgres/open.ts'
 import { lastOf, type Migration } from '../adapters/stores/migrations.ts'
-import { TABLES } from '../adapters/stores/tables.ts'
+import { rolesFile } from '../adapters/stores/sql-files.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { type Check, checkMigrations, failed, failedBy, inWords, passed } from './check.ts'
@@ -13,17 +13,6 @@ import { examineNodes } from './examine-nodes.ts'
 
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
-
-const ALL = 'select insert update delete'
-/** The privileges that serving needs. */
-const NEEDED = JSON.stringify({
-  ...Object.fromEntries([...TABLES, { name: 'identity_copies' }].map(({ name }) => [name, ALL])),
-  schema_migrations: 'select',
-  tenants: 'select delete',
-  brands: 'select delete',
-  api_keys: 'select update delete',
-  served: 'select insert update',
-})
 
 type Named = 'databasePooler' | 'databaseDirectUrl' | 'databaseCluster' | 'statementMsMax'
 type Settings = Pick<Config, Named>
@@ -70,12 +59,12 @@ const examine = async (
       (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
       (select string_agg(name, ', ' order by name) from pg_settings
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
-      (select string_agg(privilege || ' on ' || "table", ', ')
-        from json_each_text(${NEEDED}::text::json) as needed ("table", privileges),
-          unnest(string_to_array(privileges, ' ')) as privilege
-        where not case privilege
-          when 'delete' then has_table_privilege(to_regclass("table"), privilege)
-          else has_any_column_privilege(to_regclass("table"), privilege)
+      (select string_agg(distinct privilege || ' on ' || "table", ', ')
+        from json_to_recordset(${JSON.stringify(neededGrants())}::text::json) as needed ("table" text, privilege text, "column" text)
+        left join pg_attribute on attrelid = to_regclass("table") and attname = "column"
+        where not case
+          when "column" is null then has_table_privilege(to_regclass("table"), privilege)
+          else has_column_privilege(attrelid, attnum, privilege)
         end) as missing`
   const afterMs = clock()
   const limits = { ...(databaseCluster ? {} : ONE_PLAN), statement_timeout: `${statementMsMax}ms` }
@@ -93,7 +82,19 @@ const refused = (obstacle: string | null): Check[] => {
   return detail === undefined ? [] : [failed('database', detail, remedy)]
 }
 
-/** `missing` lists the privileges that serving needs and the role lacks. Tables that do not exist yet do not count. */
+/** Each privilege that `sql/roles.sql` grants for serving, column by column. Its part II is for commands. */
+const neededGrants = () => {
+  const forServing = rolesFile().replace(/^-- II\..*^(?=-- III\.)/ms, '')
+  return [...forServing.matchAll(/grant ([^;']+?) on ([\w, ]+) to /g)].flatMap(([, all = '', tables = '']) =>
+    [...all.matchAll(/(\w+)(?: \(([^)]*)\))?/g)].flatMap(([, privilege, columns]) =>
+      (columns?.split(/,\s+/) ?? [null]).flatMap((column) =>
+        tables.split(', ').map((table) => ({ table, privilege, column })),
+      ),
+    ),
+  )
+}
+
+/** `missing` lists the privileges that serving needs and the role lacks. What does not exist yet does not count. */
 type Found = {
   readonly version: string
   readonly versionNumber: number
@@ -125,9 +126,10 @@ const clocks = ({ nowMs }: Found, beforeMs: number, afterMs: number): Check => {
   return failed('clock', detail, 'synchronize both clocks with NTP')
 }
 
+const RUN_ROLES = 'psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/roles.sql'
 const role = ({ role, isSuperuser, missing }: Found): Check => {
   if (missing !== null) {
-    const remedy = 'run sql/roles.sql of this package as the owner of the tables; SECURITY.md describes how'
+    const remedy = `in the package's folder, as the owner of the tables, run ${RUN_ROLES}; SECURITY.md describes both roles`
     return failed('role', `${role} lacks the privileges ${missing}`, remedy)
   }
   const more = isSuperuser ? '. It is a superuser; SECURITY.md describes a role with fewer rights' : ''

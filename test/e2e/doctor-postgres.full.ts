@@ -115,8 +115,20 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     ])
     await run('revoke delete on prospects, prospect_logs from prospect_pages')
     t.match((await diagnosed(t, env)).failed, [
-      { detail: /privileges delete on prospects, delete on prospect_logs, update on pages$/ },
+      { detail: /privileges delete on prospect_logs, delete on prospects, update on pages$/ },
     ])
+    await run(toServe)
+    // A newer migration added these, and roles.sql was not run again.
+    for (const [revoked, lacks] of [
+      ['update (last_error) on webhook_endpoints', 'update on webhook_endpoints'],
+      ['insert on usage_counts', 'insert on usage_counts'],
+      ['all on merges', 'delete on merges, insert on merges, select on merges, update on merges'],
+    ]) {
+      await run(`revoke ${revoked} from prospect_pages`)
+      const detail = `prospect_pages lacks the privileges ${lacks}`
+      t.match((await diagnosed(t, env)).failed, [{ detail, remedy: / run psql .* -f sql\/roles\.sql; / }])
+      await run(toServe)
+    }
     await run('drop owned by prospect_pages')
   })
 

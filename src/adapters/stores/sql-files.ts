@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-/**
- * The migrations in `sql/` for one kind of database. In the package, `sql/embed.js` replaces this module by their
- * texts.
- */
+// In the package, `sql/embed.js` replaces this module by the texts of these files.
+
+/** The grants of the role that serves. */
+export const rolesFile = () => readFileSync(new URL('../../../sql/roles.sql', import.meta.url), 'utf8')
+/** The migrations in `sql/` for one kind of database. */
 export const sqlFiles = (kind: 'postgres' | 'sqlite') => {
   const folder = new URL(`../../../sql/${kind}/`, import.meta.url)
   const names = readdirSync(folder).filter((name) => /^\d{4}_.+\.sql$/.test(name))
