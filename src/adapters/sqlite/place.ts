@@ -50,8 +50,15 @@ const RISKY: Readonly<Record<number, string>> = {
   198183888: 'Lustre',
   2020557398: 'VirtualBox',
 }
-export const riskyFileSystem = (folder: string, look: (path: string) => { type: number } = statfsSync) =>
-  RISKY[Number(orNull(() => look(folder))?.type) >>> 0] ?? null
+/** Why a folder, which need not exist yet, is no place for a database, or null. */
+export const riskyFileSystem = (
+  folder: string,
+  look: (path: string) => { type: number } = statfsSync,
+): string | null => {
+  const found = orNull(() => look(folder))
+  if (!found && folder !== dirname(folder)) return riskyFileSystem(dirname(folder), look)
+  return RISKY[Number(found?.type) >>> 0] ?? null
+}
 
 /** Two processes that open a new file at once both want an exclusive lock; SQLite refuses one without waiting. */
 export const switchToWal = (file: DatabaseSync, busyMsMax: number): void => {
