@@ -69,7 +69,7 @@ export const tenantCommands: readonly Command[] = [
     words: 'tenants delete',
     help: 'suspends a tenant for good, and removes everything of it in the background',
     details: [
-      'A running server does that, after about two minutes. `tenants list` shows what is left. Backups keep it.',
+      'A running server does that, after about 90 seconds. `tenants list` shows what is left. Backups keep it.',
     ],
     operands: ['ID'],
     options: { yes: { type: 'boolean', help: 'confirm: this cannot be undone' } },

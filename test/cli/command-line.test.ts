@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import t from 'tap'
@@ -166,6 +167,30 @@ t.test('several answers are a table without the columns that have no value', asy
   t.equal(shown(KEYS, { columns: ['name', 'id'] }), 'name  id\ncrm   k1\n-     k22\n')
   t.equal(shown([{ keys: [] }], { list: 'keys' }), 'none\n')
   t.equal(shown([{ id: 'k1' }], { list: true }), 'id\nk1\n', 'a list of one is a table, too')
+})
+
+t.test('usage begins with what an operator looks for, even in a narrow terminal', async (t) => {
+  const { format } = commandIn(['usage'], COMMANDS) ?? {}
+  const row = {
+    tenantId: `tenant_${'a'.repeat(26)}`,
+    tenantName: 'Acme',
+    apiKeyId: `apikey_${'b'.repeat(26)}`,
+  }
+  const rows = [
+    { ...row, keyName: 'crm', requests: 7, activities: 5, bytes: 2_048, since: '2026-01-01T00:00:00.000Z' },
+  ]
+  const headAt = (COLUMNS: string) =>
+    asText(rows, format, shellOf({ COLUMNS })).split('\n')[0]?.replace(/ +/g, ' ')
+  t.match(headAt('400'), /^tenantName keyName requests activities bytes apiKeyId /)
+  t.equal(headAt('60'), 'tenantName keyName requests activities bytes')
+  t.equal(headAt('30'), 'tenantName keyName requests')
+})
+
+t.test('the help and the guide say how long a deleted tenant waits', async (t) => {
+  const after = /after about 90 seconds/i
+  const command = commandIn(['tenants', 'delete'], COMMANDS)
+  t.match(command && commandHelp(command), after)
+  t.match(readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8'), after)
 })
 
 t.test('a table whose columns are named fits the terminal: long texts are cut, ids never', async (t) => {

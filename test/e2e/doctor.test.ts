@@ -7,12 +7,13 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import type { Check } from '../../src/operations/check.ts'
+import type { Finding } from '../../src/operations/findings.ts'
 import { mountSmallDisk, whyNoSmallDisk } from '../faults/small-disk.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { fillSource } from '../support/moving.ts'
 import { UNPRIVILEGED } from '../support/postgres.ts'
-import { embeddedDatabase, newFolder, runCommand, startServer } from '../support/program.ts'
+import { embeddedDatabase, linesOf, newFolder, runCommand, startServer } from '../support/program.ts'
 
 t.setTimeout(0)
 
@@ -180,6 +181,25 @@ t.test('missing migrations and those of a newer release are reported', async (t)
   t.match((await diagnosed(t, env)).failed, [{ name: 'migrations', remedy: /install the release/ }])
   execute(path, 'delete from schema_migrations')
   t.match((await diagnosed(t, env)).failed, [{ name: 'migrations', detail: /^0 of/, remedy: /migrate/ }])
+})
+
+t.test('status names a database of another form, and nothing else', async (t) => {
+  const { path, env } = await filled(t)
+  const named = async () => linesOf<Finding>((await runCommand(['status'], env)).stdout)
+  for (const [change, detail, command] of [
+    ['delete from schema_migrations where number > 3', /^3 of /, 'prospect-pages migrate'],
+    [
+      'drop table webhook_deliveries; delete from schema_migrations where number > 1',
+      /^1 of /,
+      'prospect-pages migrate',
+    ],
+    ['drop table schema_migrations', /^0 of /, 'prospect-pages migrate'],
+  ] as const) {
+    execute(path, change)
+    const [finding, ...more] = await named()
+    t.match(finding, { kind: 'migrations', detail, command })
+    t.strictSame(more, [], change)
+  }
 })
 
 t.test('a file that an unreleased version made is named as such, by every command', async (t) => {

@@ -1,11 +1,22 @@
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { diagnosed } from '../support/doctor.ts'
-import { databaseKinds, openServer, until } from '../support/program.ts'
+import {
+  databaseKinds,
+  type Environment,
+  embeddedDatabase,
+  newFolder,
+  openServer,
+  until,
+} from '../support/program.ts'
 
 t.setTimeout(0)
 
@@ -112,3 +123,40 @@ for (const kind of databaseKinds()) {
     })
   })
 }
+
+const openssl = (cwd: string, name: string) => {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', 'key.pem']
+  const names = ['-subj', '/CN=own', '-addext', 'subjectAltName=IP:127.0.0.1', '-days', '2', '-out', name]
+  return spawnSync('openssl', ['req', '-x509', ...key, ...names], { cwd }).status === 0
+}
+const skip = spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed'
+t.test(
+  'NODE_EXTRA_CA_CERTS adds an authority for receivers; no variable adds a proxy',
+  { skip },
+  async (t) => {
+    const folder = newFolder(t)
+    t.ok(openssl(folder, 'own.pem'))
+    const [cert, key] = ['own.pem', 'key.pem'].map((name) => readFileSync(join(folder, name)))
+    t.ok(openssl(folder, 'other.pem'))
+    const server = createTlsServer({ cert, key }, (_request, response) => response.end())
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close().closeAllConnections())
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`
+    const tested = async (more: Environment) => {
+      const database = embeddedDatabase(join(newFolder(t), 'x.db'))
+      const env = { WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8', ...more }
+      const { call, server } = await openServer(t, database, env)
+      const { webhookEndpointId } = (await call('POST', '/v0/webhook_endpoints', { url })).body
+      const { body } = await call('POST', `/v0/webhook_endpoints/${webhookEndpointId}/test`)
+      await server.stop()
+      return body
+    }
+    const proxies = { HTTPS_PROXY: 'http://127.0.0.1:1', https_proxy: 'http://127.0.0.1:1' }
+    const own = { NODE_EXTRA_CA_CERTS: join(folder, 'own.pem') }
+    t.match(await tested(own), { delivered: true, statusCode: 200 })
+    t.match(await tested({ ...own, ...proxies }), { delivered: true, statusCode: 200 })
+    const other = { NODE_EXTRA_CA_CERTS: join(folder, 'other.pem') }
+    for (const env of [{}, other]) t.match(await tested(env), { delivered: false, error: /CERT/ })
+  },
+)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 
+t.setTimeout(0)
 type Locked = { readonly engines?: { readonly node?: string }; readonly optional?: true }
 const { satisfies } = createRequire(createRequire(import.meta.url).resolve('fastify'))('semver')
 
@@ -18,9 +19,11 @@ t.test('a checkout installs fewer than 350 packages, and npm warns of none on No
 })
 
 /** A folder with the scripts of the checkout, whose `build` and `start` only write down that they ran. */
-const startIn = (t: Test) => {
-  const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
-  t.teardown(() => rmSync(folder, { recursive: true }))
+const startIn = (t: Test, name = '') => {
+  const parent = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
+  t.teardown(() => rmSync(parent, { recursive: true }))
+  const folder = join(parent, name)
+  mkdirSync(folder, { recursive: true })
   const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
   const ours = { build: 'mkdir -p dist && cp src/*.ts dist && echo built', start: 'echo started' }
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { ...scripts, ...ours } }))
@@ -50,5 +53,46 @@ t.test(
       t.equal(start().stdout, 'built\nstarted\n')
       t.equal(start().stdout, 'started\n')
     }
+  },
+)
+
+const page = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+t.test(
+  'a checkout is cloned, started and upgraded by the lines of README and docs/upgrading.md',
+  async (t) => {
+    const { folder: origin } = startIn(t, 'origin')
+    const shell = (line: string, cwd: string) => {
+      const env = {
+        ...process.env,
+        GIT_CONFIG_GLOBAL: '/dev/null',
+        npm_config_offline: 'true',
+        npm_config_loglevel: 'silent',
+      }
+      const { status, stdout, stderr } = spawnSync('sh', ['-c', line], { cwd, env, encoding: 'utf8' })
+      t.equal(status, 0, `${line}: ${stderr}`)
+      return stdout
+    }
+    const commit = (content: string) => {
+      writeFileSync(join(origin, 'src/one.ts'), content)
+      shell(
+        'git add . && git -c user.name=me -c user.email=me@example.com commit --quiet --message change',
+        origin,
+      )
+    }
+    for (const name of ['src', 'dependency']) mkdirSync(join(origin, name))
+    writeFileSync(join(origin, 'dependency/package.json'), '{"name":"dependency","version":"1.0.0"}')
+    writeFileSync(join(origin, '.gitignore'), 'node_modules/\ndist/\n')
+    shell('git init --quiet && npm install --save ./dependency && rm -r node_modules', origin)
+    commit('1')
+    const [clone = '', start = ''] = [...page('README.md').matchAll(/```sh\n(.*?)\n```/gs)].map(
+      ([, line = '']) => line,
+    )
+    t.match(clone, /^git clone https:\/\/\S+ prospect-pages && cd prospect-pages$/)
+    const here = shell(`${clone.replace(/https:\S+/, origin)} && pwd`, join(origin, '..')).trim()
+    t.equal(shell(start, here).replace(/^(?!built|started).*\n/gm, ''), 'built\nstarted\n')
+    commit('2')
+    const [, upgrade = ''] = /In a checkout: stop it, then `(.*?)`/.exec(page('docs/upgrading.md')) ?? []
+    t.equal(shell(upgrade, here).replace(/^(?!built|started).*\n/gm, ''), 'built\nstarted\n')
+    t.equal(readFileSync(join(here, 'dist/one.ts'), 'utf8'), '2')
   },
 )
