@@ -125,6 +125,42 @@ store.migrate().then(async () => {
 })
 `
 
+t.test('clients that generators make from the OpenAPI document compile', async (t) => {
+  const cwd = temporaryFolder(t)
+  const packages = [
+    'orval@7',
+    '@hey-api/openapi-ts@0.82',
+    '@hey-api/client-fetch',
+    'typescript@5.9',
+    '@types/node@22',
+  ]
+  if (!(await isInstalled(t, 'generators', cwd, packages))) return
+  const document = join(import.meta.dirname, '../../src/adapters/http/openapi.json')
+  const env = { PATH: `${join(cwd, 'node_modules/.bin')}:${process.env['PATH']}` }
+  const strict = [
+    '--noEmit',
+    '--strict',
+    '--skipLibCheck',
+    '--target',
+    'es2022',
+    '--moduleResolution',
+    'bundler',
+    '--module',
+    'esnext',
+  ]
+  for (const [generator, line, file] of [
+    ['orval', ['--input', document, '--output', 'orval.ts', '--client', 'fetch'], 'orval.ts'],
+    [
+      'openapi-ts',
+      ['--input', document, '--output', 'hey', '--client', '@hey-api/client-fetch'],
+      'hey/sdk.gen.ts',
+    ],
+  ] as const) {
+    await t.resolves(run(generator, line, { cwd, env }), generator)
+    await t.resolves(run('tsc', [...strict, file], { cwd, env }), file)
+  }
+})
+
 /** Versions that docs/library.md says are supported, with the flags that each needs. */
 const COMPILERS = [
   ['5.4', ['--skipLibCheck'], 'nodenext node16 bundler'],
