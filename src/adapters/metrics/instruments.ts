@@ -1,42 +1,79 @@
-import { Counter, Gauge, type GaugeConfiguration, type Metric, type Registry } from 'prom-client'
+import type { Metric } from 'prom-client'
+import { memoized } from '../../core/engine/keys.ts'
 import { countsOf } from './observations.ts'
 
 export type Instruments = ReturnType<typeof createInstruments>
+export type Gauge = {
+  readonly set: { (value: number): void; (labels: Labels, value: number): void }
+}
+type Labels = Readonly<Record<string, string | number>>
+/** How the values of several processes become one. */
+type Aggregator = 'sum' | 'min' | 'max'
 
-/** Adds metrics to a registry. Their names are given without the prefix. */
-export const createInstruments = (register: Registry) => {
-  const described = (name: string, help: string) => ({ name: `prospect_pages_${name}`, help })
-  const registers = [register]
+/**
+ * Metrics with a prefix to their names. They count without prom-client, which is imported to print and aggregate them:
+ * it takes some megabytes, and assembles labels again for each value.
+ */
+export const createInstruments = () => {
+  const metrics: Metric[] = []
+  const add = (
+    metric: {
+      readonly name: string
+      readonly help: string
+      readonly type: string
+      readonly aggregator?: Aggregator
+    },
+    values: () => Promise<readonly object[]>,
+  ): string => {
+    const named = { aggregator: 'sum', ...metric, name: `prospect_pages_${metric.name}` }
+    // A registry needs only these members; its type requires more.
+    metrics.push({ ...named, get: async () => ({ ...named, values: await values() }) } as unknown as Metric)
+    return named.name
+  }
   return {
-    counter: (name: string, help: string, labelNames: string[] = []) =>
-      new Counter({ ...described(name, help), labelNames, registers }),
-    /** A gauge that `collect` sets at each scrape. */
+    metrics: metrics as readonly Metric[],
+    /** Without labels it starts at 0. */
+    counter: (name: string, help: string, labelNames: readonly string[] = []) => {
+      const children: { readonly labels: Labels; value: number }[] = []
+      const childOf = memoized((key: string) => {
+        const child = { labels: JSON.parse(key) as Labels, value: 0 }
+        children.push(child)
+        return child
+      })
+      if (labelNames.length === 0) childOf('{}')
+      add({ name, help, type: 'counter' }, async () => children)
+      return {
+        inc: (labels: Labels = {}, more = 1): void => {
+          childOf(JSON.stringify(labels)).value += more
+        },
+      }
+    },
+    /** A gauge that `collect` sets at each scrape; otherwise it is missing. */
     gauge: (
       name: string,
       help: string,
       collect: (gauge: Gauge) => void | Promise<void>,
-      more: Partial<GaugeConfiguration<string>> = {},
+      aggregator: Aggregator = 'sum',
     ): void => {
-      const gauge: Gauge = new Gauge({
-        ...described(name, help),
-        ...more,
-        registers,
-        collect: () => collect(gauge),
-      })
+      const collected = async () => {
+        const values: object[] = []
+        const set = (...[first, second]: [number] | [Labels, number]) =>
+          void values.push(
+            typeof first === 'number' ? { labels: {}, value: first } : { labels: first, value: second },
+          )
+        await collect({ set })
+        return values
+      }
+      add({ name, help, type: 'gauge', aggregator }, collected)
     },
-    /**
-     * Makes functions that observe values, one for each set of labels. The histogram of prom-client assembles the
-     * labels again for each value, which takes ten times as long; prom-client prints and aggregates these like any
-     * histogram.
-     */
+    /** Makes functions that observe values, one for each set of labels. */
     histogram: (name: string, help: string, buckets: readonly number[]) => {
       const children: (() => object[])[] = []
-      const metric = { ...described(name, help), type: 'histogram', aggregator: 'sum' }
-      const get = async () => ({ ...metric, values: children.flatMap((samples) => samples()) })
-      // The registry needs only these members; its type requires more.
-      register.registerMetric({ ...metric, get } as unknown as Metric)
-      return (labels: Readonly<Record<string, string>> = {}) => {
-        const { observe, samples } = countsOf(metric.name, labels, buckets)
+      const fullName = add({ name, help, type: 'histogram' }, async () =>
+        children.flatMap((samples) => samples()),
+      )
+      return (labels: Labels = {}) => {
+        const { observe, samples } = countsOf(fullName, labels, buckets)
         children.push(samples)
         return observe
       }

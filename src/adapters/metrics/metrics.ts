@@ -1,4 +1,3 @@
-import { collectDefaultMetrics, Registry } from 'prom-client'
 import type { GatherObserver } from '../../core/engine/gather.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import type { Store } from '../../core/ports/store.ts'
@@ -24,19 +23,29 @@ const LIST_LENGTHS = [1, 2, 5, 10, 20, 50, 100, 200]
 /** Default metrics that are left out: gauges with names reserved for counters, and lists of every open handle. */
 const LEFT_OUT = /^nodejs_active_(handles|requests|resources_total)/
 
-/** The metrics of this process. Starts measuring the delay of the event loop. */
+/** The metrics of this process. Those of Node itself begin with the first scrape, which imports prom-client. */
 export const createMetrics = (processes = 1) => {
-  const register = new Registry()
-  const instruments = createInstruments(register)
+  const instruments = createInstruments()
   const { timedStore, ...store } = storeMetrics(instruments)
   const { countedStore, ...publisher } = publisherMetrics(instruments)
   const countedWebhooks = webhookMetrics(instruments)
   instruments.gauge('processes', 'Processes that responded to this scrape.', (gauge) => gauge.set(1))
   const expected = 'Processes that should respond: the setting WORKERS.'
-  instruments.gauge('processes_expected', expected, (gauge) => gauge.set(processes), { aggregator: 'max' })
-  collectDefaultMetrics({ register })
-  for (const { name } of register.getMetricsAsArray())
-    if (LEFT_OUT.test(name)) register.removeSingleMetric(name)
+  instruments.gauge('processes_expected', expected, (gauge) => gauge.set(processes), 'max')
+  const opened = async () => {
+    const { collectDefaultMetrics, Registry } = await import('prom-client')
+    const register = new Registry()
+    for (const metric of instruments.metrics) register.registerMetric(metric)
+    collectDefaultMetrics({ register })
+    for (const { name } of register.getMetricsAsArray())
+      if (LEFT_OUT.test(name)) register.removeSingleMetric(name)
+    return register
+  }
+  let opening: ReturnType<typeof opened> | undefined
+  const register = () => {
+    opening ??= opened()
+    return opening
+  }
 
   return {
     instruments,
@@ -45,9 +54,9 @@ export const createMetrics = (processes = 1) => {
     ...publisher,
     measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedWebhooks(countedStore(kept))),
     /** The metrics as data, for aggregation with those of other processes. */
-    report: (): Promise<MetricsReport> => register.getMetricsAsJSON() as Promise<MetricsReport>,
+    report: async () => (await (await register()).getMetricsAsJSON()) as unknown as MetricsReport,
     /** In Prometheus's text format, version 0.0.4. */
-    text: (): Promise<string> => register.metrics(),
+    text: async (): Promise<string> => (await register()).metrics(),
   }
 }
 
@@ -80,14 +89,9 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
     received.inc({ outcome }, 0)
   const lengths = histogram('list_length', 'Calls of one operation that were done as one list.', LIST_LENGTHS)
   const queuedCalls = new Map<string, number>()
-  gauge(
-    'list_queued_calls',
-    'Calls of one operation that wait for a list.',
-    (gauge) => {
-      for (const [operation, calls] of queuedCalls) gauge.set({ operation }, calls)
-    },
-    { labelNames: ['operation'] },
-  )
+  gauge('list_queued_calls', 'Calls of one operation that wait for a list.', (gauge) => {
+    for (const [operation, calls] of queuedCalls) gauge.set({ operation }, calls)
+  })
 
   return {
     asked: (): void => {

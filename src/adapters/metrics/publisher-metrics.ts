@@ -1,9 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Gauge } from 'prom-client'
 import type { Store } from '../../core/ports/store.ts'
 import type { Namer, Versions } from '../../core/ports/versions.ts'
 import type { Backlog, Recorded } from '../../core/ports/world.ts'
-import type { Instruments } from './instruments.ts'
+import type { Gauge, Instruments } from './instruments.ts'
 import { timed } from './observations.ts'
 
 const NAMING_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
@@ -53,7 +52,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         ageName: 'versions_oldest_processing_age_seconds',
       })
       const setReady = async (gauge: Gauge) => gauge.set((await backlog()) === null ? 0 : 1)
-      gauge('database_ready', READY, setReady, { aggregator: 'min' })
+      gauge('database_ready', READY, setReady, 'min')
       backlogGauges(gauge, erasures.backlog, {
         name: 'erasures_processing',
         what: 'Erasures in processing',
@@ -66,13 +65,13 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
       })
       let isPaused = false
       const setPaused = (gauge: Gauge) => gauge.set(Number(isPaused))
-      gauge('retention_paused', PAUSED, setPaused, { aggregator: 'max' })
+      gauge('retention_paused', PAUSED, setPaused, 'max')
       const saveClock: typeof erasures.saveClock = async (served) => {
         await erasures.saveClock(served)
         isPaused = served.pausedAt !== null
       }
       const counted = (recorded: Recorded, versionsCount: number): Recorded => {
-        if (recorded === 'recorded') created.inc(versionsCount)
+        if (recorded === 'recorded') created.inc({}, versionsCount)
         return recorded
       }
       const record: typeof pages.record = async (rows, events) =>
@@ -110,10 +109,9 @@ export const backlogGauges = (
   const add = (name: string, help: string, member: 'count' | 'oldestAgeS') => {
     const collect = async (gauge: Gauge) => {
       const known = await backlog()
-      if (known === null) gauge.remove()
-      else gauge.set(known[member])
+      if (known !== null) gauge.set(known[member])
     }
-    gauge(name, help, collect, { aggregator: 'max' })
+    gauge(name, help, collect, 'max')
   }
   const bound = `${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`
   add(name, `${what} in the whole database; ${bound}`, 'count')
