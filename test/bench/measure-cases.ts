@@ -1,7 +1,16 @@
 import { CASES, type Case } from './cases.ts'
 import { answerSizes, type Contestant } from './contestants/contestant.ts'
 import { pgbench } from './contestants/pgbench.ts'
-import { bare, type Launch, launchOurs, launchRival, ourCursor, ours, rival } from './contestants/services.ts'
+import {
+  bare,
+  floor,
+  type Launch,
+  launchOurs,
+  launchRival,
+  ourCursor,
+  ours,
+  rival,
+} from './contestants/services.ts'
 import { measureEmbedded } from './embedded.ts'
 import { CASES_SIZE, type Filled } from './fill.ts'
 import { fillPostgres } from './fill-postgres.ts'
@@ -41,7 +50,7 @@ export const measureCases = async (setting: Setting): Promise<CasesFound> => {
 type Scene = {
   /** The three that are compared; they age. */
   readonly services: readonly Contestant[]
-  /** The ceiling of the runtime and the floor of the database. */
+  /** The floor of the work, the ceiling of the runtime, and the floor of the database. */
   readonly bounds: (cases: readonly Case[]) => Promise<Contestant[]>
   readonly footed: readonly { readonly name: string; readonly launch: Launch; readonly filled: Filled }[]
 }
@@ -56,7 +65,8 @@ const openScene = async ({ database, folder }: Setting): Promise<Scene> => {
     express: launchRival('express', await database.copyOf(original, 'bench_express'), folder),
   }
   const program = ours('prospect-pages', launches['prospect-pages'], filled)
-  const floor = pgbench(await database.copyOf(original, 'bench_pgbench'), filled, CASES_SIZE)
+  const statements = pgbench(await database.copyOf(original, 'bench_pgbench'), filled, CASES_SIZE)
+  const work = launchRival('floor', await database.copyOf(original, 'bench_floor'), folder)
   return {
     services: [
       program,
@@ -67,7 +77,7 @@ const openScene = async ({ database, folder }: Setting): Promise<Scene> => {
       await program.start()
       const sizes = await answerSizes(program, cases, filled, ourCursor)
       await program.stop()
-      return [bare(filled, sizes, folder), ...(floor === null ? [] : [floor])]
+      return [floor(work, filled), bare(filled, sizes, folder), ...(statements === null ? [] : [statements])]
     },
     footed: Object.entries(launches).map(([name, launch]) => ({ name, launch, filled })),
   }
@@ -79,16 +89,18 @@ const measureFresh = async (
   { services, bounds }: Scene,
   { amount, database: { checkpoint }, tell }: Setting,
 ): Promise<Cell[]> => {
-  const contestants = [...services, ...(await bounds(cases))]
+  const all = [...services, ...(await bounds(cases))]
   const plan = { ...amount, age: 'fresh', checkpoint, tell } as const
   const cells: Cell[] = []
-  for (const one of cases)
+  for (const one of cases) {
+    const contestants = all.filter(({ takes }) => takes?.includes(one.name) ?? true)
     await whileRunning(contestants, async () => {
       await warmUp(one, services)
       // Longer than a round until all of so many large batches are answered.
       const callers = amount.callers.filter((count) => count * (one.items ?? 1) <= ITEMS_AT_ONCE_MAX)
       cells.push(...(await measureCase(one, contestants, { ...plan, callers })))
     })
+  }
   return cells
 }
 

@@ -57,6 +57,16 @@ const rowsOfRates = ({ cases }: Results): Row[] => {
     least(5, 'log activities in batches of 100, 64 callers: × one by one', batchAgainstSingle(cells)),
     least(1.3, 'log an activity, 64 and 256 callers: × pgbench', againstPgbench(cells, LOGS, [64, 256])),
     least(0.4, 'log an activity, 64 callers, embedded: × bare', againstBare(embedded, 'on sqlite', LOGS)),
+    least(
+      0.72,
+      'log an activity of a known email, 64 callers: × the floor, by processor time',
+      againstFloor(cells, ['log-known'], 64),
+    ),
+    least(
+      0.7,
+      'log an activity of a known email, 1 caller: × the floor, by processor time',
+      againstFloor(cells, ['log-known'], 1),
+    ),
     least(1, 'log an activity of a known email, 1 caller: × the rival', rival(KNOWN, [1])),
     least(0.9, 'log an activity of a new email, 1 caller: × the rival', rival(['log-new'], [1])),
     least(2.5, 'create pages in one group and over many, 64 callers: × the rival', rival(CREATES, [64])),
@@ -168,6 +178,12 @@ const againstRival = (
     return rival === undefined
       ? []
       : [{ value: our.rate / rival.rate, where: `${whereOf(our)}, ${rival.contestant}` }]
+  })
+
+const againstFloor = (cells: readonly Cell[], names: readonly CaseName[], callers: number): Ratio[] =>
+  oursIn(cells, names, [callers]).flatMap((our) => {
+    const floor = find(cells, 'floor', our)
+    return our.cpuUs && floor?.cpuUs ? [{ value: floor.cpuUs / our.cpuUs, where: whereOf(our) }] : []
   })
 
 const againstPgbench = (

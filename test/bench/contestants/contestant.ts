@@ -7,6 +7,8 @@ import type { Service } from './service.ts'
 /** Whoever is measured. It is started afresh as often as asked. */
 export type Contestant = {
   readonly name: string
+  /** The cases that it can do; by default all. */
+  readonly takes?: readonly CaseName[] | undefined
   readonly start: () => Promise<void>
   /** Throws where an answer is not 2xx, or more are not than may be. */
   readonly measure: (one: Case, force: Force) => Promise<Sample>
@@ -24,6 +26,7 @@ type Parts = {
   readonly publishes?: boolean
   /** A part of the requests that may fail; the report tells how many did. */
   readonly failedPartMax?: number
+  readonly takes?: readonly CaseName[]
 }
 export type ServiceContestant = Contestant & { readonly service: () => Service }
 
@@ -36,6 +39,7 @@ export const serviceContestant = ({
   requestAs = (request) => request,
   publishes = false,
   failedPartMax = 0,
+  takes,
 }: Parts): ServiceContestant => {
   let running: Service | undefined
   const service = (): Service => {
@@ -44,6 +48,7 @@ export const serviceContestant = ({
   }
   return {
     name,
+    takes,
     service,
     start: async () => {
       running = await launch()

@@ -33,7 +33,7 @@ export const launchOurs =
     })
 
 export const launchRival =
-  (rival: 'fastify' | 'express', { folder: host, name }: Address, folder: string): Launch =>
+  (rival: 'fastify' | 'express' | 'floor', { folder: host, name }: Address, folder: string): Launch =>
   () =>
     startService({
       script: here(`${rival}.js`),
@@ -50,6 +50,11 @@ const RIVAL_FAILED_PART_MAX = 0.02
 
 export const rival = (name: string, launch: Launch, filled: Filled): ServiceContestant =>
   serviceContestant({ name, launch, filled, cursorOf: rivalCursor, failedPartMax: RIVAL_FAILED_PART_MAX })
+
+/** Does a few cases only: see `floor.js`. */
+export const floor = (launch: Launch, filled: Filled): ServiceContestant =>
+  serviceContestant({ name: 'floor', launch, filled, cursorOf: rivalCursor, takes: FLOOR_CASES })
+const FLOOR_CASES: readonly CaseName[] = ['log-known', 'batch-100', 'batch-1000', 'page']
 
 /** Bare node:http, which answers as many bytes as the service does that `sizes` were taken of. */
 export const bare = (
