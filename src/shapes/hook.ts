@@ -160,6 +160,7 @@ export const HookTrial = bodyOf({
     {},
   ),
   body: described(v.string(), 'Its body, byte for byte.'),
+  map: v.optional(GIVEN.map),
 })
 export type HookTrial = v.InferOutput<typeof HookTrial>
 

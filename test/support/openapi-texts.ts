@@ -993,7 +993,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   tryHook: {
     description:
-      'Returns what would become of a delivery, without storing anything: whether it would be verified, why not, and which activities it is mapped to, even if it would be refused.',
+      'Returns what would become of a delivery, without storing anything: whether it would be verified, why not, and which activities it is mapped to, even if it would be refused. With `map`, as if that were saved.',
     done: 'What would happen.',
     requests: {
       stripe: {

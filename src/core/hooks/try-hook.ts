@@ -7,14 +7,15 @@ import { loopIn } from './verify.ts'
 
 type Deps = Omit<Needs<'hooks'>, 'newId'> & { readonly hooks: HookTools }
 
-type Tried = HookWant & Pick<HookTrial, 'headers'> & { readonly body: string | Uint8Array }
+type Tried = HookWant & Pick<HookTrial, 'headers' | 'map'> & { readonly body: string | Uint8Array }
 
-/** Tries a delivery: returns its result without storing anything. Refuses `hook_not_found`. */
+/** Tries a delivery, on another map if one is given: returns its result without storing anything. Refuses `hook_not_found`. */
 export const tryHook =
   ({ store, clock, hooks }: Deps) =>
-  async ({ tenantId, hookId, headers, body }: Tried): Promise<HookTrialResult> => {
+  async ({ tenantId, hookId, headers, body, map }: Tried): Promise<HookTrialResult> => {
     const stored = await existingHook(store, { tenantId, hookId })
-    const hook = readyHook(stored, hooks)
+    const rules = map && { rawJson: JSON.stringify({ ...JSON.parse(stored.rules.rawJson), map }) }
+    const hook = readyHook(rules ? { ...stored, rules } : stored, hooks)
     const named = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])
     const url = hooks.publicUrl && `${hooks.publicUrl}/hooks/${hookId}`
     const sent = { headers: Object.fromEntries(named), body: Buffer.from(body), method: 'POST', url }

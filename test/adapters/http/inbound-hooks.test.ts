@@ -237,6 +237,11 @@ t.test(
       reason: 'The signature header x-signature is missing.',
       activities: [{ payload: { body: 'text' } }],
     })
+    const map = { name: ['/email'], email: [] }
+    t.match(await tried({ body, map }), {
+      activities: [{ name: 'ada@example.com', email: null, idempotencyKey: null }],
+    })
+    t.match(await tried({ body, map: { name: ['email'] } }), { errors: [{ pointer: '/map/name/0' }] })
     for (const name of ['__proto__', 'constructor', 'prototype']) {
       const json = `{"headers":{"x-other":"1","${name}":"1"},"body":"{}"}`
       const { status, json: refusal } = await call(`POST /v0/hooks/${hookId}/try`, { body: json })
