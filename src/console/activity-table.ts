@@ -1,61 +1,31 @@
-import type { Prospect } from '../shapes/prospect.ts'
-import { can, get, path } from './api.ts'
-import { below, button, counted, expander, h, person, refill, table, time } from './dom.ts'
+import { activityDetail, pageOf, whoDid } from './activity-detail.ts'
+import { bdi, button, counted, h, when } from './dom.ts'
+import { below, expander, row as rowWith, table } from './lists.ts'
 import { followLogs, type LiveState, type liveMark, type Restart, type Row, SLICE_LENGTH } from './live.ts'
 
 export const ROWS_MAX = 500
 /** A reader who has scrolled this far keeps reading. */
 const SCROLLED_PX = 120
-/** People whose activities have neither name nor email, by id. One is requested at a time. */
-const people = new Map<string, Promise<Prospect | null>>()
-let asking: Promise<unknown> = Promise.resolve()
-const personBy = (id: string, signal: AbortSignal): Promise<Prospect | null> => {
-  const known = people.get(id)
-  if (known !== undefined) return known
-  if (people.size > ROWS_MAX) people.clear()
-  const found = asking.then(() => (signal.aborted ? null : get<Prospect>(path`/prospects/${id}`, {}, signal)))
-  const settled = found.catch(() => null)
-  // A person who was not found, or has no name yet, is requested again.
-  void settled.then((person) => person?.name || person?.email || people.delete(id))
-  asking = settled
-  people.set(id, settled)
-  return settled
-}
-export const forgetPeople = (): void => people.clear()
-
-export type Log = Row['log']
-/** The person: as sent with the activity, else as the prospect is known. */
-export const whoDid = ({ prospectId, name, email }: Log, signal: AbortSignal) => {
-  const who = h('span.who', {}, person({ name, email }))
-  if (!name && !email && can('prospects:read'))
-    void personBy(prospectId, signal).then((found) => found && refill(who, person(found)))
-  return who
-}
-
 /** A row that opens in place. */
 const rowOf = (row: Row, signal: AbortSignal, onToggle: (row: Row, opened: HTMLElement | null) => void) => {
   const { log, start } = row
   const opener = expander(
     whoDid(log, signal),
-    async () => {
-      const { activityDetail } = await import('./activity-detail.ts')
-      return below(element, 5, await activityDetail(log.prospectLogId, signal))
-    },
+    async () => below(element, 5, await activityDetail(log.prospectLogId, signal)),
     () => {
       onToggle(row, opener.getAttribute('aria-expanded') === 'true' ? element : null)
     },
   )
   const onclick = (event: Event) =>
     (event.target as Element).closest('button, a') === null && getSelection()?.isCollapsed && opener.click()
-  const element = h(
-    'tr',
-    { onclick },
-    h('td.when', {}, time(log.createdAt)),
-    h('td', {}, opener),
-    h('td', {}, h('bdi', {}, log.source)),
-    h('td', {}, h('bdi.tag', {}, log.type)),
-    h('td.start.mono', {}, h('bdi', {}, start)),
+  const element = rowWith(
+    when(log.createdAt),
+    opener,
+    bdi(log.source),
+    h('bdi.tag', log.type),
+    h('td.start.mono', pageOf(row.pageId), bdi(start)),
   )
+  element.addEventListener('click', onclick)
   return Object.assign(element, { opener, row })
 }
 

@@ -1,5 +1,4 @@
-import { membersOf, skipBlanks } from '../json/raw-json.ts'
-import { elementsFrom } from '../json/split-json.ts'
+import { eachChild, endOfValue, membersOf } from '../json/raw-json.ts'
 import type { ApiKey } from '../shapes/api-key.ts'
 
 /** The key is kept in memory. The reader may keep it in the tab. */
@@ -18,14 +17,9 @@ export const session = {
     if (!/^[\x21-\x7e]+$/.test(key)) throw new Error('This is not an API key. Keys begin with pp_.')
     apiKey = key
     self = (await call<ApiKey>('GET', '/api_keys/self')).value
-    if (isKept) session.keep()
+    if (isKept) sessionStorage.setItem(KEPT_AS, key)
     else if (sessionStorage.getItem(KEPT_AS) !== key) sessionStorage.removeItem(KEPT_AS)
   },
-  get isKept(): boolean {
-    return sessionStorage.getItem(KEPT_AS) !== null
-  },
-  /** Keeps the key in this tab, even if the page is loaded again. */
-  keep: (): void => sessionStorage.setItem(KEPT_AS, apiKey),
   close: (): void => {
     apiKey = ''
     self = null
@@ -41,24 +35,25 @@ export const can = (scope: string): boolean => session.self?.scopes.includes(sco
 type Fault = { readonly detail: string; readonly pointer?: string; readonly parameter?: string }
 /** A refusal, in the words of the server. */
 export class Problem extends Error {
-  readonly status: number
-  readonly code: string
-  readonly requestId: string
-  readonly errors: readonly Fault[]
+  declare readonly code: string
+  declare readonly requestId: string
+  declare readonly errors: readonly Fault[]
   /** How long to wait, if the server says so. */
-  readonly retryAfterMs: number
-  readonly facts: Readonly<Record<string, unknown>>
+  declare readonly retryAfterMs: number
+  /** The person who has the email or id that was given. */
+  declare readonly prospectId: string | undefined
+  declare readonly status: number
   constructor(status: number, headers: Headers, text: string) {
-    let facts: Record<string, unknown> = {}
+    let facts: { [name: string]: string | undefined; errors?: never } = {}
     try {
       facts = JSON.parse(text)
     } catch {}
-    super(String(facts['detail'] ?? `The server returned status ${status}.`))
+    super(facts['detail'] ?? `The server returned status ${status}.`)
     this.status = status
-    this.code = String(facts['code'] ?? status)
-    this.requestId = String(facts['instance'] ?? headers.get('x-request-id') ?? '')
-    this.errors = (facts['errors'] ?? []) as readonly Fault[]
-    this.facts = facts
+    this.code = facts['code'] ?? `${status}`
+    this.requestId = facts['instance'] ?? headers.get('x-request-id') ?? ''
+    this.errors = facts.errors ?? []
+    this.prospectId = facts['prospectId']
     this.retryAfterMs = Number(headers.get('retry-after') ?? 0) * 1_000
   }
 }
@@ -86,20 +81,12 @@ export type Answer<T> = {
 }
 
 const TIMEOUT_MS = 20_000
-/** No answer arrived. */
-class Unreachable extends Error {}
-const reach = (url: string, init: RequestInit): Promise<Response> =>
-  fetch(url, init).catch((cause) => {
-    if (init.signal?.aborted && cause?.name === 'AbortError') throw cause
-    throw new Unreachable('The server cannot be reached.', { cause })
-  })
-
 const respond = async (method: string, path: string, options: Options): Promise<Response> => {
   const { query = {}, body, etag, ifMatch, signal = null } = options
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
   const used = apiKey
-  const response = await reach(`${baseUrl()}/v0${path}${search && `?${search}`}`, {
+  const response = await fetch(`${baseUrl()}/v0${path}${search && `?${search}`}`, {
     method,
     headers: {
       'x-api-key': used,
@@ -107,9 +94,11 @@ const respond = async (method: string, path: string, options: Options): Promise<
       ...(etag && { 'if-none-match': etag }),
       ...(ifMatch && { 'if-match': ifMatch }),
     },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    body: typeof body === 'string' ? body : (JSON.stringify(body) ?? null),
     ...{ cache: 'no-store', credentials: 'omit', redirect: 'error' },
     signal,
+  }).catch((cause) => {
+    throw cause.name === 'AbortError' ? cause : new Error('The server cannot be reached.', { cause })
   })
   if (!response.ok && response.status !== 304) {
     const problem = new Problem(response.status, response.headers, await response.text())
@@ -156,7 +145,18 @@ export const memberOf = (text: string, name: string): string =>
 /** The exact texts of the items of a slice. */
 export const itemTexts = (text: string): readonly string[] => {
   const items = memberOf(text, 'items')
-  return elementsFrom(items, skipBlanks(items, 0), 1_000)?.elements ?? []
+  const texts: string[] = []
+  eachChild(items, 0, (_, begin) => {
+    const { end } = endOfValue(items, begin)
+    texts.push(items.slice(begin, end))
+    return end
+  })
+  return texts
+}
+/** Members as JSON, with one more whose exact text is given. */
+export const withExact = (members: object, name: string, text: string): string => {
+  const others = JSON.stringify(members).slice(1, -1)
+  return `{${others && `${others},`}"${name}":${text}}`
 }
 /** `/page_groups/…/pages`, with callers' values made safe: no id consists of dots. */
 export const path = (texts: TemplateStringsArray, ...ids: readonly string[]): string =>

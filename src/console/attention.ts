@@ -5,8 +5,7 @@ import type { PageGroup, PageGroupSlice } from '../shapes/page-group.ts'
 import type { WebhookEndpoint } from '../shapes/webhook.ts'
 import type { WebhookDelivery } from '../shapes/webhook-delivery.ts'
 import { can, get, path, type Slice } from './api.ts'
-import { type Child, counted, h, time } from './dom.ts'
-import { addressOf } from './place.ts'
+import { addressOf, bdi, type Child, card, counted, h, tag, time } from './dom.ts'
 
 const DAY_MS = 86_400_000
 /** Limits of the pages that are checked: the newest of the newest groups. */
@@ -28,7 +27,7 @@ const MARKS = {
   failed: 'bad',
   refused: 'warning',
   slow: 'warning',
-  erasing: 'running',
+  erasing: '',
 } as const
 /** The text of the link to it, by view. */
 const OPEN: Readonly<Record<string, string>> = {
@@ -38,38 +37,40 @@ const OPEN: Readonly<Record<string, string>> = {
   people: 'Open person',
 }
 
-const bold = (text: string) => h('b', {}, h('bdi', {}, text))
+const bold = (text: string) => h('b', bdi(text))
 /** A URL without the parts that are not needed to recognize it. */
 export const shortUrl = (url: string): string => url.replace(/^https?:\/\//, '').slice(0, 60)
+/** When something was the matter, and what. */
+export const noted = (seen: Hook['lastRefusal']): Child =>
+  seen && [time(seen.at), ': ', h('span.warning', seen.reason)]
 export const isRecent = (hook: Hook): boolean =>
   hook.lastRefusal !== null &&
   Date.now() - Date.parse(hook.lastRefusal.at) < DAY_MS &&
   hook.lastRefusal.at > (hook.lastReceivedAt ?? '')
 
+/** Since when an endpoint fails, and why. */
+export const whyFailing = ({ failures, failingSince, lastError }: WebhookEndpoint): Child =>
+  lastError && [
+    failures > 1
+      ? `failed ${failures} times in a row, first `
+      : failures
+        ? 'failed '
+        : 'gets nothing, since ',
+    time(failingSince ?? lastError.at),
+    ': ',
+    h('span.bad', bdi(lastError.reason)),
+  ]
 const webhooks = async (signal: AbortSignal): Promise<Item[]> => {
-  const { items } = await get<{ readonly items: readonly WebhookEndpoint[] }>(
-    '/webhook_endpoints',
-    {},
-    signal,
-  )
+  const { items } = await get<Pick<Slice<WebhookEndpoint>, 'items'>>('/webhook_endpoints', {}, signal)
   const check = async (endpoint: WebhookEndpoint): Promise<Item[]> => {
-    const { webhookEndpointId: id, url, status, disabledReason, failures, failingSince, lastError } = endpoint
+    const { webhookEndpointId: id, url, status, disabledReason, lastError } = endpoint
     const api = path`/webhook_endpoints/${id}`
     const at = ['webhooks', id] as const
     const name = bold(shortUrl(url))
     if (status === 'disabled' && disabledReason === null) return []
     if (status === 'disabled')
       return [{ mark: 'disabled', at, text: [name, ' was disabled: ', disabledReason] }]
-    if (lastError !== null) {
-      const since = time(failingSince ?? lastError.at, true)
-      const often =
-        failures > 1
-          ? ` failed ${failures} times in a row, first `
-          : failures === 1
-            ? ' failed '
-            : ' gets nothing, since '
-      return [{ mark: 'failing', at, text: [name, often, since, ': ', h('bdi', {}, lastError.reason)] }]
-    }
+    if (lastError) return [{ mark: 'failing', at, text: [name, ' ', whyFailing(endpoint)] }]
     const query = { status: 'failed', limit: 1 }
     const failed = await get<Slice<WebhookDelivery>>(`${api}/deliveries`, query, signal)
     return failed.items.map(({ lastError }) => ({
@@ -85,13 +86,7 @@ const sources = async (signal: AbortSignal): Promise<Item[]> => {
   return items.filter(isRecent).map(({ hookId, source, lastRefusal }) => ({
     mark: 'refused',
     at: ['sources', hookId],
-    text: lastRefusal && [
-      'A delivery of ',
-      bold(source),
-      ' was refused ',
-      time(lastRefusal.at, true),
-      `: ${lastRefusal.reason}`,
-    ],
+    text: ['A delivery of ', bold(source), ' was refused ', noted(lastRefusal)],
   }))
 }
 const pages = async (signal: AbortSignal): Promise<Item[]> => {
@@ -122,7 +117,7 @@ const erasures = async (signal: AbortSignal): Promise<Item[]> => {
   const running = items.filter(({ status }) => status === 'processing')
   return running.map(({ requestedAt, prospectId, logsErased }) => {
     const soFar = `: ${counted(logsErased, 'activity', 'activities')} so far`
-    const text = ['A person is being erased, since ', time(requestedAt, true), soFar]
+    const text = ['A person is being erased, since ', time(requestedAt), soFar]
     return { mark: 'erasing', at: ['people', prospectId ?? ''], text }
   })
 }
@@ -140,8 +135,7 @@ export const attentionIn = async (signal: AbortSignal): Promise<readonly Node[]>
   const items = results.flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   const failed = seen.filter((_, i) => results[i]?.status === 'rejected').map(({ name }) => name)
   for (const link of document.querySelectorAll<HTMLElement>('nav a[data-view]')) {
-    const isCounted = ({ mark, at: [view] }: Item) =>
-      MARKS[mark] !== 'running' && view === link.dataset['view']
+    const isCounted = ({ mark, at: [view] }: Item) => mark !== 'erasing' && view === link.dataset['view']
     const count = items.filter(isCounted).length
     link.querySelector('.badge')?.remove()
     if (count > 0) link.append(h('span.badge', { 'aria-label': `${count} need attention` }, count))
@@ -149,23 +143,18 @@ export const attentionIn = async (signal: AbortSignal): Promise<readonly Node[]>
   const unseen = CHECKS.filter((check) => !seen.includes(check)).map(({ name }) => name)
   if (items.length === 0 && unseen.length === CHECKS.length) return []
   const rows = items.map(({ mark, at, text }) =>
-    h(
-      'li',
-      {},
-      h('span', { class: `tag ${MARKS[mark]}` }, mark),
-      h('span', {}, text),
-      h('a', { href: addressOf(at) }, OPEN[at[0]]),
-    ),
+    h('li', tag(mark, MARKS[mark]), h('span', text), h('a', { href: addressOf(at) }, OPEN[at[0]])),
   )
-  const isCalm = items.length === 0 && failed.length === 0
-  const calm = isCalm && h('p.calm', {}, 'Nothing needs attention.')
-  const partly = [
+  const note = [
     unseen.length > 0 && `This key cannot see ${unseen.join(', ')}. `,
     failed.length > 0 && `Could not check ${failed.join(', ')}.`,
-  ].filter(Boolean)
-  const note = partly.length > 0 && h('p.muted.note', {}, partly)
+  ]
   return [
-    h('h2.label', {}, 'Needs attention'),
-    h('div.card', {}, calm, rows.length > 0 && h('ul.attention', {}, rows), note),
+    h('h2.label', 'Needs attention'),
+    card(
+      rows.length > 0 && h('ul.attention', rows),
+      rows.length + failed.length === 0 && h('p.calm', 'Nothing needs attention.'),
+      note.some(Boolean) && h('p.muted.note', note),
+    ),
   ]
 }

@@ -1,10 +1,26 @@
 import type { WebhookEndpoint } from '../shapes/webhook.ts'
-import type { WebhookDelivery } from '../shapes/webhook-delivery.ts'
-import { call, get, path, type Query, repeated, type Slice } from './api.ts'
-import { attempt, gated, loadMore, notify } from './dialog.ts'
-import { card, counted, h, refill, rowLink, segments, table, time } from './dom.ts'
-import { wordsOf } from './event-types.ts'
-import { addressOf, type Place, replaceAddress } from './place.ts'
+import type { WebhookDelivery, WebhookDeliveryWithAttempts } from '../shapes/webhook-delivery.ts'
+import { call, get, memberOf, path, type Query, repeated, type Slice } from './api.ts'
+import {
+  addressOf,
+  bdi,
+  card,
+  counted,
+  crumb,
+  facts,
+  h,
+  type Place,
+  refill,
+  replaceAddress,
+  rowLink,
+  tag,
+  time,
+  when,
+} from './dom.ts'
+import { wordsOf } from './endpoint-form.ts'
+import { loadMore, row, segments, table } from './lists.ts'
+import type { LiveState } from './live.ts'
+import { gated, json, notify } from './notices.ts'
 
 const STATUSES = { '': 'all', pending: 'pending', delivered: 'delivered', failed: 'failed' }
 
@@ -26,14 +42,13 @@ export const deliveriesOf = (
     return slice.nextCursor
   })
   let poll = repeated<Slice<WebhookDelivery>>(`${url}/deliveries`)
-  const retry = ({ eventId }: WebhookDelivery) =>
-    attempt(async () => {
-      await call('POST', `${url}${path`/deliveries/${eventId}/retry`}`)
-      // An endpoint that keeps failing rests between attempts: this ends its rest.
-      if (endpointNow().failures > 0) await call('PATCH', url, { body: { status: 'enabled' } })
-      notify('Sending again.')
-      await anew()
-    })
+  const retry = async ({ eventId }: WebhookDelivery) => {
+    await call('POST', `${url}${path`/deliveries/${eventId}/retry`}`)
+    // An endpoint that keeps failing rests between attempts: this ends its rest.
+    if (endpointNow().failures > 0) await call('PATCH', url, { body: { status: 'enabled' } })
+    notify('Sending again.')
+    await anew()
+  }
   const rowOf = (delivery: WebhookDelivery) => {
     const {
       eventId,
@@ -46,32 +61,21 @@ export const deliveriesOf = (
       deliveredAt,
       createdAt,
     } = delivery
-    const tag = h(
-      status === 'failed' ? 'span.tag.bad' : status === 'delivered' ? 'span.tag.ok' : 'span.tag.warning',
-      {},
-      status,
-    )
     const isDue = nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now()
-    const outcome =
-      status === 'delivered'
-        ? [deliveredAt && time(deliveredAt, true)]
-        : [lastError, ' ', isDue ? 'Due now.' : nextAttemptAt && ['Next attempt ', time(nextAttemptAt, true)]]
-    return h(
-      'tr',
-      {},
-      h('td.when', {}, time(createdAt)),
-      h('td', {}, rowLink(addressOf(['webhooks', place.id ?? '', eventId]), wordsOf(type), type)),
-      h('td', {}, tag),
-      h(
-        'td',
-        {},
+    const kind = status === 'failed' ? 'bad' : status === 'delivered' ? 'ok' : 'warning'
+    return row(
+      when(createdAt),
+      rowLink(addressOf(['webhooks', place.id ?? '', eventId]), wordsOf(type), type),
+      tag(status, kind),
+      [
         attempts > 0 ? counted(attempts, 'attempt') : 'none yet',
         attempts > 0 && lastStatusCode && `, last ${lastStatusCode}`,
-      ),
-      h('td', {}, h('bdi', {}, outcome)),
+      ],
+      status === 'delivered'
+        ? deliveredAt && time(deliveredAt)
+        : bdi([lastError, ' ', isDue ? 'Due now.' : nextAttemptAt && ['Next attempt ', time(nextAttemptAt)]]),
       h(
         'td.end',
-        {},
         status !== 'delivered' &&
           gated('webhooks:write', 'Send again', () => retry(delivery), { class: 'link' }),
       ),
@@ -87,7 +91,7 @@ export const deliveriesOf = (
     if (answer === null || asked !== poll) return
     older.follow(answer.value.nextCursor)
     const { items } = answer.value
-    const none = h('p.muted.empty', {}, 'No deliveries.')
+    const none = h('p.muted.empty', 'No deliveries.')
     refill(
       list,
       items.length > 0
@@ -103,16 +107,53 @@ export const deliveriesOf = (
   const choose = (chosen: string) => {
     status = chosen
     replaceAddress(['webhooks', place.id ?? ''], { status })
-    void attempt(anew)
+    void anew()
   }
   return {
-    element: card(
-      h('p', {}, segments('State of the deliveries', STATUSES, status, choose)),
-      list,
-      older.element,
-    ),
+    element: card(h('p', segments('State of the deliveries', STATUSES, status, choose)), list, older.element),
     refresh,
-    /** Whether older ones were loaded: the shown ones then stay unchanged. */
-    isHeld: () => isLonger,
+    /** Once older ones are loaded, the shown ones stay unchanged. */
+    state: (): LiveState => (isLonger ? 'held' : 'live'),
   }
+}
+
+/** One delivery: the receiver's responses to the last attempts, and the body. */
+export const deliveryView = async (endpointId: string, eventId: string, signal: AbortSignal) => {
+  const url = path`/webhook_endpoints/${endpointId}/deliveries/${eventId}`
+  const { value, text } = await call<WebhookDeliveryWithAttempts>('GET', url, { signal })
+  const { type, status, attempts, lastAttempts, nextAttemptAt, deliveredAt } = value
+  const rows = lastAttempts.map(({ at, ms, status, error, answer }) =>
+    row(
+      when(at),
+      `${ms.toLocaleString('en')} ms`,
+      status ?? 'none',
+      bdi(error),
+      answer === null ? h('span.muted', 'not kept') : h('bdi.mono', answer),
+    ),
+  )
+  const isDue = nextAttemptAt && Date.parse(nextAttemptAt) <= Date.now()
+  return [
+    h('header', crumb('Endpoint', 'webhooks', endpointId), h('h1', wordsOf(type))),
+    card(
+      facts({
+        State: status,
+        Attempts: `${attempts}`,
+        Next: isDue ? 'due now' : nextAttemptAt && time(nextAttemptAt),
+        Delivered: deliveredAt && time(deliveredAt),
+        Event: h('a', { href: addressOf(['events', eventId]) }, 'Open the event'),
+      }),
+    ),
+    h('h2.label', 'Last attempts, newest first'),
+    card(
+      rows.length > 0
+        ? table(['When', 'Took', 'Status', 'Error', 'Answer'], rows)
+        : h('p.muted.empty', 'No attempts yet.'),
+    ),
+    h('h2.label', 'Body, as it would be sent now'),
+    card(
+      value.body !== null
+        ? json('Body', memberOf(text, 'body'))
+        : h('p.bad', 'Larger than 256 KiB: the template inserts too much.'),
+    ),
+  ]
 }

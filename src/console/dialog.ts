@@ -1,111 +1,7 @@
-import { can, Problem, session } from './api.ts'
-import { type Attributes, button, type Child, h } from './dom.ts'
-import { addressOf } from './place.ts'
-
-/** The place of notices: within the open dialog, if there is one, because nothing beside it can be reached. */
-const notices = (): HTMLElement => {
-  const place = document.getElementById('notices') as HTMLElement
-  const parent = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
-  if (place.parentElement !== parent) parent.append(place)
-  return place
-}
-/** Removes earlier errors, which are no longer news. */
-export const clearErrors = (): void => {
-  for (const notice of notices().querySelectorAll('.bad')) notice.remove()
-}
-
-/** Shows a message for a few seconds. */
-export const notify = (text: string): void => {
-  const notice = h('p.notice', {}, text)
-  clearErrors()
-  notices().append(notice)
-  setTimeout(() => notice.remove(), 5_000)
-}
-/** An error with all the details that support would ask for. */
-const errorOf = (error: unknown): Child => {
-  if (!(error instanceof Problem)) return h('span', {}, (error as Error).message)
-  const { message, code, requestId, errors, facts } = error
-  const fieldOf = (pointer = '') => /[a-z]\w*(?=(\/\d+)?$)/i.exec(pointer)?.[0]
-  const details = errors.map(({ detail, pointer, parameter }) =>
-    h('li', {}, h('b', {}, fieldOf(pointer) ?? parameter), ` ${detail}`),
-  )
-  const other = facts['prospectId']
-  return [
-    details.length > 0 ? h('ul', {}, details) : h('span', {}, message),
-    typeof other === 'string' && [' ', h('a', { href: addressOf(['people', other]) }, 'Open that person')],
-    h(
-      'small',
-      {},
-      `${code}, request ${requestId} `,
-      button('Copy', () => copy(`${code} ${requestId}: ${message}`), { class: 'link' }),
-    ),
-  ]
-}
-/** An error that stays until it is dismissed. The same one is shown once. */
-export const showError = (error: unknown): void => {
-  if ((error as Error)?.name === 'AbortError') return
-  const id = error instanceof Problem ? `${error.code} ${error.message}` : String((error as Error)?.message)
-  for (const shown of notices().children) if ((shown as HTMLElement).dataset['id'] === id) return
-  const notice: HTMLElement = h(
-    'div.notice.bad',
-    { role: 'alert', 'data-id': id },
-    errorOf(error),
-    button('Dismiss', () => notice.remove()),
-  )
-  notices().append(notice)
-}
-/** Runs the action of a control, and shows an error if it fails. */
-export const attempt = async (work: () => Promise<unknown>): Promise<void> => {
-  try {
-    await work()
-  } catch (error) {
-    showError(error)
-  }
-}
-
-/** A button that loads the next slice of a list, one at a time. `follow` sets where it goes on, if it does. */
-export const loadMore = (load: (cursor: string) => Promise<string | undefined>, text = 'Load older') => {
-  let next: string | undefined
-  const run = async (): Promise<void> => {
-    element.disabled = true
-    await attempt(async () => follow(await load(next ?? '')))
-    element.disabled = false
-  }
-  const follow = (cursor: string | undefined): void => {
-    next = cursor
-    element.hidden = cursor === undefined
-  }
-  const element: HTMLButtonElement = button(text, run, { class: 'more', hidden: true })
-  return { element, follow }
-}
-
-export const copy = (text: string) =>
-  attempt(async () => {
-    if (navigator.clipboard) await navigator.clipboard.writeText(text)
-    else {
-      // Pages that come over plain HTTP from another machine have no clipboard.
-      const area = h('textarea', { value: text, 'aria-hidden': 'true' })
-      const place = document.querySelector('dialog[open]') ?? document.body
-      place.append(area)
-      area.select()
-      document.execCommand('copy')
-      area.remove()
-    }
-    notify('Copied.')
-  })
-/** An id, short; the whole of it is copied. */
-export const idOf = (id: string) => {
-  const short = id.length > 24 ? `${id.slice(0, id.indexOf('_') + 5)}…${id.slice(-5)}` : id
-  return button(short, () => copy(id), { class: 'id', title: id, 'aria-label': `Copy ${id}` })
-}
-/** A text to take elsewhere, such as a command or a secret. */
-export const toCopy = (name: string, text: string, shown = text) =>
-  h(
-    'div.copy',
-    {},
-    h('pre', { tabindex: 0, role: 'group', 'aria-label': name }, shown),
-    button('Copy', () => copy(text)),
-  )
+import { session } from './api.ts'
+import { type Attributes, actions, button, type Child, counted, h } from './dom.ts'
+import { saveFile } from './lists.ts'
+import { errorOf, showError } from './notices.ts'
 
 /** The fields of a form by name. */
 type Values = Readonly<Record<string, string>>
@@ -117,7 +13,7 @@ type DialogOptions = {
   /** The title once it is done and there is something to show. */
   readonly done?: string
   /** Typed input stays if it fails. Returns the content to show instead of closing. */
-  readonly run: (values: Values) => Promise<Child | undefined>
+  readonly run: (values: Values) => Promise<Child | undefined> | Promise<void>
 }
 /** Several ticked values of one name are separated by spaces. */
 const valuesIn = (form: HTMLFormElement): Values => {
@@ -134,8 +30,7 @@ export const openDialog = (dialog: HTMLDialogElement): void => {
     const alike = [...(main?.querySelectorAll('button') ?? [])].find(
       ({ textContent }) => textContent === before?.textContent,
     )
-    const next = before?.isConnected ? before : (alike ?? main)
-    next?.focus({ preventScroll: true })
+    if (!before?.isConnected) (alike ?? main)?.focus({ preventScroll: true })
   })
   document.body.append(dialog)
   dialog.showModal()
@@ -145,7 +40,7 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
   const problem = h('div.bad', { role: 'alert' })
   const submit = h('button', { class: isDanger ? 'danger' : 'primary' }, action)
   const cancel = button('Cancel', () => dialog.close())
-  const content = h('div.fields', {}, ...body)
+  const content = h('div.fields', ...body)
   const heading = h('h2', { id: 'dialog-title' }, title)
   const send = async (event: Event): Promise<void> => {
     event.preventDefault()
@@ -155,7 +50,7 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
       const answer = await run(valuesIn(form))
       if (answer === undefined) return dialog.close()
       heading.textContent = done
-      content.replaceChildren(h('div', {}, answer))
+      content.replaceChildren(h('div', answer))
       submit.remove()
       cancel.textContent = 'Close'
       // A secret is shown only once: even to those who closed the dialog while they waited for it.
@@ -163,7 +58,7 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
       cancel.focus()
     } catch (error) {
       if (!dialog.open) return showError(error)
-      problem.append(h('div', {}, errorOf(error)))
+      problem.append(h('div', errorOf(error)))
       problem.scrollIntoView()
     } finally {
       submit.disabled = false
@@ -175,7 +70,7 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
     heading,
     content,
     problem,
-    h('div.actions', {}, cancel, submit),
+    actions(cancel, submit),
   )
   const dialog: HTMLDialogElement = h('dialog', { 'aria-labelledby': 'dialog-title' }, form)
   openDialog(dialog)
@@ -183,10 +78,118 @@ export const ask = ({ title, body, action, isDanger = false, done = title, run }
 }
 /** Asks before something is deleted for good. */
 export const askToDelete = (name: string, text: string, run: DialogOptions['run']): void =>
-  ask({ title: `Delete ${name}`, action: 'Delete', isDanger: true, body: [h('p', {}, text)], run })
-/** A button for an action that needs a scope: grayed out without it, with the reason. */
-export const gated = (scope: string, text: string, onclick: () => unknown, attributes: Attributes = {}) => {
-  if (can(scope)) return button(text, onclick, attributes)
-  const why = `Your key lacks the scope ${scope}. This opens a console that has it: ${session.command()}`
-  return button(text, () => notify(why), { ...attributes, 'aria-disabled': 'true', title: why })
+  ask({ title: `Delete ${name}`, action: 'Delete', isDanger: true, body: [h('p', text)], run })
+
+const labeled = (label: Child, control: HTMLElement, hint?: Child) =>
+  h('label', label, control, hint && h('small', hint))
+/** A labeled field with a hint. */
+export const field = (label: string, name: string, options: Attributes = {}, hint?: Child) =>
+  labeled(label, h('input', { name, autocomplete: 'off', ...options }), hint)
+export const area = (label: string, name: string, options: Attributes = {}, hint?: Child) =>
+  labeled(label, h('textarea', { name, rows: 4, spellcheck: 'false', ...options }), hint)
+export const choice = (
+  label: string,
+  name: string,
+  options: Readonly<Record<string, string>>,
+  more: Attributes = {},
+) => {
+  const each = Object.entries(options).map(([value, text]) => h('option', { value }, text))
+  return labeled(label, h('select', { name, ...more }, each))
+}
+export const tick = (name: string, label: Child, options: Attributes = {}) =>
+  h('label.check', h('input', { type: 'checkbox', name, ...options }), label)
+/** The lines of a text area. */
+export const linesOf = (text = ''): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean)
+/** For how long what is replaced stays valid. */
+export const hoursField = (label: string) =>
+  field(label, 'overlapHours', { type: 'number', min: 0, max: 168, value: 24, required: true })
+/** A time in the reader's zone, as in `CET`. */
+export const timeField = (label: string, name: string, options: Attributes = {}, hint = '') => {
+  const parts = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' }).formatToParts()
+  const zone = parts.find(({ type }) => type === 'timeZoneName')?.value
+  return field(label, name, { type: 'datetime-local', ...options }, `${hint}Your time zone (${zone}).`)
+}
+/** What such a field says, as the API takes it. */
+export const isoOf = (time: string | undefined): string | undefined =>
+  time ? new Date(time).toISOString() : undefined
+
+/** Asks for a key, and returns to the same place. */
+export const signInForm = (why: string, open: (key: string, isKept: boolean) => Promise<void>) => {
+  const problem = h('p.bad', { role: 'alert' }, why)
+  const key = field('API key', 'key', { type: 'password', required: true, placeholder: 'pp_…' })
+  const enter = (event: Event) => {
+    event.preventDefault()
+    const values = valuesIn(form)
+    void open(values['key']?.trim() ?? '', values['keep'] === 'on').catch((error) => {
+      session.close()
+      problem.textContent = (error as Error).message
+      key.querySelector('input')?.select()
+    })
+  }
+  const form: HTMLFormElement = h(
+    'form',
+    { onsubmit: enter },
+    h('h1', 'prospect-pages'),
+    h('p.muted', 'See what arrives, from whom, what is published, and what needs attention.'),
+    key,
+    tick('keep', 'Keep the key in this tab until I close it'),
+    problem,
+    h('button.primary', 'Open the console'),
+    h(
+      'details',
+      h('summary', 'I have no key'),
+      h('p', 'Run these on the server. The second prints a link that opens the console.'),
+      h('pre', 'prospect-pages tenants list\nprospect-pages console --tenant T --write'),
+    ),
+  )
+  return h('main.sign-in', form)
+}
+
+type Cell = string | null | undefined
+type CsvSlice = { readonly rows: readonly (readonly Cell[])[]; readonly nextCursor: string | undefined }
+
+/** A cell that no spreadsheet takes for a formula, even if it divides cells by semicolons. */
+const cellOf = (text: Cell): string => {
+  const safe = /^[=+\-@\t\r\n＝＋－＠]/.test(text ?? '') ? `'${text}` : (text ?? '')
+  return /[",;\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+const lineOf = (cells: readonly Cell[]): string => `${cells.map(cellOf).join(',')}\r\n`
+
+/** Saves a list as a file for spreadsheets: slice by slice, until it is whole or cancelled. */
+export const saveAsCsv = async (
+  name: string,
+  heads: readonly string[],
+  read: (cursor: string | undefined, signal: AbortSignal) => Promise<CsvSlice>,
+): Promise<void> => {
+  const ending = new AbortController()
+  const progress = h('p', { role: 'status' }, 'Reading…')
+  const dialog: HTMLDialogElement = h(
+    'dialog',
+    { 'aria-label': 'Save as CSV', onclose: () => ending.abort() },
+    h('h2', 'Save as CSV'),
+    progress,
+    actions(button('Cancel', () => dialog.close())),
+  )
+  openDialog(dialog)
+  // The mark at the beginning: spreadsheets then read UTF-8.
+  const parts = ['\ufeff', lineOf(heads)]
+  let [count, cursor]: [number, string | undefined] = [0, undefined]
+  try {
+    do {
+      const { rows, nextCursor } = await read(cursor, ending.signal)
+      if (!dialog.open) return
+      parts.push(...rows.map(lineOf))
+      count += rows.length
+      cursor = nextCursor
+      progress.textContent = `${counted(count, 'row')} so far…`
+    } while (cursor)
+    saveFile(`${name} ${new Date().toISOString().slice(0, 10)}.csv`, new Blob(parts, { type: 'text/csv' }))
+  } catch (error) {
+    if (dialog.open) showError(error)
+  }
+  dialog.close()
 }

@@ -15,38 +15,43 @@ const fill = <E extends Element>(element: E, attributes: Attributes, children: r
   }
   return element
 }
-/** An element: `h('p.muted', { title }, 'text')`. Attributes that begin with `on` are listeners. */
+type Content = readonly [first?: Attributes | Child, ...others: Child[]]
+const isAttributes = (first: Attributes | Child): first is Attributes =>
+  (first as object | null | undefined)?.constructor === Object
+const made = <E extends Element>(element: E, [first, ...others]: Content): E =>
+  isAttributes(first) ? fill(element, first, others) : fill(element, {}, [first, others])
+/** An element: `h('p.muted', { title }, 'text')`, or without attributes. Those that begin with `on` are listeners. */
 export const h = <Tag extends keyof HTMLElementTagNameMap>(
   what: Tag | `${Tag}.${string}`,
-  attributes: Attributes = {},
-  ...children: readonly Child[]
+  ...content: Content
 ): HTMLElementTagNameMap[Tag] => {
   const [tag = '', ...classes] = what.split('.')
-  const named = classes.length > 0 ? { class: classes.join(' '), ...attributes } : attributes
-  return fill(document.createElement(tag as Tag), named, children)
+  const element = document.createElement(tag)
+  if (classes.length > 0) element.className = classes.join(' ')
+  return made(element, content) as HTMLElementTagNameMap[Tag]
 }
-export const svg = (tag: string, attributes: Attributes = {}, ...children: readonly Child[]): SVGElement =>
-  fill(document.createElementNS('http://www.w3.org/2000/svg', tag) as SVGElement, attributes, children)
+export const svg = (tag: string, ...content: Content): SVGElement =>
+  made(document.createElementNS('http://www.w3.org/2000/svg', tag) as SVGElement, content)
 export const icon = (name: string) =>
   svg('svg', { class: 'icon', 'aria-hidden': 'true' }, svg('use', { href: `icons.svg#${name}` }))
 
-export const card = (...children: readonly Child[]) => h('section.card', {}, ...children)
+export const card = (...children: readonly Child[]) => h('section.card', ...children)
 /** Names and values, such as those of one person. Those without a value are left out. */
 export const facts = (pairs: Readonly<Record<string, Child>>) =>
   h(
     'dl.facts',
-    {},
-    Object.entries(pairs).map(([name, value]) => value && [h('dt', {}, name), h('dd', {}, value)]),
+    Object.entries(pairs).map(([name, value]) => value && [h('dt', name), h('dd', value)]),
   )
-/** A table; below 700 px its rows are cards. */
-export const table = (heads: readonly string[], rows: readonly Child[]) => {
-  const head = h(
-    'tr',
-    {},
-    heads.map((name) => h('th', { scope: 'col' }, name)),
-  )
-  return h('table', {}, h('thead', {}, head), h('tbody', {}, rows))
-}
+export const when = (at: string | null) => h('td.when', at ? time(at) : 'never')
+/** A state in a word; `kind` is its color. */
+export const tag = (text: string, kind: 'ok' | 'warning' | 'bad' | '' = '') =>
+  h('span', { class: `tag ${kind}` }, text)
+export const actions = (...children: readonly Child[]) => h('div.actions', ...children)
+/** A text of someone else, which may be written from right to left. */
+export const bdi = (text: Child) => text && h('bdi', text)
+/** A link to what this is part of. */
+export const crumb = (text: Child, ...parts: readonly string[]) =>
+  h('a.crumbs', { href: addressOf(parts) }, text)
 export const button = (text: Child, onclick: (event: Event) => unknown, attributes: Attributes = {}) =>
   h('button', { type: 'button', onclick, ...attributes }, text)
 /** `1 activity`, `2 activities`. */
@@ -75,105 +80,72 @@ export const refill = (place: HTMLElement, ...children: readonly Child[]): void 
   const found = alike()
   ;(found[index] ?? found[0] ?? place.closest<HTMLElement>('main'))?.focus({ preventScroll: true })
 }
-/**
- * A button that opens something in place and closes it again. `show` puts it there.
- * `data-row`: the keys j and k lead from one to the next.
- */
-export const expander = (
-  text: Child,
-  show: () => HTMLElement | Promise<HTMLElement>,
-  onToggle = () => {},
-) => {
-  let shown: HTMLElement | undefined
-  let isBusy = false
-  const toggle = async (): Promise<void> => {
-    if (isBusy) return
-    isBusy = true
-    try {
-      shown?.remove()
-      shown = shown ? undefined : await show()
-    } finally {
-      isBusy = false
-      opener.setAttribute('aria-expanded', String(shown !== undefined))
-      onToggle()
-    }
-  }
-  const attributes = { class: 'open', 'aria-expanded': 'false', 'data-row': true }
-  const opener: HTMLButtonElement = button(text, toggle, attributes)
-  return opener
-}
-/** Puts a detail below a row. */
-export const below = (row: HTMLElement, columns: number, detail: Child): HTMLElement => {
-  const opened = h('tr.opened', {}, h('td', { colspan: columns }, detail))
-  row.after(opened)
-  return opened
-}
 export const closeMenu = (): void => {
   document.body.classList.remove('menu-open')
-  document.querySelector('.menu')?.setAttribute('aria-expanded', 'false')
+  for (const menu of document.querySelectorAll('.menu')) menu.ariaExpanded = 'false'
 }
-/** A few choices, one of them chosen. */
-export const segments = (
-  label: string,
-  options: Readonly<Record<string, string>>,
-  chosen: string,
-  choose: (value: string) => unknown,
-) => {
-  const press = (value: string): void => {
-    for (const one of group.children)
-      one.setAttribute('aria-pressed', String(one.getAttribute('data-value') === value))
-    choose(value)
-  }
-  const buttons = Object.entries(options).map(([value, text]) =>
-    button(text, () => press(value), { 'data-value': value, 'aria-pressed': String(value === chosen) }),
-  )
-  const group: HTMLElement = h('div.segments', { role: 'group', 'aria-label': label }, buttons)
-  return group
+/** The reader's location: `#/people/prospect_…?source=crm`. */
+export type Place = {
+  readonly view: string
+  readonly id?: string | undefined
+  readonly subId?: string | undefined
+  readonly search: URLSearchParams
 }
+/** A view returns its content, and works until the signal. */
+export type View = (place: Place, signal: AbortSignal) => Child | Promise<Child>
+type Search = URLSearchParams | Readonly<Record<string, string>>
+/** The address of a view: `#/people/prospect_…?source=crm`. */
+export const addressOf = (parts: readonly string[], search: Search = {}): string => {
+  const given = [...new URLSearchParams(search)].filter(([, value]) => value !== '')
+  const query = new URLSearchParams(given).toString()
+  return `#/${parts.map(encodeURIComponent).join('/')}${query && `?${query}`}`
+}
+export const goTo = (parts: readonly string[], search?: Search): void => {
+  location.hash = addressOf(parts, search)
+}
+/** Remembers the opened item without a new view. */
+export const replaceAddress = (parts: readonly string[], search: Search): void =>
+  history.replaceState(null, '', addressOf(parts, search))
 /** The subject of a row, as a link to it, if there is anything to see. */
 export const rowLink = (href: string | null, title: string, note?: string | null) =>
   h(
     href === null ? 'span' : 'a',
     { href, 'data-row': href !== null },
-    h('b', {}, h('bdi', {}, title)),
-    note && h('small', {}, h('bdi', {}, note)),
+    h('b', bdi(title)),
+    note && h('small', bdi(note)),
   )
 /** A name and an email as people know each other, never an id. */
 export const person = ({ name, email }: { readonly name: string | null; readonly email: string | null }) =>
   name || email
-    ? [h('b', {}, h('bdi', {}, name || email)), name && email && h('small', {}, h('bdi', {}, email))]
-    : h('b.muted', {}, 'no name yet')
+    ? [h('b', bdi(name || email)), name && email && h('small', bdi(email))]
+    : h('b.muted', 'no name yet')
 
 const UNITS = [
-  [1_000, 's', 'second'],
-  [60_000, 'min', 'minute'],
-  [3_600_000, 'h', 'hour'],
-  [86_400_000, '', ''],
+  [1_000, 'second'],
+  [60_000, 'minute'],
+  [3_600_000, 'hour'],
+  [86_400_000, ''],
 ] as const
 const DATE = { day: 'numeric', month: 'short', year: 'numeric' } as const
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit', timeZoneName: 'short' } as const
 const dateFormat = new Intl.DateTimeFormat('en-GB', DATE)
 const timeFormat = new Intl.DateTimeFormat('en-GB', { ...DATE, ...CLOCK })
 export const absolute = (time: string): string => timeFormat.format(new Date(time))
-/** `12 s`, or long `12 seconds ago`; a date once that is more than a day. */
-const relative = (time: string, isLong: boolean): string => {
+/** `12 seconds ago`; a date once that is more than a day. */
+const relative = (time: string): string => {
   const past = Date.now() - Date.parse(time)
   const ms = Math.abs(past)
-  const next = UNITS.findIndex(([unitMs]) => ms < unitMs)
-  if (next === 0) return isLong ? 'just now' : 'now'
-  const [unitMs, short, word] = UNITS[next < 0 ? 3 : next - 1] ?? UNITS[3]
+  const [unitMs, word] = UNITS.findLast(([unitMs]) => ms >= unitMs) ?? []
+  if (!unitMs) return 'just now'
   if (!word) return dateFormat.format(new Date(time))
-  const count = Math.floor(ms / unitMs)
-  const text = isLong ? `${count} ${word}${count === 1 ? '' : 's'}` : `${count} ${short}`
-  if (past < 0) return `in ${text}`
-  return isLong ? `${text} ago` : text
+  const text = counted(Math.floor(ms / unitMs), word)
+  return past < 0 ? `in ${text}` : `${text} ago`
 }
 /** A time that goes on; the absolute one on hover, and while its row has the focus. */
-export const time = (at: string, isLong = false) =>
-  h('time', { datetime: at, title: absolute(at), 'data-long': isLong }, relative(at, isLong))
+export const time = (at: string) => h('time', { datetime: at, title: absolute(at) }, relative(at))
 export const refreshTimes = (): void => {
-  for (const element of document.querySelectorAll<HTMLTimeElement>('time')) {
-    const text = relative(element.dateTime, 'long' in element.dataset)
+  for (const element of document.querySelectorAll('time')) {
+    const text = relative(element.dateTime)
     if (element.textContent !== text) element.textContent = text
   }
 }

@@ -1,37 +1,50 @@
 import type { EventType } from '../shapes/event.ts'
 import type { WebhookEndpoint } from '../shapes/webhook.ts'
-import { toCopy } from './dialog.ts'
-import { h } from './dom.ts'
-import { EVENT_TYPES, wordsOf } from './event-types.ts'
-import { area, field } from './fields.ts'
+import { area, field, linesOf, tick } from './dialog.ts'
+import { h, tag } from './dom.ts'
+import { toCopy } from './notices.ts'
+
+/** Events in words. The compiler names a type that is missing here. */
+const WORDS: Readonly<Record<EventType, string>> = {
+  'prospect.created': 'A person was created',
+  'prospect.updated': 'A person was changed',
+  'prospect.merged': 'Two people were merged',
+  'prospect.erased': 'A person was erased',
+  'prospect_log.created': 'An activity arrived',
+  'page_group.created': 'A page group was created',
+  'page_group.updated': 'A page group was changed',
+  'page.created': 'A page was created',
+  'page.updated': 'A page was changed',
+  'page.deleted': 'A page was deleted',
+  'page.unpublished': 'A page was unpublished',
+  'page_version.ready': 'A version is ready',
+  'page_version.scheduled': 'A version was scheduled',
+  'page_version.published': 'A version was published',
+  'page_version.failed': 'A version failed',
+  'webhook_endpoint.disabled': 'An endpoint was disabled',
+}
+export const EVENT_TYPES = Object.keys(WORDS) as readonly EventType[]
+export const wordsOf = (type: EventType): string => WORDS[type] ?? type
 
 export const healthOf = ({ status, lastError, disabledReason }: WebhookEndpoint) => {
-  if (status === 'disabled') return h(disabledReason ? 'span.tag.bad' : 'span.tag', {}, 'disabled')
-  return lastError ? h('span.tag.bad', {}, 'failing') : h('span.tag.ok', {}, 'enabled')
+  if (status === 'disabled') return tag('disabled', disabledReason ? 'bad' : '')
+  return lastError ? tag('failing', 'bad') : tag('enabled', 'ok')
 }
 
 export const secretShown = (secret: string) => [
-  h('p', {}, 'The signing secret, shown only once. Your receiver needs it to verify deliveries:'),
+  h('p', 'The signing secret, shown only once. Your receiver needs it to verify deliveries:'),
   toCopy('Signing secret', secret),
 ]
 export const endpointFields = (endpoint?: WebhookEndpoint) => [
   field('URL', 'url', { type: 'url', required: true, placeholder: 'https://', value: endpoint?.url }),
   h(
     'fieldset',
-    {},
-    h('legend', {}, 'Events (all if none is selected)'),
+    h('legend', 'Events (all if none is selected)'),
     EVENT_TYPES.map((type) =>
-      h(
-        'label.check',
-        {},
-        h('input', {
-          type: 'checkbox',
-          name: 'types',
-          value: type,
-          checked: endpoint?.types?.includes(type),
-        }),
-        h('span', {}, wordsOf(type), h('small', {}, type)),
-      ),
+      tick('types', h('span', wordsOf(type), h('small', type)), {
+        value: type,
+        checked: endpoint?.types?.includes(type),
+      }),
     ),
   ),
   area(
@@ -46,27 +59,24 @@ export const endpointFields = (endpoint?: WebhookEndpoint) => [
     'headers',
     { rows: 2, placeholder: 'authorization: Bearer …' },
     endpoint?.headers
-      ? `Sent now: ${Object.keys(endpoint.headers).join(', ')}. Empty: they stay. Headers given here replace all of them.`
+      ? `Sent now: ${Object.keys(endpoint.headers).join(', ')}. Leave empty to keep them.`
       : 'Sent with every webhook, one per line.',
   ),
   field('Note', 'description', { maxlength: 255, value: endpoint?.description }),
 ]
 const listed = (list: readonly string[] | null = null) => ({ rows: 2, value: list?.join('\n') })
-const linesOf = (text = ''): string[] | null => {
-  const lines = text.split('\n').map((line) => line.trim())
-  const some = lines.filter((line) => line !== '')
-  return some.length > 0 ? some : null
-}
+/** Null means all. */
+const someOf = <T>(list: readonly T[]) => (list.length > 0 ? list : null)
 export const chosenIn = (values: Readonly<Record<string, string>>) => {
   const { url, types = '', sources, logTypes, description } = values
   const names = types.split(' ').filter(Boolean) as EventType[]
-  const headers = linesOf(values['headers'])?.map((line) => {
+  const headers = linesOf(values['headers']).map((line) => {
     const [name = '', ...value] = line.split(':')
     return [name.trim(), value.join(':').trim()]
   })
   return {
-    ...{ url, types: names.length > 0 ? names : null, description: description || null },
-    ...{ sources: linesOf(sources), logTypes: linesOf(logTypes) },
-    ...(headers && { headers: Object.fromEntries(headers) }),
+    ...{ url, types: someOf(names), description: description || null },
+    ...{ sources: someOf(linesOf(sources)), logTypes: someOf(linesOf(logTypes)) },
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
   }
 }

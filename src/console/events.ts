@@ -1,12 +1,11 @@
 import type { Event as FeedEvent } from '../shapes/event.ts'
 import { call, itemTexts, memberOf, path, type Slice } from './api.ts'
-import { copy, idOf, loadMore } from './dialog.ts'
-import { absolute, below, button, card, expander, facts, h, table, time } from './dom.ts'
-import { EVENT_TYPES, wordsOf } from './event-types.ts'
-import { choice } from './fields.ts'
-import { code, pretty } from './json-view.ts'
+import { choice } from './dialog.ts'
+import { absolute, card, crumb, facts, goTo, h, type Place, type View, when } from './dom.ts'
+import { EVENT_TYPES, wordsOf } from './endpoint-form.ts'
+import { below, expander, loadMore, row, table } from './lists.ts'
 import { liveMark, repeat } from './live.ts'
-import { addressOf, type Place, type View } from './place.ts'
+import { idOf, json } from './notices.ts'
 
 /** The server waits for the next events; there is no pause between two requests. */
 const WAIT_S = 15
@@ -18,35 +17,22 @@ type Read = { readonly event: FeedEvent; readonly text: string }
 export const view: View = (place, signal) =>
   place.id ? eventView(place.id, signal) : feedView(place, signal)
 
-const detailOf = ({ event, text }: Read) => {
-  const data = memberOf(text, 'data')
-  return h(
+const detailOf = ({ event, text }: Read) =>
+  h(
     'div.detail',
-    {},
     facts({
       Type: event.type,
       Happened: absolute(event.createdAt),
-      Sequence: h('span', {}, event.sequence),
+      Sequence: `${event.sequence}`,
       Id: idOf(event.eventId),
       'API key': event.apiKeyId && idOf(event.apiKeyId),
     }),
-    code(pretty(data), 'Data'),
-    h(
-      'div.actions',
-      {},
-      button('Copy data', () => copy(data)),
-    ),
+    json('Data', memberOf(text, 'data')),
   )
-}
 const eventView = async (id: string, signal: AbortSignal) => {
   const { value, text } = await call<FeedEvent>('GET', path`/events/${id}`, { signal })
   return [
-    h(
-      'header',
-      {},
-      h('a.crumbs', { href: addressOf(['events']) }, 'Events'),
-      h('h1', {}, wordsOf(value.type)),
-    ),
+    h('header', crumb('Events', 'events'), h('h1', wordsOf(value.type))),
     card(detailOf({ event: value, text })),
   ]
 }
@@ -60,26 +46,23 @@ const feedView = async (place: Place, signal: AbortSignal) => {
   const body = list.tBodies[0] as HTMLTableSectionElement
   const none = h(
     'p.muted.empty',
-    {},
     'New events appear here. Events are recorded while a webhook endpoint is enabled, or always with EVENTS=on.',
   )
   let isShown = false
   let cursor: string | undefined = isFromStart ? undefined : 'latest'
   const more = loadMore(async () => next(), 'Load more')
   const rowOf = (read: Read): HTMLElement => {
-    const opener = expander([wordsOf(read.event.type), h('small', {}, read.event.type)], () =>
-      below(row, 4, detailOf(read)),
+    const opener = expander([wordsOf(read.event.type), h('small', read.event.type)], () =>
+      below(shown, 4, detailOf(read)),
     )
     const data = memberOf(read.text, 'data').slice(0, 160)
-    const row = h(
-      'tr',
-      {},
-      h('td.when', {}, time(read.event.createdAt)),
-      h('td', {}, opener),
-      h('td', {}, read.event.sequence),
-      h('td.start.mono', {}, h('bdi', {}, data)),
+    const shown = row(
+      when(read.event.createdAt),
+      opener,
+      `${read.event.sequence}`,
+      h('td.start.mono', h('bdi', data)),
     )
-    return row
+    return shown
   }
   const next = async (): Promise<string | undefined> => {
     // The first slice is shown at once, even if it is empty.
@@ -102,7 +85,7 @@ const feedView = async (place: Place, signal: AbortSignal) => {
   }
   const filtered = (name: string) => (event: Event) => {
     const { value } = event.target as HTMLSelectElement
-    location.hash = addressOf(['events'], { ...Object.fromEntries(place.search), [name]: value })
+    goTo(['events'], { ...Object.fromEntries(place.search), [name]: value })
   }
   const types = {
     '': 'all types',
@@ -112,10 +95,9 @@ const feedView = async (place: Place, signal: AbortSignal) => {
   const first = repeat({ signal, ms: REST_MS, work, onState: mark.set })
   await first
   return [
-    h('header', {}, h('h1', {}, 'Events'), mark),
+    h('header', h('h1', 'Events'), mark),
     h(
       'div.filters',
-      {},
       choice('From', 'from', starts, { value: isFromStart ? 'start' : '', onchange: filtered('from') }),
       choice('Type', 'type', types, { value: type, onchange: filtered('type') }),
     ),

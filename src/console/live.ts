@@ -1,9 +1,9 @@
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { type Answer, call, itemTexts, memberOf, Problem, type Query, repeated, type Slice } from './api.ts'
-import { showError } from './dialog.ts'
 import { counted, h } from './dom.ts'
+import { showError } from './notices.ts'
 
-const HIDDEN_MS = 3_600_000
+const [HIDDEN_MS, POLL_MS] = [3_600_000, 2_000]
 
 /** Pauses for a time, or until the page is seen again, or the view has ended. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -43,20 +43,28 @@ export const liveMark = () => {
 
 type Repeat = {
   readonly signal: AbortSignal
-  readonly ms: number
+  readonly ms?: number
   readonly work: () => Promise<unknown>
   readonly onState?: ((state: LiveState) => void) | undefined
+  /** The state while all goes well. */
+  readonly state?: () => LiveState
 }
 /**
  * Works until the view has ended, but not while the page is hidden. A server that is away or busy is tried again; for a
  * missing resource the view is shown again, which says so. Resolves after the first time.
  */
-export const repeat = ({ signal, ms, work, onState = () => {} }: Repeat): Promise<void> =>
+export const repeat = ({
+  signal,
+  ms = POLL_MS,
+  work,
+  onState = () => {},
+  state = () => 'live',
+}: Repeat): Promise<void> =>
   new Promise((resolve) => {
     const once = async (): Promise<number | null> => {
       try {
         await work()
-        onState('live')
+        onState(state())
         return ms
       } catch (error) {
         if (signal.aborted) return null
@@ -79,10 +87,18 @@ export const repeat = ({ signal, ms, work, onState = () => {} }: Repeat): Promis
     void run()
   })
 
-/** An activity as a row shows it: without its payload, which may be long, but with the start of it. */
-export type Row = { readonly log: Omit<ProspectLog, 'payload'>; readonly start: string }
+/** An activity as a row shows it: without its payload, which may be long, but with the start of it and its page. */
+export type Row = {
+  readonly log: Omit<ProspectLog, 'payload'>
+  readonly start: string
+  readonly pageId: string | undefined
+}
+/** The page that a payload names. */
+export const pageIdIn = (payload: object): string | undefined => {
+  const { pageId } = payload as { readonly pageId?: unknown }
+  return typeof pageId === 'string' && /^page_[a-z0-9]{26}$/.test(pageId) ? pageId : undefined
+}
 const START_LENGTH = 160
-const POLL_MS = 2_000
 export const SLICE_LENGTH = 50
 /** Minimum time between announcements to those who do not see them. */
 const ANNOUNCED_MS = 5_000
@@ -90,10 +106,11 @@ const ANNOUNCED_MS = 5_000
 type LogSlice = Pick<Answer<Slice<ProspectLog>>, 'value' | 'text'>
 export const rowsOf = ({ value, text }: LogSlice): Row[] => {
   const texts = itemTexts(text)
-  return value.items.map(({ payload: _, ...log }, i) => {
+  return value.items.map(({ payload, ...log }, i) => {
     const start = memberOf(texts[i] ?? '{}', 'payload').slice(0, START_LENGTH)
     // A part of a text keeps all of it in memory, unless it is copied.
-    return { log, start: new TextDecoder().decode(new TextEncoder().encode(start)) }
+    const text = new TextDecoder().decode(new TextEncoder().encode(start))
+    return { log, start: text, pageId: pageIdIn(payload) }
   })
 }
 
@@ -134,9 +151,8 @@ export const followLogs = (tail: Tail) => {
     arrived += count
     const region = document.getElementById('arrivals')
     if (region === null || arrived === 0 || Date.now() - announcedMs < ANNOUNCED_MS) return
-    region.textContent = `${counted(arrived, 'new activity', 'new activities')}`
-    arrived = 0
-    announcedMs = Date.now()
+    region.textContent = counted(arrived, 'new activity', 'new activities')
+    ;[announcedMs, arrived] = [Date.now(), 0]
   }
   const show = (): void => {
     const rows = waiting
@@ -179,11 +195,6 @@ export const followLogs = (tail: Tail) => {
     else onWaiting(news.length, restart !== null && shown().size > 0)
     isFirst = false
   }
-  const first = repeat({
-    signal,
-    ms: POLL_MS,
-    work,
-    onState: (now) => onState(now === 'live' ? state() : now),
-  })
+  const first = repeat({ signal, work, onState, state })
   return { show, first }
 }

@@ -1,7 +1,15 @@
 import { can, Problem, session } from './api.ts'
-import { clearErrors, openDialog, showError } from './dialog.ts'
-import { button, closeMenu, h, icon, refreshTimes } from './dom.ts'
-import { addressOf, placeNow, type View } from './place.ts'
+import { addressOf, bdi, button, closeMenu, h, icon, type Place, refreshTimes, type View } from './dom.ts'
+import { help, onKey } from './lists.ts'
+import { clearErrors, lacking, showError, watchExpiry } from './notices.ts'
+
+const placeNow = (): Place => {
+  const [path = '', query] = location.hash.replace(/^#\/?/, '').split('?')
+  const [view, id, subId] = path
+    .split('/')
+    .map((part) => new URLSearchParams(`part=${part}`).get('part') ?? '')
+  return { view: view || 'now', id, subId, search: new URLSearchParams(query) }
+}
 
 /** The key of a link. It leaves the address before anything else. */
 const keyOfLink = (): string | undefined => {
@@ -23,7 +31,6 @@ const VIEWS: Readonly<Record<string, Entry>> = {
 }
 const AWAY_MS = 3_000
 const EXPIRY_MS = 20_000
-let watchExpiry = () => {}
 const app = document.getElementById('app') as HTMLElement
 const main = h('main', { id: 'main', tabindex: -1 })
 
@@ -38,34 +45,30 @@ const show = async (): Promise<void> => {
   const name = Object.hasOwn(VIEWS, place.view) ? place.view : 'now'
   const { title, scope, load } = VIEWS[name] as Entry
   const focused = document.activeElement?.closest('main') ? document.activeElement.getAttribute('name') : null
-  for (const link of document.querySelectorAll('nav a[data-view]')) {
-    if (link.getAttribute('data-view') === name) link.setAttribute('aria-current', 'page')
-    else link.removeAttribute('aria-current')
-  }
+  for (const link of document.querySelectorAll<HTMLElement>('nav a'))
+    link.ariaCurrent = link.dataset['view'] === name ? 'page' : null
   closeMenu()
   document.title = `${title} · ${session.self?.tenantName ?? 'prospect-pages'}`
   try {
-    const content = can(scope)
-      ? await (await load()).view(place, signal)
-      : (await import('./sign-in.ts')).lacking(title, scope)
+    const content = can(scope) ? await (await load()).view(place, signal) : lacking(title, scope)
     if (signal.aborted) return
-    main.replaceChildren(h('div.view', {}, content))
-    const isMoved = lastPlace !== '' && lastPlace !== [place.view, place.id, place.subId].join()
-    if (isMoved) {
+    main.replaceChildren(h('div.view', content))
+    const [moved, shown] = [[place.view, place.id, place.subId].join(), lastPlace]
+    lastPlace = moved
+    if (shown !== '' && shown !== moved) {
       clearErrors()
       scrollTo(0, 0)
       main.focus({ preventScroll: true })
     } else if (focused) main.querySelector<HTMLElement>(`[name="${focused}"]`)?.focus()
-    lastPlace = [place.view, place.id, place.subId].join()
   } catch (error) {
     if (signal.aborted) return
-    const isGone = error instanceof Problem && [404, 410].includes(error.status)
-    const why = error instanceof Problem ? error.message : 'The server cannot be reached. Trying again.'
-    const next = isGone
+    const status = error instanceof Problem ? error.status : 0
+    const why = status ? (error as Problem).message : 'The server cannot be reached. Trying again.'
+    const next = [404, 410].includes(status)
       ? h('a.button', { href: addressOf([name]) }, `Back to ${title}`)
       : button('Try again', show)
-    main.replaceChildren(h('div.view', {}, h('header', {}, h('h1', {}, title)), h('p', {}, why), next))
-    if (!(error instanceof Problem)) setTimeout(() => signal.aborted || show(), AWAY_MS)
+    main.replaceChildren(h('div.view', h('header', h('h1', title)), h('p', why), next))
+    if (!status) setTimeout(() => signal.aborted || show(), AWAY_MS)
   }
 }
 const skip = (event: Event): void => {
@@ -74,46 +77,32 @@ const skip = (event: Event): void => {
 }
 const shell = (): void => {
   const { self } = session
-  const scopes = self?.scopes ?? []
   const links = Object.entries(VIEWS).map(([view, { title, scope }]) => {
     const why = can(scope) ? {} : { class: 'lacking', title: `Your key lacks the scope ${scope}` }
-    return h('a', { href: addressOf([view]), 'data-view': view, ...why }, icon(view), h('span', {}, title))
+    return h('a', { href: addressOf([view]), 'data-view': view, ...why }, icon(view), h('span', title))
   })
-  const isReader = scopes.every((scope) => scope.endsWith(':read'))
-  const expires = h('span', { id: 'expires' })
+  const isReader = self?.scopes.every((scope) => scope.endsWith(':read'))
   const toggle = () => {
-    const isOpen = document.body.classList.toggle('menu-open')
-    menu.setAttribute('aria-expanded', String(isOpen))
+    menu.ariaExpanded = String(document.body.classList.toggle('menu-open'))
   }
-  const menu: HTMLElement = button([icon('menu'), h('span', {}, 'Menu')], toggle, {
+  const menu: HTMLElement = button([icon('menu'), h('span', 'Menu')], toggle, {
     class: 'menu',
     'aria-expanded': 'false',
   })
-  const keepKey = () => {
-    session.keep()
-    keep.remove()
-  }
-  const keep: HTMLElement = button('Keep the key in this tab', keepKey, {
-    class: 'link',
-    hidden: session.isKept,
-  })
   const rail = h(
     'div.rail',
-    {},
-    h('div.brand', {}, h('b', {}, h('bdi', {}, self?.tenantName)), h('small', {}, 'prospect-pages')),
+    h('div.brand', h('b', bdi(self?.tenantName)), h('small', 'prospect-pages')),
     menu,
     h('nav', { 'aria-label': 'Views' }, links),
     h(
       'div.key',
-      {},
-      h('p', {}, h('bdi', {}, `Key “${self?.name ?? 'without a name'}”`), isReader && ', read only', expires),
       h(
-        'div',
-        {},
-        button('Sign out', signOut, { class: 'link' }),
-        keep,
-        button('Shortcuts', async () => (await import('./keyboard.ts')).help(), { class: 'link' }),
+        'p',
+        bdi(`Key “${self?.name ?? 'without a name'}”`),
+        isReader && ', read only',
+        h('span', { id: 'expires' }),
       ),
+      h('div', button('Sign out', signOut, { class: 'link' }), button('Shortcuts', help, { class: 'link' })),
     ),
   )
   app.replaceChildren(
@@ -133,7 +122,7 @@ const signOut = (): void => {
 const signIn = async (why = ''): Promise<void> => {
   ending.abort()
   main.replaceChildren()
-  const { signInForm } = await import('./sign-in.ts')
+  const { signInForm } = await import('./dialog.ts')
   app.replaceChildren(signInForm(why, open))
   document.title = 'Sign in · prospect-pages'
   app.querySelector('input')?.focus()
@@ -143,9 +132,6 @@ const open = async (key: string, isKept: boolean): Promise<void> => {
   lastPlace = ''
   shell()
   await show()
-  // A listener that is added again is still one.
-  addEventListener('keydown', (await import('./keyboard.ts')).onKey)
-  watchExpiry = (await import('./expiry.ts')).watchExpiry
   watchExpiry()
 }
 
@@ -154,7 +140,7 @@ session.onRefused = async ({ message }) => {
   const why = `${message} Sign in again to return to where you were.`
   if (document.querySelector('dialog[open]') === null) return signIn(why)
   // Typed input in the open dialog stays.
-  const { signInForm } = await import('./sign-in.ts')
+  const { openDialog, signInForm } = await import('./dialog.ts')
   const form = signInForm(why, async (key, isKept) => {
     await session.open(key, isKept)
     shell()
@@ -171,12 +157,13 @@ addEventListener('hashchange', () => {
   if (pasted) void enter(pasted)
   else if (session.self) void show()
 })
+addEventListener('keydown', onKey)
 addEventListener('unhandledrejection', (event) => {
   event.preventDefault()
   showError(event.reason)
 })
 setInterval(() => document.hidden || refreshTimes(), 1_000)
-setInterval(() => watchExpiry(), EXPIRY_MS)
+setInterval(watchExpiry, EXPIRY_MS)
 
 const enter = async (key: string): Promise<void> => {
   try {
@@ -188,8 +175,8 @@ const enter = async (key: string): Promise<void> => {
       return signIn(error.message)
     }
     // The key is kept: the server may be back in a moment.
-    const again = h('p', {}, `${(error as Error).message} Trying again.`)
-    app.replaceChildren(h('main.sign-in', {}, h('h1', {}, 'prospect-pages'), again))
+    const again = h('p', `${(error as Error).message} Trying again.`)
+    app.replaceChildren(h('main.sign-in', h('h1', 'prospect-pages'), again))
     setTimeout(enter, AWAY_MS, key)
   }
 }

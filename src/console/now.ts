@@ -1,10 +1,9 @@
 import type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
 import { activityTable } from './activity-table.ts'
 import { baseUrl, call, can, get, session } from './api.ts'
-import { attempt, notify, toCopy } from './dialog.ts'
-import { button, card, counted, h, refill, time } from './dom.ts'
+import { actions, addressOf, bdi, button, card, counted, h, refill, time, type View } from './dom.ts'
 import { liveMark, type Row, repeat } from './live.ts'
-import { addressOf, type View } from './place.ts'
+import { notify, toCopy } from './notices.ts'
 
 const NEWEST = 10
 const ATTENTION_MS = 20_000
@@ -23,35 +22,29 @@ const firstSteps = () => {
   }
   const shown = curlWith(`${session.key.slice(0, 7)}…`)
   return card(
-    h('h2', {}, 'Send a first activity'),
+    h('h2', 'Send a first activity'),
     can('prospect_logs:write')
       ? [
           h(
             'p',
-            {},
             'Paste this into a terminal and watch the activity arrive here. The copied text contains your key.',
           ),
           toCopy('A call that logs an activity', curlWith(session.key), shown),
-          h(
-            'div.actions',
-            {},
-            button('Send this activity from here', () => attempt(send)),
+          actions(
+            button('Send this activity from here', send),
             h('a', { href: addressOf(['sources']) }, 'or connect a vendor’s webhook'),
           ),
         ]
-      : h(
-          'p.muted',
-          {},
-          'This page shows activities as they arrive. Your key can read them, but not log any.',
-        ),
+      : h('p.muted', 'Activities appear here as they arrive.'),
   )
 }
 
 /** What arrived today and yesterday, in the days of the reader; nothing if it is not counted that far. */
 const todayIn = async (signal: AbortSignal): Promise<string> => {
   const midnight = new Date().setHours(0, 0, 0, 0)
-  const before = new Date(midnight).setDate(new Date(midnight).getDate() - 1)
-  const query = { by: 'hour', since: new Date(before).toISOString() }
+  const since = new Date(midnight)
+  since.setDate(since.getDate() - 1)
+  const query = { by: 'hour', since: since.toISOString() }
   const found = await get<ProspectLogCounts>('/prospect_log_counts', query, signal).catch(() => null)
   if (!found?.items.length || Date.now() - Date.parse(found.countedUntil) > LATE_MS) return ''
   const [today, yesterday] = [[0, 0] as [number, number], [0, 0] as [number, number]]
@@ -60,8 +53,13 @@ const todayIn = async (signal: AbortSignal): Promise<string> => {
     day[0] += count
     day[1] += newProspects
   }
-  const people = counted(today[1], 'new person', 'new people')
-  return `Today ${counted(today[0], 'activity', 'activities')}, ${people}; yesterday ${yesterday.map((n) => n.toLocaleString('en')).join(', ')}.`
+  // Hours that an earlier version counted have no new people: none is said, and not that there was nobody.
+  const people = today[1] > 0 && counted(today[1], 'new person', 'new people')
+  const before = yesterday
+    .filter((count, i) => i === 0 || count > 0)
+    .map((count) => count.toLocaleString('en'))
+  const now = [counted(today[0], 'activity', 'activities'), people].filter(Boolean)
+  return `Today ${now.join(', ')}; yesterday ${before.join(', ')}.`
 }
 
 /** The state of the service, in one sentence, one chart and ten rows. It is shown once all of it is there. */
@@ -71,7 +69,7 @@ export const view: View = async (place, signal) => {
   const by = h('p.lead.muted')
   const today = h('p.lead')
   const empty = h('div', { hidden: true }, firstSteps())
-  const newest = h('section', {}, h('h2.label', {}, 'Newest'))
+  const newest = h('section', h('h2.label', 'Newest'))
   const chart = h('div')
   let hasChart: Promise<void> | undefined
   const addChart = async (): Promise<void> => {
@@ -92,8 +90,8 @@ export const view: View = async (place, signal) => {
     hasChart ??= addChart()
     const { createdAt, source, name, email } = row.log
     const who = name ?? email
-    refill(sentence, 'Last activity ', time(createdAt, true))
-    refill(by, 'from ', h('b', {}, h('bdi', {}, source)), who && [', by ', h('b', {}, h('bdi', {}, who))])
+    refill(sentence, 'Last activity ', time(createdAt))
+    refill(by, 'from ', h('b', bdi(source)), who && [', by ', h('b', bdi(who))])
   }
   const rows = activityTable({ signal, query: {}, mark, max: NEWEST, onNewest })
   newest.append(
@@ -109,5 +107,5 @@ export const view: View = async (place, signal) => {
     refill(today, counts)
   }
   await Promise.all([repeat({ signal, ms: ATTENTION_MS, work }), hasChart])
-  return [h('header', {}, h('div', {}, sentence, by, today), mark), empty, chart, attention, newest]
+  return [h('header', h('div', sentence, by, today), mark), empty, chart, attention, newest]
 }

@@ -1,16 +1,32 @@
 import type { Hook } from '../shapes/hook.ts'
+import type { PresetName } from '../shapes/hook-rules.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
-import { call, can, get, itemTexts, memberOf, path, repeated, type Slice } from './api.ts'
-import { ask, askToDelete, attempt, gated, idOf, toCopy } from './dialog.ts'
-import { card, facts, h, refill, time } from './dom.ts'
-import { field } from './fields.ts'
-import { addressIn, kindOf, stateOf } from './hook-state.ts'
-import { code, pretty } from './json-view.ts'
+import { baseUrl, call, can, get, itemTexts, memberOf, path, repeated, type Slice } from './api.ts'
+import { isRecent, noted } from './attention.ts'
+import { ask, askToDelete, field, hoursField } from './dialog.ts'
+import { actions, addressOf, bdi, card, crumb, facts, goTo, h, refill, tag, time } from './dom.ts'
+import { mappingOf } from './editors.ts'
 import { liveMark, repeat } from './live.ts'
-import { mappingOf } from './mapping.ts'
-import { addressOf } from './place.ts'
+import { gated, idOf, json, toCopy } from './notices.ts'
 
-const POLL_MS = 2_000
+/** The display names of the vendors. `token` and `hmac` are for all others. */
+export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = {
+  token: 'A form, a script, or a vendor that signs nothing',
+  hmac: 'Another vendor that signs with HMAC-SHA256',
+  ...{ 'cal.com': 'Cal.com', calendly: 'Calendly', github: 'GitHub', hubspot: 'HubSpot' },
+  ...{ intercom: 'Intercom', 'lemon-squeezy': 'Lemon Squeezy', mailchimp: 'Mailchimp', meta: 'Meta' },
+  ...{ paddle: 'Paddle', shopify: 'Shopify', slack: 'Slack', 'standard-webhooks': 'Standard Webhooks' },
+  ...{ stripe: 'Stripe', tally: 'Tally', typeform: 'Typeform', webflow: 'Webflow' },
+  ...{ woocommerce: 'WooCommerce', zendesk: 'Zendesk' },
+}
+export const addressIn = ({ url, path: where }: Hook): string => url ?? `${baseUrl()}${where}`
+export const stateOf = (hook: Hook) => {
+  if (hook.status === 'disabled') return tag('disabled')
+  if (isRecent(hook)) return tag('refusing', 'warning')
+  return hook.lastReceivedAt ? tag('receiving', 'ok') : tag('waiting')
+}
+export const kindOf = ({ verify }: Hook): string =>
+  verify.preset ? VENDORS[verify.preset] : verify.token ? 'secret address' : 'HMAC'
 
 /** One hook: its address, whether it receives, its last delivery, and the resulting activity. */
 export const sourceView = async (hookId: string, signal: AbortSignal) => {
@@ -19,32 +35,26 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
   const mark = liveMark()
   const heading = h('div')
   const about = h('div')
-  const buttons = h('div.actions')
+  const buttons = actions()
   const last = h('div')
+  const isByToken = () => hook.verify.token === true || hook.verify.preset === 'mailchimp'
   const change = async (body: object): Promise<Hook> => {
-    const { value } = await call<Hook>('PATCH', url, { body })
-    hook = value
+    hook = (await call<Hook>('PATCH', url, { body })).value
     show()
-    return value
+    return hook
   }
   const show = (): void => {
-    const { source, description, status, lastReceivedAt, lastRefusal, lastWarning, verify } = hook
+    const { source, description, status, lastReceivedAt, lastRefusal, lastWarning } = hook
     const isEnabled = status === 'enabled'
-    refill(
-      heading,
-      h('h1', {}, h('bdi', {}, source)),
-      h('p.lead.muted', {}, kindOf(hook), ' ', stateOf(hook)),
-    )
-    const noted = (seen: Hook['lastRefusal']) =>
-      seen && [time(seen.at, true), ': ', h('span.warning', {}, seen.reason)]
+    refill(heading, h('h1', bdi(source)), h('p.lead.muted', kindOf(hook), ' ', stateOf(hook)))
     refill(
       about,
-      verify.token || verify.preset === 'mailchimp'
-        ? h('p.muted', {}, 'The address was shown once, when it was created. Rotate to get a new one.')
+      isByToken()
+        ? h('p.muted', 'The address was shown once, when it was created. Rotate to get a new one.')
         : toCopy('Address', addressIn(hook)),
       facts({
-        Note: description && h('bdi', {}, description),
-        'Last received': lastReceivedAt ? time(lastReceivedAt, true) : 'never',
+        Note: bdi(description),
+        'Last received': lastReceivedAt ? time(lastReceivedAt) : 'never',
         'Last refusal': noted(lastRefusal),
         'Last warning': noted(lastWarning),
         Id: idOf(hookId),
@@ -53,38 +63,33 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     refill(
       buttons,
       gated('hooks:write', isEnabled ? 'Disable' : 'Enable', () =>
-        attempt(() => change({ status: isEnabled ? 'disabled' : 'enabled' })),
+        change({ status: isEnabled ? 'disabled' : 'enabled' }),
       ),
       gated('hooks:write', 'Rotate…', rotate),
       gated('hooks:write', 'Delete…', remove, { class: 'danger' }),
     )
   }
   const rotate = () => {
-    const { verify } = hook
-    const isByToken = verify.token === true || verify.preset === 'mailchimp'
-    const hours = field('Hours until the old one expires', 'overlapHours', {
-      type: 'number',
-      min: 0,
-      max: 168,
-      value: 24,
-      required: true,
-    })
+    const byToken = isByToken()
     ask({
-      title: isByToken ? 'A new address' : 'A new signing secret',
+      title: byToken ? 'A new address' : 'A new signing secret',
       action: 'Rotate',
-      body: [isByToken ? null : field('New signing secret', 'secret', { required: true }), hours],
+      body: [
+        !byToken && field('New signing secret', 'secret', { required: true }),
+        hoursField('Hours until the old one expires'),
+      ],
       run: async ({ secret, overlapHours }) => {
-        const value = await change({ verify: { ...verify, secret }, overlapHours: Number(overlapHours) })
-        return isByToken
-          ? [h('p', {}, 'The new address, shown only once:'), toCopy('Address', addressIn(value))]
-          : undefined
+        const verify = { ...hook.verify, secret }
+        const value = await change({ verify, overlapHours: Number(overlapHours) })
+        if (!byToken) return
+        return [h('p', 'The new address, shown only once:'), toCopy('Address', addressIn(value))]
       },
     })
   }
   const remove = () =>
     askToDelete(hook.source, 'The vendor will get 404. Its activities stay.', async () => {
       await call('DELETE', url)
-      location.hash = addressOf(['sources'])
+      goTo(['sources'])
     })
   const mapping = mappingOf(() => hook, change)
   const poll = repeated<Hook>(url)
@@ -101,31 +106,22 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     const [log] = logs.value.items
     const payload = memberOf(itemTexts(logs.text)[0] ?? '{}', 'payload')
     mapping.tryOn(log ? payload : null)
+    const open = (id: string, source: string) =>
+      h('a.button', { href: addressOf(['activity', id], { source }) }, 'Open activity')
     refill(
       last,
       log
-        ? h(
-            'div',
-            {},
-            h('h2', {}, 'Last activity of this source, ', time(log.createdAt, true)),
-            code(pretty(payload), 'Payload'),
-            h(
-              'div.actions',
-              {},
-              h(
-                'a.button',
-                { href: addressOf(['activity', log.prospectLogId], { source: log.source }) },
-                'Open activity',
-              ),
-            ),
-          )
-        : h('p.muted.empty', {}, 'Waiting for the first delivery. It will appear here.'),
+        ? [
+            h('h2', 'Last activity of this source, ', time(log.createdAt)),
+            json('Payload', payload, open(log.prospectLogId, log.source)),
+          ]
+        : h('p.muted.empty', 'Waiting for the first delivery. It will appear here.'),
     )
   }
   show()
-  void repeat({ signal, ms: POLL_MS, work, onState: mark.set })
+  void repeat({ signal, work, onState: mark.set })
   return [
-    h('header', {}, h('a.crumbs', { href: addressOf(['sources']) }, 'Sources'), heading, mark),
+    h('header', crumb('Sources', 'sources'), heading, mark),
     card(about, buttons),
     card(last),
     mapping.element,

@@ -1,13 +1,11 @@
 import type { Hook } from '../shapes/hook.ts'
-import { call } from './api.ts'
-import { isRecent } from './attention.ts'
-import { ask, gated, toCopy } from './dialog.ts'
-import { h, rowLink, time } from './dom.ts'
-import { choice, field } from './fields.ts'
-import { addressIn, kindOf, stateOf, VENDORS } from './hook-state.ts'
-import { liveTable } from './live-table.ts'
-import { addressOf, type View } from './place.ts'
-import { sourceView } from './source.ts'
+import { call, get, type Slice } from './api.ts'
+import { isRecent, noted } from './attention.ts'
+import { ask, choice, field } from './dialog.ts'
+import { actions, addressOf, goTo, h, rowLink, type View, when } from './dom.ts'
+import { liveTable, row } from './lists.ts'
+import { gated, toCopy } from './notices.ts'
+import { addressIn, kindOf, sourceView, stateOf, VENDORS } from './source.ts'
 
 /** Hooks: where vendors post to. */
 export const view: View = (place, signal) => (place.id ? sourceView(place.id, signal) : listView(signal))
@@ -15,25 +13,21 @@ export const view: View = (place, signal) => (place.id ? sourceView(place.id, si
 const listView = async (signal: AbortSignal) => [
   h(
     'header',
-    {},
-    h('h1', {}, 'Sources'),
-    h('div.actions', {}, gated('hooks:write', 'Connect a source', connect, { class: 'primary' })),
+    h('h1', 'Sources'),
+    actions(gated('hooks:write', 'Connect a source', connect, { class: 'primary' })),
   ),
   await liveTable<Hook>({
     signal,
     path: '/hooks?limit=100',
     heads: ['Source', 'State', 'Last received', 'Last refusal'],
-    none: 'Connect a vendor, a form or a script: it gets an address to post to, and every delivery becomes an activity.',
+    none: 'Connect a vendor, a form or a script: every delivery becomes an activity.',
     rowOf: (hook) => {
       const { hookId, source, lastReceivedAt, lastRefusal } = hook
-      const refusal = lastRefusal && isRecent(hook) && [time(lastRefusal.at, true), `: ${lastRefusal.reason}`]
-      return h(
-        'tr',
-        {},
-        h('td', {}, rowLink(addressOf(['sources', hookId]), source, kindOf(hook))),
-        h('td', {}, stateOf(hook)),
-        h('td.when', {}, lastReceivedAt ? time(lastReceivedAt, true) : 'never'),
-        h('td', {}, refusal),
+      return row(
+        rowLink(addressOf(['sources', hookId]), source, kindOf(hook)),
+        stateOf(hook),
+        when(lastReceivedAt),
+        isRecent(hook) && noted(lastRefusal),
       )
     },
   }),
@@ -45,7 +39,7 @@ const connect = (): void => {
     'Signing secret',
     'secret',
     {},
-    'Shown by the vendor next to the webhook, or chosen by you and entered there.',
+    'Shown by the vendor, or chosen by you and entered there.',
   )
   const header = field('Header with the signature', 'header', { placeholder: 'X-Signature' })
   const prefix = field('What the signature begins with', 'prefix', { placeholder: 'sha256=' })
@@ -61,72 +55,67 @@ const connect = (): void => {
     { required: true, maxlength: 100 },
     'The source of its activities.',
   )
+  let isTyped = false
+  let warned: string | undefined
+  source.addEventListener('input', () => {
+    isTyped = true
+  })
   const vary = () => {
-    const vendor = form.querySelector('select')?.value ?? ''
-    const isByToken = vendor === 'token' || vendor === 'mailchimp'
-    secret.hidden = isByToken
+    const vendor = vendors.querySelector('select')?.value ?? ''
+    const isOwn = vendor === 'token' || vendor === 'hmac'
+    secret.hidden = vendor === 'token' || vendor === 'mailchimp'
     redirectTo.hidden = vendor !== 'token'
     header.hidden = prefix.hidden = vendor !== 'hmac'
     for (const label of [secret, header])
       label.querySelector('input')?.toggleAttribute('required', !label.hidden)
     const name = source.querySelector('input')
-    if (name && !('typed' in name.dataset)) name.value = vendor === 'token' || vendor === 'hmac' ? '' : vendor
+    if (name && !isTyped) name.value = isOwn ? '' : vendor
   }
-  source.addEventListener('input', ({ target }) =>
-    (target as HTMLInputElement).setAttribute('data-typed', ''),
-  )
-  const form = h(
-    'div.fields',
-    {},
-    choice('Who sends?', 'vendor', VENDORS, { onchange: vary }),
-    source,
-    secret,
-    header,
-    prefix,
-    redirectTo,
-  )
+  const vendors = choice('Who sends?', 'vendor', VENDORS, { onchange: vary })
   vary()
   ask({
     title: 'Connect a source',
     done: 'The address of this source',
     action: 'Create the address',
-    body: [form],
+    body: [vendors, source, secret, header, prefix, redirectTo],
     run: async ({ vendor, source, secret, header, prefix, redirectTo }) => {
+      const isForm = vendor === 'token'
       const hmac = { algorithm: 'sha256', encoding: 'hex', header, ...(prefix && { prefix }) }
-      const byVendor =
-        vendor === 'hmac'
-          ? { hmac, secret }
-          : { preset: vendor, secret: vendor === 'mailchimp' ? undefined : secret }
-      const verify = vendor === 'token' ? { token: true } : byVendor
-      const map = vendor === 'token' ? { email: ['/email'], name: ['/name'] } : {}
-      const isForm = vendor === 'token' && redirectTo
-      const body = { source, verify, map, ...(isForm && { redirectTo }) }
+      const byVendor = vendor === 'hmac' ? { hmac, secret } : { preset: vendor, secret: secret || undefined }
+      const body = {
+        source,
+        ...(isForm && { map: { email: ['/email'], name: ['/name'] } }),
+        verify: isForm ? { token: true } : byVendor,
+        redirectTo: (isForm && redirectTo) || undefined,
+      }
+      const { items } = await get<Slice<Hook>>('/hooks', { limit: 100 })
+      if (warned !== source && items.some((hook) => hook.source === source)) {
+        warned = source
+        throw new Error('There is a source of this name already. Choose another, or press again to have two.')
+      }
       const { value } = await call<Hook>('POST', '/hooks', { body })
-      location.hash = addressOf(['sources', value.hookId])
+      const address = addressIn(value)
+      goTo(['sources', value.hookId])
       return [
         h(
           'p',
-          {},
-          vendor === 'token'
-            ? 'Paste this address into your form or script.'
-            : 'Paste this address where the vendor asks for a webhook URL.',
+          `Paste this address ${isForm ? 'into your form or script' : 'where the vendor asks for a webhook URL'}.`,
         ),
-        toCopy('Address', addressIn(value)),
-        (value.verify.token || vendor === 'mailchimp') &&
-          h('p.warning', {}, 'It contains a secret and is shown only once.'),
-        vendor === 'token' && [
-          h('p', {}, 'A form posts to it like this:'),
+        toCopy('Address', address),
+        (isForm || vendor === 'mailchimp') && h('p.warning', 'It contains a secret and is shown only once.'),
+        isForm && [
+          h('p', 'A form posts to it like this:'),
           toCopy(
             'A form',
-            `<form method="post" action="${addressIn(value)}">\n  <input name="email" type="email" required> <input name="name"> <button>Send</button>\n</form>`,
+            `<form method="post" action="${address}">\n  <input name="email" type="email" required> <input name="name"> <button>Send</button>\n</form>`,
           ),
-          h('p', {}, 'To try it, paste this into a terminal.'),
+          h('p', 'To try it, paste this into a terminal.'),
           toCopy(
             'A first delivery',
-            `curl -s '${addressIn(value)}' -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada Lovelace"}'`,
+            `curl -s '${address}' -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada Lovelace"}'`,
           ),
         ],
-        h('p.muted', {}, 'Close this to watch the first delivery arrive.'),
+        h('p.muted', 'Close this to watch the first delivery arrive.'),
       ]
     },
   })

@@ -1,15 +1,15 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
-import { call } from './api.ts'
-import { shortUrl } from './attention.ts'
-import { connect } from './connect.ts'
-import { deliveryView } from './delivery.ts'
-import { ask, gated } from './dialog.ts'
-import { h, rowLink, time } from './dom.ts'
+import { call, path, withExact } from './api.ts'
+import { shortUrl, whyFailing } from './attention.ts'
+import { deliveryView } from './deliveries.ts'
+import { ask, choice, field } from './dialog.ts'
+import { actions, addressOf, button, goTo, h, rowLink, type View } from './dom.ts'
+import { templateEditor, testShown } from './editors.ts'
 import { endpointView } from './endpoint.ts'
-import { chosenIn, endpointFields, healthOf, secretShown } from './endpoint-form.ts'
-import { wordsOf } from './event-types.ts'
-import { liveTable } from './live-table.ts'
-import { addressOf, type View } from './place.ts'
+import { chosenIn, endpointFields, healthOf, secretShown, wordsOf } from './endpoint-form.ts'
+import { liveTable, row } from './lists.ts'
+import { gated } from './notices.ts'
+import { RECEIVERS, type Receiver } from './receivers.ts'
 
 /** Endpoints: the addresses that get events, whether events arrive, and remedies if not. */
 export const view: View = (place, signal) => {
@@ -21,11 +21,8 @@ export const view: View = (place, signal) => {
 const listView = async (signal: AbortSignal) => [
   h(
     'header',
-    {},
-    h('h1', {}, 'Webhooks'),
-    h(
-      'div.actions',
-      {},
+    h('h1', 'Webhooks'),
+    actions(
       gated('webhooks:write', 'New endpoint', create),
       gated('webhooks:write', 'Connect a receiver', connect, { class: 'primary' }),
     ),
@@ -33,17 +30,15 @@ const listView = async (signal: AbortSignal) => [
   await liveTable<WebhookEndpoint>({
     signal,
     path: '/webhook_endpoints',
-    heads: ['Endpoint', 'State', 'Last error', 'Events'],
-    none: 'Connect HubSpot, Slack, Brevo or any other receiver, and each new activity is sent there. An endpoint is an address of yours that gets every event, signed. Each is tried again until it arrives.',
+    heads: ['Endpoint', 'State', 'Failing', 'Events'],
+    none: 'Connect HubSpot, Slack, Brevo or any other receiver: each new activity is sent there, and tried again until it arrives.',
     rowOf: (endpoint) => {
-      const { webhookEndpointId, url, description, lastError, types } = endpoint
-      return h(
-        'tr',
-        {},
-        h('td', {}, rowLink(addressOf(['webhooks', webhookEndpointId]), shortUrl(url), description)),
-        h('td', {}, healthOf(endpoint)),
-        h('td', {}, lastError && [time(lastError.at, true), ': ', h('bdi', {}, lastError.reason)]),
-        h('td', {}, types?.map(wordsOf).join(', ') ?? 'all events'),
+      const { webhookEndpointId, url, description, types } = endpoint
+      return row(
+        rowLink(addressOf(['webhooks', webhookEndpointId]), shortUrl(url), description),
+        healthOf(endpoint),
+        whyFailing(endpoint),
+        types?.map(wordsOf).join(', ') ?? 'all events',
       )
     },
   }),
@@ -55,10 +50,67 @@ const create = (): void =>
     action: 'Create',
     body: endpointFields(),
     run: async (values) => {
-      const { value } = await call<WebhookEndpointWithSecret>('POST', '/webhook_endpoints', {
-        body: chosenIn(values),
-      })
-      location.hash = addressOf(['webhooks', value.webhookEndpointId])
+      const body = chosenIn(values)
+      const { value } = await call<WebhookEndpointWithSecret>('POST', '/webhook_endpoints', { body })
+      goTo(['webhooks', value.webhookEndpointId])
       return secretShown(value.secret)
     },
   })
+
+/** Chooses a receiver; then what it is sent, with the newest activity filled in. */
+const connect = (): void => {
+  const url = field('Its address', 'url', { type: 'url', required: true, placeholder: 'https://' })
+  const token = field('Token', 'token', { type: 'password' })
+  const hint = h('p.muted')
+  const source = field(
+    'Only activities from this source',
+    'source',
+    { maxlength: 100, onchange: () => editor.load() },
+    'Such as that of a form whose people leave their email. Empty: all.',
+  )
+  const sourceNow = () => source.querySelector('input')?.value || undefined
+  const editor = templateEditor('', sourceNow)
+  const chosen = (): Receiver => RECEIVERS[select.value as keyof typeof RECEIVERS]
+  const vary = (): void => {
+    const { url: fixed, token: wanted, hint: text, body } = chosen()
+    hint.textContent = text
+    ;(url.querySelector('input') as HTMLInputElement).value = fixed ?? ''
+    token.hidden = wanted === null
+    token.querySelector('input')?.toggleAttribute('required', wanted !== null)
+    if (token.firstChild) token.firstChild.textContent = wanted?.label ?? ''
+    editor.input.value = body
+    editor.show()
+  }
+  const names = Object.entries(RECEIVERS).map(([id, { name }]) => [id, name] as const)
+  const receiver = choice('Who receives?', 'receiver', Object.fromEntries(names), { onchange: vary })
+  const select = receiver.querySelector('select') as HTMLSelectElement
+  vary()
+  ask({
+    title: 'Connect a receiver',
+    done: 'Connected',
+    action: 'Connect',
+    body: [receiver, hint, url, token, source, editor.element],
+    run: async (values) => {
+      const { token: wanted, name } = chosen()
+      const given = {
+        url: values['url'],
+        types: ['prospect_log.created'],
+        sources: values['source'] ? [values['source']] : null,
+        headers: wanted && { [wanted.header]: `${wanted.prefix}${values['token']?.trim()}` },
+        description: name.split(':')[0]?.slice(0, 255),
+      }
+      const body = withExact(given, 'body', values['body'] ?? '')
+      const { value } = await call<WebhookEndpointWithSecret>('POST', '/webhook_endpoints', { body })
+      const { webhookEndpointId, secret } = value
+      goTo(['webhooks', webhookEndpointId])
+      const result = h('div', { role: 'status' })
+      const test = () => testShown(path`/webhook_endpoints/${webhookEndpointId}`, editor.eventId, result)
+      return [
+        h('p', 'From now on every new activity is sent there.'),
+        actions(button('Send the newest activity as a test', () => editor.load().then(test))),
+        result,
+        wanted === null && !select.value.startsWith('slack') && secretShown(secret),
+      ]
+    },
+  })
+}

@@ -1,18 +1,30 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Page } from 'playwright-core'
+import type { Download, Page } from 'playwright-core'
 import t from 'tap'
-import { goTo, noConsole, openConsole, press, startConsole, tabTo, tabToText } from '../support/console.ts'
+import {
+  goTo,
+  noConsole,
+  openConsole,
+  press,
+  sharedConsole,
+  startConsole,
+  tabTo,
+  tabToText,
+} from '../support/console.ts'
 import { until } from '../support/program.ts'
 
 const skip = noConsole
+const textOf = async (download: Download): Promise<string> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
+}
 
 t.test('whole journeys by keyboard alone', { skip }, async (t) => {
   const { server, browser, call, apiKey } = await startConsole(t)
-  const open = async () => {
-    const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey, refused: [410, 409] })
-    return { page, wrong, seen: (text: string | RegExp) => page.getByText(text).first().waitFor() }
-  }
+  const { open, leave } = sharedConsole(t, browser, server.url, { key: apiKey, refused: [410, 409] })
+  t.afterEach(leave)
   const log = (email: string, more: object = {}) =>
     call('POST', '/v0/prospect_logs', {
       source: 'crm',
@@ -38,7 +50,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
   }
 
   t.test('from nothing: an activity arrives, is opened, and the person is known', async (t) => {
-    const { page, wrong, seen } = await open()
+    const { page, wrong, seen } = await open('now')
     await seen('Nothing has arrived yet')
     await pressOn(page, 'Send this activity from here')
     await seen('Last activity')
@@ -69,7 +81,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
 
   t.test('a person is found, corrected and erased', async (t) => {
     await log('alan@example.com', { name: 'Alan' })
-    const { page, wrong, seen } = await open()
+    const { page, wrong, seen } = await open('now')
     await go(page, 'p')
     await page.locator('[name=q]').waitFor()
     await press(page, '/')
@@ -85,10 +97,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     await page.getByRole('heading', { name: 'Alan Turing' }).waitFor()
     const downloading = page.waitForEvent('download')
     await pressOn(page, 'Download everything')
-    const chunks: Buffer[] = []
-    for await (const chunk of await (await downloading).createReadStream()) chunks.push(chunk as Buffer)
-    const lines = Buffer.concat(chunks)
-      .toString()
+    const lines = (await textOf(await downloading))
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
@@ -114,7 +123,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
   t.test(
     'a page is created, gets a version, is compared and rolled back; another one changed it meanwhile',
     async (t) => {
-      const { page, wrong, seen } = await open()
+      const { page, wrong, seen } = await open('now')
       await go(page, 'g')
       await pressOn(page, 'New group')
       await type(page, 'name', 'spring')
@@ -176,7 +185,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
   )
 
   t.test('a hook is connected, and its first delivery is seen', async (t) => {
-    const { page, wrong, seen } = await open()
+    const { page, wrong, seen } = await open('now')
     await go(page, 's')
     await pressOn(page, 'Connect a source')
     await type(page, 'source', 'contact form')
@@ -208,6 +217,12 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     await page.locator('output', { hasText: '"Dr. ada@example.com"' }).waitFor()
     await pressOn(page, 'Save the mapping')
     await seen('Saved.')
+    await go(page, 's')
+    await pressOn(page, 'Connect a source')
+    await type(page, 'source', 'contact form')
+    await press(page, 'Enter')
+    await seen('There is a source of this name already.')
+    await press(page, 'Escape')
     t.equal((await fetch(`${address}x`, { method: 'POST', body: '{}' })).status, 404)
     t.strictSame(wrong, [])
   })
@@ -220,7 +235,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     })
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
     t.teardown(() => receiver.close())
-    const { page, wrong, seen } = await open()
+    const { page, wrong, seen } = await open('now')
     await go(page, 'w')
     await pressOn(page, 'New endpoint')
     await type(page, 'url', `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/crm`)
@@ -262,7 +277,7 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
   t.test(
     'activities too long for one slice are not lost; a limited key waits; a pasted link opens',
     async (t) => {
-      const { page, seen } = await open()
+      const { page, seen } = await open('now')
       for (let n = 0; n < 3; n++) await log('small@example.com')
       await goTo(page, 'activity?type=long')
       await seen('No activity fits these filters.')
@@ -287,12 +302,70 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     },
   )
 
+  t.test(
+    'a list is saved for spreadsheets: all of it, until it is cancelled, and no cell is a formula',
+    async (t) => {
+      const texts = ['=1+1', '+1', '-1', '@a', '\t=1', '\r=1', '＝1', 'a;=1', 'a, "b"', 'Ada']
+      const name = (n: number) => texts[n % texts.length]
+      const items = Array.from({ length: 250 }, (_, n) => ({
+        ...{
+          source: 'csv',
+          type: 'form_submitted',
+          email: `${n}@example.com`,
+          name: name(n),
+          payload: { n },
+        },
+      }))
+      await call('POST', '/v0/prospect_logs/batch', { items })
+      const { page, wrong, seen } = await open('activity?source=csv')
+      const downloading = page.waitForEvent('download')
+      await pressOn(page, 'Save as CSV')
+      const text = await textOf(await downloading)
+      t.match(text, /^\ufeffWhen,Name,Email,Source,Type,Page,Payload,Person\r\n/)
+      t.equal(text.split('@example.com,csv,form_submitted,,"{""n"":').length - 1, 250, 'all slices')
+      for (const [n, shown] of texts.entries()) {
+        const harmless = /^[=+\-@\t\r＝]/.test(shown) ? `'${shown}` : shown
+        const cell = /[";\r]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
+        t.ok(text.includes(`,${cell},${n}@example.com,`), cell)
+      }
+      await page.route(/prospect_logs.*cursor=/, () => {})
+      await pressOn(page, 'Save as CSV')
+      await seen('100 rows so far…')
+      await pressOn(page, 'Cancel')
+      await page.locator('dialog').waitFor({ state: 'detached' })
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+
+      await goTo(page, 'people?q=249%40example')
+      const people = page.waitForEvent('download')
+      await pressOn(page, 'Save as CSV')
+      t.match(await textOf(await people), /^\ufeffName,Email,[^\n]*\nAda,249@example.com,,/)
+      t.strictSame(wrong, [])
+    },
+  )
+
+  t.test('an activity names its page, with a link to it, if it is one of this tenant', async (t) => {
+    const { body } = await call('POST', '/v0/page_groups', { name: 'autumn', title: 'Autumn' })
+    const { pageId } = (
+      await call('POST', `/v0/page_groups/${body.pageGroupId}/pages`, { customName: 'Asters' })
+    ).body
+    await log('eve@example.com', { source: 'web', payload: { pageId: pageId.replace(/.$/, '0') } })
+    await log('ida@example.com', { source: 'web', payload: { first: 'x'.repeat(300), pageId } })
+    const { page, wrong } = await open('activity?source=web')
+    const link = page.locator('tr', { hasText: 'ida@example.com' }).getByRole('link', { name: 'Asters' })
+    await link.waitFor()
+    t.equal(await page.getByRole('link', { name: 'Asters' }).count(), 1)
+    await link.click()
+    await page.getByRole('heading', { name: 'Asters' }).waitFor()
+    t.match(page.url(), `#/pages/${body.pageGroupId}/${pageId}`)
+    t.strictSame(wrong, [])
+  })
+
   t.test('a double click on a version opens and closes it, and takes no other away', async (t) => {
     const { body } = await call('POST', '/v0/page_groups', { name: 'a', title: 'A' })
     const pages = `/v0/page_groups/${body.pageGroupId}/pages`
     const { pageId } = (await call('POST', pages, {})).body
     for (let n = 0; n < 2; n++) await call('POST', `${pages}/${pageId}/versions`, {})
-    const { page, wrong } = await open()
+    const { page, wrong } = await open('now')
     await goTo(page, `pages/${body.pageGroupId}/${pageId}`)
     const openers = page.locator('main tbody [data-row]')
     await until('three versions', async () => (await openers.count()) === 3)
@@ -307,7 +380,8 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
   })
 
   t.test('nothing is asked while nobody looks or while it is paused', async (t) => {
-    const { page, wrong } = await open()
+    // Its clock is stopped.
+    const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey })
     await page.clock.install({ time: new Date() })
     await goTo(page, 'activity')
     let asked = 0

@@ -1,17 +1,12 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { goTo, noConsole, openConsole, PHONE, press, startConsole } from '../support/console.ts'
+import { noConsole, openConsole, PHONE, press, sharedConsole, startConsole } from '../support/console.ts'
 import { answerOf, until } from '../support/program.ts'
 
 t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
   const { server, browser, call, apiKey, pageGroupId, env } = await startConsole(t)
-  // Each of them would go on asking.
-  t.afterEach(() => Promise.all(browser.contexts().map((context) => context.close())))
-  const open = async (address: string) => {
-    const { page } = await openConsole(t, browser, server.url, { key: apiKey, refused: [404, 409, 410, 503] })
-    await goTo(page, address)
-    return { page, seen: (text: string | RegExp) => page.getByText(text).first().waitFor() }
-  }
+  const { open, leave } = sharedConsole(t, browser, server.url, { key: apiKey })
+  t.afterEach(leave)
   const log = (email: string, more: object = {}) =>
     call('POST', '/v0/prospect_logs', { source: 'crm', email, payload: {}, ...more })
   /** A key of another tenant, by name. It expires in five minutes. */
@@ -184,7 +179,7 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     const { page, seen } = await open(`pages/${pageGroupId}/${pageId}`)
     await page.getByRole('button', { name: 'Publish', exact: true }).focus()
     await call('POST', `${pages}/${pageId}/versions`, { content: { a: 3 }, publish: false })
-    await seen('version 3 is newer and ready')
+    await seen('version 3 is newer and is ready')
     await page.keyboard.press('Enter')
     await seen('Readers get version 2 now.')
     t.equal((await call('GET', `${pages}/${pageId}`)).body.publishedVersion.versionNumber, 2)
@@ -403,7 +398,7 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     )
     await page.getByRole('button', { name: 'Unpublish' }).click()
     await seen('Unpublished. Publish a version')
-    await seen('eaders get nothing')
+    await seen('Not live')
     t.equal(await page.getByText('The database is busy.').count(), 0)
   })
 

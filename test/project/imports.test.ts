@@ -133,7 +133,6 @@ t.test(
 /** Files over 200 lines, and why each is one thing. */
 const LONG: Readonly<Record<string, string>> = {
   'config/settings.ts': 'one row per setting',
-  'console/page.ts': 'one page: what it shows and what its buttons do share its state',
   'client/prospect-pages.ts': 'one file, so that it can be copied',
   'adapters/http/admission.ts': 'one decision over shared counters',
   'adapters/http/api.ts': 'the steps of a request, in one sitting',

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { startBrowser, whyNoBrowser } from './browser.ts'
-import { caller, embeddedDatabase, newFolder, seed, startServer, until } from './program.ts'
+import { caller, embeddedDatabase, newFolder, seed, startServer } from './program.ts'
 
 /** Why the console cannot be opened here, for a test to be skipped. */
 export const noConsole = whyNoBrowser() ?? false
@@ -19,6 +19,15 @@ export const startConsole = async (t: Test, env: Readonly<Record<string, string>
   const browser = await startBrowser()
   t.teardown(() => browser.close())
   return { ...seeded, ...database, server, browser, call: caller(server.url, seeded.apiKey) }
+}
+
+let started: ReturnType<typeof startConsole> | undefined
+/** The server and the browser of this file, which its tests share, each with its tenant. */
+export const openScene = async () => {
+  started ??= startConsole(t)
+  const { env, server, browser } = await started
+  const seeded = await seed(env)
+  return { ...seeded, env, server, browser, call: caller(server.url, seeded.apiKey) }
 }
 
 type Opening = BrowserContextOptions & {
@@ -45,13 +54,34 @@ export const openConsole = async (t: Test, browser: Browser, url: string, openin
     if (!request.url().startsWith(`${url}/`)) wrong.push(`to another host: ${request.url()}`)
   })
   await page.goto(`${url}/console/${key === undefined ? '' : `#key=${key}`}`)
-  if (key !== undefined) {
-    await page.locator('main .view').waitFor()
-    // The script that listens for keys is loaded last.
-    const names = `performance.getEntriesByType('resource').map(({ name }) => name).join()`
-    await until('the keys work', async () => String(await page.evaluate(names)).includes('/keyboard.js'))
-  }
+  if (key !== undefined) await page.locator('main .view').waitFor()
   return { page, wrong, context }
+}
+
+/**
+ * The console in a window that the tests of a file use one after the other: a new one would load everything again. `leave` ends
+ * what a test began, and shows a list that is not live.
+ */
+export const sharedConsole = (t: Test, browser: Browser, url: string, opening: Opening) => {
+  let opened: ReturnType<typeof openConsole> | undefined
+  return {
+    open: async (address: string) => {
+      opened ??= openConsole(t, browser, url, opening)
+      const { page, wrong } = await opened
+      wrong.length = 0
+      await goTo(page, address)
+      return { page, wrong, seen: (text: string | RegExp) => page.getByText(text).first().waitFor() }
+    },
+    leave: async () => {
+      const page = (await opened)?.page
+      await page?.unrouteAll({ behavior: 'ignoreErrors' })
+      await page?.evaluate(`
+        for (const dialog of document.querySelectorAll('dialog[open]')) dialog.close()
+        document.querySelector('#notices').replaceChildren()
+        location.hash = '#/pages'
+      `)
+    },
+  }
 }
 
 /** Goes to a view, and waits until it is shown. */
@@ -81,17 +111,24 @@ export const paleIn = (page: Page) =>
       return colour.startsWith('color(') ? [r * 255, g * 255, b * 255, a] : [r, g, b, a]
     }
     const over = ([r, g, b, a], below) => [r, g, b].map((part, i) => part * a + below[i] * (1 - a))
-    const aboutOf = (element) => (element ? [...aboutOf(element.parentElement), getComputedStyle(element)] : [])
     const light = (colour) => {
       const [r, g, b] = colour.map((part) => (part <= 10 ? part / 3294 : ((part / 255 + 0.055) / 1.055) ** 2.4))
       return 0.2126 * r + 0.7152 * g + 0.0722 * b
     }
+    const known = new Map([[null, { behind: [255, 255, 255], opacity: 1 }]])
+    const aboutOf = (element) => {
+      if (!known.has(element)) {
+        const up = aboutOf(element.parentElement)
+        const { backgroundColor, color, opacity } = getComputedStyle(element)
+        const behind = over(parts(backgroundColor), up.behind)
+        known.set(element, { behind, opacity: up.opacity * opacity, color })
+      }
+      return known.get(element)
+    }
     const contrastOf = (element) => {
-      const styles = aboutOf(element)
-      const behind = styles.reduce((below, { backgroundColor }) => over(parts(backgroundColor), below), [255, 255, 255])
-      const [r, g, b, a] = parts(styles.at(-1).color)
-      const opacity = styles.reduce((all, { opacity }) => all * opacity, a)
-      const [less, more] = [light(over([r, g, b, opacity], behind)), light(behind)].sort((x, y) => x - y)
+      const { behind, opacity, color } = aboutOf(element)
+      const [r, g, b, a] = parts(color)
+      const [less, more] = [light(over([r, g, b, a * opacity], behind)), light(behind)].sort((x, y) => x - y)
       return (more + 0.05) / (less + 0.05)
     }
     return [...document.querySelectorAll('#app *')]

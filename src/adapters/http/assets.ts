@@ -12,7 +12,7 @@ const zip = promisify(gzip)
 
 export const assetOf = async (ownHeaders: Headers, content: string | Uint8Array): Promise<Asset> => {
   const plain = Buffer.from(content)
-  const zipped = await zip(plain)
+  const zipped = await zip(plain, { level: 9 })
   const tag = createHash('sha256').update(plain).digest('base64url')
   return (request) => {
     const isZipped = TAKES_GZIP.test(headerOf(request, 'accept-encoding') ?? '')
