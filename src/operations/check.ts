@@ -23,6 +23,7 @@ const UNRELEASED = 'export its data with that version, then use a new database'
 export const inWords = ({ message, code }: { message: string; code?: string }): string =>
   (message || `${code}`)
     .replace('The server offers no TLS.', 'the server offers no TLS')
+    .replace(/; if the root CA .*$/, '')
     .replace(/^.*connect (ECONNREFUSED|ENOENT)/, 'nothing is listening at')
     .replace('ECONNREFUSED', 'nothing is listening there')
     .replace('The operation was aborted due to timeout', 'no answer came in time')

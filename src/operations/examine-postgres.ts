@@ -32,7 +32,10 @@ export const examinePostgres = async (
     return await withTimeout(examine(sql, url, known, settings, plans, clock), MS_MAX)
   } catch (error) {
     const setting = /^DATABASE_DIRECT_URL/.exec((error as Error).message) ?? 'DATABASE_URL'
-    const remedy = `check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in ${setting}`
+    const isOfTls = /certificate|Hostname\/IP|no TLS/.test((error as Error).message)
+    const remedy = isOfTls
+      ? `correct the host, sslmode or sslrootcert in ${setting}: see TLS to PostgreSQL in docs/deploying.md`
+      : `check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in ${setting}`
     return [failedBy(error, inWords(error as Error), remedy)]
   } finally {
     await endPool(sql, 1)

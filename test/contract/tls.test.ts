@@ -5,6 +5,7 @@ import t from 'tap'
 import { withTimeout } from '../../src/adapters/postgres/connect.ts'
 import { endPool, openPostgres } from '../../src/adapters/postgres/open.ts'
 import { explained } from '../../src/cli/refusals.ts'
+import { diagnosed } from '../support/doctor.ts'
 import { postgresBin, startPostgres, UNPRIVILEGED, whyNoPostgres } from '../support/postgres.ts'
 import { newFolder } from '../support/program.ts'
 
@@ -135,5 +136,11 @@ t.test('TLS to PostgreSQL is as strict as the mode says, as with psql', { skip }
     const theirsFound = existsSync(psql) ? withPsql(url) : theirs
     t.equal(theirsFound, theirs, `${what}: psql`)
     t.comment(`| ${what} | ${found} | ${theirsFound} |`)
+    if (ours instanceof RegExp && what !== 'no such file')
+      t.match(
+        (await diagnosed(t, { DATABASE_URL: url })).failed,
+        [{ remedy: /sslmode or sslrootcert/ }],
+        what,
+      )
   }
 })

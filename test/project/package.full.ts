@@ -60,6 +60,8 @@ t.test('a bundle needs no files: the version and the migrations are in the built
   t.teardown(() => renameSync(elsewhere, sql))
   for (const kind of ['postgres', 'sqlite'] as const)
     t.strictSame(built.readMigrations(kind), readMigrations(kind))
+  const { rolesFile } = await import(join(installed, 'dist/adapters/stores/sql-files.js'))
+  t.match(rolesFile(), 'grant select on schema_migrations to prospect_pages;')
   t.equal(VERSION, version)
 })
 

@@ -45,6 +45,19 @@ const boot = async (t: Test) => {
   t.teardown(async () => {
     process.kill(Number(first()), 'SIGKILL')
     await ended
+    // The cgroups stay, empty.
+    spawnSync('find', [
+      '/sys/fs/cgroup',
+      '-depth',
+      '-path',
+      `*/trial-${process.pid}*`,
+      '-type',
+      'd',
+      '-exec',
+      'rmdir',
+      '{}',
+      '+',
+    ])
   })
   /** Runs a line of a shell in that machine. */
   const run = (line: string, input = '') => {
