@@ -24,7 +24,11 @@ export type Job = {
   /** Minimum pause between two steps: under load each step then does more at once, and requests get the database. */
   readonly restMs: number
   /** Makes the function that takes one step, see core/pages/publish-versions.ts, and returns whether there may be more. */
-  readonly stepWith: (onError: OnError) => (stop: AbortSignal, woken: Promise<void>) => Promise<boolean>
+  readonly stepWith: (
+    onError: OnError,
+  ) => (stop: AbortSignal, woken: Promise<void>, asked?: boolean) => Promise<boolean>
+  /** Gets a function that wakes the job without asking it to look into the store. */
+  readonly accept?: ((wake: () => void) => void) | undefined
   /** Whether failed work is waiting for a retry: until then, steps without an error prove nothing. */
   readonly isFailing?: () => boolean
 }
@@ -45,7 +49,7 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
   const workers = jobs.map((job) => {
     let running: Promise<void> | undefined
     let woken = Promise.withResolvers<void>()
-    let [isWoken, hasFailed] = [false, false]
+    let [isWoken, isAsked, hasFailed] = [false, true, false]
     const report = (error: unknown): void => {
       hasFailed = true
       failing.add(job)
@@ -56,11 +60,12 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
     const run = async (): Promise<void> => {
       try {
         for (let more = true; more; ) {
-          isWoken = hasFailed = false
+          const asked = isAsked
+          isWoken = isAsked = hasFailed = false
           const isLast = stop.aborted
           woken = Promise.withResolvers()
           const beganMs = performance.now()
-          more = (await spans.around(() => step(stop, woken.promise))) || isWoken
+          more = (await spans.around(() => step(stop, woken.promise, asked))) || isWoken
           if (!hasFailed && !job.isFailing?.()) failing.delete(job)
           if (failing.size === 0 && !isLast) callHook(() => onStep?.())
           if (more) await yieldToRequests(performance.now() - beganMs, job.restMs, stop)
@@ -69,16 +74,18 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
         report(error)
       }
     }
-    const wake = (): void => {
+    const wakeUp = (asks: boolean): void => {
       if (stop.aborted) return
       isWoken = true
+      isAsked ||= asks
       spans.noteCause()
       woken.resolve()
       running ??= atRoot(run).finally(() => {
         running = undefined
       })
     }
-    return { ...job, wake, finish: () => Promise.resolve(running).then(() => atRoot(run)) }
+    const wake = () => wakeUp(true)
+    return { ...job, wake, wakeUp, finish: () => Promise.resolve(running).then(() => atRoot(run)) }
   })
 
   return {
@@ -88,7 +95,8 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
         // Runs after the callers that caused the signal have their answers.
         for (const { signal, wake } of workers) if (signal === emitted.split(' ')[0]) setImmediate(wake)
       })
-      for (const { pollMs, wake } of workers) {
+      for (const { pollMs, wake, wakeUp, accept } of workers) {
+        accept?.(() => void setImmediate(wakeUp, false))
         polls.push(setInterval(wake, pollMs))
         wake()
       }

@@ -4,6 +4,7 @@ import { createNewId } from '../adapters/ids.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { LIST_LENGTH_MAX } from '../core/engine/in-order.ts'
+import { createHandOver, type HandOver } from '../core/pages/hand-over.ts'
 import { namePatiently } from '../core/pages/name-patiently.ts'
 import { publishVersions } from '../core/pages/publish-versions.ts'
 import { runSchedules } from '../core/pages/run-schedules.ts'
@@ -39,10 +40,14 @@ export type PublisherOptions = WorkHooks & {
  * A publisher over a store: many versions at a time; with a namer, no more than `namerCallsMax`. It also publishes and
  * unpublishes on schedule. Several publishers, in one process or in many, share the work.
  */
-export const createPublisher = (options: PublisherOptions): Background =>
-  workInBackground(checkOptions('createPublisher', options), publisherJobs(options))
+export const createPublisher = (options: PublisherOptions, handOver?: HandOver): Background =>
+  workInBackground(checkOptions('createPublisher', options), publisherJobs(options, handOver))
 
-export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
+/** From the use cases of a process to its publisher, which has no namer. */
+export const handOverOf = (clock: Clock): HandOver =>
+  createHandOver({ clock, max: LIST_LENGTH_MAX, leaseMs: LEASE_MARGIN_MS })
+
+export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): readonly Job[] => {
   const { store, clock = Date.now, newId = createNewId() } = options
   const { namer = null, namerCallsMax = DEFAULTS.namerCallsMax, onFailedAttempt = () => {} } = options
   const { namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs, pollMs = DEFAULTS.publisherPollMs } =
@@ -55,9 +60,13 @@ export const publisherJobs = (options: PublisherOptions): readonly Job[] => {
       namer: namer && namePatiently({ namer, patienceMs, sleep, onFailedAttempt }),
       claimMax: namer ? namerCallsMax : LIST_LENGTH_MAX,
       leaseMs: (namer ? patienceMs : 0) + LEASE_MARGIN_MS,
+      handOver,
     })
   return [
-    { name: 'publish versions', signal: 'versions', pollMs, restMs: namer ? 0 : REST_MS, stepWith },
+    {
+      ...{ name: 'publish versions', signal: 'versions', pollMs, restMs: namer ? 0 : REST_MS, stepWith },
+      accept: handOver?.accept,
+    },
     {
       ...{ name: 'run schedules', signal: 'versions', pollMs, restMs: SCHEDULES_REST_MS },
       stepWith: (onError) => runSchedules({ store, clock, newId, sleep, aheadMs, onError }),

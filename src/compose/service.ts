@@ -25,7 +25,7 @@ import { backUpFirst, createBackups } from './backups.ts'
 import { counterJobs } from './counter.ts'
 import { createEraser } from './eraser.ts'
 import { observeWork, watchDatabase } from './observe-work.ts'
-import { createPublisher } from './publisher.ts'
+import { createPublisher, handOverOf } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 import { createWebhooks } from './webhooks.ts'
 
@@ -111,12 +111,14 @@ export const compose = (config: Config, runtime: Runtime) => {
   const ready = gather(askStore, { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' })
 
   const webhooks = webhooksOf(config, clock)
+  const handOver = config.namer ? undefined : handOverOf(clock)
   const { api, useCases, onSignal } = composeApi({
     ...requests,
     store: { ...store, apiKeys, hooks },
     clock,
     newId,
     newRequestId: randomUUID,
+    handOver,
     webhooks,
     publicUrl: config.publicUrl,
     background: 'elsewhere',
@@ -148,7 +150,10 @@ export const compose = (config: Config, runtime: Runtime) => {
     },
   ]
   const workers = [
-    createPublisher({ ...publishing, store, clock, newId, namer, namerPatienceMs, namerCallsMax, pollMs }),
+    createPublisher(
+      { ...publishing, store, clock, newId, namer, namerPatienceMs, namerCallsMax, pollMs },
+      handOver,
+    ),
     createEraser({ ...erasing, ...deps, retentionDays, eventDaysKept }),
     workInBackground({ ...counting, store }, jobs),
     createWebhooks({ ...sending, store, clock, newId, pollMs }, webhooks),

@@ -20,6 +20,7 @@ import { createPageGroup } from './pages/create-page-group.ts'
 import { createPagesWithVersion } from './pages/create-page-with-version.ts'
 import { createVersion } from './pages/create-version.ts'
 import { getOpenPageGroup } from './pages/get-page-group.ts'
+import type { HandOver } from './pages/hand-over.ts'
 import { listPageGroups } from './pages/list-page-groups.ts'
 import { listPages } from './pages/list-pages.ts'
 import { listVersions } from './pages/list-versions.ts'
@@ -69,6 +70,7 @@ type Deps = Needs<keyof Store> &
     readonly remembered?: RememberedProspects
     readonly webhooks: endpoints.WebhookTools
     readonly hooks: hooks.HookTools
+    readonly handOver?: HandOver | undefined
     readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined
   }
 

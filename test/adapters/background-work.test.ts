@@ -72,6 +72,31 @@ t.test('it looks for work when it starts, and goes on while there is some', asyn
   t.equal(rounds.length, 3)
 })
 
+t.test('a step knows whether it is asked to look, or was only handed work', async (t) => {
+  const asked: boolean[] = []
+  let wake = () => {}
+  const step =
+    () =>
+    async (_stop: AbortSignal, _woken: Promise<void>, isAsked = true) => {
+      asked.push(isAsked)
+      return false
+    }
+  const job = { name: 'work', pollMs: NEVER_MS, restMs: 1, signal: 'events' as const, stepWith: step }
+  const accept = (wakeUp: () => void) => {
+    wake = wakeUp
+  }
+  const worker = workInBackground({ store: { watch: () => () => {} } }, [{ ...job, accept }])
+  t.teardown(worker.stop)
+  worker.start()
+  await settled()
+  for (const act of [wake, worker.wake]) {
+    act()
+    await settled()
+    await settled()
+  }
+  t.strictSame(asked, [true, false, true])
+})
+
 t.test('a wake makes it look again', async (t) => {
   const { start, wake, rounds } = setting(t)
   start()

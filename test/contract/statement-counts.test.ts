@@ -62,6 +62,12 @@ overStores(
       const pages = Array.from({ length: 200 }, (_, i) => ({ ...group, idempotencyKey: `${i}` }))
       t.equal((await sentBy(tested, () => create(pages.slice(0, 1)))).length, 2)
       t.equal((await sentBy(tested, () => create(pages))).length, 2)
+      const plain = pages.map((page) => ({
+        ...page,
+        idempotencyKey: undefined,
+        supplementaryContext: 'Sale',
+      }))
+      t.equal((await sentBy(tested, () => create(plain))).length, tested.store.placeOf ? 2 : 1)
     })
 
     t.test(

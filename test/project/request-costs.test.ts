@@ -8,14 +8,14 @@ const MOST: Readonly<Record<string, Partial<Record<Case, readonly [promises: num
     postgres: {
       'log, known': [34, 1],
       'log, new': [54, 2],
-      'create a page': [66, 2],
+      'create a page': [46, 1],
       groups: [41, 1],
       'read a page': [31, 1],
     },
     sqlite: {
       'log, known': [24, 6],
       'log, new': [36, 8],
-      'create a page': [46, 10],
+      'create a page': [37, 9],
       groups: [24, 1],
       'read a page': [18, 5],
     },

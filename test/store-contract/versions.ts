@@ -49,6 +49,26 @@ export const versions = section('versions', () => ({}), {
     same(attempts(await claim(store, 1_500)), [3])
   },
 
+  'a new version that a publisher has claimed is claimed again when its lease ends': async ({ store }) => {
+    const page = await addPage(store, await addGroup(store), { claimedUntil: at(1_000) })
+    same(await claim(store, 999), [])
+    const published = { ...page, status: 'published', at: at(5), computedName: null } as const
+    same(await store.versions.settle(page.tenantId, [{ ...published, attempt: 2 }]), [])
+    same(await store.versions.settle(page.tenantId, [{ ...published, attempt: 1 }]), [page.versionId])
+    const late = await addPage(store, await addGroup(store), { claimedUntil: at(1_000) })
+    like(await claim(store, 1_000), [{ versionId: late.versionId, attempt: 2 }])
+  },
+
+  'a page without a number gets the next one of its group': async ({ store }) => {
+    if (store.placeOf) return
+    const group = await addGroup(store)
+    const pages = [1, 2, 3].map(() => somePage(group, { pageNumber: null }))
+    await store.pages.record(pages.slice(0, 1))
+    await store.pages.record(pages.slice(1))
+    const numbers = pages.map(async (page) => (await store.versions.context(page))?.pageNumber)
+    same(await Promise.all(numbers), [1, 2, 3])
+  },
+
   'a version is not claimed before its time': async ({ store }) => {
     const page = await addPage(store, await addGroup(store), { createdAt: at(10) })
     same(await claim(store, 9), [])

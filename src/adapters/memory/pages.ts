@@ -3,6 +3,7 @@ import type { KnownPages, NewPageRow, Pages, PagesWant } from '../../core/ports/
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import {
   firstVersionRow,
+  needsWork,
   newPageRow,
   newVersionRow,
   type ShownVersion,
@@ -70,6 +71,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       for (const page of rows) {
         pages.add({
           ...newPageRow(page),
+          pageNumber: page.pageNumber ?? (groups.byId.at(page) as KeptGroup).pagesCount + 1,
           publishedVersionId: null,
           automaticAfter: null,
           unpublishAt: null,
@@ -77,7 +79,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
         addVersion(firstVersionRow(page))
         countPages(groups.byId.at(page) as KeptGroup, 1)
       }
-      added()
+      if (rows.some(needsWork)) added()
       return 'recorded'
     },
     list: async (wants) =>

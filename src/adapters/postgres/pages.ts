@@ -1,5 +1,5 @@
 import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
-import { newVersionRow, SHOWN_VERSION, storedPage } from '../stores/page-rows.ts'
+import { needsWork, newVersionRow, SHOWN_VERSION, storedPage } from '../stores/page-rows.ts'
 import { rowsOfEach, slicesByTenant } from './by-tenant.ts'
 import type { Forms, Of } from './forms.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
@@ -51,7 +51,7 @@ export const postgresPages = (
   record: async (pages, events) => {
     const { parts, done } = newPages(pages)
     const recorded = await outbox.record(pages, events, [parts], done)
-    if (recorded === 'recorded') added()
+    if (recorded === 'recorded' && pages.some(needsWork)) added()
     return recorded
   },
 

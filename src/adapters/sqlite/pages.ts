@@ -6,6 +6,7 @@ import {
   firstVersionRow,
   NEW_PAGE_COLUMNS,
   NEW_VERSION_COLUMNS,
+  needsWork,
   newPageRow,
   newVersionRow,
   storedVersion,
@@ -31,6 +32,7 @@ const ADD_VERSION = insertInto('page_versions', NEW_VERSION_COLUMNS)
 const GROUP_IS_ACTIVE = `select 1 from page_groups ${OF_GROUP} and status = 'active'`
 const GROUP_EXISTS = `select status as group_status from page_groups ${OF_GROUP} and status <> 'deleted'`
 const COUNT = `update page_counts set pages_count = pages_count + :more, changes = changes + 1 ${OF_GROUP}`
+const COUNT_UP = `${COUNT} returning pages_count as page_number`
 const PAGE = 'select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at'
 const LIST = `
   ${PAGE} from pages ${OF_GROUP} and page_id < ${BEFORE_ID} order by page_id desc`
@@ -109,16 +111,22 @@ export const sqlitePages = (
   }),
 
   record: (pages, events) =>
-    database.record(() => {
-      if (!pages.every((page) => database.has(GROUP_IS_ACTIVE, page))) return 'overtaken'
-      for (const page of pages) {
-        database.run(ADD, newPageRow(page))
-        database.run(ADD_VERSION, firstVersionRow(page))
-        database.run(COUNT, { ...page, more: 1 })
-      }
-      outbox(events)
-      return 'recorded'
-    }, added),
+    database.record(
+      () => {
+        if (!pages.every((page) => database.has(GROUP_IS_ACTIVE, page))) return 'overtaken'
+        for (const page of pages) {
+          const next = database.get<Values>(COUNT_UP, { ...page, more: 1 })
+          database.run(ADD, {
+            ...newPageRow(page),
+            pageNumber: page.pageNumber ?? next?.['pageNumber'] ?? null,
+          })
+          database.run(ADD_VERSION, firstVersionRow(page))
+        }
+        outbox(events)
+        return 'recorded'
+      },
+      pages.some(needsWork) ? added : undefined,
+    ),
 
   list: (wants) =>
     eachInTurn(wants, (want) =>

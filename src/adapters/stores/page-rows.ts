@@ -17,7 +17,7 @@ export const NEW_PAGE_COLUMNS = without(
   COLUMNS.pages,
   ...['published_version_id', 'automatic_after', 'unpublish_at'],
 )
-export const newPageRow = ({ content, supplementaryContext, ...page }: NewPageRow) => {
+export const newPageRow = ({ content, supplementaryContext, claimedUntil, ...page }: NewPageRow) => {
   return { ...page, latestVersionId: page.versionId, revision: 1 }
 }
 
@@ -36,8 +36,13 @@ export const newVersionRow = (page: PageWant, version: NewVersionRow) => ({
   claimableAt: version.createdAt,
 })
 /** The first version of a new page. The idempotency key is kept with the page. */
-export const firstVersionRow = (page: NewPageRow) =>
-  newVersionRow(page, { ...page, idempotencyKey: null, requestHash: null })
+export const firstVersionRow = (page: NewPageRow) => {
+  const row = newVersionRow(page, { ...page, idempotencyKey: null, requestHash: null })
+  return page.claimedUntil === undefined ? row : { ...row, attempts: 1, claimableAt: page.claimedUntil }
+}
+/** Whether a publisher, or a look at schedules, has to be woken for a new page. */
+export const needsWork = ({ claimedUntil, publishAt }: NewPageRow): boolean =>
+  claimedUntil === undefined || publishAt !== null
 
 export const storedPage = (row: StoredPage): StoredPage => {
   const { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt } = row

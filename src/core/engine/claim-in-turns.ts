@@ -16,22 +16,32 @@ type Times = {
   readonly restMsMax?: number
 }
 
-/** Claims up to this many. Tenants take turns: each claim starts with the tenant after the last one served. */
+/**
+ * Claims up to this many. Tenants take turns: each claim starts with the tenant after the last one served. `mayBeMore`
+ * is false if the last claim left nothing.
+ */
 export const claimInTurns = <Claimed extends { readonly tenantId: string }>(
   source: { claim(want: ClaimWant): Promise<readonly Claimed[]> },
   { clock, leaseMs, restMsMax = 0 }: Times,
 ) => {
   let lastTenantId = ''
-  return async (max: number): Promise<readonly Claimed[]> => {
+  let mayBeMore = true
+  const claim = async (max: number): Promise<readonly Claimed[]> => {
     const now = clock()
     const horizon = isoTime(now + leaseMs + restMsMax + CLOCK_AHEAD_MS_MAX)
     const claimAfter = (afterTenantId: string) =>
       source.claim({ now: isoTime(now), until: isoTime(now + leaseMs), horizon, afterTenantId, max })
+    let isWhole = lastTenantId === ''
     let claimed = await claimAfter(lastTenantId)
-    if (claimed.length === 0 && lastTenantId !== '') claimed = await claimAfter('')
+    if (claimed.length === 0 && !isWhole) {
+      isWhole = true
+      claimed = await claimAfter('')
+    }
+    mayBeMore = !isWhole || claimed.length >= max
     // Fewer rows than wanted mean that all tenants after the last one have had their turn: the next claim starts over.
     const tenantIds = claimed.map(({ tenantId }) => tenantId).sort()
     lastTenantId = tenantIds[max - 1] ?? ''
     return claimed
   }
+  return Object.assign(claim, { mayBeMore: () => mayBeMore })
 }

@@ -9,9 +9,10 @@ import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
 import type { PageGroupRead } from '../ports/page-groups.ts'
 import type { KnownPages, NewPageRow } from '../ports/pages.ts'
-import type { Needs } from '../ports/store.ts'
-import type { NewId } from '../ports/world.ts'
+import type { Needs, Store } from '../ports/store.ts'
+import type { NewId, Recorded } from '../ports/world.ts'
 import { firstWords } from './first-words.ts'
+import type { HandOver } from './hand-over.ts'
 import { publicationOf } from './schedules.ts'
 
 export type PageToCreate = Omit<NewPage, 'content' | 'publish'> &
@@ -34,29 +35,75 @@ export type PageCreation = { readonly page: CreatedPage; readonly replayed: bool
  * Refuses, per page: `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`, and `invalid_request`:
  * the time, or a time although the version will not be published.
  */
-export const createPagesWithVersion =
-  ({ store, clock, newId }: Needs<'pages'>) =>
-  async (inputs: readonly PageToCreate[]): Promise<readonly Outcome<PageCreation>[]> => {
-    const now = isoTime(clock())
-    return decideAndSave(inputs, {
-      recall: (inputs) =>
-        store.pages.recall({
-          // Each group once, however many pages it gets.
-          groups: [...new Map(inputs.map((input) => [groupKeyOf(input), input])).values()],
-          keys: inputs.flatMap(({ tenantId, pageGroupId, idempotencyKey }) =>
-            idempotencyKey === undefined ? [] : [{ tenantId, pageGroupId, idempotencyKey }],
-          ),
-        }),
-      decide: (inputs, known) => decide(inputs, known, now, newId),
-      record: (pages) =>
-        store.pages.record(
-          pages,
-          pages.map((page) => eventOfPage(newId, page)),
-        ),
-    })
+export const createPagesWithVersion = ({ store, clock, newId, handOver }: Deps) => {
+  const { placeOf } = store
+  const active = new Set<string>()
+  /** Whether a page needs no look-up: the write checks its group again and numbers the page, but not on a cluster. */
+  const isSure = (input: PageToCreate): boolean =>
+    placeOf === undefined &&
+    input.idempotencyKey === undefined &&
+    active.has(groupKeyOf(input)) &&
+    firstWords(input.supplementaryContext ?? null, '', null) !== NO_WORDS
+
+  const recall = async (inputs: readonly PageToCreate[]): Promise<KnownPages> => {
+    const [sure, unsure] = [inputs.filter(isSure), inputs.filter((input) => !isSure(input))]
+    // Each group once, however many pages it gets.
+    const groups = byGroup(unsure)
+    const assumed = [...byGroup(sure)]
+      .filter(([key]) => !groups.has(key))
+      .map(([, input]) => assumedGroup(input))
+    if (unsure.length === 0) return { groups: assumed, pages: [] }
+    const keys = unsure.flatMap(({ tenantId, pageGroupId, idempotencyKey }) =>
+      idempotencyKey === undefined ? [] : [{ tenantId, pageGroupId, idempotencyKey }],
+    )
+    const known = await store.pages.recall({ groups: [...groups.values()], keys })
+    return { ...known, groups: [...known.groups, ...assumed] }
   }
 
+  const record = async (pages: readonly CreatedRow[]): Promise<Recorded> => {
+    const save = (pages: readonly CreatedRow[]) =>
+      store.pages.record(
+        pages,
+        pages.map((page) => eventOfPage(newId, page)),
+      )
+    const recorded = await (handOver?.record(pages, save) ?? save(pages))
+    if (active.size >= ACTIVE_MAX) active.clear()
+    for (const page of pages)
+      if (recorded === 'recorded') active.add(groupKeyOf(page))
+      else active.delete(groupKeyOf(page))
+    return recorded
+  }
+
+  return async (inputs: readonly PageToCreate[]): Promise<readonly Outcome<PageCreation>[]> => {
+    const now = isoTime(clock())
+    return decideAndSave(inputs, {
+      recall,
+      decide: (inputs, known) => decide(inputs, known, now, newId),
+      record,
+    })
+  }
+}
+
+type Deps = Omit<Needs<'pages'>, 'store'> & {
+  readonly store: Pick<Store, 'pages' | 'placeOf'>
+  /** To the publisher of this process. */
+  readonly handOver?: HandOver | undefined
+}
+
+/** Groups that got a page, and are assumed to be active still. */
+const ACTIVE_MAX = 10_000
+/** The name of a page whose context has no words. */
+const NO_WORDS = firstWords(null, '', null)
+const byGroup = (inputs: readonly PageToCreate[]) =>
+  new Map(inputs.map((input) => [groupKeyOf(input), input]))
+const assumedGroup = ({ tenantId, pageGroupId }: PageGroupRead) => {
+  return { tenantId, pageGroupId, status: 'active' as const, title: '', pagesCount: Number.NaN }
+}
+
 const groupKeyOf = ({ tenantId, pageGroupId }: PageGroupRead) => keyOf(tenantId, pageGroupId)
+
+/** Null if the group was assumed: the store takes the next number. */
+const numberOf = (count: number) => (Number.isNaN(count) ? null : count)
 
 /** Decides a list. Pure. A page sees the decisions for those before it in the list. */
 const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string, newId: NewId) => {
@@ -85,7 +132,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
       refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
     const publication = publicationOf(publish, publishAt, Date.parse(now))
     // Last, so that a refused page takes no number.
-    const pageNumber = ++group.pagesCount
+    const pageNumber = numberOf(++group.pagesCount)
     const row: CreatedRow = {
       tenantId,
       apiKeyId: input.apiKeyId,

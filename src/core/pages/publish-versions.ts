@@ -3,6 +3,7 @@ import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Needs } from '../ports/store.ts'
 import type { ClaimedVersion, Settlement } from '../ports/versions.ts'
+import type { HandOver } from './hand-over.ts'
 import type { PatientNamer } from './name-patiently.ts'
 import { shownStatus, statusAfter } from './version-states.ts'
 
@@ -17,6 +18,8 @@ type Deps = Needs<'versions'> & {
   readonly claimMax: number
   /** Longer than the namer may take. */
   readonly leaseMs: number
+  /** Versions that this process creates for this publisher, already claimed. Needs no namer. */
+  readonly handOver?: HandOver | undefined
 }
 
 type Ended = ClaimedVersion & Settlement
@@ -27,16 +30,16 @@ const finished = (publish: boolean) => statusAfter('processing', publish ? 'fini
 /**
  * Claims waiting versions and publishes them, each with a name from the namer.
  *
- * Each call is one step: it claims as many versions as it has room for, waits until an attempt ends or `woken`
- * resolves, and saves the ended attempts. It returns false once nothing is waiting or in progress. Tenants take turns:
- * each claim starts with the tenant after the last one served.
+ * Each call is one step: it claims as many versions as it has room for, if it is `asked` to look or the last claim may
+ * have left some, waits until an attempt ends or `woken` resolves, and saves the ended attempts. It returns false once
+ * nothing is waiting or in progress. Tenants take turns: each claim starts with the tenant after the last one served.
  *
  * The namer is called outside of any write, and retried within the same attempt. An attempt that `stop` ended does not
  * count, and after `stop` nothing more is claimed. A version whose attempts all ended without a result, because their
  * publishers died, is `failed`. Nothing is published twice: a publisher that was too slow has lost its claim, and its
  * result is ignored.
  */
-export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs }: Deps) => {
+export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs, handOver }: Deps) => {
   const inProgress = new Set<Promise<void>>()
   const ended: Ended[] = []
   /** Errors of the store; thrown once the others have been saved. */
@@ -91,9 +94,16 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs 
     if (ready.length > 0) await store.versions.settle(tenantId, ready, ready.flatMap(eventsOf))
   }
 
-  return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {
+  let mayBeMore = false
+  return async (stop: AbortSignal, woken?: Promise<void>, asked = true): Promise<boolean> => {
+    mayBeMore ||= asked
+    if (stop.aborted) handOver?.accept()
+    for (const version of handOver?.take() ?? []) start(version, stop)
     const room = stop.aborted ? 0 : claimMax - inProgress.size
-    if (room > 0) for (const version of await claimMore(room)) start(version, stop)
+    if (room > 0 && mayBeMore) {
+      for (const version of await claimMore(room)) start(version, stop)
+      mayBeMore = claimMore.mayBeMore()
+    }
     if (inProgress.size + ended.length === 0) return false
     if (ended.length === 0) await Promise.race(woken ? [...inProgress, woken] : inProgress)
     await settleEnded()

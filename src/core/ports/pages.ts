@@ -30,8 +30,12 @@ export type NewVersionRow = Omit<
   readonly idempotencyKey: string | null
   readonly requestHash: string | null
 }
-/** A page to store, with its number in its group, and with its first version, which has the idempotency key of the page. */
-export type NewPageRow = StoredPage & NewVersionRow & { readonly pageNumber: number }
+/**
+ * A page to store, with its first version, which has the idempotency key of the page. Its number in its group is the next
+ * one if it is null. If `claimedUntil` is set, a publisher of this process has claimed the version until then.
+ */
+export type NewPageRow = StoredPage &
+  NewVersionRow & { readonly pageNumber: number | null; readonly claimedUntil?: Timestamp | undefined }
 /** A page created under an idempotency key. */
 type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | 'createdAt'> & {
   readonly idempotencyKey: string
@@ -77,7 +81,7 @@ export type PageChange = PageWant &
 export type Pages = {
   /** Returns the existing ones; for groups, those that are not deleted. */
   recall(wants: PageWants): Promise<KnownPages>
-  /** Adds pages, each with a version in `processing` that waits to be claimed, and counts them in their groups. */
+  /** Adds pages, each with a version in `processing` that waits to be claimed or is, and counts them in their groups. */
   record(pages: readonly NewPageRow[], events?: readonly NewEvent[]): Promise<Recorded>
   /** For each want, in order: its rows, or null if the group is missing or deleted. */
   list(wants: readonly PagesWant[]): Promise<readonly (readonly StoredPage[] | null)[]>

@@ -4,7 +4,7 @@ import type { PageToCreate } from '../../../src/core/pages/create-page-with-vers
 import { createPagesWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
 import type { PageGroup } from '../../../src/shapes/page-group.ts'
 import { idOf, START_MS } from '../../support/setting.ts'
-import { noOf, scene } from '../scene.ts'
+import { noOf, one, scene } from '../scene.ts'
 
 const inGroup = ({ tenantId, pageGroupId }: PageGroup, fields: Partial<PageToCreate> = {}): PageToCreate => ({
   tenantId,
@@ -42,6 +42,30 @@ t.test('a page is named by its context, else by its group and its number there',
   await createPages([inGroup(group)])
   const names = pages.map(async (created) => 'page' in created && (await readPage(created.page)).computedName)
   t.strictSame(await Promise.all(names), ['Offers 1', 'The spring sale', 'Offers 3'])
+})
+
+t.test('a page of a group that is known to be active needs no look-up', async (t) => {
+  const { createPage, newGroup, store, updateGroup, clock, newId, readPage } = await scene()
+  const group = await newGroup({ title: 'Offers' })
+  let recalls = 0
+  const recall: typeof store.pages.recall = (wants) => {
+    recalls++
+    return store.pages.recall(wants)
+  }
+  const pages = { ...store.pages, recall }
+  const create = one(createPagesWithVersion({ store: { ...store, pages }, clock, newId }))
+  const sale = inGroup(group, { supplementaryContext: 'Sale' })
+  for (const input of [sale, sale, sale]) await create(input)
+  t.equal(recalls, 1)
+  await create(keyedIn(group))
+  const { page } = await create(inGroup(group))
+  t.equal(recalls, 3, 'a key and a name by number are looked up')
+  t.equal((await readPage(page)).computedName, 'Offers 5')
+  await updateGroup(group.pageGroupId, { status: 'archived' })
+  const refusal = await noOf(createPage(sale))
+  t.strictSame(await noOf(create(sale)), refusal)
+  t.equal(refusal.kind, 'page_group_not_active')
+  t.equal(recalls, 4)
 })
 
 t.test('a page that is refused takes no number', async (t) => {

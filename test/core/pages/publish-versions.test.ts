@@ -1,6 +1,9 @@
 import t from 'tap'
+import { createPagesWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
+import { createHandOver } from '../../../src/core/pages/hand-over.ts'
 import type { PatientNamer } from '../../../src/core/pages/name-patiently.ts'
 import { ATTEMPTS_MAX, publishVersions } from '../../../src/core/pages/publish-versions.ts'
+import type { PageWant } from '../../../src/core/ports/pages.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { someClaim } from '../../support/rows.ts'
 import { countedIds } from '../../support/setting.ts'
@@ -140,6 +143,70 @@ t.test('no other publisher gets a claimed version until its lease ends', async (
   t.equal(await it.publish(null), 0)
   it.clock.advance(1)
   t.equal(await it.publish(null), 1)
+})
+
+/** A publisher, and how often it has claimed. */
+const counting = (it: Awaited<ReturnType<typeof setting>>, more: object = {}) => {
+  let claims = 0
+  const claim: Store['versions']['claim'] = (want) => {
+    claims++
+    return it.store.versions.claim(want)
+  }
+  const store = { versions: { ...it.store.versions, claim } }
+  const step = publishVersions({ ...it, store, namer: null, claimMax: 10, leaseMs: LEASE_MS, ...more })
+  return { step, claims: () => claims }
+}
+
+t.test('a claim that left nothing is not repeated until the publisher is asked again', async (t) => {
+  const it = await setting()
+  const { step, claims } = counting(it)
+  t.equal(await step(GOING_ON), true)
+  t.equal(await step(GOING_ON, undefined, false), false)
+  t.equal(claims(), 1)
+  for (let i = 0; i < 11; i++) await it.newPage()
+  t.equal(await step(GOING_ON), true)
+  t.equal(await step(GOING_ON, undefined, false), true)
+  t.equal(claims(), 4, 'a full claim may have left some: of later tenants, or of all')
+})
+
+t.test('versions that are handed over are published without a claim', async (t) => {
+  const it = await setting()
+  await it.publish(null)
+  const handOver = createHandOver({ clock: it.clock, max: 2, leaseMs: LEASE_MS })
+  const create = createPagesWithVersion({ ...it, handOver })
+  const created = async () => {
+    const outcomes = await create([1, 2, 3].map(() => ({ ...it.group, supplementaryContext: 'Sale' })))
+    return outcomes.map((one) => ('page' in one ? one.page : it.group)) as PageWant[]
+  }
+  const statuses = (pages: readonly PageWant[]) =>
+    Promise.all(pages.map(async (page) => (await it.readPage(page)).latestVersion.status))
+  const { step, claims } = counting(it, { handOver })
+  const early = await created()
+  t.equal((await it.store.versions.backlog(10)).count, 3)
+  await it.publish(null)
+  t.strictSame(await statuses(early), ['published', 'published', 'published'], 'nobody took them')
+
+  let wakes = 0
+  handOver.accept(() => wakes++)
+  const pages = await created()
+  t.equal(wakes, 1)
+  t.equal(await step(GOING_ON, undefined, false), true)
+  t.strictSame([await statuses(pages), claims()], [['published', 'published', 'processing'], 0])
+  await step(GOING_ON)
+  t.strictSame([await statuses(pages), claims()], [['published', 'published', 'published'], 1])
+
+  const last = await created()
+  await it.publish(null)
+  t.strictSame(await statuses(last), ['processing', 'processing', 'published'], 'two are leased')
+  it.clock.advance(LEASE_MS)
+  await it.publish(naming('Taken Over'))
+  await step(GOING_ON, undefined, false)
+  t.match(await it.readPage(last[0] as PageWant), { computedName: 'Taken Over' })
+
+  await created()
+  await step(AbortSignal.abort(), undefined, false)
+  await created()
+  t.equal(wakes, 3, 'after the stop nothing is handed over')
 })
 
 t.test('what a publisher saves too late is ignored', async (t) => {
