@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -16,8 +16,10 @@ import { BY_TENANT, distribute, runOn, startCitus, whyNoCitus, workerOf } from '
 import { testContractOn } from '../support/contract.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { SIGNED, signatureOf } from '../support/hooks.ts'
-import { fillSource, postgresRows, sqliteRows } from '../support/moving.ts'
+import { fillSource, movedRows, postgresRows } from '../support/moving.ts'
+import { paste } from '../support/paste.ts'
 import { executionOf } from '../support/plans.ts'
+import { postgresBin, startPostgres } from '../support/postgres.ts'
 import {
   answerOf,
   caller,
@@ -35,7 +37,10 @@ const why = whyNoCitus()
 const ROLES = readFileSync(new URL('../../sql/roles.sql', import.meta.url), 'utf8')
 const CITUS = { DATABASE_CLUSTER: 'citus' }
 const CALLERS = 24
+const ACTIVITY = { source: 'crm', payload: {}, email: 'ada@example.com' }
 const A_SECOND = { tries: 40 }
+const NOT_COPIED =
+  'select 1 from api_keys where not is_copied union all select 1 from hooks where not is_copied'
 /** The tables that 0.1.0 distributed. */
 const FORMER = BY_TENANT.filter((table) => table !== 'merges')
 
@@ -53,7 +58,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
   }
   const serve = async (t: Test, env: Record<string, string>) => {
     const more = { STATEMENT_MS_MAX: '1000', WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' }
-    const server = await startServer(t, { ...env, ...more })
+    const server = await startServer(t, { ...more, ...env })
     return server
   }
   const nodesOf = (url: string) => {
@@ -147,7 +152,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
     const args = ['move', '--from', `sqlite:${path}`, '--to', url]
     for (const time of ['first', 'second']) {
       await answerOf(args, CITUS)
-      t.strictSame(await postgresRows(url), await sqliteRows(path), `the ${time} time`)
+      t.strictSame(await postgresRows(url), await movedRows(path), `the ${time} time`)
     }
   })
 
@@ -218,8 +223,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
     const server = await serve(t, env)
     const [down, up] = tenants.map(({ apiKey }) => caller(server.url, apiKey))
     await up?.('POST', '/v0/webhook_endpoints', { url, types: ['prospect_log.created'] })
-    const activity = { source: 'crm', payload: {}, email: 'ada@example.com' }
-    const log = async (call = up) => (await call?.('POST', '/v0/prospect_logs', activity))?.status
+    const log = async (call = up) => (await call?.('POST', '/v0/prospect_logs', ACTIVITY))?.status
     t.strictSame([await log(down), await log(up)], [201, 201])
     await goesDown(t, workers[0])
     t.strictSame([await log(down), await log(up), await log(down), await log(up)], [503, 201, 503, 201])
@@ -296,8 +300,6 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
         return { apiKey, pageGroupId, hook: await newHook(), removed: await newHook() }
       }
       const those = await Promise.all(tenants.map(withHooks))
-      const NOT_COPIED =
-        'select 1 from api_keys where not is_copied union all select 1 from hooks where not is_copied'
       await until('keys and hooks are copied', async () => {
         for (const { removed } of those) await send(before.url, removed.path)
         return (await runOn(env.DATABASE_URL, [NOT_COPIED])).length === 0
@@ -311,8 +313,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
         const server = await serve(t, node)
         for (const { apiKey, pageGroupId, hook, removed } of those) {
           const call = caller(server.url, apiKey)
-          const activity = { source: 'crm', payload: {}, email: 'ada@example.com' }
-          t.equal((await call('POST', '/v0/prospect_logs', activity)).status, 201)
+          t.equal((await call('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
           t.equal(await send(server.url, hook.path), 200)
           t.equal(await send(server.url, removed.path), 404)
           const pages = `/v0/page_groups/${pageGroupId}/pages`
@@ -322,6 +323,98 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
         }
         t.equal((await caller(server.url, unknown)('GET', '/v0/page_groups')).status, 503)
         await until('the webhooks are sent', () => received() === 2 * n + 2)
+      }
+    },
+  )
+
+  t.test('docs/citus.md as pasted makes a cluster whose nodes ask each other for passwords', async (t) => {
+    const page = readFileSync(new URL('../../docs/citus.md', import.meta.url), 'utf8')
+    const blocks = [...page.matchAll(/^( *)```\w+\n(.*?)^\1```$/gms)].map(([, , text = '']) => text)
+    const block = (has: string) => blocks.find((text) => text.includes(has)) ?? has
+    const pairs = block('shared_preload_libraries').matchAll(/^ *(\w+) = '?(\w+)/gm)
+    const settings = Object.fromEntries([...pairs].map(([, name, value]) => [name, value]))
+    const prepare = (folder: string) =>
+      writeFileSync(
+        join(folder, 'data/pg_hba.conf'),
+        'local postgres all trust\nlocal all all scram-sha-256\n',
+      )
+    const names = ['coordinator', 'worker-1', 'worker-2', 'worker-3'] as const
+    const machines = await Promise.all(names.map(() => startPostgres({ settings, prepare })))
+    t.teardown(() => Promise.all(machines.map(({ stop }) => stop())))
+    const urlOf = (machine: number, user: string) =>
+      `postgres://${user}:secret@localhost/prospect_pages?host=${encodeURIComponent(machines[machine]?.folder ?? '')}`
+    const pasted = async (machine: number, text: string) => {
+      const own = machines.reduce((all, { folder }, n) => all.replace(`${names[n]}.internal`, folder), text)
+      const given = own.replaceAll('…', 'secret')
+      const isSql = /^ *(select|insert|revoke) /.test(given)
+      const { code, stderr } = await paste(
+        isSql ? `psql -d prospect_pages -v ON_ERROR_STOP=1 <<'END'\n${given}\nEND` : given,
+        {
+          ...{ PGHOST: machines[machine]?.folder ?? '', PGUSER: 'postgres', PGPASSWORD: 'secret' },
+          OWNER_URL: urlOf(0, 'prospect_pages_owner'),
+          PATH: `${postgresBin()}:${process.env['PATH']}`,
+        },
+        join(import.meta.dirname, '../..'),
+      )
+      t.equal(code, 0, stderr)
+    }
+    const pastedOn = async (those: readonly number[], text: string) => {
+      for (const machine of those) await pasted(machine, text)
+    }
+    for (const { folder } of machines)
+      await runOn(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(folder)}`, [
+        "alter role postgres password 'secret'",
+      ])
+    await pastedOn([0, 1, 2], block('create extension'))
+    await pasted(0, block('citus_set_coordinator_host'))
+    const forRoles = block("values (0, 'prospect_pages_owner'")
+    await pastedOn([0, 1, 2], forRoles)
+    await pasted(0, block('-f sql/roles.sql'))
+
+    const at = (machine: number) => ({ DATABASE_URL: urlOf(machine, 'prospect_pages'), ...CITUS })
+    const tenants = [await seed(at(0)), await seed(at(1)), await seed(at(2))]
+    const servers = await Promise.all([0, 1, 2].map((machine) => serve(t, at(machine))))
+    const allAreServed = async () => {
+      for (const { url } of servers)
+        for (const { apiKey } of tenants)
+          t.equal((await caller(url, apiKey)('POST', '/v0/prospect_logs', ACTIVITY)).status, 201)
+    }
+    await allAreServed()
+    await pasted(3, block('create extension'))
+    await pasted(0, /`(select citus_add_node.*?)`/.exec(page)?.[1] ?? '')
+    await pasted(3, forRoles)
+    await pasted(0, block('citus_rebalance_start'))
+    await allAreServed()
+    for (const [, line = ''] of page.matchAll(/`(select citus_(?:drain|remove)_node.*?)`/g))
+      await pasted(0, line)
+    await allAreServed()
+  })
+
+  t.test(
+    'beside a coordinator that is frozen or down, a process is not ready, and serves the tenants of both workers',
+    async (t) => {
+      const { env, tenants } = await twoTenants()
+      // Longer than anything below waits for.
+      const server = await serve(t, { ...env, STATEMENT_MS_MAX: '20000' })
+      const readiness = async () =>
+        (await fetch(`${server.url}/readyz`, { signal: AbortSignal.timeout(10_000) })).status
+      const log = async ({ apiKey }: (typeof tenants)[number]) =>
+        (await caller(server.url, apiKey)('POST', '/v0/prospect_logs', ACTIVITY)).status
+      const freeze = async () => coordinator.freeze()
+      const halt = async () => {
+        await goesDown(t, coordinator)
+        return coordinator.start
+      }
+      for (const harm of [freeze, halt]) {
+        await until('keys are copied', async () => {
+          await Promise.all(tenants.map(log))
+          return (await runOn(env.DATABASE_URL, [NOT_COPIED])).length === 0
+        })
+        const undo = await harm()
+        t.equal(await readiness(), 503)
+        for (const tenant of tenants) t.equal(await log(tenant), 201)
+        await undo()
+        await until('it is ready again', async () => (await readiness()) === 200)
       }
     },
   )

@@ -3,7 +3,7 @@ import type { ClaimWant } from '../../core/ports/versions.ts'
 import { ATTEMPT, COUNTED, type Queue as Processing } from '../postgres/claim.ts'
 import { withTimeout } from '../postgres/connect.ts'
 import { type Fragment, nothing, type Query, sql, textArray } from '../postgres/sql.ts'
-import { ALL_TENANTS } from './nodes.ts'
+import { ALL_TENANTS, LOOK_MS_MAX } from './nodes.ts'
 
 /** Limits each table to the tenants that a statement reads, or it would be sent to other machines too. */
 type TenantFilter = (tenantIdColumn: Fragment) => Fragment
@@ -14,8 +14,6 @@ type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answer
 
 /** Tenants whose work is claimed at a time. */
 const AT_ONCE_MAX = 4
-/** Reading which tenants wait takes milliseconds; a machine that takes longer than this is away. */
-const LOOK_MS_MAX = 1_000
 /** How long machines are asked one by one after a machine was away. */
 const APART_MS = 10_000
 /** Tenants that one statement reads by name. */

@@ -5,10 +5,8 @@ import { withTimeout } from '../postgres/connect.ts'
 import { columns, type Query, sql } from '../postgres/sql.ts'
 import { isSuspended } from '../postgres/tenants.ts'
 import { type ApiKeyRow, COLUMNS, type HookRow, storedApiKey, storedHook } from '../stores/rows.ts'
-import { ANOTHER_WORKER, COPY_OF } from './nodes.ts'
+import { ANOTHER_WORKER, COPY_OF, LOOK_MS_MAX } from './nodes.ts'
 
-/** A coordinator that takes longer than this is away. */
-const LOOK_MS_MAX = 1_000
 const REST_MS = 1_000
 const AT_ONCE_MAX = 100
 
@@ -57,7 +55,8 @@ const copiesOf = <Row extends { readonly tenantId: string }>(
   const refuseIfCutOff = (error: unknown) => {
     if (performance.now() > connectedUntil) {
       connectedUntil = performance.now() + REST_MS
-      connected = withTimeout(query(ANOTHER_WORKER)`select 1`, LOOK_MS_MAX)
+      // Its own node may be away, too: then the others are asked after a look at it.
+      connected = withTimeout(query(ANOTHER_WORKER)`select 1`, 2 * LOOK_MS_MAX)
     }
     return connected.catch(() => Promise.reject(error))
   }

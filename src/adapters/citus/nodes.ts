@@ -1,5 +1,5 @@
 import { DomainFailure, isUnavailable, unavailable } from '../../core/engine/failures.ts'
-import { type Connected, createSemaphore, NO_ANSWER_IN_TIME } from '../postgres/connect.ts'
+import { type Connected, createSemaphore, NO_ANSWER_IN_TIME, withTimeout } from '../postgres/connect.ts'
 import { sqlStateOf } from '../postgres/error-codes.ts'
 import type { PoolCounts, PostgresSettings } from '../postgres/open.ts'
 import type { Ask } from '../postgres/sql.ts'
@@ -13,6 +13,8 @@ export const COORDINATOR = '@'
 export const COPY_OF = '#'
 /** Stands for a tenant: the first other worker that answers, or the node of `settings.url` if there is no other. */
 export const ANOTHER_WORKER = '!'
+/** A node that takes longer than this to say what every node knows is away. */
+export const LOOK_MS_MAX = 1_000
 /** How long an address is kept: tenants may be moved. Until it is looked up, the old machine forwards statements. */
 const ADDRESS_KNOWN_MS_MAX = 60_000
 /** How long an address is kept after its node could not answer: it may have changed. */
@@ -50,7 +52,19 @@ export const connectToNodes = (
   const own = circuitBreaker(unguarded)
   const nodes = new Map<string, Named>()
   const known = new Map<string, Place>()
-  const query = queryOver(own.ask)
+  const { ask: lookAtOwn } = circuitBreaker({
+    ...unguarded,
+    ask: (it) => withTimeout(unguarded.ask(it), LOOK_MS_MAX),
+  })
+  /** Asks the own node; while that is away, any other that is known: every node knows where all tenants live. */
+  const query = queryOver((statement) =>
+    lookAtOwn(statement).catch((error) => {
+      if (!isUnavailable(error)) throw error
+      return Promise.any([...nodes.values()].map(({ ask }) => ask(statement))).catch(() =>
+        Promise.reject(error),
+      )
+    }),
+  )
 
   const nodeAt = ({ nodename, nodeport }: Node): Named => {
     const name = `${nodename}:${nodeport}`
@@ -101,12 +115,14 @@ export const connectToNodes = (
   }
 
   const askAnother: Ask = async (statement) => {
-    const workers = await query()<Node>`
+    const workers = await queryOver(lookAtOwn)()<Node>`
       select nodename, nodeport from pg_dist_node where noderole = 'primary' and isactive
-        and groupid not in (0, (select groupid from pg_dist_local_group))`
-    return workers.length === 0
-      ? own.ask(statement)
-      : Promise.any(workers.map((node) => nodeAt(node).ask(statement)))
+        and groupid not in (0, (select groupid from pg_dist_local_group))`.then(
+      (rows) => rows.map(nodeAt),
+      // No copy comes from the own node while it is away.
+      () => [...nodes.values()],
+    )
+    return workers.length === 0 ? own.ask(statement) : Promise.any(workers.map(({ ask }) => ask(statement)))
   }
 
   // A statement for all tenants may wait for any node, so only one is in flight.

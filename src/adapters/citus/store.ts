@@ -1,7 +1,7 @@
 import type { Prospects } from '../../core/ports/prospects.ts'
 import type { Store } from '../../core/ports/store.ts'
 import type { Versions } from '../../core/ports/versions.ts'
-import { connect } from '../postgres/connect.ts'
+import { connect, withTimeout } from '../postgres/connect.ts'
 import { sqlStateOf } from '../postgres/error-codes.ts'
 import type { Warn } from '../postgres/migrate.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
@@ -12,7 +12,7 @@ import type { Migration } from '../stores/migrations.ts'
 import { eventsOf } from '../stores/rows.ts'
 import { copiedHooks, copiedKeys } from './copies.ts'
 import { citusForms, PLAN_EACH } from './forms.ts'
-import { ALL_TENANTS, COORDINATOR, connectToNodes, otherNodes } from './nodes.ts'
+import { ALL_TENANTS, COORDINATOR, connectToNodes, LOOK_MS_MAX, otherNodes } from './nodes.ts'
 import { refuseOtherCluster, refuseWorker } from './obstacle.ts'
 import { groupsTogether, queuesOn } from './queues.ts'
 
@@ -35,10 +35,12 @@ export const openPostgresStore = (
   const planned = { ...settings, session: PLAN_EACH }
   const { ask, placeOf, close } = connectToNodes(planned, connect)
   const directUrl = pooler === undefined ? url : pooler.directUrl
-  return postgresStore(planned, migrations, warn, {
+  const store = postgresStore(planned, migrations, warn, {
     ...{ ask, placeOf, close, ...portsOf(cluster, { placeOf }), refuseToMigrate },
     ...(directUrl !== null && { others: () => otherNodes(ask, directUrl) }),
   })
+  // A load balancer must notice a frozen node at once. Tenants' statements use other connections, so none wait here.
+  return { ...store, ready: () => withTimeout(store.ready(), LOOK_MS_MAX) }
 }
 
 /** The ports of either store, which refuse a database that is not of this kind. */

@@ -25,7 +25,7 @@ const setting = (more: object = {}, workers: readonly string[] = []) => {
   const sent: string[] = []
   const unanswered: PromiseWithResolvers<never>[] = []
   const away = new Set<string>()
-  let canLookUp = true
+  let forgetful: string | null = null
   let movedTo: string | null = null
   const connectTo = ({ url }: { url: string }) => {
     opened.push(url)
@@ -34,7 +34,7 @@ const setting = (more: object = {}, workers: readonly string[] = []) => {
       const unsafe = (text: string, [tenantId]: readonly unknown[]) => ({ text, tenantId: String(tenantId) })
       const { text, tenantId } = statement({ unsafe } as never) as never as { text: string; tenantId: string }
       if (text.includes('pg_dist_node')) {
-        if (!canLookUp) throw unavailable('away')
+        if (forgetful !== null && node.includes(forgetful)) throw unavailable('away')
         if (text.includes('isactive'))
           return workers.map((nodename) => ({ nodename, nodeport: 5432 })) as never
         const nodename = text.includes('pg_dist_placement')
@@ -59,8 +59,9 @@ const setting = (more: object = {}, workers: readonly string[] = []) => {
     moves: (node: string) => {
       movedTo = node
     },
-    forgetsNodes: () => {
-      canLookUp = false
+    /** This node, or every node, no longer answers look-ups. */
+    forgetsNodes: (node = '') => {
+      forgetful = node
     },
     read: (tenantId: string | null) => query(tenantId)`select 1 from pages where tenant_id = ${tenantId}`,
   }
@@ -116,6 +117,15 @@ t.test('while its node cannot be looked up, a tenant is believed to be where it 
   }
   t.strictSame(sent, ['two', 'two', 'two'])
   t.match(await noOf(read('two b')), { kind: 'unavailable' })
+})
+
+t.test('while its own node is away, nodes are looked up at any other that is known', async (t) => {
+  const { sent, read, forgetsNodes } = setting({}, ['three'])
+  await read('two a')
+  forgetsNodes('one')
+  for (const tenantId of ['three a', `${COPY_OF}three b`, ANOTHER_WORKER]) await read(tenantId)
+  t.strictSame(sent.slice(0, 3), ['two', 'three', 'three'])
+  t.strictSame(sent.slice(3).sort(), ['three', 'two'], 'none of the copies is of the node that is away')
 })
 
 t.test('a second after a node could not answer, it is looked up where its tenant is now', async (t) => {
