@@ -43,6 +43,8 @@ const CLAIM_MS = 2_000
 const REFUSED_MS = 10_000
 /** Longer than a claim, one attempt and a few statements. */
 const LEASE_MS = 45_000
+/** How often an endpoint that the store failed for is given back until that succeeds. */
+const GIVE_BACK_MS = 1_000
 /** Requests in flight may still create deliveries this long after an endpoint was deleted. They are swept before it is removed. */
 const DELETED_MS = 60_000
 
@@ -61,7 +63,7 @@ type Deps = Needs<'webhooks'> & {
   readonly onEndpoint: OnEndpoint
   /** Called between two lists for an endpoint, with the duration of the last: requests go first. */
   readonly rest: (tookMs: number, stop: AbortSignal) => Promise<void>
-  /** Called for each error, mostly of the store. Its endpoint is claimed again after its lease. */
+  /** Called for each error, mostly of the store. Its endpoint is claimed again once the store answers. */
   readonly onError: (error: unknown) => void
 }
 
@@ -77,6 +79,8 @@ export const sendWebhooks = (deps: Deps) => {
   const { store, clock, newId, send, openSecret, dataOf, random } = deps
   const { webhooks } = store
   const inProgress = new Set<Promise<void>>()
+  /** Endpoints that the store failed for, with the next time to give each back, and the end of its lease. */
+  const failed = new Map<ClaimedEndpoint, { readonly at: number; readonly until: number }>()
   const onError = (error: unknown) => callHook(() => deps.onError(error))
 
   const claim = claimInTurns(webhooks, { clock, leaseMs: LEASE_MS, restMsMax: REST_MS })
@@ -85,8 +89,34 @@ export const sendWebhooks = (deps: Deps) => {
     const endMs = clock() + CLAIM_MS
     const goesOn = () => !stop.aborted && clock() < endMs
     const work = endpoint.status === 'enabled' ? deliver(endpoint, stop, goesOn) : sweep(endpoint, goesOn)
-    const done = work.catch(onError).finally(() => inProgress.delete(done))
+    const until = endMs - CLAIM_MS + LEASE_MS
+    track(
+      work.catch((error) => {
+        onError(error)
+        failed.set(endpoint, { at: clock() + GIVE_BACK_MS, until })
+      }),
+    )
+  }
+  const track = (work: Promise<unknown>) => {
+    const done: Promise<void> = work.then(() => void inProgress.delete(done))
     inProgress.add(done)
+  }
+
+  /** Ends claims that the store failed for: after a failure of the store, no endpoint waits for the end of its lease. */
+  const giveBack = (): void => {
+    const now = clock()
+    for (const [endpoint, { at, until }] of failed) {
+      if (now < at) continue
+      failed.delete(endpoint)
+      if (now >= until) continue
+      const { failures, failingSince, lastError } = endpoint
+      const given = { failures, failingSince, lastError, claimableAt: isoTime(now), readAt: isoTime(now) }
+      track(
+        webhooks
+          .settle(endpoint, [], given)
+          .catch(() => failed.set(endpoint, { at: clock() + GIVE_BACK_MS, until })),
+      )
+    }
   }
 
   const sweep = async (endpoint: ClaimedEndpoint, goesOn: () => boolean): Promise<void> => {
@@ -185,6 +215,7 @@ export const sendWebhooks = (deps: Deps) => {
     const room = stop.aborted ? 0 : Math.min(CLAIMED_MAX, ENDPOINTS_MAX - inProgress.size)
     const claimed = room > 0 ? await claim(room) : []
     for (const endpoint of claimed) start(endpoint, stop)
+    giveBack()
     if (inProgress.size === 0) return false
     if (room > 0 && claimed.length === room) return true
     await Promise.race(woken ? [...inProgress, woken] : inProgress)

@@ -423,10 +423,15 @@ t.test('a store that fails for one endpoint stops no other, and the endpoint is 
   t.strictSame(errors, [away])
   t.equal(await countOf('delivered', 0), 3)
   t.equal(await countOf('delivered', 2), 3)
-  Object.assign(store.webhooks, { due })
-  clock.advance(LEASE_MS)
+  const { settle } = store.webhooks
+  Object.assign(store.webhooks, { due, settle: () => Promise.reject(away) })
+  clock.advance(1_000)
   await run()
-  t.equal(await countOf('delivered', 1), 3)
+  Object.assign(store.webhooks, { settle })
+  clock.advance(1_000)
+  await run()
+  t.equal(await countOf('delivered', 1), 3, 'it was given back as soon as the store answered')
+  t.strictSame(errors, [away], 'trying to give it back is not shown')
 })
 
 t.test('results that could not be saved are sent again', async (t) => {
@@ -436,7 +441,7 @@ t.test('results that could not be saved are sent again', async (t) => {
   Object.assign(store.webhooks, { settle: () => Promise.reject(new Error('away')) })
   await run()
   Object.assign(store.webhooks, { settle })
-  clock.advance(LEASE_MS)
+  clock.advance(1_000)
   await run()
   t.equal(sent.length, 2)
   t.equal(sent[0]?.eventId, sent[1]?.eventId)
