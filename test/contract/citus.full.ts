@@ -364,6 +364,8 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
     for (const { folder } of machines)
       await runOn(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(folder)}`, [
         "alter role postgres password 'secret'",
+        `alter system set citus.local_hostname = '${folder}'`,
+        'select pg_reload_conf()',
       ])
     await pastedOn([0, 1, 2], block('create extension'))
     await pasted(0, block('citus_set_coordinator_host'))
