@@ -365,6 +365,9 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
       await runOn(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(folder)}`, [
         "alter role postgres password 'secret'",
         `alter system set citus.local_hostname = '${folder}'`,
+        // Few shards to move, and no pause between two of them.
+        'alter system set citus.shard_count = 4',
+        "alter system set citus.background_task_queue_interval = '100ms'",
         'select pg_reload_conf()',
       ])
     await pastedOn([0, 1, 2], block('create extension'))

@@ -46,9 +46,11 @@ overStores(
       }
       const countOf = async () =>
         (await sentBy(tested, log)).filter(({ text }) => !text.includes('pg_notify')).length
-      t.equal(await countOf(), 1)
+      // A cluster looks up before who uses events.
+      const count = kind.name === 'tenant-routed' ? 2 : 1
+      t.equal(await countOf(), count)
       await tested.store.webhooks.add(someEndpoint(tenantId))
-      t.equal(await countOf(), 1)
+      t.equal(await countOf(), count)
     })
 
     t.test('results of attempts are saved beside a replay of the same deliveries', async (t) => {

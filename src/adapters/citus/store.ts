@@ -1,8 +1,10 @@
+import type { Activities } from '../../core/ports/activities.ts'
 import type { Prospects } from '../../core/ports/prospects.ts'
 import type { Store } from '../../core/ports/store.ts'
 import type { Versions } from '../../core/ports/versions.ts'
 import { connect, withTimeout } from '../postgres/connect.ts'
 import { sqlStateOf } from '../postgres/error-codes.ts'
+import type { Forms } from '../postgres/forms.ts'
 import type { Warn } from '../postgres/migrate.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
 import type { Ask } from '../postgres/sql.ts'
@@ -11,7 +13,7 @@ import { type Database, portsOver, postgresStore } from '../postgres/store.ts'
 import type { Migration } from '../stores/migrations.ts'
 import { eventsOf } from '../stores/rows.ts'
 import { copiedHooks, copiedKeys } from './copies.ts'
-import { citusForms, PLAN_EACH } from './forms.ts'
+import { citusForms, PLAN_EACH, usedOn, valuesInOrder } from './forms.ts'
 import { ALL_TENANTS, COORDINATOR, connectToNodes, LOOK_MS_MAX, otherNodes } from './nodes.ts'
 import { refuseOtherCluster, refuseWorker } from './obstacle.ts'
 import { groupsTogether, queuesOn } from './queues.ts'
@@ -55,19 +57,24 @@ export const portsOf = (cluster: Cluster, options: Options = {}): Pick<Database,
  */
 export const citusPorts =
   ({ placeOf = () => '', lookMsMax }: Options = {}): Database['portsOver'] =>
-  (ask, ...given) => {
+  (ask, migrations, notify, options) => {
     const to =
       (place: string): Ask =>
       (statement) =>
         ask(statement, place)
-    const forms = citusForms(placeOf)
     const [query, central] = [queryOver(ask), queryOver(to(COORDINATOR))]
-    const ports = portsOver(ask, ...given, forms)
-    const ofCoordinator = portsOver(to(COORDINATOR), ...given, forms)
-    const ofAll = portsOver(to(ALL_TENANTS), ...given, forms)
+    const every = citusForms(placeOf)
+    const forms: Forms = options.everyEvent ? every : { ...every, used: usedOn(query) }
+    const over = (ask: Ask, its = forms) =>
+      portsOver(ask, migrations, notify, { ...options, everyEvent: true }, its)
+    const ports = over(ask)
+    const skipping = over(ask, { ...forms, insertedInOrder: valuesInOrder })
+    const ofCoordinator = over(to(COORDINATOR))
+    const ofAll = over(to(ALL_TENANTS))
     const queues = queuesOn(query, lookMsMax)
     return {
       ...ports,
+      activities: { ...ports.activities, recordLogs: allOr(ports.activities, skipping.activities) },
       pages: { ...ports.pages, recall: groupsTogether(query, ports.pages.recall) },
       prospects: { ...ports.prospects, update: nullIfMissing(ports.prospects) },
       versions: {
@@ -97,6 +104,14 @@ export const citusPorts =
       apiKeys: copiedKeys(ofCoordinator.apiKeys, central, query),
     }
   }
+
+/** Adds all of these logs or, if a key is taken, the others: to skip some costs Citus twice the time. */
+const allOr =
+  ({ record }: Activities, { recordLogs }: Activities): Activities['recordLogs'] =>
+  async (logs, events) =>
+    (await record({ prospects: [], logs }, events)) === 'recorded'
+      ? logs.map(({ prospectLogId }) => prospectLogId)
+      : recordLogs(logs, events)
 
 /** If not all of these are saved, none are: then they are settled one by one, newest first. */
 const oneByOne = (settle: Versions['settle']): Versions['settle'] => {

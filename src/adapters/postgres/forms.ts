@@ -1,3 +1,4 @@
+import type { NewEvent } from '../../core/ports/events.ts'
 import type { NewPageRow } from '../../core/ports/pages.ts'
 import { newPages } from './new-pages.ts'
 import { type columns, type Fragment, nothing, sql } from './sql.ts'
@@ -53,6 +54,8 @@ export type Forms = {
   ) => Fragment
   /** The conditions of events, each on its row, and of the whole write, which divides by zero if it is false. */
   readonly saved: (saved: Saved) => Saved
+  /** Reads before a write which of its events are needed, with `everyEvent`; otherwise the write finds out. */
+  readonly used?: (events: readonly NewEvent[]) => Promise<readonly NewEvent[]>
   /** True if this is; otherwise the statement fails, and nothing is saved. */
   readonly required: (assumption: Fragment) => Fragment
   /** The parts of the statement that saves new pages, and what it answers. */

@@ -56,7 +56,7 @@ export type Outbox = {
   ) => Promise<Recorded>
 }
 
-const EVENTS = columns('event', COLUMNS.events)
+export const EVENTS = columns('event', COLUMNS.events)
 
 /**
  * Events are written in the statement of their change, for tenants that use events: those with an enabled webhook
@@ -65,7 +65,7 @@ const EVENTS = columns('event', COLUMNS.events)
  */
 export const createOutbox = (
   query: Query,
-  { leadOf, placeOf, required, saved: savedBy }: Forms,
+  { leadOf, placeOf, required, inserted, saved: savedBy, used }: Forms,
   { everyEvent, lateMs, wrote, late }: OutboxOptions,
 ): Outbox => {
   const clocks = new Map<string, Clock>()
@@ -88,16 +88,17 @@ export const createOutbox = (
     return isKnown ? clock : undefined
   }
 
-  const write: Outbox['write'] = async (rows, events = [], parts, answer, saved = ALL) => {
+  const write: Outbox['write'] = async (rows, given = [], parts, answer, saved = ALL) => {
     const { each, all: areAll } = savedBy(saved)
     const askedMs = Date.now()
+    const events = used ? await used(given) : given
     const lead = leadOf(rows)
     const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
     const lateAtMs = askedMs + aheadMs + lateMs
     const isInTime = required(sql`statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz`)
     const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(events)})`
-    const newEvents = sql`new_events as (${insertEvents(events, sql`${isUsed} and ${each}`)})`
-    const all = events.length === 0 ? parts : [...parts, newEvents]
+    const added = () => inserted(EVENTS, events.map(eventRow), sql`${isUsed} and ${each}`)
+    const all = events.length === 0 ? parts : [...parts, sql`new_events as (insert into events ${added()})`]
     const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(events)})`
     const noting = events.length === 0 ? nothing : sql`${isNoted} as has_events,`
     try {
@@ -133,18 +134,14 @@ export const AND_CHANGED = sql`and ${IS_CHANGED}`
 export const CHANGED: Saved = { each: IS_CHANGED, all: IS_CHANGED }
 const ALL: Saved = { each: sql`true`, all: sql`true` }
 
-export const insertEvents = (events: readonly NewEvent[], which: Fragment) => sql`
-  insert into events (${EVENTS.names})
-  select ${EVENTS.names} from ${EVENTS.fromShortest(events.map(eventRow))} where ${which}`
-
-const eventRow = (event: NewEvent) => ({
+export const eventRow = (event: NewEvent) => ({
   ...event,
   sequence: null,
   ids: { rawJson: JSON.stringify(event.ids) },
 })
 
 /** The tenants of these events that use events. */
-const subscribers = (events: readonly OfTenant[]) => sql`
+export const subscribers = (events: readonly OfTenant[]) => sql`
   select w.tenant_id from webhook_endpoints w
   where w.tenant_id = any (${textArray([...new Set(events.map(({ tenantId }) => tenantId))])}::text[])
     and w.status = 'enabled'`

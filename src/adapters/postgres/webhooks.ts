@@ -4,7 +4,7 @@ import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-atte
 import { COLUMNS, sortedBy, without } from '../stores/rows.ts'
 import { eachAlong } from './claim.ts'
 import { D, matchesId, postgresDeliveries } from './deliveries.ts'
-import { IS_CHANGED, insertEvents } from './outbox.ts'
+import { EVENTS, eventRow, IS_CHANGED } from './outbox.ts'
 import {
   columns,
   type Fragment,
@@ -91,7 +91,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
           ${resetsFailures ? afresh : nothing}
         where ${matchesId(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
         returning 1
-      ) ${event ? sql`, new_events as (${insertEvents([event], IS_CHANGED)})` : nothing}
+      ) ${event ? sql`, new_events as (insert into events ${EVENTS.into([eventRow(event)])} where ${IS_CHANGED})` : nothing}
       select 1 as done from changed`
     const isChanged = (await changed.catch(ifOvertaken([]))).length > 0
     if (isChanged) notify()
