@@ -13,6 +13,7 @@ import type {
   Webhook,
 } from '../ports/webhooks.ts'
 import type { Recorded } from '../ports/world.ts'
+import { lostClaims } from './lost-claims.ts'
 import {
   deliveryAfter,
   deliveryUnsent,
@@ -43,8 +44,6 @@ const CLAIM_MS = 2_000
 const REFUSED_MS = 10_000
 /** Longer than a claim, one attempt and a few statements. */
 const LEASE_MS = 45_000
-/** How often an endpoint that the store failed for is given back until that succeeds. */
-const GIVE_BACK_MS = 1_000
 /** Requests in flight may still create deliveries this long after an endpoint was deleted. They are swept before it is removed. */
 const DELETED_MS = 60_000
 
@@ -79,8 +78,7 @@ export const sendWebhooks = (deps: Deps) => {
   const { store, clock, newId, send, openSecret, dataOf, random } = deps
   const { webhooks } = store
   const inProgress = new Set<Promise<void>>()
-  /** Endpoints that the store failed for, with the next time to give each back, and the end of its lease. */
-  const failed = new Map<ClaimedEndpoint, { readonly at: number; readonly until: number }>()
+  const lost = lostClaims(deps, LEASE_MS)
   const onError = (error: unknown) => callHook(() => deps.onError(error))
 
   const claim = claimInTurns(webhooks, { clock, leaseMs: LEASE_MS, restMsMax: REST_MS })
@@ -89,34 +87,12 @@ export const sendWebhooks = (deps: Deps) => {
     const endMs = clock() + CLAIM_MS
     const goesOn = () => !stop.aborted && clock() < endMs
     const work = endpoint.status === 'enabled' ? deliver(endpoint, stop, goesOn) : sweep(endpoint, goesOn)
-    const until = endMs - CLAIM_MS + LEASE_MS
-    track(
-      work.catch((error) => {
-        onError(error)
-        failed.set(endpoint, { at: clock() + GIVE_BACK_MS, until })
-      }),
-    )
+    work.catch(() => lost.add(endpoint))
+    track(work.catch(onError))
   }
   const track = (work: Promise<unknown>) => {
     const done: Promise<void> = work.then(() => void inProgress.delete(done))
     inProgress.add(done)
-  }
-
-  /** Ends claims that the store failed for: after a failure of the store, no endpoint waits for the end of its lease. */
-  const giveBack = (): void => {
-    const now = clock()
-    for (const [endpoint, { at, until }] of failed) {
-      if (now < at) continue
-      failed.delete(endpoint)
-      if (now >= until) continue
-      const { failures, failingSince, lastError } = endpoint
-      const given = { failures, failingSince, lastError, claimableAt: isoTime(now), readAt: isoTime(now) }
-      track(
-        webhooks
-          .settle(endpoint, [], given)
-          .catch(() => failed.set(endpoint, { at: clock() + GIVE_BACK_MS, until })),
-      )
-    }
   }
 
   const sweep = async (endpoint: ClaimedEndpoint, goesOn: () => boolean): Promise<void> => {
@@ -215,7 +191,7 @@ export const sendWebhooks = (deps: Deps) => {
     const room = stop.aborted ? 0 : Math.min(CLAIMED_MAX, ENDPOINTS_MAX - inProgress.size)
     const claimed = room > 0 ? await claim(room) : []
     for (const endpoint of claimed) start(endpoint, stop)
-    giveBack()
+    for (const given of lost.giveBack()) track(given)
     if (inProgress.size === 0) return false
     if (room > 0 && claimed.length === room) return true
     await Promise.race(woken ? [...inProgress, woken] : inProgress)
