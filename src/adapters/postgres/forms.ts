@@ -4,6 +4,7 @@ import { newPages } from './new-pages.ts'
 import { type columns, type Fragment, nothing, sql } from './sql.ts'
 
 export type OfTenant = { readonly tenantId: string }
+type Columns = ReturnType<typeof columns>
 type Lists = Readonly<Record<string, readonly OfTenant[]>>
 
 /** The tenant of the rows that a statement reads: each wanted row names its tenant, or all are of this one. */
@@ -41,17 +42,9 @@ export type Forms = {
   /** More conditions on rows `l` of a tenant that are found along the index of timelines. */
   readonly pinned: (tenantId: string) => Fragment
   /** The text after `insert into` and a table: these rows, if a condition on other parts of the statement is true. */
-  readonly inserted: <Row extends object>(
-    to: ReturnType<typeof columns>,
-    rows: readonly Row[],
-    condition?: Fragment,
-  ) => Fragment
+  readonly inserted: (to: Columns, rows: readonly object[], condition?: Fragment) => Fragment
   /** The columns by which rows are ordered that are inserted, and locked in this order. */
-  readonly insertedInOrder: <Row extends object>(
-    to: ReturnType<typeof columns>,
-    rows: readonly Row[],
-    order: readonly string[],
-  ) => Fragment
+  readonly insertedInOrder: (to: Columns, rows: readonly object[], order: readonly string[]) => Fragment
   /** The conditions of events, each on its row, and of the whole write, which divides by zero if it is false. */
   readonly saved: (saved: Saved) => Saved
   /** Reads before a write which of its events are needed, with `everyEvent`; otherwise the write finds out. */
