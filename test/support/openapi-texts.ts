@@ -943,7 +943,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
           map: { type: ['/event'], email: ['/customer/email'], idempotencyKey: ['/id'] },
         },
       },
-      token: { summary: 'A vendor that signs nothing', value: { source: 'form', verify: { token: true } } },
+      token: { summary: 'A vendor that does not sign', value: { source: 'form', verify: { token: true } } },
       form: {
         summary: 'A form on a website',
         value: {
