@@ -25,7 +25,7 @@ export const ABOUT = `**Authentication.** Send an API key in the \`x-api-key\` h
 \`Idempotent-Replayed: true\`. It must repeat the payload byte for byte. After a 503 or a lost connection the write may or may
 not have happened: retry it with the same key.
 
-**Conditional requests.** Every GET answers an \`ETag\`, except the export of a prospect. Sent back as \`If-None-Match\`, it saves the
+**Conditional requests.** Every GET returns an \`ETag\`, except the export of a prospect. Sent back as \`If-None-Match\`, it saves the
 body while nothing has changed (304). The \`ETag\` of a page or page group is its revision: sent back as \`If-Match\` with a change,
 it guards against overwriting another person's change (412).
 
@@ -45,7 +45,7 @@ in order. Other answers are retried for about three days. Without webhooks, poll
 **Tracing.** Every request may carry two headers: \`X-Request-Id\`, an id of 1 to 128 letters, digits, \`.\`, \`_\` or \`-\`, and
 \`traceparent\` (W3C Trace Context). An invalid value is ignored. Every response has an \`X-Request-Id\`.
 
-**Unknown members** of a body are ignored. One that is nearly a member, such as \`publsh\`, is refused, except beside activities.
+**Unknown members** of a body are ignored. A likely typo, such as \`publsh\`, is refused, except in activities.
 
 **Compatibility.** Clients must ignore unknown members. \`/v0\` may gain operations and members at any time. Breaking changes are
 announced with \`Deprecation\` and \`Sunset\` headers at least 90 days in advance.`
@@ -352,11 +352,11 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   createProspect: {
     description:
-      'Creates a prospect with this `externalId`, `email` and `name`. If one exists with this `externalId`, otherwise with this `email`, its blanks are filled instead, and nothing is overwritten: repeating a request changes nothing. One of `externalId` and `email` is required. An email that another prospect has is left out, and `emailTakenBy` names that prospect.',
+      'Creates a prospect with this `externalId`, `email` and `name`. If one exists with this `externalId`, otherwise with this `email`, its empty fields are filled instead. Nothing is overwritten, so repeating a request is safe. One of `externalId` and `email` is required. An email that another prospect has is left out, and `emailTakenBy` names that prospect.',
     done: 'The prospect was created.',
     also: {
       status: 200,
-      done: 'The prospect existed. What it lacked was filled.',
+      done: 'The prospect existed. Its empty fields were filled.',
       answers: { found: { summary: 'It existed', value: { ...prospect, emailTakenBy: null } } },
     },
     requests: {
@@ -369,7 +369,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   listProspects: {
     description:
-      'Returns the prospects of the tenant, one slice at a time. With `email` or `externalId`, at most the one prospect that has it. With `search`, the people whose email or name begins like it. Erased prospects are omitted.',
+      'Returns the prospects of the tenant, one slice at a time. With `email` or `externalId`, at most the one prospect that has it. With `search`, the people whose email or name begins with it. Erased prospects are omitted.',
     done: 'A slice of prospects.',
     answers: {
       whole: { summary: 'The only slice', value: { items: [prospect], hasMore: false } },
@@ -389,7 +389,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   updateProspect: {
     description:
-      'Replaces the email, the external id or the name of a prospect, or removes it. Activities that were logged before keep what they were sent with.',
+      'Replaces the email, the external id or the name of a prospect, or removes it. Earlier activities keep the values they were sent with.',
     done: 'The prospect as it is now.',
     requests: {
       named: { summary: 'Correct the name', value: { name: 'Ada King' } },
@@ -408,7 +408,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   },
   mergeProspect: {
     description:
-      'Merges the prospect of the path into another one, for good. From now on its id, email and external id lead to that survivor, wherever a prospect is named, and fill its blanks. Its activities move to the timeline of the survivor in the background; each is shown exactly once meanwhile, and the event `prospect.merged` follows when all have moved. If either prospect was merged before, its survivor is meant. Repeating a merge changes nothing.',
+      'Merges the prospect of the path into another one, the survivor. This is final. From now on its id, email and external id lead to the survivor everywhere, and fill the empty fields of the survivor. Its activities move to the timeline of the survivor in the background, where each is always shown exactly once; the event `prospect.merged` follows when all have moved. If either prospect was merged before, its survivor is used. Repeating a merge changes nothing.',
     done: 'The survivor.',
     requests: { into: { summary: 'Into the prospect that remains', value: { into: OTHER_PROSPECT_ID } } },
     answers: {
@@ -428,7 +428,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
 first, and at last how many there were. An answer without that last line is not complete: it ends early if the prospect is
 erased meanwhile, the key is revoked, or something fails. The payload is as it was sent; only line breaks between its parts
 are spaces. Of an erased prospect there is only the erasure.`,
-    done: 'The lines, written while they are read.',
+    done: 'The lines, streamed.',
     answers: {
       whole: {
         summary: 'A prospect with one activity',
@@ -469,7 +469,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
   },
   listProspectLogCounts: {
     description:
-      'Returns how many activities arrived in each hour or day, by source and type, up to about a minute ago. Counting begins with the first activity of the tenant when its counts are first read, and goes on while they are read at least once a month.',
+      'Returns how many activities arrived in each hour or day, by source and type, up to about a minute ago. The first call starts counting, from the first activity of the tenant on. Counting stops if nobody reads the counts for a month.',
     done: 'The counts, oldest first.',
     answers: {
       hours: {
@@ -497,7 +497,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
     },
   },
   getApiKey: {
-    description: 'Returns what the API key of this request may do, and the tenant that it belongs to.',
+    description: 'Returns the scopes of the API key of this request, and its tenant.',
     done: 'The key, without its text.',
     answers: {
       own: {
@@ -539,7 +539,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
   },
   updatePageGroup: {
     description:
-      'Replaces the given fields; the others keep their values. Null removes the page context or the header action. Arrays are replaced whole.',
+      'Replaces the given fields; the others keep their values. Null removes the page context or the header action. Arrays are replaced as a whole.',
     done: 'The page group as it is now.',
     requests: {
       title: { summary: 'Another title', value: { title: 'Deals' } },
@@ -555,7 +555,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
   },
   deletePageGroup: {
     description:
-      'Deletes a page group. Neither it nor its pages are found any more, except in the list of deleted page groups.',
+      'Deletes a page group. It and its pages then return 404; only the list of deleted page groups shows it.',
     done: 'The page group is deleted.',
   },
   listPages: {
@@ -617,7 +617,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
   },
   updatePage: {
     description:
-      'Replaces the custom name of a page, or removes it, or sets when the page is unpublished. A version published by hand or at its time before that removes the time.',
+      'Replaces the custom name of a page, or removes it, or sets when the page is unpublished. Publishing a version before that, by hand or by schedule, clears the time.',
     done: 'The page as it is now.',
     requests: {
       named: { summary: 'Rename', value: { customName: 'Spring sale' } },
@@ -652,7 +652,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
   },
   createVersion: {
     description:
-      'Creates a version, which becomes ready in the background and is then published, unless `publish` is false, a newer one is published by then, or a person publishes or unpublishes by hand before that. What is left out is as in the newest version. With `publishAt` it is published at that time. A version never changes; a page has at most 1,000, and at most 100 that are scheduled.',
+      'Creates a version, which becomes ready in the background and is then published, unless `publish` is false, a newer one is already published, or someone publishes or unpublishes by hand before that. Members left out are copied from the newest version. With `publishAt` it is published at that time. A version never changes; a page has at most 1,000, and at most 100 that are scheduled.',
     done: 'The version was stored. A retry with the same idempotency key returns the same answer.',
     requests: {
       content: { summary: 'With other content', value: { content: CONTENT } },
@@ -696,7 +696,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
   },
   unscheduleVersion: {
     description:
-      'Ends the schedule of a version: it is `ready` again, or `published` if it was published before. A version that has none stays as it is.',
+      'Ends the schedule of a version: it is `ready` again, or `published` if it was published before. A version without a schedule is unchanged.',
     done: 'The version as it is now.',
     answers: {
       unscheduled: {
@@ -715,7 +715,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
   },
   eraseProspect: {
     description:
-      'Erases a person, given by exactly one of `prospectId`, `externalId` and `email`. The prospect loses its email, external id and name at once, and cannot be logged for any more (410). Its activities are deleted in the background, and activities of others with the same email or external id lose both and the name. Activities with that email or external id are refused (410) for `blockDays`. Requested again while it is in progress, the same erasure is returned.',
+      'Erases a person, identified by exactly one of `prospectId`, `externalId` and `email`. The prospect loses its email, external id and name at once, and new activities for it are refused (410). Its activities are deleted in the background, and activities of others with the same email or external id lose both and the name. Activities with that email or external id are refused (410) for `blockDays`. A second request while it is in progress returns the same erasure.',
     done: 'The erasure is in progress. Read it to see when it is completed, some minutes later.',
     requests: {
       by_email: { summary: 'By email', value: { email: 'nobody@nowhere.example' } },
@@ -738,13 +738,13 @@ are spaces. Of an erased prospect there is only the erasure.`,
   },
   unblockErasure: {
     description:
-      'Lifts the block of an erased email and external id, for example of one that was mistyped: activities with them are accepted again. While the erasure is in progress the block is needed, and ends within an hour after it is completed. Repeating it changes nothing.',
+      'Lifts the block of an erased email and external id, for example after a typo: activities with them are accepted again. While the erasure is in progress, the block is needed; it ends within an hour after the erasure is completed. Repeating the call is safe.',
     done: 'The erasure.',
     answers: { lifted: { summary: 'Lifted', value: { ...erased, blockedUntil: null } } },
   },
   listEvents: {
-    description: `Returns events in the order of their numbers, one slice at a time. \`data\` is the resource as it is now. Keep \`nextCursor\` and ask again with it later: nothing is skipped, also while
-others write. Events are recorded while the tenant has an enabled webhook endpoint, or always if the server is set so (\`EVENTS=on\`), and kept for 30 days unless the server sets another time. With \`types\`, a slice looks at no more than 10,000 events: it may be short or empty while \`hasMore\` is true. With \`wait\`, a request that finds nothing is answered as soon as an event follows, or after so many seconds with an empty slice; at most 100 requests of a tenant wait at a time.`,
+    description: `Returns events in the order of their numbers, one slice at a time. \`data\` is the resource as it is now. Save \`nextCursor\` and pass it as \`cursor\` later: nothing is skipped, even while
+others write. Events are recorded while the tenant has an enabled webhook endpoint, or always with \`EVENTS=on\`, and kept for 30 days unless the server sets another time. With \`types\`, a slice looks at no more than 10,000 events: it may be short or empty while \`hasMore\` is true. With \`wait\`, a request that finds no event waits up to that many seconds for one, then returns an empty slice; at most 100 requests of a tenant wait at a time.`,
     done: 'A slice of events.',
     answers: {
       some: {
@@ -764,7 +764,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   createWebhookEndpoint: {
     description:
-      'Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret; the values of `headers` are never shown. With `sources` or `logTypes`, only the events `prospect_log.created` of such activities are delivered; this does not concern events of other types. With a `body`, the receiver gets the JSON that its own API expects, filled in when it is sent; one that would be larger than 256 KiB is not sent, and its delivery fails. Put tokens into `headers`: `body` is shown again. A tenant has at most 20 endpoints.',
+      'Events are delivered to its URL from now on, as described under **Webhooks**. Only this answer and that of a rotation show the secret; the values of `headers` are never shown. With `sources` or `logTypes`, `prospect_log.created` is delivered only for such activities; other types of events are not affected. With a `body`, the receiver gets the JSON that its own API expects, filled in when it is sent; one that would be larger than 256 KiB is not sent, and its delivery fails. Put tokens into `headers`: `body` is shown again. A tenant has at most 20 endpoints.',
     done: 'The endpoint, with its secret.',
     requests: {
       some: {
@@ -810,7 +810,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   updateWebhookEndpoint: {
     description:
-      'Replaces the given fields, `headers` as a whole; the others keep their values. The status `enabled`, or another URL, method or body, forgets its failures and ends its rest. What is pending is sent with the new body. While it is disabled nothing is delivered, and what is pending fails: replay it once the endpoint is enabled again.',
+      'Replaces the given fields, `headers` as a whole; the others keep their values. The status `enabled`, or another URL, method or body, clears its failures and ends its pause. Pending deliveries are sent with the new body. While it is disabled, nothing is delivered, and pending deliveries fail: replay them once the endpoint is enabled again.',
     done: 'The endpoint as it is now.',
     requests: {
       described: { summary: 'Another note', value: { description: 'The new CRM' } },
@@ -825,8 +825,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
     },
   },
   deleteWebhookEndpoint: {
-    description:
-      'Deletes a webhook endpoint with its deliveries. A request that is in flight is not stopped.',
+    description: 'Deletes a webhook endpoint with its deliveries. A request in flight is not canceled.',
     done: 'The endpoint is deleted.',
   },
   rotateWebhookSecret: {
@@ -844,7 +843,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   testWebhookEndpoint: {
     description:
       'Sends an event, or without `eventId` one of the type `webhook_endpoint.test`, filled in and signed like every other, and returns what happened and what was sent, after 15 seconds at most. An event has its own `webhook-id`: a receiver that skips what it has seen skips it. It works for disabled endpoints too. It is not repeated, and no delivery is kept.',
-    done: 'What happened.',
+    done: 'The result of the attempt.',
     requests: {
       event: { summary: 'An event that happened', value: { eventId: EVENT_ID } },
       none: { summary: 'An event to try it; the same as no body', value: {} },
@@ -892,7 +891,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   retryDelivery: {
     description:
-      'Delivers an event again, now, with the same `webhook-id` and all attempts, whatever became of it before. The endpoint must be enabled.',
+      'Delivers an event again immediately, with the same `webhook-id` and a full set of attempts, whether it was delivered before or not. The endpoint must be enabled.',
     done: 'The delivery is pending.',
     answers: {
       pending: {
@@ -903,10 +902,10 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   replayDeliveries: {
     description:
-      'Delivers the events since a time again, with the same `webhook-id` each: those that were not delivered, even if they happened before the endpoint existed, or all. One request looks at no more than 10,000 events; a `nextCursor` that is not null is where to go on. The endpoint must be enabled.',
+      'Delivers the events since a time again, with the same `webhook-id` each: those that were not delivered, even if they happened before the endpoint existed, or all. One request looks at no more than 10,000 events; if `nextCursor` is not null, continue from it. The endpoint must be enabled.',
     done: 'The deliveries are pending.',
     requests: {
-      undelivered: { summary: 'What was not delivered', value: { since: '2026-11-20T00:00:00Z' } },
+      undelivered: { summary: 'Everything undelivered', value: { since: '2026-11-20T00:00:00Z' } },
       all: {
         summary: 'Everything',
         value: { since: '2026-11-20T00:00:00Z', onlyUndelivered: false },
@@ -926,7 +925,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
     done: 'The hook. A token in its path is shown only here.',
     requests: {
       stripe: {
-        summary: 'A vendor that is known',
+        summary: 'A vendor with a preset',
         value: {
           source: 'stripe',
           verify: { preset: 'stripe', secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' },
@@ -965,7 +964,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
   },
   getHook: {
     description:
-      'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused, `lastWarning` which body was not read as what it says it is.',
+      'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused, `lastWarning` how a body was stored that could not be read as its content type says.',
     done: 'The hook.',
     answers: { enabled: { summary: 'An enabled hook', value: hook } },
   },
@@ -988,13 +987,13 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
     },
   },
   deleteHook: {
-    description: 'Deletes a hook. Its address is unknown from then on; its activities stay.',
+    description: 'Deletes a hook. Its address then returns 404; its activities stay.',
     done: 'The hook is deleted.',
   },
   tryHook: {
     description:
-      'Returns what would become of a delivery, without storing anything: whether it would be verified, why not, and which activities it is mapped to, even if it would be refused. With `map`, as if that were saved.',
-    done: 'What would happen.',
+      'Shows whether a delivery would be verified, the reason if not, and the activities it is mapped to, even if it would be refused. With `map`, uses that instead of the saved one. Nothing is stored.',
+    done: 'The result. Nothing was stored.',
     requests: {
       stripe: {
         summary: 'A message that was saved',
