@@ -16,7 +16,7 @@ import { printJson, report } from './output.ts'
 
 export const apiCommand: Command = {
   words: 'api',
-  help: 'runs any operation of the API on the database, without a server or a key',
+  help: 'runs any API operation directly on the database, without a server or a key',
   details: [
     'METHOD and PATH are those of the API reference, with a query where one is needed. BODY is JSON text, or - to read',
     'it from stdin. The answer goes to stdout; a problem goes to stderr, and the exit code is 1.',
@@ -27,7 +27,7 @@ export const apiCommand: Command = {
     tenant: TENANT,
     follow: {
       type: 'boolean',
-      help: 'go on with the events that follow',
+      help: 'keep printing events as they come',
     },
   },
   examples: {

@@ -17,7 +17,7 @@ export const consoleCommand: Command = {
   help: 'issues a short-lived key, and shows a link that opens the console with it',
   details: [
     'Anyone with the link has the key. Without --write the key is read-only, and cannot list sources or webhooks.',
-    'The address is PUBLIC_URL, else HOST and PORT.',
+    'The link starts with PUBLIC_URL, otherwise with HOST and PORT.',
   ],
   options: {
     tenant: TENANT,

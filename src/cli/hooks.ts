@@ -8,7 +8,7 @@ import { type Command, isFolder, TENANT, valued, wrongUse } from './command.ts'
 export const hookCommands: readonly Command[] = [
   {
     words: 'hooks try',
-    help: 'shows what would become of a delivery; stores nothing',
+    help: 'shows how a delivery would be mapped; stores nothing',
     details: [
       'ID is the hookId. The answer says whether the delivery would be accepted, why not, and which activities it is',
       'mapped to, even if its signature is missing or old. To create and change hooks, use api: docs/hooks.md.',

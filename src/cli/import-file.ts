@@ -23,7 +23,7 @@ export const IMPORT_OPTIONS = {
   'from-line': valued('N', 'skip the lines before this one', { default: '1' }),
   format: valued('FORMAT', 'jsonl or csv; by default as the name of the file ends, else jsonl'),
   columns: valued('C', `the columns of CSV by member: email="Email Address",name="First Name + Last Name"`),
-  'ignore-other-columns': { type: 'boolean', help: 'leave out the other columns of CSV' },
+  'ignore-other-columns': { type: 'boolean', help: 'ignore other columns of CSV' },
 } as const satisfies Command['options']
 
 /** By default V8 lets garbage grow to 200 MB before it collects it, though only 30 MB are in use. */

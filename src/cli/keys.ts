@@ -54,7 +54,7 @@ export const keyCommands: readonly Command[] = [
   },
   {
     words: 'keys find',
-    help: 'reads an API key from stdin and shows whose it is; the key may stand within other text',
+    help: 'reads an API key from stdin and shows whose it is; the key may be surrounded by other text',
     options: { revoke: { type: 'boolean', help: 'revoke it in every process, within a second' } },
     examples: { 'revoke a key that leaked': 'echo "$KEY" | prospect-pages keys find --revoke' },
     run: async ({ values }, open, shell) => {

@@ -30,12 +30,12 @@ export const operationCommands: readonly Command[] = [
   },
   {
     words: 'migrate',
-    help: 'brings the database to the schema of this program',
+    help: 'migrates the database to the schema of this version',
     details: [
       'An embedded database is backed up beside its file first. On PostgreSQL --dry-run migrates and rolls back, to',
       'find the locks: it takes them, for as long as the migration would.',
     ],
-    options: { 'dry-run': { type: 'boolean', help: 'print what is pending, and which locks that takes' } },
+    options: { 'dry-run': { type: 'boolean', help: 'list the pending migrations and their locks' } },
     examples: { 'before the first server of a new release starts': 'prospect-pages migrate' },
     run: async ({ values }, open, shell) => {
       if (values['dry-run'] === true) {
@@ -49,7 +49,7 @@ export const operationCommands: readonly Command[] = [
   },
   {
     words: 'doctor',
-    help: 'checks settings, database and naming server, also the disk or the clock of PostgreSQL; changes nothing',
+    help: 'checks settings, database, disk, clock and naming server; changes nothing',
     details: ['Each check is ok, a warning or failed. The exit code is 1 if one failed.'],
     options: {
       thorough: { type: 'boolean', help: 'check every page of the embedded database, however large it is' },
@@ -66,7 +66,7 @@ export const operationCommands: readonly Command[] = [
   },
   {
     words: 'status',
-    help: 'shows what needs attention, over all tenants, each with a command that shows more or repairs it',
+    help: 'lists the problems of all tenants, each with a command that shows more or repairs it',
     details: ['The exit code is 1 if there is anything. Changes nothing, and waits for no lock.'],
     examples: { 'what needs attention': 'prospect-pages status' },
     run: async ({ values }, _open, shell) => {
@@ -117,7 +117,7 @@ export const operationCommands: readonly Command[] = [
   },
   {
     words: 'restore',
-    help: 'replaces the embedded database by a copy of a backup, and keeps the old file beside it',
+    help: 'replaces the embedded database with a copy of a backup, and keeps the old file beside it',
     details: ['Stop the server first. The backup is checked before, and not changed.'],
     operands: ['FILE'],
     examples: { 'after the server was stopped': 'prospect-pages restore copy-2026-11-21-0300.db' },

@@ -67,7 +67,7 @@ const REMEDY_OF: Readonly<Record<Obstacle, string>> = {
   newer_database: 'Install that release or a newer one, or restore a backup from before.',
   unreleased_database: 'Export its data with that version, then use a new database.',
   takes_no_writes:
-    'Point DATABASE_URL at the primary, turn default_transaction_read_only off, or free some space: as its word says.',
+    'For standby, point DATABASE_URL at the primary; for read_only, turn default_transaction_read_only off; for disk_full, free some space.',
   no_source: 'Correct --from.',
   no_database_file: 'Correct the path, or run prospect-pages migrate to create it.',
   no_folder: 'Name a file in a folder that exists.',

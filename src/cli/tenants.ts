@@ -28,7 +28,7 @@ export const tenantCommands: readonly Command[] = [
   },
   {
     words: 'tenants update',
-    help: 'renames a tenant, while its brands keep their names, or sets how long its activities are kept',
+    help: 'renames a tenant (its brands keep their names), or sets how long its activities are kept',
     operands: ['ID'],
     options: {
       name: valued('N', 'new name of the tenant', { isName: true }),
@@ -50,7 +50,7 @@ export const tenantCommands: readonly Command[] = [
   },
   {
     words: 'tenants suspend',
-    help: 'refuses the keys and hooks of a tenant, and publishes and sends nothing of it',
+    help: 'refuses the keys and hooks of a tenant, and stops its publishing and sending',
     details: [
       'Takes effect within a second, in every process. Pending work continues with `tenants resume`.',
     ],
@@ -67,7 +67,7 @@ export const tenantCommands: readonly Command[] = [
   },
   {
     words: 'tenants delete',
-    help: 'suspends a tenant for good, and removes everything of it in the background',
+    help: 'suspends a tenant for good, and deletes all its data in the background',
     details: [
       'A running server does that, after about 90 seconds. `tenants list` shows what is left. Backups keep it.',
     ],

@@ -66,7 +66,7 @@ const connect = (): void => {
     'Only activities from this source',
     'source',
     { maxlength: 100, onchange: () => editor.load() },
-    'Such as that of a form whose people leave their email. Empty: all.',
+    'For example a form that asks for an email. Empty: all sources.',
   )
   const sourceNow = () => source.querySelector('input')?.value || undefined
   const editor = templateEditor('', sourceNow)

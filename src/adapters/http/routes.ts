@@ -149,7 +149,7 @@ const ROWS: Rows = {
   getHook: get(HOOK, 'Read a hook'),
   updateHook: patch(HOOK, 'Change, disable or rotate a hook'),
   deleteHook: remove(HOOK, 'Delete a hook'),
-  tryHook: post(`${HOOK}/try`, 'See what would become of a delivery'),
+  tryHook: post(`${HOOK}/try`, 'Try a delivery without storing it'),
   getApiKey: get('/v0/api_keys/self', 'Read the API key of this request', {
     run: async (useCases: UseCases, { tenantId, apiKeyId }: CheckedRequest<unknown, unknown>) => ({
       body: await useCases.getApiKey({ tenantId, apiKeyId }),

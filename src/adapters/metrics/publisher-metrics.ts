@@ -115,7 +115,7 @@ export const backlogGauges = (
   }
   const bound = `${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`
   add(name, `${what} in the whole database; ${bound}`, 'count')
-  add(ageName, 'Age of the oldest of those; 0 if there are none.', 'oldestAgeS')
+  add(ageName, 'Age of the oldest one; 0 if there is none.', 'oldestAgeS')
   return backlog
 }
 

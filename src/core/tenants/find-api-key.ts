@@ -12,7 +12,7 @@ export const findApiKey =
     if (apiKey === undefined && text.includes('pp_')) refuse('not_found', MISTYPED)
     if (apiKey === undefined) return refuse('not_found', 'The input contains no API key.')
     const [key] = await store.apiKeys.findByHashes([sha256(apiKey)])
-    if (key === undefined) return refuse('not_found', 'Unknown API key: this database has none like it.')
+    if (key === undefined) return refuse('not_found', 'Unknown API key: it is not in this database.')
     return { tenantName: (await store.tenants.find(key.tenantId))?.name, ...listedApiKey(key) }
   }
 
