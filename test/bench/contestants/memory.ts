@@ -22,7 +22,7 @@ const { createPageGroup } = (await import(
   dist('core/pages/create-page-group.js')
 )) as typeof import('../../../src/core/pages/create-page-group.ts')
 const { identifiersOf } = (await import(
-  dist('core/prospects/emails.js')
+  dist('core/prospects/identifiers.js')
 )) as typeof import('../../../src/core/prospects/identifiers.ts')
 
 const [sizeJson = '', filledPath = ''] = process.argv.slice(2)
