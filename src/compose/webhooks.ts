@@ -16,8 +16,8 @@ import { type WebhookOptions, webhookTools } from '../service/webhook-tools.ts'
 const REST_MS = 5
 /** Pause between two lists of deliveries. */
 const LIST_REST_MS = 2
-/** The data of events is read separately from the reads of callers, so that neither waits for the other. */
-const READS = { listLengthMax: 64, listsInFlightMax: 1, dedupeKey: JSON.stringify }
+/** The data of events is read separately from the reads of callers, so that neither waits for the other: at most 16 MiB at once. */
+const READS = { listLengthMax: 16, listsInFlightMax: 1, dedupeKey: JSON.stringify }
 
 /** The options of sending webhooks. Omitted settings have the defaults of the service. */
 export type WebhooksOptions = WorkHooks & {

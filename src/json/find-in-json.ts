@@ -82,6 +82,8 @@ const step = (found: Found | undefined, token: string): Found | undefined => {
   return (name === '' ? found : found.names.get(name))?.selected.get(`${member}=${value}`)
 }
 
+/** A selector looks at so many elements of an array: as many as one delivery has activities. */
+const SELECTED_AMONG_MAX = 1_000
 const NONE: Found['names'] = new Map()
 const walk = (text: string, wanted: Wanted, begin: number): Found => {
   const isList = text[begin] === '['
@@ -91,13 +93,14 @@ const walk = (text: string, wanted: Wanted, begin: number): Found => {
   const found: Found = { begin, end: begin, names: new Map(), selected }
   found.end = eachChild(text, begin, (name, at) => {
     const next = isList ? wanted.elements : wanted.names.get(name)
-    const mayBeSelected = selected !== NONE && (text[at] === '{' || text[at] === '[')
+    const isAmong = selected !== NONE && Number(name) < SELECTED_AMONG_MAX
+    const mayBeSelected = isAmong && (text[at] === '{' || text[at] === '[')
     const isLookedAt = !isList || wanted.names.has(name) || mayBeSelected
     if (next === undefined || !isLookedAt) return endOfValue(text, at).end
     const child = walk(text, next, at)
     // The last of several members with the same name counts.
     if (!isList || wanted.names.has(name)) found.names.set(name, child)
-    if (selected !== NONE)
+    if (isAmong)
       for (const [member, { begin, end }] of child.names) {
         const value = wanted.selected.has(member) ? scalarIn(text, begin, end) : null
         const key = `${member}=${value}`

@@ -14,10 +14,16 @@ const [COMMA, COLON, ZERO, NINE] = [0x2c, 0x3a, 0x30, 0x39]
 
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
-const PLAIN = String.raw`(?:"[^"\\\u0000-\u001f]*"|-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null)[ \n\r\t]*,[ \n\r\t]*`
+const BLANKS = String.raw`[ \n\r\t]*`
+const TEXT = String.raw`"[^"\\\u0000-\u001f]*"`
+const PLAIN = String.raw`(?:${TEXT}|-?(?:0|[1-9]\d*)(?:\.\d+)?|true|false|null)${BLANKS}`
+const MEMBER = `${TEXT}${BLANKS}:${BLANKS}${PLAIN}`
+/** An object of up to 50 plain values, such as an array often has thousands of. */
+const FLAT = String.raw`\{${BLANKS}(?:${MEMBER}(?:,${BLANKS}${MEMBER}){0,49})?\}${BLANKS}`
 /** Elements of an array, and members of an object, that are plain values: many at once, which is much faster. */
-const ELEMENTS = new RegExp(`(?:${PLAIN}){2,500}`, 'y')
-const MEMBERS = new RegExp(String.raw`(?:"[^"\\\u0000-\u001f]*"[ \n\r\t]*:[ \n\r\t]*${PLAIN}){2,500}`, 'y')
+const ELEMENTS = new RegExp(`(?:${PLAIN},${BLANKS}){2,500}`, 'y')
+const OBJECTS = new RegExp(`(?:${FLAT},${BLANKS}){2,500}`, 'y')
+const MEMBERS = new RegExp(`(?:${MEMBER},${BLANKS}){2,500}`, 'y')
 const afterPlain = (text: string, at: number, run: RegExp): number => {
   run.lastIndex = at
   return run.test(text) ? run.lastIndex : at
@@ -46,7 +52,11 @@ export const jsonDepth = (
     name = ''
   }
   for (;;) {
-    if (end === CLOSE_ARRAY) at = afterPlain(text, at, ELEMENTS)
+    if (end === CLOSE_ARRAY && text.charCodeAt(at) === OPEN_OBJECT) {
+      const flatEnd = afterPlain(text, at, OBJECTS)
+      if (flatEnd > at && open.length === depth) depth++
+      at = flatEnd
+    } else if (end === CLOSE_ARRAY) at = afterPlain(text, at, ELEMENTS)
     else if (open.length > 1) at = afterPlain(text, at, MEMBERS)
     if (end === CLOSE_OBJECT) {
       const nameEnd = endOfText(text, at)

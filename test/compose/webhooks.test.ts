@@ -55,3 +55,34 @@ t.test('writes make the sender look for due deliveries only if there is an endpo
   t.equal((await sent).url, url)
   t.ok(claims() > atStart)
 })
+
+t.test('no more than 16 activities are read at a time for receivers: each may be large', async (t) => {
+  const store = memoryStore({ everyEvent: true })
+  const service = createService({ store })
+  const url = 'https://example.com/hook'
+  for (let i = 0; i < 10; i++) {
+    const { tenantId } = await service.createTenant({ name: 'Acme' })
+    await service.createWebhookEndpoint({ tenantId, url, types: ['prospect_log.created'] })
+    for (let n = 0; n < 4; n++)
+      await service.logProspectActivity({ tenantId, source: 'crm', payload: { rawJson: '{}' } })
+  }
+  const reads: number[] = []
+  const find: Store['prospectLogs']['find'] = (wants) => {
+    reads.push(wants.length)
+    return store.prospectLogs.find(wants)
+  }
+  const seen = { ...store, prospectLogs: { ...store.prospectLogs, find } }
+  const { promise: all, resolve } = Promise.withResolvers<void>()
+  let sent = 0
+  const send: SendWebhook = async () => {
+    if (++sent === 40) resolve()
+    return { status: 204, error: null, retryAfterMs: null, ms: 7 }
+  }
+  const tools = { secrets: createSecrets(null), checkUrl: () => null, send }
+  const sender = createWebhooks({ store: seen, pollMs: NEVER_MS }, tools)
+  t.teardown(sender.stop)
+  sender.start()
+  await all
+  t.ok(Math.max(...reads) > 1)
+  t.ok(Math.max(...reads) <= 16)
+})

@@ -6,7 +6,9 @@ import {
   sha256,
   someClaim,
   someErasure,
+  someGroup,
   someLog,
+  somePage,
   someProspect,
 } from '../support/rows.ts'
 import { opened, sqliteKind } from '../support/stores.ts'
@@ -50,5 +52,29 @@ t.test(
     clearInterval(counting)
     t.ok(turns > 0, 'others have their turns meanwhile')
     t.match(await store.erasures.find({ tenantId, erasureId: claimed.erasureId }), { logsErased: LOGS })
+  },
+)
+
+t.test(
+  'large versions are claimed a few at a time by the embedded database, and each tenant has its turn',
+  async (t) => {
+    const { store } = await opened(t, sqliteKind())
+    const tenants = (await Promise.all([1, 2].map(() => addTenant(store)))).toSorted((a, b) =>
+      a.tenantId < b.tenantId ? -1 : 1,
+    )
+    const content = { rawJson: JSON.stringify({ text: 'x'.repeat(600_000) }) }
+    for (const tenant of tenants) {
+      const group = someGroup(tenant)
+      await store.pageGroups.add(group)
+      await store.pages.record(Array.from({ length: 5 }, () => somePage(group, { content })))
+    }
+    const claim = async (max: number) => {
+      const claimed = await store.versions.claim(someClaim({ max }))
+      return tenants.map(({ tenantId }) => claimed.filter((one) => one.tenantId === tenantId).length)
+    }
+    t.strictSame(await claim(3), [2, 1])
+    t.strictSame(await claim(100), [2, 2])
+    t.strictSame(await claim(100), [1, 2])
+    t.strictSame(await claim(100), [0, 0])
   },
 )

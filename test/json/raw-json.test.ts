@@ -128,16 +128,15 @@ t.test('a text is JSON if and only if JSON.parse takes it', async (t) => {
       return false
     }
   }
-  const whole = String.raw`{ "b" : "\\\u00e9\n]", "":[-1.5e+3 ,{"c":[{}, [],0 ]},true],"d":{"a":null, "e":false}}`
-  const texts = [
-    whole,
-    ...['1', '"x"', ' null ', '[]', '01', '1.', '.5', '-', '+1', 'nul', '"', '"\t"', '"\\x"', '', ' '],
-  ]
-  for (let i = 0; i <= whole.length; i++) {
-    texts.push(whole.slice(0, i), whole.slice(i), whole.slice(0, i) + whole.slice(i + 1))
-    for (const char of '",:[]{}01.e-\\\u000b\u0001 tx\u00a0')
-      texts.push(whole.slice(0, i) + char + whole.slice(i))
-  }
+  const mixed = String.raw`{ "b" : "\\\u00e9\n]", "":[-1.5e+3 ,{"c":[{}, [],0 ]},true],"d":{"a":null, "e":false}}`
+  const flat = '{"z":[{"a":1,"b":"x"},{},{ "c" : null , "d":[ {"e":0},{"f":1} ,{}]},{"g":-2.5},{"h":true},{}]}'
+  const texts = ['1', '"x"', ' null ', '[]', '01', '1.', '.5', '-', '+1', 'nul', '"', '"\t"', '"\\x"', '', ' ']
+  for (const whole of [mixed, flat])
+    for (let i = 0; i <= whole.length; i++) {
+      texts.push(whole.slice(0, i), whole.slice(i), whole.slice(0, i) + whole.slice(i + 1))
+      for (const char of '",:[]{}01.e-\\\u000b\u0001 tx\u00a0')
+        texts.push(whole.slice(0, i) + char + whole.slice(i))
+    }
   t.strictSame(
     texts.filter((text) => isJson(text) !== parses(text)),
     [],

@@ -1,14 +1,22 @@
+import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import type { Backlog } from '../../core/ports/world.ts'
-import type { Database, Values } from './open.ts'
+import type { Database } from './open.ts'
 
-type Queue = Readonly<Record<'table' | 'key' | 'answered', string>> & { readonly condition?: string }
+type Queue = Readonly<Record<'table' | 'key' | 'answered', string>> & {
+  readonly condition?: string
+  readonly bytes?: string
+}
 
 /**
  * Claims from a table whose rows wait in `processing`. `key` is its primary key, without the tenant; `condition`
- * applies to the tenants `t`.
+ * applies to the tenants `t`; `bytes` is the size of a row.
+ *
+ * Changing a row writes all of it, and callers wait meanwhile. So a transaction changes as many bytes as fill a slice, and
+ * each tenant gets as much in its turn.
  */
-export const claimFrom = <Claimed>(database: Database, { table, key, answered, condition = '' }: Queue) => {
+export const claimFrom = <Claimed>(database: Database, queue: Queue) => {
+  const { table, key, answered, condition = '', bytes = '0' } = queue
   const waiting = (asked: string, tenants: string) =>
     `(select ${asked} from ${table} v where v.status = 'processing' and v.tenant_id ${tenants})`
   /** Tenants after a given one that have claimable rows: from one to the next along the index of waiting rows. */
@@ -26,27 +34,50 @@ export const claimFrom = <Claimed>(database: Database, { table, key, answered, c
   const CLAIM = `
     update ${table} set claimable_at = :until, attempts = attempts + 1
     where (tenant_id, ${key}) in (
-      select tenant_id, ${key} from ${table}
-      where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
-      order by claimable_at limit :max)
-    returning tenant_id, ${key}, ${answered}, attempts as attempt`
+      select tenant_id, ${key} from (
+        select *, sum(bytes) over (order by claimable_at rows between unbounded preceding and 1 preceding) as before
+        from (
+          select tenant_id, ${key}, claimable_at, ${bytes} as bytes from ${table}
+          where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
+          order by claimable_at limit :max
+        )
+      )
+      where coalesce(before, 0) <= ${SLICE_BYTES_MAX}
+    )
+    returning tenant_id, ${key}, ${answered}, attempts as attempt, ${bytes} as bytes`
+
+  /** `next`: the tenant after which more may be claimed; null if that is all. */
+  const claimSome = (want: ClaimWant) => {
+    const ranges = [
+      { after: '', last: want.now },
+      { after: want.horizon, last: '~' },
+    ]
+    const claimed: Claimed[] = []
+    let sum = 0
+    for (const tenant of database.all<{ tenantId: string }>(DUE_TENANTS, want)) {
+      for (const range of ranges) {
+        const values = { ...want, ...tenant, ...range, max: want.max - claimed.length }
+        for (const { bytes, ...row } of database.all<Claimed & { bytes: number }>(CLAIM, values)) {
+          claimed.push(row as Claimed)
+          sum += bytes
+        }
+      }
+      if (sum > SLICE_BYTES_MAX) return { claimed, next: tenant.tenantId }
+    }
+    return { claimed, next: null }
+  }
 
   return async (want: ClaimWant): Promise<readonly Claimed[]> => {
-    // A read first, so that other processes can go on writing while nothing is due.
-    if (!database.has(DUE_TENANTS, { ...want, max: 1 })) return []
-    return database.write(() => {
-      const ranges = [
-        { after: '', last: want.now },
-        { after: want.horizon, last: '~' },
-      ]
-      const claimed: Claimed[] = []
-      for (const tenant of database.all<Values>(DUE_TENANTS, want))
-        for (const range of ranges) {
-          const values = { ...want, ...tenant, ...range, max: want.max - claimed.length }
-          claimed.push(...database.all<Claimed>(CLAIM, values))
-        }
-      return claimed
-    })
+    const claimed: Claimed[] = []
+    for (let next: string | null = want.afterTenantId; next !== null; ) {
+      const rest: ClaimWant = { ...want, afterTenantId: next, max: want.max - claimed.length }
+      // A read first, so that other processes can go on writing while nothing is due.
+      if (rest.max === 0 || !database.has(DUE_TENANTS, { ...rest, max: 1 })) break
+      const some = await database.write(() => claimSome(rest))
+      claimed.push(...some.claimed)
+      next = some.next
+    }
+    return claimed
   }
 }
 

@@ -57,6 +57,7 @@ const QUEUE = {
   key: 'page_id, version_id',
   answered: 'page_group_id, publish, publish_at',
   condition: `and not ${isSuspended('t')}`,
+  bytes: 'coalesce(octet_length(content), 0) + coalesce(octet_length(supplementary_context), 0)',
 }
 
 export const sqliteVersions = (database: Database, outbox: Outbox): Versions => {

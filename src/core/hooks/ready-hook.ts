@@ -98,10 +98,12 @@ export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: H
       const isMeta = handshake === 'hub.challenge' && query.get('hub.verify_token') === hookId
       return isMeta && CHALLENGE.test(challenge) ? challenge : ''
     },
-    /** Null if the trap is filled. A long delivery waits for its turn: the steps before logging are work, too. */
+    /** Null if the trap is filled. A long delivery waits for its turn before each step: reading and mapping are work, too. */
     activitiesIn: async (delivery: Inflated, nowMs: number, warn: Warn) => {
-      if (delivery.body.length > LONG_TEXT) await shareLoop(tenantId, true)
+      const isLong = delivery.body.length > LONG_TEXT
+      if (isLong) await shareLoop(tenantId, true)
       const whole = documentOf(delivery, each, warn)
+      if (isLong) await shareLoop(tenantId, true)
       if (trap !== null && isFilled(whole, trap)) return null
       const by = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
       return (await mapped(delivery, nowMs, warn, whole)).map((activity) => ({

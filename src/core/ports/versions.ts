@@ -59,7 +59,8 @@ export type Versions = {
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
    * each tenant those that have waited longest. They are leased until `until`. Returns none only if there is
-   * nothing to claim after that tenant, however many publishers claim at the same moment.
+   * nothing to claim after that tenant, however many publishers claim at the same moment. A store may leave large
+   * versions of a tenant for the next claim, as long as each tenant gets some.
    */
   claim(want: ClaimWant): Promise<readonly ClaimedVersion[]>
   /** The facts that naming needs; null if the version does not exist. */
