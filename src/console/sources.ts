@@ -84,9 +84,11 @@ const connect = (): void => {
       const byVendor = vendor === 'hmac' ? { hmac, secret } : { preset: vendor, secret: secret || undefined }
       const body = {
         source,
-        ...(isForm && { map: { email: ['/email'], name: ['/name'] } }),
+        ...(isForm && { map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] } }),
         verify: isForm ? { token: true } : byVendor,
         redirectTo: (isForm && redirectTo) || undefined,
+        // Scripts of that site may read the answer.
+        origins: isForm && URL.canParse(redirectTo ?? '') ? [new URL(redirectTo ?? '').origin] : undefined,
       }
       const { items } = await get<Slice<Hook>>('/hooks', { limit: 100 })
       if (warned !== source && items.some((hook) => hook.source === source)) {

@@ -27,7 +27,7 @@ t.test('a form on a page of another origin, in a browser', { skip: noConsole }, 
   const { hookId, path } = (
     await call('POST', '/v0/hooks', {
       ...{ source: 'contact', verify: { token: true }, redirectTo: `${origin}/thanks`, origins: [origin] },
-      ...{ map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/id'] }, trap: 'website' },
+      ...{ map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] }, trap: 'website' },
     })
   ).body
   const action = server.url + path
