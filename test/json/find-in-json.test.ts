@@ -92,11 +92,7 @@ t.test('an element of a list is found by the value of a member', async (t) => {
     wide.map((_, i) => `${i * 10}`),
   )
   const more = JSON.stringify([...many, { id: 'last', v: 7 }])
-  t.strictSame(
-    found(more, '/[id=last]/v', '/1000/v'),
-    { '/1000/v': '7' },
-    'the first thousand are looked at',
-  )
+  t.strictSame(found(more, '/[id=last]/v', '/1000/v'), { '/1000/v': '7' }, 'the first thousand are looked at')
 })
 
 t.test('an array is found as it came and as it is stored', async (t) => {

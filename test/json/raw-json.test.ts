@@ -129,8 +129,25 @@ t.test('a text is JSON if and only if JSON.parse takes it', async (t) => {
     }
   }
   const mixed = String.raw`{ "b" : "\\\u00e9\n]", "":[-1.5e+3 ,{"c":[{}, [],0 ]},true],"d":{"a":null, "e":false}}`
-  const flat = '{"z":[{"a":1,"b":"x"},{},{ "c" : null , "d":[ {"e":0},{"f":1} ,{}]},{"g":-2.5},{"h":true},{}]}'
-  const texts = ['1', '"x"', ' null ', '[]', '01', '1.', '.5', '-', '+1', 'nul', '"', '"\t"', '"\\x"', '', ' ']
+  const flat =
+    '{"z":[{"a":1,"b":"x"},{},{ "c" : null , "d":[ {"e":0},{"f":1} ,{}]},{"g":-2.5},{"h":true},{}]}'
+  const texts = [
+    '1',
+    '"x"',
+    ' null ',
+    '[]',
+    '01',
+    '1.',
+    '.5',
+    '-',
+    '+1',
+    'nul',
+    '"',
+    '"\t"',
+    '"\\x"',
+    '',
+    ' ',
+  ]
   for (const whole of [mixed, flat])
     for (let i = 0; i <= whole.length; i++) {
       texts.push(whole.slice(0, i), whole.slice(i), whole.slice(0, i) + whole.slice(i + 1))

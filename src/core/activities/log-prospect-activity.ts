@@ -12,7 +12,7 @@ import { identifiersOf, isIdentified, wantedBy } from '../prospects/identifiers.
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
 import { knownProspects, recallWithSurvivors } from './known-prospects.ts'
 import type { KeyedActivity, LocatedActivity, Logged, NewActivity } from './new-log.ts'
-import { newLog, occurredAtOf, receiptOf, withKey } from './new-log.ts'
+import { newLog, occurredAtOf, receiptOf, weightOf, withKey } from './new-log.ts'
 import type { RememberedProspects } from './remember-prospects.ts'
 
 /** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
@@ -87,7 +87,6 @@ export const gatherActivities = (
   { locate }: Pick<RememberedProspects, 'locate'>,
   options: PlacedOptions<LocatedActivity>,
 ) => {
-  const weightOf = ({ payload, email = '' }: NewActivity) => payload.rawJson.length + email.length
   const gathered = () => gatherByPlace(logAll, { ...options, weightOf })
   const [logAtOnce, logWithLookup, logLarge] = [gathered(), gathered(), gathered()]
   return (activity: NewActivity): Promise<LoggedActivity> => {

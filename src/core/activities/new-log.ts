@@ -18,6 +18,10 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
     /** It identifies no one, and belongs to the one prospect of its hook, who is named like the source. */
     readonly isShared?: true
   }
+/** How much memory an activity takes, in characters. */
+export const weightOf = ({ payload, email = '' }: NewActivity): number =>
+  payload.rawJson.length + email.length
+
 /** Parses the body of a request, an item of a batch or a line. Refuses `invalid_json` and `invalid_request`. */
 export const parseActivity = (text: string, parsed?: unknown): Omit<NewActivity, 'tenantId'> => {
   const { body, faults } = parseText(NewProspectLog, text, parsed)

@@ -1,5 +1,5 @@
 import type { LoggedActivity } from '../activities/log-prospect-activity.ts'
-import type { NewActivity } from '../activities/new-log.ts'
+import { type NewActivity, weightOf } from '../activities/new-log.ts'
 import { DomainFailure, refuse } from '../engine/failures.ts'
 import { inOrder } from '../engine/in-order.ts'
 import { asOutcome, type Outcome } from '../engine/outcome.ts'
@@ -79,7 +79,6 @@ export const receiveHooks = ({ store, clock, newId, hooks, useCases, limits }: D
   const logAll = async (activities: readonly NewActivity[], { nextTurn: beforeList }: Steps) => {
     const [only, another] = activities
     if (only && !another) return [await useCases.logProspectActivity(only).catch(asOutcome)]
-    const weightOf = ({ payload, email = '' }: NewActivity) => payload.rawJson.length + email.length
     const prepare = (activity: NewActivity) => activity
     const run = useCases.logProspectActivities
     return inOrder(activities, { prepare, weightOf, run, ...(beforeList && { beforeList }) })
