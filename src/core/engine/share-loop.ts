@@ -11,8 +11,8 @@ let connectionsUntilMs = 0
 /** How long turns may pass without running waiting work, as long as each brings a new connection. */
 const CONNECTIONS_MS_MAX = 8
 /**
- * Call this for each new connection: a turn of the loop accepts one. While others wait for that, turns are kept short,
- * so that probes and new callers do not wait behind as many pieces of work as there are connections before them.
+ * Call this for each new connection. A turn of the loop accepts one, so turns stay short while others wait for that:
+ * probes and new callers would wait for a piece of work for each connection before them.
  */
 export const noteConnection = (): void => {
   hasNewConnection = true
@@ -22,8 +22,7 @@ export const noteConnection = (): void => {
  * Call this before each piece of work that may take milliseconds. Returns undefined if the work may begin at once, else
  * a promise of the tenant's turn. A turn of the event loop begins no more work once it has taken `TURN_MS_MAX`; waiting
  * callers then go on one by one, each tenant once before any other goes on again. So a tenant waits for at most one
- * piece of each other tenant, however many requests they send. Within a tenant, work that `wasBegun` goes first: it
- * holds memory until its end.
+ * piece of each other tenant. Within a tenant, work that `wasBegun` goes first: it holds memory until its end.
  *
  * Without it the floods `listProspectLogCounts` and `getPageGroup` (test/faults/fair-share.fault.ts) stop SQLite's
  * service: another tenant's small write takes 15 seconds, and `/healthz` does not answer. All services of a process
