@@ -324,6 +324,7 @@ const storeOver = ({ ask: send }: Pool, url: string, everyEvent: boolean, isRout
   const over = isRouted ? citusPorts({ lookMsMax: 60_000 }) : portsOver
   return {
     ...over(ask, migrations, notify, { everyEvent }),
+    ...(isRouted && { placeOf: () => '' }),
     migrate: async () => {
       const applied = await migratePostgres(url, migrations, () => {})
       if (isRouted) await runOn(url, ADDED_BY_CITUS)
