@@ -47,7 +47,7 @@ const connect = (): void => {
     'Page that visitors see afterwards',
     'redirectTo',
     { type: 'url', placeholder: 'https://www.example.com/thanks' },
-    'For a form without a script. Without this page its visitors see a line of JSON.',
+    'For a form without a script: its visitors would see JSON.',
   )
   const source = field(
     'Name of this source',
@@ -86,9 +86,8 @@ const connect = (): void => {
         source,
         ...(isForm && { map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] } }),
         verify: isForm ? { token: true } : byVendor,
-        redirectTo: (isForm && redirectTo) || undefined,
         // Scripts of that site may read the answer.
-        origins: isForm && URL.canParse(redirectTo ?? '') ? [new URL(redirectTo ?? '').origin] : undefined,
+        ...(isForm && redirectTo && { redirectTo, origins: [new URL(redirectTo).origin] }),
       }
       const { items } = await get<Slice<Hook>>('/hooks', { limit: 100 })
       if (warned !== source && items.some((hook) => hook.source === source)) {
@@ -106,12 +105,12 @@ const connect = (): void => {
         toCopy('Address', address),
         (isForm || vendor === 'mailchimp') && h('p.warning', 'It contains a secret and is shown only once.'),
         isForm && [
-          h('p', 'A form posts to it like this:'),
+          h('p', 'For a form:'),
           toCopy(
             'A form',
             `<form method="post" action="${address}">\n  <input name="email" type="email" required> <input name="name"> <button>Send</button>\n</form>`,
           ),
-          h('p', 'To try it, paste this into a terminal.'),
+          h('p', 'To try it in a terminal:'),
           toCopy(
             'A first delivery',
             `curl -s '${address}' -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada Lovelace"}'`,
