@@ -91,7 +91,7 @@ t.test(
     const here = shell(`${clone.replace(/https:\S+/, origin)} && pwd`, join(origin, '..')).trim()
     t.equal(shell(start, here).replace(/^(?!built|started).*\n/gm, ''), 'built\nstarted\n')
     commit('2')
-    const [, upgrade = ''] = /In a checkout: stop it, then `(.*?)`/.exec(page('docs/upgrading.md')) ?? []
+    const [, upgrade = ''] = /In a checkout, stop it, then run `(.*?)`/.exec(page('docs/upgrading.md')) ?? []
     t.equal(shell(upgrade, here).replace(/^(?!built|started).*\n/gm, ''), 'built\nstarted\n')
     t.equal(readFileSync(join(here, 'dist/one.ts'), 'utf8'), '2')
   },
