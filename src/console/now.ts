@@ -53,7 +53,7 @@ const todayIn = async (signal: AbortSignal): Promise<string> => {
     day[0] += count
     day[1] += newProspects
   }
-  // Hours that an earlier version counted have no new people: none is said, and not that there was nobody.
+  // Hours that an earlier version counted have no new people: then nothing is said, rather than a wrong 0.
   const people = today[1] > 0 && counted(today[1], 'new person', 'new people')
   const before = yesterday
     .filter((count, i) => i === 0 || count > 0)
