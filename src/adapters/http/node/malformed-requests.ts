@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { DomainFailure } from '../../../core/engine/failures.ts'
 import { http } from '../../node-http.ts'
@@ -12,7 +13,9 @@ export const answerMalformed = (
   socket: Duplex,
   refuseMessage: (failure: DomainFailure) => ApiResponse,
 ): void => {
-  if (code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  // An answer before any byte would be taken for that of a request on its way: browsers open connections early.
+  const isUnused = (socket as Partial<Socket>).bytesRead === 0
+  if (code === 'ECONNRESET' || isUnused || !socket.writable) return void socket.destroy()
   const failure = MALFORMED[code] ?? malformed('The message is not well-formed HTTP.')
   const { status, headers, body } = refuseMessage(failure)
   const sent = Object.entries({ ...headers, connection: 'close' })
