@@ -111,10 +111,11 @@ const LIST_PAGES = {
 const FIND_PAGE = {
   name: 'find_page',
   text: `
-    select p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name, p.supplementary_context,
-      p.created_at, p.published_version_id, p.latest_version_id, published.version_number as published_number,
+    select p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name, p.created_at,
+      p.published_version_id, p.latest_version_id, published.version_number as published_number,
       published.published_at, latest.version_number as latest_number, latest.status as latest_status,
-      latest.failure_reason
+      latest.failure_reason,
+      coalesce(published.supplementary_context, latest.supplementary_context) as supplementary_context
     from pages p
       join page_groups g using (tenant_id, page_group_id)
       join page_versions latest on latest.tenant_id = p.tenant_id and latest.page_id = p.page_id
@@ -126,16 +127,16 @@ const FIND_PAGE = {
 const ADD_PAGE = {
   name: 'add_page',
   text: `
-    insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
-      latest_version_id, created_at, updated_at)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $8)`,
+    insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name,
+      latest_version_id, revision, created_at, updated_at)
+    values ($1, $2, $3, $4, $5, $6, 1, $7, $7)`,
 }
 const ADD_VERSION = {
   name: 'add_version',
   text: `
     insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
-      claimable_at, created_at)
-    values ($1, $2, $3, $4, 1, 'processing', $5, $5)`,
+      supplementary_context, computed_name, publish, attempts, claimable_at, created_at)
+    values ($1, $2, $3, $4, 1, 'processing', $5, $6, true, 0, $7, $7)`,
 }
 const COUNT_PAGE = {
   name: 'count_page',
@@ -320,11 +321,12 @@ app.post(
     const { supplementaryContext = null, customName = null } = body
     const computedName = firstWords(supplementaryContext, group.title, group.pages_count + 1)
     const [pageId, versionId, createdAt] = [newId('page'), newId('pageversion'), new Date()]
-    const page = [tenantId, pageGroupId, pageId, customName, computedName, supplementaryContext]
+    const page = [tenantId, pageGroupId, pageId, customName, computedName]
+    const version = [tenantId, pageId, versionId, pageGroupId, supplementaryContext, computedName, createdAt]
     // The count comes last, so that its row is locked briefly.
     await inTransaction(async (client) => {
       await client.query({ ...ADD_PAGE, values: [...page, versionId, createdAt] })
-      await client.query({ ...ADD_VERSION, values: [tenantId, pageId, versionId, pageGroupId, createdAt] })
+      await client.query({ ...ADD_VERSION, values: version })
       await client.query({ ...COUNT_PAGE, values: [tenantId, pageGroupId] })
     })
     const created = {

@@ -203,10 +203,11 @@ app.get(
   { onRequest: needs('pages:read'), schema: { response: { 200: pageWithVersion } } },
   async ({ tenantId, params: { pageGroupId, pageId } }) => {
     const [row] = await sql`
-      select p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name, p.supplementary_context,
-        p.created_at, p.published_version_id, p.latest_version_id, published.version_number as published_number,
+      select p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name, p.created_at,
+        p.published_version_id, p.latest_version_id, published.version_number as published_number,
         published.published_at, latest.version_number as latest_number, latest.status as latest_status,
-        latest.failure_reason
+        latest.failure_reason,
+        coalesce(published.supplementary_context, latest.supplementary_context) as supplementary_context
       from pages p
         join page_groups g using (tenant_id, page_group_id)
         join page_versions latest on latest.tenant_id = p.tenant_id and latest.page_id = p.page_id
@@ -232,14 +233,15 @@ app.post(
     // Sent together; the count comes last, so that its row is locked briefly.
     await sql.begin((sql) => [
       sql`
-        insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, supplementary_context,
-          latest_version_id, created_at, updated_at)
-        values (${tenantId}, ${pageGroupId}, ${pageId}, ${customName}, ${computedName}, ${supplementaryContext},
-          ${versionId}, ${createdAt}, ${createdAt})`,
+        insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name,
+          latest_version_id, revision, created_at, updated_at)
+        values (${tenantId}, ${pageGroupId}, ${pageId}, ${customName}, ${computedName}, ${versionId}, 1, ${createdAt},
+          ${createdAt})`,
       sql`
         insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
-          claimable_at, created_at)
-        values (${tenantId}, ${pageId}, ${versionId}, ${pageGroupId}, 1, 'processing', ${createdAt}, ${createdAt})`,
+          supplementary_context, computed_name, publish, attempts, claimable_at, created_at)
+        values (${tenantId}, ${pageId}, ${versionId}, ${pageGroupId}, 1, 'processing', ${supplementaryContext},
+          ${computedName}, true, 0, ${createdAt}, ${createdAt})`,
       sql`
         update page_counts set pages_count = pages_count + 1
         where tenant_id = ${tenantId} and page_group_id = ${pageGroupId}`,

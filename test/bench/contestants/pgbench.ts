@@ -114,17 +114,19 @@ const scriptsOf = (filled: Filled, size: Size): Record<Exclude<CaseName, ReadNam
     order by p.page_id desc limit 21;`
   const create = (pageGroupId: string) => `
     with page as (
-      insert into pages (tenant_id, page_group_id, page_id, computed_name, supplementary_context,
-        latest_version_id, created_at, updated_at)
-      select tenant_id, page_group_id, ${newId('page')}, ${quoted(BODY_TEXT.computedName)},
-        ${quoted(BODY_TEXT.supplementaryContext)}, ${newId('pageversion')}, now(), now()
+      insert into pages (tenant_id, page_group_id, page_id, computed_name, latest_version_id,
+        revision, created_at, updated_at)
+      select tenant_id, page_group_id, ${newId('page')}, ${quoted(BODY_TEXT.computedName)}, ${newId('pageversion')},
+        1, now(), now()
       from page_groups
       where tenant_id = ${tenant} and page_group_id = ${pageGroupId} and status = 'active'
       returning *
     ), versioned as (
       insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, status,
-        claimable_at, created_at)
-      select tenant_id, page_id, latest_version_id, page_group_id, 1, 'processing', created_at, created_at from page
+        supplementary_context, computed_name, publish, attempts, claimable_at, created_at)
+      select tenant_id, page_id, latest_version_id, page_group_id, 1, 'processing',
+        ${quoted(BODY_TEXT.supplementaryContext)}, computed_name, true, 0, created_at, created_at
+      from page
     )
     update page_counts c set pages_count = pages_count + 1
     from page where c.tenant_id = page.tenant_id and c.page_group_id = page.page_group_id
