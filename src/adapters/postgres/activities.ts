@@ -14,7 +14,7 @@ const BY_ID = columns('want', 'tenant_id, prospect_id')
 const BY_EMAIL = columns('want', 'tenant_id, email_hash')
 const BY_EXTERNAL_ID = columns('want', 'tenant_id, external_id_hash')
 const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
-/** The columns of rows with external ids, and of rows without, which are nearly all. */
+/** `named`: the columns of a list in which a row has an external id. `others`: of any other list, which nearly all are. */
 const bothOf = (alias: string, list: Columns) => ({
   named: columns(alias, list),
   others: columns(alias, without(list, 'external_id', 'external_id_hash')),
@@ -72,7 +72,7 @@ export const postgresActivities = (
   }
 }
 
-// Used only for logs with keys: with `on conflict` PostgreSQL inserts every row twice, to be able to take it back.
+// Only if a log has a key: with `on conflict` PostgreSQL looks for each row in the index first, and confirms it after the insert.
 const UNLESS_KNOWN = sql`
   on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
@@ -108,10 +108,10 @@ const logsByKey = (wants: Fragment, of: Of) => sql`
 
 /**
  * An existing prospect keeps its values. If its email or external id was blank when this batch was decided and has
- * since become a different one, or if the prospect was erased, the hash of the email is set to a value that the
- * constraint refuses: nothing is saved, and the batch is decided again.
+ * since become a different one, or if the prospect was erased or merged, the hash of the email is set to a value that
+ * the constraint refuses: nothing is saved, and the batch is decided again.
  *
- * PostgreSQL does not define which of the two inserts runs first, and neither depends on it: no foreign key joins them.
+ * PostgreSQL does not define whether prospects or logs are inserted first, and need not: no foreign key joins them.
  */
 const savedPart = (prospects: Fragment) => sql`
   saved as (
@@ -130,8 +130,8 @@ const savedPart = (prospects: Fragment) => sql`
 /**
  * Rows are locked in the order in which they are sent. Two batches that change the same prospects, or add the same
  * emails, do so in the same order, so that they cannot deadlock: first existing prospects by id, then new ones by
- * email. New prospects with the same external ids but different emails can deadlock: then one of the batches is decided
- * again.
+ * email. Batches without logs, which do not show who is new, can deadlock, and so can new prospects with the same
+ * external ids but different emails: then one of the batches is decided again.
  */
 const prospectsInLockOrder = ({ prospects, logs }: ActivityChanges) => {
   const isAll = logs.length === 0

@@ -47,7 +47,7 @@ export type Forms = {
   readonly insertedInOrder: (to: Columns, rows: readonly object[], order: readonly string[]) => Fragment
   /** The conditions of events, each on its row, and of the whole write, which divides by zero if it is false. */
   readonly saved: (saved: Saved) => Saved
-  /** Reads before a write which of its events are needed, with `everyEvent`; otherwise the write finds out. */
+  /** Only with `everyEvent`: reads before a write which of its events are needed. Without this, the write finds out. */
   readonly used?: (events: readonly NewEvent[]) => Promise<readonly NewEvent[]>
   /** True if this is; otherwise the statement fails, and nothing is saved. */
   readonly required: (assumption: Fragment) => Fragment

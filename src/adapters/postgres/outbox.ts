@@ -28,9 +28,9 @@ type OutboxOptions = {
 }
 export type Outbox = {
   /**
-   * Sends `with parts, new_events select answer`, where `new_events` inserts the events of what was saved, and returns the rows.
-   * `answer` can take a `where`. Refuses `unavailable` if PostgreSQL begins more than
-   * `lateMs` after this was called.
+   * Sends `with parts, new_events select answer where …`, where `new_events` inserts the events of what was saved, and
+   * returns the rows. `answer` has no `where` of its own. Of `rows` only the tenants are read. Refuses `unavailable` if
+   * PostgreSQL begins more than `lateMs` after this was called.
    */
   readonly write: <Row extends object>(
     rows: readonly OfTenant[],
@@ -61,7 +61,7 @@ export const EVENTS = columns('event', COLUMNS.events)
 /**
  * Events are written in the statement of their change, for tenants that use events: those with an enabled webhook
  * endpoint, or all with `everyEvent`.
- * Calls `wrote` after a commit with events, and `late` after a refused write: remembered data may be just as old.
+ * Calls `wrote` after a commit with events, and `late` after a write that came too late: what is remembered may be as old.
  */
 export const createOutbox = (
   query: Query,
@@ -110,7 +110,7 @@ export const createOutbox = (
     } catch (error) {
       if (!NOT_AS_ASSUMED.has(sqlStateOf(error))) throw error
       const clock = await readClock(lead)
-      // The write was in time: the clock was set.
+      // The write was in time: a clock was set, or on a cluster another writer was faster.
       if (Date.now() + clock.aheadMs < lateAtMs) throw error
       late()
       throw writeTooLate()
@@ -129,7 +129,7 @@ export const createOutbox = (
 
 /** The condition of a part that is saved only if the part `changed` has a row. */
 export const IS_CHANGED = sql`exists (select 1 from changed)`
-/** Ends such a condition. */
+/** The same, after other conditions. */
 export const AND_CHANGED = sql`and ${IS_CHANGED}`
 export const CHANGED: Saved = { each: IS_CHANGED, all: IS_CHANGED }
 const ALL: Saved = { each: sql`true`, all: sql`true` }

@@ -42,12 +42,12 @@ export const logProspectActivities = (deps: Deps) => {
   const { store, clock, newId, remembered } = deps
 
   /**
-   * The slow path: looks up prospects and keys. One statement that adds prospects and logs and skips known emails is
-   * faster for new prospects, but is an extra cost for those that are known and not remembered.
+   * The slow path: looks up prospects and keys. Adding prospects and logs first, and skipping known emails, would be
+   * faster for new prospects, but an extra cost for those that are known and not remembered.
    */
   const stepsAt = (seenMs = remembered?.stopwatch() ?? 0) => ({
     recall: (activities: readonly Activity[]) => recallWithSurvivors(store.activities, wantsOf(activities)),
-    // The time is read together with the ids, which are used to look up times.
+    // The time is read when the ids are made: what arrived since a time is found by the times in ids.
     decide: (activities: readonly Activity[], known: KnownActivities) =>
       decide(activities, known, isoTime(clock()), deps),
     record: async ({ seen, ...changes }: Decision) => {
@@ -80,7 +80,7 @@ const LARGE_WEIGHT = 65_536
 
 /**
  * Gathers single calls. No activity of a remembered prospect waits for the look-up of another one, and no small activity for the
- * write of a large one. If its list starts late, for example after the process was suspended, its prospect is looked up too.
+ * write of a large one. A list that starts late, for example after the process was suspended, looks all its prospects up.
  */
 export const gatherActivities = (
   logAll: ReturnType<typeof logProspectActivities>,
@@ -96,7 +96,7 @@ export const gatherActivities = (
   }
 }
 
-/** Logs, if none needs a look-up: prospects just remembered, no key twice, no time to refuse. Else undefined. */
+/** The logs, if all prospects were found in memory a moment ago, no key comes twice and no time is refused. Else undefined. */
 const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }: Deps) => {
   const located = activities.flatMap(({ rememberedId, locatedMs = Infinity }) =>
     rememberedId && !isStale(locatedMs) ? rememberedId : [],
