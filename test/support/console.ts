@@ -47,7 +47,8 @@ export const openConsole = async (t: Test, browser: Browser, url: string, openin
   const isExpected = (text: string) => refused.some((status) => text.includes(`status of ${status}`))
   page.on('console', (message) => {
     const isBad = ['error', 'warning'].includes(message.type())
-    if (isBad && !isExpected(message.text())) wrong.push(`console: ${message.text()} ${message.location().url}`)
+    if (isBad && !isExpected(message.text()))
+      wrong.push(`console: ${message.text()} ${message.location().url}`)
   })
   page.on('pageerror', ({ message }) => wrong.push(`thrown: ${message}`))
   page.on('request', (request) => {

@@ -332,7 +332,11 @@ t.test('a sender that is too slow with headers or body is told so and let go', a
     t.strictSame(codesOf(answers), ['invalid_request'])
     t.equal(answers[0]?.json.detail, 'The request took too long to arrive.')
   }
-  t.strictSame(await silent.closed(), [], 'nothing was asked: an answer would be taken for that of a later request')
+  t.strictSame(
+    await silent.closed(),
+    [],
+    'nothing was asked: an answer would be taken for that of a later request',
+  )
   t.equal((await ask(textOf('GET /healthz'))).status, 200)
   t.match(answered, [{ status: 400, code: 'invalid_request' }, { status: 200 }])
   t.strictSame(errors, [])
