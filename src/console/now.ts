@@ -32,7 +32,7 @@ const firstSteps = () => {
           toCopy('A call that logs an activity', curlWith(session.key), shown),
           actions(
             button('Send this activity from here', send),
-            h('a', { href: addressOf(['sources']) }, 'or connect a vendor’s webhook'),
+            h('a', { href: addressOf(['sources']) }, 'or connect a source'),
           ),
         ]
       : h('p.muted', 'Activities appear here as they arrive.'),

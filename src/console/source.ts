@@ -50,7 +50,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     refill(
       about,
       isByToken()
-        ? h('p.muted', 'The address was shown once, when it was created. Rotate to get a new one.')
+        ? h('p.muted', 'The address was shown once. A new secret makes a new one.')
         : toCopy('Address', addressIn(hook)),
       facts({
         Note: bdi(description),
@@ -65,7 +65,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
       gated('hooks:write', isEnabled ? 'Disable' : 'Enable', () =>
         change({ status: isEnabled ? 'disabled' : 'enabled' }),
       ),
-      gated('hooks:write', 'Rotate…', rotate),
+      gated('hooks:write', 'New secret…', rotate),
       gated('hooks:write', 'Delete…', remove, { class: 'danger' }),
     )
   }
@@ -73,7 +73,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     const byToken = isByToken()
     ask({
       title: byToken ? 'A new address' : 'A new signing secret',
-      action: 'Rotate',
+      action: 'Replace',
       body: [
         !byToken && field('New signing secret', 'secret', { required: true }),
         hoursField('Hours until the old one expires'),

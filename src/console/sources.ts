@@ -47,13 +47,13 @@ const connect = (): void => {
     'Page that visitors see afterwards',
     'redirectTo',
     { type: 'url', placeholder: 'https://www.example.com/thanks' },
-    'For a form without a script: its visitors would see JSON.',
+    'For a form: without it, visitors see code.',
   )
   const source = field(
     'Name of this source',
     'source',
     { required: true, maxlength: 100 },
-    'The source of its activities.',
+    'Its activities show it.',
   )
   let isTyped = false
   let warned: string | undefined
@@ -86,8 +86,8 @@ const connect = (): void => {
         source,
         ...(isForm && { map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] } }),
         verify: isForm ? { token: true } : byVendor,
-        // Scripts of that site may read the answer.
-        ...(isForm && redirectTo && { redirectTo, origins: [new URL(redirectTo).origin] }),
+        // Scripts of that site may read the answer. A form of one's own may ask for a `website`, but not for this.
+        ...(isForm && redirectTo && { redirectTo, origins: [new URL(redirectTo).origin], trap: 'website2' }),
       }
       const { items } = await get<Slice<Hook>>('/hooks', { limit: 100 })
       if (warned !== source && items.some((hook) => hook.source === source)) {
@@ -108,9 +108,9 @@ const connect = (): void => {
           h('p', 'For a form:'),
           toCopy(
             'A form',
-            `<form method="post" action="${address}">\n  <input name="email" type="email" required> <input name="name"> <button>Send</button>\n</form>`,
+            `<form method="post" action="${address}">\n  <input name="email" type="email" required> <input name="name">${redirectTo && ' <input name="website2" hidden autocomplete="off">'} <button>Send</button>\n</form>`,
           ),
-          h('p', 'To try it in a terminal:'),
+          h('p', 'Or in a terminal:'),
           toCopy(
             'A first delivery',
             `curl -s '${address}' -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada Lovelace"}'`,

@@ -198,11 +198,16 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     t.ok(await dialog.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth))
     await press(page, 'Escape')
     await seen('Waiting for the first delivery.')
-    const sent = await fetch(`${address}`, {
-      ...{ method: 'POST', redirect: 'manual' },
-      headers: { accept: 'text/html', origin: 'https://www.example.com' },
-      body: new URLSearchParams({ email: 'ada@example.com', phone: '1' }),
-    })
+    const send = (fields: Record<string, string>) =>
+      fetch(`${address}`, {
+        ...{ method: 'POST', redirect: 'manual' },
+        headers: { accept: 'text/html', origin: 'https://www.example.com' },
+        body: new URLSearchParams(fields),
+      })
+    const [, trap = ''] = /name="(\w+)" hidden/.exec(`${form}`) ?? []
+    t.equal((await send({ email: 'bot@example.com', [trap]: 'filled in' })).status, 303)
+    t.strictSame((await call('GET', '/v0/prospect_logs?source=contact%20form')).body.items, [])
+    const sent = await send({ email: 'ada@example.com', phone: '1' })
     t.equal(sent.status, 303)
     t.equal(sent.headers.get('access-control-allow-origin'), 'https://www.example.com')
     await seen('Last activity of this source')

@@ -27,7 +27,7 @@ t.test('a form on a page of another origin, in a browser', { skip: noConsole }, 
   const { hookId, path } = (
     await call('POST', '/v0/hooks', {
       ...{ source: 'contact', verify: { token: true }, redirectTo: `${origin}/thanks`, origins: [origin] },
-      ...{ map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] }, trap: 'website' },
+      ...{ map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] }, trap: 'website2' },
     })
   ).body
   const action = server.url + path
@@ -53,14 +53,14 @@ t.test('a form on a page of another origin, in a browser', { skip: noConsole }, 
       await page.getByRole('button').click()
       await page.waitForURL(`${origin}/thanks`)
       t.match(await page.content(), THANKS)
-      t.match((await logs())[0], { email: 'zoe@example.com', name, payload: { website: '' } })
+      t.match((await logs())[0], { email: 'zoe@example.com', name, payload: { website2: '' } })
     }
   })
 
   t.test('what fills the trap sees the same page, and is not logged', async (t) => {
     const before = (await logs()).length
     const page = await open(origin)
-    await page.evaluate(`document.querySelector('[name=website]').value = 'spam'`)
+    await page.evaluate(`document.querySelector('[name=website2]').value = 'spam'`)
     await page.locator('[name=email]').fill('spam@example.com')
     await page.getByRole('button').click()
     await page.waitForURL(`${origin}/thanks`)
@@ -74,7 +74,7 @@ t.test('a form on a page of another origin, in a browser', { skip: noConsole }, 
     const answered = page.waitForResponse(`${action}x`)
     await page.getByRole('button').click()
     t.equal((await answered).status(), 404)
-    await page.getByRole('heading', { name: 'Hook not found' }).waitFor()
+    await page.getByRole('heading', { name: 'Your form was not accepted' }).waitFor()
   })
 
   t.test('the script of docs/hooks.md survives a double click', async (t) => {
