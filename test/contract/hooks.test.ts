@@ -185,7 +185,7 @@ overStores(
       })
       t.strictSame(await until('it was seen', async () => (await read(hook)).lastRefusal), {
         at: '2026-11-20T10:00:00.000Z',
-        reason: 'The signature header x-signature is missing.',
+        reason: 'The signature header x-signature is missing. Check that the sender has the secret.',
       })
       for (const signature of ['', '0', 'é', ',', signatureOf('{ }'), 'a'.repeat(100_000)])
         t.match(await send(hook.path, '{}', { 'x-signature': signature }), { status: 401 })

@@ -131,8 +131,8 @@ const PREFLIGHT: Headers = {
 /** A refusal of a delivery as a page, if a person sees it. */
 export const shownTo = (request: ApiRequest, matched: Matched | null, refusal: ApiResponse): ApiResponse => {
   if (matched === null || !isReceiving(matched) || !takesHtml(request)) return refusal
-  const { title, detail } = JSON.parse(String(refusal.body))
-  const page = pageFor(title, html`<p>${detail}</p>`)
+  const { detail } = JSON.parse(String(refusal.body))
+  const page = pageFor('Your form was not accepted', html`<p>${detail}</p>`)
   return { ...page, status: refusal.status, headers: { ...refusal.headers, ...page.headers } }
 }
 

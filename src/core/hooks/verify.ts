@@ -76,7 +76,8 @@ export const verifierOf = (hmac: Hmac) => {
 
   return (delivery: Delivery, secrets: readonly string[], nowMs: number): string | null => {
     const given = headerIn(delivery, header)
-    if (given === undefined || given === '') return `The signature header ${header} is missing.`
+    if (given === undefined || given === '')
+      return `The signature header ${header} is missing. Check that the sender has the secret.`
     if (given.length > HEADER_LENGTH_MAX) return `The signature header ${header} is too long.`
     const sent = timestampHeader && headerIn(delivery, timestampHeader)
     if (timestampHeader && !sent) return `The timestamp header ${timestampHeader} is missing.`

@@ -393,7 +393,11 @@ t.test('303: a browser that posts a form sees the page of the hook, and a refusa
   for (const accept of ['*/*', 'text/html;q=0, */*', 'text/html;q=0.5, application/json'])
     t.match((await send(path, 'a=1', { ...form, accept })).json, { replayed: false })
   const unknown = await send(`${path}x`, 'a=1', form)
-  t.match(unknown, { status: 404, headers: { 'content-type': /html/ }, text: /<h1>Hook not found/ })
+  t.match(unknown, {
+    status: 404,
+    headers: { 'content-type': /html/ },
+    text: /<h1>Your form was not accepted<\/h1>\s*<p>Hook not found\.</,
+  })
   t.match(answered.at(-1), { code: 'hook_not_found' })
   t.match((await send(`${path}x`, 'a=1')).json, { code: 'hook_not_found' })
 })

@@ -38,7 +38,7 @@ for (const message of MESSAGES) {
       const { [hmac.header]: _, ...headers } = delivery.headers
       t.equal(
         verify({ ...delivery, headers }, [secret], nowMs),
-        `The signature header ${hmac.header} is missing.`,
+        `The signature header ${hmac.header} is missing. Check that the sender has the secret.`,
       )
       const later = verify(delivery, [secret], nowMs + 302_000)
       const stale = 'The signature matches, but its timestamp is not within 300 seconds of now.'
