@@ -87,7 +87,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     })
   }
   const remove = () =>
-    askToDelete(hook.source, 'The vendor will get 404. Its activities stay.', async () => {
+    askToDelete(hook.source, 'Deliveries are refused. Its activities stay.', async () => {
       await call('DELETE', url)
       goTo(['sources'])
     })

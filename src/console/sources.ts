@@ -20,7 +20,7 @@ const listView = async (signal: AbortSignal) => [
     signal,
     path: '/hooks?limit=100',
     heads: ['Source', 'State', 'Last received', 'Last refusal'],
-    none: 'Connect a vendor, a form or a script: every delivery becomes an activity.',
+    none: 'Each delivery of a form or vendor becomes an activity.',
     rowOf: (hook) => {
       const { hookId, source, lastReceivedAt, lastRefusal } = hook
       return row(
@@ -92,7 +92,7 @@ const connect = (): void => {
       const { items } = await get<Slice<Hook>>('/hooks', { limit: 100 })
       if (warned !== source && items.some((hook) => hook.source === source)) {
         warned = source
-        throw new Error('There is a source of this name already. Choose another, or press again to have two.')
+        throw new Error('There is a source of this name already. Press again to have two.')
       }
       const { value } = await call<Hook>('POST', '/hooks', { body })
       const address = addressIn(value)
@@ -108,7 +108,7 @@ const connect = (): void => {
           h('p', 'For a form:'),
           toCopy(
             'A form',
-            `<form method="post" action="${address}">\n  <input name="email" type="email" required> <input name="name">${redirectTo && ' <input name="website2" hidden autocomplete="off">'} <button>Send</button>\n</form>`,
+            `<form method="post" action="${address}">\n  <label>Email <input name="email" type="email" required></label> <label>Name <input name="name"></label>${redirectTo && ' <input name="website2" hidden autocomplete="off">'} <button>Send</button>\n</form>`,
           ),
           h('p', 'Or in a terminal:'),
           toCopy(
