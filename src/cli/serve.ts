@@ -9,7 +9,6 @@ import { misspeltSettings } from '../config/near-names.ts'
 import { isUnavailable } from '../core/engine/failures.ts'
 import { orNull } from '../core/engine/outcome.ts'
 import { greeting } from './first-run.ts'
-import { giveBackMemory } from './give-back-memory.ts'
 import { passedSocket, removeLeftSocket } from './listen-place.ts'
 import { explained } from './refusals.ts'
 import { addressOf, type Role, reportRefusal, standaloneRole, workerRole } from './role.ts'
@@ -77,7 +76,6 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   }
   // The first of several workers does it for all.
   if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)
-  giveBackMemory()
 }
 
 /** Whether stdout is thrown away, as under systemd: an API key that is printed there would be lost. */
