@@ -1,4 +1,4 @@
-import type { NewEvent, Settlement, Store } from 'prospect-pages'
+import type { NewEvent, NewLog, Settlement, Store } from 'prospect-pages'
 import { like, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { outboxOf } from './outbox.ts'
@@ -119,6 +119,48 @@ export const eventWrites = section('event writes', () => ({}), {
     if (ids.length === 0) await store.activities.recordLogs(logs.slice(1), events.slice(1))
     same([await user.number(), await other.number()], [1, 0])
     like(await user.read(), [{ type: 'prospect_log.created', ids: { prospectLogId: added.prospectLogId } }])
+  },
+
+  'events that follow from logs are saved as they are given, whatever saves them': async ({ store }) => {
+    const user = await outboxOf(store)
+    await user.addEndpoint()
+    const { tenantId } = user
+    const prospects = [someProspect(tenantId), someProspect(tenantId)]
+    const logs = prospects.map((prospect, i) => ({
+      ...someLog(prospect, { createdProspect: true }),
+      apiKeyId: i === 0 ? newId('apikey') : null,
+    }))
+    const known = prospects.map((prospect) => someLog(prospect))
+    const hopped = { ...someLog(prospects[0] as (typeof prospects)[0]), hops: 2 }
+    const ofLog = ({ prospectId, prospectLogId, apiKeyId = null, createdAt }: NewLog, hops = {}) => {
+      const eventId = `event${prospectLogId.slice('prospectlog'.length)}`
+      const ids = { prospectId, prospectLogId, ...hops }
+      return { tenantId, eventId, type: 'prospect_log.created', ids, apiKeyId, createdAt } as const
+    }
+    const ofProspect = ({ prospectId, apiKeyId = null, createdAt }: NewLog) => {
+      const eventId = `event${prospectId.slice('prospect'.length)}`
+      return {
+        tenantId,
+        eventId,
+        type: 'prospect.created',
+        ids: { prospectId },
+        apiKeyId,
+        createdAt,
+      } as const
+    }
+    const updated = someEvent(tenantId, { type: 'prospect.updated' })
+    const created = logs.flatMap((log) => [ofProspect(log), ofLog(log)])
+    await store.activities.record({ prospects, logs }, [...created, updated])
+    const later = known.map((log) => ofLog(log))
+    await store.activities.recordLogs(known, later)
+    const last = ofLog(hopped, { hops: 2 })
+    await store.activities.recordLogs([hopped], [last])
+    await user.number()
+    const byId = (a: NewEvent, b: NewEvent) => (a.eventId < b.eventId ? -1 : 1)
+    same(
+      (await user.read()).map(({ sequence, ...event }) => event).sort(byId),
+      [...created, updated, ...later, last].sort(byId),
+    )
   },
 
   'versions.settle saves the events of the versions that it ends': async ({ store }) => {

@@ -75,6 +75,7 @@ export const citusForms = (placeOf: Forms['placeOf']): Forms => ({
   inserted: valuesOf,
   insertedInOrder: shortestInOrder,
   saved: ({ all }) => ({ each: sql`true`, all: required(all) }),
+  derivesEvents: false,
   required,
   newPages,
   andSet: sql`, is_copied = false`,

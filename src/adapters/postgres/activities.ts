@@ -1,10 +1,21 @@
 import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
+import type { NewEvent } from '../../core/ports/events.ts'
 import type { Columns } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES, without } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import type { Forms, Of } from './forms.ts'
 import type { Outbox } from './outbox.ts'
-import { columns, type Fragment, ifOvertaken, joined, later, nothing, type Query, sql } from './sql.ts'
+import {
+  columns,
+  type Fragment,
+  ifOvertaken,
+  joined,
+  later,
+  nothing,
+  type Query,
+  sql,
+  textArray,
+} from './sql.ts'
 
 type RecallRow =
   | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
@@ -26,9 +37,18 @@ const LOGS = bothOf('log', COLUMNS.prospect_logs)
 
 export const postgresActivities = (
   query: Query,
-  { ofEach, inserted, insertedInOrder }: Forms,
+  { ofEach, inserted, insertedInOrder, derivesEvents }: Forms,
   outbox: Outbox,
 ): Activities => {
+  /** The events that follow from these logs, which the statement makes: that costs less than to send them. And the others. */
+  const derivedFrom = (logs: readonly NewLog[], events: readonly NewEvent[]) => {
+    const made = new Set(logs.flatMap(eventIdsOf))
+    const sent = events.filter(({ eventId }) => !made.has(eventId))
+    const isAll = events.length - sent.length === made.size && !logs.some(({ hops }) => hops)
+    return derivesEvents && made.size > 0 && isAll
+      ? ([eventsOf(logs), sent] as const)
+      : ([undefined, events] as const)
+  }
   const logRows = (logs: readonly NewLog[]) =>
     insertedInOrder(columnsFor(logs, LOGS), logs.map(logRow), IN_LOCK_ORDER)
   return {
@@ -49,27 +69,55 @@ export const postgresActivities = (
       }
     },
 
-    record: (changes, events) => {
+    record: (changes, events = []) => {
       const prospects = prospectsInLockOrder(changes)
       const all = [...changes.prospects, ...changes.logs]
       const parts = []
       if (prospects.length > 0) parts.push(savedPart(inserted(columnsFor(prospects, PROSPECTS), prospects)))
+      const [derived, sent] = derivedFrom(changes.logs, events)
       if (changes.logs.length > 0)
-        parts.push(sql`logged as (insert into prospect_logs ${logRows(changes.logs)})`)
-      return outbox.record(all, events, parts)
+        parts.push(sql`logged as (
+          insert into prospect_logs ${logRows(changes.logs)} ${derived ? RETURNING : nothing})`)
+      return outbox.record(all, sent, parts, undefined, derived)
     },
 
     recordLogs: (logs, events = []) => {
       const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
       const logged = sql`logged as (
-        insert into prospect_logs ${logRows(logs)} ${mayBeKnown ? UNLESS_KNOWN : nothing} returning prospect_log_id)`
+        insert into prospect_logs ${logRows(logs)} ${mayBeKnown ? UNLESS_KNOWN : nothing} ${RETURNING})`
       const answer = sql`prospect_log_id from logged`
       const areAll = sql`(select count(*) from logged) = ${logs.length}::int`
       const saved = { each: mayBeKnown ? IS_LOGGED : sql`true`, all: events.length > 0 ? areAll : sql`true` }
-      const written = outbox.write<{ prospectLogId: string }>(logs, events, [logged], answer, saved)
+      const [derived, sent] = derivedFrom(logs, events)
+      const written = outbox.write<{ prospectLogId: string }>(logs, sent, [logged], answer, saved, derived)
       return written.then((added) => added.map(({ prospectLogId }) => prospectLogId), ifOvertaken([]))
     },
   }
+}
+
+const RETURNING = sql`returning tenant_id, prospect_log_id, prospect_id, created_prospect, created_at`
+/** The ids of the events below. */
+const eventIdsOf = ({ createdProspect, prospectId, prospectLogId }: NewLog) => {
+  const id = `event${prospectLogId.slice('prospectlog'.length)}`
+  return createdProspect ? [`event${prospectId.slice('prospect'.length)}`, id] : id
+}
+/** The events of the use case `eventsOfLogs`: of logs, and of the prospects that they created. */
+const eventsOf = (logs: readonly NewLog[]) => {
+  const keys = logs.map(({ apiKeyId = null }) => apiKeyId)
+  const ids = logs.map(({ prospectLogId }) => prospectLogId)
+  const key = keys.every((one) => one === keys[0])
+    ? sql`${keys[0] ?? null}::text`
+    : sql`(${textArray(keys)}::text[])[array_position(${textArray(ids)}::text[], l.prospect_log_id)]`
+  return sql`
+    select * from (
+      select l.tenant_id, 'event' || substr(l.prospect_id, 9) as event_id, null::bigint as sequence, 'prospect.created' as type,
+        json_build_object('prospectId', l.prospect_id) as ids, ${key} as api_key_id, l.created_at
+      from logged l where l.created_prospect
+      union all
+      select l.tenant_id, 'event' || substr(l.prospect_log_id, 12), null, 'prospect_log.created',
+        json_build_object('prospectId', l.prospect_id, 'prospectLogId', l.prospect_log_id), ${key}, l.created_at
+      from logged l
+    ) as event`
 }
 
 // Only if a log has a key: with `on conflict` PostgreSQL looks for each row in the index first, and confirms it after the insert.

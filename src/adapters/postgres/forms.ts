@@ -47,6 +47,8 @@ export type Forms = {
   readonly insertedInOrder: (to: Columns, rows: readonly object[], order: readonly string[]) => Fragment
   /** The conditions of events, each on its row, and of the whole write, which divides by zero if it is false. */
   readonly saved: (saved: Saved) => Saved
+  /** Whether a part that inserts may select from another part. */
+  readonly derivesEvents: boolean
   /** Only with `everyEvent`: reads before a write which of its events are needed. Without this, the write finds out. */
   readonly used?: (events: readonly NewEvent[]) => Promise<readonly NewEvent[]>
   /** True if this is; otherwise the statement fails, and nothing is saved. */
@@ -68,6 +70,7 @@ export const FORMS: Forms = {
   inserted: (to, rows, condition = sql`true`) => sql`${to.into(rows)} where ${condition}`,
   insertedInOrder: (to, rows, order) => sql`${to.into(rows)} order by ${sql([order.join(', ')])}`,
   saved: ({ each }) => ({ each, all: sql`true` }),
+  derivesEvents: true,
   required: (assumption) => sql`required(${assumption})`,
   newPages,
   andSet: nothing,

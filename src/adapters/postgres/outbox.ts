@@ -29,8 +29,8 @@ type OutboxOptions = {
 export type Outbox = {
   /**
    * Sends `with parts, new_events select answer where …`, where `new_events` inserts the events of what was saved, and
-   * returns the rows. `answer` has no `where` of its own. Of `rows` only the tenants are read. Refuses `unavailable` if
-   * PostgreSQL begins more than `lateMs` after this was called.
+   * returns the rows. `answer` has no `where` of its own. Of `rows` only the tenants are read. `derived` selects more
+   * events from the parts. Refuses `unavailable` if PostgreSQL begins more than `lateMs` after this was called.
    */
   readonly write: <Row extends object>(
     rows: readonly OfTenant[],
@@ -38,6 +38,7 @@ export type Outbox = {
     parts: readonly Fragment[],
     answer: Fragment,
     saved?: Saved,
+    derived?: Fragment,
   ) => Promise<readonly (Row & { readonly hasEvents?: boolean })[]>
   /** Saves all of these parts and the events, or nothing. */
   readonly record: (
@@ -45,6 +46,7 @@ export type Outbox = {
     events: readonly NewEvent[] | undefined,
     parts: readonly Fragment[],
     done?: Fragment,
+    derived?: Fragment,
   ) => Promise<Recorded>
   /** Saves parts of which one is `changed`, and the events, if `changed` has a row. The other parts must check that. */
   readonly change: (
@@ -88,7 +90,7 @@ export const createOutbox = (
     return isKnown ? clock : undefined
   }
 
-  const write: Outbox['write'] = async (rows, given = [], parts, answer, saved = ALL) => {
+  const write: Outbox['write'] = async (rows, given = [], parts, answer, saved = ALL, derived) => {
     const { each, all: areAll } = savedBy(saved)
     const askedMs = Date.now()
     const events = used ? await used(given) : given
@@ -96,11 +98,14 @@ export const createOutbox = (
     const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
     const lateAtMs = askedMs + aheadMs + lateMs
     const isInTime = required(sql`statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz`)
-    const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(events)})`
+    const of = derived ? rows : events
+    const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(of)})`
     const added = () => inserted(EVENTS, events.map(eventRow), sql`${isUsed} and ${each}`)
-    const all = events.length === 0 ? parts : [...parts, sql`new_events as (insert into events ${added()})`]
-    const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(events)})`
-    const noting = events.length === 0 ? nothing : sql`${isNoted} as has_events,`
+    const all = [...parts]
+    if (events.length > 0) all.push(sql`new_events as (insert into events ${added()})`)
+    if (derived) all.push(sql`derived as (insert into events (${EVENTS.names}) ${derived} where ${isUsed})`)
+    const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(of)})`
+    const noting = of.length === 0 ? nothing : sql`${isNoted} as has_events,`
     try {
       const written = await query(lead)<{ hasEvents?: boolean }>`
         ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${noting} ${answer}
@@ -119,7 +124,8 @@ export const createOutbox = (
 
   return {
     write,
-    record: (rows, events, parts, done = sql`1 as done`) => unlessOvertaken(write(rows, events, parts, done)),
+    record: (rows, events, parts, done = sql`1 as done`, derived) =>
+      unlessOvertaken(write(rows, events, parts, done, ALL, derived)),
     change: async (row, events, parts, read = sql`0`) => {
       const written = write([row], events, parts, sql`${read} as done from changed`, CHANGED)
       return (await written.catch(ifOvertaken([]))).length > 0 ? 'recorded' : 'overtaken'
