@@ -5,17 +5,7 @@ import { COLUMNS, PROSPECT_CHANGES, without } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import type { Forms, Of } from './forms.ts'
 import type { Outbox } from './outbox.ts'
-import {
-  columns,
-  type Fragment,
-  ifOvertaken,
-  joined,
-  later,
-  nothing,
-  type Query,
-  sql,
-  textArray,
-} from './sql.ts'
+import { columns, type Fragment, ifOvertaken, joined, later, nothing, type Query, sql } from './sql.ts'
 
 type RecallRow =
   | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
@@ -42,12 +32,10 @@ export const postgresActivities = (
 ): Activities => {
   /** The events that follow from these logs, which the statement makes: that costs less than to send them. And the others. */
   const derivedFrom = (logs: readonly NewLog[], events: readonly NewEvent[]) => {
-    const made = new Set(logs.flatMap(eventIdsOf))
+    const made = new Set(derivesEvents ? logs.flatMap(eventIdsOf) : [])
     const sent = events.filter(({ eventId }) => !made.has(eventId))
-    const isAll = events.length - sent.length === made.size && !logs.some(({ hops }) => hops)
-    return derivesEvents && made.size > 0 && isAll
-      ? ([eventsOf(logs), sent] as const)
-      : ([undefined, events] as const)
+    const isAll = made.size > 0 && events.length - sent.length === made.size && !logs.some(({ hops }) => hops)
+    return isAll ? ([eventsOf(logs), sent] as const) : ([undefined, events] as const)
   }
   const logRows = (logs: readonly NewLog[]) =>
     insertedInOrder(columnsFor(logs, LOGS), logs.map(logRow), IN_LOCK_ORDER)
@@ -85,40 +73,37 @@ export const postgresActivities = (
       const mayBeKnown = logs.some(({ idempotencyKey }) => idempotencyKey !== null)
       const logged = sql`logged as (
         insert into prospect_logs ${logRows(logs)} ${mayBeKnown ? UNLESS_KNOWN : nothing} ${RETURNING})`
-      const answer = sql`prospect_log_id from logged`
       const areAll = sql`(select count(*) from logged) = ${logs.length}::int`
       const saved = { each: mayBeKnown ? IS_LOGGED : sql`true`, all: events.length > 0 ? areAll : sql`true` }
       const [derived, sent] = derivedFrom(logs, events)
-      const written = outbox.write<{ prospectLogId: string }>(logs, sent, [logged], answer, saved, derived)
-      return written.then((added) => added.map(({ prospectLogId }) => prospectLogId), ifOvertaken([]))
+      const written = outbox.write<{ id: string }>(logs, sent, [logged], ADDED, saved, derived)
+      return written.then((added) => added.map(({ id }) => id), ifOvertaken([]))
     },
   }
 }
 
 const RETURNING = sql`returning tenant_id, prospect_log_id, prospect_id, created_prospect, created_at`
-/** The ids of the events below. */
-const eventIdsOf = ({ createdProspect, prospectId, prospectLogId }: NewLog) => {
-  const id = `event${prospectLogId.slice('prospectlog'.length)}`
-  return createdProspect ? [`event${prospectId.slice('prospect'.length)}`, id] : id
-}
-/** The events of the use case `eventsOfLogs`: of logs, and of the prospects that they created. */
+const ADDED = sql`prospect_log_id as id from logged`
+const KEYS = columns('k', 'prospect_log_id, api_key_id')
+/** The events of these logs and of the prospects that they created, with the ids that they have as `NewEvent`. */
 const eventsOf = (logs: readonly NewLog[]) => {
-  const keys = logs.map(({ apiKeyId = null }) => apiKeyId)
-  const ids = logs.map(({ prospectLogId }) => prospectLogId)
-  const key = keys.every((one) => one === keys[0])
-    ? sql`${keys[0] ?? null}::text`
-    : sql`(${textArray(keys)}::text[])[array_position(${textArray(ids)}::text[], l.prospect_log_id)]`
+  const keys = logs.map(({ prospectLogId, apiKeyId = null }) => ({ prospectLogId, apiKeyId }))
+  const isOne = keys.every(({ apiKeyId }) => apiKeyId === keys[0]?.apiKeyId)
+  const key = isOne
+    ? sql`${keys[0]?.apiKeyId ?? null}::text`
+    : sql`(
+    select k.api_key_id from ${KEYS.from(keys)} where k.prospect_log_id = event.prospect_log_id)`
   return sql`
-    select * from (
-      select l.tenant_id, 'event' || substr(l.prospect_id, 9) as event_id, null::bigint as sequence, 'prospect.created' as type,
-        json_build_object('prospectId', l.prospect_id) as ids, ${key} as api_key_id, l.created_at
-      from logged l where l.created_prospect
+    select event.tenant_id, event.id, null, event.type, event.ids, ${key}, event.created_at from (
+      select l.*, 'event' || substr(l.prospect_id, 9) as id, 'prospect.created' as type,
+        json_build_object('prospectId', l.prospect_id) as ids from logged l where l.created_prospect
       union all
-      select l.tenant_id, 'event' || substr(l.prospect_log_id, 12), null, 'prospect_log.created',
-        json_build_object('prospectId', l.prospect_id, 'prospectLogId', l.prospect_log_id), ${key}, l.created_at
-      from logged l
+      select l.*, 'event' || substr(l.prospect_log_id, 12), 'prospect_log.created',
+        json_build_object('prospectId', l.prospect_id, 'prospectLogId', l.prospect_log_id) from logged l
     ) as event`
 }
+const eventIdsOf = ({ createdProspect, prospectId, prospectLogId }: NewLog) =>
+  [...(createdProspect ? [prospectId.slice(8)] : []), prospectLogId.slice(11)].map((rest) => `event${rest}`)
 
 // Only if a log has a key: with `on conflict` PostgreSQL looks for each row in the index first, and confirms it after the insert.
 const UNLESS_KNOWN = sql`

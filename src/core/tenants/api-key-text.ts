@@ -24,8 +24,15 @@ export const newHookToken = (): string => newApiKeyText('pph_')
 export const isApiKeyText = (text: string): boolean =>
   FORM.test(text) && text.endsWith(checkOf(text.slice(PREFIX.length, -CHECK_LENGTH)))
 
-/** Null for a text that is not an API key. */
-export const apiKeyHashOf = (text: string): string | null => (isApiKeyText(text) ? sha256(text) : null)
+const HASHES_MAX = 1_000
+const hashes = new Map<string, string>()
+/** Null for a text that is not an API key. The hashes of some keys are kept: each request asks. */
+export const apiKeyHashOf = (text: string): string | null => {
+  if (hashes.has(text) || !isApiKeyText(text)) return hashes.get(text) ?? null
+  if (hashes.size >= HASHES_MAX) hashes.clear()
+  hashes.set(text, sha256(text))
+  return apiKeyHashOf(text)
+}
 
 export const apiKeyStart = (text: string): string => text.slice(0, START_LENGTH)
 
