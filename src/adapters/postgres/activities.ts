@@ -108,7 +108,6 @@ const eventIdsOf = ({ createdProspect, prospectId, prospectLogId }: NewLog) =>
 // Only if a log has a key: with `on conflict` PostgreSQL looks for each row in the index first, and confirms it after the insert.
 const UNLESS_KNOWN = sql`
   on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
-
 const IN_LOCK_ORDER = ['tenant_id', 'source', 'idempotency_key', 'prospect_log_id']
 
 /** Whether an event is of a saved log. A join would compare each event with each log. */

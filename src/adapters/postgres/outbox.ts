@@ -104,11 +104,10 @@ export const createOutbox = (
     const all = [...parts]
     if (events.length > 0) all.push(sql`new_events as (insert into events ${added()})`)
     if (derived) all.push(sql`derived as (insert into events (${EVENTS.names}) ${derived} where ${isUsed})`)
-    const isNoted = everyEvent ? sql`true` : sql`exists (${subscribers(of)})`
-    const noting = of.length === 0 ? nothing : sql`${isNoted} as has_events,`
+    const noted = everyEvent ? sql`true as has_events,` : sql`exists (${subscribers(of)}) as has_events,`
     try {
       const written = await query(lead)<{ hasEvents?: boolean }>`
-        ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${noting} ${answer}
+        ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${of.length === 0 ? nothing : noted} ${answer}
         where ${isInTime} and ${areAll}`
       if (written[0]?.hasEvents) wrote()
       return written as never
