@@ -95,7 +95,7 @@ export const merge = (person: Prospect): void =>
     },
   )
 export const isPersonId = (text: string): boolean => /^prospect_[a-z0-9]{26}$/.test(text)
-/** The queries that find one person by what somebody types. */
+/** The queries that find one person by what the reader types. */
 export const waysTo = (named: string): readonly Query[] => [
   { email: named },
   ...(named.length > 255 ? [] : [{ externalId: named }]),

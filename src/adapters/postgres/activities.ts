@@ -30,7 +30,7 @@ export const postgresActivities = (
   { ofEach, inserted, insertedInOrder, derivesEvents }: Forms,
   outbox: Outbox,
 ): Activities => {
-  /** The events that follow from these logs, which the statement makes: that costs less than to send them. And the others. */
+  /** The events that the statement makes from these logs, which costs less than to send them, and those that it is sent. */
   const derivedFrom = (logs: readonly NewLog[], events: readonly NewEvent[]) => {
     const made = new Set(derivesEvents ? logs.flatMap(eventIdsOf) : [])
     const sent = events.filter(({ eventId }) => !made.has(eventId))

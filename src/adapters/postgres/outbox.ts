@@ -29,7 +29,7 @@ type OutboxOptions = {
 export type Outbox = {
   /**
    * Sends `with parts, new_events select answer where …`, where `new_events` inserts the events of what was saved, and
-   * returns the rows. `answer` has no `where` of its own. Of `rows` only the tenants are read. `derived` selects more
+   * returns the rows. `answer` brings no `where`. Of `rows` only the tenants are read. `derived` selects more
    * events from the parts. Refuses `unavailable` if PostgreSQL begins more than `lateMs` after this was called.
    */
   readonly write: <Row extends object>(

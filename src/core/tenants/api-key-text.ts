@@ -26,7 +26,7 @@ export const isApiKeyText = (text: string): boolean =>
 
 const HASHES_MAX = 1_000
 const hashes = new Map<string, string>()
-/** Null for a text that is not an API key. The hashes of some keys are kept: each request asks. */
+/** Null for a text that is not an API key. Some keys are kept in memory with their hashes: each request asks. */
 export const apiKeyHashOf = (text: string): string | null => {
   if (hashes.has(text) || !isApiKeyText(text)) return hashes.get(text) ?? null
   if (hashes.size >= HASHES_MAX) hashes.clear()
