@@ -106,7 +106,7 @@ const idOfPerson = async (named: string): Promise<string> => {
     const [found] = (await get<Slice<Prospect>>('/prospects', by)).items
     if (found) return found.prospectId
   }
-  throw new Error('Nobody has this email or external id.')
+  throw new Error('No person has this email or external id.')
 }
 
 /** The newest erasures, or those of one person; a mistyped email is unblocked here. */

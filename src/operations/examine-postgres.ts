@@ -97,7 +97,7 @@ const neededGrants = () => {
   )
 }
 
-/** `missing` lists the privileges that serving needs and the role lacks. What does not exist yet does not count. */
+/** `missing` lists the privileges that serving needs and the role lacks. An object that does not exist yet does not count. */
 type Found = {
   readonly version: string
   readonly versionNumber: number

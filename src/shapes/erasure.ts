@@ -43,7 +43,7 @@ export const Erasure = v.object({
   logsErased: described(whole(0), 'How many activities of the prospect have been deleted so far.'),
   waitingFor: described(
     v.nullable(v.picklist(['second_pass', 'rewrite'])),
-    'What an erasure in `processing` waits for: `second_pass`, the activities are searched once more after some 90 seconds; `rewrite`, the embedded database rewrites its file. Else null.',
+    'The pending step of an erasure in `processing`: `second_pass`, the activities are searched once more after some 90 seconds; `rewrite`, the embedded database rewrites its file. Else null.',
   ),
   blockedUntil: described(
     v.nullable(timestamp()),

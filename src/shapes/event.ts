@@ -25,7 +25,7 @@ export const EVENT_TYPES = [
 /** The type of an event, such as `prospect.created`. */
 export type EventType = (typeof EVENT_TYPES)[number]
 
-const type = described(v.picklist(EVENT_TYPES), 'What happened.')
+const type = described(v.picklist(EVENT_TYPES), 'The type of the event.')
 const data = described(
   documented(
     v.custom<object>((given) => typeof given === 'object'),

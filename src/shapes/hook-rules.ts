@@ -50,7 +50,7 @@ export const Hmac = v.pipe(
       'The header that carries the signature, or several with spaces, commas or semicolons between.',
     ),
     prefix: v.optional(
-      described(boundedText(0, 20), 'What each signature begins with, such as `sha256=`.'),
+      described(boundedText(0, 20), 'The text before each signature, such as `sha256=`.'),
       '',
     ),
     template: v.optional(
@@ -61,7 +61,7 @@ export const Hmac = v.pipe(
           'must contain {body}, and only {body}, {timestamp}, {id}, {url}, {method} and {header:name}',
         ),
         v.description(
-          'What is signed: `{body}`, with `{timestamp}`, `{id}`, `{url}`, `{method}` and `{header:name}`.',
+          'The signed text: `{body}`, with `{timestamp}`, `{id}`, `{url}`, `{method}` and `{header:name}`.',
         ),
       ),
       '{body}',
@@ -120,7 +120,7 @@ export const HookVerification = v.pipe(
         boundedText(1, 1_000),
         v.check((secret) => !BLANK_AROUND.test(secret), 'must have no blanks or line ends around it'),
       ),
-      'What the vendor signs with. It is never returned.',
+      'The secret that the vendor signs with. It is never returned.',
     ),
   }),
   v.check(
@@ -175,7 +175,7 @@ export const HookMap = v.pipe(
     name: places('Where the name of the prospect is.'),
     occurredAt: places('Where the time is: RFC 3339, or seconds or milliseconds since 1970.'),
     idempotencyKey: places(
-      'What names one message in all attempts, among those of its type; `sha256` is the hash of the body.',
+      'Identifies one message in all attempts, among those of its type; `sha256` is the hash of the body.',
       (part) => part === 'sha256',
       ', sha256',
     ),

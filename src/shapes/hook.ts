@@ -180,8 +180,8 @@ export const HookTrialResult = v.object({
   reason: described(v.nullable(v.string()), 'Why not; null if it would.'),
   warning: described(
     v.nullable(v.string()),
-    'What is not read as the body says it is, or not stored; null if nothing is.',
+    'Why the body is read differently than it says, or stored unread; null if it is not.',
   ),
-  activities: described(v.array(TriedActivity), 'What would be logged, or would be if it were verified.'),
+  activities: described(v.array(TriedActivity), 'The activities that this delivery would log once it is verified.'),
 })
 export type HookTrialResult = v.InferOutput<typeof HookTrialResult>

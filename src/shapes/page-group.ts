@@ -15,7 +15,7 @@ export const PageGroup = v.object({
   brandId: described(id('brand'), 'The brand that presents the group.'),
   name: described(v.string(), 'The internal name of the group.'),
   title: described(v.string(), 'The title that readers see.'),
-  pageContext: described(v.nullable(v.string()), 'What the pages of the group have in common.'),
+  pageContext: described(v.nullable(v.string()), 'The context that the pages of the group share.'),
   status: described(
     status(),
     'An archived group accepts no new pages. A deleted group appears only in this list, when filtered by `deleted`.',
@@ -44,7 +44,7 @@ export const PageGroupInput = v.object({
   brandId: given(id('brand'), "The brand that presents the group. By default the tenant's first."),
   name: v.exactOptional(NAME),
   title: v.exactOptional(TITLE),
-  pageContext: given(v.nullable(text()), 'What the pages of the group have in common, or null.'),
+  pageContext: given(v.nullable(text()), 'The context that the pages of the group share, or null.'),
   status: v.exactOptional(status()),
   actions: v.exactOptional(anyArray('Any JSON values, kept as sent.')),
   footerLinks: v.exactOptional(anyArray('Any JSON values, kept as sent.')),

@@ -5,7 +5,7 @@ import { sliceOf } from './slice.ts'
 import { described, id, optional, text, whole } from './text.ts'
 import { dateTime, timestamp } from './time.ts'
 
-const ABOUT = 'What this page is about, in addition to the context of its group.'
+const ABOUT = 'The subject of this page, in addition to the context of its group.'
 const CONTENT =
   'Any JSON object, nested at most 512 levels deep. Stored byte for byte as sent, and never interpreted.'
 

@@ -64,7 +64,7 @@ export type NewProspect = v.InferOutput<typeof NewProspect>
 export const ProspectChanges = bodyOf({
   email: optional(
     v.nullable(text()),
-    'Replaces the email, or removes it if null. What is no address is refused.',
+    'Replaces the email, or removes it if null. Anything but an address is refused.',
   ),
   externalId: optional(
     v.nullable(boundedText(1, 255)),

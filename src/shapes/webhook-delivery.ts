@@ -16,7 +16,7 @@ export const WebhookDelivery = v.object({
   attempts: described(whole(0), 'How many attempts were made.'),
   nextAttemptAt: described(v.nullable(timestamp()), 'When the next one is due, in UTC; null unless pending.'),
   lastStatusCode: described(v.nullable(whole(100)), 'The status of the last answer; null if there was none.'),
-  lastError: described(v.nullable(v.string()), 'What went wrong in the last attempt.'),
+  lastError: described(v.nullable(v.string()), 'Why the last attempt failed.'),
   deliveredAt: described(v.nullable(timestamp()), 'When it was delivered, in UTC; null until then.'),
   createdAt: described(timestamp(), 'When the delivery was created, in UTC.'),
 })
@@ -27,7 +27,7 @@ export const WebhookAttempt = v.object({
   at: described(timestamp(), 'When it began, in UTC.'),
   ms: described(whole(0), 'How long it took.'),
   status: described(v.nullable(whole(100)), 'The status of the answer; null if there was none.'),
-  error: described(v.nullable(v.string()), 'What went wrong; null if it was delivered.'),
+  error: described(v.nullable(v.string()), 'Why it failed; null if it was delivered.'),
   answer: described(v.nullable(v.string()), 'The first 1 KiB of its body; null if that is not kept.'),
 })
 export type WebhookAttempt = v.InferOutput<typeof WebhookAttempt>

@@ -86,7 +86,7 @@ export type WebhookEndpointChanges = v.InferOutput<typeof WebhookEndpointChanges
 /** Why the last attempt for an endpoint failed. */
 export const WebhookError = v.object({
   at: described(timestamp(), 'When the attempt ended, in UTC.'),
-  reason: described(v.string(), 'What went wrong.'),
+  reason: described(v.string(), 'Why it failed.'),
   status: described(v.nullable(whole(100)), 'The status of the answer; null if there was none.'),
 })
 
@@ -146,7 +146,7 @@ export const WebhookTest = v.object({
     'The status that it answered with; null if it did not answer.',
   ),
   durationMs: described(whole(0), 'How long that took.'),
-  error: described(v.nullable(v.string()), 'What went wrong; null if it was delivered.'),
+  error: described(v.nullable(v.string()), 'Why it failed; null if it was delivered.'),
   answer: described(v.nullable(v.string()), 'The first 1 KiB of its body; null if that is not kept.'),
   method: CHOSEN.method,
   body: described(v.nullable(rawJson()), 'The body that was sent; null if none was.'),

@@ -82,7 +82,7 @@ const bodyOf = (type: string): Json => ({
   description: `${SUMMARIES[type]}.`,
   required: ['type', 'timestamp', 'data'],
   properties: {
-    type: { type: 'string', const: type, description: 'What happened.' },
+    type: { type: 'string', const: type, description: 'The type of the event.' },
     timestamp: { type: 'string', format: 'date-time', description: 'When it happened, in UTC.' },
     data: { description: 'The resource, or its ids and what is left of it.', ...dataOf(type) },
   },
@@ -100,7 +100,7 @@ const dataOf = (type: string): Json => {
 
 const WITH_PROSPECT: Json = {
   type: 'object',
-  description: 'What webhooks of activities have besides.',
+  description: 'Members that only webhooks of activities have.',
   required: ['prospect'],
   properties: {
     prospect: {

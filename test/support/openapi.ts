@@ -361,16 +361,16 @@ const exampleFor = (name: string, { enum: values = [] }: { readonly enum?: reado
 
 /** The first whose pattern fits the path. */
 const TAGS: readonly (readonly [pattern: RegExp, name: string, description: string])[] = [
-  [/prospect_log/, 'Activities', 'What prospects did.'],
+  [/prospect_log/, 'Activities', 'Activities of prospects.'],
   [/prospects|erasures/, 'Prospects', 'People who are not customers yet.'],
   [/page_groups(\/\{\w+\})?$/, 'Page groups', 'Families of pages.'],
   [/pages(\/\{page_id\})?(\/unpublish)?$/, 'Pages', 'The pages of a group.'],
   [/versions|publish/, 'Versions', 'The states of a page, and which one readers see.'],
-  [/v0\/events/, 'Events', 'What happened, in order.'],
+  [/v0\/events/, 'Events', 'Events, in order.'],
   [/webhook_endpoints(?!.*(deliveries|replay))/, 'Webhook endpoints', 'Where events are sent.'],
   [/v0\/hooks/, 'Hooks', 'Where vendors send their webhooks: each becomes an activity.'],
   [/api_keys/, 'API keys', 'Who calls.'],
-  [/webhook_endpoints/, 'Webhook deliveries', 'What was and will be sent to an endpoint.'],
+  [/webhook_endpoints/, 'Webhook deliveries', 'Past and pending deliveries to an endpoint.'],
 ]
 const tagOf = (path: string): string => {
   const [, tag] = TAGS.find(([pattern]) => pattern.test(path)) ?? []
@@ -459,7 +459,7 @@ const FAULT: Json = {
   description: 'One fault of a request.',
   required: ['detail'],
   properties: {
-    detail: { type: 'string', description: 'What is wrong.' },
+    detail: { type: 'string', description: 'The fault, for people.' },
     pointer: { type: 'string', description: 'A JSON pointer into the body.' },
     parameter: { type: 'string', description: 'The name of the query parameter or header.' },
   },
@@ -473,7 +473,7 @@ const PROBLEM: Json = {
     type: { type: 'string', description: 'A URL on this server that explains the problem.' },
     title: { type: 'string', description: 'A short summary, the same for every problem of this kind.' },
     status: { type: 'integer', minimum: 400, maximum: 599, description: 'The HTTP status code.' },
-    detail: { type: 'string', description: 'What went wrong with this request.' },
+    detail: { type: 'string', description: 'Why this request failed, for people.' },
     instance: { type: 'string', description: 'The request id, as in the `X-Request-Id` header.' },
     code: { type: 'string', description: 'A stable, machine-readable code for the kind of problem.' },
     errors: {

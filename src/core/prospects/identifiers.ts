@@ -24,10 +24,14 @@ export const identifiersOf = ({ email, externalId }: Sent): Matchable => ({
   ...matchableExternalId(externalId),
 })
 
+/** The address in a trimmed text in lower case, normalized; null if there is none. */
+export const emailIn = (lower: string): string | null =>
+  PLAIN_ADDRESS.test(lower) && lower.length <= ADDRESS_LENGTH_MAX ? lower : addressIn(lower)
+
 /** The email in its normalized form, and its hashes; null unless it is an address. */
 const matchableEmail = (sent?: string | null) => {
   const lower = (sent ?? '').trim().toLowerCase()
-  const email = PLAIN_ADDRESS.test(lower) && lower.length <= ADDRESS_LENGTH_MAX ? lower : addressIn(lower)
+  const email = emailIn(lower)
   if (email === null) return null
   const former = lower === email || lower.length > ADDRESS_LENGTH_MAX ? lower : lower.normalize('NFC')
   return { email, emailHash: sha256(email), formerEmailHash: former === email ? null : sha256(former) }
