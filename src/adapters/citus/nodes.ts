@@ -70,7 +70,7 @@ export const connectToNodes = (
     const name = `${nodename}:${nodeport}`
     // A pooler is the only way to every node.
     const address = pooler ? url : urlAt(url, nodename, nodeport)
-    const node = nodes.get(name) ?? { name, ...circuitBreaker(open(address)) }
+    const node = nodes.get(name) ?? { name, ...circuitBreaker(open(address), pooler === undefined) }
     nodes.set(name, node)
     return node
   }
@@ -147,8 +147,11 @@ export const connectToNodes = (
   }
 }
 
-/** After a timeout, one statement at a time tries a node until one succeeds; the others are refused at once. */
-const circuitBreaker = ({ ask, close }: Connected): Connected => {
+/**
+ * After a timeout, one statement at a time tries a node until one succeeds; the others are refused at once. If all statements
+ * are about rows of the node itself, one that it cancels shows that it responds; otherwise it may have waited for another node.
+ */
+const circuitBreaker = ({ ask, close }: Connected, isLocal = false): Connected => {
   let isSilent = false
   let inFlight = 0
   return {
@@ -161,7 +164,8 @@ const circuitBreaker = ({ ask, close }: Connected): Connected => {
         return rows
       } catch (error) {
         if (!(error instanceof DomainFailure)) isSilent = false
-        else if (sqlStateOf(error.cause) === '57014' || error.message === NO_ANSWER_IN_TIME) isSilent = true
+        else if (error.message === NO_ANSWER_IN_TIME) isSilent = true
+        else if (sqlStateOf(error.cause) === '57014') isSilent = !isLocal
         throw error
       } finally {
         inFlight--
