@@ -84,6 +84,14 @@ t.test('no limit of failed authentications is the word none: an empty setting is
   }
 })
 
+t.test('a network has an address and no more bits than that', async (t) => {
+  const faultsOfNetwork = (given: string) => namesOf(faultsOf({ WEBHOOKS_ALLOWED_NETWORKS: given }))
+  for (const good of ['10.0.0.0/8', '10.0.0.1/32', 'fd00::/8', '::1/128'])
+    t.strictSame(faultsOfNetwork(good), [], good)
+  for (const bad of ['10.0.0.1/33', '::1/129', '10.0.0.1', 'localhost/8', '10.0.0.0/-8'])
+    t.strictSame(faultsOfNetwork(bad), ['WEBHOOKS_ALLOWED_NETWORKS'], bad)
+})
+
 t.test('the largest body fits even if another one of its size is held', async (t) => {
   const detail = 'must be at least twice BODY_BYTES_MAX and BATCH_BYTES_MAX'
   for (const [body, batch] of [
