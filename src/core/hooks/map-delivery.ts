@@ -9,7 +9,7 @@ import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
 import { eachInTurn } from '../engine/in-order.ts'
 import { memoized, sha256 } from '../engine/keys.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
-import { addressIn } from '../prospects/email-address.ts'
+import { identifiersOf } from '../prospects/identifiers.ts'
 import { isPlaceholder } from '../prospects/placeholders.ts'
 import { type Document, documentOf, jsonDocument, type Warn, written } from './read-body.ts'
 import { type Delivery, headerIn, timeOf } from './verify.ts'
@@ -48,7 +48,7 @@ export const mapperOf = (map: HookMap, each: string | null, tenantId = '', isKey
       const value = text && memberOf(member, text, nowMs)
       if (!value || isMissing(member, value)) continue
       // A text that is no address, such as the answer to another question, yields to one.
-      if (member !== 'email' || addressIn(value.trim().toLowerCase()) !== null) return value
+      if (member !== 'email' || identifiersOf({ email: value }).email !== null) return value
       kept ??= value
     }
     return kept

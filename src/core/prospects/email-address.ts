@@ -6,8 +6,6 @@ import { isPlaceholder } from './placeholders.ts'
 export const ADDRESS_LENGTH_MAX = 1_000
 /** A name in the DNS is shorter. */
 const DOMAIN_LENGTH_MAX = 255
-/** Nearly every address: already normalized. `undefined@undefined` is not one. */
-const PLAIN_ADDRESS = /^\w[\w.+'=~!&/?-]*@[a-z\d][\w-]*(?:\.[\w-]+)+$/
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
 /** Blanks, quotes and punctuation around an address. The look behind keeps a long run that is not at the end linear. */
 const AROUND = /^[\s"'‘’“”„«»(,;]+|(?<![\s"'‘’“”«»),;.])[\s"'‘’“”«»),;.]+$/gu
@@ -29,7 +27,6 @@ const DOMAIN = /^[a-z\d][\w-]*(?:\.[\w-]+)*$/
 
 /** The only address in a trimmed text, however it is written: lower case, normalized, its domain in ASCII. Null if there is none. */
 export const addressIn = (lower: string): string | null => {
-  if (PLAIN_ADDRESS.test(lower) && lower.length <= ADDRESS_LENGTH_MAX) return lower
   // Invisible characters may come on top.
   if (lower.length > 4 * ADDRESS_LENGTH_MAX) return null
   const inner = bare(bare(lower).replace(COMMENT, '').replace(IN_BRACKETS, '$1'))

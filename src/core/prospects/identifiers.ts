@@ -2,6 +2,8 @@ import { sha256 } from '../engine/keys.ts'
 import { ADDRESS_LENGTH_MAX, addressIn } from './email-address.ts'
 import { isPlaceholder } from './placeholders.ts'
 
+/** Nearly every address: already normalized. `undefined@undefined` is not one. */
+const PLAIN_ADDRESS = /^\w[\w.+'=~!&/?-]*@[a-z\d][\w-]*(?:\.[\w-]+)+$/
 /** Most ids: no placeholder begins like this and has such a digit. */
 const PLAIN_ID = /^(?:[a-z]{2}[\w:.-]*)?[1-9][\w:.-]*$/i
 
@@ -25,7 +27,7 @@ export const identifiersOf = ({ email, externalId }: Sent): Matchable => ({
 /** The email in its normalized form, and its hashes; null unless it is an address. */
 const matchableEmail = (sent?: string | null) => {
   const lower = (sent ?? '').trim().toLowerCase()
-  const email = addressIn(lower)
+  const email = PLAIN_ADDRESS.test(lower) && lower.length <= ADDRESS_LENGTH_MAX ? lower : addressIn(lower)
   if (email === null) return null
   const former = lower === email || lower.length > ADDRESS_LENGTH_MAX ? lower : lower.normalize('NFC')
   return { email, emailHash: sha256(email), formerEmailHash: former === email ? null : sha256(former) }
