@@ -41,7 +41,7 @@ t.test('the unit gives the service what its default settings need', async (t) =>
   const [files = '', stop = ''] = [directive('LimitNOFILE')[0], directive('TimeoutStopSec')[0]]
   t.ok(Number(files) >= config.connectionsMax + config.databaseConnectionsMax + 64)
   t.ok(Number(stop.replace('s', '')) * 1_000 > config.drainMsMax + 10_000)
-  const { NODE_ENV, NODE_OPTIONS, ...settings } = Object.fromEntries(
+  const { NODE_ENV, NODE_OPTIONS, MALLOC_MMAP_THRESHOLD_, ...settings } = Object.fromEntries(
     directive('Environment').map((one) => one.split(/=(.*)/)),
   )
   for (const name of Object.keys(settings)) t.ok(name in SETTINGS, name)

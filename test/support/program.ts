@@ -33,7 +33,7 @@ export const BIN =
 export const NODE = process.env['PROGRAM_NODE'] ?? process.execPath
 
 /** As it is run by `npm start`, the container and the unit for systemd: see SECURITY.md. */
-const NODE_OPTIONS = '--max-semi-space-size=32'
+const MEMORY = { NODE_OPTIONS: '--max-semi-space-size=32', MALLOC_MMAP_THRESHOLD_: '65536' }
 
 export type Environment = Readonly<Record<string, string>>
 export type LogLine = { readonly level: number; readonly msg: string } & Readonly<Record<string, unknown>>
@@ -56,7 +56,7 @@ type Owner = { readonly teardown: (end: () => Promise<void>) => void }
 const run = ([file = '', ...args]: readonly string[], env: Environment, cwd?: string) => {
   const child = spawn(file, args, {
     cwd,
-    env: { ...inherited(), NODE_OPTIONS, ...env },
+    env: { ...inherited(), ...MEMORY, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   const said = { stdout: '', stderr: '' }
