@@ -182,6 +182,9 @@ export const HookTrialResult = v.object({
     v.nullable(v.string()),
     'Why the body is read differently than it says, or stored unread; null if it is not.',
   ),
-  activities: described(v.array(TriedActivity), 'The activities that this delivery would log once it is verified.'),
+  activities: described(
+    v.array(TriedActivity),
+    'The activities that this delivery would log once it is verified.',
+  ),
 })
 export type HookTrialResult = v.InferOutput<typeof HookTrialResult>
