@@ -34,7 +34,7 @@ export const RECEIVERS: Readonly<Record<'hubspot' | 'slack' | 'brevo' | 'json', 
   ]
 }`,
   },
-  // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks. Plain text mentions nobody, whatever a form was sent.
+  // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks. Plain text mentions no one, whatever a form was sent.
   slack: {
     name: 'Slack: a message in a channel',
     url: null,

@@ -469,7 +469,7 @@ are spaces. Of an erased prospect there is only the erasure.`,
   },
   listProspectLogCounts: {
     description:
-      'Returns how many activities arrived in each hour or day, by source and type, up to about a minute ago. The first call starts counting, from the first activity of the tenant on. Counting stops if nobody reads the counts for a month.',
+      'Returns how many activities arrived in each hour or day, by source and type, up to about a minute ago. The first call starts counting, from the first activity of the tenant on. Counting stops if no one reads the counts for a month.',
     done: 'The counts, oldest first.',
     answers: {
       hours: {
