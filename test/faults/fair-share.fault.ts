@@ -22,8 +22,8 @@ import { floodsOf, furnish, furnishStore } from './expensive.ts'
 import { peakMemoryMb } from './verdict.ts'
 
 // How far one tenant can affect another: every operation, with the most expensive input that its limits allow. By default
-// only the costliest, by the largest crowd. `--all`: every operation with each crowd. Other arguments name stores and
-// operations: `node test/faults/fair-share.fault.ts --all sqlite getPage`.
+// only the costliest, by the largest crowd, on the stores that are deployed. `--all`: every operation with each crowd, on
+// all three. Other arguments name stores and operations: `node test/faults/fair-share.fault.ts --all sqlite getPage`.
 const isAll = process.argv.includes('--all')
 const named = process.argv.slice(2).filter((one) => one !== '--all')
 const isNamed = (name: string, among: readonly string[]) =>
@@ -31,56 +31,82 @@ const isNamed = (name: string, among: readonly string[]) =>
 const CROWDS = isAll ? [16, 64, 128] : [128]
 const SETTLED_MS = 700
 const MEASURED_MS = 2_000
-/** The limits in SECURITY.md: for a small write of another tenant, the probe, and memory beyond that of an idle service. */
+const TRIES_MAX = 5
+/**
+ * The limits in SECURITY.md: for a small write of another tenant and the probe, beyond the writes of an idle service beside
+ * it, which meet the same stalls of disk and processor; and for memory.
+ */
 const MS_MAX = 500
 const MEDIAN_MS_MAX = 100
 const MEMORY_MB_MAX = 700
+/** Beyond this the floods on the store in memory go on with a new one: it keeps all that they stored. */
+const STORED_MB_MAX = 1_500
 
 const at = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 type Seed = Awaited<ReturnType<typeof seed>>
+type Started = {
+  readonly server: Program
+  readonly loud: Seed & { survivorId: string }
+  readonly quiet: Seed
+}
 
 t.setTimeout(0)
 const STORES = ['sqlite', 'postgres', 'memory']
-const kinds = [...databaseKinds(), null].filter((kind) => isNamed(kind?.name ?? 'memory', STORES))
+const kinds = [...databaseKinds(), null].filter((kind) => {
+  const name = kind?.name ?? 'memory'
+  return isNamed(name, STORES) && (name !== 'memory' || isAll || named.includes(name))
+})
 const FLOODS = floodsOf(isAll)
 const names = FLOODS.map(({ name }) => name)
 const floods = async () => {
   for (const kind of kinds)
     t.test(`one tenant floods, on ${kind?.name ?? 'memory'}`, { skip: kind?.skip ?? false }, async (t) => {
       t.teardown(async () => kind?.end())
-      const { server, loud, quiet } = kind === null ? await openMemory(t) : await open(t, kind)
-      const furnished = await furnish(server.url, loud)
-      const alone = await quietBeside(server.url, quiet.apiKey)
-      t.comment(`alone: p50 ${alone.p50} ms, at most ${alone.max} ms`)
+      const start = () => (kind === null ? openMemory(t) : open(t, kind))
+      const idle = await start()
+      const furnished = async ({ loud, ...started }: Started) => ({
+        ...started,
+        furnished: await furnish(started.server.url, loud),
+      })
+      let flooded = await furnished(await start())
+      const end = async () => {
+        const memoryMb = peakMemoryMb(flooded.server.pid) ?? 0
+        // The store in memory also has what is stored.
+        if (kind !== null) t.ok(memoryMb < MEMORY_MB_MAX, `${memoryMb} MB of memory`)
+        t.equal(await flooded.server.stop(), 0)
+      }
       for (const { name, textsOf } of FLOODS.filter(({ name }) => isNamed(name, names)))
-        for (const callers of CROWDS)
+        for (const callers of CROWDS) {
+          if (kind === null && (peakMemoryMb(flooded.server.pid) ?? 0) > STORED_MB_MAX) {
+            await end()
+            flooded = await furnished(await start())
+          }
           await t.test(`${name}, ${callers} connections`, async (t) => {
-            const texts = textsOf(furnished)
-            const order = { url: server.url, callers, texts }
+            const { server, quiet } = flooded
+            const order = { url: server.url, callers, texts: textsOf(flooded.furnished) }
             let faults: string[] = []
             // The machine may be busy with something else: what the service does wrong, it does each time.
-            for (let tries = 0; tries === 0 || (faults.length > 0 && tries < 3); tries++) {
-              const { statuses, ...beside } = await quietBeside(server.url, quiet.apiKey, order)
+            for (let tries = 0; tries === 0 || (faults.length > 0 && tries < TRIES_MAX); tries++) {
+              const { statuses, control, ...beside } = await quietBeside(server, quiet.apiKey, order, idle)
               t.strictSame(beside.answers, [201], 'the quiet tenant is refused nothing')
               faults = [
-                ...(beside.p50 < MEDIAN_MS_MAX + alone.p50 ? [] : [`p50 ${beside.p50} ms`]),
-                ...(beside.max < MS_MAX ? [] : [`at most ${beside.max} ms`]),
-                ...(beside.probeMs < MS_MAX ? [] : [`/healthz in ${beside.probeMs} ms`]),
+                ...(beside.p50 < MEDIAN_MS_MAX + control.p50 ? [] : [`p50 ${beside.p50} ms`]),
+                ...(beside.max < MS_MAX + control.max ? [] : [`at most ${beside.max} ms`]),
+                ...(beside.probeMs < MS_MAX + control.max ? [] : [`/healthz in ${beside.probeMs} ms`]),
               ]
               t.comment(
-                `p50 ${beside.p50}, max ${beside.max}, probe ${beside.probeMs} ms; peak ${peakMemoryMb(server.pid)} MB; ${statuses}`,
+                `p50 ${beside.p50} (${control.p50}), max ${beside.max} (${control.max}), probe ${beside.probeMs} ms;`,
+                `peak ${peakMemoryMb(server.pid)} MB; ${statuses}`,
               )
             }
             t.strictSame(faults, [])
           })
-      const memoryMb = peakMemoryMb(server.pid) ?? 0
-      // The store in memory also has what is stored.
-      if (kind !== null) t.ok(memoryMb < MEMORY_MB_MAX, `${memoryMb} MB of memory`)
-      t.equal(await server.stop(), 0)
+        }
+      await end()
     })
 }
 
-const open = async (t: Test, kind: ReturnType<typeof databaseKinds>[number]) => {
+const open = async (t: Test, kind: ReturnType<typeof databaseKinds>[number]): Promise<Started> => {
   const { env } = await kind.open(t)
   const [seeded, quiet] = [await seed(env), await seed(env)]
   const world = await createRuntime(readConfig(env), createLog('silent'))
@@ -90,9 +116,7 @@ const open = async (t: Test, kind: ReturnType<typeof databaseKinds>[number]) => 
   return { server, loud, quiet }
 }
 
-const openMemory = async (
-  t: Test,
-): Promise<{ server: Program; loud: Seed & { survivorId: string }; quiet: Seed }> => {
+const openMemory = async (t: Test): Promise<Started> => {
   const server = await startProgram(t, { EVENTS: 'on' }, undefined, [NODE, at('memory-server.ts')])
   const line = server.logs().find((line) => 'seeds' in line) as LogLine & {
     seeds: [Seed, Seed]
@@ -114,26 +138,47 @@ const startCrowdProcess = (order: CrowdOrder) => {
   }
 }
 
-/** One caller with one small activity after the other, and one who asks whether the service lives. */
-const quietBeside = async (url: string, apiKey: string, order?: CrowdOrder) => {
-  const small = requestText('POST', '/v0/prospect_logs', apiKey, '{"source":"quiet","payload":{}}')
-  const one = startCrowd(url, { callers: 1, request: () => small })
-  const stop = order && startCrowdProcess(order)
+/**
+ * One caller with one small activity after the other, and one who asks whether the service lives; beside them the same
+ * activities to a service that does nothing else.
+ */
+const quietBeside = async (server: Program, apiKey: string, order: CrowdOrder, idle: Started) => {
+  const activity = {
+    method: 'POST',
+    path: '/v0/prospect_logs',
+    body: { source: 'quiet', payload: {} },
+  } as const
+  const small = requestText('POST', activity.path, apiKey, JSON.stringify(activity.body))
+  const one = startCrowd(server.url, { callers: 1, request: () => small })
+  const stop = startCrowdProcess(order)
   await pause(SETTLED_MS)
   one.tally.ms.length = 0
-  const { call, close } = createCaller('', 10_000)
+  const { call, close } = createCaller(idle.quiet.apiKey, 10_000)
+  const controlMs: number[] = []
   let probeMs = 0
-  const endMs = performance.now() + MEASURED_MS
-  while (performance.now() < endMs) {
-    const { status, ms } = await call(url, { method: 'GET', path: '/healthz' })
-    probeMs = Math.max(probeMs, status === 200 ? ms : Number.POSITIVE_INFINITY)
+  let isOver = false
+  const tallied = pause(MEASURED_MS)
+    .then(one.stop)
+    .finally(() => {
+      isOver = true
+    })
+  while (!isOver) {
+    const [probe, control] = await Promise.all([
+      call(server.url, { method: 'GET', path: '/healthz' }),
+      call(idle.server.url, activity),
+    ])
+    probeMs = Math.max(probeMs, probe.status === 200 ? probe.ms : Number.POSITIVE_INFINITY)
+    controlMs.push(control.ms)
     await pause(50)
   }
   close()
-  const { ms, statuses: answers } = await one.stop()
+  const { ms, statuses: answers } = await tallied
+  const statuses = await stop()
+  return { answers: [...answers.keys()], ...summaryOf(ms), probeMs, control: summaryOf(controlMs), statuses }
+}
+const summaryOf = (ms: readonly number[]) => {
   const rounded = (part: number) => Math.round(quantileOf(ms, part))
-  const statuses = await stop?.()
-  return { answers: [...answers.keys()], p50: rounded(0.5), max: rounded(1), probeMs, statuses }
+  return { p50: rounded(0.5), max: rounded(1) }
 }
 
 await floods()
