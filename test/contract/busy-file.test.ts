@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
+import { turnBeganMs } from '../../src/core/engine/share-loop.ts'
 import { fillTenant, verbs } from '../store-contract/verbs.ts'
 import { addTenant, at, someKey } from '../support/rows.ts'
 import { passTime } from '../support/setting.ts'
@@ -77,6 +79,19 @@ t.test(
     t.equal((await store.apiKeys.find(key.apiKeyId))?.revokedAt, at(2))
   },
 )
+
+t.test('a write that was decided before its process stood still is refused', async (t) => {
+  const { store, key, other } = await setting(t, 1_000)
+  other.exec('rollback')
+  await pause(1)
+  const ago = passTime(t, -12_000)
+  turnBeganMs()
+  ago.restore()
+  await t.rejects(store.apiKeys.end(key.apiKeyId, { revokedAt: at(1) }), { kind: 'unavailable' } as never)
+  await pause(1)
+  await store.apiKeys.end(key.apiKeyId, { revokedAt: at(2) })
+  t.equal((await store.apiKeys.find(key.apiKeyId))?.revokedAt, at(2))
+})
 
 t.test('every verb of a closed store is refused as unavailable', async (t) => {
   const { store, other } = await setting(t, 20)

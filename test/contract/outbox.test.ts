@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { turnBeganMs } from '../../src/core/engine/share-loop.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { ClaimedEndpoint } from '../../src/core/ports/webhooks.ts'
 import {
@@ -102,11 +104,17 @@ overStores(
           other.watch((signal) => signals.push(signal))
           await other.activities.recordLogs([log()])
           const before = await counted()
-          // By clocks that go on together, it is asked for twenty seconds before it begins.
-          const ago = passTime(t, -20_000)
           const late = { kind: 'unavailable', message: 'The write came too late; retry.' }
-          await t.rejects(write(other), late as never)
-          ago.restore()
+          for (const isDecidedBefore of [true, false]) {
+            await pause(1)
+            // By clocks that go on together, its turn begins twenty seconds before PostgreSQL does.
+            const ago = passTime(t, -20_000)
+            turnBeganMs()
+            // The process is suspended between the decision and the write.
+            if (isDecidedBefore) ago.restore()
+            await t.rejects(write(other), late as never)
+            ago.restore()
+          }
           t.equal(await counted(), before)
           t.ok(signals.includes('prospects') && signals.includes('keys'))
         }

@@ -1,7 +1,7 @@
 import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
-import { stopwatch } from '../../core/engine/remember-rows.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
+import { stopwatch } from '../../core/engine/times.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'

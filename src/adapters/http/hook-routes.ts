@@ -1,5 +1,5 @@
-import { stopwatch } from '../../core/engine/remember-rows.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
+import { stopwatch } from '../../core/engine/times.ts'
 import type { ReadyHook } from '../../core/hooks/ready-hook.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
 import { requireActiveTenant } from '../../core/tenants/identify.ts'

@@ -1,5 +1,5 @@
-import { stopwatch } from '../../core/engine/remember-rows.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
+import { stopwatch } from '../../core/engine/times.ts'
 import type { WaitingListing } from '../../core/events/wait-for-events.ts'
 import type { Admission, Slot } from './admission.ts'
 import { type ApiRequest, type ApiResponse, isOld, type RequestLog } from './requests.ts'

@@ -1,6 +1,6 @@
 import type { ProblemCode } from '../../core/engine/failures.ts'
 import { orNull } from '../../core/engine/outcome.ts'
-import { stopwatch } from '../../core/engine/remember-rows.ts'
+import { stopwatch } from '../../core/engine/times.ts'
 
 /** A request without its socket. */
 export type ApiRequest = {

@@ -1,4 +1,4 @@
-import { laterThan } from '../../core/engine/times.ts'
+import { laterThan } from '../../core/engine/until-recorded.ts'
 import type { Activities, NewLog, ProspectChange, StoredReceipt } from '../../core/ports/activities.ts'
 import { eventsOf } from '../stores/rows.ts'
 import type { KeptProspect, People } from './people.ts'

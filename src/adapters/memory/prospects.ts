@@ -1,4 +1,4 @@
-import { laterThan } from '../../core/engine/times.ts'
+import { laterThan } from '../../core/engine/until-recorded.ts'
 import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
 import { afterStart } from '../../core/prospects/search-keys.ts'
 import { AFTER_ALL_IDS, scan, takeSlice } from '../stores/take-slice.ts'

@@ -1,5 +1,6 @@
 import { writeTooLate } from '../../core/engine/failures.ts'
-import { isoTime, MINUTE_MS } from '../../core/engine/times.ts'
+import { turnBeganMs } from '../../core/engine/share-loop.ts'
+import { isoTime, MINUTE_MS, stopwatch } from '../../core/engine/times.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
@@ -17,7 +18,7 @@ import {
   unlessOvertaken,
 } from './sql.ts'
 
-/** How far a database's clock is ahead of ours, how far ours is ahead of the monotonic clock, and when this expires. */
+/** How far a database's clock is ahead of our stopwatch, how far ours is ahead of the monotonic clock, and when this expires. */
 type Clock = Record<'aheadMs' | 'apartMs' | 'until', number>
 const apartMs = () => Date.now() - performance.now()
 type OutboxOptions = {
@@ -30,7 +31,7 @@ export type Outbox = {
   /**
    * Sends `with parts, new_events select answer where …`, where `new_events` inserts the events of what was saved, and
    * returns the rows. `answer` brings no `where`. Of `rows` only the tenants are read. `derived` selects more
-   * events from the parts. Refuses `unavailable` if PostgreSQL begins more than `lateMs` after this was called.
+   * events from the parts. Refuses `unavailable` if PostgreSQL begins `lateMs` after this turn or later.
    */
   readonly write: <Row extends object>(
     rows: readonly OfTenant[],
@@ -73,13 +74,12 @@ export const createOutbox = (
   const clocks = new Map<string, Clock>()
 
   /**
-   * The clock of a database or of a node may differ from ours by minutes. It is read every minute, after ours was set,
-   * and after a refusal. A process that is suspended during the read assumes that it is behind, and refuses too many
-   * writes.
+   * The clock of a database or a node may differ from ours by minutes. It is read every minute, after ours was set and after
+   * a refusal. A process suspended during the read assumes that it is behind, and refuses too many writes.
    */
   const readClock = async (tenantId: string | null): Promise<Clock> => {
     const [read] = await query(tenantId)<{ now: string }>`select statement_timestamp() as now`
-    const aheadMs = Date.parse(read?.now ?? '') - Date.now()
+    const aheadMs = Date.parse(read?.now ?? '') - stopwatch()
     const clock = { aheadMs, apartMs: apartMs(), until: performance.now() + MINUTE_MS }
     clocks.set(placeOf({ tenantId: tenantId ?? '' }), clock)
     return clock
@@ -92,11 +92,11 @@ export const createOutbox = (
 
   const write: Outbox['write'] = async (rows, given = [], parts, answer, saved = ALL, derived) => {
     const { each, all: areAll } = savedBy(saved)
-    const askedMs = Date.now()
+    const beganMs = turnBeganMs()
     const events = used ? await used(given) : given
     const lead = leadOf(rows)
     const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
-    const lateAtMs = askedMs + aheadMs + lateMs
+    const lateAtMs = beganMs + aheadMs + lateMs
     const isInTime = required(sql`statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz`)
     const of = derived ? rows : events
     const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(of)})`
@@ -115,7 +115,7 @@ export const createOutbox = (
       if (!NOT_AS_ASSUMED.has(sqlStateOf(error))) throw error
       const clock = await readClock(lead)
       // The write was in time: a clock was set, or on a cluster another writer was faster.
-      if (Date.now() + clock.aheadMs < lateAtMs) throw error
+      if (stopwatch() + clock.aheadMs < lateAtMs) throw error
       late()
       throw writeTooLate()
     }

@@ -29,9 +29,8 @@ type Deps = Needs<'activities'> & {
  * Logs what prospects did, many at once, each in the order given. Checks neither the tenant nor any field: it stores
  * its input. `createService` checks.
  *
- * The prospect is the one named by `prospectId`, else by `externalId`, else the one with this email, else a new one.
- * The activity's email, external id and name fill its blanks; nothing is overwritten. A request repeated under its
- * idempotency key gets its first answer.
+ * The prospect is the one named by `prospectId`, else by `externalId`, else the one with this email, else a new one. Its
+ * blanks are filled, nothing is overwritten. A request repeated under its idempotency key gets its first answer.
  *
  * A list whose prospects are all remembered is written without a look-up. Activities that the store skips, because
  * their idempotency key is taken, are then decided like any other list.
@@ -41,10 +40,7 @@ type Deps = Needs<'activities'> & {
 export const logProspectActivities = (deps: Deps) => {
   const { store, clock, newId, remembered } = deps
 
-  /**
-   * The slow path: looks up prospects and keys. Adding prospects and logs first, and skipping known emails, would be
-   * faster for new prospects, but an extra cost for those that are known and not remembered.
-   */
+  /** The slow path: looks up prospects and keys. */
   const stepsAt = (seenMs = remembered?.stopwatch() ?? 0) => ({
     recall: (activities: readonly Activity[]) => recallWithSurvivors(store.activities, wantsOf(activities)),
     // The time is read when the ids are made: what arrived since a time is found by the times in ids.

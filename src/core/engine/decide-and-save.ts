@@ -1,15 +1,16 @@
 import type { Recorded } from '../ports/world.ts'
 import { DomainFailure, unavailable } from './failures.ts'
 import type { Outcome } from './outcome.ts'
-import { stopwatch } from './remember-rows.ts'
+import { turnBeganMs } from './share-loop.ts'
+import { stopwatch } from './times.ts'
 
 export const ROUNDS_MAX = 10
 /** A longer list is split after this many conflicts. */
 const ROUNDS_TOGETHER_MAX = 3
 export const KNOWN_MS_MAX = 10_000
 
-/** Whether a process was suspended since it read, or found in memory, the facts that a write depends on. */
-export const isStale = (knownMs: number): boolean => stopwatch() - knownMs > KNOWN_MS_MAX
+/** Whether a process was suspended since it read, or found in memory, the facts of a write. */
+export const isStale = (knownMs: number) => Math.max(turnBeganMs(), stopwatch()) - knownMs > KNOWN_MS_MAX
 export type WriteSteps<Input, Known, Changes, Answer> = {
   readonly recall: (inputs: readonly Input[]) => Promise<Known>
   readonly decide: (

@@ -30,7 +30,6 @@ type Member<Input, Answer> = PromiseWithResolvers<Answer> & { readonly input: In
  * A list starts in the turn of the event loop in which its first call arrived, so a single caller never waits. While as
  * many lists are in flight as allowed, the next one grows. When a list fails, its members are tried one by one, so that
  * no call fails for another; but not after `unavailable`, because the write may have happened.
- *
  * Callers read their own writes, even in a shared answer: the list starts after the call.
  */
 export const gather = <Input, Answer>(

@@ -1,12 +1,13 @@
 import { KNOWN_MS_MAX } from './decide-and-save.ts'
 import { writeTooLate } from './failures.ts'
-import { stopwatch } from './remember-rows.ts'
+import { turnBeganMs } from './share-loop.ts'
+import { stopwatch } from './times.ts'
 
 /** A write that begins later than this after its request stores nothing. `waitMsMax`: the longest wait for a lock or an answer. */
 export const lateMsOf = (waitMsMax: number): number => waitMsMax + 10_000
-/** Starts when a write is requested. Returns a function that refuses the write with `unavailable` once it is late. */
+/** Starts with the turn of the loop that requests a write. Returns a function that refuses it with `unavailable` once it is late. */
 export const refuserOfLate = (waitMsMax: number) => {
-  const lateAfterMs = stopwatch() + lateMsOf(waitMsMax)
+  const lateAfterMs = turnBeganMs() + lateMsOf(waitMsMax)
   return (): void => {
     if (stopwatch() > lateAfterMs) throw writeTooLate()
   }

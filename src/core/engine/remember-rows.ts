@@ -4,22 +4,6 @@ import { LIST_LENGTH_MAX } from './in-order.ts'
 /** However many ids are guessed at once, they are looked up by one statement at a time. Rows that exist wait for no slow one. */
 const LOOK_UPS = { listLengthMax: LIST_LENGTH_MAX, listsInFlightMax: 1, dedupeKey: String }
 
-/**
- * Makes a clock in milliseconds for values with a maximum age. The monotonic clock can stand still while the machine
- * sleeps, and the wall clock can be set back: this one jumps if the wall clock got a second ahead, and never goes back.
- */
-export const createStopwatch = (monotonic = () => performance.now(), wall = () => Date.now()) => {
-  let [leadMs, apartMs] = [0, wall() - monotonic()]
-  return (): number => {
-    const nowMs = monotonic()
-    const leapMs = wall() - nowMs - apartMs
-    if (Math.abs(leapMs) > 1_000) apartMs += leapMs
-    if (leapMs > 1_000) leadMs += leapMs
-    return nowMs + leadMs
-  }
-}
-export const stopwatch = createStopwatch()
-
 /** How many rows are kept, and for how long at most. */
 export type RowLimits = { readonly rowsMax: number; readonly msMax: number }
 

@@ -1,3 +1,5 @@
+import { stopwatch } from './times.ts'
+
 /** Work begins for this long in a turn of the event loop. Then sockets are read and waiting callers get their turns. */
 const TURN_MS_MAX = 8
 
@@ -30,7 +32,7 @@ export const noteConnection = (): void => {
  */
 export const shareLoop = (tenantId: string, wasBegun = false): Promise<void> | undefined => {
   if (!isCounting) countTurn()
-  if (waiting.size === 0 && performance.now() < turnEndsMs) return undefined
+  if (waiting.size === 0 && stopwatch() < turnEndsMs) return undefined
   return new Promise((resolve) => {
     const queue = waiting.get(tenantId)
     if (queue === undefined) waiting.set(tenantId, [resolve])
@@ -39,15 +41,21 @@ export const shareLoop = (tenantId: string, wasBegun = false): Promise<void> | u
   })
 }
 
+/** When this turn of the loop began. A write counts from there: between its decision and it the process may be suspended. */
+export const turnBeganMs = (): number => {
+  if (!isCounting) countTurn()
+  return turnEndsMs - TURN_MS_MAX
+}
+
 /** Called before the first work of a turn, so a turn without any costs nothing. */
 const countTurn = (): void => {
   isCounting = true
-  turnEndsMs = performance.now() + TURN_MS_MAX
+  turnEndsMs = stopwatch() + TURN_MS_MAX
   setImmediate(() => {
     isCounting = false
     if (waiting.size === 0) return
     countTurn()
-    const isShort = hasNewConnection && performance.now() < connectionsUntilMs
+    const isShort = hasNewConnection && stopwatch() < connectionsUntilMs
     hasNewConnection = false
     if (!isShort) goOn()
   })
@@ -55,8 +63,8 @@ const countTurn = (): void => {
 
 const goOn = (): void => {
   const [first] = waiting
-  if (first === undefined || performance.now() >= turnEndsMs) {
-    connectionsUntilMs = performance.now() + CONNECTIONS_MS_MAX
+  if (first === undefined || stopwatch() >= turnEndsMs) {
+    connectionsUntilMs = stopwatch() + CONNECTIONS_MS_MAX
     return
   }
   const [tenantId, queue] = first

@@ -6,7 +6,7 @@ import {
 } from '../../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
 import { rememberProspects } from '../../../src/core/activities/remember-prospects.ts'
-import { stopwatch } from '../../../src/core/engine/remember-rows.ts'
+import { stopwatch } from '../../../src/core/engine/times.ts'
 import { NO_IDENTIFIERS } from '../../../src/core/prospects/identifiers.ts'
 import { countedIds, idOf, passTime, stoppedClock } from '../../support/setting.ts'
 import { noOf, one } from '../scene.ts'

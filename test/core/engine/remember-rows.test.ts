@@ -1,5 +1,6 @@
 import t from 'tap'
-import { createStopwatch, rememberRows } from '../../../src/core/engine/remember-rows.ts'
+import { rememberRows } from '../../../src/core/engine/remember-rows.ts'
+import { createStopwatch } from '../../../src/core/engine/times.ts'
 import type { StoredApiKey } from '../../../src/core/ports/api-keys.ts'
 import { stoppedClock } from '../../support/setting.ts'
 
