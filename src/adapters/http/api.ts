@@ -1,7 +1,6 @@
 import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
-import { shareLoop } from '../../core/engine/share-loop.ts'
-import { stopwatch } from '../../core/engine/times.ts'
+import { shareLoop, turnBeganMs } from '../../core/engine/share-loop.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'
@@ -100,13 +99,13 @@ export const createApi = (deps: Deps): Api => {
     Object.assign(logFields, { tenantId, apiKeyId })
     rateLimit?.(caller, headers)
     requireActiveTenant(caller)
-    for (const scope of [route.scope ?? []].flat()) requireScope(caller, scope)
+    const { scope } = route
+    for (const one of typeof scope === 'string' ? [scope] : (scope ?? [])) requireScope(caller, one)
     const requireCaller = async () => requireActiveTenant(await identify(apiKey, request.address))
     const held = { slot: admission.arrive(tenantId) }
     try {
-      const { body } = request
-      const bytesMax = route.item ? body?.batchBytesMax : body?.bytesMax
-      const askedMs = stopwatch()
+      const bytesMax = request.body?.[route.item ? 'batchBytesMax' : 'bytesMax']
+      const askedMs = turnBeganMs()
       let bytes = route.body && (await readBody(request, held.slot, bytesMax, requireJson))
       if (bytes !== undefined) Object.assign(logFields, { bodyBytes: bytes.length })
       const turn = admission.turn(held.slot)
@@ -139,14 +138,13 @@ export const createApi = (deps: Deps): Api => {
       const { body: shown, status = route.status } = answer
       if (shown === undefined) return { status: 204, headers: {}, body: '', tenantId }
       const isRead = route.method === 'GET'
-      if (!isRead && answer.revision === undefined)
-        return { ...json(status, `${route.write(shown)}\n`), tenantId }
+      if (!isRead && answer.revision === undefined) return json(status, `${route.write(shown)}\n`, tenantId)
       const { text, etag, length } = writeTagged(answer, route)
       headers['etag'] = etag
       if (isRead) headers['cache-control'] = 'private, no-cache'
       if (isRead && isKnown(request, etag)) return { status: 304, headers: {}, body: '', tenantId }
       headers['content-length'] = length
-      return { ...json(status, text), tenantId }
+      return json(status, text, tenantId)
     } finally {
       admission.leave(held.slot)
     }

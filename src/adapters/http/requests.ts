@@ -110,10 +110,11 @@ export const traceIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | un
 export const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
 /** JSON with a line end, so that the prompt of a shell does not follow on the same line. */
 export const jsonLine = (value: object): string => `${JSON.stringify(value)}\n`
-export const json = (status: number, body: string | Uint8Array): ApiResponse => ({
+export const json = (status: number, body: string | Uint8Array, tenantId?: string): ApiResponse => ({
   status,
   headers: JSON_HEADERS,
   body,
+  tenantId,
 })
 
 export const ALWAYS: Headers = {

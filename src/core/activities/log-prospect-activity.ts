@@ -94,12 +94,11 @@ export const gatherActivities = (
 
 /** The logs, if all prospects were found in memory a moment ago, no key comes twice and no time is refused. Else undefined. */
 const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }: Deps) => {
-  const located = activities.flatMap(({ rememberedId, locatedMs = Infinity }) =>
-    rememberedId && !isStale(locatedMs) ? rememberedId : [],
-  )
+  const located = activities.flatMap(({ rememberedId }) => rememberedId ?? [])
+  const oldestMs = Math.min(...activities.map(({ locatedMs = Infinity }) => locatedMs))
   const keys = activities.flatMap(({ key }) => key ?? [])
-  const isKeyTwice = new Set(keys).size < keys.length
-  if (located.length === 0 || located.length < activities.length || isKeyTwice) return undefined
+  const isAll = located.length === activities.length && located.length > 0
+  if (!isAll || new Set(keys).size < keys.length || isStale(oldestMs)) return undefined
   const now = isoTime(clock())
   const logs = attempt(() =>
     activities.map((activity, i) => newLog(activity, located[i] as string, false, now, newId)),

@@ -6,6 +6,7 @@ const TURN_MS_MAX = 8
 /** Callers that wait for the loop, by tenant, in the order of their turns. */
 const waiting = new Map<string, (() => void)[]>()
 let turnEndsMs = 0
+let beganMs = 0
 let isCounting = false
 let hasNewConnection = false
 let connectionsUntilMs = 0
@@ -32,7 +33,7 @@ export const noteConnection = (): void => {
  */
 export const shareLoop = (tenantId: string, wasBegun = false): Promise<void> | undefined => {
   if (!isCounting) countTurn()
-  if (waiting.size === 0 && stopwatch() < turnEndsMs) return undefined
+  if (waiting.size === 0 && performance.now() < turnEndsMs) return undefined
   return new Promise((resolve) => {
     const queue = waiting.get(tenantId)
     if (queue === undefined) waiting.set(tenantId, [resolve])
@@ -44,18 +45,19 @@ export const shareLoop = (tenantId: string, wasBegun = false): Promise<void> | u
 /** When this turn of the loop began. A write counts from there: between its decision and it the process may be suspended. */
 export const turnBeganMs = (): number => {
   if (!isCounting) countTurn()
-  return turnEndsMs - TURN_MS_MAX
+  return beganMs
 }
 
 /** Called before the first work of a turn, so a turn without any costs nothing. */
 const countTurn = (): void => {
   isCounting = true
-  turnEndsMs = stopwatch() + TURN_MS_MAX
+  beganMs = stopwatch()
+  turnEndsMs = performance.now() + TURN_MS_MAX
   setImmediate(() => {
     isCounting = false
     if (waiting.size === 0) return
     countTurn()
-    const isShort = hasNewConnection && stopwatch() < connectionsUntilMs
+    const isShort = hasNewConnection && performance.now() < connectionsUntilMs
     hasNewConnection = false
     if (!isShort) goOn()
   })
@@ -63,8 +65,8 @@ const countTurn = (): void => {
 
 const goOn = (): void => {
   const [first] = waiting
-  if (first === undefined || stopwatch() >= turnEndsMs) {
-    connectionsUntilMs = stopwatch() + CONNECTIONS_MS_MAX
+  if (first === undefined || performance.now() >= turnEndsMs) {
+    connectionsUntilMs = performance.now() + CONNECTIONS_MS_MAX
     return
   }
   const [tenantId, queue] = first
