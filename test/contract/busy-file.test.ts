@@ -93,6 +93,18 @@ t.test('a write that was decided before its process stood still is refused', asy
   t.equal((await store.apiKeys.find(key.apiKeyId))?.revokedAt, at(2))
 })
 
+t.test('a caller in a loop, who never ends the turn of the event loop, is not late', async (t) => {
+  const { store, key, other } = await setting(t, 1_000)
+  other.exec('rollback')
+  await pause(1)
+  turnBeganMs()
+  for (const ms of [8_000, 16_000]) {
+    const clocks = passTime(t, ms)
+    await store.apiKeys.end(key.apiKeyId, { revokedAt: at(1) })
+    clocks.restore()
+  }
+})
+
 t.test('every verb of a closed store is refused as unavailable', async (t) => {
   const { store, other } = await setting(t, 20)
   other.exec('rollback')

@@ -135,7 +135,6 @@ const LONG: Readonly<Record<string, string>> = {
   'config/settings.ts': 'one row per setting',
   'client/prospect-pages.ts': 'one file, so that it can be copied',
   'adapters/http/admission.ts': 'one decision over shared counters',
-  'adapters/http/api.ts': 'the steps of a request, in one sitting',
   'adapters/memory/pages.ts': 'pages, versions and what is scheduled share their tables',
   'core/operations.ts': 'one row per operation',
 }

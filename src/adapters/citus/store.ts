@@ -1,3 +1,5 @@
+import { isStale } from '../../core/engine/decide-and-save.ts'
+import { turnBeganMs } from '../../core/engine/share-loop.ts'
 import type { Activities } from '../../core/ports/activities.ts'
 import type { Prospects } from '../../core/ports/prospects.ts'
 import type { Store } from '../../core/ports/store.ts'
@@ -108,10 +110,12 @@ export const citusPorts =
 /** Adds all of these logs or, if a key is taken, the others: to skip some costs Citus twice the time. */
 const allOr =
   ({ record }: Activities, { recordLogs }: Activities): Activities['recordLogs'] =>
-  async (logs, events) =>
-    (await record({ prospects: [], logs }, events)) === 'recorded'
-      ? logs.map(({ prospectLogId }) => prospectLogId)
-      : recordLogs(logs, events)
+  async (logs, events) => {
+    const decidedMs = turnBeganMs()
+    if ((await record({ prospects: [], logs }, events)) === 'recorded')
+      return logs.map(({ prospectLogId }) => prospectLogId)
+    return isStale(decidedMs) ? [] : recordLogs(logs, events)
+  }
 
 /** If not all of these are saved, none are: then they are settled one by one, newest first. */
 const oneByOne = (settle: Versions['settle']): Versions['settle'] => {

@@ -18,9 +18,9 @@ import {
   unlessOvertaken,
 } from './sql.ts'
 
-/** How far a database's clock is ahead of our stopwatch, how far ours is ahead of the monotonic clock, and when this expires. */
-type Clock = Record<'aheadMs' | 'apartMs' | 'until', number>
-const apartMs = () => Date.now() - performance.now()
+/** How far a database's clock is ahead of our stopwatch, how far that is ahead of the monotonic clock, and when this expires. */
+type Clock = Record<'aheadMs' | 'leadMs' | 'until', number>
+const leadMs = () => stopwatch() - performance.now()
 type OutboxOptions = {
   readonly everyEvent: boolean
   readonly lateMs: number
@@ -80,13 +80,13 @@ export const createOutbox = (
   const readClock = async (tenantId: string | null): Promise<Clock> => {
     const [read] = await query(tenantId)<{ now: string }>`select statement_timestamp() as now`
     const aheadMs = Date.parse(read?.now ?? '') - stopwatch()
-    const clock = { aheadMs, apartMs: apartMs(), until: performance.now() + MINUTE_MS }
+    const clock = { aheadMs, leadMs: leadMs(), until: performance.now() + MINUTE_MS }
     clocks.set(placeOf({ tenantId: tenantId ?? '' }), clock)
     return clock
   }
   const knownClock = (tenantId: string | null): Clock | undefined => {
     const clock = clocks.get(placeOf({ tenantId: tenantId ?? '' }))
-    const isKnown = clock && performance.now() < clock.until && Math.abs(apartMs() - clock.apartMs) < 1_000
+    const isKnown = clock && performance.now() < clock.until && leadMs() - clock.leadMs < 1_000
     return isKnown ? clock : undefined
   }
 

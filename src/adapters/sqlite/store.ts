@@ -1,4 +1,5 @@
 import { VERSION } from '../../config/version.ts'
+import { endLongTurn } from '../../core/engine/late-writes.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { checksumOf, type Migration, missingMigrations, readiness } from '../stores/migrations.ts'
@@ -78,7 +79,11 @@ export const sqliteStore = (
     hooks: sqliteHooks(database, () => listeners.emit('keys')),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
     tenants: sqliteTenants(database, () => listeners.emit('keys')),
-    migrate: async () => migrate(database, migrations, beforeMigrating),
+    migrate: async () => {
+      const applied = migrate(database, migrations, beforeMigrating)
+      await endLongTurn()
+      return applied
+    },
     ready: async () => {
       database.refuseMoved()
       refuseUnready(database.appliedMigrations())
