@@ -94,7 +94,8 @@ export const openDatabase = (path: string, busyMsMax: number) => {
         const answer = transaction(refuseLate, work)
         refuseMoved()
         wasRefused = false
-        await endLongTurn()
+        const ended = endLongTurn()
+        if (ended) await ended
         return answer
       } catch (error) {
         const failure = toDomainFailure(error)
