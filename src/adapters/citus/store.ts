@@ -1,5 +1,4 @@
-import { isStale } from '../../core/engine/decide-and-save.ts'
-import { turnBeganMs } from '../../core/engine/share-loop.ts'
+import { startFresh, writeDecidedMs } from '../../core/engine/decide-and-save.ts'
 import type { Activities } from '../../core/ports/activities.ts'
 import type { Prospects } from '../../core/ports/prospects.ts'
 import type { Store } from '../../core/ports/store.ts'
@@ -111,10 +110,10 @@ export const citusPorts =
 const allOr =
   ({ record }: Activities, { recordLogs }: Activities): Activities['recordLogs'] =>
   async (logs, events) => {
-    const decidedMs = turnBeganMs()
+    const decidedMs = writeDecidedMs()
     if ((await record({ prospects: [], logs }, events)) === 'recorded')
       return logs.map(({ prospectLogId }) => prospectLogId)
-    return isStale(decidedMs) ? [] : recordLogs(logs, events)
+    return startFresh(decidedMs, () => recordLogs(logs, events)) ?? []
   }
 
 /** If not all of these are saved, none are: then they are settled one by one, newest first. */

@@ -1,6 +1,7 @@
 import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
-import { shareLoop, turnBeganMs } from '../../core/engine/share-loop.ts'
+import { shareLoop } from '../../core/engine/share-loop.ts'
+import { stopwatch } from '../../core/engine/times.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../core/use-cases.ts'
@@ -105,7 +106,7 @@ export const createApi = (deps: Deps): Api => {
     const held = { slot: admission.arrive(tenantId) }
     try {
       const bytesMax = request.body?.[route.item ? 'batchBytesMax' : 'bytesMax']
-      const askedMs = turnBeganMs()
+      const askedMs = stopwatch()
       let bytes = route.body && (await readBody(request, held.slot, bytesMax, requireJson))
       if (bytes !== undefined) Object.assign(logFields, { bodyBytes: bytes.length })
       const turn = admission.turn(held.slot)

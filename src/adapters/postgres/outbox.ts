@@ -1,5 +1,5 @@
+import { writeDecidedMs } from '../../core/engine/decide-and-save.ts'
 import { writeTooLate } from '../../core/engine/failures.ts'
-import { turnBeganMs } from '../../core/engine/share-loop.ts'
 import { isoTime, MINUTE_MS, stopwatch } from '../../core/engine/times.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
@@ -31,7 +31,7 @@ export type Outbox = {
   /**
    * Sends `with parts, new_events select answer where …`, where `new_events` inserts the events of what was saved, and
    * returns the rows. `answer` brings no `where`. Of `rows` only the tenants are read. `derived` selects more
-   * events from the parts. Refuses `unavailable` if PostgreSQL begins `lateMs` after this turn or later.
+   * events from the parts. Refuses `unavailable` if PostgreSQL begins `lateMs` after the decision or later.
    */
   readonly write: <Row extends object>(
     rows: readonly OfTenant[],
@@ -92,11 +92,11 @@ export const createOutbox = (
 
   const write: Outbox['write'] = async (rows, given = [], parts, answer, saved = ALL, derived) => {
     const { each, all: areAll } = savedBy(saved)
-    const beganMs = turnBeganMs()
+    const decidedMs = writeDecidedMs()
     const events = used ? await used(given) : given
     const lead = leadOf(rows)
     const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
-    const lateAtMs = beganMs + aheadMs + lateMs
+    const lateAtMs = decidedMs + aheadMs + lateMs
     const isInTime = required(sql`statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz`)
     const of = derived ? rows : events
     const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(of)})`

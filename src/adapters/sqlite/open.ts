@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { obstacleOf } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
-import { endLongTurn, refuserOfLate } from '../../core/engine/late-writes.ts'
+import { refuserOfLate } from '../../core/engine/late-writes.ts'
 import { orNull } from '../../core/engine/outcome.ts'
 import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
@@ -94,8 +94,6 @@ export const openDatabase = (path: string, busyMsMax: number) => {
         const answer = transaction(refuseLate, work)
         refuseMoved()
         wasRefused = false
-        const ended = endLongTurn()
-        if (ended) await ended
         return answer
       } catch (error) {
         const failure = toDomainFailure(error)

@@ -1,5 +1,4 @@
 import { VERSION } from '../../config/version.ts'
-import { endLongTurn } from '../../core/engine/late-writes.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { checksumOf, type Migration, missingMigrations, readiness } from '../stores/migrations.ts'
@@ -79,11 +78,7 @@ export const sqliteStore = (
     hooks: sqliteHooks(database, () => listeners.emit('keys')),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
     tenants: sqliteTenants(database, () => listeners.emit('keys')),
-    migrate: async () => {
-      const applied = migrate(database, migrations, beforeMigrating)
-      await endLongTurn()
-      return applied
-    },
+    migrate: async () => migrate(database, migrations, beforeMigrating),
     ready: async () => {
       database.refuseMoved()
       refuseUnready(database.appliedMigrations())

@@ -1,5 +1,5 @@
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
-import { decideAndSave, decideAndSaveRest, isStale } from '../engine/decide-and-save.ts'
+import { decideAndSave, decideAndSaveRest, startFresh } from '../engine/decide-and-save.ts'
 import { DomainFailure, prospectNotFound } from '../engine/failures.ts'
 import { gatherByPlace, type PlacedOptions } from '../engine/gather-by-place.ts'
 import { earlierRequests, keyOf } from '../engine/keys.ts'
@@ -57,9 +57,11 @@ export const logProspectActivities = (deps: Deps) => {
   return async (inputs: readonly LocatedActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
     const activities = inputs.map(withKey)
     const logs = logsOfRemembered(activities, deps)
-    if (logs === undefined) return decideAndSave(activities.map(withIdentifiers), stepsAt())
+    const locatedMs = Math.min(...activities.map(({ locatedMs = Infinity }) => locatedMs))
+    const ids = logs && startFresh(locatedMs, () => store.activities.recordLogs(logs, logs.map(eventOfLog)))
+    if (!logs || !ids) return decideAndSave(activities.map(withIdentifiers), stepsAt())
 
-    const added = new Set(await store.activities.recordLogs(logs, logs.map(eventOfLog)))
+    const added = new Set(await ids)
     if (added.size === logs.length) return logs.map((log) => ({ receipt: receiptOf(log), replayed: false }))
     const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
     const decided = (await decideAndSaveRest(skipped.map(withIdentifiers), stepsAt())).values()
@@ -92,13 +94,11 @@ export const gatherActivities = (
   }
 }
 
-/** The logs, if all prospects were found in memory a moment ago, no key comes twice and no time is refused. Else undefined. */
+/** The logs, if all prospects were found in memory, no key comes twice and no time is refused. Else undefined. */
 const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }: Deps) => {
   const located = activities.flatMap(({ rememberedId }) => rememberedId ?? [])
-  const oldestMs = Math.min(...activities.map(({ locatedMs = Infinity }) => locatedMs))
   const keys = activities.flatMap(({ key }) => key ?? [])
-  const isAll = located.length === activities.length && located.length > 0
-  if (!isAll || new Set(keys).size < keys.length || isStale(oldestMs)) return undefined
+  if (!located[0] || located.length < activities.length || new Set(keys).size < keys.length) return undefined
   const now = isoTime(clock())
   const logs = attempt(() =>
     activities.map((activity, i) => newLog(activity, located[i] as string, false, now, newId)),

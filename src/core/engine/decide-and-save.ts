@@ -1,7 +1,6 @@
 import type { Recorded } from '../ports/world.ts'
 import { DomainFailure, unavailable } from './failures.ts'
 import type { Outcome } from './outcome.ts'
-import { turnBeganMs } from './share-loop.ts'
 import { stopwatch } from './times.ts'
 
 export const ROUNDS_MAX = 10
@@ -9,8 +8,18 @@ export const ROUNDS_MAX = 10
 const ROUNDS_TOGETHER_MAX = 3
 export const KNOWN_MS_MAX = 10_000
 
-/** Whether a process was suspended since it read, or found in memory, the facts of a write. */
-export const isStale = (knownMs: number) => Math.max(turnBeganMs(), stopwatch()) - knownMs > KNOWN_MS_MAX
+let decidedMs: number | undefined
+/** When the write that starts now was decided: the process may have been suspended since. */
+export const writeDecidedMs = (): number => decidedMs ?? stopwatch()
+/** Starts a write that depends on facts read, or found in memory, at this time; null if the process was suspended since. */
+export const startFresh = <Write>(knownMs: number, start: () => Write): Write | null => {
+  decidedMs = stopwatch()
+  try {
+    return decidedMs - knownMs > KNOWN_MS_MAX ? null : start()
+  } finally {
+    decidedMs = undefined
+  }
+}
 export type WriteSteps<Input, Known, Changes, Answer> = {
   readonly recall: (inputs: readonly Input[]) => Promise<Known>
   readonly decide: (
@@ -35,7 +44,7 @@ export const decideAndSave = async <Input, Known, Changes, Answer>(
     const recalledMs = stopwatch()
     const { outcomes, changes } = steps.decide(inputs, await steps.recall(inputs))
     if (changes === null) return outcomes
-    if (!isStale(recalledMs) && (await steps.record(changes)) === 'recorded') return outcomes
+    if ((await startFresh(recalledMs, () => steps.record(changes))) === 'recorded') return outcomes
   }
   if (inputs.length <= 1) return [gaveUp()]
   const middle = Math.ceil(inputs.length / 2)

@@ -1,12 +1,9 @@
-import { stopwatch } from './times.ts'
-
 /** Work begins for this long in a turn of the event loop. Then sockets are read and waiting callers get their turns. */
 const TURN_MS_MAX = 8
 
 /** Callers that wait for the loop, by tenant, in the order of their turns. */
 const waiting = new Map<string, (() => void)[]>()
 let turnEndsMs = 0
-let beganMs = 0
 let isCounting = false
 let hasNewConnection = false
 let connectionsUntilMs = 0
@@ -42,16 +39,9 @@ export const shareLoop = (tenantId: string, wasBegun = false): Promise<void> | u
   })
 }
 
-/** When this turn of the loop began. A write counts from there: between its decision and it the process may be suspended. */
-export const turnBeganMs = (): number => {
-  if (!isCounting) countTurn()
-  return beganMs
-}
-
 /** Called before the first work of a turn, so a turn without any costs nothing. */
 const countTurn = (): void => {
   isCounting = true
-  beganMs = stopwatch()
   turnEndsMs = performance.now() + TURN_MS_MAX
   setImmediate(() => {
     isCounting = false
