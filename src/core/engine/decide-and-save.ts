@@ -9,7 +9,7 @@ const ROUNDS_TOGETHER_MAX = 3
 export const KNOWN_MS_MAX = 10_000
 
 let decidedMs: number | undefined
-/** When the write that starts now was decided: the process may have been suspended since. */
+/** When the write that starts now was decided, before a suspension perhaps: within `startFresh` its check, elsewhere now. */
 export const writeDecidedMs = (): number => decidedMs ?? stopwatch()
 /** Starts a write that depends on facts read, or found in memory, at this time; null if the process was suspended since. */
 export const startFresh = <Write>(knownMs: number, start: () => Write): Write | null => {
