@@ -14,6 +14,7 @@ const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
   let listens = false
   let isAway = false
   const looks: string[] = []
+  let lastSeen = 0
   const storeAs = (store: Store): Store => ({
     ...store,
     events: {
@@ -21,7 +22,9 @@ const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
       list: async (want) => {
         looks.push(want.tenantId)
         if (isAway) throw DATABASE_AWAY
-        return store.events.list(want)
+        const slice = await store.events.list(want)
+        lastSeen = Math.max(lastSeen, slice.rows.at(-1)?.sequence ?? 0)
+        return slice
       },
     },
     watch: (listener) => {
@@ -53,9 +56,10 @@ const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
   /** Lets a second pass as soon as someone waits, after what happens meanwhile was seen. */
   const passSecond = async (t: Test, meanwhile?: () => Promise<void>) => {
     while (!listens) await new Promise(setImmediate)
-    const before = looks.length
+    const before = lastSeen
     await meanwhile?.()
-    while (meanwhile && looks.length === before) await new Promise(setImmediate)
+    // Not just any look: the one at the beginning may have begun before the event.
+    while (meanwhile && lastSeen === before) await new Promise(setImmediate)
     await new Promise(setImmediate)
     passTime(t, 1_000)
     mock.timers.tick(1_000)
