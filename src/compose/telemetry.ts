@@ -33,7 +33,7 @@ export const observe = ({ log, metrics, scrape, openTelemetry, use }: Telemetry 
       const { tenantId, apiKeyId, hookId, activities = 0, bodyBytes: bytes = 0 } = answered
       if (tenantId) use?.({ tenantId, apiKeyId: hookId ?? apiKeyId ?? '', requests: 1, activities, bytes })
       metrics?.answered(answered)
-      log.info(answered, 'answered')
+      log.fact(answered, 'answered')
     },
     onError: onceAMinute((count, err, requestId: string, known: object) =>
       log.error({ err, requestId, ...known, count }, 'request failed'),

@@ -30,7 +30,7 @@ import {
   startServer,
   until,
 } from '../support/program.ts'
-import { POSTGRES_SETTINGS, type Sent } from '../support/stores.ts'
+import { connectNoting, POSTGRES_SETTINGS, type Sent } from '../support/stores.ts'
 import { useEverything } from '../support/use-everything.ts'
 
 const why = whyNoCitus()
@@ -159,12 +159,9 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
   t.test('each statement for a tenant is one task of one worker, whichever node plans it', async (t) => {
     const url = await citus.newDistributed()
     const sent: Sent[] = []
-    const onStatement = (text: string, parameters: readonly unknown[]) => sent.push({ text, parameters })
-    const store = openPostgresStore(
-      'citus',
-      { ...POSTGRES_SETTINGS, url, onStatement },
-      readMigrations('postgres'),
-    )
+    const settings = { ...POSTGRES_SETTINGS, url }
+    const connectTo = connectNoting(sent)
+    const store = openPostgresStore('citus', settings, readMigrations('postgres'), undefined, connectTo)
     t.teardown(store.close)
     const nodes = citus.atEachNode(url).map((url) => openPostgres(url, { max: 1 }))
     t.teardown(() => Promise.all(nodes.map((sql) => sql.end())))

@@ -5,9 +5,9 @@ import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { citusPorts, openPostgresStore } from '../../src/adapters/citus/store.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
-import { connect } from '../../src/adapters/postgres/connect.ts'
+import { type Connected, connect } from '../../src/adapters/postgres/connect.ts'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
-import { openPostgres, type PostgresSettings } from '../../src/adapters/postgres/open.ts'
+import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { postgresSignals } from '../../src/adapters/postgres/signals.ts'
 import type { Ask } from '../../src/adapters/postgres/sql.ts'
 import { portsOver } from '../../src/adapters/postgres/store.ts'
@@ -223,17 +223,16 @@ const postgresKind = (
       const nodes = atEachNode?.(url) ?? [url]
       const stores: Store[] = []
       const sent: Sent[] = []
-      const onStatement = (text: string, parameters: readonly unknown[]) => sent.push({ text, parameters })
       const open = () => {
         const number = stores.length
         if (name === 'instance') return storeOverInstance(instanceAt(number), { everyEvent })
         if (name === 'citus') {
           // Each store connects to the next node.
           const address = nodes[openedStores++ % nodes.length] ?? url
-          const settings = { ...POSTGRES_SETTINGS, everyEvent, url: address, onStatement }
-          return openPostgresStore(name, settings, readMigrations('postgres'))
+          const settings = { ...POSTGRES_SETTINGS, everyEvent, url: address }
+          return openPostgresStore(name, settings, readMigrations('postgres'), undefined, connectNoting(sent))
         }
-        return storeOver(poolAt(number, onStatement), url, everyEvent, name === 'tenant-routed')
+        return storeOver(noting(poolAt(number).ask, sent), url, everyEvent, name === 'tenant-routed')
       }
       const another = async () => {
         const store = open()
@@ -261,7 +260,6 @@ const postgresKind = (
   }
 }
 
-type Pool = { readonly ask: Ask; readonly close: () => Promise<void> }
 type Used = ReturnType<typeof usedDatabase>
 /** A database for one test after the other, on the same connections: new ones would have to learn all tables and statements. */
 const usedDatabase = (url: string) => {
@@ -270,7 +268,7 @@ const usedDatabase = (url: string) => {
     max: 1,
     connection: { 'citus.multi_shard_modify_mode': 'sequential' },
   })
-  const pools: { hear: PostgresSettings['onStatement']; pool: Pool }[] = []
+  const pools: Connected[] = []
   const instances: ReturnType<typeof strangeInstance>[] = []
   return {
     url,
@@ -282,14 +280,9 @@ const usedDatabase = (url: string) => {
         loop execute 'delete from ' || name; end loop; end $$`)
     },
     /** Connections for the first store of a test, the second and so on. */
-    poolAt: (number: number, onStatement: PostgresSettings['onStatement']): Pool => {
-      const place = pools[number] ?? {
-        hear: onStatement,
-        pool: connect({ ...POSTGRES_SETTINGS, url, onStatement: (...sent) => place.hear?.(...sent) }),
-      }
-      place.hear = onStatement
-      pools[number] = place
-      return place.pool
+    poolAt: (number: number) => {
+      pools[number] ??= connect({ ...POSTGRES_SETTINGS, url })
+      return pools[number]
     },
     instanceAt: (number: number) => {
       instances[number] ??= strangeInstance(url)
@@ -298,19 +291,41 @@ const usedDatabase = (url: string) => {
     end: async () => {
       await Promise.all([
         admin.end(),
-        ...pools.map(({ pool }) => pool.close()),
+        ...pools.map((pool) => pool.close()),
         ...instances.map((sql) => sql.end({ timeout: 1 })),
       ])
     },
   }
 }
 
-/**
- * The store over connections that outlive it. Closing it waits for what it has sent and refuses more. A routed one does as on Citus,
- * without what only Citus can answer: whether it is one, and where a tenant lives. The latter is asked when a look takes too
- * long, so here it may take as long as a slow machine needs.
- */
-const storeOver = ({ ask: send }: Pool, url: string, everyEvent: boolean, isRouted: boolean): Store => {
+/** Notes each statement of a store before it is sent. */
+const noting =
+  (ask: Ask, sent: Sent[]): Ask =>
+  (statement, tenantId) =>
+    ask((sql) => {
+      const unsafe: typeof sql.unsafe = (text, parameters = [], options) => {
+        sent.push({ text, parameters })
+        return sql.unsafe(text, parameters, options)
+      }
+      return statement(
+        new Proxy(sql, { get: (it, name) => (name === 'unsafe' ? unsafe : Reflect.get(it, name)) }),
+      )
+    }, tenantId)
+export const connectNoting =
+  (sent: Sent[]): typeof connect =>
+  (settings) => {
+    const connected = connect(settings)
+    return { ...connected, ask: noting(connected.ask, sent) }
+  }
+
+/** What only Citus can answer: where a tenant lives. It is asked when a look takes too long. */
+const ONE_NODE = [
+  `create or replace function get_shard_id_for_distribution_column(text, text) returns int
+    language sql immutable as 'select 1'`,
+  'create or replace view pg_dist_placement as select 1 as shardid, 1 as groupid',
+]
+/** The store over connections that outlive it. Closing it waits for what it has sent and refuses more. A routed one does as on Citus. */
+const storeOver = (send: Ask, url: string, everyEvent: boolean, isRouted: boolean): Store => {
   const migrations = readMigrations('postgres')
   const inFlight = new Set<Promise<unknown>>()
   let isClosed = false
@@ -321,13 +336,13 @@ const storeOver = ({ ask: send }: Pool, url: string, everyEvent: boolean, isRout
     return sent.finally(() => inFlight.delete(sent))
   }
   const { watch, notify, close } = postgresSignals(url, ask)
-  const over = isRouted ? citusPorts({ lookMsMax: 60_000 }) : portsOver
+  const over = isRouted ? citusPorts() : portsOver
   return {
     ...over(ask, migrations, notify, { everyEvent }),
     ...(isRouted && { placeOf: () => '' }),
     migrate: async () => {
       const applied = await migratePostgres(url, migrations, () => {})
-      if (isRouted) await runOn(url, ADDED_BY_CITUS)
+      if (isRouted) await runOn(url, [...ADDED_BY_CITUS, ...ONE_NODE])
       return applied
     },
     watch,

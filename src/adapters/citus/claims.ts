@@ -30,7 +30,6 @@ export const waitingOnCluster = <Want extends Look>(
   query: Query,
   table: Fragment,
   isWaiting: (want: Want, ofThose: TenantFilter) => Fragment,
-  lookMsMax = LOOK_MS_MAX,
 ) => {
   let apartUntil = 0
   const away = new Set<number>()
@@ -48,7 +47,7 @@ export const waitingOnCluster = <Want extends Look>(
         select v.tenant_id, count(*)::int as count from ${table}
         where ${isWaiting(want, ofThose)} and v.tenant_id > ${want.afterTenantId} ${ofThose(V_TENANT)}
         group by v.tenant_id order by v.tenant_id limit ${want.max}`,
-      lookMsMax,
+      LOOK_MS_MAX,
     )
 
   /** The first tenants that wait. Tenants on nodes that cannot be reached are left out. */
@@ -87,8 +86,8 @@ export const waitingOnCluster = <Want extends Look>(
 }
 
 /** Claims work on a cluster: each waiting tenant's work is claimed on the machine of the tenant. */
-export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue, lookMsMax?: number) => {
-  const { look, askApart } = waitingOnCluster(query, queue.table, queue.isClaimable, lookMsMax)
+export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue) => {
+  const { look, askApart } = waitingOnCluster(query, queue.table, queue.isClaimable)
   return async (want: ClaimWant): Promise<readonly Claimed[]> => {
     const claimed: Claimed[] = []
     let { afterTenantId } = want

@@ -17,19 +17,19 @@ type Want<Port extends 'schedules' | 'counts'> = Parameters<Store[Port]['waiting
 const idsOf = (rows: readonly { readonly tenantId: string }[]) => rows.map(({ tenantId }) => tenantId)
 
 /** The verbs that look for work on all nodes. */
-export const queuesOn = (query: Query, lookMsMax?: number) => {
-  const claimEndpoints = claimOnCluster<EndpointRow>(query, QUEUED_ENDPOINTS, lookMsMax)
-  const unnumbered = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`, lookMsMax)
-  const uncounted = waitingOnCluster<Want<'counts'>>(query, sql`counted_tenants v`, isUncounted, lookMsMax)
+export const queuesOn = (query: Query) => {
+  const claimEndpoints = claimOnCluster<EndpointRow>(query, QUEUED_ENDPOINTS)
+  const unnumbered = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`)
+  const uncounted = waitingOnCluster<Want<'counts'>>(query, sql`counted_tenants v`, isUncounted)
   const scheduled = SCHEDULED.map(({ table, isScheduled, at }) => {
     const isDue = ({ until }: Want<'schedules'>) =>
       sql`${isScheduled} and ${at} <= ${until} and not ${isSuspended(sql`v.tenant_id`)}`
-    return waitingOnCluster(query, table, isDue, lookMsMax)
+    return waitingOnCluster(query, table, isDue)
   })
   return {
-    versions: claimOnCluster<ClaimedVersion>(query, processing(QUEUED_VERSIONS), lookMsMax),
-    erasures: claimOnCluster<ClaimedErasure>(query, processing(QUEUED_ERASURES), lookMsMax),
-    merges: claimOnCluster<ClaimedMerge>(query, processing(QUEUED_MERGES), lookMsMax),
+    versions: claimOnCluster<ClaimedVersion>(query, processing(QUEUED_VERSIONS)),
+    erasures: claimOnCluster<ClaimedErasure>(query, processing(QUEUED_ERASURES)),
+    merges: claimOnCluster<ClaimedMerge>(query, processing(QUEUED_MERGES)),
     endpoints: async (...want: Parameters<typeof claimEndpoints>) =>
       (await claimEndpoints(...want)).map(storedEndpoint),
     scheduled: async (want: Want<'schedules'>) =>

@@ -20,7 +20,7 @@ import { refuseOtherCluster, refuseWorker } from './obstacle.ts'
 import { groupsTogether, queuesOn } from './queues.ts'
 
 type Cluster = 'citus' | null | undefined
-type Options = { readonly placeOf?: (of: { tenantId: string }) => string; readonly lookMsMax?: number }
+type Options = { readonly placeOf?: (of: { tenantId: string }) => string }
 
 /** The store with these settings: on one PostgreSQL, or on tables that Citus distributes. */
 export const openPostgresStore = (
@@ -28,15 +28,16 @@ export const openPostgresStore = (
   settings: PostgresSettings,
   migrations: readonly Migration[],
   warn?: Warn,
+  connectTo = connect,
 ): Store => {
   const { url, pooler } = settings
   const refuseToMigrate = refuseWorker
   if (!cluster)
     return postgresStore(settings, migrations, warn, {
-      ...{ ...connect(settings), ...portsOf(cluster), refuseToMigrate },
+      ...{ ...connectTo(settings), ...portsOf(cluster), refuseToMigrate },
     })
   const planned = { ...settings, session: PLAN_EACH }
-  const { ask, placeOf, close } = connectToNodes(planned, connect)
+  const { ask, placeOf, close } = connectToNodes(planned, connectTo)
   const directUrl = pooler === undefined ? url : pooler.directUrl
   const store = postgresStore(planned, migrations, warn, {
     ...{ ask, placeOf, close, ...portsOf(cluster, { placeOf }), refuseToMigrate },
@@ -57,7 +58,7 @@ export const portsOf = (cluster: Cluster, options: Options = {}): Pick<Database,
  * must change while a worker is away; work is looked for on all nodes, and claimed on each.
  */
 export const citusPorts =
-  ({ placeOf = () => '', lookMsMax }: Options = {}): Database['portsOver'] =>
+  ({ placeOf = () => '' }: Options = {}): Database['portsOver'] =>
   (ask, migrations, notify, options) => {
     const to =
       (place: string): Ask =>
@@ -72,7 +73,7 @@ export const citusPorts =
     const skipping = over(ask, { ...forms, insertedInOrder: valuesInOrder })
     const ofCoordinator = over(to(COORDINATOR))
     const ofAll = over(to(ALL_TENANTS))
-    const queues = queuesOn(query, lookMsMax)
+    const queues = queuesOn(query)
     return {
       ...ports,
       activities: { ...ports.activities, recordLogs: allOr(ports.activities, skipping.activities) },

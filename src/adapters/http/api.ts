@@ -25,6 +25,7 @@ import {
   headerOf,
   isOld,
   json,
+  type LogFields,
   type RequestLog,
   requestIdIn,
   responseOf,
@@ -50,7 +51,7 @@ type Deps = {
   readonly rawRoutes?: readonly RawRoute[]
   readonly onRequest?: (() => void) | undefined
   readonly onAnswered: (answered: RequestLog) => void
-  readonly onError: (error: unknown, requestId: string, logFields: Partial<RequestLog>) => void
+  readonly onError: (error: unknown, requestId: string, logFields: LogFields) => void
   readonly tracing?: OpenTelemetry | null | undefined
 }
 type AnyRoute = Route | RawRoute | ReceivingRoute
@@ -70,7 +71,7 @@ export const createApi = (deps: Deps): Api => {
     matched: Match<AnyRoute> | null,
     query: string,
     headers: Headers,
-    logFields: Partial<RequestLog>,
+    logFields: LogFields,
     refusalOf: (why: unknown) => ApiResponse,
   ): Promise<ApiResponse> => {
     if (matched === null) return refuse('not_found', 'Unknown path.')
@@ -97,7 +98,8 @@ export const createApi = (deps: Deps): Api => {
     const identified = identify(apiKey, request.address)
     const caller = identified instanceof Promise ? await identified : identified
     const { tenantId, apiKeyId } = caller
-    Object.assign(logFields, { tenantId, apiKeyId })
+    logFields.tenantId = tenantId
+    logFields.apiKeyId = apiKeyId
     rateLimit?.(caller, headers)
     requireActiveTenant(caller)
     const { scope } = route
@@ -108,13 +110,13 @@ export const createApi = (deps: Deps): Api => {
       const bytesMax = request.body?.[route.item ? 'batchBytesMax' : 'bytesMax']
       const askedMs = stopwatch()
       let bytes = route.body && (await readBody(request, held.slot, bytesMax, requireJson))
-      if (bytes !== undefined) Object.assign(logFields, { bodyBytes: bytes.length })
+      if (bytes !== undefined) logFields.bodyBytes = bytes.length
       const turn = admission.turn(held.slot)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
       if (before !== undefined) await before
       // While the request waited, the key may have been revoked or the tenant deleted.
-      if (isOld(askedMs)) await requireCaller()
+      if ((route.body ?? turn ?? before) !== undefined && isOld(askedMs)) await requireCaller()
       const checked = parseRequest(route, request, { tenantId, apiKeyId, params, query, bytes })
       // Frees the bytes: from here on only the parsed body is used.
       bytes = undefined
@@ -124,16 +126,12 @@ export const createApi = (deps: Deps): Api => {
       if (route.lines) {
         const onError = (why: unknown) =>
           callHook(() => deps.onError(Object(why).cause ?? why, String(headers['x-request-id']), logFields))
-        return answerLines(answer.body as AsyncIterable<object>, {
-          tenantId,
-          admission,
-          requireCaller,
-          onError,
-        })
+        const lines = answer.body as AsyncIterable<object>
+        return answerLines(lines, { tenantId, admission, requireCaller, onError })
       }
       const after = shareLoop(tenantId, true)
       if (after !== undefined) await after
-      if (answer.logged) Object.assign(logFields, { activities: answer.logged })
+      if (answer.logged) logFields.activities = answer.logged
       if (answer.replayed) headers['idempotent-replayed'] = 'true'
       Object.assign(headers, answer.headers)
       const { body: shown, status = route.status } = answer
@@ -160,7 +158,7 @@ export const createApi = (deps: Deps): Api => {
     callHook(() => deps.onRequest?.())
     const requestId = requestIdIn(request) ?? deps.newRequestId()
     const traceId = tracing?.traceId() ?? traceIdIn(request)
-    const logFields = traceId === undefined ? { requestId } : { requestId, traceId }
+    const logFields: LogFields = traceId === undefined ? { requestId } : { requestId, traceId }
     const { path, query } = splitTarget(request.target)
     const matched = match(path)
     // Set before anything that takes time: the span of a sender that leaves early must not contain the token of a hook.
@@ -182,11 +180,10 @@ export const createApi = (deps: Deps): Api => {
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
-    callHook(() =>
-      onAnswered({ method: request.method, route, status: draft.status, code, ms, ...logFields }),
-    )
+    const { method } = request
+    callHook(() => onAnswered({ requestId, method, route, status: draft.status, code, ms, ...logFields }))
     const response = responseOf(draft, headers)
-    return request.method === 'HEAD' ? { ...response, body: '' } : response
+    return method === 'HEAD' ? { ...response, body: '' } : response
   }
   return api
 }

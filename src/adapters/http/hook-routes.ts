@@ -15,7 +15,7 @@ import {
   isOld,
   json,
   jsonLine,
-  type RequestLog,
+  type LogFields,
 } from './requests.ts'
 import type { Match } from './router.ts'
 
@@ -50,11 +50,12 @@ export const receiveOver =
     { hook_id: hookId = '', token }: Match<never>['params'],
     query: string,
     headers: Headers,
-    logFields: Partial<RequestLog>,
+    logFields: LogFields,
   ): Promise<ApiResponse> => {
     const hook = await receiver.find(hookId, token)
     const { tenantId } = hook
-    Object.assign(logFields, { tenantId, hookId })
+    logFields.tenantId = tenantId
+    logFields.hookId = hookId
     const { isForBrowsers, redirectTo } = hook
     Object.assign(headers, corsOf(hook, request))
     if (isForBrowsers && request.method === 'POST') limitForms(hookId, request.address)
@@ -66,7 +67,7 @@ export const receiveOver =
     try {
       const askedMs = stopwatch()
       const body = (await readBody(request, slot)) ?? new Uint8Array()
-      Object.assign(logFields, { bodyBytes: body.length })
+      logFields.bodyBytes = body.length
       // It may become that large.
       if (request.headers['content-encoding']) admission.hold(slot, request.body?.bytesMax ?? 0)
       const turn = admission.turn(slot)
@@ -90,7 +91,7 @@ export const receiveOver =
           await shareLoop(tenantId)
         },
       })
-      Object.assign(logFields, { outcome: isTrapped ? 'trapped' : outcomeOf(received) })
+      logFields.outcome = isTrapped ? 'trapped' : outcomeOf(received)
       if ('challenge' in received) return plain(received.challenge)
       const isSentOn = redirectTo !== null && takesHtml(request)
       const answer = isSentOn ? sentOn(redirectTo) : json(200, jsonLine(received))

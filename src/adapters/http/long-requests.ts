@@ -2,7 +2,7 @@ import { shareLoop } from '../../core/engine/share-loop.ts'
 import { stopwatch } from '../../core/engine/times.ts'
 import type { WaitingListing } from '../../core/events/wait-for-events.ts'
 import type { Admission, Slot } from './admission.ts'
-import { type ApiRequest, type ApiResponse, isOld, type RequestLog } from './requests.ts'
+import { type ApiRequest, type ApiResponse, isOld, type LogFields } from './requests.ts'
 
 /** Steps that only a batch needs, or a request that waits. */
 export type LongSteps = {
@@ -23,7 +23,7 @@ type Lent = Pick<LongSteps, 'count' | 'refusalOf'> & {
   readonly askedMs: number
   /** Looks the caller up again. Refuses if the key was revoked. */
   readonly requireCaller: () => Promise<void>
-  readonly logFields: Partial<RequestLog>
+  readonly logFields: LogFields
 }
 
 export const longSteps = ({ body, untilEnd }: ApiRequest, lent: Lent): LongSteps => {
@@ -44,8 +44,7 @@ export const longSteps = ({ body, untilEnd }: ApiRequest, lent: Lent): LongSteps
       admission.leave(held.slot)
       const found = await wait()
       if (isOld(beganMs)) await requireCaller()
-      const waitedMs = Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs)
-      Object.assign(logFields, { waitedMs })
+      logFields.waitedMs = Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs)
       if (found.isNew) held.slot = admission.arrive(tenantId)
       if (found.isNew) await admission.turn(held.slot)
       return found

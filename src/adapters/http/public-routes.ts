@@ -8,7 +8,7 @@ import { html, pageFor, takesHtml } from './html.ts'
 import { llmsText } from './llms.ts'
 import type { bodiesOver } from './parse-request.ts'
 import { PROBLEMS } from './problems.ts'
-import type { Api, ApiRequest, ApiResponse, RequestLog } from './requests.ts'
+import type { Api, ApiRequest, ApiResponse, LogFields } from './requests.ts'
 import { JSON_HEADERS, json, jsonLine } from './requests.ts'
 import type { Match } from './router.ts'
 
@@ -17,7 +17,7 @@ type Lent = {
   readonly api: Api
   readonly admission: Admission
   readonly readBody: ReturnType<typeof bodiesOver>
-  readonly logFields: Partial<RequestLog>
+  readonly logFields: LogFields
 }
 /** A route without an operation. It may return any response and needs no key. */
 export type RawRoute = {

@@ -49,6 +49,8 @@ export type RequestLog = {
   readonly hookId?: string
   readonly outcome?: string
 }
+/** What is known so far of the log of a request. */
+export type LogFields = { -readonly [Name in keyof RequestLog]?: RequestLog[Name] }
 export type Headers = Record<string, string>
 /** A response without its socket. */
 export type ApiResponse = {

@@ -46,8 +46,6 @@ export type PostgresSettings = {
   readonly session?: Session
   /** Whether every tenant uses events, with webhook endpoints or without. */
   readonly everyEvent?: boolean
-  /** Sees every statement with its parameters before it is sent. For tests. */
-  readonly onStatement?: (text: string, parameters: readonly unknown[]) => void
   /** For the metrics. */
   readonly observer?: {
     /** Gets a function that counts the statements in flight, and those that wait for a connection. */
@@ -101,14 +99,13 @@ const openAt = (address: PostgresAddress, options: Options): Pool => {
  * refuses session settings; the role has them instead.
  */
 export const openConnection = (settings: PostgresSettings): Pool => {
-  const { url, statementMsMax, lockMsMax, pooler, session = ONE_PLAN, onStatement } = settings
+  const { url, statementMsMax, lockMsMax, pooler, session = ONE_PLAN } = settings
   const limits = { statement_timeout: statementMsMax, lock_timeout: lockMsMax }
   return openPostgres(url, {
     max: 1,
     max_lifetime: null,
     ...(pooler && { prepare: false }),
     ...(!pooler && { connection: { ...limits, ...session } }),
-    ...(onStatement && { debug: (_connection, text, parameters) => onStatement(text, parameters) }),
   })
 }
 

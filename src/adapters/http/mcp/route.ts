@@ -31,12 +31,13 @@ export const mcpRoute = (publicUrl: string | null): RawRoute => ({
     if (self.status !== 200) return self
     const key: ApiKey = JSON.parse(String(self.body))
     const { tenantId, apiKeyId } = key
-    Object.assign(logFields, { tenantId, apiKeyId })
+    logFields.tenantId = tenantId
+    logFields.apiKeyId = apiKeyId
     // Held only while the body arrives: each call takes a separate slot.
     const slot = admission.arrive(tenantId)
     const reading = readBody(request, slot, BODY_BYTES_MAX, requireJson)
     const bytes = (await reading.finally(() => admission.leave(slot))) ?? new Uint8Array()
-    Object.assign(logFields, { bodyBytes: bytes.length })
+    logFields.bodyBytes = bytes.length
     return { ...(await answerMessage(bytes, request, key, call)), tenantId }
   },
 })
