@@ -49,43 +49,41 @@ export const rememberProspects = (entriesMax: number, stopwatch: () => number) =
       forgottenMs.clear()
     }
   }
-  const isValid = ({ tenantId }: Identity, until: number): boolean => {
-    const forgotten = Math.max(allForgottenMs, forgottenMs.get(tenantId) ?? -Infinity)
-    return stopwatch() < until && until - REMEMBERED_MS_MAX > forgotten
-  }
+  const isForgotten = ({ tenantId }: Identity, { until }: Pick<Entry, 'until'>): boolean =>
+    until - REMEMBERED_MS_MAX <= Math.max(allForgottenMs, forgottenMs.get(tenantId) ?? -Infinity)
 
-  /** The id of its prospect, if that is remembered and the activity would fill none of its blanks. */
-  const find = (identity: Identity): string | undefined => {
+  /** The id of its prospect, if that is remembered and the activity would fill none of its blanks; and when it was found. */
+  const find = (identity: Identity): { readonly rememberedId: string; readonly locatedMs: number } | null => {
     const used = recent.get(identity)
     const entry = used ?? older.get(identity)
-    if (entry === undefined || !isValid(identity, entry.until)) return undefined
+    if (entry === undefined || isForgotten(identity, entry)) return null
+    const locatedMs = stopwatch()
+    if (locatedMs >= entry.until) return null
     if (used === undefined) keep(identity, entry)
     const fillsEmail = !entry.hasEmail && identity.email !== undefined
     const fillsExternalId = !entry.hasExternalId && identity.externalId !== undefined
     const fillsName = !entry.hasName && identity.name !== undefined
-    return fillsEmail || fillsExternalId || fillsName ? undefined : entry.prospectId
+    return fillsEmail || fillsExternalId || fillsName ? null : { rememberedId: entry.prospectId, locatedMs }
   }
 
   return {
     stopwatch,
-    find,
     locate: (activity: NewActivity): LocatedActivity => {
-      const locatedMs = stopwatch()
-      const rememberedId = find(activity)
-      return rememberedId ? { ...activity, rememberedId, locatedMs } : activity
+      const found = find(activity)
+      return found ? { ...activity, ...found } : activity
     },
 
     /** `seenMs`: when the database was queried, by the stopwatch. */
     add: (identity: Identity, prospect: StoredProspect, seenMs: number): void => {
-      const until = Math.floor(seenMs) + REMEMBERED_MS_MAX
-      if (keyOf(identity) === '' || !isValid(identity, until)) return
       const { prospectId, emailHash, externalIdHash, name } = prospect
-      const has = {
+      const entry = {
+        prospectId,
         hasEmail: emailHash !== null,
         hasExternalId: externalIdHash !== null,
         hasName: name !== null,
+        until: Math.floor(seenMs) + REMEMBERED_MS_MAX,
       }
-      keep(identity, { prospectId, ...has, until })
+      if (keyOf(identity) !== '' && !isForgotten(identity, entry)) keep(identity, entry)
     },
 
     forget,

@@ -11,7 +11,7 @@ import type { PageGroupRead } from '../ports/page-groups.ts'
 import type { KnownPages, NewPageRow } from '../ports/pages.ts'
 import type { Needs, Store } from '../ports/store.ts'
 import type { NewId, Recorded } from '../ports/world.ts'
-import { firstWords } from './first-words.ts'
+import { firstWords, nameInGroup } from './first-words.ts'
 import type { HandOver } from './hand-over.ts'
 import { publicationOf } from './schedules.ts'
 
@@ -39,17 +39,14 @@ export const createPagesWithVersion = ({ store, clock, newId, handOver }: Deps) 
   const { placeOf } = store
   const active = new Set<string>()
   /** Whether a page needs no look-up: the write checks its group again and numbers the page, but not on a cluster. */
-  const isSure = (input: PageToCreate): boolean =>
-    placeOf === undefined &&
-    input.idempotencyKey === undefined &&
-    active.has(groupKeyOf(input)) &&
-    firstWords(input.supplementaryContext ?? null, '', null) !== NO_WORDS
+  const isSure = ({ groupKey, words, idempotencyKey }: Named): boolean =>
+    placeOf === undefined && idempotencyKey === undefined && words !== '' && active.has(groupKey)
 
-  const recall = async (inputs: readonly PageToCreate[]): Promise<KnownPages> => {
-    const [sure, unsure] = [inputs.filter(isSure), inputs.filter((input) => !isSure(input))]
+  const recall = async (inputs: readonly Named[]): Promise<KnownPages> => {
+    const unsure = inputs.filter((input) => !isSure(input))
     // Each group once, however many pages it gets.
     const groups = byGroup(unsure)
-    const assumed = [...byGroup(sure)]
+    const assumed = [...byGroup(inputs)]
       .filter(([key]) => !groups.has(key))
       .map(([, input]) => assumedGroup(input))
     if (unsure.length === 0) return { groups: assumed, pages: [] }
@@ -76,7 +73,7 @@ export const createPagesWithVersion = ({ store, clock, newId, handOver }: Deps) 
 
   return async (inputs: readonly PageToCreate[]): Promise<readonly Outcome<PageCreation>[]> => {
     const now = isoTime(clock())
-    return decideAndSave(inputs, {
+    return decideAndSave(inputs.map(withName), {
       recall,
       decide: (inputs, known) => decide(inputs, known, now, newId),
       record,
@@ -92,10 +89,14 @@ type Deps = Omit<Needs<'pages'>, 'store'> & {
 
 /** Groups that got a page, and are assumed to be active still. */
 const ACTIVE_MAX = 10_000
-/** The name of a page whose context has no words. */
-const NO_WORDS = firstWords(null, '', null)
-const byGroup = (inputs: readonly PageToCreate[]) =>
-  new Map(inputs.map((input) => [groupKeyOf(input), input]))
+/** What is computed once for a page to create. */
+const withName = (input: PageToCreate) => ({
+  ...input,
+  groupKey: groupKeyOf(input),
+  words: firstWords(input.supplementaryContext ?? null),
+})
+type Named = ReturnType<typeof withName>
+const byGroup = (inputs: readonly Named[]) => new Map(inputs.map((input) => [input.groupKey, input]))
 const assumedGroup = ({ tenantId, pageGroupId }: PageGroupRead) => {
   return { tenantId, pageGroupId, status: 'active' as const, title: '', pagesCount: Number.NaN }
 }
@@ -106,7 +107,7 @@ const groupKeyOf = ({ tenantId, pageGroupId }: PageGroupRead) => keyOf(tenantId,
 const numberOf = (count: number) => (Number.isNaN(count) ? null : count)
 
 /** Decides a list. Pure. A page sees the decisions for those before it in the list. */
-const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string, newId: NewId) => {
+const decide = (inputs: readonly Named[], known: KnownPages, now: string, newId: NewId) => {
   const groups = new Map(known.groups.map((group) => [groupKeyOf(group), { ...group }]))
   const earlier = earlierRequests<Created>(
     known.pages.map((page) => [keyOf(page.tenantId, page.pageGroupId, page.idempotencyKey), page]),
@@ -114,10 +115,10 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
   )
   const rows: CreatedRow[] = []
 
-  const createOne = (input: PageToCreate): PageCreation => {
+  const createOne = (input: Named): PageCreation => {
     const { tenantId, pageGroupId, customName = null, supplementaryContext = null } = input
     const { idempotencyKey = null, content, publish = true, publishAt } = input
-    const group = groups.get(groupKeyOf(input))
+    const group = groups.get(input.groupKey)
     if (group === undefined) return pageGroupNotFound()
 
     // Only non-default values are part of the hash: older versions knew neither.
@@ -139,7 +140,7 @@ const decide = (inputs: readonly PageToCreate[], known: KnownPages, now: string,
       pageGroupId,
       pageId: newId('page'),
       customName,
-      computedName: firstWords(supplementaryContext, group.title, pageNumber),
+      computedName: input.words || nameInGroup(group.title, pageNumber),
       pageNumber,
       supplementaryContext,
       content: content ?? null,

@@ -8,7 +8,7 @@ import type { NewVersionRow, PageWant } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { CreatedByKey } from '../ports/versions.ts'
 import { changePage, type PageDeps, requireActiveGroup } from './change-page.ts'
-import { firstWords } from './first-words.ts'
+import { firstWords, nameInGroup } from './first-words.ts'
 import { publicationOf, requireRoom } from './schedules.ts'
 
 const VERSIONS_MAX = 1_000
@@ -58,7 +58,9 @@ export const createVersion =
         versionId: newId('pageversion', latest.versionId),
         versionNumber: latest.versionNumber + 1,
         supplementaryContext: context,
-        computedName: group ? firstWords(context, group.groupTitle, group.pageNumber) : latest.computedName,
+        computedName: group
+          ? firstWords(context) || nameInGroup(group.groupTitle, group.pageNumber)
+          : latest.computedName,
         content: content === undefined ? (newest?.content ?? null) : content,
         ...publication,
         idempotencyKey,

@@ -47,27 +47,36 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs,
   const keepError = (error: unknown) => void errors.push(error)
   const claimMore = claimInTurns(store.versions, { clock, leaseMs })
 
-  const attemptAt = async (version: ClaimedVersion, stop: AbortSignal): Promise<Ended> => {
-    const { attempt } = version
-    const finishedAs = (computedName: string | null) =>
-      ({ ...version, status: finished(version.publish), at: isoTime(clock()), computedName }) as const
+  const finishedAs = (version: ClaimedVersion, computedName: string | null): Ended => ({
+    ...version,
+    status: finished(version.publish),
+    at: isoTime(clock()),
+    computedName,
+  })
+  const nameWith = async (
+    namer: PatientNamer,
+    version: ClaimedVersion,
+    stop: AbortSignal,
+  ): Promise<Ended> => {
     const waitingFor = (ms: number, counts: boolean) =>
       ({ ...version, status: 'processing', claimableAt: isoTime(clock() + ms), counts }) as const
-    if (attempt > ATTEMPTS_MAX)
-      return { ...version, status: failed, reason: `Gave up after ${ATTEMPTS_MAX} interrupted attempts.` }
-    if (namer === null) return finishedAs(null)
     try {
       const context = await store.versions.context(version)
-      return finishedAs(context && (await namer(context, stop, version)))
+      return finishedAs(version, context && (await namer(context, stop, version)))
     } catch (error) {
       if (stop.aborted) return waitingFor(0, false)
       keepError(error)
-      return attempt < ATTEMPTS_MAX ? waitingFor(REST_MS, true) : finishedAs(null)
+      return version.attempt < ATTEMPTS_MAX ? waitingFor(REST_MS, true) : finishedAs(version, null)
     }
   }
 
   const start = (version: ClaimedVersion, stop: AbortSignal): void => {
-    const attempt = attemptAt(version, stop)
+    if (version.attempt > ATTEMPTS_MAX) {
+      const reason = `Gave up after ${ATTEMPTS_MAX} interrupted attempts.`
+      return void ended.push({ ...version, status: failed, reason })
+    }
+    if (namer === null) return void ended.push(finishedAs(version, null))
+    const attempt = nameWith(namer, version, stop)
       .then((settled) => void ended.push(settled))
       .catch(keepError)
       .finally(() => inProgress.delete(attempt))

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { NewActivity } from '../../../src/core/activities/new-log.ts'
 import { rememberProspects } from '../../../src/core/activities/remember-prospects.ts'
 import { idOf } from '../../support/setting.ts'
 
@@ -17,7 +18,8 @@ const byEmail = (email: string) => ({ tenantId: TENANT, email })
 const setting = (entriesMax = 10) => {
   let now = 0
   const remembered = rememberProspects(entriesMax, () => now)
-  return { ...remembered, pass: (ms: number) => (now += ms) }
+  const find = (identity: object) => remembered.locate(identity as NewActivity).rememberedId
+  return { ...remembered, find, pass: (ms: number) => (now += ms) }
 }
 
 t.test('what is forgotten is not found, nor what was asked of the database before', async (t) => {
