@@ -32,9 +32,11 @@ export const postgresActivities = (
 ): Activities => {
   /** The events that the statement makes from these logs, which costs less than to send them, and those that it is sent. */
   const derivedFrom = (logs: readonly NewLog[], events: readonly NewEvent[]) => {
-    const made = new Set(derivesEvents ? logs.flatMap(eventIdsOf) : [])
-    const sent = events.filter(({ eventId }) => !made.has(eventId))
-    const isAll = made.size > 0 && events.length - sent.length === made.size && !logs.some(({ hops }) => hops)
+    if (!derivesEvents || logs.length === 0 || logs.some(({ hops }) => hops))
+      return [undefined, events] as const
+    const sent = events.filter(({ type }) => type !== 'prospect_log.created' && type !== 'prospect.created')
+    const derivable = logs.reduce((sum, { createdProspect }) => sum + (createdProspect ? 2 : 1), 0)
+    const isAll = events.length - sent.length === derivable
     return isAll ? ([eventsOf(logs), sent] as const) : ([undefined, events] as const)
   }
   const logRows = (logs: readonly NewLog[]) =>
@@ -102,8 +104,6 @@ const eventsOf = (logs: readonly NewLog[]) => {
         json_build_object('prospectId', l.prospect_id, 'prospectLogId', l.prospect_log_id) from logged l
     ) as event`
 }
-const eventIdsOf = ({ createdProspect, prospectId, prospectLogId }: NewLog) =>
-  [...(createdProspect ? [prospectId.slice(8)] : []), prospectLogId.slice(11)].map((rest) => `event${rest}`)
 
 // Only if a log has a key: with `on conflict` PostgreSQL looks for each row in the index first, and confirms it after the insert.
 const UNLESS_KNOWN = sql`
