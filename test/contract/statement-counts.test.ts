@@ -32,7 +32,12 @@ overStores(
       const remembered = rememberProspects(1_000, () => 0)
       const logAll = logProspectActivities({ ...tested, clock: stoppedClock(), newId, remembered })
       const log = (activities: readonly NewActivity[]) =>
-        logAll(activities.map((activity) => ({ ...activity, rememberedId: remembered.find(activity) })))
+        logAll(
+          activities.map((activity) => ({
+            ...activity,
+            rememberedId: remembered.locate(activity).rememberedId,
+          })),
+        )
       const activities = activitiesOf(newId('tenant'))
       await log(activities)
       const more = activities.map((activity, i) => ({ ...activity, idempotencyKey: `more ${i}` }))

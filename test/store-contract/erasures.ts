@@ -23,6 +23,10 @@ const ON = new AbortController().signal
 
 type Logged = Partial<ProspectLogReceipt> & { readonly kind: string }
 
+const activityOf = (tenantId: string, fields: Partial<NewActivity>): NewActivity => {
+  return { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' }, ...fields }
+}
+
 export const erasures = section(
   'erasures',
   async ({ core, store, another, kept }) => {
@@ -42,8 +46,10 @@ export const erasures = section(
         pass: (ms: number) => (now += ms),
         /** The receipt, or the kind of the refusal. */
         log: async (fields: Partial<NewActivity>): Promise<Logged> => {
-          const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' }, ...fields }
-          const [outcome] = await logAll([{ ...activity, rememberedId: remembered.find(activity) }])
+          const activity = activityOf(tenantId, fields)
+          const [outcome] = await logAll([
+            { ...activity, rememberedId: remembered.locate(activity).rememberedId },
+          ])
           if (outcome instanceof core.DomainFailure) return { kind: outcome.kind }
           return { kind: 'logged', ...outcome?.receipt }
         },
@@ -189,7 +195,7 @@ export const erasures = section(
         { ...prospect, erasedAt: null, mergedInto: null },
         4,
       )
-      equal(here.remembered.find({ tenantId: 'tenant', email: ADA }), undefined)
+      equal(here.remembered.locate(activityOf('tenant', { email: ADA })).rememberedId, undefined)
     },
 
     'an activity that was looked up before an erasure and fills a blank is refused': async (given) => {

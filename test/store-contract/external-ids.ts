@@ -199,7 +199,7 @@ export const externalIds = section(
       const logAll = core.logProspectActivities({ ...here, store: counting, remembered })
       const log = (fields: Named) => {
         const activity = activityOf(fields)
-        return logAll([{ ...activity, rememberedId: remembered.find(activity) }])
+        return logAll([{ ...activity, rememberedId: remembered.locate(activity).rememberedId }])
       }
       for (const fields of [{ externalId: '1' }, { externalId: '1', email: ADA }, { email: ADA }]) {
         const before = lookUps

@@ -29,7 +29,9 @@ export const merges = section(
         remembered,
         log: async (fields: Partial<NewActivity>) => {
           const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' }, ...fields }
-          const [outcome] = await logAll([{ ...activity, rememberedId: remembered.find(activity) }])
+          const [outcome] = await logAll([
+            { ...activity, rememberedId: remembered.locate(activity).rememberedId },
+          ])
           if (outcome === undefined || outcome instanceof core.DomainFailure) throw outcome
           return { ...outcome.receipt, replayed: outcome.replayed }
         },

@@ -13,7 +13,7 @@ const logWithMemory = (
 ): ReturnType<Core['logProspectActivities']> => {
   const logAll = core.logProspectActivities({ ...world, remembered })
   return async (inputs) => {
-    const located = inputs.map((input) => ({ ...input, rememberedId: remembered.find(input) }))
+    const located = inputs.map((input) => ({ ...input, rememberedId: remembered.locate(input).rememberedId }))
     const known = (await logAll(located.filter(({ rememberedId }) => rememberedId))).values()
     const others = (await logAll(located.filter(({ rememberedId }) => !rememberedId))).values()
     return located.flatMap(({ rememberedId }) => (rememberedId ? known : others).next().value ?? [])

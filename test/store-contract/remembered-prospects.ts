@@ -16,7 +16,12 @@ export const rememberedProspects = section(
       const world = { store: on, clock: stoppedClock(), newId: core.createNewId() }
       const logLocated = core.logProspectActivities({ ...world, remembered })
       const logAll = (activities: readonly NewActivity[]) =>
-        logLocated(activities.map((activity) => ({ ...activity, rememberedId: remembered.find(activity) })))
+        logLocated(
+          activities.map((activity) => ({
+            ...activity,
+            rememberedId: remembered.locate(activity).rememberedId,
+          })),
+        )
       return { logAll, remembered, pass: (ms: number) => (now += ms) }
     }
     const answered = async (logged: ReturnType<ReturnType<typeof processOn>['logAll']>) => {
@@ -64,7 +69,7 @@ export const rememberedProspects = section(
           prospectId,
           createdProspect: false,
         })
-      equal(here.remembered.find(activityOf(tenantId)), prospectId)
+      equal(here.remembered.locate(activityOf(tenantId)).rememberedId, prospectId)
     },
 
     'what is forgotten of one tenant is still remembered of the others': async ({ processOn, store }) => {
@@ -72,13 +77,13 @@ export const rememberedProspects = section(
       const { logAll, remembered, pass } = processOn(store)
       for (const tenantId of [one, two]) await logAll([activityOf(tenantId)])
       remembered.onSignal(`prospects ${one}`)
-      equal(remembered.find(activityOf(one)), undefined)
-      ok(remembered.find(activityOf(two)))
+      equal(remembered.locate(activityOf(one)).rememberedId, undefined)
+      ok(remembered.locate(activityOf(two)).rememberedId)
       pass(1)
       await logAll([activityOf(one)])
-      ok(remembered.find(activityOf(one)))
+      ok(remembered.locate(activityOf(one)).rememberedId)
       remembered.onSignal('prospects')
-      equal(remembered.find(activityOf(two)), undefined)
+      equal(remembered.locate(activityOf(two)).rememberedId, undefined)
     },
 
     'a blank that another process filled stays as it was filled': async (given) => {
