@@ -131,9 +131,14 @@ const inputsFor = (
   seen: Seen,
   make: () => object,
 ): object[] => {
-  const before = seen.inputs.get(name) ?? []
-  return chance.many(max, () => (before.length > 0 && chance.onceIn(again) ? chance.oneOf(before) : make()))
+  return chance.many(max, () => {
+    const before = seen.inputs.get(chance.onceIn(2) ? name : answeredOf(name)) ?? []
+    return before.length > 0 && chance.onceIn(again) ? chance.oneOf(before) : make()
+  })
 }
+
+/** Kept apart: refusals would soon displace the few requests that can be replayed. */
+const answeredOf = (name: string) => `${name}: answered`
 
 const callsOf = (
   name: string,
@@ -142,7 +147,8 @@ const callsOf = (
   inputs: readonly object[],
   each: (inputs: readonly object[], call: (input: object) => Promise<unknown>) => Promise<unknown[]>,
 ): Step => {
-  const before = seen.inputs.get(name) ?? []
+  const keep = (name: string, inputs: readonly object[]) =>
+    seen.inputs.set(name, [...(seen.inputs.get(name) ?? []), ...inputs].slice(-200))
   return {
     name,
     run: ({ calls, refusal }) => {
@@ -150,7 +156,11 @@ const callsOf = (
       return each(inputs, (input) => call(input).catch(refusal))
     },
     learn: (answers) => {
-      seen.inputs.set(name, [...before, ...inputs].slice(-200))
+      keep(name, inputs)
+      keep(
+        answeredOf(name),
+        inputs.filter((_, i) => outcomeOf(answers[i]) === 'answered'),
+      )
       for (const [i, answer] of answers.entries())
         remember(name, inputs[i] as object, Object(answer) as Learnable, seen)
     },

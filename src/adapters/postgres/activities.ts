@@ -34,7 +34,7 @@ export const postgresActivities = (
   const derivedFrom = (logs: readonly NewLog[], events: readonly NewEvent[]) => {
     if (!derivesEvents || logs.length === 0 || logs.some(({ hops }) => hops))
       return [undefined, events] as const
-    const sent = events.filter(({ type }) => type !== 'prospect_log.created' && type !== 'prospect.created')
+    const sent = events.filter((event) => !isDerivable(event))
     const derivable = logs.reduce((sum, { createdProspect }) => sum + (createdProspect ? 2 : 1), 0)
     const isAll = events.length - sent.length === derivable
     return isAll ? ([eventsOf(logs), sent] as const) : ([undefined, events] as const)
@@ -104,6 +104,11 @@ const eventsOf = (logs: readonly NewLog[]) => {
         json_build_object('prospectId', l.prospect_id, 'prospectLogId', l.prospect_log_id) from logged l
     ) as event`
 }
+
+const isDerivable = ({ eventId, type, ids: { prospectId = '', prospectLogId = '' } }: NewEvent) =>
+  type === 'prospect_log.created'
+    ? eventId.slice(6) === prospectLogId.slice(12)
+    : type === 'prospect.created' && eventId.slice(6) === prospectId.slice(9)
 
 // Only if a log has a key: with `on conflict` PostgreSQL looks for each row in the index first, and confirms it after the insert.
 const UNLESS_KNOWN = sql`
