@@ -1,4 +1,5 @@
 import type { ProblemCode } from '../../core/engine/failures.ts'
+import { memoized } from '../../core/engine/keys.ts'
 import { type Operation, operations } from '../../core/operations.ts'
 import type { UseCases } from '../../core/use-cases.ts'
 import { writeJson } from '../../json/write-json.ts'
@@ -157,6 +158,13 @@ const ROWS: Rows = {
   }),
 }
 
+/** Whether a shape has a part that is kept as text. */
+const holdsRawJson: (shape: object) => boolean = memoized(
+  (shape: object) =>
+    'rawJson' in shape ||
+    Object.values(shape).some((part) => typeof part === 'object' && part !== null && holdsRawJson(part)),
+)
+
 const routeOf = (operationId: keyof Rows, row: Row): Route => {
   const operation: Operation = operations[operationId]
   const { query, answer, takes = {} } = operation
@@ -169,7 +177,7 @@ const routeOf = (operationId: keyof Rows, row: Row): Route => {
     ...(takesKey ? (['idempotency_key_reused'] as const) : []),
     ...(takesRevision ? (['precondition_failed'] as const) : []),
   ]
-  const write = JSON.stringify(answer ?? {}).includes('"rawJson"') ? writeJson : JSON.stringify
+  const write = answer && holdsRawJson(answer) ? writeJson : JSON.stringify
   const run = runOf(operationId, row.method, operation)
   return { status: answer ? 200 : 204, write, run, ...operation, ...row, problems, operationId, takesKey }
 }

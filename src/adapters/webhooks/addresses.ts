@@ -76,13 +76,21 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
 const UNKNOWN = ['ENOTFOUND', 'ENODATA']
 const hostOf = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, '')
 
+/** Made when it is first asked: most services send no webhook soon after their start. */
 const networks = (list: readonly string[]) => {
+  let blocks: BlockList | undefined
+  // A zone, as in `fe80::1%eth0`, would match nothing.
+  return (address: string) => {
+    blocks ??= blocksOf(list)
+    return blocks.check(address.replace(/%.*/, ''), familyOf(address))
+  }
+}
+const blocksOf = (list: readonly string[]) => {
   const blocks = new BlockList()
   for (const network of list) {
     const [address = '', prefix] = network.split('/')
     blocks.addSubnet(address, Number(prefix), familyOf(address))
   }
-  // A zone, as in `fe80::1%eth0`, would match nothing.
-  return (address: string) => blocks.check(address.replace(/%.*/, ''), familyOf(address))
+  return blocks
 }
 const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
