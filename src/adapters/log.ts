@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import pino from 'pino'
 import { isoTime } from '../core/engine/times.ts'
 import { readable } from './readable-log.ts'
@@ -42,9 +43,10 @@ export const createLog = (level: string): Log => {
 
 const logOver = (level: string, stream: pino.DestinationStream): Log => {
   const timestamp = createTimestamp()
-  const log = pino({ level, timestamp, serializers: { err: loggable } }, stream)
+  const base = { pid: process.pid, hostname: hostname() }
+  const log = pino({ level, timestamp, base, serializers: { err: loggable } }, stream)
   const info = `{"level":${pino.levels.values['info']}`
-  const names = JSON.stringify(log.bindings()).slice(1, -1)
+  const names = JSON.stringify(base).slice(1, -1)
   const fact: Log['fact'] = log.isLevelEnabled('info')
     ? (facts, message) =>
         stream.write(

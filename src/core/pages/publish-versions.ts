@@ -108,7 +108,7 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs,
     mayBeMore ||= asked
     if (stop.aborted) handOver?.accept()
     for (const version of handOver?.take() ?? []) start(version, stop)
-    const room = stop.aborted ? 0 : claimMax - inProgress.size
+    const room = stop.aborted ? 0 : claimMax - inProgress.size - ended.length
     if (room > 0 && mayBeMore) {
       for (const version of await claimMore(room)) start(version, stop)
       mayBeMore = claimMore.mayBeMore()
