@@ -318,7 +318,7 @@ export const connectNoting =
     return { ...connected, ask: noting(connected.ask, sent) }
   }
 
-/** What only Citus can answer: where a tenant lives. It is asked when a look takes too long. */
+/** As on Citus: the place of a tenant. It is asked for when a look takes too long. */
 const ONE_NODE = [
   `create or replace function get_shard_id_for_distribution_column(text, text) returns int
     language sql immutable as 'select 1'`,

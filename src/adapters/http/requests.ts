@@ -49,7 +49,7 @@ export type RequestLog = {
   readonly hookId?: string
   readonly outcome?: string
 }
-/** What is known so far of the log of a request. */
+/** The log of a request, as far as it is known. */
 export type LogFields = { -readonly [Name in keyof RequestLog]?: RequestLog[Name] }
 export type Headers = Record<string, string>
 /** A response without its socket. */

@@ -89,7 +89,7 @@ type Deps = Omit<Needs<'pages'>, 'store'> & {
 
 /** Groups that got a page, and are assumed to be active still. */
 const ACTIVE_MAX = 10_000
-/** What is computed once for a page to create. */
+/** A page to create, with values that are needed several times. */
 const withName = (input: PageToCreate) => ({
   ...input,
   groupKey: groupKeyOf(input),
