@@ -4,7 +4,7 @@ import { isoTime } from '../core/engine/times.ts'
 import { readable } from './readable-log.ts'
 
 export type Log = pino.Logger & {
-  /** Writes a line at the level `info`, as `info` would. It takes a third of the time, and every request has one. */
+  /** Like `info`, in a third of the time: every request writes such a line. Takes no errors. */
   readonly fact: (facts: object, message: string) => void
 }
 
@@ -48,10 +48,10 @@ const logOver = (level: string, stream: pino.DestinationStream): Log => {
   const info = `{"level":${pino.levels.values['info']}`
   const names = JSON.stringify(base).slice(1, -1)
   const fact: Log['fact'] = log.isLevelEnabled('info')
-    ? (facts, message) =>
-        stream.write(
-          `${info}${timestamp()},${names},${JSON.stringify(facts).slice(1, -1)},"msg":"${message}"}\n`,
-        )
+    ? (facts, message) => {
+        const members = JSON.stringify({ ...facts, msg: message }).slice(1)
+        stream.write(`${info}${timestamp()},${names},${members}\n`)
+      }
     : () => {}
   return Object.assign(log, { fact })
 }

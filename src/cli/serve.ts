@@ -72,13 +72,13 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   await retried(service.start, stop.signal, log)
   if (stop.signal.aborted) return
   role.started?.()
+  collectGarbage()
   const greet = async () => {
     if (!isThrownAway()) process.stdout.write(await greeting(world, config, address.url))
     else if (await world.store.apiKeys.isEmpty()) log.warn({ remedy: CREATE_KEY }, 'there is no API key yet')
   }
   // The first of several workers does it for all.
   if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)
-  collectGarbage()
 }
 
 /** Gives back the memory that only the start needed, a sixth of all. V8 would keep it, since an idle service allocates nothing. */

@@ -318,13 +318,10 @@ export const connectNoting =
     return { ...connected, ask: noting(connected.ask, sent) }
   }
 
-/** As on Citus: the place of a tenant. It is asked for when a look takes too long. */
-const ONE_NODE = [
-  `create or replace function get_shard_id_for_distribution_column(text, text) returns int
-    language sql immutable as 'select 1'`,
-  'create or replace view pg_dist_placement as select 1 as shardid, 1 as groupid',
-]
-/** The store over connections that outlive it. Closing it waits for what it has sent and refuses more. A routed one does as on Citus. */
+/**
+ * The store over connections that outlive it. Closing it waits for what it has sent and refuses more. A routed one does as on Citus,
+ * without what only Citus can answer: where a tenant lives. That is asked when a look takes too long, so here none does.
+ */
 const storeOver = (send: Ask, url: string, everyEvent: boolean, isRouted: boolean): Store => {
   const migrations = readMigrations('postgres')
   const inFlight = new Set<Promise<unknown>>()
@@ -342,7 +339,7 @@ const storeOver = (send: Ask, url: string, everyEvent: boolean, isRouted: boolea
     ...(isRouted && { placeOf: () => '' }),
     migrate: async () => {
       const applied = await migratePostgres(url, migrations, () => {})
-      if (isRouted) await runOn(url, [...ADDED_BY_CITUS, ...ONE_NODE])
+      if (isRouted) await runOn(url, ADDED_BY_CITUS)
       return applied
     },
     watch,

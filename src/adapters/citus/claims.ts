@@ -1,9 +1,8 @@
 import { DomainFailure } from '../../core/engine/failures.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
 import { ATTEMPT, COUNTED, type Queue as Processing } from '../postgres/claim.ts'
-import { withTimeout } from '../postgres/connect.ts'
 import { type Fragment, nothing, type Query, sql, textArray } from '../postgres/sql.ts'
-import { ALL_TENANTS, LOOK_MS_MAX } from './nodes.ts'
+import { ALL_TENANTS } from './nodes.ts'
 
 /** Limits each table to the tenants that a statement reads, or it would be sent to other machines too. */
 type TenantFilter = (tenantIdColumn: Fragment) => Fragment
@@ -21,13 +20,15 @@ const NAMED_MAX = 1_000
 
 const V_TENANT = sql`v.tenant_id`
 type Look = Pick<ClaimWant, 'afterTenantId' | 'max'>
+/** `lookAt` may give up earlier than `query`. */
+export type Queries = { readonly query: Query; readonly lookAt: Query }
 
 /**
  * The tenants that wait, read from all machines of a cluster by one statement. While a machine is away, the others are
  * asked one by one, so that their tenants are served. A machine that is away delays a claim only once in a while.
  */
 export const waitingOnCluster = <Want extends Look>(
-  query: Query,
+  { query, lookAt: lookWith }: Queries,
   table: Fragment,
   isWaiting: (want: Want, ofThose: TenantFilter) => Fragment,
 ) => {
@@ -42,13 +43,10 @@ export const waitingOnCluster = <Want extends Look>(
     return null
   }
   const lookAt = (want: Want, tenantId: string, ofThose: TenantFilter) =>
-    withTimeout(
-      query(tenantId)<{ tenantId: string; count: number }>`
-        select v.tenant_id, count(*)::int as count from ${table}
-        where ${isWaiting(want, ofThose)} and v.tenant_id > ${want.afterTenantId} ${ofThose(V_TENANT)}
-        group by v.tenant_id order by v.tenant_id limit ${want.max}`,
-      LOOK_MS_MAX,
-    )
+    lookWith(tenantId)<{ tenantId: string; count: number }>`
+      select v.tenant_id, count(*)::int as count from ${table}
+      where ${isWaiting(want, ofThose)} and v.tenant_id > ${want.afterTenantId} ${ofThose(V_TENANT)}
+      group by v.tenant_id order by v.tenant_id limit ${want.max}`
 
   /** The first tenants that wait. Tenants on nodes that cannot be reached are left out. */
   const lookApart = async (want: Want) => {
@@ -86,8 +84,8 @@ export const waitingOnCluster = <Want extends Look>(
 }
 
 /** Claims work on a cluster: each waiting tenant's work is claimed on the machine of the tenant. */
-export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queue) => {
-  const { look, askApart } = waitingOnCluster(query, queue.table, queue.isClaimable)
+export const claimOnCluster = <Claimed extends object>(queries: Queries, queue: Queue) => {
+  const { look, askApart } = waitingOnCluster(queries, queue.table, queue.isClaimable)
   return async (want: ClaimWant): Promise<readonly Claimed[]> => {
     const claimed: Claimed[] = []
     let { afterTenantId } = want
@@ -104,7 +102,7 @@ export const claimOnCluster = <Claimed extends object>(query: Query, queue: Queu
           const max = Math.min(count, room)
           room -= max
           afterTenantId = tenantId
-          claims.push(claimOf(query, queue, tenantId, { ...want, max }))
+          claims.push(claimOf(queries.query, queue, tenantId, { ...want, max }))
         }
         for (const claim of await Promise.allSettled(claims))
           if (claim.status === 'fulfilled') claimed.push(...claim.value)

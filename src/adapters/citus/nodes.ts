@@ -22,6 +22,12 @@ const ADDRESS_DOUBTED_MS = 1_000
 /** Number of addresses that are kept. Beyond it all are forgotten. */
 const ADDRESSES_MAX = 100_000
 
+/** Refuses a node that takes longer than `LOOK_MS_MAX`. */
+export const withinLook =
+  (ask: Ask): Ask =>
+  (statement, tenantId) =>
+    withTimeout(ask(statement, tenantId), LOOK_MS_MAX)
+
 type Nodes = Connected & {
   /** A name of the machine on which a tenant lives, or of the tenant while its machine is not known. */
   readonly placeOf: (of: { readonly tenantId: string }) => string
@@ -52,10 +58,7 @@ export const connectToNodes = (
   const own = circuitBreaker(unguarded)
   const nodes = new Map<string, Named>()
   const known = new Map<string, Place>()
-  const { ask: lookAtOwn } = circuitBreaker({
-    ...unguarded,
-    ask: (it) => withTimeout(unguarded.ask(it), LOOK_MS_MAX),
-  })
+  const { ask: lookAtOwn } = circuitBreaker({ ...unguarded, ask: withinLook(unguarded.ask) })
   /** Asks the own node; while that is away, any other that is known: every node knows where all tenants live. */
   const query = queryOver((statement) =>
     lookAtOwn(statement).catch((error) => {

@@ -11,25 +11,25 @@ import { type Query, sql, textArray } from '../postgres/sql.ts'
 import { isSuspended } from '../postgres/tenants.ts'
 import { QUEUED_VERSIONS } from '../postgres/versions.ts'
 import { type EndpointRow, QUEUED_ENDPOINTS, storedEndpoint } from '../postgres/webhooks.ts'
-import { claimOnCluster, processing, waitingOnCluster } from './claims.ts'
+import { claimOnCluster, processing, type Queries, waitingOnCluster } from './claims.ts'
 
 type Want<Port extends 'schedules' | 'counts'> = Parameters<Store[Port]['waiting']>[0]
 const idsOf = (rows: readonly { readonly tenantId: string }[]) => rows.map(({ tenantId }) => tenantId)
 
 /** The verbs that look for work on all nodes. */
-export const queuesOn = (query: Query) => {
-  const claimEndpoints = claimOnCluster<EndpointRow>(query, QUEUED_ENDPOINTS)
-  const unnumbered = waitingOnCluster(query, sql`events v`, () => sql`v.sequence is null`)
-  const uncounted = waitingOnCluster<Want<'counts'>>(query, sql`counted_tenants v`, isUncounted)
+export const queuesOn = (queries: Queries) => {
+  const claimEndpoints = claimOnCluster<EndpointRow>(queries, QUEUED_ENDPOINTS)
+  const unnumbered = waitingOnCluster(queries, sql`events v`, () => sql`v.sequence is null`)
+  const uncounted = waitingOnCluster<Want<'counts'>>(queries, sql`counted_tenants v`, isUncounted)
   const scheduled = SCHEDULED.map(({ table, isScheduled, at }) => {
     const isDue = ({ until }: Want<'schedules'>) =>
       sql`${isScheduled} and ${at} <= ${until} and not ${isSuspended(sql`v.tenant_id`)}`
-    return waitingOnCluster(query, table, isDue)
+    return waitingOnCluster(queries, table, isDue)
   })
   return {
-    versions: claimOnCluster<ClaimedVersion>(query, processing(QUEUED_VERSIONS)),
-    erasures: claimOnCluster<ClaimedErasure>(query, processing(QUEUED_ERASURES)),
-    merges: claimOnCluster<ClaimedMerge>(query, processing(QUEUED_MERGES)),
+    versions: claimOnCluster<ClaimedVersion>(queries, processing(QUEUED_VERSIONS)),
+    erasures: claimOnCluster<ClaimedErasure>(queries, processing(QUEUED_ERASURES)),
+    merges: claimOnCluster<ClaimedMerge>(queries, processing(QUEUED_MERGES)),
     endpoints: async (...want: Parameters<typeof claimEndpoints>) =>
       (await claimEndpoints(...want)).map(storedEndpoint),
     scheduled: async (want: Want<'schedules'>) =>

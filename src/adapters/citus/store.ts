@@ -15,12 +15,16 @@ import type { Migration } from '../stores/migrations.ts'
 import { eventsOf } from '../stores/rows.ts'
 import { copiedHooks, copiedKeys } from './copies.ts'
 import { citusForms, PLAN_EACH, usedOn, valuesInOrder } from './forms.ts'
-import { ALL_TENANTS, COORDINATOR, connectToNodes, LOOK_MS_MAX, otherNodes } from './nodes.ts'
+import { ALL_TENANTS, COORDINATOR, connectToNodes, LOOK_MS_MAX, otherNodes, withinLook } from './nodes.ts'
 import { refuseOtherCluster, refuseWorker } from './obstacle.ts'
 import { groupsTogether, queuesOn } from './queues.ts'
 
 type Cluster = 'citus' | null | undefined
-type Options = { readonly placeOf?: (of: { tenantId: string }) => string }
+type Options = {
+  readonly placeOf?: (of: { tenantId: string }) => string
+  /** How work is looked for on all nodes: without a limit of its own by default. */
+  readonly looking?: (ask: Ask) => Ask
+}
 
 /** The store with these settings: on one PostgreSQL, or on tables that Citus distributes. */
 export const openPostgresStore = (
@@ -49,7 +53,7 @@ export const openPostgresStore = (
 
 /** The ports of either store, which refuse a database that is not of this kind. */
 export const portsOf = (cluster: Cluster, options: Options = {}): Pick<Database, 'portsOver' | 'refuse'> => ({
-  portsOver: cluster ? citusPorts(options) : portsOver,
+  portsOver: cluster ? citusPorts({ looking: withinLook, ...options }) : portsOver,
   refuse: (ask, migrates) => refuseOtherCluster(ask, cluster, migrates),
 })
 
@@ -58,7 +62,7 @@ export const portsOf = (cluster: Cluster, options: Options = {}): Pick<Database,
  * must change while a worker is away; work is looked for on all nodes, and claimed on each.
  */
 export const citusPorts =
-  ({ placeOf = () => '' }: Options = {}): Database['portsOver'] =>
+  ({ placeOf = () => '', looking = (ask) => ask }: Options = {}): Database['portsOver'] =>
   (ask, migrations, notify, options) => {
     const to =
       (place: string): Ask =>
@@ -73,7 +77,7 @@ export const citusPorts =
     const skipping = over(ask, { ...forms, insertedInOrder: valuesInOrder })
     const ofCoordinator = over(to(COORDINATOR))
     const ofAll = over(to(ALL_TENANTS))
-    const queues = queuesOn(query)
+    const queues = queuesOn({ query, lookAt: queryOver(looking(ask)) })
     return {
       ...ports,
       activities: { ...ports.activities, recordLogs: allOr(ports.activities, skipping.activities) },

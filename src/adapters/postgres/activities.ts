@@ -30,7 +30,7 @@ export const postgresActivities = (
   { ofEach, inserted, insertedInOrder, derivesEvents }: Forms,
   outbox: Outbox,
 ): Activities => {
-  /** The events that the statement makes from these logs, which costs less than to send them, and those that it is sent. */
+  /** The events of these logs that the statement makes, which costs less than to send them, and those that it is sent. */
   const derivedFrom = (logs: readonly NewLog[], events: readonly NewEvent[]) => {
     if (!derivesEvents || logs.length === 0 || logs.some(({ hops }) => hops))
       return [undefined, events] as const
@@ -105,6 +105,7 @@ const eventsOf = (logs: readonly NewLog[]) => {
     ) as event`
 }
 
+/** Whether the statement would give this event of a log, or of a prospect that it created, the same id. */
 const isDerivable = ({ eventId, type, ids: { prospectId = '', prospectLogId = '' } }: NewEvent) =>
   type === 'prospect_log.created'
     ? eventId.slice(6) === prospectLogId.slice(12)

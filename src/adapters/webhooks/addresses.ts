@@ -76,7 +76,7 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
 const UNKNOWN = ['ENOTFOUND', 'ENODATA']
 const hostOf = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, '')
 
-/** Made when it is first asked: most services send no webhook soon after their start. */
+/** The list is built at the first check: most services send no webhook soon after their start. */
 const networks = (list: readonly string[]) => {
   let blocks: BlockList | undefined
   // A zone, as in `fe80::1%eth0`, would match nothing.

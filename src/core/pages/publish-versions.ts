@@ -107,8 +107,9 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs,
   return async (stop: AbortSignal, woken?: Promise<void>, asked = true): Promise<boolean> => {
     mayBeMore ||= asked
     if (stop.aborted) handOver?.accept()
-    for (const version of handOver?.take() ?? []) start(version, stop)
-    const room = stop.aborted ? 0 : claimMax - inProgress.size - ended.length
+    const taken = handOver?.take() ?? []
+    const room = stop.aborted ? 0 : claimMax - inProgress.size - taken.length
+    for (const version of taken) start(version, stop)
     if (room > 0 && mayBeMore) {
       for (const version of await claimMore(room)) start(version, stop)
       mayBeMore = claimMore.mayBeMore()
