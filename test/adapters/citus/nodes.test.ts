@@ -179,7 +179,7 @@ t.test('what is claimed when the next look fails is not lost', async (t) => {
   }
   const part = sql`true`
   const parts = { table: part, key: part, isClaimed: part, counted: part, answered: part }
-  const claim = claimOnCluster(query, { ...parts, isClaimable: () => part })
+  const claim = claimOnCluster({ query, lookAt: query }, { ...parts, isClaimable: () => part })
   const want = { now: '', until: '', horizon: '', afterTenantId: '', max: 9 }
   t.strictSame(await claim(want), [{ tenantId: 'a' }])
   t.match(await noOf(claim(want)), { kind: 'unavailable' })
