@@ -52,7 +52,7 @@ const logOver = (level: string, stream: pino.DestinationStream): Log => {
         const members = JSON.stringify({ ...facts, msg: message }).slice(1)
         stream.write(`${info}${timestamp()},${names},${members}\n`)
       }
-    : () => {}
+    : log.info
   return Object.assign(log, { fact })
 }
 

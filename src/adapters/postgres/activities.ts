@@ -32,11 +32,10 @@ export const postgresActivities = (
 ): Activities => {
   /** The events of these logs that the statement makes, which costs less than to send them, and those that it is sent. */
   const derivedFrom = (logs: readonly NewLog[], events: readonly NewEvent[]) => {
-    if (!derivesEvents || logs.length === 0 || logs.some(({ hops }) => hops))
-      return [undefined, events] as const
+    if (!derivesEvents || logs.some(({ hops }) => hops)) return [undefined, events] as const
     const sent = events.filter((event) => !isDerivable(event))
     const derivable = logs.reduce((sum, { createdProspect }) => sum + (createdProspect ? 2 : 1), 0)
-    const isAll = events.length - sent.length === derivable
+    const isAll = derivable > 0 && events.length - sent.length === derivable
     return isAll ? ([eventsOf(logs), sent] as const) : ([undefined, events] as const)
   }
   const logRows = (logs: readonly NewLog[]) =>
@@ -107,9 +106,8 @@ const eventsOf = (logs: readonly NewLog[]) => {
 
 /** Whether the statement would give this event of a log, or of a prospect that it created, the same id. */
 const isDerivable = ({ eventId, type, ids: { prospectId = '', prospectLogId = '' } }: NewEvent) =>
-  type === 'prospect_log.created'
-    ? eventId.slice(6) === prospectLogId.slice(12)
-    : type === 'prospect.created' && eventId.slice(6) === prospectId.slice(9)
+  (type === 'prospect_log.created' && eventId.slice(6) === prospectLogId.slice(12)) ||
+  (type === 'prospect.created' && eventId.slice(6) === prospectId.slice(9))
 
 // Only if a log has a key: with `on conflict` PostgreSQL looks for each row in the index first, and confirms it after the insert.
 const UNLESS_KNOWN = sql`

@@ -18,7 +18,6 @@ type Entry = {
   readonly hasName: boolean
   readonly until: number
 }
-/** The return value of `rememberProspects`. */
 export type RememberedProspects = ReturnType<typeof rememberProspects>
 
 /**
