@@ -22,7 +22,7 @@ import { groupsTogether, queuesOn } from './queues.ts'
 type Cluster = 'citus' | null | undefined
 type Options = {
   readonly placeOf?: (of: { tenantId: string }) => string
-  /** How work is looked for on all nodes: without a limit of its own by default. */
+  /** Limits how long a look at all nodes may take. By default nothing does. */
   readonly looking?: (ask: Ask) => Ask
 }
 
