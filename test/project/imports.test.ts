@@ -129,17 +129,3 @@ t.test(
     )
   },
 )
-
-/** Files over 200 lines, and why each is one thing. */
-const LONG: Readonly<Record<string, string>> = {
-  'config/settings.ts': 'one row per setting',
-  'client/prospect-pages.ts': 'one file, so that it can be copied',
-  'adapters/http/admission.ts': 'one decision over shared counters',
-  'adapters/memory/pages.ts': 'pages, versions and what is scheduled share their tables',
-  'core/operations.ts': 'one row per operation',
-}
-
-t.test('a file over 200 lines has a reason', async (t) => {
-  const long = files.filter(({ text }) => text.split('\n').length - 1 > 200).map(({ file }) => file)
-  t.strictSame(long.sort(), Object.keys(LONG).sort())
-})
