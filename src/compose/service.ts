@@ -67,9 +67,13 @@ const openStore = async (config: Config, log: Log, metrics: Metrics | null = nul
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
     ...(metrics && { observer: metrics.database }),
   }
-  const { openPostgresStore } = await import('../adapters/citus/store.ts')
   const warn = (message: string) => log.warn(message)
-  return openPostgresStore(config.databaseCluster, settings, readMigrations('postgres'), warn)
+  if (config.databaseCluster) {
+    const { citusStore } = await import('../adapters/citus/store.ts')
+    return citusStore(settings, readMigrations('postgres'), warn)
+  }
+  const { postgresStore } = await import('../adapters/postgres/store.ts')
+  return postgresStore(settings, readMigrations('postgres'), warn)
 }
 
 type Runtime = Telemetry & Needs<keyof Store> & { readonly log: Log }

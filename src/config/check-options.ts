@@ -18,7 +18,6 @@ const RULES: readonly Rule[] = [
   [/^namer$/, (value) => value === null || isFunction(value), 'must be a function, or null'],
   [/path$|^model$/i, isString, 'must be a string'],
   [/^(url|publicUrl)$/, (value) => /^https?:\/\/./.test(String(value)), 'must be an http: or https: URL'],
-  [/^cluster$/, (value) => value === 'citus', 'must be citus'],
   [/^background$/, (value) => value === 'elsewhere', 'must be elsewhere'],
   [/^secretsKey/, (key) => key === null || Object(key).byteLength === 32, 'must be a Buffer of 32 bytes'],
   [/^allowedHosts$/, (list) => Array.isArray(list) && list.every(isString), 'must be an array of host names'],
@@ -49,7 +48,7 @@ export const OPTIONS = {
   webhooks: 'secretsKey secretsKeyPrevious allowedHosts allowedNetworks answers',
   memoryStore: 'everyEvent',
   sqliteStore: 'path! busyMsMax everyEvent',
-  postgresStore: 'sql! cluster everyEvent',
+  postgresStore: 'sql! everyEvent',
   chatCompletionsNamer: 'url! model! apiKey extraBody',
 }
 type Owner = keyof typeof OPTIONS

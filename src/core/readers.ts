@@ -1,5 +1,5 @@
 import { getProspectLogs } from './activities/get-prospect-log.ts'
-import { gatherByPlace, type PlacedOptions } from './engine/gather-by-place.ts'
+import { type GatherOptions, gather } from './engine/gather.ts'
 import { manyOf } from './engine/in-order.ts'
 import { getPages, keyOfPage } from './pages/get-page.ts'
 import { getPageGroup } from './pages/get-page-group.ts'
@@ -14,16 +14,16 @@ const GROUPS_MAX = 4
 /** The use cases that read one resource. As they gather calls, the data of many events takes one query. */
 export const eventReaders = (
   deps: Pick<Needs<keyof Store>, 'store'>,
-  optionsOf: (operation: string) => PlacedOptions<{ readonly tenantId: string }>,
+  optionsOf: (operation: string) => GatherOptions<{ readonly tenantId: string }>,
 ) => ({
-  getProspect: gatherByPlace(getProspects(deps), optionsOf('getProspect')),
-  getProspectLog: gatherByPlace(getProspectLogs(deps), optionsOf('getProspectLog')),
+  getProspect: gather(getProspects(deps), optionsOf('getProspect')),
+  getProspectLog: gather(getProspectLogs(deps), optionsOf('getProspectLog')),
   /** Sees deleted groups: their last event is that they were deleted. */
-  getPageGroup: gatherByPlace(manyOf(getPageGroup({ ...deps, seesDeleted: true })), {
+  getPageGroup: gather(manyOf(getPageGroup({ ...deps, seesDeleted: true })), {
     ...optionsOf('getPageGroup'),
     listLengthMax: GROUPS_MAX,
   }),
-  getPage: gatherByPlace(getPages(deps), { ...optionsOf('getPage'), dedupeKey: keyOfPage }),
-  getVersion: gatherByPlace(getVersions(deps), optionsOf('getVersion')),
+  getPage: gather(getPages(deps), { ...optionsOf('getPage'), dedupeKey: keyOfPage }),
+  getVersion: gather(getVersions(deps), optionsOf('getVersion')),
   getWebhookEndpoint: getWebhookEndpoint(deps),
 })

@@ -4,8 +4,7 @@ import { gatherActivities, logProspectActivities } from './activities/log-prospe
 import type { NewActivity } from './activities/new-log.ts'
 import { type RememberedProspects, rememberProspects } from './activities/remember-prospects.ts'
 import { listProspectLogCounts } from './counts/list-prospect-log-counts.ts'
-import type { GatherObserver } from './engine/gather.ts'
-import { gatherByPlace } from './engine/gather-by-place.ts'
+import { type GatherObserver, gather } from './engine/gather.ts'
 import { LIST_LENGTH_MAX, manyOf } from './engine/in-order.ts'
 import { stopwatch } from './engine/times.ts'
 import { createTurns } from './engine/write-in-turn.ts'
@@ -60,7 +59,7 @@ export type UseCaseSettings = {
   readonly counts: boolean
   /** The time limit of one statement in every process on the database. */
   readonly statementMsMax: number
-  /** Lists of one operation in flight at a time, for each place of the store. On PostgreSQL 2 is faster than 1. */
+  /** Lists of one operation in flight at a time, on PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
 }
 export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
@@ -80,18 +79,14 @@ export type UseCases = ReturnType<typeof composeUseCases>
 /** The operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = (deps: Deps) => {
   const { prospectsRememberedMax, listsInFlightMax, observerOf } = deps
-  const { placeOf } = deps.store
   const remembered = deps.remembered ?? rememberProspects(prospectsRememberedMax, stopwatch)
   const options = (operation: string) => ({
     listLengthMax: LIST_LENGTH_MAX,
     listsInFlightMax,
     listWeightMax: LIST_CHARACTERS_MAX,
     groupOf: tenantOf,
-    // Where tenants are on several machines, a list is read of one of them.
-    placeOf: placeOf && tenantOf,
     observer: observerOf?.(operation),
   })
-  const writeMany = (operation: string) => ({ ...options(operation), placeOf })
   const readOne = (operation: string) => ({ ...options(operation), ...PAGES })
   const readSlices = (operation: string) => ({ ...options(operation), ...SLICES })
   const serialized = { ...deps, inTurn: createTurns() }
@@ -100,50 +95,50 @@ export const composeUseCases = (deps: Deps) => {
   const readers = eventReaders(deps, readOne)
   const dataOf = eventData(readers)
   const sent = { ...deps, dataOf: eventData(readers, true) }
-  const readFeed = gatherByPlace(manyOf(listEvents({ ...deps, dataOf })), {
+  const readFeed = gather(manyOf(listEvents({ ...deps, dataOf })), {
     ...options('listEvents'),
     ...FEED,
   })
-  const listTimeline = gatherByPlace(listTimelines(deps), readSlices('listTimeline'))
+  const listTimeline = gather(listTimelines(deps), readSlices('listTimeline'))
   return {
     ...readers,
-    logProspectActivity: gatherActivities(logAll, remembered, writeMany('logProspectActivity')),
+    logProspectActivity: gatherActivities(logAll, remembered, options('logProspectActivity')),
     /** Logs a list: an activity finds prospects created by those before it. */
     logProspectActivities: (activities: readonly NewActivity[]) => logAll(activities.map(remembered.locate)),
-    listProspects: gatherByPlace(listProspects(deps), readSlices('listProspects')),
-    createProspect: gatherByPlace(createAll, {
-      ...writeMany('createProspect'),
+    listProspects: gather(listProspects(deps), readSlices('listProspects')),
+    createProspect: gather(createAll, {
+      ...options('createProspect'),
       weightOf: ({ email, name }) => lengthOf(email) + lengthOf(name),
     }),
     updateProspect: updateProspect({ ...deps, remembered }),
     mergeProspect: mergeProspect({ ...deps, remembered }),
     listTimeline,
     exportProspect: exportProspect({ ...deps, ...readers, listTimeline }),
-    listProspectLogs: gatherByPlace(listProspectLogs(deps), readSlices('listProspectLogs')),
-    listProspectLogCounts: gatherByPlace(manyOf(listProspectLogCounts(deps)), {
+    listProspectLogs: gather(listProspectLogs(deps), readSlices('listProspectLogs')),
+    listProspectLogCounts: gather(manyOf(listProspectLogCounts(deps)), {
       ...options('listProspectLogCounts'),
       ...FEED,
     }),
-    listPageGroups: gatherByPlace(listPageGroups(deps), readSlices('listPageGroups')),
+    listPageGroups: gather(listPageGroups(deps), readSlices('listPageGroups')),
     createPageGroup: createPageGroup(deps),
     getPageGroup: getOpenPageGroup(readers.getPageGroup),
     updatePageGroup: updatePageGroup(serialized),
     deletePageGroup: deletePageGroup(serialized),
-    listPages: gatherByPlace(listPages(deps), readSlices('listPages')),
-    createPageWithVersion: gatherByPlace(createPagesWithVersion(deps), {
-      ...writeMany('createPageWithVersion'),
+    listPages: gather(listPages(deps), readSlices('listPages')),
+    createPageWithVersion: gather(createPagesWithVersion(deps), {
+      ...options('createPageWithVersion'),
       weightOf: ({ supplementaryContext, customName, content }) =>
         lengthOf(supplementaryContext) + lengthOf(customName) + lengthOf(content?.rawJson),
     }),
     updatePage: updatePage(serialized),
     deletePage: deletePage(serialized),
-    listVersions: gatherByPlace(listVersions(deps), readSlices('listVersions')),
+    listVersions: gather(listVersions(deps), readSlices('listVersions')),
     createVersion: createVersion(serialized),
     publishVersion: publishVersion(serialized),
     unscheduleVersion: unscheduleVersion(serialized),
     unpublishPage: unpublishPage(serialized),
     eraseProspect: requestErasure(deps),
-    listErasures: gatherByPlace(listErasures(deps), readSlices('listErasures')),
+    listErasures: gather(listErasures(deps), readSlices('listErasures')),
     getErasure: getErasure(deps),
     unblockErasure: unblockErasure(deps),
     listEvents: waitForEvents({ ...deps, read: readFeed, looking: readSlices('waitForEvents') }),
@@ -154,12 +149,12 @@ export const composeUseCases = (deps: Deps) => {
     deleteWebhookEndpoint: endpoints.deleteWebhookEndpoint(deps),
     rotateWebhookSecret: endpoints.rotateWebhookSecret(deps),
     testWebhookEndpoint: testWebhookEndpoint(sent),
-    listDeliveries: gatherByPlace(listDeliveries(deps), readSlices('listDeliveries')),
+    listDeliveries: gather(listDeliveries(deps), readSlices('listDeliveries')),
     getDelivery: getDelivery(sent),
     retryDelivery: retryDelivery(deps),
     replayDeliveries: replayDeliveries(deps),
     createHook: hooks.createHook(deps),
-    listHooks: gatherByPlace(hooks.listHooks(deps), readSlices('listHooks')),
+    listHooks: gather(hooks.listHooks(deps), readSlices('listHooks')),
     getHook: hooks.getHook(deps),
     updateHook: hooks.updateHook(deps),
     deleteHook: hooks.deleteHook(deps),

@@ -1,6 +1,5 @@
 /** The store on PostgreSQL, for programs that bring their own instance of postgres.js. */
 
-import { portsOf } from '../adapters/citus/store.ts'
 import type { PostgresInstance } from '../adapters/postgres/instance.ts'
 import { migrateInstance, postgresStore as storeOver } from '../adapters/postgres/instance.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
@@ -20,14 +19,12 @@ export type { PostgresInstance } from '../adapters/postgres/instance.ts'
  * The instance's limits of connections and time apply; `close` leaves it open. `watch` emits the changes of this store,
  * not those of other processes: a publisher finds their pages at its next poll.
  *
- * With `cluster: 'citus'` the tables are distributed with sql/citus.sql. The instance must not prepare statements. With
- * `everyEvent` tenants without webhook endpoints have events too.
+ * With `everyEvent` tenants without webhook endpoints have events too.
  */
 export const postgresStore = <Types extends Record<string, unknown>>(
   sql: PostgresInstance<Types>,
-  { cluster, everyEvent, ...more }: { readonly cluster?: 'citus'; readonly everyEvent?: boolean } = {},
-): Store =>
-  storeOver(instanceOf(sql, { cluster, ...more }), readMigrations('postgres'), portsOf(cluster), everyEvent)
+  { everyEvent, ...more }: { readonly everyEvent?: boolean } = {},
+): Store => storeOver(instanceOf(sql, more), readMigrations('postgres'), everyEvent)
 
 /** Creates or updates the tables, in one transaction under a lock; the same as `migrate` of a store. */
 export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>) =>

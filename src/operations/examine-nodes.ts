@@ -1,9 +1,9 @@
-import { otherNodes } from '../adapters/citus/nodes.ts'
 import { askOn, withTimeout } from '../adapters/postgres/connect.ts'
 import { nameOf } from '../adapters/postgres/dial.ts'
 import { endPool, openPostgres, type Sql } from '../adapters/postgres/open.ts'
 import { readPostgresAddress } from '../config/postgres-address.ts'
 import { type Check, failed, inWords, passed } from './check.ts'
+import { otherNodes } from './cluster.ts'
 
 const ANSWER_MS_MAX = 5_000
 

@@ -1,14 +1,13 @@
-import { PLAN_EACH } from '../adapters/citus/forms.ts'
-import { findClusterObstacle } from '../adapters/citus/obstacle.ts'
 import { askOn, withTimeout } from '../adapters/postgres/connect.ts'
 import { appliedMigrations } from '../adapters/postgres/migrate.ts'
 import { findObstacle } from '../adapters/postgres/obstacle.ts'
-import { endPool, ONE_PLAN, openPostgres, type Session, type Sql } from '../adapters/postgres/open.ts'
+import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/open.ts'
 import { lastOf, type Migration } from '../adapters/stores/migrations.ts'
 import { rolesFile } from '../adapters/stores/sql-files.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { type Check, checkMigrations, failed, failedBy, inWords, passed } from './check.ts'
+import { findClusterObstacle, findSessionObstacle, PLAN_EACH } from './cluster.ts'
 import { examineNodes } from './examine-nodes.ts'
 
 const MS_MAX = 15_000
@@ -29,7 +28,7 @@ export const examinePostgres = async (
   const session = settings.databasePooler ? { prepare: false } : { connection }
   const sql = openPostgres(url, { max: 1, ...session })
   try {
-    return await withTimeout(examine(sql, url, known, settings, plans, clock), MS_MAX)
+    return await withTimeout(examine(sql, url, known, settings, clock), MS_MAX)
   } catch (error) {
     const setting = /^DATABASE_DIRECT_URL/.exec((error as Error).message) ?? 'DATABASE_URL'
     const isOfTls = /certificate|Hostname\/IP|no TLS/.test((error as Error).message)
@@ -47,11 +46,11 @@ const examine = async (
   url: string,
   known: readonly Migration[],
   settings: Settings,
-  plans: Session,
   clock: Clock,
 ) => {
   const { databasePooler, databaseDirectUrl: direct, databaseCluster, statementMsMax } = settings
-  const obstacle = refused(await findObstacle(askOn(sql), databasePooler, plans, direct))
+  const findAny = databaseCluster ? findSessionObstacle : findObstacle
+  const obstacle = refused(await findAny(askOn(sql), databasePooler, direct))
   if (obstacle.length > 0) return obstacle
   const cluster = refused(await findClusterObstacle(askOn(sql), databaseCluster))
   if (databaseCluster && cluster.length === 0) cluster.push(await examineNodes(sql, direct ?? url))

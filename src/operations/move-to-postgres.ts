@@ -1,11 +1,11 @@
-import { refuseWorker } from '../adapters/citus/obstacle.ts'
-import { withTimeout } from '../adapters/postgres/connect.ts'
+import { askOn, withTimeout } from '../adapters/postgres/connect.ts'
 import { migratePostgres, type Warn } from '../adapters/postgres/migrate.ts'
 import { MOVE_MARK } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres } from '../adapters/postgres/open.ts'
 import type { ColumnType } from '../adapters/stores/columns.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
 import type { Row, Table } from '../adapters/stores/tables.ts'
+import { refuseWorker } from './cluster.ts'
 
 const { plan_cache_mode: _, ...ALONG_INDEXES } = ONE_PLAN
 const CONNECT_MS_MAX = 5_000
@@ -27,7 +27,8 @@ export const postgresTarget = (url: string, migrations: readonly Migration[], wa
     prepare: async (): Promise<void> => {
       if ((await withTimeout(countBy(SERVERS), CONNECT_MS_MAX)) > 0)
         throw new Error('A server has the target open. Stop it, and start it again after the move.')
-      await migratePostgres(url, migrations, warn, refuseWorker)
+      await withTimeout(refuseWorker(askOn(sql)), CONNECT_MS_MAX)
+      await migratePostgres(url, migrations, warn)
     },
     /** No server starts on a target that is marked as unfinished. */
     mark: (isUnfinished: boolean): Promise<unknown> =>

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs'
-import { refuseWorker } from '../adapters/citus/obstacle.ts'
 import { appliedMigrations } from '../adapters/sqlite/last-migration.ts'
 import { missingMigrations, readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
@@ -9,7 +8,7 @@ import { openReadOnly } from './read-only.ts'
 export const planMigration = async ({ database, databaseDirectUrl }: Config) => {
   if (database.kind === 'postgres') {
     const { planPostgres } = await import('../adapters/postgres/migrate.ts') // brings the driver
-    return planPostgres(databaseDirectUrl ?? database.url, readMigrations('postgres'), refuseWorker)
+    return planPostgres(databaseDirectUrl ?? database.url, readMigrations('postgres'))
   }
   const path = database.kind === 'sqlite' ? database.path : ''
   const applied = existsSync(path) ? openReadOnly(path, appliedMigrations) : []

@@ -1,9 +1,9 @@
-import { PLAN_EACH } from '../adapters/citus/forms.ts'
 import { askOn, withTimeout } from '../adapters/postgres/connect.ts'
 import { findNoWrites } from '../adapters/postgres/no-writes.ts'
 import { HALF_MOVED, MOVE_MARK } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres } from '../adapters/postgres/open.ts'
 import type { Config } from '../config/config.ts'
+import { PLAN_EACH } from './cluster.ts'
 import type { Row, Use } from './read-database.ts'
 
 /** Part of each statement, because a pooler passes no settings of a session on. */

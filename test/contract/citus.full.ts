@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { openPostgresStore } from '../../src/adapters/citus/store.ts'
+import { citusStore } from '../../src/adapters/citus/store.ts'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
@@ -161,7 +161,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
     const sent: Sent[] = []
     const settings = { ...POSTGRES_SETTINGS, url }
     const connectTo = connectNoting(sent)
-    const store = openPostgresStore('citus', settings, readMigrations('postgres'), undefined, connectTo)
+    const store = citusStore(settings, readMigrations('postgres'), undefined, connectTo)
     t.teardown(store.close)
     const nodes = citus.atEachNode(url).map((url) => openPostgres(url, { max: 1 }))
     t.teardown(() => Promise.all(nodes.map((sql) => sql.end())))

@@ -300,7 +300,6 @@ t.test('options that are nonsense are refused in words', async (t) => {
     [{ allowedHosts: 'x' }, 'allowedHosts must be an array of host names.'],
   ] as const)
     t.throws(() => createService({ store, webhooks: wrong as never }), { message })
-  t.throws(() => postgresStore((() => {}) as never, { cluster: 'x' as never }), { message: /^cluster must/ })
   for (const settings of [undefined, null, {}, { url: 'localhost:1', model: 'm' }])
     t.throws(() => chatCompletionsNamer(settings as never), {
       message: 'url must be an http: or https: URL.',
@@ -372,7 +371,6 @@ const EVERY_OPTION: Record<
   path: true,
   busyMsMax: true,
   everyEvent: true,
-  cluster: true,
   url: true,
   model: true,
   apiKey: true,

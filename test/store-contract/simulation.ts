@@ -30,9 +30,8 @@ export const simulation = section('simulation', () => ({}), {
 const simulate = async ({ core, store, kept }: Subject, seed: number): Promise<void> => {
   const memory = core.memoryStore()
   const keptInMemory = async () => ({ prospects: memory.kept.prospects(), logs: memory.kept.logs() })
-  // Where there are places, groups are always looked up: then both draw the same ids.
-  const modelStore = store.placeOf === undefined ? memory : { ...memory, placeOf: store.placeOf }
-  const [ours, model] = [worldOf(core, store), worldOf(core, modelStore)]
+  const ours = worldOf(core, store)
+  const model = worldOf(core, memory)
   const chance = randomBy(seed)
   const seen = await prepared(core, [model, ours])
   const outcomes = new Set<string>()

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
-import { citusPorts, openPostgresStore } from '../../src/adapters/citus/store.ts'
+import { citusPorts, citusStore } from '../../src/adapters/citus/store.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { type Connected, connect } from '../../src/adapters/postgres/connect.ts'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
@@ -230,7 +230,7 @@ const postgresKind = (
           // Each store connects to the next node.
           const address = nodes[openedStores++ % nodes.length] ?? url
           const settings = { ...POSTGRES_SETTINGS, everyEvent, url: address }
-          return openPostgresStore(name, settings, readMigrations('postgres'), undefined, connectNoting(sent))
+          return citusStore(settings, readMigrations('postgres'), undefined, connectNoting(sent))
         }
         return storeOver(noting(poolAt(number).ask, sent), url, everyEvent, name === 'tenant-routed')
       }
@@ -298,18 +298,17 @@ const usedDatabase = (url: string) => {
   }
 }
 
-/** Notes each statement of a store before it is sent. */
+/** Notes each statement of a store that was sent. */
 const noting =
   (ask: Ask, sent: Sent[]): Ask =>
   (statement, tenantId) =>
     ask((sql) => {
-      const unsafe: typeof sql.unsafe = (text, parameters = [], options) => {
-        sent.push({ text, parameters })
-        return sql.unsafe(text, parameters, options)
-      }
-      return statement(
-        new Proxy(sql, { get: (it, name) => (name === 'unsafe' ? unsafe : Reflect.get(it, name)) }),
-      )
+      const asked = statement(sql)
+      // The driver writes its text and parameters when it sends it.
+      const written = asked as unknown as { string: string; parameters: readonly unknown[] }
+      const note = () => void sent.push({ text: written.string, parameters: written.parameters })
+      asked.then(note, note)
+      return asked
     }, tenantId)
 export const connectNoting =
   (sent: Sent[]): typeof connect =>
@@ -336,7 +335,6 @@ const storeOver = (send: Ask, url: string, everyEvent: boolean, isRouted: boolea
   const over = isRouted ? citusPorts() : portsOver
   return {
     ...over(ask, migrations, notify, { everyEvent }),
-    ...(isRouted && { placeOf: () => '' }),
     migrate: async () => {
       const applied = await migratePostgres(url, migrations, () => {})
       if (isRouted) await runOn(url, ADDED_BY_CITUS)

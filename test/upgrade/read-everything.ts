@@ -1,29 +1,36 @@
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
+import { createNewId } from '../../src/adapters/ids.ts'
 import { composeApi } from '../../src/compose/api.ts'
-import type { createRuntime } from '../../src/compose/service.ts'
 import { webhooksOf } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
+import type { Store } from '../../src/core/ports/store.ts'
 
-type Runtime = Awaited<ReturnType<typeof createRuntime>>
-type Answers = Record<string, string>
+/** Bodies of responses by tenant and path. */
+export type Answers = Readonly<Record<string, string>>
 
-/** Depends on the time of the call, or on a key; or is made of what others return. */
+/** Paths whose response depends on the time of the call or on a key, or repeats that of others. */
 const NOT_READ = ['/v0/prospect_log_counts', '/v0/api_keys/self', '/v0/prospects/{prospect_id}/export']
 const READS = Object.entries(openapi.paths).flatMap(([path, operations]) =>
   'get' in operations && !NOT_READ.includes(path) ? [path] : [],
 )
 const LISTS = READS.filter((path) => !path.includes('{'))
 
-/** The API's answers for everything that can be read, by path: each list, and everything below its items. */
-export const readEverything = async ({ store, clock, newId }: Runtime): Promise<Answers> => {
+/** Reads everything that the API shows on a store: each list, and everything below its items. */
+export const readEverything = async (store: Store): Promise<Answers> => {
   const config = readConfig({})
-  const answers: Answers = {}
+  const newId = createNewId()
+  const answers: Record<string, string> = {}
   for (const { tenantId } of await store.tenants.list('', 100)) {
     const { api } = composeApi({
-      ...{ store, clock, newId, background: 'elsewhere', listsInFlightMax: 1, keysRememberedMsMax: 0 },
+      store,
+      clock: Date.now,
+      newId,
+      background: 'elsewhere',
+      listsInFlightMax: 1,
+      keysRememberedMsMax: 0,
       settings: { ...config, rateLimitPerMinute: null },
-      webhooks: webhooksOf(config, clock),
+      webhooks: webhooksOf(config, Date.now),
       publicUrl: null,
       caller: { tenantId, apiKeyId: null, scopes: SCOPES },
       ready: () => store.ready(),

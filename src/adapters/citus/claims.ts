@@ -1,8 +1,8 @@
 import { DomainFailure } from '../../core/engine/failures.ts'
 import type { ClaimWant } from '../../core/ports/versions.ts'
-import { ATTEMPT, COUNTED, type Queue as Processing } from '../postgres/claim.ts'
-import { type Fragment, nothing, type Query, sql, textArray } from '../postgres/sql.ts'
+import { ATTEMPT, COUNTED, type Queue as Processing } from './claim.ts'
 import { ALL_TENANTS } from './nodes.ts'
+import { type Fragment, nothing, type Query, sql, textArray } from './sql.ts'
 
 /** Limits each table to the tenants that a statement reads, or it would be sent to other machines too. */
 type TenantFilter = (tenantIdColumn: Fragment) => Fragment

@@ -2,10 +2,10 @@ import { isUnavailable, unavailable } from '../../core/engine/failures.ts'
 import type { ApiKeys, OfTenant, StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Hooks, StoredHook } from '../../core/ports/hooks.ts'
 import { withTimeout } from '../postgres/connect.ts'
-import { columns, type Query, sql } from '../postgres/sql.ts'
-import { isSuspended } from '../postgres/tenants.ts'
 import { type ApiKeyRow, COLUMNS, type HookRow, storedApiKey, storedHook } from '../stores/rows.ts'
 import { ANOTHER_WORKER, COPY_OF, LOOK_MS_MAX } from './nodes.ts'
+import { columns, type Query, sql } from './sql.ts'
+import { isSuspended } from './tenants.ts'
 
 const REST_MS = 1_000
 const AT_ONCE_MAX = 100

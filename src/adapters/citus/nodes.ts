@@ -2,8 +2,8 @@ import { DomainFailure, isUnavailable, unavailable } from '../../core/engine/fai
 import { type Connected, createSemaphore, NO_ANSWER_IN_TIME, withTimeout } from '../postgres/connect.ts'
 import { sqlStateOf } from '../postgres/error-codes.ts'
 import type { PoolCounts, PostgresSettings } from '../postgres/open.ts'
-import type { Ask } from '../postgres/sql.ts'
-import { queryOver, sql } from '../postgres/sql.ts'
+import type { Ask } from './sql.ts'
+import { queryOver, sql } from './sql.ts'
 
 /** Stands for a tenant: the statement reads rows of all tenants, on every machine. */
 export const ALL_TENANTS = '*'

@@ -1,4 +1,6 @@
-import type { Ask } from '../postgres/sql.ts'
+import { findObstacle } from '../postgres/obstacle.ts'
+import { PLAN_EACH } from './forms.ts'
+import type { Ask } from './sql.ts'
 
 const IS_CITUS = `select to_regclass('pg_dist_partition')::text as list`
 type Cluster = 'citus' | null | undefined
@@ -33,8 +35,18 @@ export const refuseWorker = async (ask: Ask): Promise<void> => {
   )
 }
 
-/** A migration of a cluster may find tables that are not distributed yet. */
-export const refuseOtherCluster = async (...given: Parameters<typeof findClusterObstacle>): Promise<void> => {
-  const obstacle = await findClusterObstacle(...given)
+/** Refuses a database that is no cluster. A migration may find tables that are not distributed yet. */
+export const refuseOtherDatabase = async (ask: Ask, migrates: boolean): Promise<void> => {
+  const obstacle = await findClusterObstacle(ask, 'citus', migrates)
   if (obstacle !== null) throw new Error(obstacle)
+}
+
+/** As on one PostgreSQL, whose statements are planned in another way: some poolers drop the parameters of a session. */
+export const findSessionObstacle = async (ask: Ask, isPooler: boolean, direct?: string | null) => {
+  const [session] = await ask(
+    (sql) => sql<{ plans: string }[]>`select current_setting('plan_cache_mode') as plans`,
+  )
+  if (!isPooler && session?.plans !== PLAN_EACH.plan_cache_mode)
+    return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'
+  return findObstacle(ask, true, direct)
 }

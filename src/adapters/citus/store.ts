@@ -1,69 +1,97 @@
 import { startFresh, writeDecidedMs } from '../../core/engine/decide-and-save.ts'
 import type { Activities } from '../../core/ports/activities.ts'
 import type { Prospects } from '../../core/ports/prospects.ts'
-import type { Store } from '../../core/ports/store.ts'
+import type { Signal, Store } from '../../core/ports/store.ts'
 import type { Versions } from '../../core/ports/versions.ts'
 import { connect, withTimeout } from '../postgres/connect.ts'
-import { sqlStateOf } from '../postgres/error-codes.ts'
-import type { Forms } from '../postgres/forms.ts'
-import type { Warn } from '../postgres/migrate.ts'
+import { sqlStateOf, unavailableUnlessRejected } from '../postgres/error-codes.ts'
+import { isUpToDate, migratePostgres, type Warn } from '../postgres/migrate.ts'
+import { nameDirect } from '../postgres/obstacle.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
-import type { Ask } from '../postgres/sql.ts'
-import { queryOver } from '../postgres/sql.ts'
-import { type Database, portsOver, postgresStore } from '../postgres/store.ts'
 import type { Migration } from '../stores/migrations.ts'
 import { eventsOf } from '../stores/rows.ts'
 import { copiedHooks, copiedKeys } from './copies.ts'
-import { citusForms, PLAN_EACH, usedOn, valuesInOrder } from './forms.ts'
+import { citusForms, type Forms, PLAN_EACH, usedOn, valuesInOrder } from './forms.ts'
 import { ALL_TENANTS, COORDINATOR, connectToNodes, LOOK_MS_MAX, otherNodes, withinLook } from './nodes.ts'
-import { refuseOtherCluster, refuseWorker } from './obstacle.ts'
+import { findSessionObstacle, refuseOtherDatabase, refuseWorker } from './obstacle.ts'
+import { type Ports, type PortsOptions, portsOver } from './ports.ts'
 import { groupsTogether, queuesOn } from './queues.ts'
+import { postgresSignals as clusterSignals } from './signals.ts'
+import type { Ask } from './sql.ts'
+import { queryOver } from './sql.ts'
 
-type Cluster = 'citus' | null | undefined
 type Options = {
   readonly placeOf?: (of: { tenantId: string }) => string
   /** Limits how long a look at all nodes may take. By default nothing does. */
   readonly looking?: (ask: Ask) => Ask
 }
 
-/** The store with these settings: on one PostgreSQL, or on tables that Citus distributes. */
-export const openPostgresStore = (
-  cluster: Cluster,
+/** A store on tables that Citus distributes by tenant. Connects with its first statement. */
+export const citusStore = (
   settings: PostgresSettings,
   migrations: readonly Migration[],
-  warn?: Warn,
+  warn: Warn = () => {},
   connectTo = connect,
 ): Store => {
-  const { url, pooler } = settings
-  const refuseToMigrate = refuseWorker
-  if (!cluster)
-    return postgresStore(settings, migrations, warn, {
-      ...{ ...connectTo(settings), ...portsOf(cluster), refuseToMigrate },
-    })
-  const planned = { ...settings, session: PLAN_EACH }
+  const { url, pooler, everyEvent, statementMsMax } = settings
+  // Poolers refuse the parameters of a session.
+  const planned = pooler ? settings : { ...settings, url: withParameters(url, PLAN_EACH) }
   const { ask, placeOf, close } = connectToNodes(planned, connectTo)
   const directUrl = pooler === undefined ? url : pooler.directUrl
-  const store = postgresStore(planned, migrations, warn, {
-    ...{ ask, placeOf, close, ...portsOf(cluster, { placeOf }), refuseToMigrate },
-    ...(directUrl !== null && { others: () => otherNodes(ask, directUrl) }),
-  })
-  // A load balancer must notice a frozen node at once. Tenants' statements use other connections, so none wait here.
-  return { ...store, ready: () => withTimeout(store.ready(), LOOK_MS_MAX) }
+  const others = directUrl === null ? undefined : () => otherNodes(ask, directUrl)
+  const { watch, notify, close: closeSignals } = clusterSignals(directUrl, ask, others)
+  const ports = citusPorts({ placeOf, looking: withinLook })
+  const { ready, ...verbs } = ports(ask, migrations, notify, { everyEvent, statementMsMax })
+  let isUsable = false
+  /** Checks the database until no obstacle is found. */
+  const refuseUnusable = async (migrates = false): Promise<void> => {
+    if (isUsable) return
+    const looked = findSessionObstacle(ask, pooler !== undefined, pooler?.directUrl)
+    const obstacle = await looked.catch(unavailableUnlessRejected)
+    if (obstacle !== null) throw new Error(obstacle)
+    await refuseOtherDatabase(ask, migrates)
+    isUsable = !migrates
+  }
+  return {
+    ...verbs,
+    // A load balancer must notice a frozen node at once. Tenants' statements use other connections, so none wait here.
+    ready: () => withTimeout(refuseUnusable().then(ready), LOOK_MS_MAX),
+    migrate: async () => {
+      await refuseUnusable(true)
+      if (await isUpToDate(ask, migrations, warn)) return []
+      await refuseWorker(ask)
+      const migrated = migratePostgres(
+        withParameters(directUrl ?? url, ONE_SHARD_AT_A_TIME),
+        migrations,
+        warn,
+      )
+      return migrated.catch(pooler?.directUrl ? nameDirect : null)
+    },
+    watch,
+    close: () => closeSignals().then(close),
+  }
 }
 
-/** The ports of either store, which refuse a database that is not of this kind. */
-export const portsOf = (cluster: Cluster, options: Options = {}): Pick<Database, 'portsOver' | 'refuse'> => ({
-  portsOver: cluster ? citusPorts({ looking: withinLook, ...options }) : portsOver,
-  refuse: (ask, migrates) => refuseOtherCluster(ask, cluster, migrates),
-})
+/** A migration that alters several tables must alter their shards one after another. */
+const ONE_SHARD_AT_A_TIME = { 'citus.multi_shard_modify_mode': 'sequential' }
+
+const withParameters = (url: string, parameters: Readonly<Record<string, string>>): string => {
+  const added = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
+  return `${url}${url.includes('?') ? '&' : '?'}${added.join('&')}`
+}
 
 /**
  * The ports of a PostgreSQL store, whose statements go to the node of their tenant. The coordinator has the rows that
  * must change while a worker is away; work is looked for on all nodes, and claimed on each.
  */
 export const citusPorts =
-  ({ placeOf = () => '', looking = (ask) => ask }: Options = {}): Database['portsOver'] =>
-  (ask, migrations, notify, options) => {
+  ({ placeOf = () => '', looking = (ask) => ask }: Options = {}) =>
+  (
+    ask: Ask,
+    migrations: readonly Migration[],
+    notify: (...signals: readonly Signal[]) => void,
+    options: PortsOptions,
+  ): Ports => {
     const to =
       (place: string): Ask =>
       (statement) =>

@@ -1,51 +1,61 @@
-import type { ApiKeys, OfTenant, StoredApiKey } from '../../core/ports/api-keys.ts'
+import type { ApiKeys, OfTenant } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
-import type { Forms } from './forms.ts'
-import { columns, type Fragment, type Query, sql, textArray } from './sql.ts'
-import { FORGET_KEYS, isSuspended } from './tenants.ts'
+import { columns, type Query, textArray } from './sql.ts'
 
-const KEYS = columns('key', COLUMNS.api_keys)
+const API_KEY = columns('k', COLUMNS.api_keys)
 
 /** Ending a key notifies all processes in its commit, then calls `ended`. */
-export const postgresApiKeys = (query: Query, { andSet }: Forms, ended: () => void): ApiKeys => {
-  const keysWhere = async (condition: Fragment): Promise<StoredApiKey[]> => {
-    const rows = await query()<ApiKeyRow>`select ${KEYS.names} from api_keys where ${condition}`
+export const postgresApiKeys = (query: Query, ended: () => void): ApiKeys => ({
+  findByHashes: async (keyHashes) => {
+    const rows = await query()<ApiKeyRow & OfTenant>`
+      select ${API_KEY.selected}, exists (
+        select 1 from tenants t where t.tenant_id = k.tenant_id and t.suspended_at is not null
+      ) as is_suspended
+      from api_keys k where k.key_hash = any (${textArray(keyHashes)}::text[])`
+    return rows.map((row) => ({ ...storedApiKey(row), isSuspended: row.isSuspended }))
+  },
+
+  find: async (apiKeyId) => {
+    const [row] = await query()<ApiKeyRow>`
+      select ${API_KEY.selected} from api_keys k where k.api_key_id = ${apiKeyId}`
+    return row === undefined ? null : storedApiKey(row)
+  },
+
+  list: async (tenantId) => {
+    const rows = await query()<ApiKeyRow>`
+      select ${API_KEY.selected} from api_keys k where k.tenant_id = ${tenantId} order by k.api_key_id`
     return rows.map(storedApiKey)
-  }
-  return {
-    findByHashes: async (keyHashes) => {
-      const rows = await query()<ApiKeyRow & OfTenant>`
-        select ${KEYS.names}, ${isSuspended(sql`api_keys.tenant_id`)} as is_suspended from api_keys
-        where key_hash = any(${textArray(keyHashes)}::text[])`
-      return rows.map((row) => ({ ...storedApiKey(row), isSuspended: row.isSuspended }))
-    },
-    find: async (apiKeyId) => (await keysWhere(sql`api_key_id = ${apiKeyId}`))[0] ?? null,
-    list: (tenantId) => keysWhere(sql`tenant_id = ${tenantId} order by api_key_id`),
-    isEmpty: async () => (await query()`select 1 from api_keys limit 1`).length === 0,
-    add: async (key) => {
-      const row = { ...key, scopes: textArray(key.scopes) }
-      await query()`insert into api_keys ${KEYS.values([row])}`
-    },
-    end: async (apiKeyId, when) => {
-      const none = { revokedAt: null, rotatedAt: null, expiresAt: null, lastRotatedAt: null }
-      const { revokedAt, rotatedAt, expiresAt, lastRotatedAt } = { ...none, ...when }
-      const [row] = await query()<ApiKeyRow>`
-        with ended as (
-          update api_keys set revoked_at = coalesce(${revokedAt}, revoked_at),
-            rotated_at = coalesce(${rotatedAt}, rotated_at), expires_at = coalesce(${expiresAt}, expires_at)
-            ${andSet}
-          where api_key_id = ${apiKeyId} and (
-            ${rotatedAt}::timestamptz is null
-            or revoked_at is null and rotated_at is not distinct from ${lastRotatedAt}::timestamptz
+  },
+
+  isEmpty: async () => (await query()`select 1 from api_keys limit 1`).length === 0,
+
+  add: async (key) => {
+    await query()`
+      insert into api_keys (${API_KEY.names}) select ${API_KEY.values} from ${API_KEY.from([key])}`
+  },
+
+  end: async (apiKeyId, when) => {
+    const [row] =
+      'revokedAt' in when
+        ? await query()<{ isEnded: boolean }>`
+          with ended as (
+            update api_keys k set revoked_at = ${when.revokedAt} where k.api_key_id = ${apiKeyId}
+            returning 1
           )
-          returning ${KEYS.names}
-        )
-        select ended.*, ${FORGET_KEYS} from (select 1) as one left join ended on true`
-      ended()
-      return Boolean(row?.apiKeyId)
-    },
-    markUsed: async (apiKeyId, at) => {
-      await query()`update api_keys set last_used_at = ${at} where api_key_id = ${apiKeyId}`
-    },
-  }
-}
+          select exists (select 1 from ended) as is_ended, pg_notify('prospect_pages', 'keys')`
+        : await query()<{ isEnded: boolean }>`
+          with ended as (
+            update api_keys k set rotated_at = ${when.rotatedAt}, expires_at = ${when.expiresAt}
+            where k.api_key_id = ${apiKeyId} and k.revoked_at is null
+              and k.rotated_at is not distinct from ${when.lastRotatedAt}::timestamptz
+            returning 1
+          )
+          select exists (select 1 from ended) as is_ended, pg_notify('prospect_pages', 'keys')`
+    ended()
+    return row?.isEnded ?? false
+  },
+
+  markUsed: async (apiKeyId, at) => {
+    await query()`update api_keys k set last_used_at = ${at} where k.api_key_id = ${apiKeyId}`
+  },
+})

@@ -1,88 +1,204 @@
-import type {
-  ClaimedErasure,
-  Erasures,
-  ErasureWant,
-  NamingLog,
-  StoredErasure,
-} from '../../core/ports/erasures.ts'
-import type { Served } from '../../core/ports/world.ts'
-import { ERASURE_SHOWN } from '../stores/rows.ts'
-import { slicesByTenant } from './by-tenant.ts'
-import { backlogOf, claimFrom } from './claim.ts'
-import type { Forms } from './forms.ts'
+import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
+import type { ClaimedErasure, Erasures, NamingLog, StoredErasure } from '../../core/ports/erasures.ts'
+import type { Backlog, Served } from '../../core/ports/world.ts'
+import { isIdentified } from '../../core/prospects/identifiers.ts'
+import { blockRow, newErasureRow } from '../stores/people-rows.ts'
+import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
+import { timelineOf } from '../stores/timeline-key.ts'
+import { numberedSlices, rowsOfEach } from './numbered.ts'
 import type { Outbox } from './outbox.ts'
-import { alongTimeline } from './prospect-logs.ts'
-import { columns, type Query, sql, textArray } from './sql.ts'
-import { tombstones } from './tombstones.ts'
-import { slice } from './walk.ts'
+import { columns, type Query, textArray } from './sql.ts'
 
+const ERASURE = columns('erasure', COLUMNS.erasures)
+const BLOCK = columns('block', COLUMNS.prospects)
 const SHOWN = columns('e', ERASURE_SHOWN)
-const STEPS = columns(
+const CLAIMED = columns('e', COLUMNS.erasures)
+const WANT = columns('want', 'number int, tenant_id, before_id, rows_max int')
+const STEP = columns(
   'step',
   'erasure_id, attempt int, pass int, position, claimable_at timestamptz, status, completed_at timestamptz',
 )
-const WANTS = columns('want', 'number int, before_id, rows_max int')
-// An expression, because for a plain condition the planner assumes that few rows match, and sorts them all.
-const IS_WHOLE = sql`case when e.part_of is null then true else false end`
-const WAITING = sql`erasures where status = 'processing' order by tenant_id, claimable_at`
-export const QUEUED_ERASURES = {
-  table: sql`erasures v`,
-  key: sql`v.tenant_id, v.erasure_id`,
-  isClaimed: sql`v.erasure_id = claimed.erasure_id`,
-  answered: sql`v.*`,
+/** All ways to name an erasure, of which a want has one. */
+type ErasureNames = {
+  readonly tenantId: string
+  readonly erasureId?: string | null
+  readonly erasedId?: string | null
+  readonly prospectId?: string | null
+  readonly emailHash?: string | null
+  readonly externalIdHash?: string | null
 }
+/** Matches no prospect: nothing equals null. */
+const NO_PROSPECT = {
+  prospectId: null,
+  emailHash: null,
+  externalIdHash: null,
+  name: null,
+  updatedAt: null,
+} as const
 
+/** Calls `erased` after prospects were erased. */
 export const postgresErasures = (
   query: Query,
-  forms: Forms,
-  erased: (tenantId: string) => void,
   outbox: Outbox,
+  erased: (tenantId: string) => void,
 ): Erasures => ({
-  find: async (want) => {
-    const { tenantId } = want
+  /** A want has one of the names; the others are null and match nothing. A part leads to the erasure that it is part of. */
+  find: async ({
+    tenantId,
+    erasureId = null,
+    erasedId = null,
+    prospectId = null,
+    emailHash = null,
+    externalIdHash = null,
+  }: ErasureNames) => {
     const [found] = await query(tenantId)<StoredErasure>`
-      select ${SHOWN.names}, ${blockedUntil(tenantId)} from erasures e
-      where e.tenant_id = ${tenantId} and ${isWanted(want)} limit 1`
+      with named as (
+        select f.erasure_id as id from erasures f
+        where f.tenant_id = ${tenantId} and f.erasure_id = ${erasureId} and f.part_of is null
+        union all
+        select f.erasure_id from erasures f
+        where f.tenant_id = ${tenantId} and f.prospect_id = ${prospectId} and f.completed_at is null
+          and f.part_of is null
+        union all
+        select coalesce(f.part_of, f.erasure_id) from erasures f
+        where f.tenant_id = ${tenantId} and f.prospect_id = ${erasedId}
+        union all
+        select coalesce(f.part_of, f.erasure_id) from erasures f
+        where f.tenant_id = ${tenantId} and f.email_hash = ${emailHash}
+        union all
+        select coalesce(f.part_of, f.erasure_id) from erasures f
+        where f.tenant_id = ${tenantId} and f.external_id_hash = ${externalIdHash}
+      )
+      select ${SHOWN.selected}, (
+          select b.blocked_until from prospects b where b.tenant_id = ${tenantId} and b.prospect_id = e.block_id
+        ) as blocked_until
+      from named
+        cross join lateral (
+          select * from erasures e where e.tenant_id = ${tenantId} and e.erasure_id = named.id limit 1
+        ) e
+      limit 1`
     return found ?? null
   },
 
+  /** The `case` is for the planner: with a plain condition it assumes that few rows match, and sorts them all. */
   list: async (wants) => {
-    const lists = await slicesByTenant(wants, (its, { tenantId }) => {
-      return query(tenantId)<StoredErasure & { readonly want: number }>`
-        select want.number as want, e.*
-        from ${WANTS.from(its)}
-          cross join lateral (
-            select ${SHOWN.names}, ${blockedUntil(tenantId)} from erasures e
-            where e.tenant_id = ${tenantId} and e.erasure_id < want.before_id and ${IS_WHOLE}
-            order by e.erasure_id desc limit want.rows_max
-          ) e
-        order by want.number, e.erasure_id desc`
-    })
-    return lists.map((list) => list.map(({ want, ...row }) => row))
+    const rows = await query()<StoredErasure & { readonly number: number }>`
+      select want.number, e.*
+      from ${WANT.from(numberedSlices(wants))}
+        cross join lateral (
+          select ${SHOWN.selected}, (
+              select b.blocked_until from prospects b
+              where b.tenant_id = want.tenant_id and b.prospect_id = e.block_id
+            ) as blocked_until
+          from erasures e
+          where e.tenant_id = want.tenant_id and e.erasure_id < want.before_id
+            and case when e.part_of is null then true else false end
+          order by e.erasure_id desc limit want.rows_max
+        ) e
+      order by want.number, e.erasure_id desc`
+    return rowsOfEach(wants, rows).map((list) => list.map(({ number, ...erasure }) => erasure))
   },
 
-  record: async (changes, events) => {
-    const recorded = await outbox.change(changes, events, ...tombstones(forms, changes))
-    if (recorded === 'recorded') erased(changes.tenantId)
+  /** `changed` has a row if the prospect was unchanged, or if there is none. */
+  record: async ({ tenantId, now, until, prospects, erasures }, events) => {
+    const prospect = prospects[0] ?? NO_PROSPECT
+    const blocks = erasures.filter(isIdentified).map((erasure) => blockRow(erasure, now, until))
+    const recorded = await outbox.record(
+      (sql, isInTime) => sql`
+        with erased as (
+          update prospects p set email = null, email_hash = null, external_id = null, external_id_hash = null,
+            name = null, erased_at = ${now}, updated_at = ${now}
+          where p.tenant_id = ${tenantId} and p.prospect_id = ${prospect.prospectId}
+            and p.erased_at is null and p.merged_into is null and p.updated_at = ${prospect.updatedAt}
+            and p.email_hash is not distinct from ${prospect.emailHash}
+            and p.external_id_hash is not distinct from ${prospect.externalIdHash}
+            and p.name is not distinct from ${prospect.name}
+          returning 1
+        ), changed as (
+          select 1 where ${prospect.prospectId}::text is null or exists (select 1 from erased)
+        ), others as (
+          update prospects p set email = null, email_hash = null, external_id = null, external_id_hash = null,
+            name = null, erased_at = ${now}, updated_at = ${now}
+          where p.tenant_id = ${tenantId} and p.merged_into = ${prospect.prospectId}
+            and exists (select 1 from changed)
+          returning 1
+        ), ended as (
+          update merges m set status = 'completed', completed_at = ${now}
+          where m.tenant_id = ${tenantId} and m.into_id = ${prospect.prospectId} and m.status = 'processing'
+            and exists (select 1 from changed)
+        ), added as (
+          insert into erasures (${ERASURE.names})
+          select ${ERASURE.values} from ${ERASURE.from(erasures.map(newErasureRow))}
+          where exists (select 1 from changed)
+        ), blocked as (
+          insert into prospects as p (${BLOCK.names})
+          select ${BLOCK.values} from ${BLOCK.from(blocks)}
+          where exists (select 1 from changed)
+            -- Always true. A part runs when it is read: emails and external ids are removed from the old rows, and so
+            -- are free, before they are blocked.
+            and (select count(*) from others) >= 0
+          on conflict (tenant_id, prospect_id)
+            do update set blocked_until = greatest(p.blocked_until, excluded.blocked_until)
+        ), ${outbox.newEvents(events)}
+        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+    )
+    if (recorded === 'recorded') erased(tenantId)
     return recorded
   },
 
-  claim: claimFrom<ClaimedErasure>(query, QUEUED_ERASURES),
+  /** As `versions.claim`: from tenant to tenant, along the index of waiting erasures. */
+  claim: ({ now, until, horizon, afterTenantId, max }) => query()<ClaimedErasure>`
+    with recursive waiting (tenant_id) as (
+      (
+        select e.tenant_id from erasures e where e.status = 'processing' and e.tenant_id > ${afterTenantId}
+        order by e.tenant_id limit 1
+      )
+      union all
+      select (
+        select e.tenant_id from erasures e where e.status = 'processing' and e.tenant_id > waiting.tenant_id
+        order by e.tenant_id limit 1
+      )
+      from waiting where waiting.tenant_id is not null
+    ), claimed as (
+      select due.tenant_id, due.erasure_id
+      from waiting
+        cross join (
+          values ('-infinity', ${now}::timestamptz), (${horizon}::timestamptz, 'infinity')
+        ) as span (after, until)
+        cross join lateral (
+          select e.tenant_id, e.erasure_id from erasures e
+          where e.status = 'processing' and e.tenant_id = waiting.tenant_id
+            and e.claimable_at > span.after and e.claimable_at <= span.until
+          order by e.claimable_at limit ${max} for update skip locked
+        ) as due
+      limit ${max}
+    )
+    update erasures e set claimable_at = ${until}, attempts = e.attempts + 1
+    from claimed
+    where e.tenant_id = claimed.tenant_id and e.erasure_id = claimed.erasure_id
+    returning ${CLAIMED.selected}, e.attempts as attempt`,
 
-  /** Locks the logs by id: those with one timeline key come in any order, and two workers could wait for each other. */
+  /**
+   * Finds logs along the index of timelines, as `merges.moveLogs` does. Locks them by id: those with one timeline key come
+   * in any order, and two workers could wait for each other.
+   */
   deleteLogs: async ({ tenantId, erasureId, partOf, prospectId }, max) => {
-    const its = alongTimeline(forms.pinned, { tenantId, prospectId: prospectId ?? '' })
+    const [firstKey, lastKey] = timelineOf(prospectId ?? '')
     const [row] = await query(tenantId)<{ found: number }>`
       with due as materialized (
-        select * from (select l.prospect_log_id ${its} order by l.timeline_key limit (select ${max}::int)) l
-        limit ${max}
-      ), held as materialized (
+        select * from (
+          select l.prospect_log_id from prospect_logs l
+          where l.timeline_key between ${firstKey} and ${lastKey}
+            and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
+          order by l.timeline_key limit (select ${max}::int)
+        ) l limit ${max}
+      ), locked as materialized (
         select l.prospect_log_id from due
           join prospect_logs l on l.tenant_id = ${tenantId} and l.prospect_log_id = due.prospect_log_id
         order by l.prospect_log_id for update of l
       ), deleted as (
-        delete from prospect_logs l using held
-        where l.tenant_id = ${tenantId} and l.prospect_log_id = held.prospect_log_id
+        delete from prospect_logs l using locked
+        where l.tenant_id = ${tenantId} and l.prospect_log_id = locked.prospect_log_id
         returning 1
       )
       update erasures set logs_erased = logs_erased + (select count(*) from deleted)
@@ -91,15 +207,20 @@ export const postgresErasures = (
     return row?.found ?? 0
   },
 
-  namesAfter: (tenantId, afterId, max) => {
-    const after = sql`
-      select l.prospect_log_id, l.email, l.external_id from prospect_logs l
-      where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId}`
-    return query(tenantId)<NamingLog>`
-      select l.prospect_log_id, l.email, l.external_id
-      from ${slice(after, sql`octet_length(l.email)`, sql`l.prospect_log_id`, max)}
-      order by l.prospect_log_id`
-  },
+  namesAfter: (tenantId, afterId, max) => query(tenantId)<NamingLog>`
+    select l.prospect_log_id, l.email, l.external_id
+    from (
+      select l.*, sum(octet_length(l.email)) over (
+        order by l.prospect_log_id rows between unbounded preceding and 2 preceding
+      ) as bytes_before
+      from (
+        select l.prospect_log_id, l.email, l.external_id from prospect_logs l
+        where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId}
+        order by l.prospect_log_id limit ${max}
+      ) l
+    ) l
+    where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+    order by l.prospect_log_id`,
 
   settle: async (tenantId, steps, foreign = []) => {
     await query(tenantId)`
@@ -111,7 +232,7 @@ export const postgresErasures = (
         status = step.status, completed_at = step.completed_at,
         email_hash = case when step.completed_at is null then e.email_hash end,
         external_id_hash = case when step.completed_at is null then e.external_id_hash end
-      from ${STEPS.from(steps)}
+      from ${STEP.from(steps)}
       where e.tenant_id = ${tenantId} and e.erasure_id = step.erasure_id
         and e.status = 'processing' and e.attempts = step.attempt and (step.completed_at is null or not exists (
           select 1 from erasures part
@@ -121,16 +242,31 @@ export const postgresErasures = (
   // Vacuum removes deleted rows.
   rewrite: async () => true,
 
-  extend: async (want, until) => {
-    await query(want.tenantId)`
-      update prospects set blocked_until = ${until} where blocked_until < ${until} and ${isBlockOf(want)}`
+  extend: async ({ tenantId, erasureId }, until) => {
+    await query(tenantId)`
+      update prospects set blocked_until = ${until}
+      where tenant_id = ${tenantId} and blocked_until < ${until} and prospect_id in (
+        select block_id from erasures where tenant_id = ${tenantId} and erasure_id = ${erasureId}
+        union all select block_id from erasures where tenant_id = ${tenantId} and part_of = ${erasureId})`
   },
-  unblock: async (want, now) => {
-    await query(want.tenantId)`
-      update prospects set blocked_until = ${now} where blocked_until > ${now} and ${isBlockOf(want)}`
+  unblock: async ({ tenantId, erasureId }, now) => {
+    await query(tenantId)`
+      update prospects set blocked_until = ${now}
+      where tenant_id = ${tenantId} and blocked_until > ${now} and prospect_id in (
+        select block_id from erasures where tenant_id = ${tenantId} and erasure_id = ${erasureId}
+        union all select block_id from erasures where tenant_id = ${tenantId} and part_of = ${erasureId})`
   },
 
-  backlog: backlogOf(query, sql`requested_at`, WAITING),
+  /** Reads at most `countMax` entries of the index of waiting erasures. */
+  backlog: async (countMax) => {
+    const [backlog] = await query()<Backlog>`
+      select count(*)::int as count, min(requested_at) as oldest
+      from (
+        select requested_at from erasures where status = 'processing' order by tenant_id, claimable_at
+        limit ${countMax}
+      ) as waiting`
+    return backlog ?? { count: 0, oldest: null }
+  },
 
   /** Several workers share the rows that are due: each skips the rows that another has locked. */
   expire: async ({ tenantId, now, beforeLogId, max }) => {
@@ -164,26 +300,3 @@ export const postgresErasures = (
       on conflict (id) do update set served_at = excluded.served_at, paused_at = excluded.paused_at`
   },
 })
-
-/** The end of the block of an erasure `e`. */
-const blockedUntil = (tenantId: string | null) => sql`(
-  select b.blocked_until from prospects b where b.tenant_id = ${tenantId} and b.prospect_id = e.block_id
-) as blocked_until`
-
-const isWanted = (by: ErasureWant) => {
-  if ('erasureId' in by) return sql`e.part_of is null and e.erasure_id = ${by.erasureId}`
-  if ('prospectId' in by)
-    return sql`e.part_of is null and e.completed_at is null and e.prospect_id = ${by.prospectId}`
-  return sql`e.erasure_id in (
-    select coalesce(f.part_of, f.erasure_id) from erasures f where f.tenant_id = ${by.tenantId} and ${isNamed(by)})`
-}
-const isNamed = (by: Exclude<ErasureWant, { erasureId: string } | { prospectId: string }>) => {
-  if ('erasedId' in by) return sql`f.prospect_id = ${by.erasedId}`
-  if ('emailHash' in by) return sql`f.email_hash = ${by.emailHash}`
-  return sql`f.external_id_hash = ${by.externalIdHash}`
-}
-
-const isBlockOf = ({ tenantId, erasureId }: Pick<StoredErasure, 'tenantId' | 'erasureId'>) => sql`
-  tenant_id = ${tenantId} and prospect_id in (
-    select block_id from erasures where tenant_id = ${tenantId} and erasure_id = ${erasureId}
-    union all select block_id from erasures where tenant_id = ${tenantId} and part_of = ${erasureId})`

@@ -1,10 +1,13 @@
 import type { FoundPage, PageWant, StoredPageWithVersions } from '../../core/ports/pages.ts'
 import { storedVersion, type VersionRow, versionWithContent } from '../stores/page-rows.ts'
 
-/** A page with one of its versions, whose columns have the plain names; all but `want` are null if there is no page. */
+/**
+ * A page with one of its versions, whose columns have the plain names. Without a page all but `number` and `groupStatus`
+ * are null.
+ */
 export type FoundRow = VersionRow &
   Pick<StoredPageWithVersions, 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
-    readonly want: number
+    readonly number: number
     readonly revision: number | null
     readonly pageName: string
     readonly pageCreatedAt: string

@@ -1,63 +1,92 @@
 import type { OfTenant } from '../../core/ports/api-keys.ts'
-import type { HookSeen, Hooks, HookWant, StoredHook } from '../../core/ports/hooks.ts'
+import type { HookSeen, Hooks } from '../../core/ports/hooks.ts'
 import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
-import type { Forms } from './forms.ts'
-import { columns, type Fragment, type Query, sql, textArray, unlessOvertaken } from './sql.ts'
-import { FORGET_KEYS, isSuspended } from './tenants.ts'
+import { unlessOvertaken } from './overtaken.ts'
+import { columns, type Query, textArray } from './sql.ts'
 
 const HOOK = columns('h', COLUMNS.hooks)
-const CHANGES = columns('h', HOOK_CHANGES)
-const matchesId = ({ tenantId, hookId }: HookWant) => sql`h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
+const CHANGES = columns('change', HOOK_CHANGES)
+const WANT = columns('want', 'number int, tenant_id, before_id, rows_max int')
 
-/** Calls `changed` after a hook was changed or removed. */
-export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => void): Hooks => {
-  const hooksWhere = async (condition: Fragment): Promise<StoredHook[]> => {
-    const rows = await query()<HookRow>`select ${HOOK.selected} from hooks h where ${condition}`
-    return rows.map(storedHook)
-  }
-  /** Returns `overtaken` if no row was written. */
-  const write = async (statement: Fragment) => {
-    const rows = await query()`with written as (${statement} returning 1) select ${FORGET_KEYS} from written`
+/** Changing or removing a hook notifies all processes in its commit, then calls `changed`. */
+export const postgresHooks = (query: Query, changed: () => void): Hooks => ({
+  findByIds: async (hookIds) => {
+    const rows = await query()<HookRow & OfTenant>`
+      select ${HOOK.selected}, exists (
+        select 1 from tenants t where t.tenant_id = h.tenant_id and t.suspended_at is not null
+      ) as is_suspended
+      from hooks h where h.hook_id = any (${textArray(hookIds)}::text[])`
+    return rows.map((row) => ({ ...storedHook(row), isSuspended: row.isSuspended }))
+  },
+
+  find: async ({ tenantId, hookId }) => {
+    const [row] = await query()<HookRow>`
+      select ${HOOK.selected} from hooks h where h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
+    return row === undefined ? null : storedHook(row)
+  },
+
+  list: async (wants) => {
+    const numbered = wants.map(({ tenantId, beforeId, limit }, number) => ({
+      number,
+      tenantId,
+      beforeId: beforeId ?? AFTER_ALL_IDS,
+      rowsMax: limit + 1,
+    }))
+    const rows = await query()<HookRow & { want: number }>`
+      select want.number as want, ${HOOK.selected}
+      from ${WANT.from(numbered)}
+        cross join lateral (
+          select * from hooks h where h.tenant_id = want.tenant_id and h.hook_id < want.before_id
+          order by h.hook_id desc limit want.rows_max
+        ) h
+      order by want.number, h.hook_id desc`
+    return wants.map(({ limit }, number) => {
+      const hooks = rows.filter(({ want }) => want === number).map(({ want: _, ...row }) => storedHook(row))
+      return takeSlice(hooks, limit)
+    })
+  },
+
+  slots: async (tenantId) => {
+    const rows = await query()<{ slot: number }>`select h.slot from hooks h where h.tenant_id = ${tenantId}`
+    return rows.map(({ slot }) => slot)
+  },
+
+  add: (hook) =>
+    unlessOvertaken(
+      query()`insert into hooks (${HOOK.names}) select ${HOOK.values} from ${HOOK.from([hook])}`,
+    ),
+
+  change: async (hook, lastUpdatedAt) => {
+    const rows = await query()`
+      with changed as (
+        update hooks h set (${CHANGES.names}) = (select ${CHANGES.values} from ${CHANGES.from([hook])})
+        where h.tenant_id = ${hook.tenantId} and h.hook_id = ${hook.hookId} and h.updated_at = ${lastUpdatedAt}
+        returning 1
+      )
+      select pg_notify('prospect_pages', 'keys') from changed`
+    if (rows.length === 0) return 'overtaken'
+    changed()
+    return 'recorded'
+  },
+
+  remove: async ({ tenantId, hookId }) => {
+    const rows = await query()`
+      with removed as (
+        delete from hooks h where h.tenant_id = ${tenantId} and h.hook_id = ${hookId} returning 1
+      )
+      select pg_notify('prospect_pages', 'keys') from removed`
     if (rows.length > 0) changed()
     return rows.length > 0
-  }
-  return {
-    findByIds: async (hookIds) => {
-      const rows = await query()<HookRow & OfTenant>`
-        select ${HOOK.selected}, ${isSuspended(sql`h.tenant_id`)} as is_suspended from hooks h
-        where h.hook_id = any(${textArray(hookIds)}::text[])`
-      return rows.map((row) => ({ ...storedHook(row), isSuspended: row.isSuspended }))
-    },
-    find: async (want) => (await hooksWhere(matchesId(want)))[0] ?? null,
-    list: (wants) =>
-      Promise.all(
-        wants.map(async ({ tenantId, beforeId, limit }) => {
-          const before = beforeId ?? AFTER_ALL_IDS
-          const those = sql`h.tenant_id = ${tenantId} and h.hook_id < ${before} order by h.hook_id desc limit ${limit + 1}`
-          return takeSlice(await hooksWhere(those), limit)
-        }),
-      ),
-    slots: async (tenantId) => {
-      const rows = await query()<{ slot: number }>`select slot from hooks where tenant_id = ${tenantId}`
-      return rows.map(({ slot }) => slot)
-    },
-    add: (hook) => unlessOvertaken(query()`insert into hooks ${HOOK.values([hook])}`),
-    change: async (hook, lastUpdatedAt) => {
-      const row = sql`update hooks h set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([hook])})
-        ${andSet}`
-      const isChanged = await write(sql`${row} where ${matchesId(hook)} and h.updated_at = ${lastUpdatedAt}`)
-      return isChanged ? 'recorded' : 'overtaken'
-    },
-    remove: (want) => write(sql`delete from hooks h where ${matchesId(want)}`),
-    markSeen: async (want, seen: HookSeen) => {
-      await query()`
-        update hooks h set last_received_at = coalesce(${seen.lastReceivedAt}, h.last_received_at),
-          last_refused_at = coalesce(${seen.lastRefusedAt}, h.last_refused_at),
-          last_refusal = coalesce(${seen.lastRefusal}, h.last_refusal),
-          last_warned_at = coalesce(${seen.lastWarnedAt}, h.last_warned_at),
-          last_warning = coalesce(${seen.lastWarning}, h.last_warning)
-        where ${matchesId(want)}`
-    },
-  }
-}
+  },
+
+  markSeen: async ({ tenantId, hookId }, seen: HookSeen) => {
+    await query()`
+      update hooks h set last_received_at = coalesce(${seen.lastReceivedAt}, h.last_received_at),
+        last_refused_at = coalesce(${seen.lastRefusedAt}, h.last_refused_at),
+        last_refusal = coalesce(${seen.lastRefusal}, h.last_refusal),
+        last_warned_at = coalesce(${seen.lastWarnedAt}, h.last_warned_at),
+        last_warning = coalesce(${seen.lastWarning}, h.last_warning)
+      where h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
+  },
+})

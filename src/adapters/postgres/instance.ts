@@ -8,7 +8,7 @@ import { isoFromPostgres } from './iso-time.ts'
 import { isUpToDate, migrateOn } from './migrate.ts'
 import type { Sql } from './open.ts'
 import type { Ask } from './sql.ts'
-import type { Database } from './store.ts'
+import { portsOver } from './store.ts'
 
 type Types = Record<string, unknown>
 /** An instance of postgres.js, or the `sql` of one of its transactions or savepoints. */
@@ -18,7 +18,6 @@ export type PostgresInstance<T extends Types = Types> = postgres.Sql<T> | postgr
 export const postgresStore = (
   sql: PostgresInstance,
   migrations: readonly Migration[],
-  { portsOver, refuse }: Pick<Database, 'portsOver' | 'refuse'>,
   everyEvent = false,
 ): Store => {
   const listeners = createListeners()
@@ -26,7 +25,6 @@ export const postgresStore = (
   const ports = portsOver(ask, migrations, listeners.emit, { everyEvent })
   return {
     ...ports,
-    ready: () => refuse(ask, false).then(ports.ready),
     migrate: () => migrateInstance(sql, migrations),
     /** Emits only the changes that this store makes. */
     watch: listeners.add,

@@ -1,77 +1,129 @@
-import type { ClaimedMerge, Merges, ProspectStates } from '../../core/ports/merges.ts'
-import type { KnownProspect } from '../../core/ports/prospects.ts'
+import type { ClaimedMerge, Merges } from '../../core/ports/merges.ts'
+import type { Backlog } from '../../core/ports/world.ts'
 import { newMergeRow } from '../stores/people-rows.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
-import { backlogOf, claimFrom } from './claim.ts'
-import type { Forms } from './forms.ts'
-import { AND_CHANGED, IS_CHANGED, type Outbox } from './outbox.ts'
-import { alongTimeline } from './prospect-logs.ts'
-import { columns, type Query, sql } from './sql.ts'
+import type { Outbox } from './outbox.ts'
+import { columns, type Query } from './sql.ts'
 
-const ROW = columns('merge', COLUMNS.merges)
-const WAITING = sql`merges where status = 'processing' order by tenant_id, claimable_at`
-export const QUEUED_MERGES = {
-  table: sql`merges v`,
-  key: sql`v.tenant_id, v.merge_id`,
-  isClaimed: sql`v.merge_id = claimed.merge_id`,
-  answered: sql`v.*`,
-}
+const MERGE = columns('merge', COLUMNS.merges)
+const SHOWN = columns('m', COLUMNS.merges)
+const KNOWN = columns(
+  'known',
+  'tenant_id, prospect_id, email_hash, external_id_hash, name, updated_at timestamptz',
+)
 
 /** Calls `changed` after a prospect was merged. */
 export const postgresMerges = (
   query: Query,
-  { pinned, inserted }: Forms,
-  changed: (tenantId: string) => void,
   outbox: Outbox,
+  changed: (tenantId: string) => void,
 ): Merges => ({
-  /**
-   * Locks both prospects first. The merged one gives up its email before the survivor takes it: a part runs when it is
-   * read.
-   */
+  /** Locks both prospects first, in the order of their ids. Once they are locked, they stay as they were decided on. */
   record: async ({ merge, merged, survivor }, events) => {
     const { tenantId, prospectId, intoId } = merge
-    const parts = [
-      sql`held as materialized (
-        select * from (
-          select p.prospect_id from prospects p
-          where ${isUnchanged(merged.before)} or ${isUnchanged(survivor.before)}
-          order by p.prospect_id for update
-        ) held
-      )`,
-      sql`changed as (select 1 as done from held having count(*) = 2)`,
-      sql`merged as (${prospectChanged(merged)} ${AND_CHANGED} returning 1)`,
-      sql`survivor as (${prospectChanged(survivor)} and exists (select 1 from merged))`,
-      sql`led as (
-        update prospects set merged_into = ${intoId}
-        where tenant_id = ${tenantId} and merged_into = ${prospectId} ${AND_CHANGED})`,
-      sql`redirected as (
-        update merges set into_id = ${intoId}
-        where tenant_id = ${tenantId} and into_id = ${prospectId} and status = 'processing' ${AND_CHANGED})`,
-      sql`added as (
-        insert into merges ${inserted(ROW, [newMergeRow(merge)], IS_CHANGED)})`,
-    ]
-    const recorded = await outbox.change(merge, events, parts)
+    const recorded = await outbox.record(
+      (sql, isInTime) => sql`
+        with unchanged as (
+          select p.prospect_id
+          from ${KNOWN.from([merged.before, survivor.before])}
+            join prospects p on p.tenant_id = known.tenant_id and p.prospect_id = known.prospect_id
+          where p.erased_at is null and p.merged_into is null and p.updated_at = known.updated_at
+            and p.email_hash is not distinct from known.email_hash
+            and p.external_id_hash is not distinct from known.external_id_hash
+            and p.name is not distinct from known.name
+          order by p.prospect_id for update of p
+        ), changed as (
+          select 1 from unchanged having count(*) = 2
+        ), merged as (
+          update prospects p set email = ${merged.after.email}, email_hash = ${merged.after.emailHash},
+            external_id = ${merged.after.externalId}, external_id_hash = ${merged.after.externalIdHash},
+            name = ${merged.after.name}, merged_into = ${merged.after.mergedInto},
+            updated_at = ${merged.after.updatedAt}
+          where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId} and exists (select 1 from changed)
+          returning 1
+        ), survivor as (
+          update prospects p set email = ${survivor.after.email}, email_hash = ${survivor.after.emailHash},
+            external_id = ${survivor.after.externalId}, external_id_hash = ${survivor.after.externalIdHash},
+            name = ${survivor.after.name}, merged_into = ${survivor.after.mergedInto},
+            updated_at = ${survivor.after.updatedAt}
+          where p.tenant_id = ${tenantId} and p.prospect_id = ${intoId}
+            -- A part runs when it is read: the merged prospect gives up its email before the survivor takes it.
+            and exists (select 1 from merged)
+        ), led as (
+          update prospects set merged_into = ${intoId}
+          where tenant_id = ${tenantId} and merged_into = ${prospectId} and exists (select 1 from changed)
+        ), redirected as (
+          update merges set into_id = ${intoId}
+          where tenant_id = ${tenantId} and into_id = ${prospectId} and status = 'processing'
+            and exists (select 1 from changed)
+        ), added as (
+          insert into merges (${MERGE.names})
+          select ${MERGE.values} from ${MERGE.from([newMergeRow(merge)])} where exists (select 1 from changed)
+        ), ${outbox.newEvents(events)}
+        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+    )
     if (recorded === 'recorded') changed(tenantId)
     return recorded
   },
 
-  claim: claimFrom<ClaimedMerge>(query, QUEUED_MERGES),
+  /** As `versions.claim`: from tenant to tenant, along the index of waiting merges. */
+  claim: ({ now, until, horizon, afterTenantId, max }) => query()<ClaimedMerge>`
+    with recursive waiting (tenant_id) as (
+      (
+        select m.tenant_id from merges m where m.status = 'processing' and m.tenant_id > ${afterTenantId}
+        order by m.tenant_id limit 1
+      )
+      union all
+      select (
+        select m.tenant_id from merges m where m.status = 'processing' and m.tenant_id > waiting.tenant_id
+        order by m.tenant_id limit 1
+      )
+      from waiting where waiting.tenant_id is not null
+    ), claimed as (
+      select due.tenant_id, due.merge_id
+      from waiting
+        cross join (
+          values ('-infinity', ${now}::timestamptz), (${horizon}::timestamptz, 'infinity')
+        ) as span (after, until)
+        cross join lateral (
+          select m.tenant_id, m.merge_id from merges m
+          where m.status = 'processing' and m.tenant_id = waiting.tenant_id
+            and m.claimable_at > span.after and m.claimable_at <= span.until
+          order by m.claimable_at limit ${max} for update skip locked
+        ) as due
+      limit ${max}
+    )
+    update merges m set claimable_at = ${until}, attempts = m.attempts + 1
+    from claimed
+    where m.tenant_id = claimed.tenant_id and m.merge_id = claimed.merge_id
+    returning ${SHOWN.selected}, m.attempts as attempt`,
 
-  /** Locks the merge, so that no log is moved to a prospect that is itself being merged or erased. */
-  moveLogs: async (merge, max) => {
-    const { tenantId, prospectId, intoId } = merge
-    const [first] = timelineOf(prospectId)
-    const [firstThere] = timelineOf(intoId)
+  /**
+   * Locks the merge, so that no log is moved to a prospect that is itself being merged or erased. The tenant of logs is
+   * compared in a `case`, and the inner limit is a `select`, so that they are found along the index of timelines: see
+   * `prospectLogs.timeline`. The outer limit, a number, shows the planner how few rows are joined.
+   */
+  moveLogs: async ({ tenantId, mergeId, prospectId, intoId, attempt, status }, max) => {
+    const [firstKey, lastKey] = timelineOf(prospectId)
+    const [firstKeyThere] = timelineOf(intoId)
     const [row] = await query(tenantId)<{ found: number }>`
-      with held as materialized (select 1 from merges m where ${isHeld(merge)} for update), due as materialized (
+      with owned as materialized (
+        select 1 from merges m
+        where m.tenant_id = ${tenantId} and m.merge_id = ${mergeId} and m.into_id = ${intoId}
+          and m.attempts = ${attempt} and m.status = ${status}
+        for update
+      ), due as materialized (
         select * from (
-          select l.prospect_log_id ${alongTimeline(pinned, merge)} and exists (select 1 from held)
+          select l.prospect_log_id from prospect_logs l
+          where l.timeline_key between ${firstKey} and ${lastKey}
+            and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
+            and exists (select 1 from owned)
           order by l.timeline_key limit (select ${max}::int)
         ) l limit ${max}
       ), moved as (
         update prospect_logs l
-        set prospect_id = ${intoId}, timeline_key = l.timeline_key + ${firstThere - first}::bigint
+        set prospect_id = ${intoId}, timeline_key = l.timeline_key + ${firstKeyThere - firstKey}::bigint
         from due
         where l.tenant_id = ${tenantId} and l.prospect_log_id = due.prospect_log_id
       )
@@ -80,37 +132,30 @@ export const postgresMerges = (
   },
 
   completed: ({ tenantId, afterId, limit }) => query(tenantId)<ClaimedMerge>`
-    select m.*, m.attempts as attempt from merges m
+    select ${SHOWN.selected}, m.attempts as attempt from merges m
     where m.tenant_id = ${tenantId} and m.merge_id > ${afterId} and m.status = 'completed'
     order by m.merge_id limit ${limit}`,
 
-  settle: (step, events) => {
-    const { pass, claimableAt, completedAt } = step
-    const settled = sql`changed as (
-      update merges m set pass = ${pass}, claimable_at = ${claimableAt}, completed_at = ${completedAt},
-        status = ${completedAt === null ? 'processing' : 'completed'}
-      where ${isHeld(step)}
-      returning 1)`
-    return outbox.change(step, events, [settled])
+  settle: (step, events) =>
+    outbox.record(
+      (sql, isInTime) => sql`
+        with changed as (
+          update merges m set pass = ${step.pass}, claimable_at = ${step.claimableAt},
+            completed_at = ${step.completedAt}, status = ${step.completedAt === null ? 'processing' : 'completed'}
+          where m.tenant_id = ${step.tenantId} and m.merge_id = ${step.mergeId} and m.into_id = ${step.intoId}
+            and m.attempts = ${step.attempt} and m.status = ${step.status}
+          returning 1
+        ), ${outbox.newEvents(events)}
+        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+    ),
+
+  /** Reads at most `countMax` entries of the index of waiting merges. */
+  backlog: async (countMax) => {
+    const [backlog] = await query()<Backlog>`
+      select count(*)::int as count, min(requested_at) as oldest
+      from (
+        select requested_at from merges where status = 'processing' order by tenant_id, claimable_at limit ${countMax}
+      ) as waiting`
+    return backlog ?? { count: 0, oldest: null }
   },
-
-  backlog: backlogOf(query, sql`requested_at`, WAITING),
 })
-
-const isHeld = ({ tenantId, mergeId, intoId, attempt, status }: ClaimedMerge) => sql`
-  m.tenant_id = ${tenantId} and m.merge_id = ${mergeId} and m.into_id = ${intoId} and m.attempts = ${attempt}
-    and m.status = ${status}`
-
-/** Whether a prospect `p` is unchanged, along with all prospects that were merged into it. */
-export const isUnchanged = (before: KnownProspect) => sql`
-  p.tenant_id = ${before.tenantId} and p.prospect_id = ${before.prospectId}
-    and p.erased_at is null and p.merged_into is null and p.updated_at = ${before.updatedAt}
-    and p.email_hash is not distinct from ${before.emailHash}
-    and p.external_id_hash is not distinct from ${before.externalIdHash}
-    and p.name is not distinct from ${before.name}`
-
-const prospectChanged = ({ before, after }: ProspectStates) => sql`
-  update prospects p set email = ${after.email}, email_hash = ${after.emailHash}, external_id = ${after.externalId},
-    external_id_hash = ${after.externalIdHash}, name = ${after.name}, merged_into = ${after.mergedInto},
-    updated_at = ${after.updatedAt}
-  where ${isUnchanged(before)}`

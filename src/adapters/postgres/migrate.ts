@@ -17,15 +17,11 @@ const LOCK_TRIES_MAX = 20
 const LOCK_PAUSE_MS = 2_000
 /** Time limit to apply the missing migrations only to show them. */
 const PLAN_MS_MAX = 60_000
-/**
- * A migration has no time limit, nor has the wait for another process that migrates. On Citus, a migration that alters
- * several tables must alter their shards one after another; elsewhere that setting has no effect.
- */
+/** A migration has no time limit, nor has the wait for another process that migrates. */
 const BEGIN = `
   begin;
   set local statement_timeout = 0;
   set local lock_timeout = 0;
-  set local citus.multi_shard_modify_mode = 'sequential';
   select pg_advisory_xact_lock(${LOCK});
   set local lock_timeout = '1s';
   create table if not exists schema_migrations (
@@ -41,16 +37,14 @@ const LOCKS = `
   group by 1 order by 1`
 
 export type Warn = (message: string) => void
-/** Throws if this is not the place to migrate. */
-type Refuse = (ask: Ask) => Promise<void>
 
 /**
  * Brings the schema up to date, in one transaction under a lock, so that several processes may start at once. Returns
  * the names of the migrations that it applied.
  * Refuses a newer database and a PostgreSQL older than 14; warns of settings that can lose a committed write.
  */
-export const migratePostgres = (url: string, migrations: readonly Migration[], warn: Warn, refuse?: Refuse) =>
-  ifIncomplete(url, migrations, warn, refuse, [], async (sql) => {
+export const migratePostgres = (url: string, migrations: readonly Migration[], warn: Warn) =>
+  ifIncomplete(url, migrations, warn, [], async (sql) => {
     const connection = await withTimeout(sql.reserve(), LOOK_MS_MAX).catch(notYetOr)
     return migrateOn(connection, askOn(connection), migrations)
   })
@@ -61,12 +55,11 @@ type Plan = { readonly pending: readonly string[]; readonly locks: readonly Lock
  * The migrations that `migratePostgres` would apply, and the locks that it would take. It takes these locks: the
  * migrations are applied and rolled back.
  */
-export const planPostgres = (url: string, migrations: readonly Migration[], refuse?: Refuse) =>
+export const planPostgres = (url: string, migrations: readonly Migration[]) =>
   ifIncomplete<Plan>(
     url,
     migrations,
     () => {},
-    refuse,
     { pending: [], locks: [] },
     async (sql) => {
       const applied = withTimeout(apply(askOn(sql), migrations), PLAN_MS_MAX)
@@ -79,14 +72,12 @@ const ifIncomplete = async <Done>(
   url: string,
   migrations: readonly Migration[],
   warn: Warn,
-  refuse: Refuse = async () => {},
   nothing: Done,
   migrate: (sql: Sql) => Promise<Done>,
 ): Promise<Done> => {
   const sql = openPostgres(url, { max: 1, prepare: false })
   try {
     if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), LOOK_MS_MAX)) return nothing
-    await refuse(askOn(sql))
     return await migrate(sql)
   } finally {
     await endPool(sql, 1)
@@ -123,7 +114,7 @@ export const migrateOn = async (
 }
 
 /**
- * Begins a transaction and applies missing migrations in it: one statement at a time, or Citus cannot alter its tables.
+ * Begins a transaction and applies missing migrations in it, one statement at a time.
  */
 const apply = async (ask: Ask, migrations: readonly Migration[]): Promise<readonly string[]> => {
   await ask((sql) => sql.unsafe(BEGIN))

@@ -1,5 +1,5 @@
 import { askOn, withTimeout } from './connect.ts'
-import { endPool, ONE_PLAN, openPostgres, type Session } from './open.ts'
+import { endPool, ONE_PLAN, openPostgres } from './open.ts'
 import type { Ask } from './sql.ts'
 
 /** `move` creates this table before it copies the first row, and drops it after the last. */
@@ -14,14 +14,9 @@ const LOOK = `
  * The reason to refuse a database, with the remedy; or null. Some poolers refuse the parameters of a session, others
  * drop them. The statement is not prepared: a pooler that was not configured as one mixes prepared statements up.
  */
-export const findObstacle = async (
-  ask: Ask,
-  isPooler: boolean,
-  session: Session = ONE_PLAN,
-  direct?: string | null,
-) => {
+export const findObstacle = async (ask: Ask, isPooler: boolean, direct?: string | null) => {
   const found = await look(ask)
-  if (!isPooler && found?.plans !== session.plan_cache_mode)
+  if (!isPooler && found?.plans !== ONE_PLAN.plan_cache_mode)
     return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'
   if (found?.isHalfMoved) return HALF_MOVED
   if (!direct) return null

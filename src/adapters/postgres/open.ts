@@ -29,9 +29,6 @@ export const ONE_PLAN = {
   jit: 'off',
 } as const
 
-/** How the statements of a connection are planned. */
-export type Session = { readonly plan_cache_mode: string; readonly jit: string }
-
 export type PoolCounts = { readonly inFlight: number; readonly waiting: number }
 export type PostgresSettings = {
   readonly url: string
@@ -42,8 +39,6 @@ export type PostgresSettings = {
   readonly waitMsMax: number
   /** Set if `url` is a PgBouncer in transaction mode; with the address of PostgreSQL, if that is known. */
   readonly pooler?: { readonly directUrl: string | null }
-  /** How statements are planned: `ONE_PLAN` by default. */
-  readonly session?: Session
   /** Whether every tenant uses events, with webhook endpoints or without. */
   readonly everyEvent?: boolean
   /** For the metrics. */
@@ -99,13 +94,13 @@ const openAt = (address: PostgresAddress, options: Options): Pool => {
  * refuses session settings; the role has them instead.
  */
 export const openConnection = (settings: PostgresSettings): Pool => {
-  const { url, statementMsMax, lockMsMax, pooler, session = ONE_PLAN } = settings
+  const { url, statementMsMax, lockMsMax, pooler } = settings
   const limits = { statement_timeout: statementMsMax, lock_timeout: lockMsMax }
   return openPostgres(url, {
     max: 1,
     max_lifetime: null,
     ...(pooler && { prepare: false }),
-    ...(!pooler && { connection: { ...limits, ...session } }),
+    ...(!pooler && { connection: { ...limits, ...ONE_PLAN } }),
   })
 }
 

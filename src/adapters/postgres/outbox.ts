@@ -5,22 +5,36 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { NOT_AS_ASSUMED, sqlStateOf } from './error-codes.ts'
-import type { Forms, OfTenant, Saved } from './forms.ts'
-import {
-  columns,
-  type Fragment,
-  ifOvertaken,
-  joined,
-  nothing,
-  type Query,
-  sql,
-  textArray,
-  unlessOvertaken,
-} from './sql.ts'
+import { ifOvertaken } from './overtaken.ts'
+import { columns, type Piece, piece, type Query } from './sql.ts'
 
-/** How far a database's clock is ahead of our stopwatch, how far that is ahead of the monotonic clock, and when this expires. */
-type Clock = Record<'aheadMs' | 'leadMs' | 'until', number>
-const leadMs = () => stopwatch() - performance.now()
+export const EVENT = columns('event', COLUMNS.events)
+export const eventRow = (event: NewEvent) => ({
+  ...event,
+  sequence: null,
+  ids: { rawJson: JSON.stringify(event.ids) },
+})
+
+/**
+ * One more part of the statement of a change: its events, if the part `changed` has a row and the tenant uses events.
+ * It does if it has an enabled webhook endpoint, or if every tenant does.
+ */
+const newEvents =
+  (everyEvent: boolean) =>
+  (events: readonly NewEvent[] = []): Piece =>
+    piece`
+    new_events as (
+      insert into events (${EVENT.names})
+      select ${EVENT.values} from ${EVENT.from(events.map(eventRow))}
+      where exists (select 1 from changed) and (${everyEvent} or exists (
+        select 1 from webhook_endpoints w where w.tenant_id = event.tenant_id and w.status = 'enabled'
+      ))
+      returning 1
+    )`
+
+/** Rows of a write. `events` is how many events it added. */
+type Written = { readonly events: number }
+type Send<Row> = (query: ReturnType<Query>, isInTime: Piece) => Promise<readonly (Row & Written)[]>
 type OutboxOptions = {
   readonly everyEvent: boolean
   readonly lateMs: number
@@ -29,93 +43,53 @@ type OutboxOptions = {
 }
 export type Outbox = {
   /**
-   * Sends `with parts, new_events select answer where …`, where `new_events` inserts the events of what was saved, and
-   * returns the rows. `answer` brings no `where`. Of `rows` only the tenants are read. `derived` selects more
-   * events from the parts. Refuses `unavailable` if PostgreSQL begins `lateMs` after the decision or later.
+   * Sends a statement that changes something. It must end with `where ${isInTime}`, or another such condition, and return
+   * the number of its new events with each row. Refuses `unavailable` if PostgreSQL begins `lateMs` after the decision or later.
    */
-  readonly write: <Row extends object>(
-    rows: readonly OfTenant[],
-    events: readonly NewEvent[] | undefined,
-    parts: readonly Fragment[],
-    answer: Fragment,
-    saved?: Saved,
-    derived?: Fragment,
-  ) => Promise<readonly (Row & { readonly hasEvents?: boolean })[]>
-  /** Saves all of these parts and the events, or nothing. */
-  readonly record: (
-    rows: readonly OfTenant[],
-    events: readonly NewEvent[] | undefined,
-    parts: readonly Fragment[],
-    done?: Fragment,
-    derived?: Fragment,
-  ) => Promise<Recorded>
-  /** Saves parts of which one is `changed`, and the events, if `changed` has a row. The other parts must check that. */
-  readonly change: (
-    row: OfTenant,
-    events: readonly NewEvent[] | undefined,
-    parts: readonly Fragment[],
-    /** Reads parts in the order in which they must run. */
-    read?: Fragment,
-  ) => Promise<Recorded>
+  readonly write: <Row extends object>(send: Send<Row>) => Promise<readonly Row[]>
+  /** The same: recorded if it returns a row, overtaken if it returns none or another writer was faster. */
+  readonly record: (send: Send<object>) => Promise<Recorded>
+  readonly newEvents: (events?: readonly NewEvent[]) => Piece
+  readonly everyEvent: boolean
 }
 
-export const EVENTS = columns('event', COLUMNS.events)
+/** How far a database's clock is ahead of our stopwatch, how far that is ahead of the monotonic clock, and when this expires. */
+type Clock = Record<'aheadMs' | 'leadMs' | 'until', number>
+const leadMs = () => stopwatch() - performance.now()
 
-/**
- * Events are written in the statement of their change, for tenants that use events: those with an enabled webhook
- * endpoint, or all with `everyEvent`.
- * Calls `wrote` after a commit with events, and `late` after a write that came too late: what is remembered may be as old.
- */
-export const createOutbox = (
-  query: Query,
-  { leadOf, placeOf, required, inserted, saved: savedBy, used }: Forms,
-  { everyEvent, lateMs, wrote, late }: OutboxOptions,
-): Outbox => {
-  const clocks = new Map<string, Clock>()
+/** Calls `wrote` after a commit with events, and `late` after a write that came too late: what is remembered may be as old. */
+export const createOutbox = (query: Query, { everyEvent, lateMs, wrote, late }: OutboxOptions): Outbox => {
+  let clock: Clock | undefined
 
   /**
-   * The clock of a database or a node may differ from ours by minutes. It is read every minute, after ours was set and after
+   * The clock of a database may differ from ours by minutes. It is read every minute, after ours was set and after
    * a refusal. A process suspended during the read assumes that it is behind, and refuses too many writes.
    */
-  const readClock = async (tenantId: string | null): Promise<Clock> => {
-    const [read] = await query(tenantId)<{ now: string }>`select statement_timestamp() as now`
+  const readClock = async (): Promise<Clock> => {
+    const [read] = await query()<{ now: string }>`select statement_timestamp() as now`
     const aheadMs = Date.parse(read?.now ?? '') - stopwatch()
-    const clock = { aheadMs, leadMs: leadMs(), until: performance.now() + MINUTE_MS }
-    clocks.set(placeOf({ tenantId: tenantId ?? '' }), clock)
+    clock = { aheadMs, leadMs: leadMs(), until: performance.now() + MINUTE_MS }
     return clock
   }
-  const knownClock = (tenantId: string | null): Clock | undefined => {
-    const clock = clocks.get(placeOf({ tenantId: tenantId ?? '' }))
+  const knownClock = (): Clock | undefined => {
     const isKnown = clock && performance.now() < clock.until && leadMs() - clock.leadMs < 1_000
     return isKnown ? clock : undefined
   }
 
-  const write: Outbox['write'] = async (rows, given = [], parts, answer, saved = ALL, derived) => {
-    const { each, all: areAll } = savedBy(saved)
+  const write: Outbox['write'] = async (send) => {
     const decidedMs = writeDecidedMs()
-    const events = used ? await used(given) : given
-    const lead = leadOf(rows)
-    const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
+    const { aheadMs } = knownClock() ?? (await readClock())
     const lateAtMs = decidedMs + aheadMs + lateMs
-    const isInTime = required(sql`statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz`)
-    const of = derived ? rows : events
-    const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(of)})`
-    const added = () => inserted(EVENTS, events.map(eventRow), sql`${isUsed} and ${each}`)
-    const all = [...parts]
-    if (events.length > 0) all.push(sql`new_events as (insert into events ${added()})`)
-    if (derived) all.push(sql`derived as (insert into events (${EVENTS.names}) ${derived} where ${isUsed})`)
-    const noted = everyEvent ? sql`true as has_events,` : sql`exists (${subscribers(of)}) as has_events,`
     try {
-      const written = await query(lead)<{ hasEvents?: boolean }>`
-        ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${of.length === 0 ? nothing : noted} ${answer}
-        where ${isInTime} and ${areAll}`
-      if (written[0]?.hasEvents) wrote()
-      return written as never
+      const isInTime = piece`required(statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz)`
+      const rows = await send(query(), isInTime)
+      if (rows[0]?.events) wrote()
+      return rows
     } catch (error) {
       if (!NOT_AS_ASSUMED.has(sqlStateOf(error))) throw error
-      const clock = await readClock(lead)
-      // The write was in time: a clock was set, or on a cluster another writer was faster.
-      if (stopwatch() + clock.aheadMs < lateAtMs) throw error
+      const { aheadMs } = await readClock()
+      // The write was in time: a clock was set.
+      if (stopwatch() + aheadMs < lateAtMs) throw error
       late()
       throw writeTooLate()
     }
@@ -123,30 +97,11 @@ export const createOutbox = (
 
   return {
     write,
-    record: (rows, events, parts, done = sql`1 as done`, derived) =>
-      unlessOvertaken(write(rows, events, parts, done, ALL, derived)),
-    change: async (row, events, parts, read = sql`0`) => {
-      const written = write([row], events, parts, sql`${read} as done from changed`, CHANGED)
-      return (await written.catch(ifOvertaken([]))).length > 0 ? 'recorded' : 'overtaken'
+    record: async (send) => {
+      const rows = await write(send).catch(ifOvertaken([]))
+      return rows.length > 0 ? 'recorded' : 'overtaken'
     },
+    newEvents: newEvents(everyEvent),
+    everyEvent,
   }
 }
-
-/** The condition of a part that is saved only if the part `changed` has a row. */
-export const IS_CHANGED = sql`exists (select 1 from changed)`
-/** The same, after other conditions. */
-export const AND_CHANGED = sql`and ${IS_CHANGED}`
-export const CHANGED: Saved = { each: IS_CHANGED, all: IS_CHANGED }
-const ALL: Saved = { each: sql`true`, all: sql`true` }
-
-export const eventRow = (event: NewEvent) => ({
-  ...event,
-  sequence: null,
-  ids: { rawJson: JSON.stringify(event.ids) },
-})
-
-/** The tenants of these events that use events. */
-export const subscribers = (events: readonly OfTenant[]) => sql`
-  select w.tenant_id from webhook_endpoints w
-  where w.tenant_id = any (${textArray([...new Set(events.map(({ tenantId }) => tenantId))])}::text[])
-    and w.status = 'enabled'`

@@ -1,45 +1,75 @@
+import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
-import { slicesByTenant } from './by-tenant.ts'
+import { numberedSlices, rowsOfEach } from './numbered.ts'
 import type { Outbox } from './outbox.ts'
-import { columns, nothing, type Query, sql } from './sql.ts'
-import { slice } from './walk.ts'
+import { columns, type Query } from './sql.ts'
 
-type ListedRow = PageGroupRow & { readonly want: number }
+type ListedRow = PageGroupRow & { readonly number: number }
 type FoundRow = PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>
 
-const GROUPS = columns('l', COLUMNS.page_groups)
+const LISTED = columns('want', 'number int, tenant_id, status, before_id, rows_max int')
 const SHOWN = columns('l', without(COLUMNS.page_groups, 'revision', 'idempotency_key', 'request_hash'))
-const COUNTS = columns('c', COLUMNS.page_counts)
-const CHANGES = columns('g', PAGE_GROUP_CHANGES)
-const WANTS = columns('want', 'number int, status, before_id, rows_max int')
+const GROUP = columns('l', COLUMNS.page_groups)
+const COUNT = columns('c', COLUMNS.page_counts)
+const CHANGE = columns('change', PAGE_GROUP_CHANGES)
 
-export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => ({
+export const postgresPageGroups = (query: Query, { record, newEvents }: Outbox): PageGroups => ({
+  /**
+   * A list of all groups but the deleted ones and a list by status walk two indexes, each by the expression of its
+   * index. The pages are counted by a look-up for each row: the planner could turn a join into a walk over all counts.
+   */
   list: async (wants) => {
-    const lists = await slicesByTenant(wants, async (its, { tenantId }) => {
-      const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
-      const asked = groups.map(([along, some]) => {
-        const rows = sql`
-          select ${SHOWN.selected} from page_groups l where l.tenant_id = ${tenantId} and ${along.isBefore}`
-        return query(tenantId)<ListedRow>`
-          select want.number as want, ${SHOWN.selected}, ${pagesCount(tenantId)}
-          from ${WANTS.from(some)}
-            cross join lateral ${slice(rows, bytes, along.newest, sql`want.rows_max`)}
-          order by want.number, l.page_group_id desc`
-      })
-      return (await Promise.all(asked)).flat()
-    })
-    return lists.map((list) => list.map(pageGroupOf))
+    const rows = await query()<ListedRow>`
+      select want.number, ${SHOWN.selected}, (
+        select c.pages_count::int from page_counts c
+        where c.tenant_id = l.tenant_id and c.page_group_id = l.page_group_id
+      ) as pages_count
+      from ${LISTED.from(numberedSlices(wants))}
+        cross join lateral (
+          select * from (
+            select l.*, sum(
+              coalesce(octet_length(l.page_context), 0) + octet_length(l.actions) + octet_length(l.footer_links)
+                + octet_length(l.scripts)
+            ) over (
+              order by l.page_group_id desc rows between unbounded preceding and 2 preceding
+            ) as bytes_before
+            from (
+              (
+                select ${SHOWN.selected} from page_groups l
+                where want.status is null and l.tenant_id = want.tenant_id
+                  and (case when l.status <> 'deleted' then l.page_group_id end) < want.before_id
+                order by (case when l.status <> 'deleted' then l.page_group_id end) desc limit want.rows_max
+              )
+              union all
+              (
+                select ${SHOWN.selected} from page_groups l
+                where want.status is not null and l.tenant_id = want.tenant_id
+                  and (l.status || '/' || l.page_group_id) collate "C" < want.status || '/' || want.before_id
+                  and (l.status || '/' || l.page_group_id) collate "C" > want.status || '/'
+                order by (l.status || '/' || l.page_group_id) collate "C" desc limit want.rows_max
+              )
+            ) l
+          ) l
+          where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+        ) l
+      order by want.number, l.page_group_id desc`
+    return rowsOfEach(wants, rows).map((list) => list.map(pageGroupOf))
   },
 
+  /** With its limit each look-up uses its whole key, whatever the planner assumes of the tenant. */
   find: async (want) => {
     const { tenantId } = want
-    const [column, key] =
-      'pageGroupId' in want ? [ID, want.pageGroupId] : [IDEMPOTENCY_KEY, want.idempotencyKey]
+    const pageGroupId = 'pageGroupId' in want ? want.pageGroupId : null
+    const idempotencyKey = 'idempotencyKey' in want ? want.idempotencyKey : null
     const [row] = await query(tenantId)<FoundRow>`
       select ${SHOWN.selected}, l.request_hash, c.pages_count::int, (l.revision + c.changes)::int as revision
-      from (select * from page_groups l where l.tenant_id = ${tenantId} and ${column} = ${key} limit 1) l
+      from (
+        (select * from page_groups l where l.tenant_id = ${tenantId} and l.page_group_id = ${pageGroupId} limit 1)
+        union all
+        (select * from page_groups l where l.tenant_id = ${tenantId} and l.idempotency_key = ${idempotencyKey} limit 1)
+      ) l
         cross join lateral (
           select * from page_counts c
           where c.tenant_id = ${tenantId} and c.page_group_id = l.page_group_id limit 1
@@ -47,45 +77,37 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
     return row ? { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash } : null
   },
 
-  add: (group, events) => {
-    const parts = sql`
-      counted as (insert into page_counts ${COUNTS.values([{ ...group, changes: 0 }])}),
-      added as (insert into page_groups ${GROUPS.values([{ ...group, revision: 1 }])})`
-    return outbox.record([group], events, [parts])
-  },
+  add: (group, events) =>
+    record(
+      (sql, isInTime) => sql`
+        with changed as (
+          select 1
+        ), counted as (
+          insert into page_counts (${COUNT.names})
+          select ${COUNT.values} from ${COUNT.from([{ ...group, changes: 0 }])}
+        ), added as (
+          insert into page_groups (${GROUP.names})
+          select ${GROUP.values} from ${GROUP.from([{ ...group, revision: 1 }])}
+        ), ${newEvents(events)}
+        select (select count(*)::int from new_events) as events where ${isInTime}`,
+    ),
 
-  change: (group, lastUpdatedAt, revision, events) => {
-    const changes = sql`(select c.changes from page_counts c
-      where c.tenant_id = ${group.tenantId} and c.page_group_id = ${group.pageGroupId})`
-    const matchesId = revision === undefined ? nothing : sql`and revision + ${changes} = ${revision}::int`
-    const parts = sql`changed as (
-      update page_groups set (${CHANGES.names}) = (select * from ${CHANGES.from([group])}), revision = revision + 1
-      where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}
-        and updated_at = ${lastUpdatedAt} ${matchesId}
-      returning 1)`
-    return outbox.change(group, events, [parts])
-  },
+  /** A group's revision rises with its own changes and with those of its count. */
+  change: (group, lastUpdatedAt, revision, events) =>
+    record(
+      (sql, isInTime) => sql`
+        with changed as (
+          update page_groups g set
+            (${CHANGE.names}) = (select ${CHANGE.values} from ${CHANGE.from([group])}),
+            revision = g.revision + 1
+          where g.tenant_id = ${group.tenantId} and g.page_group_id = ${group.pageGroupId}
+            and g.updated_at = ${lastUpdatedAt}
+            and (${revision ?? null}::int is null or ${revision ?? null}::int = g.revision + (
+              select c.changes from page_counts c
+              where c.tenant_id = ${group.tenantId} and c.page_group_id = ${group.pageGroupId}
+            ))
+          returning 1
+        ), ${newEvents(events)}
+        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+    ),
 })
-
-const ID = sql`l.page_group_id`
-const IDEMPOTENCY_KEY = sql`l.idempotency_key`
-
-// Two statements, because each walks a separate index, by the expression of that index.
-const ID_IF_OPEN = sql`(case when l.status <> 'deleted' then l.page_group_id end)`
-const open = { isBefore: sql`${ID_IF_OPEN} < want.before_id`, newest: sql`${ID_IF_OPEN} desc` }
-const STATUS_AND_ID = sql`(l.status || '/' || l.page_group_id) collate "C"`
-const filtered = {
-  isBefore: sql`
-    ${STATUS_AND_ID} < want.status || '/' || want.before_id and ${STATUS_AND_ID} > want.status || '/'`,
-  newest: sql`${STATUS_AND_ID} desc`,
-}
-
-const bytes = sql`
-  coalesce(octet_length(l.page_context), 0) + octet_length(l.actions) + octet_length(l.footer_links)
-    + octet_length(l.scripts)`
-
-// A look-up for each row: the planner could turn a join into a walk over all the counts.
-export const pagesCount = (tenantId: string | null = null) => sql`
-  (select c.pages_count::int from page_counts c
-    where c.tenant_id = ${tenantId ?? TENANT_OF_GROUP} and c.page_group_id = l.page_group_id) as pages_count`
-const TENANT_OF_GROUP = sql`l.tenant_id`

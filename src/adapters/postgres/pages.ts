@@ -1,186 +1,261 @@
-import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
-import { needsWork, newVersionRow, SHOWN_VERSION, storedPage } from '../stores/page-rows.ts'
-import { rowsOfEach, slicesByTenant } from './by-tenant.ts'
-import type { Forms, Of } from './forms.ts'
+import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
+import type { KnownPages, NewPageRow, Pages, StoredPage } from '../../core/ports/pages.ts'
+import {
+  firstVersionRow,
+  NEW_PAGE_COLUMNS,
+  NEW_VERSION_COLUMNS,
+  needsWork,
+  newPageRow,
+  newVersionRow,
+  SHOWN_VERSION,
+  storedPage,
+} from '../stores/page-rows.ts'
+import { COLUMNS, sortedBy, without } from '../stores/rows.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
-import { VERSIONS } from './new-pages.ts'
-import { AND_CHANGED, IS_CHANGED, type Outbox } from './outbox.ts'
-import { pagesCount } from './page-groups.ts'
-import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
-import { slice } from './walk.ts'
+import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
+import type { Outbox } from './outbox.ts'
+import { columns, type Query } from './sql.ts'
 
 type RecallRow =
   | (KnownPages['groups'][number] & { readonly pageId: null })
   | (KnownPages['pages'][number] & { readonly pageId: string })
-type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
+type ListedRow = StoredPage & { readonly number: number; readonly pageId: string | null }
+
 const BY_GROUP = columns('want', 'tenant_id, page_group_id')
 const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
-const LISTED = columns('want', 'number int, page_group_id, before_id, rows_max int')
-const SHOWN = columns('v', SHOWN_VERSION)
+const LISTED = columns('want', 'number int, tenant_id, page_group_id, before_id, rows_max int')
 const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
+const SHOWN = columns('v', SHOWN_VERSION)
+const VERSION = columns('version', NEW_VERSION_COLUMNS)
+const COUNT = columns('added', COLUMNS.page_counts)
+/** Columns of a new page whose number is not known yet. */
+const PAGE = columns('page', without(NEW_PAGE_COLUMNS, 'page_number'))
+/** `after` is how many pages of the same group follow in the list. */
+const NUMBERED_PAGE = columns('page', { ...NEW_PAGE_COLUMNS, after: 'int' })
 
 /**
- * Looks up a page group by the expression of the index of groups that are not deleted, or of groups by status. The id
- * alone would give the planner a choice: each index on page groups begins with the tenant.
- * Calls `added` after versions were added or something was scheduled.
+ * Page groups are looked up by the expression of the index of those that are not deleted. The id alone would leave the
+ * planner a choice: each index on page groups begins with the tenant. Each look-up for a list is a `lateral` with a
+ * limit: so it uses its whole key, whatever the planner assumes of the tables. A join could read all rows of a tenant.
+ *
+ * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed,
+ * nothing is saved. Calls `added` after versions were added or something was scheduled.
  */
-export const postgresPages = (
-  query: Query,
-  added: () => void,
-  { ofEach, inserted, newPages }: Forms,
-  outbox: Outbox,
-): Pages => ({
-  recall: async (wants) => {
-    const rows = await ofEach(wants, ({ groups, keys }, of) => {
-      return query(of.tenantId)<RecallRow>`
-        select l.tenant_id, l.page_group_id, l.status, l.title, ${pagesCount(of.tenantId)},
-          null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
-        from ${BY_GROUP.from(groups)}
-          cross join lateral (
-            select g.tenant_id, g.page_group_id, g.status, g.title from page_groups g
-            where g.tenant_id = ${of.tenant} and ${IS_WANTED_GROUP} ${of.once}
-          ) l
-        ${keys.length === 0 ? nothing : andByKey(keys, of)}`
-    })
+export const postgresPages = (query: Query, { record, newEvents }: Outbox, added: () => void): Pages => ({
+  recall: async ({ groups, keys }) => {
+    // The count is looked up for each row: the planner could turn a join into a walk over all the counts.
+    const rows = await query()<RecallRow>`
+      select g.tenant_id, g.page_group_id, g.status, g.title,
+        (
+          select c.pages_count::int from page_counts c
+          where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id
+        ) as pages_count,
+        null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
+      from ${BY_GROUP.from(groups)}
+        cross join lateral (
+          select * from page_groups g
+          where g.tenant_id = want.tenant_id
+            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+          limit 1
+        ) g
+      union all
+      select p.tenant_id, p.page_group_id, null, null, null,
+        p.page_id, p.idempotency_key, p.request_hash, p.created_at
+      from ${BY_KEY.from(keys)}
+        cross join lateral (
+          select * from pages p
+          where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
+            and p.idempotency_key = want.idempotency_key
+          limit 1
+        ) p`
     return {
       groups: rows.filter((row) => row.pageId === null),
       pages: rows.filter((row) => row.pageId !== null),
     }
   },
 
+  /** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
   record: async (pages, events) => {
-    const { parts, done } = newPages(pages)
-    const recorded = await outbox.record(pages, events, [parts], done)
+    const { pageRows, versionRows, countRows } = rowsInLockOrder(pages)
+    const recorded = await record(
+      (sql, isInTime) => sql`
+        with changed as (
+          select 1
+        ), counted as (
+          insert into page_counts as c (${COUNT.names})
+          select added.tenant_id, added.page_group_id, (
+            select added.pages_count from page_groups g
+            where g.tenant_id = added.tenant_id and g.status = 'active'
+              and (case when g.status <> 'deleted' then g.page_group_id end) = added.page_group_id
+          ), added.changes
+          from ${COUNT.from(countRows)}
+          on conflict (tenant_id, page_group_id) do update set
+            pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes
+          returning c.tenant_id, c.page_group_id, c.pages_count
+        ), versioned as (
+          insert into page_versions (${VERSION.names})
+          select ${VERSION.values} from ${VERSION.from(versionRows)}
+        ), paged as (
+          insert into pages (${PAGE.names}, page_number)
+          select ${PAGE.values}, coalesce(page.page_number, counted.pages_count - page.after)
+          from ${NUMBERED_PAGE.from(pageRows)}
+            join counted on counted.tenant_id = page.tenant_id and counted.page_group_id = page.page_group_id
+        ), ${newEvents(events)}
+        select (select count(*)::int from new_events) as events where ${isInTime}`,
+    )
     if (recorded === 'recorded' && pages.some(needsWork)) added()
     return recorded
   },
 
   list: async (wants) => {
-    const lists = await slicesByTenant(wants, (its, of) => {
-      return query(of.tenantId)<ListedRow>`
-        select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
-          l.created_at, l.updated_at
-        from ${LISTED.from(its)}
-          ${ifGroupExists(of)}
-          left join lateral ${olderPages(of.tenantId)} on true
-        order by want.number, l.page_id desc`
+    const rows = await query()<ListedRow>`
+      select want.number, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
+        l.created_at, l.updated_at
+      from ${LISTED.from(numberedSlices(wants))}
+        cross join lateral (
+          select g.status from page_groups g
+          where g.tenant_id = want.tenant_id
+            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+          limit 1
+        ) g
+        left join lateral (
+          select * from (
+            select l.*, sum(octet_length(l.custom_name)) over (
+              order by l.page_id desc rows between unbounded preceding and 2 preceding
+            ) as bytes_before
+            from (
+              select * from pages l
+              where l.tenant_id = want.tenant_id and l.page_group_id = want.page_group_id
+                and l.page_id < want.before_id
+              order by l.page_id desc limit want.rows_max
+            ) l
+          ) l
+          where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+        ) l on true
+      order by want.number, l.page_id desc`
+    // A group without pages is one row without a page; a missing group has no row.
+    return rowsOfEach(wants, rows).map((list) => {
+      if (list.length === 0) return null
+      return list[0]?.pageId === null ? [] : list.map(storedPage)
     })
-    // A group without pages is one row without a page.
-    const pagesOf = (rows: readonly ListedRow[]) => (rows[0]?.pageId === null ? [] : rows.map(storedPage))
-    return lists.map((rows) => (rows.length === 0 ? null : pagesOf(rows)))
   },
 
   find: async (wants, withContent = true) => {
-    const found = await rowsOfEach(ofEach, wants, (its, of) => {
-      return query(of.tenantId)<FoundRow>`
-        select want.number as want, p.custom_name, p.computed_name as page_name, p.revision,
-          p.created_at as page_created_at, p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
-          p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
-          case when v.version_id = p.published_version_id ${withContent ? nothing : NEVER} then v.content::text end as content
-        from ${FOUND.from(its)}
-          ${ifGroupExists(of)}
-          left join lateral (
-            select p.* from pages p
-            where p.tenant_id = ${of.tenant} and p.page_group_id = want.page_group_id
-              and p.page_id = want.page_id ${of.once}
-          ) p on true
-          left join lateral (
-            ${versionOf(of, sql`p.latest_version_id`)} union all
-            ${versionOf(of, sql`nullif(p.published_version_id, p.latest_version_id)`)}
-          ) v on true`
-    })
+    // Each version is read by its whole key: for two ids, a plan made while pages had one version reads all versions.
+    const rows = await query()<FoundRow>`
+      select want.number, p.custom_name, p.computed_name as page_name, p.revision, p.created_at as page_created_at,
+        p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
+        p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
+        case when ${withContent} and v.version_id = p.published_version_id then v.content::text end as content
+      from ${FOUND.from(numbered(wants))}
+        cross join lateral (
+          select g.status from page_groups g
+          where g.tenant_id = want.tenant_id
+            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+          limit 1
+        ) g
+        left join lateral (
+          select * from pages p
+          where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id and p.page_id = want.page_id
+          limit 1
+        ) p on true
+        left join lateral (
+          (
+            select * from page_versions v
+            where v.tenant_id = want.tenant_id and v.page_id = want.page_id and v.version_id = p.latest_version_id
+            limit 1
+          )
+          union all
+          (
+            select * from page_versions v
+            where v.tenant_id = want.tenant_id and v.page_id = want.page_id
+              and v.version_id = nullif(p.published_version_id, p.latest_version_id)
+            limit 1
+          )
+        ) v on true`
+    const found = rowsOfEach(wants, rows)
     return wants.map((want, i) => foundPage(found[i] ?? [], want))
   },
 
   change: async (change, events) => {
-    const { tenantId, pageId, customName, computedName, publishedVersionId, updatedAt } = change
-    const { added: version, publishes, automaticAfter, schedule, unpublishAt } = change
-    const rows = version && inserted(VERSIONS, [newVersionRow(change, version)], IS_CHANGED)
-    const published = sql`published as (
-      update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null, unpublish_at = null,
-        schedule_note = null
-      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId}
-        ${AND_CHANGED})`
-    const scheduled = sql`scheduled as (
-      update page_versions v set publish_at = ${schedule?.publishAt ?? null}, unpublish_at = ${schedule?.unpublishAt ?? null},
-        schedule_note = ${schedule?.scheduleNote ?? null}, publish = false
-      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${schedule?.versionId ?? null}
-        ${AND_CHANGED})`
-    const changed = sql`
-      changed as (
-        update pages p set custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
-          published_version_id = ${publishedVersionId}, automatic_after = ${automaticAfter}, revision = p.revision + 1,
-          latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id), unpublish_at = ${unpublishAt}
-        where ${isUnchanged(change, version !== null || publishes)} returning 1)`
-    const parts = [
-      changed,
-      ...(rows ? [sql`added as (insert into page_versions ${rows})`] : []),
-      ...(publishes ? [published] : []),
-      ...(schedule ? [scheduled] : []),
-    ]
-    const recorded = await outbox.change(change, events, parts)
-    if ((version || schedule?.publishAt || unpublishAt) && recorded === 'recorded') added()
+    const { tenantId, pageGroupId, pageId, revision, updatedAt, publishedVersionId, schedule } = change
+    const version = change.added
+    const versionRows = version === null ? [] : [newVersionRow(change, version)]
+    const needsActiveGroup = version !== null || change.publishes
+    const recorded = await record(
+      (sql, isInTime) => sql`
+        with changed as (
+          update pages p set custom_name = ${change.customName}, computed_name = ${change.computedName},
+            updated_at = ${updatedAt}, published_version_id = ${publishedVersionId},
+            automatic_after = ${change.automaticAfter}, unpublish_at = ${change.unpublishAt},
+            latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id),
+            revision = p.revision + 1
+          where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
+            and p.revision = ${revision} and exists (
+              select 1 from page_groups g
+              where g.tenant_id = ${tenantId} and (g.status = 'active' or not ${needsActiveGroup})
+                and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
+            )
+          returning 1
+        ), versioned as (
+          insert into page_versions (${VERSION.names})
+          select ${VERSION.values} from ${VERSION.from(versionRows)} where exists (select 1 from changed)
+        ), published as (
+          update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null,
+            unpublish_at = null, schedule_note = null
+          where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId}
+            and ${change.publishes} and exists (select 1 from changed)
+        ), scheduled as (
+          update page_versions v set publish_at = ${schedule?.publishAt ?? null},
+            unpublish_at = ${schedule?.unpublishAt ?? null}, schedule_note = ${schedule?.scheduleNote ?? null},
+            publish = false
+          where v.tenant_id = ${tenantId} and v.page_id = ${pageId}
+            and v.version_id = ${schedule?.versionId ?? null} and exists (select 1 from changed)
+        ), ${newEvents(events)}
+        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+    )
+    if ((version || schedule?.publishAt || change.unpublishAt) && recorded === 'recorded') added()
     return recorded
   },
 
-  remove: (page, events) => {
-    const { tenantId, pageGroupId, pageId } = page
-    const parts = sql`
-      changed as (
-        delete from pages p where ${isUnchanged(page)} returning 1
-      ), emptied as (
-        delete from page_versions v where v.tenant_id = ${tenantId} and v.page_id = ${pageId} ${AND_CHANGED}
-      ), counted as (
-        update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
-        where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId} ${AND_CHANGED}
-      )`
-    return outbox.change(page, events, [parts])
-  },
+  remove: ({ tenantId, pageGroupId, pageId, revision }, events) =>
+    record(
+      (sql, isInTime) => sql`
+        with changed as (
+          delete from pages p
+          where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
+            and p.revision = ${revision} and exists (
+              select 1 from page_groups g
+              where g.tenant_id = ${tenantId}
+                and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
+            )
+          returning 1
+        ), emptied as (
+          delete from page_versions v
+          where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and exists (select 1 from changed)
+        ), counted as (
+          update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
+          where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId} and exists (select 1 from changed)
+        ), ${newEvents(events)}
+        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+    ),
 })
 
-/**
- * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed,
- * nothing is saved.
- */
-const isUnchanged = (page: Parameters<Pages['remove']>[0], inActiveGroup = false) => {
-  const { tenantId, pageGroupId, pageId, revision } = page
-  const isIn = inActiveGroup
-    ? sql`(g.status || '/' || g.page_group_id) collate "C" = ${`active/${pageGroupId}`}`
-    : sql`(case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}`
-  return sql`
-    p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
-      and p.revision = ${revision} and exists (select 1 from page_groups g where g.tenant_id = ${tenantId} and ${isIn})`
+/** The rows of new pages, of their first versions, and of what is counted, in the order in which they are locked. */
+const rowsInLockOrder = (pages: readonly NewPageRow[]) => {
+  const sorted = sortedBy(pages, 'tenantId', 'pageGroupId', 'idempotencyKey', 'pageId')
+  const groups = [
+    ...Map.groupBy(sorted, ({ tenantId, pageGroupId }) => `${tenantId} ${pageGroupId}`).values(),
+  ]
+  return {
+    pageRows: groups.flatMap((ofGroup) =>
+      ofGroup.map((page, i) => ({ ...newPageRow(page), after: ofGroup.length - 1 - i })),
+    ),
+    versionRows: sorted.map(firstVersionRow),
+    countRows: groups.map((ofGroup) => ({
+      ...(ofGroup[0] as NewPageRow),
+      pagesCount: ofGroup.length,
+      changes: ofGroup.length,
+    })),
+  }
 }
-
-/** A version by its whole key: for two ids, a plan made while pages had one version reads all versions of a page. */
-const versionOf = (of: Of, id: Fragment) => sql`(
-  select v.* from page_versions v
-  where v.tenant_id = ${of.tenant} and v.page_id = p.page_id and v.version_id = ${id}
-  ${of.once})`
-
-const olderPages = (tenantId: string | null) => {
-  const rows = sql`
-    select * from pages l
-    where l.tenant_id = ${tenantId} and l.page_group_id = want.page_group_id and l.page_id < want.before_id`
-  return slice(rows, sql`octet_length(l.custom_name)`, sql`l.page_id desc`, sql`want.rows_max`)
-}
-
-export const ifGroupExists = (of: Of) => sql`
-  cross join lateral (
-    select g.status from page_groups g
-    where g.tenant_id = ${of.tenant} and ${IS_WANTED_GROUP} ${of.once}
-  ) g`
-
-const NEVER = sql`and false`
-const IS_WANTED_GROUP = sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`
-
-const andByKey = (keys: readonly object[], of: Of) => sql`
-  union all
-  select p.* from ${BY_KEY.from(keys)}
-    cross join lateral (
-      select p.tenant_id, p.page_group_id, null, null, null::int,
-        p.page_id, p.idempotency_key, p.request_hash, p.created_at
-      from pages p
-      where p.tenant_id = ${of.tenant} and p.page_group_id = want.page_group_id
-        and p.idempotency_key = want.idempotency_key ${of.once}
-    ) p`

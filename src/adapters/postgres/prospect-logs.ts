@@ -1,116 +1,178 @@
+import { asOutcome } from '../../core/engine/outcome.ts'
+import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type {
+  FoundTimeline,
   ProspectLogs,
   ProspectLogsWant,
+  StoredLog,
   TimelineSlice,
   TimelineWant,
 } from '../../core/ports/prospect-logs.ts'
-import type { ProspectWant } from '../../core/ports/prospects.ts'
+import type { Scanned } from '../../core/ports/world.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
-import { timelineKey, timelineOf, timeOfKey } from '../stores/timeline-key.ts'
-import { eachTenant, findBy } from './by-tenant.ts'
-import type { Forms } from './forms.ts'
-import { columns, type Query, sql } from './sql.ts'
-import { eachAlone, slice, walk } from './walk.ts'
+import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
+import { numbered, rowsOfEach } from './numbered.ts'
+import { columns, type Query } from './sql.ts'
 
 const SHOWN = columns('l', SHOWN_LOG)
+const WANT = columns('want', 'number int, tenant_id, prospect_log_id')
 
-export const postgresProspectLogs = (query: Query, { ofEach, pinned }: Forms): ProspectLogs => {
-  const findByKey = findBy(
-    query,
-    eachTenant,
-    'prospect_logs',
-    'source, idempotency_key',
-    SHOWN_LOG,
-    storedLog,
-  )
-  return {
-    find: findBy(query, ofEach, 'prospect_logs', 'prospect_log_id', SHOWN_LOG, storedLog),
+export const postgresProspectLogs = (query: Query): ProspectLogs => ({
+  find: async (wants) => {
+    const rows = await query()<LogRow & { readonly number: number }>`
+      select want.number, ${SHOWN.selected}
+      from ${WANT.from(numbered(wants))}
+        join prospect_logs l on l.tenant_id = want.tenant_id and l.prospect_log_id = want.prospect_log_id`
+    return rowsOfEach(wants, rows).map(([row]) => (row === undefined ? null : storedLog(row)))
+  },
 
-    /** Lists logs along the primary key, or finds one by its key. */
-    list: (wants) =>
-      eachAlone(wants, async (want) => {
-        const { tenantId, type, idempotencyKey, limit } = want
-        const [from, before] = [want.fromId ?? '', want.beforeId ?? AFTER_ALL_IDS]
-        if (idempotencyKey !== null) {
-          const [found] = await findByKey([want])
-          const isBetween = found && found.prospectLogId >= from && found.prospectLogId < before
-          return { rows: isBetween && found.type === (type ?? found.type) ? [found] : [], resume: null }
-        }
-        const { rows, resume } = await walk<LogRow>(query, tenantId, {
-          ...{ selected: SHOWN.selected, bytes: BYTES, limit },
-          along: sql`
-            from prospect_logs l
-            where l.tenant_id = ${tenantId} and l.prospect_log_id >= ${from} and l.prospect_log_id < ${before}`,
-          key: sql`l.prospect_log_id`,
-          newest: sql`l.prospect_log_id desc`,
-          matches: passesFilter(want),
-        })
-        return { rows: rows.map(storedLog), resume }
-      }),
+  /** Sends a statement for each want, so that each can fail alone. */
+  list: (wants) =>
+    Promise.all(
+      wants.map((want) => (want.idempotencyKey === null ? newest : withKey)(query, want).catch(asOutcome)),
+    ),
 
-    timeline: (wants) =>
-      eachAlone(wants, async (want) => {
-        const { tenantId, prospectId, limit } = want
-        const from = want.since ?? '1970-01-01T00:00:00.000Z'
-        const end = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
-        const { first, rows, resume } = await walk<TimelineRow>(query, tenantId, {
-          ...{ selected: SHOWN.selected, bytes: BYTES, limit },
-          along: alongTimeline(pinned, want, [
-            timelineKey(prospectId, from),
-            timelineKey(prospectId, end.occurredAt),
-          ]),
-          key: sql`l.timeline_key`,
-          newest: sql`l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc`,
-          matches: sql`
-            l.occurred_at >= ${from} and (l.occurred_at, l.prospect_log_id) < (${end.occurredAt}, ${end.prospectLogId})
-              and ${passesFilter(want)}`,
-          owner: sql`(
-            select p.erased_at, p.merged_into, (
-              select string_agg(m.prospect_id, ' ') from merges m
-              where m.tenant_id = ${tenantId} and m.into_id = ${prospectId} and m.status = 'processing'
-            ) as unmoved
-            from prospects p where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId}
-          ) o`,
-        })
-        if (first === undefined) return 'prospect_not_found'
-        if (first.erasedAt !== null) return 'prospect_erased'
-        const { mergedInto, unmoved } = first
-        const time = resume === null ? null : timeOfKey(Number(resume))
-        return { rows: rows.map(storedLog), resume: time, mergedInto, unmoved }
-      }),
+  /** Sends a statement for each want, too. */
+  timeline: (wants) => Promise.all(wants.map((want) => timelineOf(query, want).catch(asOutcome))),
 
-    listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
-      const between = sql`
-        select * from prospect_logs l
-        where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId} and l.prospect_log_id < ${beforeId}`
-      const rows = await query(tenantId)<LogRow>`
-        select ${SHOWN.selected} from ${slice(between, BYTES, sql`l.prospect_log_id`, limit)}
-        order by l.prospect_log_id`
-      return rows.map(storedLog)
-    },
-  }
-}
+  listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
+    const rows = await query(tenantId)<LogRow>`
+      select ${SHOWN.selected} from (
+        select l.*, sum(octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)) over (
+          order by l.prospect_log_id rows between unbounded preceding and 2 preceding
+        ) as bytes_before
+        from (
+          select * from prospect_logs l
+          where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId} and l.prospect_log_id < ${beforeId}
+          order by l.prospect_log_id limit ${limit}
+        ) l
+      ) l
+      where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+      order by l.prospect_log_id`
+    return rows.map(storedLog)
+  },
+})
 
 /**
- * Logs `l` of a prospect, along the index of timelines. The tenant is compared so that no other index can be used: a
- * plan made for all tenants would assume that the primary key is selective, and read all logs of a large tenant.
- * For limits see `walk`; a limit as a number shows the planner how few rows are joined.
+ * The newest logs that match, until they fill a slice, among the 10,000 newest. If these do not suffice, `resume` is the
+ * id of the last of them. It is looked up only then; otherwise no more rows are read than are returned.
+ *
+ * The limits of these walks are a `select`, whose value the planner does not know: then it assumes that few rows are
+ * wanted, and walks along the index. With 10,000 as a constant it would sometimes collect and sort all rows of the tenant.
  */
-export const alongTimeline = (
-  pinned: Forms['pinned'],
-  { tenantId, prospectId }: ProspectWant,
-  [first, last]: ReturnType<typeof timelineOf> = timelineOf(prospectId),
-) => sql`
-  from prospect_logs l
-  where l.timeline_key between ${first}::bigint and ${last}::bigint
-    and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
-    ${pinned(tenantId)}`
+const newest = async (query: Query, want: ProspectLogsWant): Promise<Scanned<StoredLog>> => {
+  const { tenantId, source, type, limit } = want
+  const fromId = want.fromId ?? ''
+  const beforeId = want.beforeId ?? AFTER_ALL_IDS
+  const rows = await query(tenantId)<LogRow & { readonly resume: string | null }>`
+    with found as (
+      select * from (
+        select * from prospect_logs l
+        where l.tenant_id = ${tenantId} and l.prospect_log_id >= ${fromId} and l.prospect_log_id < ${beforeId}
+        order by l.prospect_log_id desc limit (select ${ROWS_SCANNED_MAX}::int)
+      ) l
+      where l.source = coalesce(${source}, l.source) and l.type = coalesce(${type}, l.type)
+      order by l.prospect_log_id desc limit ${limit + 1}
+    )
+    select ${SHOWN.selected}, stop.resume
+    from (
+        select case when (select count(*) from found) <= ${limit} then (
+          select l.prospect_log_id from prospect_logs l
+          where l.tenant_id = ${tenantId} and l.prospect_log_id >= ${fromId} and l.prospect_log_id < ${beforeId}
+          order by l.prospect_log_id desc offset (select ${ROWS_SCANNED_MAX - 1}::int) limit 1
+        ) end as resume
+      ) stop
+      left join (
+        select l.*, sum(octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)) over (
+          order by l.prospect_log_id desc rows between unbounded preceding and 2 preceding
+        ) as bytes_before
+        from found l
+      ) l on coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+    order by l.prospect_log_id desc`
+  const shown = rows.filter(({ prospectLogId }) => prospectLogId !== null)
+  return { rows: shown.map(storedLog), resume: rows[0]?.resume ?? null }
+}
 
+/** The log with an idempotency key. The limit keeps the other conditions out of the look-up, so that it uses its whole key. */
+const withKey = async (query: Query, want: ProspectLogsWant): Promise<Scanned<StoredLog>> => {
+  const { tenantId, source, idempotencyKey, type } = want
+  const rows = await query(tenantId)<LogRow>`
+    select ${SHOWN.selected} from (
+      select * from prospect_logs l
+      where l.tenant_id = ${tenantId} and l.source = ${source} and l.idempotency_key = ${idempotencyKey} limit 1
+    ) l
+    where l.prospect_log_id >= ${want.fromId ?? ''} and l.prospect_log_id < ${want.beforeId ?? AFTER_ALL_IDS}
+      and l.type = coalesce(${type}, l.type)`
+  return { rows: rows.map(storedLog), resume: null }
+}
+
+/** Null in all columns of the log if the prospect has no logs that match. */
 type TimelineRow = LogRow &
-  Pick<TimelineSlice, 'mergedInto' | 'unmoved'> & { readonly erasedAt: string | null }
+  Pick<TimelineSlice, 'mergedInto' | 'unmoved'> & {
+    readonly erasedAt: string | null
+    readonly resume: string | null
+  }
 
-const BYTES = sql`octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)`
-
-const passesFilter = ({ source, type }: Pick<TimelineWant | ProspectLogsWant, 'source' | 'type'>) =>
-  sql`l.source = coalesce(${source}, l.source) and l.type = coalesce(${type}, l.type)`
+/**
+ * The same for one prospect, along the index of timelines, whose key is rough: logs of one step of 4 seconds are read
+ * together and sorted by their times, and `resume` is the time of a step. Returns a row without a log if the prospect
+ * exists but no log matches.
+ *
+ * The tenant is compared in a `case` so that no other index can be used: a plan made for all tenants would assume that
+ * the primary key is selective, and read all logs of a large tenant.
+ */
+const timelineOf = async (query: Query, want: TimelineWant): Promise<FoundTimeline> => {
+  const { tenantId, prospectId, source, type, limit } = want
+  const since = want.since ?? '1970-01-01T00:00:00.000Z'
+  const before = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
+  const firstKey = timelineKey(prospectId, since)
+  const lastKey = timelineKey(prospectId, before.occurredAt)
+  const rows = await query(tenantId)<TimelineRow>`
+    with found as (
+      select * from (
+        select * from prospect_logs l
+        where l.timeline_key between ${firstKey} and ${lastKey}
+          and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
+        order by l.timeline_key desc fetch first (select ${ROWS_SCANNED_MAX}::int) rows with ties
+      ) l
+      where l.occurred_at >= ${since}
+        and (l.occurred_at, l.prospect_log_id) < (${before.occurredAt}, ${before.prospectLogId})
+        and l.source = coalesce(${source}, l.source) and l.type = coalesce(${type}, l.type)
+      order by l.timeline_key desc fetch first (${limit + 1}) rows with ties
+    )
+    select ${SHOWN.selected}, p.erased_at, p.merged_into, (
+        select string_agg(m.prospect_id, ' ') from merges m
+        where m.tenant_id = ${tenantId} and m.into_id = ${prospectId} and m.status = 'processing'
+      ) as unmoved, stop.resume
+    from prospects p
+      cross join (
+        select case when (select count(*) from found) <= ${limit} then (
+          select l.timeline_key from prospect_logs l
+          where l.timeline_key between ${firstKey} and ${lastKey}
+            and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
+          order by l.timeline_key desc offset (select ${ROWS_SCANNED_MAX - 1}::int) limit 1
+        ) end as resume
+      ) stop
+      left join (
+        select l.*, sum(octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)) over (
+          order by l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc
+          rows between unbounded preceding and 2 preceding
+        ) as bytes_before
+        from (
+          select * from found l
+          order by l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc limit ${limit + 1}
+        ) l
+      ) l on coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+    where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId}
+    order by l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc`
+  const [first] = rows
+  if (first === undefined) return 'prospect_not_found'
+  if (first.erasedAt !== null) return 'prospect_erased'
+  return {
+    rows: rows.filter(({ prospectLogId }) => prospectLogId !== null).map(storedLog),
+    resume: first.resume === null ? null : timeOfKey(Number(first.resume)),
+    mergedInto: first.mergedInto,
+    unmoved: first.unmoved,
+  }
+}

@@ -1,156 +1,223 @@
-import type { FoundProspect, KnownProspect, Prospects } from '../../core/ports/prospects.ts'
+import { asOutcome } from '../../core/engine/outcome.ts'
+import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
+import type { FoundProspect, KnownProspect, Prospects, ProspectsWant } from '../../core/ports/prospects.ts'
+import type { Scanned } from '../../core/ports/world.ts'
 import { afterStart, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
-import { eachTenant, findBy } from './by-tenant.ts'
-import type { Forms } from './forms.ts'
-import { CHANGED, type Outbox } from './outbox.ts'
-import { columns, type Fragment, ifOvertaken, joined, later, nothing, type Query, sql } from './sql.ts'
-import { eachAlone, slice, walk } from './walk.ts'
-
-type Row = FoundProspect & {
-  readonly want?: number
-  readonly resume?: string | null
-  readonly one?: number
-  readonly hasEvents?: boolean
-}
+import { numbered, rowsOfEach } from './numbered.ts'
+import type { Outbox } from './outbox.ts'
+import { ifOvertaken } from './overtaken.ts'
+import { columns, piece, type Query } from './sql.ts'
 
 const SHOWN = columns('l', SHOWN_PROSPECT)
-const BYTES = sql`coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)`
 const KNOWN = columns('p', without(KNOWN_PROSPECT, 'email'))
+const WANT = columns('want', 'number int, tenant_id, prospect_id')
 
-// The expressions of the indexes: see `0008_search.sql`.
-const EMAIL_START = sql`(left(l.email, 100) collate "C")`
-const FOLDED_NAME = sql`btrim(case when octet_length(l.name) = char_length(l.name) then lower(l.name)
+// The expressions of the indexes for the search: see `0008_search.sql`.
+const EMAIL_KEY = piece`(left(l.email, 100) collate "C")`
+const FOLDED_NAME = piece`btrim(case when octet_length(l.name) = char_length(l.name) then lower(l.name)
   else lower(regexp_replace(normalize(l.name, NFKD), '[\\u0300-\\u036f]', '', 'g')) end)`
-const NAME_START = sql`(left(${FOLDED_NAME}, 100) collate "C")`
-const LAST_NAME_START = sql`(left(split_part(${FOLDED_NAME}, ' ', -1), 100) collate "C")`
+const NAME_KEY = piece`(left(${FOLDED_NAME}, 100) collate "C")`
+const LAST_NAME_KEY = piece`(left(split_part(${FOLDED_NAME}, ' ', -1), 100) collate "C")`
 
 /** Calls `changed` after a prospect was updated. */
 export const postgresProspects = (
   query: Query,
-  changed: (tenantId: string) => void,
-  { ofEach }: Forms,
   outbox: Outbox,
-): Prospects => {
-  const findByHash = (column: string) =>
-    findBy(query, eachTenant, 'prospects', column, SHOWN_PROSPECT, prospectOf)
-  const [findByEmail, findByExternalId] = [findByHash('email_hash'), findByHash('external_id_hash')]
-  return {
-    find: findBy(query, ofEach, 'prospects', 'prospect_id', SHOWN_PROSPECT, prospectOf),
+  changed: (tenantId: string) => void,
+): Prospects => ({
+  find: async (wants) => {
+    const rows = await query()<FoundProspect & { readonly number: number }>`
+      select want.number, ${SHOWN.selected}
+      from ${WANT.from(numbered(wants))}
+        join prospects l on l.tenant_id = want.tenant_id and l.prospect_id = want.prospect_id`
+    return rowsOfEach(wants, rows).map(([row]) => (row === undefined ? null : prospectOf(row)))
+  },
 
-    findWithMerged: ({ tenantId, prospectId }) => query(tenantId)<KnownProspect>`
-      select ${KNOWN.selected}, p.email from prospects p
-      where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId} and p.erased_at is null and p.merged_into is null
-      union all
-      select ${KNOWN.selected}, null from prospects p
-      where p.tenant_id = ${tenantId} and p.merged_into = ${prospectId} and p.erased_at is null
-      order by merged_into nulls first, prospect_id`,
+  findWithMerged: ({ tenantId, prospectId }) => query(tenantId)<KnownProspect>`
+    select ${KNOWN.selected}, p.email from prospects p
+    where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId} and p.erased_at is null and p.merged_into is null
+    union all
+    select ${KNOWN.selected}, null from prospects p
+    where p.tenant_id = ${tenantId} and p.merged_into = ${prospectId} and p.erased_at is null
+    order by merged_into nulls first, prospect_id`,
 
-    list: (wants) =>
-      eachAlone(wants, async (want) => {
-        const { tenantId, emailHash, externalIdHash, limit } = want
-        const beforeId = want.beforeId ?? AFTER_ALL_IDS
-        if (emailHash !== null || externalIdHash !== null) {
-          const [found] = await (emailHash === null ? findByExternalId : findByEmail)([want])
-          const isShown = found && found.erasedAt === null && found.prospectId < beforeId
-          return { rows: isShown ? [found] : [], resume: null }
-        }
-        const { rows, resume } = await walk<Row>(query, tenantId, {
-          along: sql`from prospects l where l.tenant_id = ${tenantId} and l.prospect_id < ${beforeId}`,
-          key: sql`l.prospect_id`,
-          newest: sql`l.prospect_id desc`,
-          matches: sql`l.erased_at is null and l.merged_into is null`,
-          selected: SHOWN.selected,
-          bytes: BYTES,
-          limit,
-        })
-        return { rows: rows.map(prospectOf), resume }
+  /** Sends a statement for each want, so that each can fail alone. */
+  list: (wants) =>
+    Promise.all(
+      wants.map((want) => {
+        const isAll = want.emailHash === null && want.externalIdHash === null
+        return (isAll ? newest(query, want) : identified(query, want)).catch(asOutcome)
       }),
+    ),
 
-    /**
-     * Each kind along its index: the order by the index's columns makes the planner walk it, and stop. The newest come
-     * first even if many share a beginning, since those are found among the newest of all.
-     */
-    search: async ({ tenantId, emailStart, nameStart, limit }) => {
-      const kind = (key: Fragment, start: string, isIndexed: Fragment) => sql`(
-        select l.prospect_id from prospects l
-        where l.tenant_id = ${tenantId} and ${key} >= ${start} and ${key} < ${afterStart(start)} and ${isIndexed}
-        order by l.tenant_id, ${key} limit (select ${SEARCHED_MAX}::int))`
-      const begins = (key: Fragment, start: string) => sql`starts_with(${key}, ${start})`
-      const kinds: Fragment[] = []
-      const isNewest: Fragment[] = []
-      if (emailStart !== '') {
-        kinds.push(kind(EMAIL_START, emailStart, sql`l.email is not null`))
-        isNewest.push(begins(EMAIL_START, emailStart))
-      }
-      if (nameStart !== '') {
-        kinds.push(kind(NAME_START, nameStart, sql`l.name is not null`))
-        kinds.push(kind(LAST_NAME_START, nameStart, sql`l.name like '% %'`))
-        isNewest.push(begins(NAME_START, nameStart), begins(LAST_NAME_START, nameStart))
-      }
-      if (kinds.length === 0) return []
-      const rows = await query(tenantId)<Row>`
-        with found as (
-          ${joined(kinds, sql` union `)}
-          union (
-            select l.prospect_id from (
-              select * from prospects l where l.tenant_id = ${tenantId}
-              order by l.prospect_id desc limit (select ${SEARCHED_MAX}::int)
-            ) l
-            where ${joined(isNewest, sql` or `)})
-        ), newest as (select prospect_id from found order by prospect_id desc limit ${limit}::int)
-        select ${SHOWN.selected} from newest n
-          cross join lateral (
-            select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id = n.prospect_id limit 1
+  /**
+   * Walks along the index of each kind: the order by the index's columns makes the planner do so, and stop. The newest
+   * prospects of all are searched too, so that they come first even if many share a beginning. An empty beginning is
+   * sent as null, which nothing is compared with.
+   */
+  search: async ({ tenantId, emailStart, nameStart, limit }) => {
+    const email = emailStart || null
+    const name = nameStart || null
+    const afterEmail = email && afterStart(email)
+    const afterName = name && afterStart(name)
+    const rows = await query(tenantId)<FoundProspect>`
+      with found as (
+        (
+          select l.prospect_id from prospects l
+          where l.tenant_id = ${tenantId} and l.email is not null
+            and ${EMAIL_KEY} >= ${email} and ${EMAIL_KEY} < ${afterEmail}
+          order by l.tenant_id, ${EMAIL_KEY} limit (select ${SEARCHED_MAX}::int)
+        ) union (
+          select l.prospect_id from prospects l
+          where l.tenant_id = ${tenantId} and l.name is not null
+            and ${NAME_KEY} >= ${name} and ${NAME_KEY} < ${afterName}
+          order by l.tenant_id, ${NAME_KEY} limit (select ${SEARCHED_MAX}::int)
+        ) union (
+          select l.prospect_id from prospects l
+          where l.tenant_id = ${tenantId} and l.name like '% %'
+            and ${LAST_NAME_KEY} >= ${name} and ${LAST_NAME_KEY} < ${afterName}
+          order by l.tenant_id, ${LAST_NAME_KEY} limit (select ${SEARCHED_MAX}::int)
+        ) union (
+          select l.prospect_id from (
+            select * from prospects l where l.tenant_id = ${tenantId}
+            order by l.prospect_id desc limit (select ${SEARCHED_MAX}::int)
           ) l
-        where l.erased_at is null
-        order by l.prospect_id desc`
-      return rows.map(prospectOf)
-    },
+          where starts_with(${EMAIL_KEY}, ${email}) or starts_with(${NAME_KEY}, ${name})
+            or starts_with(${LAST_NAME_KEY}, ${name})
+        )
+      ), newest as (
+        select prospect_id from found order by prospect_id desc limit ${limit}::int
+      )
+      select ${SHOWN.selected} from newest n
+        cross join lateral (
+          select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id = n.prospect_id limit 1
+        ) l
+      where l.erased_at is null
+      order by l.prospect_id desc`
+    return rows.map(prospectOf)
+  },
 
-    listOldest: async ({ tenantId, afterId, limit }) => {
-      const after = sql`select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id > ${afterId}`
-      const rows = await query(tenantId)<FoundProspect>`
-        select ${SHOWN.selected} from ${slice(after, BYTES, sql`l.prospect_id`, limit)} order by l.prospect_id`
-      return [...rows]
-    },
+  listOldest: async ({ tenantId, afterId, limit }) => {
+    const rows = await query(tenantId)<FoundProspect>`
+      select ${SHOWN.selected} from (
+        select l.*, sum(coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)) over (
+          order by l.prospect_id rows between unbounded preceding and 2 preceding
+        ) as bytes_before
+        from (
+          select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id > ${afterId}
+          order by l.prospect_id limit ${limit}
+        ) l
+      ) l
+      where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+      order by l.prospect_id`
+    return rows.map(prospectOf)
+  },
 
-    /**
-     * Prospects that were merged into this one first give up the values that it will have: see `erasures.record`.
-     */
-    update: async (update, events) => {
-      const { tenantId, prospectId, email, externalId, name, updatedAt } = update
-      const changes = sql`
-        update prospects l set
-          ${email === undefined ? nothing : sql`email = ${email.email}, email_hash = ${email.emailHash},`}
-          ${externalId === undefined ? nothing : sql`external_id = ${externalId.externalId}, external_id_hash = ${externalId.externalIdHash},`}
-          ${name === undefined ? nothing : sql`name = ${name},`}
-          updated_at = ${later(sql`l.updated_at`, sql`${updatedAt}`)}
-        where l.tenant_id = ${tenantId} and l.prospect_id = ${prospectId} and l.erased_at is null
-          and l.merged_into is null and (select count(*) from given) >= 0
-        returning ${SHOWN.selected}`
-      const [emailHash, externalIdHash] = [email?.emailHash ?? null, externalId?.externalIdHash ?? null]
-      const given = sql`given as (
-        update prospects m set
-          email = case when m.email_hash = ${emailHash} then null else m.email end,
-          email_hash = nullif(m.email_hash, ${emailHash}),
-          external_id = case when m.external_id_hash = ${externalIdHash} then null else m.external_id end,
-          external_id_hash = nullif(m.external_id_hash, ${externalIdHash})
-        where m.tenant_id = ${tenantId} and m.merged_into = ${prospectId}
-          and (m.email_hash = ${emailHash} or m.external_id_hash = ${externalIdHash})
-        returning 1)`
-      const parts = [given, sql`changed as (${changes})`]
-      const updated = await outbox
-        .write<Row>([update], events, parts, sql`* from changed`, CHANGED)
-        .catch(ifOvertaken('overtaken' as const))
-      if (updated === 'overtaken') return updated
-      const [prospect] = updated
-      if (prospect === undefined) return null
-      changed(tenantId)
-      return prospectOf(prospect)
-    },
-  }
+  update: async ({ tenantId, prospectId, email, externalId, name, updatedAt }, events) => {
+    const emailHash = email?.emailHash ?? null
+    const externalIdHash = externalId?.externalIdHash ?? null
+    const written = outbox.write<FoundProspect>(
+      (sql, isInTime) => sql`
+        with given_up as (
+          update prospects m set
+            email = case when m.email_hash = ${emailHash} then null else m.email end,
+            email_hash = nullif(m.email_hash, ${emailHash}),
+            external_id = case when m.external_id_hash = ${externalIdHash} then null else m.external_id end,
+            external_id_hash = nullif(m.external_id_hash, ${externalIdHash})
+          where m.tenant_id = ${tenantId} and m.merged_into = ${prospectId}
+            and (m.email_hash = ${emailHash} or m.external_id_hash = ${externalIdHash})
+          returning 1
+        ), changed as (
+          update prospects l set
+            email = case when ${email !== undefined} then ${email?.email ?? null} else l.email end,
+            email_hash = case when ${email !== undefined} then ${emailHash} else l.email_hash end,
+            external_id = case when ${externalId !== undefined} then ${externalId?.externalId ?? null}
+              else l.external_id end,
+            external_id_hash = case when ${externalId !== undefined} then ${externalIdHash}
+              else l.external_id_hash end,
+            name = case when ${name !== undefined} then ${name ?? null} else l.name end,
+            updated_at = greatest(${updatedAt}, l.updated_at + interval '1 ms')
+          where l.tenant_id = ${tenantId} and l.prospect_id = ${prospectId} and l.erased_at is null
+            and l.merged_into is null
+            -- Always true. A part runs when it is read: merged prospects give up their values before this one takes them.
+            and (select count(*) from given_up) >= 0
+          returning ${SHOWN.selected}
+        ), ${outbox.newEvents(events)}
+        select changed.*, (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+    )
+    const updated = await written.catch(ifOvertaken('overtaken' as const))
+    if (updated === 'overtaken') return updated
+    const [prospect] = updated
+    if (prospect === undefined) return null
+    changed(tenantId)
+    return prospectOf(prospect)
+  },
+})
+
+/**
+ * The newest prospects until they fill a slice, among the 10,000 newest rows. If these do not suffice, `resume` is the id
+ * of the last of them. It is looked up only then; otherwise no more rows are read than are returned.
+ *
+ * The limits of these walks are a `select`, whose value the planner does not know: then it assumes that few rows are
+ * wanted, and walks along the index. With 10,000 as a constant it would sometimes collect and sort all rows of the tenant.
+ */
+const newest = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundProspect>> => {
+  const { tenantId, limit } = want
+  const beforeId = want.beforeId ?? AFTER_ALL_IDS
+  const rows = await query(tenantId)<FoundProspect & { readonly resume: string | null }>`
+    with found as (
+      select * from (
+        select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id < ${beforeId}
+        order by l.prospect_id desc limit (select ${ROWS_SCANNED_MAX}::int)
+      ) l
+      where l.erased_at is null and l.merged_into is null
+      order by l.prospect_id desc limit ${limit + 1}
+    )
+    select ${SHOWN.selected}, stop.resume
+    from (
+        select case when (select count(*) from found) <= ${limit} then (
+          select l.prospect_id from prospects l where l.tenant_id = ${tenantId} and l.prospect_id < ${beforeId}
+          order by l.prospect_id desc offset (select ${ROWS_SCANNED_MAX - 1}::int) limit 1
+        ) end as resume
+      ) stop
+      left join (
+        select l.*, sum(coalesce(octet_length(l.email), 0) + coalesce(octet_length(l.name), 0)) over (
+          order by l.prospect_id desc rows between unbounded preceding and 2 preceding
+        ) as bytes_before
+        from found l
+      ) l on coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+    order by l.prospect_id desc`
+  const shown = rows.filter(({ prospectId }) => prospectId !== null)
+  return { rows: shown.map(prospectOf), resume: rows[0]?.resume ?? null }
 }
 
-const prospectOf = ({ want, resume, one, hasEvents, ...prospect }: Row): FoundProspect => prospect
+/**
+ * The prospect with an email or an external id, merged or not. The hash that is null matches none. Each limit keeps the
+ * other conditions out of the look-up, so that it uses its whole key.
+ */
+const identified = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundProspect>> => {
+  const { tenantId, emailHash, externalIdHash } = want
+  const rows = await query(tenantId)<FoundProspect>`
+    select ${SHOWN.selected} from (
+      (select * from prospects l where l.tenant_id = ${tenantId} and l.email_hash = ${emailHash} limit 1)
+      union all
+      (select * from prospects l where l.tenant_id = ${tenantId} and l.external_id_hash = ${externalIdHash} limit 1)
+    ) l
+    where l.erased_at is null and l.prospect_id < ${want.beforeId ?? AFTER_ALL_IDS}`
+  return { rows: rows.map(prospectOf), resume: null }
+}
+
+/** A prospect as callers see it: field by field, in this order. */
+const prospectOf = (row: FoundProspect): FoundProspect => ({
+  tenantId: row.tenantId,
+  prospectId: row.prospectId,
+  email: row.email,
+  name: row.name,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  erasedAt: row.erasedAt,
+  externalId: row.externalId,
+  mergedInto: row.mergedInto,
+})

@@ -1,24 +1,34 @@
 import type { Table } from '../stores/tables.ts'
-import { type Fragment, joined, type Query, sql } from './sql.ts'
+import { type Piece, type Query, textArray } from './sql.ts'
+
+/** A constant text in a statement: names of a table and its columns. */
+const names =
+  (text: string): Piece =>
+  (sql) =>
+    sql.unsafe(text)
 
 /** Deletes the rows of tenants in one table. */
 export const removalOf = ({ name, key, columns }: Table) => {
-  const table = sql([name])
   const rest = key.filter((column) => column !== 'tenant_id')
-  const listed = (form: (column: string) => string) => sql([rest.map(form).join(', ')])
-  /** Matches rows after the last deleted one, so that no step walks over index entries of rows already deleted. */
-  const isAfter = (position: readonly string[]): Fragment =>
-    position.length === 0
-      ? sql`true`
-      : sql`(${listed((column) => `l.${column}`)}) > (${joined(
-          position.map((value, i) => sql`${value}::text::${sql([columns[rest[i] ?? ''] ?? 'text'])}`),
-          sql`, `,
-        )})`
+  const listed = (form: (column: string, i: number) => string) => names(rest.map(form).join(', '))
+  const table = names(name)
+  const rowKey = listed((column) => `l.${column}`)
+  const foundKey = listed((column) => `found.${column}`)
+  const keyTexts = listed((column) => `found.${column}::text`)
+  const newestFirst = listed((column) => `found.${column} desc`)
+  const afterKey = listed((column, i) => `place.key[${i + 1}]::${columns[column]}`)
+  /** Comes before every key: none is an empty text. */
+  const start = rest.map((column) => (columns[column] === 'timestamptz' ? '-infinity' : ''))
+
   return {
     name,
     isLeft: async (query: Query, tenantId: string): Promise<boolean> =>
-      (await query(tenantId)`select 1 from ${table} where tenant_id = ${tenantId} limit 1`).length > 0,
-    /** Returns the key of the last row; null if there was none behind the position. */
+      (await query(tenantId)`select 1 from ${table} l where l.tenant_id = ${tenantId} limit 1`).length > 0,
+
+    /**
+     * Returns the key of the last row; null if there was none behind the position. It goes on behind that row, so that
+     * no step walks over index entries of rows already deleted.
+     */
     removeSome: async (
       query: Query,
       tenantId: string,
@@ -26,20 +36,21 @@ export const removalOf = ({ name, key, columns }: Table) => {
       max: number,
     ): Promise<readonly string[] | null> => {
       if (rest.length === 0) {
-        await query(tenantId)`delete from ${table} where tenant_id = ${tenantId}`
+        await query(tenantId)`delete from ${table} l where l.tenant_id = ${tenantId}`
         return null
       }
       const [last] = await query(tenantId)<{ key: string }>`
         with found as materialized (
-          select ${listed((column) => `l.${column}`)} from ${table} l
-          where l.tenant_id = ${tenantId} and ${isAfter(position)}
-          order by ${listed((column) => `l.${column}`)} limit ${max}
+          select l.tenant_id, ${rowKey}
+          from ${table} l cross join (
+            select ${textArray(position.length === 0 ? start : position)}::text[] as key
+          ) place
+          where l.tenant_id = ${tenantId} and (${rowKey}) > (${afterKey})
+          order by ${rowKey} limit ${max}
         ), removed as (
-          delete from ${table} l using found
-          where l.tenant_id = ${tenantId} and ${sql([rest.map((column) => `l.${column} = found.${column}`).join(' and ')])}
+          delete from ${table} l using found where (l.tenant_id, ${rowKey}) = (found.tenant_id, ${foundKey})
         )
-        select json_build_array(${listed((column) => `${column}::text`)})::text as key from found
-        order by ${listed((column) => `${column} desc`)} limit 1`
+        select json_build_array(${keyTexts})::text as key from found order by ${newestFirst} limit 1`
       return last ? JSON.parse(last.key) : null
     },
   }

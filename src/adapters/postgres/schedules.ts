@@ -4,61 +4,100 @@ import {
   type ScheduledVersion,
   type Schedules,
 } from '../../core/ports/schedules.ts'
-import { eachAlong } from './claim.ts'
-import { type Query, sql } from './sql.ts'
-import { isSuspended } from './tenants.ts'
+import type { Query } from './sql.ts'
 
-/** Scheduled versions and pages: see the indexes with the same conditions. */
-export const SCHEDULED = [
-  {
-    table: sql`page_versions v`,
-    isScheduled: sql`v.publish_at is not null and v.status in ('ready', 'published')`,
-    at: sql`v.publish_at`,
-  },
-  { table: sql`pages v`, isScheduled: sql`v.unpublish_at is not null`, at: sql`v.unpublish_at` },
-]
-type Look = Parameters<Schedules['waiting']>[0]
-
-export const postgresSchedules = (query: Query): Schedules => {
-  /** Queries that go from tenant to tenant along the index. */
-  const looks = SCHEDULED.map(({ table, isScheduled, at }) => {
-    const rows = sql`${table} where ${isScheduled}`
-    // A scalar subquery: the planner may turn `exists` into a join that reads every scheduled row.
-    return ({ afterTenantId, until, max }: Look) => query()<{ tenantId: string }>`
-      with recursive ${eachAlong(sql`v.tenant_id`, rows, afterTenantId)}
-      select id as tenant_id from each
-      where id is not null and not ${isSuspended(sql`id`)} and (select true from ${rows} and v.tenant_id = each.id and ${at} <= ${until} limit 1)
-      limit ${max}`
-  })
-  return {
-    waiting: async (want) => {
-      const found = await Promise.all(looks.map((look) => look(want)))
-      return found.flat().map(({ tenantId }) => tenantId)
-    },
-
-    due: async ({ tenantId, until, max }) => {
-      const found = SCHEDULED.map(
-        ({ table, isScheduled, at }) => query(tenantId)<DuePage>`
-          select v.tenant_id, v.page_group_id, v.page_id, ${at} as at from ${table}
-          where v.tenant_id = ${tenantId} and ${isScheduled} and ${at} <= ${until} order by ${at} limit ${max}`,
-      )
-      return (await Promise.all(found)).flat()
-    },
-
-    ofPage: async ({ tenantId, pageGroupId, pageId }) => query(tenantId)<ScheduledVersion>`
-        select v.version_id, v.status, v.computed_name, v.publish_at, v.unpublish_at from page_versions v
-        where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.page_group_id = ${pageGroupId}
-          and v.publish_at is not null and v.status <> 'failed'
-        order by v.publish_at, v.version_id limit ${SCHEDULED_MAX}`,
-
-    end: async ({ tenantId, pageGroupId, pageId }) => {
-      await query(tenantId)`
-        with ended as (
-          update pages v set unpublish_at = null
-          where v.tenant_id = ${tenantId} and v.page_group_id = ${pageGroupId} and v.page_id = ${pageId}
+/** Scheduled versions and pages are read along the indexes with the same conditions. */
+export const postgresSchedules = (query: Query): Schedules => ({
+  /**
+   * Goes from tenant to tenant along each index. What is due is looked up by a scalar subquery: the planner may turn
+   * `exists` into a join that reads every scheduled row.
+   */
+  waiting: async ({ afterTenantId, until, max }) => {
+    const rows = await query()<{ tenantId: string }>`
+      with recursive with_versions (tenant_id) as (
+        (
+          select v.tenant_id from page_versions v
+          where v.publish_at is not null and v.status in ('ready', 'published') and v.tenant_id > ${afterTenantId}
+          order by v.tenant_id limit 1
         )
-        update page_versions v set publish_at = null
-        where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.publish_at is not null`
-    },
-  }
-}
+        union all
+        select (
+          select v.tenant_id from page_versions v
+          where v.publish_at is not null and v.status in ('ready', 'published')
+            and v.tenant_id > with_versions.tenant_id
+          order by v.tenant_id limit 1
+        )
+        from with_versions where with_versions.tenant_id is not null
+      ), with_pages (tenant_id) as (
+        (
+          select p.tenant_id from pages p
+          where p.unpublish_at is not null and p.tenant_id > ${afterTenantId}
+          order by p.tenant_id limit 1
+        )
+        union all
+        select (
+          select p.tenant_id from pages p
+          where p.unpublish_at is not null and p.tenant_id > with_pages.tenant_id
+          order by p.tenant_id limit 1
+        )
+        from with_pages where with_pages.tenant_id is not null
+      )
+      (
+        select s.tenant_id from with_versions s
+        where s.tenant_id is not null
+          and not exists (select 1 from tenants t where t.tenant_id = s.tenant_id and t.suspended_at is not null)
+          and (
+            select true from page_versions v
+            where v.publish_at is not null and v.status in ('ready', 'published')
+              and v.tenant_id = s.tenant_id and v.publish_at <= ${until}
+            limit 1
+          )
+        limit ${max}
+      )
+      union all
+      (
+        select s.tenant_id from with_pages s
+        where s.tenant_id is not null
+          and not exists (select 1 from tenants t where t.tenant_id = s.tenant_id and t.suspended_at is not null)
+          and (
+            select true from pages p
+            where p.unpublish_at is not null and p.tenant_id = s.tenant_id and p.unpublish_at <= ${until}
+            limit 1
+          )
+        limit ${max}
+      )`
+    return rows.map(({ tenantId }) => tenantId)
+  },
+
+  due: ({ tenantId, until, max }) =>
+    query(tenantId)<DuePage>`
+      (
+        select v.tenant_id, v.page_group_id, v.page_id, v.publish_at as at from page_versions v
+        where v.publish_at is not null and v.status in ('ready', 'published')
+          and v.tenant_id = ${tenantId} and v.publish_at <= ${until}
+        order by v.publish_at limit ${max}
+      )
+      union all
+      (
+        select p.tenant_id, p.page_group_id, p.page_id, p.unpublish_at as at from pages p
+        where p.unpublish_at is not null and p.tenant_id = ${tenantId} and p.unpublish_at <= ${until}
+        order by p.unpublish_at limit ${max}
+      )`,
+
+  ofPage: ({ tenantId, pageGroupId, pageId }) =>
+    query(tenantId)<ScheduledVersion>`
+      select v.version_id, v.status, v.computed_name, v.publish_at, v.unpublish_at from page_versions v
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.page_group_id = ${pageGroupId}
+        and v.publish_at is not null and v.status <> 'failed'
+      order by v.publish_at, v.version_id limit ${SCHEDULED_MAX}`,
+
+  end: async ({ tenantId, pageGroupId, pageId }) => {
+    await query(tenantId)`
+      with ended as (
+        update pages p set unpublish_at = null
+        where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
+      )
+      update page_versions v set publish_at = null
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.publish_at is not null`
+  },
+})

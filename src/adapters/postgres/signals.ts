@@ -11,22 +11,13 @@ const SIGNALS_MAX = 100
 /** A connection that goes silent right after a heartbeat is noticed after two intervals: less than a second. */
 const HEARTBEAT_MS = 400
 const ANSWER_MS_MAX = 5_000
-/** How long the list of nodes is kept: nodes may be added to a cluster. */
-const NODES_KNOWN_MS_MAX = 10_000
 
 /**
  * Signals between the processes on one database, by LISTEN and NOTIFY. As long as a process cannot be sure that its
  * listening connection works, it emits every signal at each heartbeat, because it may have missed one. That is always so
  * without a `url` to listen at.
- *
- * On a cluster a NOTIFY stays on its node, so a process listens at the `others` too. One of them may be away for hours:
- * its connection counts as unsure for some seconds only.
  */
-export const postgresSignals = (
-  url: string | null,
-  ask: Ask,
-  others: () => Promise<readonly string[]> = async () => [],
-) => {
+export const postgresSignals = (url: string | null, ask: Ask) => {
   const listeners = createListeners()
   const closing = new AbortController()
   let running: Promise<void> | undefined
@@ -44,9 +35,8 @@ export const postgresSignals = (
 
   const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
 
-  const wanted = new Set([url])
-  /** Listens on one connection until it is lost, silent or no longer needed, or the store is closed. */
-  const listen = async (address: string, emitIfStale: (isSure: boolean) => void): Promise<void> => {
+  /** Listens on one connection until it is lost or silent, or the store is closed. */
+  const listen = async (address: string): Promise<void> => {
     let isLost = false
     let fail = () => {}
     const lose = () => {
@@ -67,15 +57,14 @@ export const postgresSignals = (
         fail = () => reject(new Error('The listening connection is lost.'))
         asked.then(resolve, reject)
       })
-      const unsure = setInterval(emitIfStale, HEARTBEAT_MS, false)
+      const unsure = setInterval(listeners.emitAll, HEARTBEAT_MS)
       await withTimeout(answer, ANSWER_MS_MAX).finally(() => clearInterval(unsure))
-      emitIfStale(true)
     }
     try {
       await answered(sql`listen prospect_pages`)
       listeners.emitAll()
       listeners.emit('prospects')
-      while (!isLost && wanted.has(address)) {
+      while (!isLost) {
         await answered(sql`select 1`)
         await beat()
       }
@@ -85,35 +74,12 @@ export const postgresSignals = (
     }
   }
 
-  const listenAlways = async (address: string | null, doubtfulMsMax = Infinity): Promise<void> => {
-    let sureAt = -Infinity
-    const emitIfStale = (isSure: boolean) => {
-      if (isSure) sureAt = performance.now()
-      else if (!(performance.now() - sureAt > doubtfulMsMax)) listeners.emitAll()
-    }
-    while (!closing.signal.aborted && wanted.has(address)) {
-      if (address !== null) await listen(address, emitIfStale).catch(() => {})
-      emitIfStale(false)
+  const run = async (): Promise<void> => {
+    while (!closing.signal.aborted) {
+      if (url !== null) await listen(url).catch(() => {})
+      listeners.emitAll()
       await beat().catch(() => {})
     }
-  }
-
-  const run = async (): Promise<void> => {
-    const own = listenAlways(url)
-    const heard = new Map<string, Promise<unknown>>()
-    while (!closing.signal.aborted) {
-      const addresses = await others().catch(() => null)
-      for (const address of heard.keys()) if (addresses?.includes(address) === false) wanted.delete(address)
-      for (const address of addresses ?? []) {
-        wanted.add(address)
-        if (heard.has(address)) continue
-        const listening = listenAlways(address, ANSWER_MS_MAX).finally(() => heard.delete(address))
-        heard.set(address, listening)
-      }
-      const restMs = addresses === null ? HEARTBEAT_MS : NODES_KNOWN_MS_MAX
-      await pause(restMs, undefined, { signal: closing.signal }).catch(() => {})
-    }
-    await Promise.all([own, ...heard.values()])
   }
 
   return {

@@ -10,7 +10,6 @@ import { postgresCounts } from './counts.ts'
 import { postgresErasures } from './erasures.ts'
 import { unavailableUnlessRejected } from './error-codes.ts'
 import { postgresEvents } from './events.ts'
-import { FORMS, type Forms } from './forms.ts'
 import { postgresHooks } from './hooks.ts'
 import { postgresMerges } from './merges.ts'
 import { appliedMigrations, migratePostgres, type Warn } from './migrate.ts'
@@ -24,62 +23,40 @@ import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
 import { postgresSchedules } from './schedules.ts'
 import { postgresSignals } from './signals.ts'
-import type { Ask } from './sql.ts'
-import { queryOver } from './sql.ts'
+import { type Ask, queryOver } from './sql.ts'
 import { postgresTenants } from './tenants.ts'
 import { postgresVersions } from './versions.ts'
 import { postgresWebhooks } from './webhooks.ts'
-
-/** The ports of a store, with what else depends on where its rows are. */
-export type Database = {
-  readonly ask: Ask
-  readonly close: () => Promise<void>
-  readonly placeOf?: Store['placeOf']
-  readonly portsOver: (
-    ask: Ask,
-    migrations: readonly Migration[],
-    notify: (...signals: readonly Signal[]) => void,
-    options: PortsOptions,
-  ) => Ports
-  /** The addresses of other nodes, whose signals do not arrive at this one. */
-  readonly others?: () => Promise<readonly string[]>
-  /** Throws if the database does not fit the settings. `migrates`: it need not be complete yet. */
-  readonly refuse: (ask: Ask, migrates: boolean) => Promise<void>
-  /** Throws if this is not the place to migrate. */
-  readonly refuseToMigrate?: (ask: Ask) => Promise<void>
-}
 
 /** A store in PostgreSQL 14 or newer. Connects with its first statement. */
 export const postgresStore = (
   settings: PostgresSettings,
   migrations: readonly Migration[],
   warn: Warn = () => {},
-  database: Database = { ...connect(settings), portsOver, refuse: async () => {} },
+  connectTo = connect,
 ): Store => {
-  const { ask, placeOf, close, others, refuse, refuseToMigrate } = database
-  const { url, pooler, session, everyEvent, statementMsMax } = settings
+  const { url, pooler } = settings
   const directUrl = pooler === undefined ? url : pooler.directUrl
-  const { watch, notify, close: closeSignals } = postgresSignals(directUrl, ask, others)
+  const { ask, close } = connectTo(settings)
+  const { watch, notify, close: closeSignals } = postgresSignals(directUrl, ask)
+  const { ready, ...verbs } = portsOver(ask, migrations, notify, settings)
 
-  const ports = database.portsOver(ask, migrations, notify, { everyEvent, statementMsMax })
   let isUsable = false
   /** Checks the database until no obstacle is found. */
-  const refuseUnusable = async (migrates = false): Promise<void> => {
+  const refuseUnusable = async (): Promise<void> => {
     if (isUsable) return
-    const looked = findObstacle(ask, pooler !== undefined, session, pooler?.directUrl)
+    const looked = findObstacle(ask, pooler !== undefined, pooler?.directUrl)
     const obstacle = await looked.catch(unavailableUnlessRejected)
     if (obstacle !== null) throw new Error(obstacle)
-    await refuse(ask, migrates)
-    isUsable = !migrates
+    isUsable = true
   }
 
   return {
-    ...ports,
-    ...(placeOf && { placeOf }),
-    ready: () => refuseUnusable().then(ports.ready),
+    ...verbs,
+    ready: () => refuseUnusable().then(ready),
     migrate: async () => {
-      await refuseUnusable(true)
-      const migrated = migratePostgres(directUrl ?? url, migrations, warn, refuseToMigrate)
+      await refuseUnusable()
+      const migrated = migratePostgres(directUrl ?? url, migrations, warn)
       return migrated.catch(pooler?.directUrl ? nameDirect : null)
     },
     watch,
@@ -88,35 +65,41 @@ export const postgresStore = (
 }
 
 type PortsOptions = Optional<Pick<PostgresSettings, 'everyEvent' | 'statementMsMax'>>
-export type Ports = Omit<Store, 'migrate' | 'watch' | 'placeOf' | 'close'>
 
 /** The ports of a store over any way to send statements. Calls `notify` after a commit. */
 export const portsOver = (
-  ...[ask, migrations, notify, options, forms = FORMS]: [...Parameters<Database['portsOver']>, forms?: Forms]
-): Ports => {
-  const { everyEvent = false, statementMsMax = DEFAULTS.statementMsMax } = options
+  ask: Ask,
+  migrations: readonly Migration[],
+  notify: (...signals: readonly Signal[]) => void,
+  { everyEvent = false, statementMsMax = DEFAULTS.statementMsMax }: PortsOptions,
+): Omit<Store, 'migrate' | 'watch' | 'close'> => {
   const query = queryOver(ask)
+  const outbox = createOutbox(query, {
+    everyEvent,
+    lateMs: lateMsOf(statementMsMax),
+    wrote: () => notify('events'),
+    late: () => notify('keys', 'prospects'),
+  })
   const refuseUnready = readiness(migrations)
   const refuseNoWrites = refuserOfNoWrites(ask)
-  const onChange = (tenantId: string) => notify(`prospects ${tenantId}`)
-  const [wrote, late] = [() => notify('events'), () => notify('keys', 'prospects')]
-  const outbox = createOutbox(query, forms, { everyEvent, lateMs: lateMsOf(statementMsMax), wrote, late })
+  const prospectsChanged = (tenantId: string) => notify(`prospects ${tenantId}`)
+  const keysChanged = () => notify('keys')
   return {
-    activities: postgresActivities(query, forms, outbox),
-    prospects: postgresProspects(query, onChange, forms, outbox),
-    merges: postgresMerges(query, forms, onChange, outbox),
-    prospectLogs: postgresProspectLogs(query, forms),
+    activities: postgresActivities(query, outbox),
+    prospects: postgresProspects(query, outbox, prospectsChanged),
+    merges: postgresMerges(query, outbox, prospectsChanged),
+    prospectLogs: postgresProspectLogs(query),
     counts: postgresCounts(query),
     pageGroups: postgresPageGroups(query, outbox),
-    pages: postgresPages(query, () => notify('versions'), forms, outbox),
-    versions: postgresVersions(query, forms, outbox),
+    pages: postgresPages(query, outbox, () => notify('versions')),
+    versions: postgresVersions(query, outbox),
     schedules: postgresSchedules(query),
-    erasures: postgresErasures(query, forms, onChange, outbox),
+    erasures: postgresErasures(query, outbox, prospectsChanged),
     events: postgresEvents(query, notify),
     webhooks: postgresWebhooks(query, () => notify('events', 'deliveries')),
-    hooks: postgresHooks(query, forms, () => notify('keys')),
-    apiKeys: postgresApiKeys(query, forms, () => notify('keys')),
-    tenants: postgresTenants(query, () => notify('keys')),
+    hooks: postgresHooks(query, keysChanged),
+    apiKeys: postgresApiKeys(query, keysChanged),
+    tenants: postgresTenants(query, keysChanged),
     ready: async () => {
       refuseUnready(await appliedMigrations(ask))
       await refuseNoWrites()

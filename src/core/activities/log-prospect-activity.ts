@@ -1,7 +1,7 @@
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { decideAndSave, decideAndSaveRest, startFresh } from '../engine/decide-and-save.ts'
 import { DomainFailure, prospectNotFound } from '../engine/failures.ts'
-import { gatherByPlace, type PlacedOptions } from '../engine/gather-by-place.ts'
+import { type GatherOptions, gather } from '../engine/gather.ts'
 import { earlierRequests, keyOf } from '../engine/keys.ts'
 import { attempt, attemptEach, type Outcome } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
@@ -83,9 +83,9 @@ const LARGE_WEIGHT = 65_536
 export const gatherActivities = (
   logAll: ReturnType<typeof logProspectActivities>,
   { locate }: Pick<RememberedProspects, 'locate'>,
-  options: PlacedOptions<LocatedActivity>,
+  options: GatherOptions<LocatedActivity>,
 ) => {
-  const gathered = () => gatherByPlace(logAll, { ...options, weightOf })
+  const gathered = () => gather(logAll, { ...options, weightOf })
   const [logAtOnce, logWithLookup, logLarge] = [gathered(), gathered(), gathered()]
   return (activity: NewActivity): Promise<LoggedActivity> => {
     const located = locate(activity)

@@ -9,7 +9,7 @@ import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
 import type { PageGroupRead } from '../ports/page-groups.ts'
 import type { KnownPages, NewPageRow } from '../ports/pages.ts'
-import type { Needs, Store } from '../ports/store.ts'
+import type { Needs } from '../ports/store.ts'
 import type { NewId, Recorded } from '../ports/world.ts'
 import { firstWords, nameInGroup } from './first-words.ts'
 import type { HandOver } from './hand-over.ts'
@@ -36,11 +36,10 @@ export type PageCreation = { readonly page: CreatedPage; readonly replayed: bool
  * the time, or a time although the version will not be published.
  */
 export const createPagesWithVersion = ({ store, clock, newId, handOver }: Deps) => {
-  const { placeOf } = store
   const active = new Set<string>()
-  /** Whether a page needs no look-up: the write checks its group again and numbers the page, but not on a cluster. */
+  /** Whether a page needs no look-up: the write checks its group again and numbers the page. */
   const isSure = ({ groupKey, words, idempotencyKey }: Named): boolean =>
-    placeOf === undefined && idempotencyKey === undefined && words !== '' && active.has(groupKey)
+    idempotencyKey === undefined && words !== '' && active.has(groupKey)
 
   const recall = async (inputs: readonly Named[]): Promise<KnownPages> => {
     const unsure = inputs.filter((input) => !isSure(input))
@@ -81,8 +80,7 @@ export const createPagesWithVersion = ({ store, clock, newId, handOver }: Deps) 
   }
 }
 
-type Deps = Omit<Needs<'pages'>, 'store'> & {
-  readonly store: Pick<Store, 'pages' | 'placeOf'>
+type Deps = Needs<'pages'> & {
   /** To the publisher of this process. */
   readonly handOver?: HandOver | undefined
 }

@@ -51,8 +51,6 @@ export type Store = {
   readonly hooks: Hooks
   readonly apiKeys: ApiKeys
   readonly tenants: Tenants
-  /** The name of the tenant's machine, if there are several. Writes for tenants of one machine are sent together. */
-  readonly placeOf?: (of: { readonly tenantId: string }) => string
   /**
    * Brings the database to this program's schema; refuses one that is newer. Resolves with the names of the migrations
    * that it applied, in order: none if there was nothing to do.

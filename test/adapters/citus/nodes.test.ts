@@ -7,10 +7,8 @@ import {
   COPY_OF,
   connectToNodes,
 } from '../../../src/adapters/citus/nodes.ts'
-
+import { type Ask, type Query, queryOver, sql } from '../../../src/adapters/citus/sql.ts'
 import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/connect.ts'
-
-import { type Ask, type Query, queryOver, sql } from '../../../src/adapters/postgres/sql.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 import { noOf } from '../../core/scene.ts'
 import { placeOf } from '../../support/place.ts'

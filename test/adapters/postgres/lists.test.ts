@@ -1,5 +1,4 @@
 import t from 'tap'
-import { FORMS } from '../../../src/adapters/postgres/forms.ts'
 import { createOutbox } from '../../../src/adapters/postgres/outbox.ts'
 import { postgresProspectLogs } from '../../../src/adapters/postgres/prospect-logs.ts'
 import { postgresProspects } from '../../../src/adapters/postgres/prospects.ts'
@@ -13,22 +12,25 @@ const query: Query = (tenantId) => async () => {
   return []
 }
 
-t.test('a tenant whose statement fails fails nobody else who is read with it', async (t) => {
+t.test('a tenant whose statement fails fails no other tenant that is read with it', async (t) => {
   const wants = ['slow', 'other'].map((tenantId) => ({
-    ...{ tenantId, prospectId: 'prospect', limit: 5, source: null, type: null },
-    ...{ since: null, before: null, fromId: null, beforeId: null, idempotencyKey: null },
+    tenantId,
+    prospectId: 'prospect',
+    limit: 5,
+    source: null,
+    type: null,
+    since: null,
+    before: null,
+    fromId: null,
+    beforeId: null,
+    idempotencyKey: null,
   }))
-  const logs = postgresProspectLogs(query, FORMS)
+  const logs = postgresProspectLogs(query)
   const nothing = { rows: [], resume: null }
   t.strictSame(await logs.list(wants), [away, nothing])
   t.strictSame(await logs.timeline(wants), [away, 'prospect_not_found'])
-  const outbox = createOutbox(query, FORMS, {
-    everyEvent: false,
-    lateMs: 15_000,
-    wrote: () => {},
-    late: () => {},
-  })
-  const prospects = postgresProspects(query, () => {}, FORMS, outbox)
+  const outbox = createOutbox(query, { everyEvent: false, lateMs: 15_000, wrote: () => {}, late: () => {} })
+  const prospects = postgresProspects(query, outbox, () => {})
   const nobody = { emailHash: null, externalIdHash: null }
   for (const named of [nobody, { ...nobody, emailHash: 'hash' }, { ...nobody, externalIdHash: 'hash' }])
     t.strictSame(await prospects.list(wants.map((want) => ({ ...want, ...named }))), [away, nothing])

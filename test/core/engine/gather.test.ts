@@ -3,10 +3,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { DomainFailure } from '../../../src/core/engine/failures.ts'
-import { gatherByPlace, type PlacedOptions } from '../../../src/core/engine/gather-by-place.ts'
+import { type GatherOptions, gather } from '../../../src/core/engine/gather.ts'
 import type { Outcome } from '../../../src/core/engine/outcome.ts'
 
-type Options = PlacedOptions<string>
+type Options = GatherOptions<string>
 type Run = (inputs: readonly string[]) => Promise<readonly Outcome<string>[]>
 const OPTIONS: Options = { listLengthMax: 100, listWeightMax: 100, listsInFlightMax: 1 }
 const upper: Run = async (inputs) => inputs.map((input) => input.toUpperCase())
@@ -19,7 +19,7 @@ const settled = async () => {
 /** Gathers, and keeps the lists that were run. */
 const setting = (run: Run = upper, options: Partial<Options> = {}) => {
   const lists: string[][] = []
-  const call = gatherByPlace<string, string>(
+  const call = gather<string, string>(
     (inputs) => {
       lists.push([...inputs])
       return run(inputs)
@@ -90,40 +90,6 @@ t.test('as many lists are in flight as allowed', async (t) => {
 
 /** `a1` is of group a. */
 const groupOf = (input: string) => input[0] ?? ''
-const BY_PLACE = { groupOf, placeOf: groupOf }
-
-t.test('with places each list is of one, and nobody is lost', async (t) => {
-  const { call, lists } = setting(upper, BY_PLACE)
-  const answers = ['a1', 'b1', 'a2', 'c1', 'b2', 'd1', 'a3'].map(call)
-  t.strictSame(await Promise.all(answers), ['A1', 'B1', 'A2', 'C1', 'B2', 'D1', 'A3'])
-  t.strictSame(lists, [['a1', 'a2', 'a3'], ['b1', 'b2'], ['c1'], ['d1']])
-})
-
-t.test('groups of one place share its lists, and take turns when a list is full', async (t) => {
-  const placeOf = (input: string) => (groupOf(input) === 'c' ? 'other' : 'same')
-  const { call, lists } = setting(upper, { groupOf, placeOf, listLengthMax: 3 })
-  await Promise.all(['a1', 'a2', 'a3', 'b1', 'c1'].map(call))
-  t.strictSame(lists, [['a1', 'b1', 'a2'], ['c1'], ['a3']])
-})
-
-t.test('a place has no more lists in flight than it may, and holds up no other', async (t) => {
-  const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, BY_PLACE)
-  const answers: Promise<string>[] = []
-  for (const input of ['a1', 'a2', 'b1', 'a3']) {
-    answers.push(call(input))
-    await settled()
-  }
-  t.strictSame(lists, [['a1'], ['b1']])
-  letGo()
-  await answers[0]
-  await settled()
-  t.strictSame(lists, [['a1'], ['b1'], ['a2', 'a3']])
-  letGo()
-  letGo()
-  t.strictSame(await Promise.all(answers), ['A1', 'A2', 'B1', 'A3'])
-})
-
 t.test('calls that do not fit into one list take turns by group', async (t) => {
   const { run, letGo } = heldRun()
   const { call, lists } = setting(run, { groupOf, listLengthMax: 2 })
@@ -277,7 +243,7 @@ t.test('under a backlog that never ends, nothing keeps what is answered alive', 
   setFlagsFromString('--expose-gc')
   const collectGarbage: () => void = runInNewContext('gc')
   const { run, letGo } = heldRun()
-  const call = gatherByPlace<{ text: string }, string>((inputs) => run(inputs.map(({ text }) => text)), {
+  const call = gather<{ text: string }, string>((inputs) => run(inputs.map(({ text }) => text)), {
     listLengthMax: 1,
     listsInFlightMax: 1,
   })

@@ -1,0 +1,35 @@
+import type { FoundPage, PageWant, StoredPageWithVersions } from '../../core/ports/pages.ts'
+import { storedVersion, type VersionRow, versionWithContent } from '../stores/page-rows.ts'
+
+/** A page with one of its versions, whose columns have the plain names; all but `want` are null if there is no page. */
+export type FoundRow = VersionRow &
+  Pick<StoredPageWithVersions, 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
+    readonly want: number
+    readonly revision: number | null
+    readonly pageName: string
+    readonly pageCreatedAt: string
+    readonly pageUnpublishAt: string | null
+    readonly publishedVersionId: string | null
+  }
+
+export const foundPage = (rows: readonly FoundRow[], want: PageWant): FoundPage => {
+  const [page] = rows
+  if (page === undefined) return 'page_group_not_found'
+  if (page.revision === null) return 'page_not_found'
+  const published = rows.find(({ versionId }) => versionId === page.publishedVersionId)
+  return {
+    tenantId: want.tenantId,
+    pageGroupId: want.pageGroupId,
+    pageId: want.pageId,
+    customName: page.customName,
+    computedName: page.pageName,
+    createdAt: page.pageCreatedAt,
+    updatedAt: page.updatedAt,
+    revision: page.revision,
+    automaticAfter: page.automaticAfter,
+    unpublishAt: page.pageUnpublishAt,
+    groupStatus: page.groupStatus,
+    published: published ? versionWithContent(published) : null,
+    latest: storedVersion(rows.find((row) => row !== published) ?? page),
+  }
+}

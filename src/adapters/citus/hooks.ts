@@ -1,0 +1,63 @@
+import type { OfTenant } from '../../core/ports/api-keys.ts'
+import type { HookSeen, Hooks, HookWant, StoredHook } from '../../core/ports/hooks.ts'
+import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
+import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
+import type { Forms } from './forms.ts'
+import { columns, type Fragment, type Query, sql, textArray, unlessOvertaken } from './sql.ts'
+import { FORGET_KEYS, isSuspended } from './tenants.ts'
+
+const HOOK = columns('h', COLUMNS.hooks)
+const CHANGES = columns('h', HOOK_CHANGES)
+const matchesId = ({ tenantId, hookId }: HookWant) => sql`h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
+
+/** Calls `changed` after a hook was changed or removed. */
+export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => void): Hooks => {
+  const hooksWhere = async (condition: Fragment): Promise<StoredHook[]> => {
+    const rows = await query()<HookRow>`select ${HOOK.selected} from hooks h where ${condition}`
+    return rows.map(storedHook)
+  }
+  /** Returns `overtaken` if no row was written. */
+  const write = async (statement: Fragment) => {
+    const rows = await query()`with written as (${statement} returning 1) select ${FORGET_KEYS} from written`
+    if (rows.length > 0) changed()
+    return rows.length > 0
+  }
+  return {
+    findByIds: async (hookIds) => {
+      const rows = await query()<HookRow & OfTenant>`
+        select ${HOOK.selected}, ${isSuspended(sql`h.tenant_id`)} as is_suspended from hooks h
+        where h.hook_id = any(${textArray(hookIds)}::text[])`
+      return rows.map((row) => ({ ...storedHook(row), isSuspended: row.isSuspended }))
+    },
+    find: async (want) => (await hooksWhere(matchesId(want)))[0] ?? null,
+    list: (wants) =>
+      Promise.all(
+        wants.map(async ({ tenantId, beforeId, limit }) => {
+          const before = beforeId ?? AFTER_ALL_IDS
+          const those = sql`h.tenant_id = ${tenantId} and h.hook_id < ${before} order by h.hook_id desc limit ${limit + 1}`
+          return takeSlice(await hooksWhere(those), limit)
+        }),
+      ),
+    slots: async (tenantId) => {
+      const rows = await query()<{ slot: number }>`select slot from hooks where tenant_id = ${tenantId}`
+      return rows.map(({ slot }) => slot)
+    },
+    add: (hook) => unlessOvertaken(query()`insert into hooks ${HOOK.values([hook])}`),
+    change: async (hook, lastUpdatedAt) => {
+      const row = sql`update hooks h set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([hook])})
+        ${andSet}`
+      const isChanged = await write(sql`${row} where ${matchesId(hook)} and h.updated_at = ${lastUpdatedAt}`)
+      return isChanged ? 'recorded' : 'overtaken'
+    },
+    remove: (want) => write(sql`delete from hooks h where ${matchesId(want)}`),
+    markSeen: async (want, seen: HookSeen) => {
+      await query()`
+        update hooks h set last_received_at = coalesce(${seen.lastReceivedAt}, h.last_received_at),
+          last_refused_at = coalesce(${seen.lastRefusedAt}, h.last_refused_at),
+          last_refusal = coalesce(${seen.lastRefusal}, h.last_refusal),
+          last_warned_at = coalesce(${seen.lastWarnedAt}, h.last_warned_at),
+          last_warning = coalesce(${seen.lastWarning}, h.last_warning)
+        where ${matchesId(want)}`
+    },
+  }
+}

@@ -1,0 +1,152 @@
+import { writeDecidedMs } from '../../core/engine/decide-and-save.ts'
+import { writeTooLate } from '../../core/engine/failures.ts'
+import { isoTime, MINUTE_MS, stopwatch } from '../../core/engine/times.ts'
+import type { NewEvent } from '../../core/ports/events.ts'
+import type { Recorded } from '../../core/ports/world.ts'
+import { NOT_AS_ASSUMED, sqlStateOf } from '../postgres/error-codes.ts'
+import { COLUMNS } from '../stores/rows.ts'
+import type { Forms, OfTenant, Saved } from './forms.ts'
+import {
+  columns,
+  type Fragment,
+  ifOvertaken,
+  joined,
+  nothing,
+  type Query,
+  sql,
+  textArray,
+  unlessOvertaken,
+} from './sql.ts'
+
+/** How far a database's clock is ahead of our stopwatch, how far that is ahead of the monotonic clock, and when this expires. */
+type Clock = Record<'aheadMs' | 'leadMs' | 'until', number>
+const leadMs = () => stopwatch() - performance.now()
+type OutboxOptions = {
+  readonly everyEvent: boolean
+  readonly lateMs: number
+  readonly wrote: () => void
+  readonly late: () => void
+}
+export type Outbox = {
+  /**
+   * Sends `with parts, new_events select answer where …`, where `new_events` inserts the events of what was saved, and
+   * returns the rows. `answer` brings no `where`. Of `rows` only the tenants are read. `derived` selects more
+   * events from the parts. Refuses `unavailable` if PostgreSQL begins `lateMs` after the decision or later.
+   */
+  readonly write: <Row extends object>(
+    rows: readonly OfTenant[],
+    events: readonly NewEvent[] | undefined,
+    parts: readonly Fragment[],
+    answer: Fragment,
+    saved?: Saved,
+    derived?: Fragment,
+  ) => Promise<readonly (Row & { readonly hasEvents?: boolean })[]>
+  /** Saves all of these parts and the events, or nothing. */
+  readonly record: (
+    rows: readonly OfTenant[],
+    events: readonly NewEvent[] | undefined,
+    parts: readonly Fragment[],
+    done?: Fragment,
+    derived?: Fragment,
+  ) => Promise<Recorded>
+  /** Saves parts of which one is `changed`, and the events, if `changed` has a row. The other parts must check that. */
+  readonly change: (
+    row: OfTenant,
+    events: readonly NewEvent[] | undefined,
+    parts: readonly Fragment[],
+    /** Reads parts in the order in which they must run. */
+    read?: Fragment,
+  ) => Promise<Recorded>
+}
+
+export const EVENTS = columns('event', COLUMNS.events)
+
+/**
+ * Events are written in the statement of their change, for tenants that use events: those with an enabled webhook
+ * endpoint, or all with `everyEvent`.
+ * Calls `wrote` after a commit with events, and `late` after a write that came too late: what is remembered may be as old.
+ */
+export const createOutbox = (
+  query: Query,
+  { leadOf, placeOf, required, inserted, saved: savedBy, used }: Forms,
+  { everyEvent, lateMs, wrote, late }: OutboxOptions,
+): Outbox => {
+  const clocks = new Map<string, Clock>()
+
+  /**
+   * The clock of a database or a node may differ from ours by minutes. It is read every minute, after ours was set and after
+   * a refusal. A process suspended during the read assumes that it is behind, and refuses too many writes.
+   */
+  const readClock = async (tenantId: string | null): Promise<Clock> => {
+    const [read] = await query(tenantId)<{ now: string }>`select statement_timestamp() as now`
+    const aheadMs = Date.parse(read?.now ?? '') - stopwatch()
+    const clock = { aheadMs, leadMs: leadMs(), until: performance.now() + MINUTE_MS }
+    clocks.set(placeOf({ tenantId: tenantId ?? '' }), clock)
+    return clock
+  }
+  const knownClock = (tenantId: string | null): Clock | undefined => {
+    const clock = clocks.get(placeOf({ tenantId: tenantId ?? '' }))
+    const isKnown = clock && performance.now() < clock.until && leadMs() - clock.leadMs < 1_000
+    return isKnown ? clock : undefined
+  }
+
+  const write: Outbox['write'] = async (rows, given = [], parts, answer, saved = ALL, derived) => {
+    const { each, all: areAll } = savedBy(saved)
+    const decidedMs = writeDecidedMs()
+    const events = used ? await used(given) : given
+    const lead = leadOf(rows)
+    const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
+    const lateAtMs = decidedMs + aheadMs + lateMs
+    const isInTime = required(sql`statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz`)
+    const of = derived ? rows : events
+    const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(of)})`
+    const added = () => inserted(EVENTS, events.map(eventRow), sql`${isUsed} and ${each}`)
+    const all = [...parts]
+    if (events.length > 0) all.push(sql`new_events as (insert into events ${added()})`)
+    if (derived) all.push(sql`derived as (insert into events (${EVENTS.names}) ${derived} where ${isUsed})`)
+    const noted = everyEvent ? sql`true as has_events,` : sql`exists (${subscribers(of)}) as has_events,`
+    try {
+      const written = await query(lead)<{ hasEvents?: boolean }>`
+        ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${of.length === 0 ? nothing : noted} ${answer}
+        where ${isInTime} and ${areAll}`
+      if (written[0]?.hasEvents) wrote()
+      return written as never
+    } catch (error) {
+      if (!NOT_AS_ASSUMED.has(sqlStateOf(error))) throw error
+      const clock = await readClock(lead)
+      // The write was in time: a clock was set, or on a cluster another writer was faster.
+      if (stopwatch() + clock.aheadMs < lateAtMs) throw error
+      late()
+      throw writeTooLate()
+    }
+  }
+
+  return {
+    write,
+    record: (rows, events, parts, done = sql`1 as done`, derived) =>
+      unlessOvertaken(write(rows, events, parts, done, ALL, derived)),
+    change: async (row, events, parts, read = sql`0`) => {
+      const written = write([row], events, parts, sql`${read} as done from changed`, CHANGED)
+      return (await written.catch(ifOvertaken([]))).length > 0 ? 'recorded' : 'overtaken'
+    },
+  }
+}
+
+/** The condition of a part that is saved only if the part `changed` has a row. */
+export const IS_CHANGED = sql`exists (select 1 from changed)`
+/** The same, after other conditions. */
+export const AND_CHANGED = sql`and ${IS_CHANGED}`
+export const CHANGED: Saved = { each: IS_CHANGED, all: IS_CHANGED }
+const ALL: Saved = { each: sql`true`, all: sql`true` }
+
+export const eventRow = (event: NewEvent) => ({
+  ...event,
+  sequence: null,
+  ids: { rawJson: JSON.stringify(event.ids) },
+})
+
+/** The tenants of these events that use events. */
+export const subscribers = (events: readonly OfTenant[]) => sql`
+  select w.tenant_id from webhook_endpoints w
+  where w.tenant_id = any (${textArray([...new Set(events.map(({ tenantId }) => tenantId))])}::text[])
+    and w.status = 'enabled'`

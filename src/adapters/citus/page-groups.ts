@@ -1,0 +1,91 @@
+import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
+import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
+import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
+import { slicesByTenant } from './by-tenant.ts'
+import type { Outbox } from './outbox.ts'
+import { columns, nothing, type Query, sql } from './sql.ts'
+import { slice } from './walk.ts'
+
+type ListedRow = PageGroupRow & { readonly want: number }
+type FoundRow = PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>
+
+const GROUPS = columns('l', COLUMNS.page_groups)
+const SHOWN = columns('l', without(COLUMNS.page_groups, 'revision', 'idempotency_key', 'request_hash'))
+const COUNTS = columns('c', COLUMNS.page_counts)
+const CHANGES = columns('g', PAGE_GROUP_CHANGES)
+const WANTS = columns('want', 'number int, status, before_id, rows_max int')
+
+export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => ({
+  list: async (wants) => {
+    const lists = await slicesByTenant(wants, async (its, { tenantId }) => {
+      const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
+      const asked = groups.map(([along, some]) => {
+        const rows = sql`
+          select ${SHOWN.selected} from page_groups l where l.tenant_id = ${tenantId} and ${along.isBefore}`
+        return query(tenantId)<ListedRow>`
+          select want.number as want, ${SHOWN.selected}, ${pagesCount(tenantId)}
+          from ${WANTS.from(some)}
+            cross join lateral ${slice(rows, bytes, along.newest, sql`want.rows_max`)}
+          order by want.number, l.page_group_id desc`
+      })
+      return (await Promise.all(asked)).flat()
+    })
+    return lists.map((list) => list.map(pageGroupOf))
+  },
+
+  find: async (want) => {
+    const { tenantId } = want
+    const [column, key] =
+      'pageGroupId' in want ? [ID, want.pageGroupId] : [IDEMPOTENCY_KEY, want.idempotencyKey]
+    const [row] = await query(tenantId)<FoundRow>`
+      select ${SHOWN.selected}, l.request_hash, c.pages_count::int, (l.revision + c.changes)::int as revision
+      from (select * from page_groups l where l.tenant_id = ${tenantId} and ${column} = ${key} limit 1) l
+        cross join lateral (
+          select * from page_counts c
+          where c.tenant_id = ${tenantId} and c.page_group_id = l.page_group_id limit 1
+        ) c`
+    return row ? { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash } : null
+  },
+
+  add: (group, events) => {
+    const parts = sql`
+      counted as (insert into page_counts ${COUNTS.values([{ ...group, changes: 0 }])}),
+      added as (insert into page_groups ${GROUPS.values([{ ...group, revision: 1 }])})`
+    return outbox.record([group], events, [parts])
+  },
+
+  change: (group, lastUpdatedAt, revision, events) => {
+    const changes = sql`(select c.changes from page_counts c
+      where c.tenant_id = ${group.tenantId} and c.page_group_id = ${group.pageGroupId})`
+    const matchesId = revision === undefined ? nothing : sql`and revision + ${changes} = ${revision}::int`
+    const parts = sql`changed as (
+      update page_groups set (${CHANGES.names}) = (select * from ${CHANGES.from([group])}), revision = revision + 1
+      where tenant_id = ${group.tenantId} and page_group_id = ${group.pageGroupId}
+        and updated_at = ${lastUpdatedAt} ${matchesId}
+      returning 1)`
+    return outbox.change(group, events, [parts])
+  },
+})
+
+const ID = sql`l.page_group_id`
+const IDEMPOTENCY_KEY = sql`l.idempotency_key`
+
+// Two statements, because each walks a separate index, by the expression of that index.
+const ID_IF_OPEN = sql`(case when l.status <> 'deleted' then l.page_group_id end)`
+const open = { isBefore: sql`${ID_IF_OPEN} < want.before_id`, newest: sql`${ID_IF_OPEN} desc` }
+const STATUS_AND_ID = sql`(l.status || '/' || l.page_group_id) collate "C"`
+const filtered = {
+  isBefore: sql`
+    ${STATUS_AND_ID} < want.status || '/' || want.before_id and ${STATUS_AND_ID} > want.status || '/'`,
+  newest: sql`${STATUS_AND_ID} desc`,
+}
+
+const bytes = sql`
+  coalesce(octet_length(l.page_context), 0) + octet_length(l.actions) + octet_length(l.footer_links)
+    + octet_length(l.scripts)`
+
+// A look-up for each row: the planner could turn a join into a walk over all the counts.
+export const pagesCount = (tenantId: string | null = null) => sql`
+  (select c.pages_count::int from page_counts c
+    where c.tenant_id = ${tenantId ?? TENANT_OF_GROUP} and c.page_group_id = l.page_group_id) as pages_count`
+const TENANT_OF_GROUP = sql`l.tenant_id`

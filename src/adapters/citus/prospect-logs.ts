@@ -1,0 +1,116 @@
+import type {
+  ProspectLogs,
+  ProspectLogsWant,
+  TimelineSlice,
+  TimelineWant,
+} from '../../core/ports/prospect-logs.ts'
+import type { ProspectWant } from '../../core/ports/prospects.ts'
+import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
+import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
+import { timelineKey, timelineOf, timeOfKey } from '../stores/timeline-key.ts'
+import { eachTenant, findBy } from './by-tenant.ts'
+import type { Forms } from './forms.ts'
+import { columns, type Query, sql } from './sql.ts'
+import { eachAlone, slice, walk } from './walk.ts'
+
+const SHOWN = columns('l', SHOWN_LOG)
+
+export const postgresProspectLogs = (query: Query, { ofEach, pinned }: Forms): ProspectLogs => {
+  const findByKey = findBy(
+    query,
+    eachTenant,
+    'prospect_logs',
+    'source, idempotency_key',
+    SHOWN_LOG,
+    storedLog,
+  )
+  return {
+    find: findBy(query, ofEach, 'prospect_logs', 'prospect_log_id', SHOWN_LOG, storedLog),
+
+    /** Lists logs along the primary key, or finds one by its key. */
+    list: (wants) =>
+      eachAlone(wants, async (want) => {
+        const { tenantId, type, idempotencyKey, limit } = want
+        const [from, before] = [want.fromId ?? '', want.beforeId ?? AFTER_ALL_IDS]
+        if (idempotencyKey !== null) {
+          const [found] = await findByKey([want])
+          const isBetween = found && found.prospectLogId >= from && found.prospectLogId < before
+          return { rows: isBetween && found.type === (type ?? found.type) ? [found] : [], resume: null }
+        }
+        const { rows, resume } = await walk<LogRow>(query, tenantId, {
+          ...{ selected: SHOWN.selected, bytes: BYTES, limit },
+          along: sql`
+            from prospect_logs l
+            where l.tenant_id = ${tenantId} and l.prospect_log_id >= ${from} and l.prospect_log_id < ${before}`,
+          key: sql`l.prospect_log_id`,
+          newest: sql`l.prospect_log_id desc`,
+          matches: passesFilter(want),
+        })
+        return { rows: rows.map(storedLog), resume }
+      }),
+
+    timeline: (wants) =>
+      eachAlone(wants, async (want) => {
+        const { tenantId, prospectId, limit } = want
+        const from = want.since ?? '1970-01-01T00:00:00.000Z'
+        const end = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
+        const { first, rows, resume } = await walk<TimelineRow>(query, tenantId, {
+          ...{ selected: SHOWN.selected, bytes: BYTES, limit },
+          along: alongTimeline(pinned, want, [
+            timelineKey(prospectId, from),
+            timelineKey(prospectId, end.occurredAt),
+          ]),
+          key: sql`l.timeline_key`,
+          newest: sql`l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc`,
+          matches: sql`
+            l.occurred_at >= ${from} and (l.occurred_at, l.prospect_log_id) < (${end.occurredAt}, ${end.prospectLogId})
+              and ${passesFilter(want)}`,
+          owner: sql`(
+            select p.erased_at, p.merged_into, (
+              select string_agg(m.prospect_id, ' ') from merges m
+              where m.tenant_id = ${tenantId} and m.into_id = ${prospectId} and m.status = 'processing'
+            ) as unmoved
+            from prospects p where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId}
+          ) o`,
+        })
+        if (first === undefined) return 'prospect_not_found'
+        if (first.erasedAt !== null) return 'prospect_erased'
+        const { mergedInto, unmoved } = first
+        const time = resume === null ? null : timeOfKey(Number(resume))
+        return { rows: rows.map(storedLog), resume: time, mergedInto, unmoved }
+      }),
+
+    listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
+      const between = sql`
+        select * from prospect_logs l
+        where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId} and l.prospect_log_id < ${beforeId}`
+      const rows = await query(tenantId)<LogRow>`
+        select ${SHOWN.selected} from ${slice(between, BYTES, sql`l.prospect_log_id`, limit)}
+        order by l.prospect_log_id`
+      return rows.map(storedLog)
+    },
+  }
+}
+
+/**
+ * Logs `l` of a prospect, along the index of timelines. The tenant is compared so that no other index can be used: a
+ * plan made for all tenants would assume that the primary key is selective, and read all logs of a large tenant.
+ * For limits see `walk`; a limit as a number shows the planner how few rows are joined.
+ */
+export const alongTimeline = (
+  pinned: Forms['pinned'],
+  { tenantId, prospectId }: ProspectWant,
+  [first, last]: ReturnType<typeof timelineOf> = timelineOf(prospectId),
+) => sql`
+  from prospect_logs l
+  where l.timeline_key between ${first}::bigint and ${last}::bigint
+    and case when l.tenant_id = ${tenantId} then l.prospect_id = ${prospectId} end
+    ${pinned(tenantId)}`
+
+type TimelineRow = LogRow &
+  Pick<TimelineSlice, 'mergedInto' | 'unmoved'> & { readonly erasedAt: string | null }
+
+const BYTES = sql`octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)`
+
+const passesFilter = ({ source, type }: Pick<TimelineWant | ProspectLogsWant, 'source' | 'type'>) =>
+  sql`l.source = coalesce(${source}, l.source) and l.type = coalesce(${type}, l.type)`

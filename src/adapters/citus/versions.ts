@@ -1,0 +1,144 @@
+import type { ClaimedVersion, CreatedByKey, VersionContext, Versions } from '../../core/ports/versions.ts'
+import { columnsOf } from '../stores/columns.ts'
+import {
+  SHOWN_VERSION,
+  type ShownVersion,
+  settledRow,
+  storedVersion,
+  versionWithContent,
+} from '../stores/page-rows.ts'
+import { eachTenant, findBy, slicesByTenant } from './by-tenant.ts'
+import { backlogOf, claimFrom } from './claim.ts'
+import type { Forms } from './forms.ts'
+import type { Outbox } from './outbox.ts'
+import { ifGroupExists } from './pages.ts'
+import { columns, type Query, sql } from './sql.ts'
+import { isSuspended } from './tenants.ts'
+import { slice } from './walk.ts'
+
+type ListedRow = ShownVersion & { readonly want: number }
+
+const TABLE = 'page_versions'
+const PAGE = 'page_group_id, page_id'
+const SHOWN = columns('l', SHOWN_VERSION)
+const CREATED = columnsOf('version_id, version_number int, created_at timestamptz, request_hash')
+const asCreated = (row: CreatedByKey) => row
+const FOUND = { ...SHOWN_VERSION, content: 'json' } as const
+const WANTS = columns('want', 'number int, page_group_id, page_id, before_id, rows_max int')
+const DONE = columns(
+  'done',
+  `tenant_id, page_id, version_id, attempt int, status, published_at timestamptz, finished_at timestamptz,
+    computed_name, failure_reason, claimable_at timestamptz, uncounted int`,
+)
+
+export const QUEUED_VERSIONS = {
+  table: sql`page_versions v`,
+  key: sql`v.tenant_id, v.page_id, v.version_id`,
+  isClaimed: sql`v.page_id = claimed.page_id and v.version_id = claimed.version_id`,
+  answered: sql`v.tenant_id, v.page_id, v.version_id, v.page_group_id, v.publish, v.publish_at`,
+  isHeld: isSuspended,
+}
+
+export const postgresVersions = (query: Query, { ofEach }: Forms, outbox: Outbox): Versions => ({
+  list: async (wants) => {
+    const lists = await slicesByTenant(wants, (its, of) => {
+      const rows = sql`
+        select l.page_group_id, ${SHOWN.selected} from page_versions l
+        where l.tenant_id = ${of.tenantId} and l.page_id = want.page_id and l.version_id < want.before_id`
+      const older = slice(rows, BYTES, sql`l.version_id desc`, sql`want.rows_max`)
+      return query(of.tenantId)<ListedRow>`
+        select want.number as want, ${SHOWN.selected}
+        from ${WANTS.from(its)} ${ifGroupExists(of)} cross join lateral ${older}
+        where l.page_group_id = want.page_group_id
+        order by want.number, l.version_id desc`
+    })
+    return lists.map((list) => list.map(storedVersion))
+  },
+
+  find: findBy(query, ofEach, TABLE, `${PAGE}, version_id`, FOUND, versionWithContent, ifGroupExists),
+
+  findByKey: findBy(query, eachTenant, TABLE, `${PAGE}, idempotency_key`, CREATED, asCreated, ifGroupExists),
+
+  claim: claimFrom<ClaimedVersion>(query, QUEUED_VERSIONS),
+
+  context: async ({ tenantId, pageGroupId, pageId, versionId }) => {
+    const [context] = await query(tenantId)<VersionContext>`
+      select g.title as group_title, p.page_number, g.page_context, v.supplementary_context
+      from page_versions v join page_groups g on g.tenant_id = ${tenantId} and g.page_group_id = v.page_group_id
+        join pages p on p.tenant_id = ${tenantId} and p.page_group_id = v.page_group_id and p.page_id = v.page_id
+      where v.tenant_id = ${tenantId} and v.page_group_id = ${pageGroupId} and v.page_id = ${pageId}
+        and v.version_id = ${versionId}`
+    return context ?? null
+  },
+
+  settle: settleOver(outbox),
+
+  backlog: backlogOf(query, sql`created_at`, WAITING, isSuspended),
+})
+
+const WAITING = sql`page_versions where status = 'processing' order by tenant_id, claimable_at`
+const BYTES = sql`octet_length(l.supplementary_context)`
+
+/**
+ * Locks each page, then its version, and reads both after that: a claim lost in the meantime saves nothing. `ended` has
+ * one row for each page: the version that is published, else the newest that is ready. The condition on the status must
+ * differ from that of the index of waiting versions, or all waiting versions of a tenant might be read.
+ *
+ * Locked rows are not compared again: the update would see them as before this statement waited for their locks.
+ */
+const settleOver =
+  (outbox: Outbox): Versions['settle'] =>
+  async (tenantId, settlements, events) => {
+    const rows = settlements.map((done) => settledRow(tenantId, done))
+    const saved = sql`
+      held as materialized (
+        select * from (
+          select done.*, v.page_group_id, p.published_version_id, p.automatic_after,
+            coalesce(done.computed_name, v.computed_name) as name
+          from ${DONE.from(rows)}
+            join page_versions v using (tenant_id, page_id, version_id)
+            join pages p using (tenant_id, page_group_id, page_id)
+          where v.status not in ('ready', 'published', 'failed') and v.attempts = done.attempt
+            and v.tenant_id = ${tenantId} and p.tenant_id = ${tenantId}
+          order by v.page_id, v.version_id for update of p, v
+        ) held
+      ), saved as materialized (
+        select * from (
+          select held.*, max(version_id) filter (where status = 'published') over (partition by page_id) as newest
+          from held
+        ) held
+        where status <> 'published'
+          or version_id = newest and version_id > greatest(published_version_id, automatic_after, '')
+      ), settled as (
+        update page_versions v set status = saved.status, published_at = saved.published_at,
+          failure_reason = saved.failure_reason, computed_name = saved.name,
+          claimable_at = coalesce(saved.claimable_at, v.claimable_at), attempts = v.attempts - saved.uncounted
+        from saved
+        where v.tenant_id = saved.tenant_id and v.page_id = saved.page_id and v.version_id = saved.version_id
+          and v.tenant_id = ${tenantId}
+        returning 1
+      ), shown as (
+        update pages p set revision = p.revision + ended.count,
+          updated_at = coalesce(ended.finished_at, p.updated_at), published_version_id = ended.pointer,
+          computed_name = case when ended.version_id = coalesce(ended.pointer, p.latest_version_id)
+            then ended.name else p.computed_name end
+        from (
+          select distinct on (page_id) *, (count(*) over (partition by page_id))::int as count,
+            case when status = 'published' then version_id else published_version_id end as pointer
+          from saved where status <> 'processing'
+          order by page_id, published_at is null, finished_at is null, version_id desc
+        ) ended
+        where p.tenant_id = ended.tenant_id and p.page_group_id = ended.page_group_id
+          and p.page_id = ended.page_id and p.tenant_id = ${tenantId}
+        returning 1
+      )`
+    const answer = sql`version_id from saved`
+    const all = sql`(select count(*) from saved) = ${rows.length}::int`
+    const settled = await outbox.write<{ versionId: string }>([{ tenantId }], events, [saved], answer, {
+      each: IS_SAVED,
+      all,
+    })
+    return settled.map(({ versionId }) => versionId)
+  }
+
+const IS_SAVED = sql`(event.ids ->> 'versionId' in (select version_id from saved)) is true`

@@ -1,0 +1,186 @@
+import type { ClaimWant } from '../../core/ports/versions.ts'
+import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
+import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
+import { COLUMNS, sortedBy, without } from '../stores/rows.ts'
+import { eachAlong } from './claim.ts'
+import { D, matchesId, postgresDeliveries } from './deliveries.ts'
+import { EVENTS, eventRow, IS_CHANGED } from './outbox.ts'
+import {
+  columns,
+  type Fragment,
+  ifOvertaken,
+  nothing,
+  type Query,
+  sql,
+  textArray,
+  unlessOvertaken,
+} from './sql.ts'
+import { isSuspended } from './tenants.ts'
+
+/** A row with the types as one text, `{a,b}`. */
+export type EndpointRow = Omit<ClaimedEndpoint, 'types'> & { readonly types: string | null }
+
+const KEPT = without(COLUMNS.webhook_endpoints, 'claims', 'claimable_at')
+const ENDPOINT = columns('v', COLUMNS.webhook_endpoints)
+const STORED = columns('v', KEPT)
+const IDS = ['tenant_id', 'webhook_endpoint_id', 'created_at']
+const CHANGES = columns('v', without(KEPT, ...IDS, 'failures', 'failing_since', 'last_error'))
+const RESULT = columns(
+  'r',
+  `tenant_id, webhook_endpoint_id, event_id, status, attempts int, next_attempt_at timestamptz, last_status int, last_error,
+    delivered_at timestamptz, attempt json`,
+)
+
+const endpointRow = (endpoint: StoredEndpoint) => ({
+  ...endpoint,
+  types: endpoint.types && textArray(endpoint.types),
+})
+export const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
+  ...row,
+  types: row.types === null ? null : (row.types.match(/[^{},]+/g) as unknown as StoredEndpoint['types']),
+})
+
+const V = sql`v`
+const V_TENANT = sql`v.tenant_id`
+
+/** Deliveries of enabled endpoints wait until they are due. */
+const isClaimable = (
+  { now, horizon }: ClaimWant,
+  ofThose: (tenantIdColumn: Fragment) => Fragment = () => nothing,
+) => {
+  const isPending = (at: Fragment) => sql`exists (
+    select 1 from webhook_deliveries d
+    where d.tenant_id = v.tenant_id ${ofThose(sql`d.tenant_id`)}
+      and d.webhook_endpoint_id = v.webhook_endpoint_id and d.status = 'pending' and d.next_attempt_at ${at})`
+  return sql`
+    (v.claimable_at <= ${now} or v.claimable_at > ${horizon}) and not ${isSuspended(V_TENANT)} and case v.status when 'deleted' then true
+      else ${isPending(sql`<= case v.status when 'enabled' then ${now}::timestamptz else 'infinity' end`)}
+        or ${isPending(sql`> ${latestAttemptAt(now)}`)} end`
+}
+
+const KEY = sql`v.tenant_id, v.webhook_endpoint_id`
+export const QUEUED_ENDPOINTS = {
+  table: sql`webhook_endpoints v`,
+  key: KEY,
+  isClaimed: sql`v.webhook_endpoint_id = claimed.webhook_endpoint_id`,
+  counted: sql`claims = v.claims + 1`,
+  answered: sql`${STORED.selected}, v.claims`,
+  isClaimable,
+}
+
+/** Calls `notify` after there are new events, or deliveries that are due at once. */
+export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => ({
+  list: async (tenantId) => {
+    const rows = await query(tenantId)<EndpointRow>`
+      select ${STORED.selected} from webhook_endpoints v where v.tenant_id = ${tenantId} and v.slot is not null
+      order by v.webhook_endpoint_id`
+    return rows.map(storedEndpoint)
+  },
+
+  add: (endpoint) => {
+    const row = { ...endpointRow(endpoint), claims: 0, claimableAt: endpoint.createdAt }
+    return unlessOvertaken(query(endpoint.tenantId)`insert into webhook_endpoints ${ENDPOINT.values([row])}`)
+  },
+
+  change: async (endpoint, lastUpdatedAt, { resetsFailures, event } = {}) => {
+    const afresh = sql`, failures = 0, failing_since = null, last_error = null,
+          claimable_at = case when v.failures > 0 or v.status <> 'enabled' then ${endpoint.updatedAt} else v.claimable_at end`
+    const changed = query(endpoint.tenantId)`
+      with changed as (
+        update webhook_endpoints v set (${CHANGES.names}) = (select * from ${CHANGES.fromShortest([endpointRow(endpoint)])})
+          ${resetsFailures ? afresh : nothing}
+        where ${matchesId(endpoint, V)} and v.updated_at = ${lastUpdatedAt}
+        returning 1
+      ) ${event ? sql`, new_events as (insert into events ${EVENTS.into([eventRow(event)])} where ${IS_CHANGED})` : nothing}
+      select 1 as done from changed`
+    const isChanged = (await changed.catch(ifOvertaken([]))).length > 0
+    if (isChanged) notify()
+    return isChanged ? 'recorded' : 'overtaken'
+  },
+
+  claim: async (want) => {
+    const claimed = await claimEndpoints(query, want)
+    return claimed.map(storedEndpoint)
+  },
+
+  settle: async (endpoint, results, { failures, failingSince, lastError, claimableAt, readAt }) => {
+    // Sorted in the order in which a replay locks them.
+    const rows = sortedBy(results, 'eventId').map((result) => ({ ...endpoint, ...result }))
+    const ifSame = sql`case v.url when ${endpoint.url} then`
+    const settled = query(endpoint.tenantId)`
+      with changed as (
+        update webhook_endpoints v set failures = ${ifSame} ${failures}::int else v.failures end,
+          failing_since = ${ifSame} ${failingSince}::timestamptz else v.failing_since end,
+          last_error = ${ifSame} ${lastError} else v.last_error end,
+          claimable_at = coalesce(${claimableAt}, v.claimable_at)
+        where ${matchesId(endpoint, V)} and v.claims = ${endpoint.claims}
+        returning 1
+      ), tried as (
+        update webhook_deliveries d set status = r.status, attempts = r.attempts, next_attempt_at = r.next_attempt_at,
+          last_status = r.last_status, last_error = r.last_error, delivered_at = r.delivered_at,
+          last_attempts = case when r.attempt is null then d.last_attempts else (
+            select '[' || string_agg(a.value::text, ',' order by a.n) || ']' from (
+              select l.value, l.n from json_array_elements(d.last_attempts) with ordinality l (value, n)
+              union all select r.attempt, ${ATTEMPTS_KEPT} + 1
+            ) a where a.n > json_array_length(d.last_attempts) + 1 - ${ATTEMPTS_KEPT})::json end
+        from ${RESULT.from(rows)}
+        where d.tenant_id = r.tenant_id and d.webhook_endpoint_id = r.webhook_endpoint_id and d.event_id = r.event_id
+          and (r.status = 'delivered' or d.next_attempt_at <= ${readAt}
+            or d.next_attempt_at > ${latestAttemptAt(readAt)})
+          and ${IS_CHANGED}
+          and d.tenant_id = ${endpoint.tenantId}
+      )
+      select 1 as done from changed`
+    return (await settled.catch(ifOvertaken([]))).length > 0
+  },
+
+  ...postgresDeliveries(query, notify),
+
+  sweep: async (endpoint, error, max, isLast) => {
+    const isDeleted = endpoint.status === 'deleted'
+    const order = isDeleted
+      ? sql`order by d.event_id`
+      : sql`and d.status = 'pending' order by d.next_attempt_at`
+    const sweep = isDeleted
+      ? sql`delete from webhook_deliveries d using due`
+      : sql`
+        update webhook_deliveries d set status = 'failed', next_attempt_at = null, last_error = ${error} from due`
+    const [row] = await query(endpoint.tenantId)<{ found: number }>`
+      with still as materialized (
+        select 1 from webhook_endpoints v where ${matchesId(endpoint, V)} and v.status = ${isDeleted ? 'deleted' : 'disabled'}
+      ), due as materialized (
+        select d.tenant_id, d.webhook_endpoint_id, d.event_id from webhook_deliveries d
+        where ${matchesId(endpoint, D)} and exists (select 1 from still) ${order} limit ${max}
+      ), swept as (
+        ${sweep} where d.tenant_id = due.tenant_id and d.webhook_endpoint_id = due.webhook_endpoint_id
+          and d.event_id = due.event_id and d.tenant_id = ${endpoint.tenantId}
+      ), ended as (
+        delete from webhook_endpoints v
+        where ${matchesId(endpoint, V)} and v.status = 'deleted' and ${isDeleted && isLast}::boolean and (select count(*) from due) < ${max}
+      )
+      select count(*)::int as found from due`
+    return row?.found === max
+  },
+})
+
+const PENDING = sql`webhook_deliveries d where d.status = 'pending'`
+/** Claims from tenant to tenant along the index of pending deliveries, and deleted endpoints. */
+const claimEndpoints = (query: Query, want: ClaimWant) => query()<EndpointRow>`
+  with recursive ${eachAlong(sql`d.tenant_id`, PENDING, want.afterTenantId)}, working as (
+    select v.* from each
+      cross join lateral (
+        select ${KEY} from webhook_endpoints v
+        where v.tenant_id = each.id and v.status <> 'deleted' and ${isClaimable(want)}
+        order by v.claimable_at limit ${want.max} for update skip locked
+      ) v
+    limit ${want.max}
+  ), deleted as (
+    select ${KEY} from webhook_endpoints v
+    where v.status = 'deleted' and v.tenant_id > ${want.afterTenantId} and ${isClaimable(want)}
+    order by v.tenant_id limit ${want.max} for update skip locked
+  ), claimed as (
+    select * from working union all select * from deleted order by tenant_id limit ${want.max}
+  )
+  update webhook_endpoints v set claimable_at = ${want.until}, ${QUEUED_ENDPOINTS.counted} from claimed
+  where v.tenant_id = claimed.tenant_id and ${QUEUED_ENDPOINTS.isClaimed}
+  returning ${QUEUED_ENDPOINTS.answered}`
