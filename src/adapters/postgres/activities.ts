@@ -81,6 +81,7 @@ export const postgresActivities = (
         select (select count(*)::int from new_events) as events where ${isInTime}`,
     ),
 
+  /** Without `is true` the planner may join the events to the logs, and parse each event for each log. */
   recordLogs: async (logs, events = []) => {
     const added = write<{ id: string }>(
       (sql, isInTime) => sql`
@@ -93,9 +94,10 @@ export const postgresActivities = (
         ), new_events as (
           insert into events (${EVENT.names})
           select ${EVENT.values} from ${EVENT.from(events.map(eventRow))}
-          where event.ids::json ->> 'prospectLogId' in (select prospect_log_id from logged)
-            and (${everyEvent} or exists (
-              select 1 from webhook_endpoints w where w.tenant_id = event.tenant_id and w.status = 'enabled'
+          where (event.ids::json ->> 'prospectLogId' in (select prospect_log_id from logged)) is true
+            and (${everyEvent} or (
+              select true from webhook_endpoints w
+              where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
             ))
           returning 1
         )

@@ -17,7 +17,8 @@ export const eventRow = (event: NewEvent) => ({
 
 /**
  * One more part of the statement of a change: its events, if the part `changed` has a row and the tenant uses events.
- * It does if it has an enabled webhook endpoint, or if every tenant does.
+ * It does if it has an enabled webhook endpoint, or if every tenant does. A scalar subquery reads the endpoints of one
+ * tenant; for `exists` the planner may collect those of all tenants.
  */
 const newEvents =
   (everyEvent: boolean) =>
@@ -26,8 +27,8 @@ const newEvents =
     new_events as (
       insert into events (${EVENT.names})
       select ${EVENT.values} from ${EVENT.from(events.map(eventRow))}
-      where exists (select 1 from changed) and (${everyEvent} or exists (
-        select 1 from webhook_endpoints w where w.tenant_id = event.tenant_id and w.status = 'enabled'
+      where exists (select 1 from changed) and (${everyEvent} or (
+        select true from webhook_endpoints w where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
       ))
       returning 1
     )`
