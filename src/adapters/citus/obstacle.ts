@@ -1,5 +1,5 @@
 import { findObstacle } from '../postgres/obstacle.ts'
-import { PLAN_EACH } from './forms.ts'
+import { PLAN_EACH } from './session.ts'
 import type { Ask } from './sql.ts'
 
 const IS_CITUS = `select to_regclass('pg_dist_partition')::text as list`

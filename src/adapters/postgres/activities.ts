@@ -1,4 +1,5 @@
-import type { Activities, ActivityChanges, KnownActivities } from '../../core/ports/activities.ts'
+import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
+import type { NewEvent } from '../../core/ports/events.ts'
 import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { EVENT, eventRow, type Outbox } from './outbox.ts'
@@ -15,6 +16,21 @@ const BY_EXTERNAL_ID = columns('want', 'tenant_id, external_id_hash')
 const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
 const PROSPECT = columns('change', PROSPECT_CHANGES)
 const LOG = columns('log', COLUMNS.prospect_logs)
+/** A log and what only its events show, which the statement makes of it: to send them would cost more than the rest. */
+const SENT_LOG = columns('log', { ...COLUMNS.prospect_logs, api_key_id: 'text', hops: 'int' })
+const sentLog = (log: NewLog) => ({ ...logRow(log), apiKeyId: log.apiKeyId ?? null, hops: log.hops || null })
+/** The event that a log or a prospect has when it is added has the same ULID. */
+const isMade = ({ eventId, type, ids: { prospectId, prospectLogId } }: NewEvent) =>
+  (type === 'prospect_log.created' && eventId.slice(-26) === prospectLogId?.slice(-26)) ||
+  (type === 'prospect.created' && eventId.slice(-26) === prospectId?.slice(-26))
+/** Whether the statement makes events of these logs, and the events that it must be sent. */
+const eventsBeside = (logs: readonly NewLog[], events: readonly NewEvent[]) => {
+  const sent = events.filter((event) => !isMade(event))
+  const made = logs.reduce((sum, { createdProspect }) => sum + (createdProspect ? 2 : 1), 0)
+  const makesEvents = made > 0 && events.length - sent.length === made
+  return makesEvents ? { makesEvents, sent } : { makesEvents, sent: events }
+}
+
 export const postgresActivities = (
   query: Query,
   { write, record, newEvents, everyEvent }: Outbox,
@@ -55,8 +71,9 @@ export const postgresActivities = (
    *
    * PostgreSQL does not define whether prospects or logs are inserted first, and need not: no foreign key joins them.
    */
-  record: ({ prospects, logs }, events) =>
-    record(
+  record: ({ prospects, logs }, events = []) => {
+    const { makesEvents, sent } = eventsBeside(logs, events)
+    return record(
       (sql, isInTime) => sql`
         with changed as (
           select 1
@@ -73,27 +90,62 @@ export const postgresActivities = (
             external_id_hash = coalesce(p.external_id_hash, excluded.external_id_hash),
             name = coalesce(p.name, excluded.name),
             updated_at = greatest(excluded.updated_at, p.updated_at + interval '1 ms')
+        ), log as (
+          select * from ${SENT_LOG.from(logs.map(sentLog))}
         ), logged as (
           insert into prospect_logs (${LOG.names})
-          select ${LOG.values} from ${LOG.from(logs.map(logRow))}
+          select ${LOG.values} from log
           order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
-        ), ${newEvents(events)}
-        select (select count(*)::int from new_events) as events where ${isInTime}`,
-    ),
+        ), log_events as (
+          insert into events (${EVENT.names})
+          select log.tenant_id, 'event' || right(made.about, 27), null, made.type, made.ids, log.api_key_id, log.created_at
+          from log
+            cross join lateral (
+              values
+                ('prospect_log.created', log.prospect_log_id, json_strip_nulls(json_build_object(
+                  'prospectId', log.prospect_id, 'prospectLogId', log.prospect_log_id, 'hops', log.hops))),
+                ('prospect.created', case when log.created_prospect then log.prospect_id end, json_strip_nulls(
+                  json_build_object('prospectId', log.prospect_id, 'hops', log.hops)))
+            ) made (type, about, ids)
+          where made.about is not null and ${makesEvents} and (${everyEvent} or (
+            select true from webhook_endpoints w
+            where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
+          ))
+          returning 1
+        ), ${newEvents(sent)}
+        select ((select count(*) from log_events) + (select count(*) from new_events))::int as events
+        where ${isInTime}`,
+    )
+  },
 
-  /** Without `is true` the planner may join the events to the logs, and parse each event for each log. */
-  recordLogs: async (logs, events = []) => {
+  recordLogs: (logs, events = []) => {
+    const { makesEvents, sent } = eventsBeside(logs, events)
     const added = write<{ id: string }>(
       (sql, isInTime) => sql`
-        with logged as (
+        with log as (
+          select * from ${SENT_LOG.from(logs.map(sentLog))}
+        ), logged as (
           insert into prospect_logs (${LOG.names})
-          select ${LOG.values} from ${LOG.from(logs.map(logRow))}
+          select ${LOG.values} from log
           order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
           on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
           returning prospect_log_id
+        ), log_events as (
+          insert into events (${EVENT.names})
+          select log.tenant_id, 'event' || right(log.prospect_log_id, 27), null, 'prospect_log.created',
+            json_strip_nulls(json_build_object(
+              'prospectId', log.prospect_id, 'prospectLogId', log.prospect_log_id, 'hops', log.hops)),
+            log.api_key_id, log.created_at
+          from log
+          where (log.prospect_log_id in (select prospect_log_id from logged)) is true
+            and ${makesEvents} and (${everyEvent} or (
+              select true from webhook_endpoints w
+              where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
+            ))
+          returning 1
         ), new_events as (
           insert into events (${EVENT.names})
-          select ${EVENT.values} from ${EVENT.from(events.map(eventRow))}
+          select ${EVENT.values} from ${EVENT.from(sent.map(eventRow))}
           where (event.ids::json ->> 'prospectLogId' in (select prospect_log_id from logged)) is true
             and (${everyEvent} or (
               select true from webhook_endpoints w
@@ -101,7 +153,9 @@ export const postgresActivities = (
             ))
           returning 1
         )
-        select prospect_log_id as id, (select count(*)::int from new_events) as events from logged where ${isInTime}`,
+        select prospect_log_id as id,
+          ((select count(*) from log_events) + (select count(*) from new_events))::int as events
+        from logged where ${isInTime}`,
     )
     return added.then((rows) => rows.map(({ id }) => id), ifOvertaken([]))
   },

@@ -98,10 +98,11 @@ export const createOutbox = (query: Query, { everyEvent, lateMs, wrote, late }: 
 
   return {
     write,
-    record: async (send) => {
-      const rows = await write(send).catch(ifOvertaken([]))
-      return rows.length > 0 ? 'recorded' : 'overtaken'
-    },
+    record: (send) =>
+      write(send).then(
+        (rows) => (rows.length > 0 ? 'recorded' : 'overtaken'),
+        ifOvertaken<Recorded>('overtaken'),
+      ),
     newEvents: newEvents(everyEvent),
     everyEvent,
   }

@@ -28,15 +28,15 @@ const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 const SHOWN = columns('v', SHOWN_VERSION)
 const VERSION = columns('version', NEW_VERSION_COLUMNS)
 const COUNT = columns('added', COLUMNS.page_counts)
-/** Columns of a new page whose number is not known yet. */
+/** Columns of a new page but its number, which the statement works out. */
 const PAGE = columns('page', without(NEW_PAGE_COLUMNS, 'page_number'))
-/** `after` is how many pages of the same group follow in the list. */
+/** `after` is how many pages of the same group follow in the batch. */
 const NUMBERED_PAGE = columns('page', { ...NEW_PAGE_COLUMNS, after: 'int' })
 
 /**
  * Page groups are looked up by the expression of the index of those that are not deleted. The id alone would leave the
- * planner a choice: each index on page groups begins with the tenant. Each look-up for a list is a `lateral` with a
- * limit: so it uses its whole key, whatever the planner assumes of the tables. A join could read all rows of a tenant.
+ * planner a choice: each index on page groups begins with the tenant. Each look-up of a batch is a `lateral` with
+ * a limit: so it uses its whole key, whatever the planner assumes of the tables. A join could read all rows of a tenant.
  *
  * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed,
  * nothing is saved. Calls `added` after versions were added or something was scheduled.

@@ -2,10 +2,7 @@ import type { Table } from '../stores/tables.ts'
 import { type Piece, type Query, textArray } from './sql.ts'
 
 /** A constant text in a statement: names of a table and its columns. */
-const names =
-  (text: string): Piece =>
-  (sql) =>
-    sql.unsafe(text)
+const names = (text: string): Piece => ({ texts: [text], values: [] })
 
 /** Deletes the rows of tenants in one table. */
 export const removalOf = ({ name, key, columns }: Table) => {

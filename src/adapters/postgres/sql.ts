@@ -11,32 +11,57 @@ export type Ask = <Answer extends Rows>(
   tenantId?: string | null,
 ) => Promise<Answer>
 
-/** A piece of a statement. It is written with the driver's template of the connection that sends the statement. */
-export type Piece = (sql: postgres.Sql) => postgres.Fragment
-type Value = string | number | boolean | null | Piece
+/** A piece of a statement: its texts, and the values between them. */
+export type Piece = { readonly texts: readonly string[]; readonly values: readonly Value[] }
+type Parameter = string | number | boolean | null
+type Value = Parameter | Piece
 
-/** Sends one statement for a tenant, or for none, written in the driver's template. */
+export const piece = (texts: readonly string[], ...values: readonly Value[]): Piece => ({ texts, values })
+
+/** Sends one statement for a tenant, or for none, by the driver's template. */
 export type Query = (
   tenantId?: string | null,
-) => <Row extends object>(texts: TemplateStringsArray, ...values: readonly Value[]) => Promise<readonly Row[]>
+) => <Row extends object>(texts: readonly string[], ...values: readonly Value[]) => Promise<readonly Row[]>
 
 export const queryOver =
   (ask: Ask): Query =>
   (tenantId = null) =>
-  (texts, ...values) =>
-    ask((sql) => written(sql, texts, values), tenantId)
+  <Row extends object>(texts: readonly string[], ...values: readonly Value[]) => {
+    const whole = [texts[0] ?? '']
+    const parameters: Parameter[] = []
+    splice({ texts, values }, whole, parameters)
+    return ask((sql) => sql<Row[]>(template(whole), ...parameters), tenantId)
+  }
 
-export const piece =
-  (texts: TemplateStringsArray, ...values: readonly Value[]): Piece =>
-  (sql) =>
-    written(sql, texts, values)
+/**
+ * Adds a piece to a template that has only parameters left. The driver makes a promise of each piece that is nested in a
+ * template of its own, which with five of them takes a third more of Node's time for a statement.
+ */
+const splice = ({ texts, values }: Piece, whole: string[], parameters: Parameter[]): void => {
+  let i = 0
+  for (const value of values) {
+    const text = texts[++i] ?? ''
+    if (typeof value === 'object' && value !== null) {
+      whole[whole.length - 1] += value.texts[0] ?? ''
+      splice(value, whole, parameters)
+      whole[whole.length - 1] += text
+    } else {
+      parameters.push(value)
+      whole.push(text)
+    }
+  }
+}
 
-const written = <Row extends object>(
-  sql: postgres.Sql,
-  texts: TemplateStringsArray,
-  values: readonly Value[],
-): postgres.PendingQuery<Row[]> =>
-  sql<Row[]>(texts, ...values.map((value) => (typeof value === 'function' ? value(sql) : value)))
+/** The driver keeps what it knows of a template by its identity. Statements have fixed texts, so these are few. */
+const templates = new Map<string, TemplateStringsArray>()
+const template = (texts: readonly string[]): TemplateStringsArray => {
+  const key = texts.join('?')
+  const known = templates.get(key)
+  if (known !== undefined) return known
+  const made = Object.assign([...texts], { raw: texts })
+  templates.set(key, made)
+  return made
+}
 
 /** A list as PostgreSQL writes an array: `{"a","b",NULL}`. The driver takes half as long again, and asks for types first. */
 export const textArray = (values: readonly (string | number | null)[]): string => {
@@ -69,12 +94,11 @@ export const columns = (alias: string, list: Columns | string) => {
   const members = types.map(([name]) => ({ name, member: camelCase(name) }))
   const isJson = (type: string) => type === 'json'
   const text = (form: (name: string, type: string) => string): Piece => {
-    const written = types.map(([name, type]) => form(name, type)).join(', ')
-    return (sql) => sql.unsafe(written)
+    return { texts: [types.map(([name, type]) => form(name, type)).join(', ')], values: [] }
   }
   /** A JSON column is sent as text, which keeps every character. */
   const recordTypes = types.map(([name, type]) => `${name} ${isJson(type) ? 'text' : type}`).join(', ')
-  const asRecord: Piece = (sql) => sql.unsafe(`as ${alias} (${recordTypes})`)
+  const texts = ['json_to_recordset(', `::text::json) as ${alias} (${recordTypes})`]
   const recordOf = (row: object) => {
     const record: Record<string, unknown> = {}
     for (const { name, member } of members) {
@@ -91,9 +115,6 @@ export const columns = (alias: string, list: Columns | string) => {
     /** `p.page_id, p.content::json`: as the rows of `from` are stored. */
     values: text((name, type) => `${alias}.${name}${isJson(type) ? '::json' : ''}`),
     /** These rows, for the `from` of a statement. */
-    from: (rows: readonly object[]): Piece => {
-      const json = JSON.stringify(rows.map(recordOf))
-      return piece`json_to_recordset(${json}::text::json) ${asRecord}`
-    },
+    from: (rows: readonly object[]): Piece => ({ texts, values: [JSON.stringify(rows.map(recordOf))] }),
   }
 }

@@ -26,7 +26,7 @@ const DONE = columns(
 )
 
 /**
- * Page groups are looked up by the expression of the index of those that are not deleted. Each look-up for a list is a
+ * Page groups are looked up by the expression of the index of those that are not deleted. Each look-up of a batch is a
  * `lateral` with a limit: see `postgresPages`.
  */
 export const postgresVersions = (query: Query, { write, everyEvent }: Outbox): Versions => ({
