@@ -304,9 +304,14 @@ const noting =
   (statement, tenantId) =>
     ask((sql) => {
       const asked = statement(sql)
+      const noted = { text: '', parameters: [] as readonly unknown[] }
+      sent.push(noted)
       // The driver writes its text and parameters when it sends it.
       const written = asked as unknown as { string: string; parameters: readonly unknown[] }
-      const note = () => void sent.push({ text: written.string, parameters: written.parameters })
+      const note = () => {
+        noted.text = written.string
+        noted.parameters = written.parameters
+      }
       asked.then(note, note)
       return asked
     }, tenantId)
