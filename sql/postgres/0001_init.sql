@@ -1,17 +1,23 @@
--- Except in tenants, served and api_keys, every primary key, unique constraint and foreign key begins with tenant_id: statements
--- that serve a caller stay within its tenant. Ids are compared byte by byte (collate "C"), so every store sorts alike.
+-- The schema on PostgreSQL 14 or newer. sql/sqlite/0001_init.sql has the same tables and columns.
+--
+-- Every primary key, unique constraint and foreign key begins with tenant_id, so a statement for a caller stays within its tenant,
+-- and the tables can be distributed by tenant. The exceptions are `tenants` itself, `served`, and the keys that find an API key or
+-- a hook before its tenant is known.
+-- IDs are compared byte by byte (collate "C"), so that every store sorts alike. Times have milliseconds, as in the API.
 
 create table tenants (
   tenant_id text collate "C" primary key,
   name text not null,
   created_at timestamptz(3) not null,
+  -- How long activities are kept: 0 is forever, null is the setting of the service.
   retention_days integer check (retention_days >= 0),
   suspended_at timestamptz(3),
+  -- When its deletion was ordered. It stays suspended while its rows are removed in the background.
   deleted_at timestamptz(3) check (deleted_at is null or suspended_at is not null)
 );
 create index tenants_deleted on tenants (tenant_id) where deleted_at is not null;
 
--- One row: when this database was last served, and since when nothing that has expired is deleted.
+-- One row: when this database was last served and, after the clock jumped ahead, since when the deletion of expired rows is paused.
 create table served (
   id integer primary key check (id = 1),
   served_at timestamptz(3) not null,
@@ -26,7 +32,7 @@ create table brands (
   primary key (tenant_id, brand_id)
 );
 
--- Looked up by hash, before the tenant is known.
+-- A key is found by its hash, before the tenant is known. `start` is its beginning, which people recognize it by.
 create table api_keys (
   api_key_id text collate "C" primary key,
   tenant_id text collate "C" not null references tenants,
@@ -42,7 +48,7 @@ create table api_keys (
 );
 create index api_keys_of_tenant on api_keys (tenant_id, api_key_id);
 
--- Where vendors send webhooks to. Looked up by id, before the tenant is known. The slot bounds the hooks of a tenant.
+-- Addresses that vendors send their webhooks to. A hook is found by its ID, before the tenant is known.
 create table hooks (
   tenant_id text collate "C" not null references tenants,
   hook_id text collate "C" not null unique,
@@ -53,36 +59,59 @@ create table hooks (
   secret text not null,
   previous_secret text,
   previous_secret_until timestamptz(3),
+  -- From 1 to a maximum, and unique: this limits how many hooks a tenant has.
   slot integer not null,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   last_received_at timestamptz(3),
   last_refused_at timestamptz(3),
   last_refusal text,
+  -- How a body differed from what its headers announced, as a sentence for people.
+  last_warned_at timestamptz(3),
+  last_warning text,
   primary key (tenant_id, hook_id),
   unique (tenant_id, slot)
 );
+-- Read by `status`, as are the other indexes of failures and refusals.
 create index hooks_refused on hooks (last_refused_at) where last_refused_at is not null;
 
--- One prospect per email, by its hash: a btree cannot hold a long email. An erased prospect stays as a tombstone: its id and
--- erased_at. A blocked email is a tombstone of its own, with the hash alone, so the look-up by email finds it.
+-- Email and external ID identify one prospect each. Both are unique by their hash, because a btree cannot hold a long text.
+--
+-- An erased prospect stays as a tombstone: its ID and erased_at. A blocked email or external ID is a tombstone of its own, which
+-- has the hash alone, so that the same lookup finds it.
 create table prospects (
   tenant_id text collate "C" not null,
   prospect_id text collate "C" not null,
   email text,
   email_hash text collate "C" constraint prospects_email_hash_is_one check (length(email_hash) = 43),
+  -- The ID that another system has for this person, exactly as sent.
+  external_id text,
+  external_id_hash text collate "C",
   name text,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
+  -- The prospect that this one was merged into. That one was not merged itself: a later merge updates this column.
+  merged_into text collate "C",
   erased_at timestamptz(3) constraint prospects_erased_is_blank check (erased_at is null or (email is null and name is null)),
   blocked_until timestamptz(3),
   primary key (tenant_id, prospect_id)
 );
 create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;
+create unique index prospects_external_id on prospects (tenant_id, external_id_hash) where external_id_hash is not null;
+create index prospects_merged on prospects (tenant_id, merged_into) where merged_into is not null;
 create index prospects_blocked on prospects (tenant_id, blocked_until) where blocked_until is not null;
+-- The search finds people by the beginning of their email, of their name, or of the last word of their name: in lower case and
+-- without accents. Most names are ASCII and need no more than `lower`. The statement of the search repeats these expressions.
+create index prospects_email_start on prospects (tenant_id, (left(email, 100) collate "C")) where email is not null;
+create index prospects_name_start on prospects (tenant_id, (left(btrim(case when octet_length(name) = char_length(name)
+    then lower(name) else lower(regexp_replace(normalize(name, NFKD), '[\u0300-\u036f]', '', 'g')) end), 100) collate "C"))
+  where name is not null;
+create index prospects_last_name_start on prospects (tenant_id, (left(split_part(btrim(case when octet_length(name) = char_length(name)
+    then lower(name) else lower(regexp_replace(normalize(name, NFKD), '[\u0300-\u036f]', '', 'g')) end), ' ', -1), 100) collate "C"))
+  where name like '% %';
 
--- payload is json, not jsonb, to keep the text as sent. There is no foreign key to prospects: no statement deletes one that
--- has logs, and the check would cost a lookup per row.
+-- The payload is json, not jsonb, to keep the text as sent. There is no foreign key to prospects: no statement deletes a prospect
+-- that has logs, and the check would cost a lookup per row.
 create table prospect_logs (
   tenant_id text collate "C" not null,
   prospect_log_id text collate "C" not null,
@@ -91,28 +120,87 @@ create table prospect_logs (
   type text not null,
   payload json not null,
   email text,
+  external_id text,
   name text,
   idempotency_key text collate "C",
   request_hash text collate "C",
   created_prospect boolean not null,
   occurred_at timestamptz(3) not null,
+  -- A hash of the prospect followed by the time, both rounded: see src/adapters/stores/timeline-key.ts.
   timeline_key bigint not null,
   created_at timestamptz(3) not null,
   primary key (tenant_id, prospect_log_id)
 );
 create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key)
   where idempotency_key is not null;
--- A prospect's timeline. The key is short: prospect and time, each roughly. It does not begin with the tenant:
--- comparing it would cost more than all else here, so statements name the tenant besides.
+-- The timelines of prospects. The index does not begin with the tenant, because comparing it would cost more than everything else
+-- here, so the statements that use it compare the tenant as well.
 create index prospect_logs_timeline on prospect_logs (timeline_key);
 
--- How many logs arrived, by hour and by day, source and type: of tenants whose counts are read. Logs up to `position`, an id or
--- the beginning of one, are counted. An empty source and type stand for the rest.
+-- Merges of one prospect into another one: `processing` until its logs have moved to the survivor. `pass` is 1 or 2, because logs
+-- are searched twice.
+create table merges (
+  tenant_id text collate "C" not null,
+  merge_id text collate "C" not null,
+  prospect_id text collate "C" not null,
+  into_id text collate "C" not null,
+  api_key_id text collate "C",
+  status text not null check (status in ('processing', 'completed')),
+  requested_at timestamptz(3) not null,
+  completed_at timestamptz(3) check ((completed_at is not null) = (status = 'completed')),
+  pass integer not null,
+  attempts integer not null,
+  claimable_at timestamptz(3) not null,
+  primary key (tenant_id, merge_id),
+  unique (tenant_id, prospect_id)
+);
+create index merges_into on merges (tenant_id, into_id) where status = 'processing';
+-- The queue of pending merges, ordered by tenant so that tenants take turns. The other indexes named `…_waiting` are such queues.
+create index merges_waiting on merges (tenant_id, claimable_at) where status = 'processing';
+
+-- Erasures of people, by IDs, hashes and counts only. The hashes are deleted when the erasure is completed.
+create table erasures (
+  tenant_id text collate "C" not null,
+  erasure_id text collate "C" not null,
+  -- The erasure of the survivor, if this prospect had been merged into another one. Then this row is not shown.
+  part_of text collate "C",
+  prospect_id text collate "C",
+  email_hash text collate "C" check (email_hash is null or status = 'processing'),
+  external_id_hash text collate "C",
+  status text not null check (status in ('processing', 'completed')),
+  requested_at timestamptz(3) not null,
+  completed_at timestamptz(3) check ((completed_at is not null) = (status = 'completed')),
+  logs_erased integer not null,
+  -- The tombstone that blocks the email and the external ID. It is deleted when the block ends.
+  block_id text collate "C",
+  -- Passes 1 and 2 search the logs. After that, only traces on disk are left: pass 3 waits until they are overwritten.
+  pass integer not null check (pass in (1, 2, 3, 4)),
+  position text collate "C" not null,
+  attempts integer not null,
+  claimable_at timestamptz(3) not null,
+  primary key (tenant_id, erasure_id)
+);
+-- One pending erasure for each person. The conditions of these indexes differ from that of the queue, so that the planner never
+-- uses the queue for a lookup.
+create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
+  where completed_at is null and prospect_id is not null;
+create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
+  where email_hash is not null;
+create unique index erasures_of_external_id on erasures (tenant_id, external_id_hash, coalesce(prospect_id, ''))
+  where external_id_hash is not null;
+create index erasures_by_prospect on erasures (tenant_id, prospect_id) where prospect_id is not null;
+create index erasures_blocking on erasures (tenant_id, block_id) where completed_at is null and block_id is not null;
+create index erasures_parts on erasures (tenant_id, part_of) where part_of is not null;
+create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';
+
+-- How many logs arrived by hour and by day, for tenants that read these counts. Logs up to `position` are counted: an ID or the
+-- beginning of one.
 create table counted_tenants (
   tenant_id text collate "C" primary key,
   position text collate "C" not null,
   read_at timestamptz(3) not null
 );
+-- An empty source and type stand for all pairs beyond the maximum.
 create table prospect_log_counts (
   tenant_id text collate "C" not null,
   unit text collate "C" not null check (unit in ('hour', 'day')),
@@ -120,10 +208,12 @@ create table prospect_log_counts (
   source text collate "C" not null,
   type text collate "C" not null,
   count bigint not null,
+  -- How many of these logs created their prospect.
+  new_prospects bigint not null default 0,
   primary key (tenant_id, unit, at, source, type)
 );
 
--- What each API key used in a minute, or each hook, whose id stands for that of a key. Kept for 48 hours.
+-- What each API key used per minute, kept for 48 hours. The usage of a hook is stored with its ID as `api_key_id`.
 create table usage_counts (
   tenant_id text collate "C" not null,
   at timestamptz(3) not null,
@@ -133,7 +223,7 @@ create table usage_counts (
   bytes bigint not null,
   primary key (tenant_id, at, api_key_id)
 );
--- Read and removed by time, for all tenants.
+-- Read and deleted by time, for all tenants.
 create index usage_counts_at on usage_counts (at);
 
 create table page_groups (
@@ -157,7 +247,8 @@ create table page_groups (
   primary key (tenant_id, page_group_id),
   foreign key (tenant_id, brand_id) references brands
 );
--- Lists are read along expressions, so that no plan uses the primary key and reads all groups that a list omits.
+-- Lists are ordered by these expressions. If they were ordered by page_group_id, the planner could choose the primary key, and
+-- read every group that the list omits.
 create index page_groups_not_deleted on page_groups
   (tenant_id, (case when status <> 'deleted' then page_group_id end) desc);
 create index page_groups_by_status on page_groups
@@ -165,8 +256,8 @@ create index page_groups_by_status on page_groups
 create unique index page_groups_idempotency_key on page_groups (tenant_id, idempotency_key)
   where idempotency_key is not null;
 
--- The number of pages of a group, apart from the wide row of the group. Thousands of creations per second update this short
--- row in place: no index changes, and most of each block stays free for new versions of the row.
+-- The number of pages of a group, apart from the wide row of the group. Thousands of creations per second update this short row in
+-- place: no index changes, and most of each block stays free for new versions of the row. `changes` adds to the group's revision.
 create table page_counts (
   tenant_id text collate "C" not null,
   page_group_id text collate "C" not null,
@@ -175,16 +266,20 @@ create table page_counts (
   primary key (tenant_id, page_group_id)
 ) with (fillfactor = 20);
 
--- The primary key is the only index by page. An index on page_id alone would sometimes be chosen for lists and read the
--- pages of other groups. `automatic_after` is the version that was the newest when somebody last published or unpublished by
--- hand: only later ones are published automatically.
+-- The primary key is the only index by page. The planner would sometimes choose an index on page_id alone for a list, and read the
+-- pages of other groups.
 create table pages (
   tenant_id text collate "C" not null,
   page_group_id text collate "C" not null,
   page_id text collate "C" not null,
+  -- The number of the page in its group when it was created. It names versions that have no context.
+  page_number integer,
   custom_name text,
   computed_name text not null check (computed_name <> ''),
   published_version_id text collate "C",
+  -- When the published version is unpublished.
+  unpublish_at timestamptz(3),
+  -- The newest version when the page was last published or unpublished by hand. Only later versions are published automatically.
   automatic_after text collate "C",
   latest_version_id text collate "C" not null,
   revision integer not null,
@@ -196,6 +291,8 @@ create table pages (
 );
 create unique index pages_idempotency_key on pages (tenant_id, page_group_id, idempotency_key)
   where idempotency_key is not null;
+-- Pages to unpublish, ordered by tenant so that tenants take turns.
+create index pages_scheduled on pages (tenant_id, unpublish_at) where unpublish_at is not null;
 
 create table page_versions (
   tenant_id text collate "C" not null,
@@ -209,7 +306,13 @@ create table page_versions (
   status text not null check (status in ('processing', 'ready', 'published', 'failed')),
   published_at timestamptz(3) check ((published_at is not null) = (status = 'published')),
   failure_reason text check ((failure_reason is not null) = (status = 'failed')),
+  -- Whether the version is published as soon as it is ready. False for a scheduled version, which is published at `publish_at`
+  -- and until then is `ready`, or `published` if it was published before.
   publish boolean not null,
+  publish_at timestamptz(3),
+  unpublish_at timestamptz(3),
+  -- Why a scheduled version was not published.
+  schedule_note text,
   attempts integer not null,
   claimable_at timestamptz(3) not null,
   idempotency_key text collate "C",
@@ -219,38 +322,17 @@ create table page_versions (
 );
 create unique index page_versions_idempotency_key on page_versions (tenant_id, page_id, idempotency_key)
   where idempotency_key is not null;
--- What waits for a publisher: tenant by tenant, so that tenants take turns.
 create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';
 create index page_versions_failed on page_versions (created_at) where status = 'failed';
+-- Versions to publish, ordered by tenant so that tenants take turns.
+create index page_versions_scheduled on page_versions (tenant_id, publish_at)
+  where publish_at is not null and status in ('ready', 'published');
+-- The scheduled versions of one page, including those that are still processing.
+create index page_versions_scheduled_of_page on page_versions (tenant_id, page_id, publish_at, version_id)
+  where publish_at is not null;
 
--- Who was erased, by ids and counts only. The hash of the email is kept while the erasure is processing. `block_id` names the
--- tombstone that blocks the email, which may be gone. A person who is being erased has one erasure at a time. Logs are
--- searched in the passes 1 and 2; then only traces on disk are left.
-create table erasures (
-  tenant_id text collate "C" not null,
-  erasure_id text collate "C" not null,
-  prospect_id text collate "C",
-  email_hash text collate "C" check (email_hash is null or status = 'processing'),
-  status text not null check (status in ('processing', 'completed')),
-  requested_at timestamptz(3) not null,
-  completed_at timestamptz(3) check ((completed_at is not null) = (status = 'completed')),
-  logs_erased integer not null,
-  block_id text collate "C",
-  pass integer not null check (pass in (1, 2, 3, 4)),
-  position text collate "C" not null,
-  attempts integer not null,
-  claimable_at timestamptz(3) not null,
-  primary key (tenant_id, erasure_id)
-);
--- Their conditions differ from that of what waits, so that no look-up is planned along that.
-create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
-  where completed_at is null and prospect_id is not null;
-create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
-  where email_hash is not null;
-create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';
-
--- What happened: ids only, nothing of a person. A row is written with its change and gets its number later, once it is
--- committed: writers commit in any order. Only tenants that use events have rows.
+-- What happened, as IDs without personal data. An event is written with its change and numbered after the commit, because writers
+-- commit in any order. Only tenants that use events have rows.
 create table events (
   tenant_id text collate "C" not null,
   event_id text collate "C" not null,
@@ -264,18 +346,25 @@ create table events (
 create unique index events_by_sequence on events (tenant_id, sequence) where sequence is not null;
 create index events_waiting on events (tenant_id, event_id) where sequence is null;
 
--- The last number given: whoever gives the next ones changes this row.
+-- The last number that an event got. Assigning numbers updates this row, so two processes never assign the same ones.
 create table event_counts (
   tenant_id text collate "C" primary key,
   sequence bigint not null
 );
 
--- Where events are delivered. The slot bounds the endpoints of a tenant. `claims` proves which sender has an endpoint.
 create table webhook_endpoints (
   tenant_id text collate "C" not null,
   webhook_endpoint_id text collate "C" not null,
   url text not null,
+  method text not null default 'POST',
+  -- The template of the bodies, or null for bodies in the format of Standard Webhooks.
+  body json,
+  -- The custom headers as one text: their names, then all of them encrypted, separated by spaces.
+  headers text,
+  -- The events that it takes: their types and, for activities, their sources and types. Null is all of them.
   types text[],
+  sources json,
+  log_types json,
   description text,
   status text not null check (status in ('enabled', 'disabled', 'deleted')),
   disabled_reason text,
@@ -284,7 +373,11 @@ create table webhook_endpoints (
   previous_secret_until timestamptz(3),
   failures integer not null,
   failing_since timestamptz(3),
+  -- Why the last attempt failed, as JSON: { at, reason, status }. Null after a success.
+  last_error text,
+  -- From 1 to a maximum, and unique: this limits how many endpoints a tenant has.
   slot integer check ((slot is null) = (status = 'deleted')),
+  -- Each claim adds one, so a sender notices that another one has claimed the endpoint since.
   claims integer not null,
   claimable_at timestamptz(3) not null,
   created_at timestamptz(3) not null,
@@ -294,7 +387,6 @@ create table webhook_endpoints (
 create unique index webhook_endpoints_slot on webhook_endpoints (tenant_id, slot) where slot is not null;
 create index webhook_endpoints_enabled on webhook_endpoints (tenant_id) where status = 'enabled';
 create index webhook_endpoints_deleted on webhook_endpoints (tenant_id) where status = 'deleted';
--- What needs attention, for `status`: here and in the other indexes of what has failed or was refused.
 create index webhook_endpoints_failing on webhook_endpoints (tenant_id) where failing_since is not null;
 
 create table webhook_deliveries (
@@ -306,6 +398,8 @@ create table webhook_deliveries (
   next_attempt_at timestamptz(3) check ((next_attempt_at is not null) = (status = 'pending')),
   last_status integer,
   last_error text,
+  -- The last ten attempts, oldest first.
+  last_attempts json not null default '[]',
   delivered_at timestamptz(3),
   created_at timestamptz(3) not null,
   primary key (tenant_id, webhook_endpoint_id, event_id)
@@ -314,3 +408,36 @@ create index webhook_deliveries_pending on webhook_deliveries (tenant_id, webhoo
   where status = 'pending';
 create index webhook_deliveries_failed on webhook_deliveries (tenant_id, webhook_endpoint_id, created_at)
   where status = 'failed';
+
+-- Views for reports and other programs that read the database. They name each column, so they never change with their tables, and
+-- later migrations add columns at their end only. They run with the rights of their owner: a reader needs no rights on the tables.
+
+-- Logs of an erased prospect are hidden until the eraser has deleted them. Logs of a merged prospect show its survivor.
+create view v_prospect_logs as
+  select l.tenant_id, l.prospect_log_id, coalesce(p.merged_into, l.prospect_id) as prospect_id, l.source, l.type, l.email,
+    l.external_id, l.name, l.idempotency_key, l.created_prospect, l.occurred_at, l.created_at, l.payload
+  from prospect_logs l
+    left join prospects p on p.tenant_id = l.tenant_id and p.prospect_id = l.prospect_id
+  where p.erased_at is null;
+
+create view v_prospects as
+  select p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.created_at, p.updated_at
+  from prospects p
+  where p.erased_at is null and p.merged_into is null;
+
+-- A custom name of spaces counts as no name.
+create view v_pages as
+  select p.tenant_id, p.page_group_id, g.name as page_group_name, g.title as page_group_title, g.status as page_group_status,
+    p.page_id, case when trim(p.custom_name) <> '' then p.custom_name else p.computed_name end as effective_name,
+    v.version_id as published_version_id, v.version_number as published_version_number, v.published_at,
+    p.created_at, p.updated_at
+  from pages p
+    join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id and g.status <> 'deleted'
+    left join page_versions v
+      on v.tenant_id = p.tenant_id and v.page_id = p.page_id and v.version_id = p.published_version_id;
+
+-- Fails a statement whose assumption does not hold, so that nothing of it is saved. PP001 is an error code of this program. Only
+-- the last line ends with a semicolon, because a migration is sent statement by statement, split at the ends of lines.
+create function required(assumption boolean) returns boolean language plpgsql immutable as $$ begin
+  if assumption then return true; end if; raise exception
+    'An assumption of this write does not hold. Nothing was saved.' using errcode = 'PP001'; end $$;

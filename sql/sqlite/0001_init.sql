@@ -1,5 +1,6 @@
--- The same tables as on PostgreSQL (sql/postgres). Times are ISO 8601 texts, JSON is text. `without rowid` stores a table in
--- the order of its primary key.
+-- The schema on SQLite: the tables and columns of sql/postgres/0001_init.sql, which explains them. Times are ISO 8601 texts, JSON
+-- is text, lists are words separated by spaces, booleans are 0 and 1. `without rowid` stores a table in the order of its primary
+-- key. Comments stand outside the statements, because SQLite stores the text of each statement in the file.
 
 create table tenants (
   tenant_id text primary key,
@@ -11,7 +12,7 @@ create table tenants (
 ) strict, without rowid;
 create index tenants_deleted on tenants (tenant_id) where deleted_at is not null;
 
--- One row: when this database was last served, and since when nothing that has expired is deleted.
+-- One row.
 create table served (
   id integer primary key check (id = 1),
   served_at text not null,
@@ -41,7 +42,6 @@ create table api_keys (
 ) strict, without rowid;
 create index api_keys_of_tenant on api_keys (tenant_id, api_key_id);
 
--- Where vendors send webhooks to. Looked up by id, before the tenant is known. The slot bounds the hooks of a tenant.
 create table hooks (
   tenant_id text not null references tenants,
   hook_id text not null unique,
@@ -58,29 +58,41 @@ create table hooks (
   last_received_at text,
   last_refused_at text,
   last_refusal text,
+  last_warned_at text,
+  last_warning text,
   primary key (tenant_id, hook_id),
   unique (tenant_id, slot)
 ) strict, without rowid;
 create index hooks_refused on hooks (last_refused_at) where last_refused_at is not null;
 
--- One prospect per email. An erased prospect stays as a tombstone: its id and erased_at. A blocked email is a tombstone of its
--- own, with the hash alone, so the look-up by email finds it.
+-- SQLite has no function that removes accents. So the name and its last word as the search compares them are columns here, which
+-- the program fills, and not expressions of an index: any other program can then still read and write this file.
 create table prospects (
   tenant_id text not null,
   prospect_id text not null,
   email text,
   email_hash text constraint prospects_email_hash_is_one check (length(email_hash) = 43),
+  external_id text,
+  external_id_hash text,
   name text,
+  name_key text,
+  last_name_key text,
   created_at text not null,
   updated_at text not null,
+  merged_into text,
   erased_at text constraint prospects_erased_is_blank check (erased_at is null or (email is null and name is null)),
   blocked_until text,
   primary key (tenant_id, prospect_id)
 ) strict, without rowid;
 create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;
+create unique index prospects_external_id on prospects (tenant_id, external_id_hash) where external_id_hash is not null;
+create index prospects_merged on prospects (tenant_id, merged_into) where merged_into is not null;
 create index prospects_blocked on prospects (tenant_id, blocked_until) where blocked_until is not null;
+create index prospects_email_start on prospects (tenant_id, email) where email is not null;
+create index prospects_name_start on prospects (tenant_id, name_key) where name_key is not null;
+create index prospects_last_name_start on prospects (tenant_id, last_name_key) where last_name_key is not null;
 
--- The payload is the text as sent, and last, so that the other columns are read without it.
+-- SQLite reads a row from its start. The payload is the last column, so the other columns are read without it.
 create table prospect_logs (
   tenant_id text not null,
   prospect_log_id text not null,
@@ -88,6 +100,7 @@ create table prospect_logs (
   source text not null,
   type text not null,
   email text,
+  external_id text,
   name text,
   idempotency_key text,
   request_hash text,
@@ -100,11 +113,55 @@ create table prospect_logs (
 ) strict;
 create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key)
   where idempotency_key is not null;
--- A prospect's timeline, newest first.
 create index prospect_logs_timeline on prospect_logs (timeline_key);
 
--- How many logs arrived, by hour and by day, source and type: of tenants whose counts are read. Logs up to `position`, an id or
--- the beginning of one, are counted. An empty source and type stand for the rest.
+create table merges (
+  tenant_id text not null,
+  merge_id text not null,
+  prospect_id text not null,
+  into_id text not null,
+  api_key_id text,
+  status text not null check (status in ('processing', 'completed')),
+  requested_at text not null,
+  completed_at text check ((completed_at is not null) = (status = 'completed')),
+  pass integer not null,
+  attempts integer not null,
+  claimable_at text not null,
+  primary key (tenant_id, merge_id),
+  unique (tenant_id, prospect_id)
+) strict, without rowid;
+create index merges_into on merges (tenant_id, into_id) where status = 'processing';
+create index merges_waiting on merges (tenant_id, claimable_at) where status = 'processing';
+
+create table erasures (
+  tenant_id text not null,
+  erasure_id text not null,
+  part_of text,
+  prospect_id text,
+  email_hash text check (email_hash is null or status = 'processing'),
+  external_id_hash text,
+  status text not null check (status in ('processing', 'completed')),
+  requested_at text not null,
+  completed_at text check ((completed_at is not null) = (status = 'completed')),
+  logs_erased integer not null,
+  block_id text,
+  pass integer not null check (pass in (1, 2, 3, 4)),
+  position text not null,
+  attempts integer not null,
+  claimable_at text not null,
+  primary key (tenant_id, erasure_id)
+) strict, without rowid;
+create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
+  where completed_at is null and prospect_id is not null;
+create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
+  where email_hash is not null;
+create unique index erasures_of_external_id on erasures (tenant_id, external_id_hash, coalesce(prospect_id, ''))
+  where external_id_hash is not null;
+create index erasures_by_prospect on erasures (tenant_id, prospect_id) where prospect_id is not null;
+create index erasures_blocking on erasures (tenant_id, block_id) where completed_at is null and block_id is not null;
+create index erasures_parts on erasures (tenant_id, part_of) where part_of is not null;
+create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';
+
 create table counted_tenants (
   tenant_id text primary key,
   position text not null,
@@ -117,10 +174,10 @@ create table prospect_log_counts (
   source text not null,
   type text not null,
   count integer not null,
+  new_prospects integer not null default 0,
   primary key (tenant_id, unit, at, source, type)
 ) strict, without rowid;
 
--- What each API key used in a minute, or each hook, whose id stands for that of a key. Kept for 48 hours.
 create table usage_counts (
   tenant_id text not null,
   at text not null,
@@ -130,7 +187,6 @@ create table usage_counts (
   bytes integer not null,
   primary key (tenant_id, at, api_key_id)
 ) strict, without rowid;
--- Read and removed by time, for all tenants.
 create index usage_counts_at on usage_counts (at);
 
 create table page_groups (
@@ -172,9 +228,11 @@ create table pages (
   tenant_id text not null,
   page_group_id text not null,
   page_id text not null,
+  page_number integer,
   custom_name text,
   computed_name text not null check (computed_name <> ''),
   published_version_id text,
+  unpublish_at text,
   automatic_after text,
   latest_version_id text not null,
   revision integer not null,
@@ -186,8 +244,9 @@ create table pages (
 ) strict;
 create unique index pages_idempotency_key on pages (tenant_id, page_group_id, idempotency_key)
   where idempotency_key is not null;
+create index pages_scheduled on pages (tenant_id, unpublish_at) where unpublish_at is not null;
 
--- content is last: SQLite reads a row from its start, so it need not pass the content to read the other columns.
+-- The content is the last column, like the payload of a log.
 create table page_versions (
   tenant_id text not null,
   page_id text not null,
@@ -200,6 +259,9 @@ create table page_versions (
   published_at text check ((published_at is not null) = (status = 'published')),
   failure_reason text check ((failure_reason is not null) = (status = 'failed')),
   publish integer not null check (publish in (0, 1)),
+  publish_at text,
+  unpublish_at text,
+  schedule_note text,
   attempts integer not null,
   claimable_at text not null,
   idempotency_key text,
@@ -210,34 +272,13 @@ create table page_versions (
 ) strict;
 create unique index page_versions_idempotency_key on page_versions (tenant_id, page_id, idempotency_key)
   where idempotency_key is not null;
--- What waits for a publisher: tenant by tenant, so that tenants take turns.
 create index page_versions_waiting on page_versions (tenant_id, claimable_at) where status = 'processing';
 create index page_versions_failed on page_versions (created_at) where status = 'failed';
+create index page_versions_scheduled on page_versions (tenant_id, publish_at)
+  where publish_at is not null and status in ('ready', 'published');
+create index page_versions_scheduled_of_page on page_versions (tenant_id, page_id, publish_at, version_id)
+  where publish_at is not null;
 
--- Who was erased, by ids and counts only: see the same on PostgreSQL.
-create table erasures (
-  tenant_id text not null,
-  erasure_id text not null,
-  prospect_id text,
-  email_hash text check (email_hash is null or status = 'processing'),
-  status text not null check (status in ('processing', 'completed')),
-  requested_at text not null,
-  completed_at text check ((completed_at is not null) = (status = 'completed')),
-  logs_erased integer not null,
-  block_id text,
-  pass integer not null check (pass in (1, 2, 3, 4)),
-  position text not null,
-  attempts integer not null,
-  claimable_at text not null,
-  primary key (tenant_id, erasure_id)
-) strict, without rowid;
-create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
-  where completed_at is null and prospect_id is not null;
-create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
-  where email_hash is not null;
-create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';
-
--- What happened, where it is delivered, and how far that has come: see the same on PostgreSQL.
 create table events (
   tenant_id text not null,
   event_id text not null,
@@ -260,7 +301,12 @@ create table webhook_endpoints (
   tenant_id text not null,
   webhook_endpoint_id text not null,
   url text not null,
+  method text not null default 'POST',
+  body text,
+  headers text,
   types text,
+  sources text,
+  log_types text,
   description text,
   status text not null check (status in ('enabled', 'disabled', 'deleted')),
   disabled_reason text,
@@ -269,6 +315,7 @@ create table webhook_endpoints (
   previous_secret_until text,
   failures integer not null,
   failing_since text,
+  last_error text,
   slot integer check ((slot is null) = (status = 'deleted')),
   claims integer not null,
   claimable_at text not null,
@@ -279,7 +326,6 @@ create table webhook_endpoints (
 create unique index webhook_endpoints_slot on webhook_endpoints (tenant_id, slot) where slot is not null;
 create index webhook_endpoints_enabled on webhook_endpoints (tenant_id) where status = 'enabled';
 create index webhook_endpoints_deleted on webhook_endpoints (tenant_id) where status = 'deleted';
--- What needs attention, for `status`: here and in the other indexes of what has failed or was refused.
 create index webhook_endpoints_failing on webhook_endpoints (tenant_id) where failing_since is not null;
 
 create table webhook_deliveries (
@@ -291,6 +337,7 @@ create table webhook_deliveries (
   next_attempt_at text check ((next_attempt_at is not null) = (status = 'pending')),
   last_status integer,
   last_error text,
+  last_attempts text not null default '[]',
   delivered_at text,
   created_at text not null,
   primary key (tenant_id, webhook_endpoint_id, event_id)
@@ -299,3 +346,27 @@ create index webhook_deliveries_pending on webhook_deliveries (tenant_id, webhoo
   where status = 'pending';
 create index webhook_deliveries_failed on webhook_deliveries (tenant_id, webhook_endpoint_id, created_at)
   where status = 'failed';
+
+-- The same views as on PostgreSQL. DuckDB reads their text as its own SQL, so they use nothing that only SQLite has.
+
+create view v_prospect_logs as
+  select l.tenant_id, l.prospect_log_id, coalesce(p.merged_into, l.prospect_id) as prospect_id, l.source, l.type, l.email,
+    l.external_id, l.name, l.idempotency_key, l.created_prospect, l.occurred_at, l.created_at, l.payload
+  from prospect_logs l
+    left join prospects p on p.tenant_id = l.tenant_id and p.prospect_id = l.prospect_id
+  where p.erased_at is null;
+
+create view v_prospects as
+  select p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.created_at, p.updated_at
+  from prospects p
+  where p.erased_at is null and p.merged_into is null;
+
+create view v_pages as
+  select p.tenant_id, p.page_group_id, g.name as page_group_name, g.title as page_group_title, g.status as page_group_status,
+    p.page_id, case when trim(p.custom_name) <> '' then p.custom_name else p.computed_name end as effective_name,
+    v.version_id as published_version_id, v.version_number as published_version_number, v.published_at,
+    p.created_at, p.updated_at
+  from pages p
+    join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id and g.status <> 'deleted'
+    left join page_versions v
+      on v.tenant_id = p.tenant_id and v.page_id = p.page_id and v.version_id = p.published_version_id;

@@ -41,7 +41,7 @@ const ACTIVITY = { source: 'crm', payload: {}, email: 'ada@example.com' }
 const A_SECOND = { tries: 40 }
 const NOT_COPIED =
   'select 1 from api_keys where not is_copied union all select 1 from hooks where not is_copied'
-/** The tables that 0.1.0 distributed. */
+/** The tables that were distributed before a migration added the last one. */
 const FORMER = BY_TENANT.filter((table) => table !== 'merges')
 
 testContractOn('citus')
@@ -103,7 +103,7 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
       const [, server] = as('prospect_pages')
       const { DATABASE_URL: ownerUrl } = owner
       if (former !== null) {
-        await migratePostgres(ownerUrl, readMigrations('postgres').slice(0, 3), () => {})
+        await migratePostgres(ownerUrl, readMigrations('postgres'), () => {})
         await runOn(ownerUrl, [
           "select create_reference_table('tenants')",
           'alter table page_groups drop constraint page_groups_tenant_id_brand_id_fkey',
@@ -114,8 +114,8 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
       }
       const elsewhere = new RegExp(`the coordinator, ${coordinator.folder}:5432`)
       for (const more of [[], ['--dry-run']]) await refused(t, ['migrate', ...more], ownerAtWorker, elsewhere)
-      const [applied] = readMigrations('postgres').slice(former ? 3 : 0)
-      t.match((await answerOf(['migrate'], owner)).applied[0], applied?.name)
+      const missing = former === null ? readMigrations('postgres').map(({ name }) => name) : []
+      t.strictSame((await answerOf(['migrate'], owner)).applied, missing)
       if (former === null) {
         await refused(t, ['serve'], owner, /sql\/citus\.sql/)
         t.match((await diagnosed(t, owner)).failed, [{ remedy: /sql\/citus\.sql/ }, { name: 'durability' }])

@@ -235,7 +235,11 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     await t.rejects(
       postgresStore({ ...POSTGRES_SETTINGS, url }, [
         ...readMigrations('postgres'),
-        { number: 2, name: 'next.sql', sql: 'create table later (tenant_id text)' },
+        {
+          number: readMigrations('postgres').length + 1,
+          name: 'next.sql',
+          sql: 'create table later (tenant_id text)',
+        },
       ]).migrate(),
       /permission denied/,
     )

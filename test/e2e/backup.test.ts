@@ -496,7 +496,8 @@ t.test('an embedded database is backed up before its first pending migration', a
 t.test('migrate --dry-run lists what is pending and changes nothing', async (t) => {
   const { folder, path } = await backedUp(t)
   const missing = join(folder, 'missing.db')
-  t.match(await answerOf(['migrate', '--dry-run'], urlOf(missing)), { pending: ['0001_init.sql'] })
+  const pendingIn = async (path: string) => (await answerOf(['migrate', '--dry-run'], urlOf(path))).pending
+  t.strictSame(await pendingIn(missing), ['0001_init.sql'])
   t.notOk(existsSync(missing))
-  t.match(await answerOf(['migrate', '--dry-run'], urlOf(path)), { pending: [] })
+  t.strictSame(await pendingIn(path), [])
 })

@@ -569,7 +569,10 @@ export const VERBS = {
     },
     end: {
       serves: 'commands',
-      ask: ({ apiKeys }, _as, { key }) => apiKeys.end(key.apiKeyId, { revokedAt: at(8) }),
+      ask: async ({ apiKeys }, _as, { key }) => {
+        await apiKeys.end(key.apiKeyId, { lastRotatedAt: null, rotatedAt: at(7), expiresAt: at(9) })
+        return apiKeys.end(key.apiKeyId, { revokedAt: at(8) })
+      },
       noTenant: 'an operator may reach every key by its id',
     },
   },

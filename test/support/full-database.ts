@@ -428,10 +428,11 @@ export const fill = async (sql: Sql, early: string): Promise<void> => {
     [THEIRS, 20_001, 40_000],
   ] as const)
     await sql.unsafe(`
-      insert into erasures
+      insert into erasures (tenant_id, erasure_id, prospect_id, email_hash, status, requested_at, completed_at, logs_erased,
+        pass, position, attempts, claimable_at)
       select '${tenant}', ${ID('erasure')}, ${ID('prospect')}, case when n % 10 = 0 then lpad(n::text, 43, '0') end,
-        case when n % 10 = 0 then 'processing' else 'completed' end, now(), case when n % 10 > 0 then now() end, 0, null, 1, '',
-        0, timestamptz '2025-01-01Z' + n * interval '1 ms'
+        case when n % 10 = 0 then 'processing' else 'completed' end, now(), case when n % 10 > 0 then now() end, 0,
+        1, '', 0, timestamptz '2025-01-01Z' + n * interval '1 ms'
       from generate_series(${from}, ${to}) n`)
   for (const tenant of [OURS, THEIRS]) await eventsOf(sql, tenant)
 }
@@ -495,13 +496,13 @@ const eventsOf = async (sql: Sql, tenant: string) => {
     from generate_series(1, ${LAST_EVENT}) n;
     insert into event_counts values ('${tenant}', ${last})
     on conflict (tenant_id) do update set sequence = excluded.sequence;
-    insert into webhook_endpoints
-    select '${tenant}', ${ID('webhookendpoint')}, 'https://example.com', null, null, 'enabled', null, 'sealed', null,
-      null, 0, null, n, 0, now(), now(), now()
+    insert into webhook_endpoints (tenant_id, webhook_endpoint_id, url, status, secret, failures, slot, claims, claimable_at,
+      created_at, updated_at)
+    select '${tenant}', ${ID('webhookendpoint')}, 'https://example.com', 'enabled', 'sealed', 0, n, 0, now(), now(), now()
     from generate_series(1, 3) n;
-    insert into webhook_deliveries
+    insert into webhook_deliveries (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
     select '${tenant}', w.webhook_endpoint_id, ${ID('event')}, case when n % 10 = 0 then 'pending' else 'delivered' end,
-      0, case when n % 10 = 0 then timestamptz '2025-01-01Z' + n * interval '1 ms' end, null, null, null, now()
+      0, case when n % 10 = 0 then timestamptz '2025-01-01Z' + n * interval '1 ms' end, now()
     from generate_series(1, ${last}) n, webhook_endpoints w where w.tenant_id = '${tenant}'`)
 }
 

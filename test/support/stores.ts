@@ -91,11 +91,11 @@ export const sentBy = async (
 ): Promise<readonly Sent[]> => {
   const before = statements()?.length ?? 0
   await act()
-  // The clock of the database is read once a minute.
+  // The clock of the database is read once a minute, and signals are sent after a pause.
   return (
     statements()
       ?.slice(before)
-      .filter(({ text }) => text !== READ_CLOCK) ?? []
+      .filter(({ text }) => text !== READ_CLOCK && !text.startsWith('select pg_notify')) ?? []
   )
 }
 
@@ -298,21 +298,18 @@ const usedDatabase = (url: string) => {
   }
 }
 
-/** Notes each statement of a store that was sent. */
+/** Notes each statement of a store before it is sent. */
 const noting =
   (ask: Ask, sent: Sent[]): Ask =>
   (statement, tenantId) =>
     ask((sql) => {
       const asked = statement(sql)
-      const noted = { text: '', parameters: [] as readonly unknown[] }
-      sent.push(noted)
-      // The driver writes its text and parameters when it sends it.
-      const written = asked as unknown as { string: string; parameters: readonly unknown[] }
-      const note = () => {
-        noted.text = written.string
-        noted.parameters = written.parameters
-      }
-      asked.then(note, note)
+      // The driver has these members; its types do not.
+      const { strings, args } = asked as unknown as { strings: readonly string[]; args: readonly unknown[] }
+      sent.push({
+        text: strings.map((text, i) => (i === 0 ? text : `$${i}${text}`)).join(''),
+        parameters: args,
+      })
       return asked
     }, tenantId)
 export const connectNoting =

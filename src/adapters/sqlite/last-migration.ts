@@ -1,5 +1,4 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import { type Applied, lastOf, type Migration } from '../stores/migrations.ts'
 
 export const appliedMigrations = (file: DatabaseSync): readonly Applied[] => {
@@ -12,10 +11,3 @@ export const appliedMigrations = (file: DatabaseSync): readonly Applied[] => {
 /** The number of the last migration; 0 in an empty database. */
 export const lastMigration = (file: DatabaseSync, ours: readonly Migration[]): number =>
   lastOf(ours, appliedMigrations(file))
-
-/** Functions for one migration alone: no statement and no index may need what other programs lack. */
-export const withNameKeys = (file: DatabaseSync): DatabaseSync => {
-  file.function('name_key', (name) => nameKeysOf(String(name)).nameKey)
-  file.function('last_name_key', (name) => nameKeysOf(String(name)).lastNameKey)
-  return file
-}

@@ -7,7 +7,7 @@ import { orNull } from '../../core/engine/outcome.ts'
 import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
-import { appliedMigrations, withNameKeys } from './last-migration.ts'
+import { appliedMigrations } from './last-migration.ts'
 import { placeTemporaryFiles, prepareFile, refuseForeign, switchToWal, watchPlace } from './place.ts'
 
 /** The embedded database: one file, every commit flushed to disk before it is acknowledged. */
@@ -36,7 +36,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   refuseForeign(file, place)
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
-  const watched = watchPlace(withNameKeys(file), place)
+  const watched = watchPlace(file, place)
   const refuseMoved = (): void => withMappedErrors(watched.refuseMoved)
   /** Statements with values bound by position: SQLite refuses a row that has more members than the text names. */
   const statements = memoized((sql: string) => {
