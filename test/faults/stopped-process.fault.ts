@@ -10,6 +10,8 @@ import { startReceiver } from './webhook-receiver.ts'
 t.setTimeout(0)
 t.jobs = 2
 const PEOPLE = 60
+/** Of a statement that was in flight when its process was stopped: its time limit is over when that goes on. */
+const NO_ANSWER = 'The database did not answer in time.'
 const STOPPED_MS = 110_000
 const PATIENT = { tries: 900, pauseMs: 500 }
 /** A process that is stopped within a read or a write of SQLite keeps others from writing or rewriting: then it is stopped again. */
@@ -229,9 +231,9 @@ for (const kind of databaseKinds())
         'an email that was given up leads there no more',
       )
       t.strictSame(
-        unavailable.filter(({ server }) => server === here.url),
+        unavailable.filter(({ server, detail }) => server === here.url && detail !== NO_ANSWER),
         [],
-        'no clock refused a write',
+        'no write was refused as late',
       )
       for (const server of [here, ...(behind ? [behind] : [])])
         t.match(
