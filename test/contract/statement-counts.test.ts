@@ -3,7 +3,7 @@ import type { NewActivity } from '../../src/core/activities/new-log.ts'
 import { rememberProspects } from '../../src/core/activities/remember-prospects.ts'
 import { createPagesWithVersion } from '../../src/core/pages/create-page-with-version.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
-import { addTenant, changesOf, foundProspect, newId, someGroup, someProspect } from '../support/rows.ts'
+import { addTenant, newId, someGroup, someProspect } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 import { opened, overStores, sentBy } from '../support/stores.ts'
 
@@ -29,9 +29,15 @@ overStores(
 
     t.test('activities of remembered prospects cost one statement', async (t) => {
       const tested = await opened(t, kind)
-      const remembered = rememberProspects(1_000)
+      const remembered = rememberProspects(1_000, () => 0)
       const logAll = logProspectActivities({ ...tested, clock: stoppedClock(), newId, remembered })
-      const log = (activities: readonly NewActivity[]) => logAll(activities.map(remembered.locate))
+      const log = (activities: readonly NewActivity[]) =>
+        logAll(
+          activities.map((activity) => ({
+            ...activity,
+            rememberedId: remembered.locate(activity).rememberedId,
+          })),
+        )
       const activities = activitiesOf(newId('tenant'))
       await log(activities)
       const more = activities.map((activity, i) => ({ ...activity, idempotencyKey: `more ${i}` }))
@@ -108,21 +114,27 @@ overStores(
       const tested = await opened(t, kind)
       const { prospects, prospectLogs, activities } = tested.store
       const prospect = someProspect((await addTenant(tested.store)).tenantId)
-      await activities.record(changesOf([prospect]))
+      await activities.record({ prospects: [prospect], logs: [] })
       const want = { ...prospect, prospectLogId: newId('prospectlog') }
       const slice = { ...want, beforeId: null, limit: 20 }
       const list = { ...slice, source: null, type: 'rare', idempotencyKey: null, fromId: null }
       const timeline = { ...list, since: null, before: null }
-      const before = foundProspect(prospect)
-      const correction = { before, after: { ...before, name: 'Ada' }, added: [], released: [] }
+      const update = {
+        ...want,
+        name: 'Ada',
+        email: undefined,
+        externalId: undefined,
+        updatedAt: '2026-01-01T00:00:00.000Z',
+      }
       const countOf = async (act: () => Promise<unknown>) =>
         (await sentBy(tested, act)).filter(({ text }) => !text.includes('pg_notify')).length
       for (const act of [
         () => prospects.find([want]),
         () => prospects.find(Array(200).fill(want)),
-        () => prospects.list([{ ...slice, identifier: null }]),
-        () => prospects.list([{ ...slice, identifier: { kind: 'email', hash: 'hash' } }]),
-        () => prospects.correct(correction),
+        () => prospects.list([{ ...slice, emailHash: null, externalIdHash: null }]),
+        () => prospects.list([{ ...slice, emailHash: 'hash', externalIdHash: null }]),
+        () => prospects.list([{ ...slice, emailHash: null, externalIdHash: 'hash' }]),
+        () => prospects.update(update),
         () => prospectLogs.find(Array(200).fill(want)),
         () => prospectLogs.list([list]),
         () => prospectLogs.list([{ ...list, source: 'crm', idempotencyKey: 'one' }]),

@@ -1,7 +1,7 @@
 import type { NewLog } from 'prospect-pages'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { at, changesOf, keyFields, newId, scribbleOn, someLog, someProspect } from './rows.ts'
+import { at, keyFields, newId, scribbleOn, someLog } from './rows.ts'
 
 const EVERY = { afterId: '', beforeId: '~', limit: 500 }
 const idsOf = (logs: readonly { prospectLogId: string }[]) => logs.map(({ prospectLogId }) => prospectLogId)
@@ -11,10 +11,10 @@ export const oldestLogs = section(
   ({ store }) => {
     const tenantId = newId('tenant')
     const recorded = async (count: number, fields: Partial<NewLog> = {}) => {
-      const prospect = someProspect(tenantId)
-      const logs = Array.from({ length: count }, () => someLog(prospect, fields))
+      const owner = { tenantId, prospectId: newId('prospect') }
+      const logs = Array.from({ length: count }, () => someLog(owner, fields))
       // Not in the order of their ids.
-      equal(await store.activities.record(changesOf([prospect], logs.toReversed())), 'recorded')
+      await store.activities.recordLogs(logs.toReversed())
       return logs
     }
     return { tenantId, recorded, list: store.prospectLogs.listOldest }
@@ -22,14 +22,12 @@ export const oldestLogs = section(
   {
     'logs are listed oldest first, with every field': async ({ tenantId, recorded, list }) => {
       const [{ requestHash, ...log }] = (await recorded(1, {
-        payload: { rawJson: '{ "n":12345678901234567890,"n":1 }' },
-        email: ' Ada@Example.com ',
-        name: 'Ada',
-        source: 'shop',
-        type: 'ordered',
-        createdProspect: true,
-        occurredAt: at(5),
-        createdAt: at(7),
+        ...{
+          payload: { rawJson: '{ "n":12345678901234567890,"n":1 }' },
+          email: ' Ada@Example.com ',
+          name: 'Ada',
+        },
+        ...{ source: 'shop', type: 'ordered', createdProspect: true, occurredAt: at(5), createdAt: at(7) },
         ...keyFields('one'),
       })) as [NewLog]
       same(await list({ tenantId, ...EVERY }), [log])

@@ -1,7 +1,7 @@
 import type { NewLog, ProspectChange, ProspectLogsWant, StoredLog, TimelineWant } from 'prospect-pages'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { AWKWARD_TEXTS, at, changesOf, keyFields, newId, scribbleOn, someLog, someProspect } from './rows.ts'
+import { AWKWARD_TEXTS, at, keyFields, newId, scribbleOn, someLog, someProspect } from './rows.ts'
 import { walk } from './walk.ts'
 
 /** A list looks at so many rows for one slice. */
@@ -19,13 +19,13 @@ export const prospectLogs = section(
     const { activities, prospectLogs } = store
     const newProspect = async (tenantId = newId('tenant')) => {
       const prospect = someProspect(tenantId)
-      await activities.record(changesOf([prospect]))
+      await activities.record({ prospects: [prospect], logs: [] })
       return prospect
     }
     const logged = async (prospect: ProspectChange, ...all: readonly Partial<NewLog>[]) => {
       const logs = all.map((fields) => someLog(prospect, fields))
       for (let i = 0; i < logs.length; i += 1_000)
-        await activities.record(changesOf([], logs.slice(i, i + 1_000)))
+        await activities.record({ prospects: [], logs: logs.slice(i, i + 1_000) })
       return logs.map(shown)
     }
     const listed = async (want: Partial<ProspectLogsWant> & { tenantId: string }) => {

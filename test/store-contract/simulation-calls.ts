@@ -2,7 +2,6 @@ import type {
   ClaimedEndpoint,
   ClaimedVersion,
   EndpointWant,
-  NewIdentifier,
   PageWant,
   ProspectLogWant,
   ProspectWant,
@@ -26,8 +25,6 @@ export type Seen = {
   readonly tenants: string[]
   readonly prospects: ProspectWant[]
   readonly logs: (ProspectLogWant & ProspectWant)[]
-  /** Identifiers that were ever added to a prospect. */
-  readonly identifiers: readonly NewIdentifier[]
   readonly erasures: { tenantId: string; erasureId: string }[]
   readonly groups: Parent[]
   readonly pages: PageWant[]
@@ -196,7 +193,7 @@ type Learnable = {
 export const parentOf = ({ tenantId, pageGroupId }: Parent): Parent => ({ tenantId, pageGroupId })
 const pageOf = (page: PageWant): PageWant => ({ ...parentOf(page), pageId: page.pageId })
 
-export const remember = (name: string, input: object, answer: Learnable, seen: Seen): void => {
+const remember = (name: string, input: object, answer: Learnable, seen: Seen): void => {
   const { receipt, prospect, page, pageGroup, version, replayed, nextCursor, erasureId, webhookEndpointId } =
     answer
   const { tenantId } = input as { tenantId: string }

@@ -105,7 +105,8 @@ export const openScene = async ({
   const seen = storeAs(store)
   const answered: RequestLog[] = []
   const errors: { error: unknown; requestId: string }[] = []
-  const remembered = rememberProspects(100)
+  const remembered = rememberProspects(100, () => performance.now())
+  store.watch(remembered.onSignal)
   let requests = 0
   const newRequestId = () => `request-${++requests}`
   const secrets = createSecrets(null)
@@ -120,6 +121,7 @@ export const openScene = async ({
     hooks,
     listsInFlightMax: 1,
     counts,
+    statementMsMax: 5_000,
     observerOf: metrics?.gathering,
   })
   const limits = { rowsMax: 100, msMax: 60_000 }

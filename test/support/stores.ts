@@ -119,7 +119,7 @@ const memoryKind = (): StoreKind => ({
 })
 
 const PROSPECTS = `
-  select tenant_id, prospect_id, email, external_id, name, created_at, updated_at
+  select tenant_id, prospect_id, email, email_hash, external_id, external_id_hash, name, created_at, updated_at
   from prospects
   order by prospect_id`
 const LOGS = `

@@ -1,14 +1,16 @@
 import { addUsed } from '../../core/counts/count-usage.ts'
 import { keyOf } from '../../core/engine/keys.ts'
-import type { Counts, LogCount, UsageSum, Used } from '../../core/ports/counts.ts'
+import type { CountedTenant, Counts, LogCount, UsageSum, Used } from '../../core/ports/counts.ts'
 import { lookedAt, placeOf } from '../stores/looked-at.ts'
 import type { People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
+type Counted = Omit<CountedTenant, 'nextId'> & { readonly tenantId: string }
 type Count = LogCount & { readonly tenantId: string }
 type UsedAt = Used & { readonly at: string }
 
-export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People): Counts => {
+export const memoryCounts = ({ logs, outbox: { own } }: People): Counts => {
+  const tenants = own('counted_tenants', tableOf({ byId: indexBy<Counted>([], ['tenantId']) }))
   const counts = own(
     'prospect_log_counts',
     tableOf({ byTime: indexBy<Count>(['tenantId', 'unit'], ['at', 'source', 'type']) }),
@@ -19,31 +21,27 @@ export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People
   return {
     markRead: async (tenantId, readAt) => {
       if (!tenants.change(tenants.byId.at({ tenantId }), { readAt }))
-        tenants.add({ tenantId, position: '', closedTo: '', readAt })
+        tenants.add({ tenantId, position: '', readAt })
     },
     find: async (tenantId) => {
       const found = tenants.byId.at({ tenantId })
       if (found === undefined) return null
-      const { position, closedTo, readAt } = found
-      const [next] = logsAfter(tenantId, position, undefined, 1)
-      return { position, closedTo, readAt, nextId: next?.prospectLogId ?? null }
+      const { position, readAt } = found
+      return {
+        position,
+        readAt,
+        nextId: logsAfter(tenantId, position, undefined, 1)[0]?.prospectLogId ?? null,
+      }
     },
     waiting: async ({ afterTenantId, readSince, beforeId, beyondId, max }) =>
       tenants.byId
         .after({}, afterTenantId)
-        .filter(({ tenantId, position, closedTo, readAt }) => {
+        .filter(({ tenantId, position, readAt }) => {
           if (readAt < readSince) return false
-          return closedTo > beyondId || logsAfter(tenantId, position, beforeId, 1).length > 0
+          return position > beyondId || logsAfter(tenantId, position, beforeId, 1).length > 0
         })
         .slice(0, max)
         .map(({ tenantId }) => tenantId),
-    close: async (tenantId, to, time) => {
-      const found = tenants.byId.at({ tenantId })
-      // The clock of this process is that of the database.
-      if (found === undefined || Date.parse(time) > Date.now()) return false
-      if (found.closedTo < to) tenants.change(found, { closedTo: to })
-      return true
-    },
     tally: async ({ tenantId, afterId, beforeId, max }) => {
       const pairs = Map.groupBy(logsAfter(tenantId, afterId, beforeId, max), ({ source, type }) =>
         keyOf(source, type),
@@ -57,7 +55,7 @@ export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People
     record: async ({ tenantId, from, to, removeFrom, add }) => {
       const found = tenants.byId.at({ tenantId })
       if (found?.position !== from) return 'overtaken'
-      tenants.change(found, removeFrom === null ? { position: to } : { position: to, closedTo: to })
+      tenants.change(found, { position: to })
       const its = removeFrom === null ? [] : counts.byTime.all()
       for (const count of its)
         if (count.tenantId === tenantId && count.at >= String(removeFrom)) counts.remove(count)

@@ -26,7 +26,7 @@ export type MemoryStore = Store & {
 export const memoryStore = (options: { readonly everyEvent?: boolean | undefined } = {}): MemoryStore => {
   const { everyEvent = false } = checkOptions('memoryStore', options)
   const listeners = createListeners()
-  const notifyEraser = () => listeners.emit('prospects')
+  const onChange = (tenantId: string) => listeners.emit(`prospects ${tenantId}`)
   const owned: [string, TenantTable][] = []
   const own: Own = (name, table) => {
     owned.push([name, table])
@@ -53,11 +53,11 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
 
   return {
     activities: memoryActivities(people),
-    prospects: memoryProspects(people),
-    merges: memoryMerges(people, notifyEraser),
+    prospects: memoryProspects(people, onChange),
+    merges: memoryMerges(people, onChange),
     prospectLogs: memoryProspectLogs(people),
     counts: memoryCounts(people),
-    erasures: memoryErasures(people, notifyEraser),
+    erasures: memoryErasures(people, onChange),
     ...memoryPages(outbox, () => listeners.emit('versions'), isActive),
     events: memoryEvents(outbox),
     webhooks: memoryWebhooks(outbox, isActive),
@@ -126,8 +126,6 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
         listeners.emit('keys')
       },
     },
-    // A write is done when it returns.
-    moments: { now: async () => '', arePast: async (moments) => moments.map(() => true) },
     migrate: async () => [],
     ready: async () => {},
     watch: listeners.add,
@@ -135,7 +133,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     kept: {
       prospects: () =>
         sortedBy('prospectId', people.prospects.byId.all()).map(
-          ({ erasedAt, mergedInto, ...prospect }) => prospect,
+          ({ erasedAt, blockedUntil, mergedInto, ...prospect }) => prospect,
         ),
       logs: () => sortedBy('prospectLogId', people.logs.byId.all()),
     },

@@ -3,13 +3,11 @@ import { idsSince } from '../engine/id-times.ts'
 import { isoTime, MINUTE_MS } from '../engine/times.ts'
 import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
-import { identifiersOf, wantedBy } from '../prospects/identifiers.ts'
+import { identifiersOf } from '../prospects/identifiers.ts'
 
 /** Erasures in progress at a time. Erasures of one tenant share a walk over its logs. */
 const CLAIM_MAX = 200
 const LEASE_MS = 20_000
-/** Between two looks at whether earlier writes have ended. */
-const SETTLE_REST_MS = 500
 /** One step deletes or reads at most this many logs of a tenant: some milliseconds. */
 const DELETE_MAX = 500
 const LOOK_MAX = 2_000
@@ -20,23 +18,22 @@ const CLOCKS_DIFFER_MS_MAX = 15 * 60_000
 /** The position before all logs. */
 const BEFORE_LOGS = 'p'
 
-type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'>
+type Deps = Omit<Needs<'erasures'>, 'newId'> & {
+  /** Longer than any process can go on logging for a prospect after its erasure. */
+  readonly settleMs: number
+}
 
 /**
- * Completes erasures: the logs of the prospect are deleted, and the logs of other prospects that carry an identifier
- * that is blocked lose email, external id and name. A write that began before the erasure may still add logs, so a
- * second pass follows once all such writes have ended. Then the store removes the data that deleted rows leave on disk;
- * only then the erasure is completed.
+ * Completes erasures: the logs of the prospect are deleted, and the logs of other prospects that carry the same email
+ * or external id lose both, and the name. A process that still remembers the prospect, or is just writing, may add logs
+ * until then, so a second pass follows once no process can. Then the store removes the data that deleted rows leave on
+ * disk; only then the erasure is completed.
  *
  * Each call claims some erasures, takes each tenant's one step further, and returns whether there may be more. All
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
-export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) => {
-  const claim = claimInTurns(erasures, {
-    clock,
-    leaseMs: LEASE_MS,
-    restMsMax: SETTLE_REST_MS + REWRITE_MS_MAX,
-  })
+export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) => {
+  const claim = claimInTurns(erasures, { clock, leaseMs: LEASE_MS, restMsMax: settleMs + REWRITE_MS_MAX })
 
   /**
    * Erasures of one tenant. Logs of prospects are deleted first. Then the erasures furthest along read the next logs,
@@ -55,21 +52,24 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
     const [furthest = ''] = cleared.map(({ position }) => position).toSorted(descending)
     const walking = cleared.filter(({ position }) => position === furthest)
     const after = furthest === BEFORE_LOGS ? walking.map(beginningOf).sort()[0] : furthest
-    const blocked = await erasures.blockedBy(
-      tenantId,
-      walking.map(({ erasureId }) => erasureId),
-    )
-    const hashes = new Set(blocked.map(({ kind, hash }) => `${kind} ${hash}`))
-    const logs = hashes.size > 0 ? await erasures.namesAfter(tenantId, after ?? '', LOOK_MAX) : []
-    const foreign = logs.filter((log) =>
-      wantedBy(tenantId, identifiersOf(log)).some(({ kind, hash }) => hashes.has(`${kind} ${hash}`)),
-    )
+    const emails = new Set(walking.flatMap(({ emailHash }) => emailHash ?? []))
+    const externalIds = new Set(walking.flatMap(({ externalIdHash }) => externalIdHash ?? []))
+    const isNamed = emails.size + externalIds.size > 0
+    const logs = isNamed ? await erasures.namesAfter(tenantId, after ?? '', LOOK_MAX) : []
+    const foreign = logs.filter((log) => {
+      const { emailHash, formerEmailHash, externalIdHash } = identifiersOf(log)
+      return (
+        [emailHash, formerEmailHash].some((hash) => emails.has(hash ?? '')) ||
+        externalIds.has(externalIdHash ?? '')
+      )
+    })
     const last = logs.at(-1)?.prospectLogId
     for (const erasure of cleared) {
       if (erasure.position !== furthest) add(erasure)
       else if (last !== undefined) add(erasure, { position: last })
       else if (erasure.pass === 2) add(erasure, { pass: 3 })
-      else add(erasure, { pass: 2, position: '', settlesAfter: await moments.now() })
+      // Counted from now, not from the request: the clock of the process that took it may differ.
+      else add(erasure, { pass: 2, position: '', claimableAt: isoTime(clock() + settleMs) })
     }
     const foreignIds = foreign.map(({ prospectLogId }) => prospectLogId)
     await erasures.settle(tenantId, steps, foreignIds)
@@ -88,17 +88,12 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
     const failures: unknown[] = []
     /** Handles each tenant separately: one that fails holds up no other. */
     const eachTenant = async (some: readonly ClaimedErasure[], work: ReturnType<typeof settleWith>) => {
-      for (const [tenantId, ofTenant] of Map.groupBy(some, ({ tenantId }) => tenantId))
-        if (!stop.aborted) await work(tenantId, ofTenant).catch((failure) => failures.push(failure))
+      for (const [tenantId, its] of Map.groupBy(some, ({ tenantId }) => tenantId))
+        if (!stop.aborted) await work(tenantId, its).catch((failure) => failures.push(failure))
     }
     const inPass = (wanted: number) => claimed.filter(({ pass }) => pass === wanted)
 
-    const searching = [...inPass(1), ...inPass(2)]
-    const past = await moments.arePast(searching.map(({ settlesAfter }) => settlesAfter ?? ''))
-    const isSettled = ({ settlesAfter }: ClaimedErasure, i: number) => settlesAfter === null || past[i]
-    const settling = searching.filter((erasure, i) => !isSettled(erasure, i))
-    await eachTenant(settling, settleWith({ claimableAt: isoTime(clock() + SETTLE_REST_MS) }))
-    await eachTenant(searching.filter(isSettled), advance)
+    await eachTenant([...inPass(1), ...inPass(2)], advance)
     const completed = settleWith({ status: 'completed', completedAt: isoTime(clock()) })
     // Parts first.
     for (const isPart of [true, false])

@@ -4,7 +4,7 @@ import { idsSince } from '../../../src/core/engine/id-times.ts'
 import type { NewLog } from '../../../src/core/ports/activities.ts'
 import type { ProspectLogsWant, TimelineWant } from '../../../src/core/ports/prospect-logs.ts'
 import { createNewId, listProspectLogs, listTimelines, memoryStore } from '../../../src/entry/use-cases.ts'
-import { at, changesOf, newId, someLog, someProspect } from '../../support/rows.ts'
+import { at, newId, someLog, someProspect } from '../../support/rows.ts'
 import { one } from '../scene.ts'
 
 const LOOKED_AT = 10_000
@@ -14,7 +14,7 @@ const setting = async (...fields: readonly Partial<NewLog>[]) => {
   const store = memoryStore()
   const prospect = someProspect(newId('tenant'))
   const logs = fields.map((each) => someLog(prospect, each))
-  await store.activities.record(changesOf([prospect], logs))
+  await store.activities.record({ prospects: [prospect], logs })
   const { tenantId, prospectId } = prospect
   const list = one(listProspectLogs({ store }))
   const timeline = one(listTimelines({ store }))
@@ -89,7 +89,7 @@ t.test('a list or timeline that cannot be read now fails alone', async (t) => {
     ],
   }
   const prospect = someProspect(newId('tenant'))
-  await store.activities.record(changesOf([prospect]))
+  await store.activities.record({ prospects: [prospect], logs: [] })
   const { tenantId, prospectId } = prospect
   const wants = ['one', tenantId].map((tenantId) => ({ tenantId, prospectId, limit: 5 }))
   const answers = [away, { items: [], hasMore: false }]

@@ -1,0 +1,117 @@
+import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
+import { lookedAt, placeOf } from '../stores/looked-at.ts'
+import { COLUMNS } from '../stores/rows.ts'
+import { columns, nothing, type Query, sql } from './sql.ts'
+
+const COUNT = columns('c', COLUMNS.prospect_log_counts)
+const USED = columns('u', COLUMNS.usage_counts)
+const ADDED = columns('a', 'unit, at timestamptz, source, type, count bigint, new_prospects bigint')
+
+/** Whether activities of a tenant `v` wait to be counted. */
+export const isUncounted = ({ readSince, beforeId, beyondId }: Parameters<Counts['waiting']>[0]) => sql`
+  v.read_at >= ${readSince} and (v.position > ${beyondId} or exists (
+    select 1 from prospect_logs l
+    where l.tenant_id = v.tenant_id and l.prospect_log_id > v.position and l.prospect_log_id < ${beforeId}
+  ))`
+
+export const postgresCounts = (query: Query): Counts => ({
+  markRead: async (tenantId, readAt) => {
+    await query(tenantId)`
+        insert into counted_tenants as t (tenant_id, position, read_at) values (${tenantId}, '', ${readAt})
+        on conflict (tenant_id) do update set read_at = excluded.read_at`
+  },
+
+  find: async (tenantId) => {
+    const [row] = await query(tenantId)<CountedTenant>`
+        select t.position, t.read_at, (
+          select min(l.prospect_log_id) from prospect_logs l
+          where l.tenant_id = ${tenantId} and l.prospect_log_id > t.position
+        ) as next_id
+        from counted_tenants t where t.tenant_id = ${tenantId}`
+    return row ?? null
+  },
+
+  waiting: async (want) => {
+    const rows = await query()<{ tenantId: string }>`
+        select v.tenant_id from counted_tenants v
+        where v.tenant_id > ${want.afterTenantId} and ${isUncounted(want)} order by v.tenant_id limit ${want.max}`
+    return rows.map(({ tenantId }) => tenantId)
+  },
+
+  tally: ({ tenantId, afterId, beforeId, max }) => query(tenantId)<LogCount & { readonly lastId: string }>`
+      select l.source, l.type, count(*)::int as count,
+        count(*) filter (where l.created_prospect)::int as new_prospects, max(l.prospect_log_id) as last_id
+      from (
+        select l.source, l.type, l.created_prospect, l.prospect_log_id from prospect_logs l
+        where l.tenant_id = ${tenantId} and l.prospect_log_id > ${afterId} and l.prospect_log_id < ${beforeId}
+        order by l.prospect_log_id limit ${max}
+      ) l
+      group by l.source, l.type`,
+
+  record: async ({ tenantId, from, to, removeFrom, add }) => {
+    const change =
+      removeFrom === null
+        ? sql`
+          insert into prospect_log_counts as c (${COUNT.names})
+          select w.tenant_id, ${ADDED.selected} from moved w cross join ${ADDED.from(add)}
+          on conflict (tenant_id, unit, at, source, type) do update set count = c.count + excluded.count,
+            new_prospects = c.new_prospects + excluded.new_prospects`
+        : sql`
+          delete from prospect_log_counts c using moved
+          where c.tenant_id = moved.tenant_id and c.at >= ${removeFrom}::timestamptz
+            and c.tenant_id = ${tenantId}`
+    const rows = await query(tenantId)`
+        with moved as (
+          update counted_tenants t set position = ${to} where t.tenant_id = ${tenantId} and t.position = ${from}
+          returning t.tenant_id
+        ), changed as (${change})
+        select 1 from moved`
+    return rows.length > 0 ? 'recorded' : 'overtaken'
+  },
+
+  list: async (want) => {
+    const { tenantId, unit, until, source, type, limit } = want
+    const { at, afterSource, afterType, isFirst } = placeOf(want)
+    const ofNext = sql`and (c.at, c.source, c.type) > (${at}, ${afterSource}, ${afterType})`
+    const rows = await query(tenantId)<LogCount & { readonly place: number }>`
+        select c.unit, c.at, c.source, c.type, c.count, c.new_prospects, c.place::int from (
+          select c.*, row_number() over (order by c.at, c.source, c.type) as place from prospect_log_counts c
+          where c.tenant_id = ${tenantId} and c.unit = ${unit} and c.at >= ${at} and c.at < ${until}
+            ${isFirst ? nothing : ofNext}
+          order by c.at, c.source, c.type limit ${limit}
+        ) c
+        where c.place = ${limit}
+          or (c.source = coalesce(${source}, c.source) and c.type = coalesce(${type}, c.type))
+        order by c.place`
+    return lookedAt(
+      rows.map((row) => ({ ...row, count: Number(row.count), newProspects: Number(row.newProspects) })),
+      want,
+    )
+  },
+
+  // Sorted: two processes that add to the same rows must not deadlock.
+  addUsage: async (at, used, { before, after, max }) => {
+    await query()`
+        with removed as (
+          delete from usage_counts where ctid = any(array(
+            select ctid from usage_counts where at < ${before} or at > ${after}
+            limit ${max} for update skip locked
+          ))
+        )
+        insert into usage_counts as c (${USED.names})
+        select * from ${USED.from(used.map((row) => ({ ...row, at })))} order by u.tenant_id, u.api_key_id
+        on conflict (tenant_id, at, api_key_id) do update set requests = c.requests + excluded.requests,
+          activities = c.activities + excluded.activities, bytes = c.bytes + excluded.bytes`
+  },
+
+  sumUsage: ({ tenantId, since, rowsMax, limit }) => {
+    const ofTenant = tenantId === null ? nothing : sql`and c.tenant_id = ${tenantId}`
+    return query()<UsageSum>`
+        select c.tenant_id, c.api_key_id, sum(c.requests)::float8 as requests,
+          sum(c.activities)::float8 as activities, sum(c.bytes)::float8 as bytes, min(min(c.at)) over () as since
+        from (
+          select * from usage_counts c where c.at >= ${since} ${ofTenant} order by c.at desc limit ${rowsMax}
+        ) c
+        group by c.tenant_id, c.api_key_id order by requests desc limit ${limit}`
+  },
+})
