@@ -10,6 +10,7 @@ type Layer = {
   readonly files: readonly string[]
   readonly without?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  readonly atOnce?: number
 }
 const LAYERS: Readonly<Record<string, Layer>> = {
   quick: {
@@ -28,13 +29,24 @@ const LAYERS: Readonly<Record<string, Layer>> = {
     env: { STORES: 'memory', SIMULATION_STEPS: '300' },
   },
   product: { files: ['test/**/*.test.ts'], env: { SIMULATION_STEPS: '150' } },
-  full: {
-    files: ['test/**/*.{full,fault}.ts'],
-    // These measure: nothing else may run.
-    without: ['test/faults/{floods,fair-share}.fault.ts'],
+  full: { files: ['test/**/*.full.ts'], env: { SIMULATION_STEPS: '1000' } },
+  // What must hold on a real PostgreSQL, whatever else the machine does meanwhile.
+  kept: {
+    files: [
+      'test/{contract,fuzz,project,typed-client,upgrade}/*.full.ts',
+      'test/e2e/{doctor-postgres,pg-dump,pooler}.full.ts',
+      'test/faults/kill-*.fault.ts',
+    ],
+    // `.ci/run` looks at the package itself.
+    without: ['test/project/package.full.ts'],
     env: { SIMULATION_STEPS: '1000' },
   },
-  faults: { files: ['test/faults/*.fault.ts'], without: ['test/faults/{floods,fair-share}.fault.ts'] },
+  // How long something may take is part of what these say: they run two at a time, and floods and shares alone.
+  faults: {
+    files: ['test/faults/*.fault.ts'],
+    without: ['test/faults/{floods,fair-share}.fault.ts'],
+    atOnce: 2,
+  },
 }
 /** The folders whose files take longest come first, so that none of them is left to run alone at the end. */
 const LONGEST = ['project', 'faults', 'e2e', 'contract', 'entry', 'fuzz', 'client']
@@ -62,7 +74,7 @@ const folderInMemory = (): string | undefined => {
 const root = join(import.meta.dirname, '..')
 process.chdir(root)
 const [layer = 'product', ...more] = process.argv.slice(2)
-const { files, without = [], env = {} } = LAYERS[layer] ?? { files: [layer, ...more] }
+const { files, without = [], env = {}, atOnce = 6 }: Layer = LAYERS[layer] ?? { files: [layer, ...more] }
 const chosen = globSync([...files], { exclude: [...without, '**/node_modules'] })
 const rankOf = (file: string): number => {
   const rank = LONGEST.indexOf(relative('test', file).split('/')[0] ?? '')
@@ -80,7 +92,7 @@ if (memory !== undefined) process.env['TMPDIR'] = memory
 const postgres = await startSharedPostgres()
 const tests = run({
   files: ordered.map((file) => join(root, file)),
-  concurrency: Number(process.env['TEST_CONCURRENCY'] ?? 6),
+  concurrency: Number(process.env['TEST_CONCURRENCY'] ?? atOnce),
   timeout: FILE_MS_MAX,
 })
 tests.on('test:fail', () => {
