@@ -93,15 +93,31 @@ export const NO_ANSWER_IN_TIME = 'The database did not answer in time.'
  */
 export const withTimeout = <Answer>(asked: PromiseLike<Answer>, msMax: number): Promise<Answer> =>
   new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(unavailable(NO_ANSWER_IN_TIME)), msMax)
+    const cancel = callAfter(msMax, () => reject(unavailable(NO_ANSWER_IN_TIME)))
     const end =
       <Result>(settle: (result: Result) => void) =>
       (result: Result) => {
-        clearTimeout(timer)
+        cancel()
         settle(result)
       }
     asked.then(end(resolve), end(reject))
   })
+
+/** A timer that is this late belongs to a process that stood still: it was stopped, or nothing was left for it to run on. */
+const LATE_MS = 500
+
+/**
+ * Calls a function after this time, unless it is cancelled. After a process stood still its timers are over before it has
+ * read what arrived meanwhile: then it has another moment to do so.
+ */
+const callAfter = (ms: number, act: () => void): (() => void) => {
+  const dueMs = performance.now() + ms
+  let timer = setTimeout(() => {
+    if (performance.now() - dueMs < LATE_MS) act()
+    else timer = setTimeout(act, LATE_MS)
+  }, ms)
+  return () => clearTimeout(timer)
+}
 
 type Limits = { readonly inFlightMax: number; readonly waitingMax: number; readonly waitMsMax: number }
 type Queue = { readonly key: string; inFlight: number; readonly waiting: Set<Waiter> }
@@ -162,7 +178,7 @@ export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) 
       if (isFree) return take(queue)
       return new Promise((resolve, reject) => {
         const leave = () => {
-          clearTimeout(timer)
+          cancel()
           queue.waiting.delete(waiter)
           waiting--
         }
@@ -177,7 +193,7 @@ export const createSemaphore = ({ inFlightMax, waitingMax, waitMsMax }: Limits) 
             reject(tooMany())
           },
         }
-        const timer = setTimeout(waiter.refuse, waitMsMax)
+        const cancel = callAfter(waitMsMax, waiter.refuse)
         queue.waiting.add(waiter)
         waiting++
       })

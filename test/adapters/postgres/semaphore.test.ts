@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createSemaphore } from '../../../src/adapters/postgres/connect.ts'
+import { createSemaphore, withTimeout } from '../../../src/adapters/postgres/connect.ts'
 import { noOf } from '../../core/scene.ts'
 
 const LIMITS = { inFlightMax: 1, waitingMax: 10, waitMsMax: 60_000 }
@@ -88,4 +88,19 @@ t.test('when too many wait, the key with most of them loses its oldest', async (
   release()
   await Promise.all(others)
   t.strictSame(admitted, ['a1', 'a3', 'b1', 'a4'])
+})
+
+t.test('an answer that came while its process stood still is taken', async (t) => {
+  const answer = new Promise((resolve) => setTimeout(resolve, 20, 'an answer'))
+  const taken = withTimeout(answer, 10)
+  const until = performance.now() + 700
+  while (performance.now() < until);
+  t.equal(await taken, 'an answer')
+})
+
+t.test('without an answer, one who asked has waited long enough even then', async (t) => {
+  const no = noOf(withTimeout(new Promise(() => {}), 10))
+  const until = performance.now() + 700
+  while (performance.now() < until);
+  t.match(await no, { kind: 'unavailable' })
 })
