@@ -2,14 +2,14 @@ import { randomFillSync } from 'node:crypto'
 import { monotonicFactory } from 'ulid'
 import { timeOfId } from '../core/engine/id-times.ts'
 import { DAY_MS } from '../core/engine/times.ts'
-import type { NewId } from '../core/ports/world.ts'
+import type { Clock, NewId } from '../core/ports/world.ts'
 
 /** Ids that sort by age even within a millisecond, and after the clock is set back by up to a day. */
-export const createNewId = (): NewId => {
+export const createNewId = (clock: Clock = Date.now): NewId => {
   const fractions = randomFractions()
   let [ulid, lastMs] = [monotonicFactory(fractions), 0]
   return (prefix, after) => {
-    const nowMs = Date.now()
+    const nowMs = clock()
     if (nowMs < lastMs - DAY_MS) [ulid, lastMs] = [monotonicFactory(fractions), 0]
     lastMs = Math.max(lastMs, nowMs)
     const isAhead = after !== undefined && timeOfId(after) >= nowMs
