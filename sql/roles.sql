@@ -18,24 +18,26 @@ grant select on schema_migrations to prospect_pages;
 grant select, delete, update (last_used_at) on api_keys to prospect_pages;
 grant select, insert, delete, update (source, description, status, rules, secret, previous_secret, previous_secret_until,
   updated_at, last_received_at, last_refused_at, last_refusal, last_warned_at, last_warning) on hooks to prospect_pages;
--- Prospects are erased; of those that are deleted, each is the block of an email that has ended.
-grant select, insert, delete, update (email, email_hash, external_id, external_id_hash, name, updated_at, erased_at,
-  blocked_until, merged_into) on prospects to prospect_pages;
+-- Prospects are erased, and deleted only with their tenant.
+grant select, insert, delete, update (email, external_id, name, updated_at, erased_at, merged_into) on prospects to prospect_pages;
+-- Corrections, merges and erasures change where an identifier leads. Blocks that have ended are deleted.
+grant select, insert, delete, update (value, prospect_id, blocked_until, erasure_id) on identifiers to prospect_pages;
+grant select, insert, delete, update (value, released_at) on former_identifiers to prospect_pages;
 
 -- Logged activities cannot be changed, except that they lose email, external id and name, and the hash made of them, and that
 -- they move to the prospect that theirs was merged into.
 grant select, insert, delete, update (email, external_id, name, request_hash, prospect_id, timeline_key) on prospect_logs to prospect_pages;
 
-grant select, insert, delete, update (position, read_at) on counted_tenants to prospect_pages;
+grant select, insert, delete, update (position, closed_to, read_at) on counted_tenants to prospect_pages;
 -- The counts since the clock was set back are made again.
 grant select, insert, delete, update (count, new_prospects) on prospect_log_counts to prospect_pages;
 
 -- Removed after 48 hours.
 grant select, insert, delete, update (requests, activities, bytes) on usage_counts to prospect_pages;
 
-grant select, insert, delete, update (email_hash, external_id_hash, status, completed_at, logs_erased, pass, position,
-  attempts, claimable_at) on erasures to prospect_pages;
-grant select, insert, delete, update (into_id, status, completed_at, pass, attempts, claimable_at) on merges to prospect_pages;
+grant select, insert, delete, update (status, completed_at, logs_erased, pass, settles_after, position, attempts,
+  claimable_at) on erasures to prospect_pages;
+grant select, insert, delete, update (into_id, status, completed_at, pass, settles_after, attempts, claimable_at) on merges to prospect_pages;
 
 -- To delete what has expired, tenant by tenant, unless the clock is far ahead; and tenants that an operator deleted.
 grant select, delete on tenants to prospect_pages;

@@ -75,31 +75,24 @@ create table hooks (
 -- Read by `status`, as are the other indexes of failures and refusals.
 create index hooks_refused on hooks (last_refused_at) where last_refused_at is not null;
 
--- Email and external ID identify one prospect each. Both are unique by their hash, because a btree cannot hold a long text.
---
--- An erased prospect stays as a tombstone: its ID and erased_at. A blocked email or external ID is a tombstone of its own, which
--- has the hash alone, so that the same lookup finds it.
+-- `email` and `external_id` are what a prospect is shown with: who is whom stands in `identifiers`. An erased prospect stays as a
+-- tombstone: its ID and erased_at.
 create table prospects (
   tenant_id text collate "C" not null,
   prospect_id text collate "C" not null,
   email text,
-  email_hash text collate "C" constraint prospects_email_hash_is_one check (length(email_hash) = 43),
   -- The ID that another system has for this person, exactly as sent.
   external_id text,
-  external_id_hash text collate "C",
   name text,
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   -- The prospect that this one was merged into. That one was not merged itself: a later merge updates this column.
   merged_into text collate "C",
-  erased_at timestamptz(3) constraint prospects_erased_is_blank check (erased_at is null or (email is null and name is null)),
-  blocked_until timestamptz(3),
+  erased_at timestamptz(3)
+    constraint prospects_erased_is_blank check (erased_at is null or (email is null and external_id is null and name is null)),
   primary key (tenant_id, prospect_id)
 );
-create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;
-create unique index prospects_external_id on prospects (tenant_id, external_id_hash) where external_id_hash is not null;
 create index prospects_merged on prospects (tenant_id, merged_into) where merged_into is not null;
-create index prospects_blocked on prospects (tenant_id, blocked_until) where blocked_until is not null;
 -- The search finds people by the beginning of their email, of their name, or of the last word of their name: in lower case and
 -- without accents. Most names are ASCII and need no more than `lower`. The statement of the search repeats these expressions.
 create index prospects_email_start on prospects (tenant_id, (left(email, 100) collate "C")) where email is not null;
@@ -109,6 +102,39 @@ create index prospects_name_start on prospects (tenant_id, (left(btrim(case when
 create index prospects_last_name_start on prospects (tenant_id, (left(split_part(btrim(case when octet_length(name) = char_length(name)
     then lower(name) else lower(regexp_replace(normalize(name, NFKD), '[\u0300-\u036f]', '', 'g')) end), ' ', -1), 100) collate "C"))
   where name like '% %';
+
+-- Who is whom: an email or external ID leads to one prospect, which is neither erased nor merged. The primary key makes two
+-- strangers with one address impossible. The hash stands for the text, because a btree cannot hold a long one.
+--
+-- An identifier without a prospect is blocked after an erasure: only its hash is left.
+create table identifiers (
+  tenant_id text collate "C" not null,
+  kind text collate "C" not null check (kind in ('email', 'externalId')),
+  hash text collate "C" not null check (length(hash) = 43),
+  value text,
+  prospect_id text collate "C",
+  blocked_until timestamptz(3),
+  erasure_id text collate "C",
+  primary key (tenant_id, kind, hash),
+  constraint identifiers_lead_or_are_blocked check (
+    case when prospect_id is null then value is null and blocked_until is not null and erasure_id is not null
+      else value is not null and blocked_until is null and erasure_id is null end)
+);
+create index identifiers_of_prospect on identifiers (tenant_id, prospect_id) where prospect_id is not null;
+create index identifiers_blocked on identifiers (tenant_id, blocked_until) where blocked_until is not null;
+create index identifiers_of_erasure on identifiers (erasure_id, blocked_until) where erasure_id is not null;
+
+-- Identifiers that a prospect had. They lead to no one, and need not be unique. The text is kept of the newest twenty of each kind.
+create table former_identifiers (
+  tenant_id text collate "C" not null,
+  prospect_id text collate "C" not null,
+  kind text collate "C" not null check (kind in ('email', 'externalId')),
+  hash text collate "C" not null,
+  value text,
+  released_at timestamptz(3) not null,
+  primary key (tenant_id, prospect_id, kind, hash)
+);
+create index former_identifiers_by_hash on former_identifiers (tenant_id, kind, hash);
 
 -- The payload is json, not jsonb, to keep the text as sent. There is no foreign key to prospects: no statement deletes a prospect
 -- that has logs, and the check would cost a lookup per row.
@@ -149,6 +175,8 @@ create table merges (
   requested_at timestamptz(3) not null,
   completed_at timestamptz(3) check ((completed_at is not null) = (status = 'completed')),
   pass integer not null,
+  -- The second pass begins once the writes that began before this moment have ended.
+  settles_after text,
   attempts integer not null,
   claimable_at timestamptz(3) not null,
   primary key (tenant_id, merge_id),
@@ -158,23 +186,21 @@ create index merges_into on merges (tenant_id, into_id) where status = 'processi
 -- The queue of pending merges, ordered by tenant so that tenants take turns. The other indexes named `…_waiting` are such queues.
 create index merges_waiting on merges (tenant_id, claimable_at) where status = 'processing';
 
--- Erasures of people, by IDs, hashes and counts only. The hashes are deleted when the erasure is completed.
+-- Erasures of people, by IDs and counts only. The identifiers that an erasure blocks name it.
 create table erasures (
   tenant_id text collate "C" not null,
   erasure_id text collate "C" not null,
   -- The erasure of the survivor, if this prospect had been merged into another one. Then this row is not shown.
   part_of text collate "C",
   prospect_id text collate "C",
-  email_hash text collate "C" check (email_hash is null or status = 'processing'),
-  external_id_hash text collate "C",
   status text not null check (status in ('processing', 'completed')),
   requested_at timestamptz(3) not null,
   completed_at timestamptz(3) check ((completed_at is not null) = (status = 'completed')),
   logs_erased integer not null,
-  -- The tombstone that blocks the email and the external ID. It is deleted when the block ends.
-  block_id text collate "C",
   -- Passes 1 and 2 search the logs. After that, only traces on disk are left: pass 3 waits until they are overwritten.
   pass integer not null check (pass in (1, 2, 3, 4)),
+  -- The second pass begins once the writes that began before this moment have ended.
+  settles_after text,
   position text collate "C" not null,
   attempts integer not null,
   claimable_at timestamptz(3) not null,
@@ -184,20 +210,16 @@ create table erasures (
 -- uses the queue for a lookup.
 create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
   where completed_at is null and prospect_id is not null;
-create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
-  where email_hash is not null;
-create unique index erasures_of_external_id on erasures (tenant_id, external_id_hash, coalesce(prospect_id, ''))
-  where external_id_hash is not null;
 create index erasures_by_prospect on erasures (tenant_id, prospect_id) where prospect_id is not null;
-create index erasures_blocking on erasures (tenant_id, block_id) where completed_at is null and block_id is not null;
 create index erasures_parts on erasures (tenant_id, part_of) where part_of is not null;
 create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';
 
 -- How many logs arrived by hour and by day, for tenants that read these counts. Logs up to `position` are counted: an ID or the
--- beginning of one.
+-- beginning of one. Only logs after `closed_to` are recorded, so that those up to there can be counted.
 create table counted_tenants (
   tenant_id text collate "C" primary key,
   position text collate "C" not null,
+  closed_to text collate "C" not null,
   read_at timestamptz(3) not null
 );
 -- An empty source and type stand for all pairs beyond the maximum.
@@ -435,9 +457,3 @@ create view v_pages as
     join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id and g.status <> 'deleted'
     left join page_versions v
       on v.tenant_id = p.tenant_id and v.page_id = p.page_id and v.version_id = p.published_version_id;
-
--- Fails a statement whose assumption does not hold, so that nothing of it is saved. PP001 is an error code of this program. Only
--- the last line ends with a semicolon, because a migration is sent statement by statement, split at the ends of lines.
-create function required(assumption boolean) returns boolean language plpgsql immutable as $$ begin
-  if assumption then return true; end if; raise exception
-    'An assumption of this write does not hold. Nothing was saved.' using errcode = 'PP001'; end $$;

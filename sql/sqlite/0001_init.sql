@@ -71,26 +71,47 @@ create table prospects (
   tenant_id text not null,
   prospect_id text not null,
   email text,
-  email_hash text constraint prospects_email_hash_is_one check (length(email_hash) = 43),
   external_id text,
-  external_id_hash text,
   name text,
   name_key text,
   last_name_key text,
   created_at text not null,
   updated_at text not null,
   merged_into text,
-  erased_at text constraint prospects_erased_is_blank check (erased_at is null or (email is null and name is null)),
-  blocked_until text,
+  erased_at text
+    constraint prospects_erased_is_blank check (erased_at is null or (email is null and external_id is null and name is null)),
   primary key (tenant_id, prospect_id)
 ) strict, without rowid;
-create unique index prospects_email on prospects (tenant_id, email_hash) where email_hash is not null;
-create unique index prospects_external_id on prospects (tenant_id, external_id_hash) where external_id_hash is not null;
 create index prospects_merged on prospects (tenant_id, merged_into) where merged_into is not null;
-create index prospects_blocked on prospects (tenant_id, blocked_until) where blocked_until is not null;
 create index prospects_email_start on prospects (tenant_id, email) where email is not null;
 create index prospects_name_start on prospects (tenant_id, name_key) where name_key is not null;
 create index prospects_last_name_start on prospects (tenant_id, last_name_key) where last_name_key is not null;
+
+create table identifiers (
+  tenant_id text not null,
+  kind text not null check (kind in ('email', 'externalId')),
+  hash text not null check (length(hash) = 43),
+  value text,
+  prospect_id text,
+  blocked_until text check ((blocked_until is null) = (prospect_id is not null)),
+  erasure_id text check ((erasure_id is null) = (prospect_id is not null)),
+  primary key (tenant_id, kind, hash),
+  check ((value is null) = (prospect_id is null))
+) strict, without rowid;
+create index identifiers_of_prospect on identifiers (tenant_id, prospect_id) where prospect_id is not null;
+create index identifiers_blocked on identifiers (tenant_id, blocked_until) where blocked_until is not null;
+create index identifiers_of_erasure on identifiers (tenant_id, erasure_id) where erasure_id is not null;
+
+create table former_identifiers (
+  tenant_id text not null,
+  prospect_id text not null,
+  kind text not null check (kind in ('email', 'externalId')),
+  hash text not null,
+  value text,
+  released_at text not null,
+  primary key (tenant_id, prospect_id, kind, hash)
+) strict, without rowid;
+create index former_identifiers_by_hash on former_identifiers (tenant_id, kind, hash);
 
 -- SQLite reads a row from its start. The payload is the last column, so the other columns are read without it.
 create table prospect_logs (
@@ -125,6 +146,7 @@ create table merges (
   requested_at text not null,
   completed_at text check ((completed_at is not null) = (status = 'completed')),
   pass integer not null,
+  settles_after text,
   attempts integer not null,
   claimable_at text not null,
   primary key (tenant_id, merge_id),
@@ -138,14 +160,12 @@ create table erasures (
   erasure_id text not null,
   part_of text,
   prospect_id text,
-  email_hash text check (email_hash is null or status = 'processing'),
-  external_id_hash text,
   status text not null check (status in ('processing', 'completed')),
   requested_at text not null,
   completed_at text check ((completed_at is not null) = (status = 'completed')),
   logs_erased integer not null,
-  block_id text,
   pass integer not null check (pass in (1, 2, 3, 4)),
+  settles_after text,
   position text not null,
   attempts integer not null,
   claimable_at text not null,
@@ -153,18 +173,14 @@ create table erasures (
 ) strict, without rowid;
 create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)
   where completed_at is null and prospect_id is not null;
-create unique index erasures_of_email on erasures (tenant_id, email_hash, coalesce(prospect_id, ''))
-  where email_hash is not null;
-create unique index erasures_of_external_id on erasures (tenant_id, external_id_hash, coalesce(prospect_id, ''))
-  where external_id_hash is not null;
 create index erasures_by_prospect on erasures (tenant_id, prospect_id) where prospect_id is not null;
-create index erasures_blocking on erasures (tenant_id, block_id) where completed_at is null and block_id is not null;
 create index erasures_parts on erasures (tenant_id, part_of) where part_of is not null;
 create index erasures_waiting on erasures (tenant_id, claimable_at) where status = 'processing';
 
 create table counted_tenants (
   tenant_id text primary key,
   position text not null,
+  closed_to text not null,
   read_at text not null
 ) strict, without rowid;
 create table prospect_log_counts (

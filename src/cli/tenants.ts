@@ -69,7 +69,8 @@ export const tenantCommands: readonly Command[] = [
     words: 'tenants delete',
     help: 'suspends a tenant for good, and deletes all its data in the background',
     details: [
-      'A running server does that, after about 90 seconds. `tenants list` shows what is left. Backups keep it.',
+      'A running server does that, once the writes that had begun have ended. `tenants list` shows what is left.',
+      'Backups keep it.',
     ],
     operands: ['ID'],
     options: { yes: { type: 'boolean', help: 'confirm: this cannot be undone' } },

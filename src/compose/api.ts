@@ -24,7 +24,6 @@ export type ApiSettings = Pick<
   | 'requireIdentity'
   | 'prospectsRememberedMax'
   | 'counts'
-  | 'statementMsMax'
   | 'rateLimitPerMinute'
   | 'failedAuthPerMinute'
   | 'hookFormsPerMinute'
@@ -61,7 +60,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: D
   const hooks = { secrets: deps.webhooks.secrets, publicUrl }
   const limitGuesses = limitFailedAuth(settings.failedAuthPerMinute, stopwatch)
   const byKey = identify({ apiKeys, keys, clock, limitGuesses })
-  const remembered = rememberProspects(settings.prospectsRememberedMax, stopwatch)
+  const remembered = rememberProspects(settings.prospectsRememberedMax)
   const composed = composeUseCases({ ...deps, ...settings, remembered, hooks })
   const useCases = warnUnattended(composed, deps.store, deps.background)
   const receiver = receiveHooks({ store, clock, newId, hooks, useCases, limits })
@@ -81,7 +80,6 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: D
   })
   const onSignal = (signal: Signal): void => {
     if (signal === 'keys') for (const { forget } of [keys, receiver]) forget()
-    remembered.onSignal(signal)
   }
   return { api, useCases, onSignal }
 }

@@ -1,5 +1,4 @@
 import type { Job } from '../adapters/background-work.ts'
-import { DEFAULTS } from '../config/config.ts'
 import { countProspectLogs } from '../core/counts/count-prospect-logs.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
@@ -10,17 +9,15 @@ const REST_MS = 20
 
 /** The options of counting. Omitted settings have the defaults of the service. */
 export type CounterOptions = {
-  readonly store: Pick<Store, 'counts'>
+  readonly store: Pick<Store, 'counts' | 'moments'>
   readonly clock?: Clock | undefined
   /** False: activities are not counted. */
   readonly counts?: boolean | undefined
-  /** The time limit of one statement in every process on the database. */
-  readonly statementMsMax?: number | undefined
 }
 
 /** Counts activities, for tenants whose counts are read. Several processes share the work. */
 export const counterJobs = (options: CounterOptions): readonly Job[] => {
-  const { store, clock = Date.now, counts = true, statementMsMax = DEFAULTS.statementMsMax } = options
-  const stepWith: Job['stepWith'] = (onError) => countProspectLogs({ store, clock, statementMsMax, onError })
+  const { store, clock = Date.now, counts = true } = options
+  const stepWith: Job['stepWith'] = (onError) => countProspectLogs({ store, clock, onError })
   return counts ? [{ name: 'count activities', pollMs: POLL_MS, restMs: REST_MS, stepWith }] : []
 }

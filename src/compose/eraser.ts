@@ -2,8 +2,6 @@ import { type Background, type Job, type WorkHooks, workInBackground } from '../
 import { createNewId } from '../adapters/ids.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
-import { REMEMBERED_MS_MAX } from '../core/activities/remember-prospects.ts'
-import { writtenMsOf } from '../core/engine/late-writes.ts'
 import { deleteExpired } from '../core/erasures/delete-expired.ts'
 import { eraseProspects } from '../core/erasures/erase-prospects.ts'
 import { sweepLateLogs } from '../core/erasures/sweep-late-logs.ts'
@@ -16,21 +14,19 @@ import { removeTenants } from '../core/tenants/remove-tenants.ts'
 const REST_MS = 10
 /** No one waits for moving logs: nine tenths of the time belong to requests. */
 const MOVE_REST_MS = 100
-/** Erasures in this process, or signalled by others, are noticed at once; the second pass waits anyway. */
+/** Erasures in this process, or signalled by others, are noticed at once. */
 const POLL_MS = 5_000
 const EXPIRED_POLL_MS = 60 * 60_000
 
 /** The options of an eraser. Omitted settings have the defaults of the service. */
 export type EraserOptions = WorkHooks & {
-  readonly store: Pick<Store, 'erasures' | 'merges' | 'events' | 'tenants' | 'watch'>
+  readonly store: Pick<Store, 'erasures' | 'merges' | 'events' | 'tenants' | 'moments' | 'watch'>
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /** How long activities are kept, unless their tenant overrides it; 0 or null: forever. */
   readonly retentionDays?: number | null | undefined
   /** How long events are kept. */
   readonly eventDaysKept?: number | undefined
-  /** The time limit of one statement in every process on the database. */
-  readonly statementMsMax?: number | undefined
   /**
    * Called when deletion of expired data pauses for a day, because the clock (`pausedAt`) is far past the time at which
    * the database was last served. By default prints it to stderr.
@@ -51,8 +47,7 @@ export const createEraser = (options: EraserOptions): Background =>
 
 export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const { store, clock = Date.now, newId = createNewId(), retentionDays = null, onPause = warn } = options
-  const { eventDaysKept = DEFAULTS.eventDaysKept, statementMsMax = DEFAULTS.statementMsMax } = options
-  const settleMs = REMEMBERED_MS_MAX + writtenMsOf(statementMsMax)
+  const { eventDaysKept = DEFAULTS.eventDaysKept } = options
   const expire = { store, clock, retentionDays, eventDaysKept, onPause }
   const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
   /** The file could not be rewritten, which is retried minutes later: until then erasing does not work. */
@@ -65,7 +60,7 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
     if (isRewritten) isFailing = false
     return isRewritten
   }
-  const needs = { store: { ...store, erasures: { ...store.erasures, rewrite } }, clock, settleMs }
+  const needs = { store: { ...store, erasures: { ...store.erasures, rewrite } }, clock }
   const removing = { pollMs: POLL_MS, restMs: REST_MS, isFailing: () => isFailing }
   const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
   return [
@@ -74,7 +69,7 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
       ...erasing,
       name: 'move merged',
       restMs: MOVE_REST_MS,
-      stepWith: () => moveMerged({ store, clock, newId, settleMs }),
+      stepWith: () => moveMerged({ store, clock, newId }),
     },
     { ...removing, name: 'remove tenants', stepWith: (onError) => removeTenants({ ...needs, onError }) },
     { ...expiring, name: 'delete expired', stepWith: (onError) => deleteExpired({ ...expire, onError }) },

@@ -140,9 +140,9 @@ export const compose = (config: Config, runtime: Runtime) => {
   })
   const http = createHttpServer({ api, limits: config, newRequestId: randomUUID, onMalformed })
   const { namerPatienceMs, namerCallsMax, publisherPollMs: pollMs } = config
-  const { retentionDays, eventDaysKept, counts, statementMsMax } = config
+  const { retentionDays, eventDaysKept, counts } = config
   const namer = config.namer && measuredNamer(chatCompletionsNamer(config.namer))
-  const deps = { store, clock, newId, statementMsMax }
+  const deps = { store, clock, newId }
   const jobs: readonly Job[] = [
     ...counterJobs({ ...deps, counts }),
     { name: 'save usage', pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save },

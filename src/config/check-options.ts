@@ -30,10 +30,10 @@ const RULES: readonly Rule[] = [
   whole(/(Max|PerMinute)$/, 1, 1e11),
 ]
 const SERVICE =
-  'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax listsInFlightMax counts statementMsMax'
+  'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax listsInFlightMax counts'
 const PUBLISHER =
   'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
-const ERASER = 'store! clock newId retentionDays eventDaysKept statementMsMax onPause onError onStep'
+const ERASER = 'store! clock newId retentionDays eventDaysKept onPause onError onStep'
 const WEBHOOKS = 'store! clock newId webhooks pollMs onEndpoint onError onStep'
 /** The options of each function; `!` marks the required ones. */
 export const OPTIONS = {

@@ -38,7 +38,7 @@ export const whoDid = ({ prospectId, name, email }: Log, signal: AbortSignal) =>
 
 /** The pages of so many groups are known by name; again after a while if one is not. */
 const GROUPS_MAX = 20
-const KNOWN_MS = 60_000
+const FRESH_MS = 60_000
 let pages: Promise<ReadonlyMap<string, Page>> = Promise.resolve(new Map())
 let readMs = 0
 const readPages = async () => {
@@ -52,7 +52,7 @@ const readPages = async () => {
 export const pageBy = async (id: string | undefined): Promise<Page | undefined> => {
   if (!id || !can('pages:read') || !can('page_groups:read')) return
   const known = (await pages).get(id)
-  if (known || Date.now() - readMs < KNOWN_MS) return known ?? (await pages).get(id)
+  if (known || Date.now() - readMs < FRESH_MS) return known ?? (await pages).get(id)
   readMs = Date.now()
   pages = readPages().catch(() => new Map())
   return (await pages).get(id)

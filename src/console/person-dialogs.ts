@@ -121,7 +121,7 @@ const listOf = async (signal: AbortSignal, personId?: string) => {
     const isRefused = blockedUntil !== null && Date.parse(blockedUntil) > Date.now()
     const waits =
       waitingFor === 'second_pass'
-        ? 'for a second search, after about 90 seconds'
+        ? 'for earlier writes to end, and a second search'
         : 'for the file to be rewritten'
     const shown = row(
       [tag(status, status === 'completed' ? 'ok' : 'warning'), waitingFor && h('small', `waits ${waits}`)],

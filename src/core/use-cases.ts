@@ -6,7 +6,6 @@ import { type RememberedProspects, rememberProspects } from './activities/rememb
 import { listProspectLogCounts } from './counts/list-prospect-log-counts.ts'
 import { type GatherObserver, gather } from './engine/gather.ts'
 import { LIST_LENGTH_MAX, manyOf } from './engine/in-order.ts'
-import { stopwatch } from './engine/times.ts'
 import { createTurns } from './engine/write-in-turn.ts'
 import { getErasure, listErasures, unblockErasure } from './erasures/list-erasures.ts'
 import { requestErasure } from './erasures/request-erasure.ts'
@@ -57,8 +56,6 @@ export type UseCaseSettings = {
   readonly prospectsRememberedMax: number
   /** Whether activities are counted. */
   readonly counts: boolean
-  /** The time limit of one statement in every process on the database. */
-  readonly statementMsMax: number
   /** Lists of one operation in flight at a time, on PostgreSQL 2 is faster than 1. */
   readonly listsInFlightMax: number
 }
@@ -79,7 +76,7 @@ export type UseCases = ReturnType<typeof composeUseCases>
 /** The operations over a store, each gathering the calls that arrive together; equal reads share an answer. */
 export const composeUseCases = (deps: Deps) => {
   const { prospectsRememberedMax, listsInFlightMax, observerOf } = deps
-  const remembered = deps.remembered ?? rememberProspects(prospectsRememberedMax, stopwatch)
+  const remembered = deps.remembered ?? rememberProspects(prospectsRememberedMax)
   const options = (operation: string) => ({
     listLengthMax: LIST_LENGTH_MAX,
     listsInFlightMax,
@@ -110,8 +107,8 @@ export const composeUseCases = (deps: Deps) => {
       ...options('createProspect'),
       weightOf: ({ email, name }) => lengthOf(email) + lengthOf(name),
     }),
-    updateProspect: updateProspect({ ...deps, remembered }),
-    mergeProspect: mergeProspect({ ...deps, remembered }),
+    updateProspect: updateProspect(deps),
+    mergeProspect: mergeProspect(deps),
     listTimeline,
     exportProspect: exportProspect({ ...deps, ...readers, listTimeline }),
     listProspectLogs: gather(listProspectLogs(deps), readSlices('listProspectLogs')),

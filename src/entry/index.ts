@@ -23,6 +23,7 @@ export type {
   KnownActivities,
   NewLog,
   ProspectChange,
+  RememberedLog,
   StoredProspect,
   StoredReceipt,
 } from '../core/ports/activities.ts'
@@ -49,6 +50,13 @@ export type {
 } from '../core/ports/erasures.ts'
 export type { EventIds, Events, NewEvent, Requester, StoredEvent } from '../core/ports/events.ts'
 export type { HookSeen, Hooks, HookWant, StoredHook } from '../core/ports/hooks.ts'
+export type {
+  AssumedIdentifier,
+  Identifier,
+  IdentifierKind,
+  NewIdentifier,
+  StoredIdentifier,
+} from '../core/ports/identifiers.ts'
 export type {
   ClaimedMerge,
   MergeChanges,
@@ -94,15 +102,14 @@ export type {
 } from '../core/ports/prospect-logs.ts'
 export type {
   FoundProspect,
-  KnownProspect,
   OldestProspectsWant,
+  ProspectCorrected,
   Prospects,
   ProspectsWant,
-  ProspectUpdate,
   ProspectWant,
 } from '../core/ports/prospects.ts'
 export type { DuePage, ScheduledVersion, Schedules } from '../core/ports/schedules.ts'
-export type { Signal, SignalListener, Store } from '../core/ports/store.ts'
+export type { Moments, Signal, SignalListener, Store } from '../core/ports/store.ts'
 export type { NewTenant, RemovalPosition, Tenant, TenantChanges, Tenants } from '../core/ports/tenants.ts'
 export type {
   ClaimedVersion,
@@ -128,6 +135,7 @@ export type {
   Backlog,
   Clock,
   IdPrefix,
+  Moment,
   NewId,
   Recorded,
   Scanned,

@@ -6,7 +6,6 @@ import { rememberProspects } from '../core/activities/remember-prospects.ts'
 import { refuse } from '../core/engine/failures.ts'
 import { inOrder } from '../core/engine/in-order.ts'
 import { asOutcome, type Outcome } from '../core/engine/outcome.ts'
-import { stopwatch } from '../core/engine/times.ts'
 import { type Received, receiveHooks } from '../core/hooks/receive-hook.ts'
 import type { Delivery } from '../core/hooks/verify.ts'
 import { type EntriesOf, type Operation, type OperationId, operations } from '../core/operations.ts'
@@ -117,14 +116,16 @@ export const createService = (options: ServiceOptions): Service => {
   const { store, clock = Date.now, newId = createNewId() } = checkOptions('createService', options)
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
   const { requireIdentity = false, listsInFlightMax = 1 } = options
-  const { counts = true, statementMsMax = DEFAULTS.statementMsMax } = options
+  const { counts = true } = options
   const deps = { store, clock, newId }
   const webhooks = webhookTools(options.webhooks, clock)
   const settings = {
-    ...{ requireIdentity, prospectsRememberedMax, listsInFlightMax },
-    ...{ counts, statementMsMax },
+    requireIdentity,
+    prospectsRememberedMax,
+    listsInFlightMax,
+    counts,
   }
-  const remembered = rememberProspects(prospectsRememberedMax, stopwatch)
+  const remembered = rememberProspects(prospectsRememberedMax)
   const hooks = { secrets: webhooks.secrets, publicUrl: options.publicUrl ?? null }
   const composed = composeUseCases({ ...deps, ...settings, remembered, webhooks, hooks })
   const useCases: Checked = warnUnattended(composed, store, options.background)
@@ -135,7 +136,6 @@ export const createService = (options: ServiceOptions): Service => {
       receiver.forget()
       tenants.clear()
     }
-    remembered.onSignal(signal)
   })
 
   /** A known tenant needs no second look-up until keys or tenants change. */

@@ -43,11 +43,11 @@ export const Erasure = v.object({
   logsErased: described(whole(0), 'How many activities of the prospect have been deleted so far.'),
   waitingFor: described(
     v.nullable(v.picklist(['second_pass', 'rewrite'])),
-    'The pending step of an erasure in `processing`: `second_pass`, the activities are searched once more after some 90 seconds; `rewrite`, the embedded database rewrites its file. Else null.',
+    'The pending step of an erasure in `processing`: `second_pass`, the activities are searched once more when the writes that began before the erasure have ended; `rewrite`, the embedded database rewrites its file. Else null.',
   ),
   blockedUntil: described(
     v.nullable(timestamp()),
-    'Until when activities with the email or the external id of the person are refused, in UTC; null if they are not.',
+    'Until when activities with an identifier of the person are refused, in UTC; null if they are not.',
   ),
 })
 export type Erasure = v.InferOutput<typeof Erasure>

@@ -33,7 +33,7 @@ export const fillPostgres = async (url: string, size: Size): Promise<Filled> => 
 /** Settings of this one connection, which is closed when all is filled. */
 const FILL_SETTINGS =
   "set synchronous_commit = off; set maintenance_work_mem = '512MB'; set work_mem = '64MB'"
-const FILLED_TABLES = ['prospects', 'prospect_logs', 'page_counts', 'pages', 'page_versions']
+const FILLED_TABLES = ['prospects', 'identifiers', 'prospect_logs', 'page_counts', 'pages', 'page_versions']
 
 type Index = { readonly drop: string; readonly create: string }
 
@@ -89,8 +89,11 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
     generate_series(1, ${size.groups}) g
       cross join lateral generate_series(1, case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end) n`
   return [
-    `insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at, updated_at)
-      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, ${emailHashIn(emailIn('n'))}, null, ${WHEN}, ${WHEN}
+    `insert into prospects (tenant_id, prospect_id, email, name, created_at, updated_at)
+      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, null, ${WHEN}, ${WHEN}
+      from generate_series(1, ${size.prospects}) n`,
+    `insert into identifiers (tenant_id, kind, hash, value, prospect_id)
+      select ${tenant}, 'email', ${emailHashIn(emailIn('n'))}, ${emailIn('n')}, ${idIn('prospect', 'n')}
       from generate_series(1, ${size.prospects}) n`,
     `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
         idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)

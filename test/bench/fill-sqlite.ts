@@ -23,7 +23,7 @@ export const fillSqlite = async (path: string, size: Size): Promise<Filled> => {
     file.function(
       'email_hash',
       { deterministic: true },
-      (email) => identifiersOf({ email: String(email) }).emailHash,
+      (email) => identifiersOf({ email: String(email) }).email?.hash ?? null,
     )
     file.function('timeline_key', { deterministic: true }, (prospectId, when) =>
       timelineKey(String(prospectId), String(when)),
@@ -84,9 +84,12 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
     ]
   }
   return [
-    `insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at, updated_at)
+    `insert into prospects (tenant_id, prospect_id, email, name, created_at, updated_at)
       ${series('n', size.prospects)}
-      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, email_hash(${emailIn('n')}), null, ${WHEN}, ${WHEN} from ns`,
+      select ${tenant}, ${idIn('prospect', 'n')}, ${emailIn('n')}, null, ${WHEN}, ${WHEN} from ns`,
+    `insert into identifiers (tenant_id, kind, hash, value, prospect_id)
+      ${series('n', size.prospects)}
+      select ${tenant}, 'email', email_hash(${emailIn('n')}), ${emailIn('n')}, ${idIn('prospect', 'n')} from ns`,
     `insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,
         idempotency_key, request_hash, created_prospect, occurred_at, timeline_key, created_at)
       ${series('n', size.logs)}

@@ -1,10 +1,11 @@
 // How merging a person with 100,000 activities slows down logging for others: `node test/bench/measure-merging.ts`.
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createLog } from '../../src/adapters/log.ts'
 import { createRuntime } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { caller, databaseKinds, newTenantIn, startServer } from '../support/program.ts'
-import { someLog, someProspect } from '../support/rows.ts'
+import { changesOf, someProspect, someRememberedLog } from '../support/rows.ts'
 
 const LOGS = 100_000
 const CALLERS = 32
@@ -20,9 +21,9 @@ for (const kind of databaseKinds().filter(({ name }) => name.includes(process.ar
   await world.store.migrate()
   const { tenantId, apiKey } = await newTenantIn(world)
   const [merged, survivor] = [someProspect(tenantId), someProspect(tenantId)]
-  await world.store.activities.record({ prospects: [merged, survivor], logs: [] })
+  await world.store.activities.record(changesOf([merged, survivor]))
   for (let made = 0; made < LOGS; made += 1_000)
-    await world.store.activities.recordLogs(Array.from({ length: 1_000 }, () => someLog(merged)))
+    await world.store.activities.recordLogs(Array.from({ length: 1_000 }, () => someRememberedLog(merged)))
   await world.store.close()
 
   const server = await startServer(owner, env)
@@ -45,20 +46,29 @@ for (const kind of databaseKinds().filter(({ name }) => name.includes(process.ar
   const setClaimable = async (inMs: number) => {
     for (let i = 0; i < 3; i++) {
       const at = new Date(Date.now() + inMs).toISOString()
-      await rows(`update merges set claimable_at = '${at}' where status = 'processing' and pass = 1`)
+      await rows(
+        `update merges set claimable_at = '${at}' where prospect_id = '${merged.prospectId}' and status = 'processing' and pass = 1`,
+      )
       await pause(100)
     }
+  }
+  const newProspect = async (externalId: string) =>
+    (await call('POST', '/v0/prospects', { externalId })).body.prospectId
+  /** Merges two others. */
+  const wakeWorker = async () => {
+    const [one, into] = [await newProspect(randomUUID()), await newProspect(randomUUID())]
+    await call('POST', `/v0/prospects/${one}/merge`, { into })
   }
   await pause(WARM_UP_MS)
   await call('POST', `/v0/prospects/${merged.prospectId}/merge`, { into: survivor.prospectId })
   const [resting, moving]: [number[], number[]] = [[], []]
-  while ((await rows('select 1 from merges where pass = 1')).length > 0) {
+  const isMoving = `select 1 from merges where prospect_id = '${merged.prospectId}' and pass = 1`
+  while ((await rows(isMoving)).length > 0) {
     moving.push(await sample())
     await setClaimable(RESTING_MS)
     resting.push(await sample())
     await setClaimable(0)
-    // Wakes the worker.
-    await call('PATCH', `/v0/prospects/${survivor.prospectId}`, { name: `${resting.length}` })
+    await wakeWorker()
   }
   isOver = true
   await Promise.all(load)

@@ -6,6 +6,7 @@ import { createNewId } from '../../src/adapters/ids.ts'
 import { logProspectActivities } from '../../src/core/activities/log-prospect-activity.ts'
 import { eraseProspects } from '../../src/core/erasures/erase-prospects.ts'
 import { requestErasure } from '../../src/core/erasures/request-erasure.ts'
+import { untilCompleted } from '../store-contract/completed.ts'
 import { postgresRows } from '../support/moving.ts'
 import { addTenant } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
@@ -14,7 +15,6 @@ import { opened, overStores, type StoreKind } from '../support/stores.ts'
 const PEOPLE = 60
 const LOGS_EACH = 20
 const ERASED = [0, 7, 30, PEOPLE - 1]
-const SETTLE_MS = 90_000
 const MINUTE_MS = 60_000
 const REWRITE_MS = 10 * MINUTE_MS
 
@@ -43,12 +43,13 @@ const setting = async (t: Test, kind: StoreKind) => {
   for (const n of ERASED) await log([{ ...activityOf(n, 99), prospectId, payload: { rawJson: '{}' } }])
   for (const n of ERASED) await requestErasure(deps)({ tenantId, email: emailOf(n), blockDays: 30 })
   const work = async () => {
-    const step = eraseProspects({ store, clock, settleMs: SETTLE_MS })
+    const step = eraseProspects({ store, clock })
     while (await step(AbortSignal.any([])));
   }
+  const complete = () => untilCompleted(store.erasures, clock, work)
   const statuses = async () =>
     (await store.erasures.list([{ tenantId, beforeId: null, limit: 100 }]))[0]?.map(({ status }) => status)
-  return { ...tested, clock, work, statuses }
+  return { ...tested, clock, work, complete, statuses }
 }
 
 const filesOf = (path: string): string =>
@@ -79,8 +80,6 @@ overStores(
       const { address, clock, work, statuses } = await setting(t, kind)
       const inFiles = () => filesOf(String(address))
       t.ok(foundIn(inFiles(), ERASED).length > ERASED.length * LOGS_EACH)
-      await work()
-      clock.advance(SETTLE_MS)
       const reader = new DatabaseSync(String(address), { readOnly: true })
       t.teardown(() => reader.isOpen && reader.close())
       const reading = reader.prepare('select email from prospects').iterate()
@@ -117,12 +116,10 @@ overStores(
       const erased = people.filter((n) => n % 4 < 2)
       for (const n of erased) await requestErasure(deps)({ ...activityOf(n), blockDays: 30 })
       const work = async () => {
-        const step = eraseProspects({ store, clock, settleMs: SETTLE_MS })
+        const step = eraseProspects({ store, clock })
         while (await step(AbortSignal.any([])));
         return (await store.erasures.backlog(10_000)).count
       }
-      await work()
-      clock.advance(SETTLE_MS)
       t.ok((await work()) > 0, 'those that waited for the others look again at the next full minute')
       clock.advance(MINUTE_MS)
       t.equal(await work(), 0)
@@ -140,12 +137,10 @@ overStores(
 overStores(
   async (t, kind) => {
     t.test('no row of any table has anything of an erased person', async (t) => {
-      const { address, clock, work, statuses } = await setting(t, kind)
+      const { address, complete, statuses } = await setting(t, kind)
       const dump = async () => JSON.stringify(await postgresRows(String(address)))
       t.ok(foundIn(await dump(), ERASED).length > ERASED.length * LOGS_EACH)
-      await work()
-      clock.advance(SETTLE_MS)
-      await work()
+      await complete()
       t.strictSame(new Set(await statuses()), new Set(['completed']))
       t.strictSame(foundIn(await dump(), ERASED), [])
       t.ok(foundIn(await dump(), [2, 3, 4]).length > 3 * LOGS_EACH, 'the others are there')

@@ -7,6 +7,7 @@ import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import type { Webhook, WebhookAnswer } from '../../src/core/ports/webhooks.ts'
 import { createApi } from '../../src/entry/http.ts'
 import { createService } from '../../src/entry/index.ts'
+import { untilCompleted } from '../store-contract/completed.ts'
 import { hooksOver, SECRET, SIGNED, signatureOf } from '../support/hooks.ts'
 import { until } from '../support/program.ts'
 import { stoppedClock } from '../support/setting.ts'
@@ -97,8 +98,10 @@ overStores(
       const before = await deliver(hook, '{"id":"m1","email":"eve@example.com"}')
       t.equal((await logs()).length, 1)
       await call('POST /v0/erasures', { json: { email: 'eve@example.com' } })
-      const erase = eraseProspects({ store, clock, settleMs: 0 })
-      while (await erase(new AbortController().signal));
+      const erase = eraseProspects({ store, clock })
+      await untilCompleted(store.erasures, clock, async () => {
+        while (await erase(new AbortController().signal));
+      })
       t.strictSame(await logs(), [])
       const [prospectLogId] = before.json.prospectLogIds ?? []
       t.equal((await call(`GET /v0/prospect_logs/${prospectLogId}`)).status, 404)

@@ -2,14 +2,14 @@ import t from 'tap'
 import {
   addTenant,
   at,
+  changesOf,
   newId,
-  sha256,
   someClaim,
   someErasure,
   someGroup,
-  someLog,
   somePage,
   someProspect,
+  someRememberedLog,
 } from '../support/rows.ts'
 import { opened, sqliteKind } from '../support/stores.ts'
 
@@ -21,9 +21,10 @@ t.test(
     const { store } = await opened(t, sqliteKind())
     const { tenantId } = await addTenant(store)
     const bob = someProspect(tenantId)
+    await store.activities.record(changesOf([bob]))
     const payload = { rawJson: JSON.stringify({ text: 'x'.repeat(600_000) }) }
     const add = async () => {
-      const logs = Array.from({ length: LOGS }, () => someLog(bob, { payload }))
+      const logs = Array.from({ length: LOGS }, () => someRememberedLog(bob, { payload }))
       await store.activities.recordLogs(logs)
       return logs.map(({ prospectLogId }) => prospectLogId)
     }
@@ -38,9 +39,8 @@ t.test(
     t.equal(await countLeft(), 0)
 
     await add()
-    const emailHash = sha256('bob@example.com')
-    const erasure = someErasure(tenantId, { prospectId: null, emailHash })
-    await store.erasures.record({ tenantId, now: at(0), until: at(0), prospects: [], erasures: [erasure] })
+    const changes = { tenantId, now: at(0), until: at(0), prospects: [], identifier: null }
+    await store.erasures.record({ ...changes, erasures: [someErasure(tenantId)] })
     const [claimed] = await store.erasures.claim(someClaim({ until: at(0) }))
     if (!claimed) throw new Error('nothing was claimed')
     let turns = 0

@@ -1,18 +1,25 @@
-import { startFresh } from '../../src/core/engine/decide-and-save.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { ClaimedEndpoint } from '../../src/core/ports/webhooks.ts'
 import {
   addTenant,
   at,
-  newId,
+  changesOf,
   someClaim,
   someEndpoint,
   someEvent,
   someGroup,
-  someLog,
+  someProspect,
+  someRememberedLog,
 } from '../store-contract/rows.ts'
 import { passTime } from '../support/setting.ts'
 import { opened, overStores, sentBy } from '../support/stores.ts'
+
+/** A prospect whose activities are logged from memory. */
+const remembered = async ({ activities }: Store, tenantId: string) => {
+  const prospect = someProspect(tenantId)
+  await activities.record(changesOf([prospect]))
+  return prospect
+}
 
 overStores(
   async (t, kind) => {
@@ -21,10 +28,9 @@ overStores(
       const other = await another()
       const tenant = await addTenant(store)
       const { tenantId } = tenant
+      const prospect = await remembered(store, tenantId)
       const writtenBy = async (count: number) => {
-        const log = someLog({ tenantId, prospectId: newId('prospect') })
-        const ids = { prospectLogId: log.prospectLogId }
-        t.equal((await store.activities.recordLogs([log], [someEvent(tenantId, { ids })])).length, 1)
+        t.equal((await store.activities.recordLogs([someRememberedLog(prospect)])).length, 1)
         t.equal(await store.pageGroups.add(someGroup(tenant), [someEvent(tenantId)]), 'recorded')
         t.equal(await store.events.number({ tenantId, now: at(0), max: 10 }), count)
       }
@@ -39,12 +45,8 @@ overStores(
     t.test('logging is one statement, whether the tenant uses events or not', async (t) => {
       const tested = await opened(t, kind)
       const { tenantId } = await addTenant(tested.store)
-      const log = async () => {
-        const logs = [someLog({ tenantId, prospectId: newId('prospect') })]
-        await tested.store.activities.recordLogs(logs, [
-          someEvent(tenantId, { ids: { prospectLogId: logs[0]?.prospectLogId ?? '' } }),
-        ])
-      }
+      const prospect = await remembered(tested.store, tenantId)
+      const log = () => tested.store.activities.recordLogs([someRememberedLog(prospect)])
       const countOf = async () =>
         (await sentBy(tested, log)).filter(({ text }) => !text.includes('pg_notify')).length
       // A cluster looks up before who uses events.
@@ -84,52 +86,19 @@ overStores(
 overStores(
   async (t, kind) => {
     t.test(
-      'a statement that begins too late stores nothing, and what is remembered is forgotten',
+      'a write is stored however the clock of its process differs from that of the database',
       async (t) => {
-        const { store, another } = await opened(t, kind)
-        const tenant = await addTenant(store)
-        const { tenantId } = tenant
-        const log = () => someLog({ tenantId, prospectId: newId('prospect') })
-        const counted = async () =>
-          (await store.prospectLogs.listOldest({ tenantId, afterId: '', beforeId: '~', limit: 9 })).length
-        for (const write of [
-          ({ activities }: Store): Promise<unknown> => activities.recordLogs([log()]),
-          ({ activities }: Store) => activities.recordLogs([log()], [someEvent(tenantId)]),
-          ({ activities }: Store) => activities.record({ prospects: [], logs: [log()] }),
-          ({ pageGroups }: Store) => pageGroups.add(someGroup(tenant), [someEvent(tenantId)]),
-        ]) {
-          const other = await another()
-          const signals: string[] = []
-          other.watch((signal) => signals.push(signal))
-          await other.activities.recordLogs([log()])
-          const before = await counted()
-          const late = { kind: 'unavailable', message: 'The write came too late; retry.' }
-          for (const isSuspendedBetween of [true, false]) {
-            // By clocks that go on together, it is decided twenty seconds before it begins.
-            const ago = passTime(t, -20_000)
-            const written = startFresh(Number.POSITIVE_INFINITY, () => {
-              if (isSuspendedBetween) ago.restore()
-              return write(other)
-            })
-            await t.rejects(written ?? Promise.resolve(), late as never)
-            ago.restore()
+        const { store } = await opened(t, kind)
+        const { tenantId } = await addTenant(store)
+        const prospect = await remembered(store, tenantId)
+        for (const ms of [-3_600_000, 3_600_000, 0])
+          for (const isAsleep of [true, false]) {
+            const set = passTime(t, ms, isAsleep)
+            t.equal((await store.activities.recordLogs([someRememberedLog(prospect)])).length, 1)
+            set.restore()
           }
-          t.equal(await counted(), before)
-          t.ok(signals.includes('prospects') && signals.includes('keys'))
-        }
       },
     )
-
-    t.test('the clock of the process may differ from that of the database, and be set', async (t) => {
-      const { store } = await opened(t, kind)
-      const { tenantId } = await addTenant(store)
-      const write = () => store.activities.recordLogs([someLog({ tenantId, prospectId: newId('prospect') })])
-      for (const ms of [-3_600_000, 3_600_000, 0]) {
-        const set = passTime(t, ms, true)
-        t.equal((await write()).length, 1)
-        set.restore()
-      }
-    })
   },
   ['postgres', 'instance', 'tenant-routed'],
 )

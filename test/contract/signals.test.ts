@@ -7,6 +7,7 @@ import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { listEvents } from '../../src/core/events/list-events.ts'
 import { waitForEvents } from '../../src/core/events/wait-for-events.ts'
 import type { Signal, Store } from '../../src/core/ports/store.ts'
+import { mergeProspect } from '../../src/core/prospects/merge-prospect.ts'
 import { outboxOf } from '../store-contract/outbox.ts'
 import { endSomeKey, watching as watchingAtOnce } from '../store-contract/signals.ts'
 import { placeOf } from '../support/place.ts'
@@ -14,7 +15,10 @@ import { until } from '../support/program.ts'
 import {
   addTenant,
   at,
+  changesOf,
+  foundProspect,
   newId,
+  someErasure,
   someEvent,
   someGroup,
   someHook,
@@ -22,6 +26,7 @@ import {
   somePage,
   someProspect,
 } from '../support/rows.ts'
+import { stoppedClock } from '../support/setting.ts'
 import { opened, overStores, POSTGRES_SETTINGS, type StoreKind } from '../support/stores.ts'
 
 overStores(async (t, kind) => {
@@ -90,20 +95,39 @@ overStores(async (t, kind) => {
     t.ok(own.includes(`numbered ${ours.tenantId}`), 'here it names the tenant')
   })
 
-  t.test('a prospect corrected through one store reaches another, also beside new pages', async (t) => {
+  t.test('a person who is erased or merged through one store wakes the eraser of another', async (t) => {
     const { store, another } = await opened(t, kind)
     const group = someGroup(await addTenant(store))
+    const { tenantId } = group
     await store.pageGroups.add(group)
-    const prospect = someProspect(group.tenantId)
-    await store.activities.record({ prospects: [prospect], logs: [] })
+    const [ada, bob, eve] = [someProspect(tenantId), someProspect(tenantId), someProspect(tenantId)]
+    await store.activities.record(changesOf([ada, bob, eve]))
     const watcher = await watching(await another(), kind)
-    const signals = [watcher.next('versions'), watcher.next('prospects')]
-    const own: string[] = []
-    store.watch((signal) => own.push(signal))
-    await store.pages.record([somePage(group)])
-    await store.prospects.update({ ...prospect, email: undefined, externalId: undefined, name: 'Ada' })
-    await t.resolves(Promise.all(signals))
-    t.ok(own.includes(`prospects ${group.tenantId}`), 'here it names the tenant')
+    const erase = async () => {
+      const erasures = [someErasure(tenantId, { prospectId: eve.prospectId })]
+      const changes = { tenantId, now: at(1), until: at(1), identifier: null, erasures }
+      await store.erasures.record({ ...changes, prospects: [foundProspect(eve)] })
+    }
+    const deps = { store, clock: stoppedClock(), newId }
+    const merge = () => mergeProspect(deps)({ ...ada, into: bob.prospectId })
+    for (const change of [erase, merge]) {
+      const signals = [watcher.next('versions'), watcher.next('prospects')]
+      await store.pages.record([somePage(group)])
+      await change()
+      await t.resolves(Promise.all(signals), 'beside new pages')
+    }
+  })
+
+  t.test('a prospect that is corrected wakes no one', async (t) => {
+    const { store } = await opened(t, kind)
+    const { tenantId } = await addTenant(store)
+    const before = foundProspect(someProspect(tenantId))
+    await store.activities.record(changesOf([before]))
+    const watcher = await watching(store, kind)
+    const count = watcher.count('prospects')
+    const after = { ...before, name: 'Ada', updatedAt: at(1) }
+    t.equal(await store.prospects.correct({ before, after, added: [], released: [] }), 'recorded')
+    t.equal(watcher.count('prospects'), count)
   })
 
   t.test('a store emits its own pages and keys too', async (t) => {

@@ -3,7 +3,7 @@ import type { NewActivity } from '../../src/core/activities/new-log.ts'
 import { rememberProspects } from '../../src/core/activities/remember-prospects.ts'
 import { createPagesWithVersion } from '../../src/core/pages/create-page-with-version.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
-import { addTenant, newId, someGroup, someProspect } from '../support/rows.ts'
+import { addTenant, changesOf, foundProspect, newId, someGroup, someProspect } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 import { opened, overStores, sentBy } from '../support/stores.ts'
 
@@ -12,7 +12,7 @@ overStores(
     t.test('one activity alone costs two statements, and two hundred together the same two', async (t) => {
       const tested = await opened(t, kind)
       const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId })
-      const activities = activitiesOf(newId('tenant'))
+      const activities = activitiesOf((await addTenant(tested.store)).tenantId)
       t.equal((await sentBy(tested, () => log(activities.slice(0, 1)))).length, 2)
       t.equal((await sentBy(tested, () => log(activities))).length, 2)
       const [prospect] = (await tested.kept()).prospects
@@ -29,16 +29,10 @@ overStores(
 
     t.test('activities of remembered prospects cost one statement', async (t) => {
       const tested = await opened(t, kind)
-      const remembered = rememberProspects(1_000, () => 0)
+      const remembered = rememberProspects(1_000)
       const logAll = logProspectActivities({ ...tested, clock: stoppedClock(), newId, remembered })
-      const log = (activities: readonly NewActivity[]) =>
-        logAll(
-          activities.map((activity) => ({
-            ...activity,
-            rememberedId: remembered.locate(activity).rememberedId,
-          })),
-        )
-      const activities = activitiesOf(newId('tenant'))
+      const log = (activities: readonly NewActivity[]) => logAll(activities.map(remembered.locate))
+      const activities = activitiesOf((await addTenant(tested.store)).tenantId)
       await log(activities)
       const more = activities.map((activity, i) => ({ ...activity, idempotencyKey: `more ${i}` }))
       t.equal((await sentBy(tested, () => log(more.slice(0, 1)))).length, 1)
@@ -114,27 +108,21 @@ overStores(
       const tested = await opened(t, kind)
       const { prospects, prospectLogs, activities } = tested.store
       const prospect = someProspect((await addTenant(tested.store)).tenantId)
-      await activities.record({ prospects: [prospect], logs: [] })
+      await activities.record(changesOf([prospect]))
       const want = { ...prospect, prospectLogId: newId('prospectlog') }
       const slice = { ...want, beforeId: null, limit: 20 }
       const list = { ...slice, source: null, type: 'rare', idempotencyKey: null, fromId: null }
       const timeline = { ...list, since: null, before: null }
-      const update = {
-        ...want,
-        name: 'Ada',
-        email: undefined,
-        externalId: undefined,
-        updatedAt: '2026-01-01T00:00:00.000Z',
-      }
+      const before = foundProspect(prospect)
+      const correction = { before, after: { ...before, name: 'Ada' }, added: [], released: [] }
       const countOf = async (act: () => Promise<unknown>) =>
         (await sentBy(tested, act)).filter(({ text }) => !text.includes('pg_notify')).length
       for (const act of [
         () => prospects.find([want]),
         () => prospects.find(Array(200).fill(want)),
-        () => prospects.list([{ ...slice, emailHash: null, externalIdHash: null }]),
-        () => prospects.list([{ ...slice, emailHash: 'hash', externalIdHash: null }]),
-        () => prospects.list([{ ...slice, emailHash: null, externalIdHash: 'hash' }]),
-        () => prospects.update(update),
+        () => prospects.list([{ ...slice, identifier: null }]),
+        () => prospects.list([{ ...slice, identifier: { kind: 'email', hash: 'hash' } }]),
+        () => prospects.correct(correction),
         () => prospectLogs.find(Array(200).fill(want)),
         () => prospectLogs.list([list]),
         () => prospectLogs.list([{ ...list, source: 'crm', idempotencyKey: 'one' }]),
@@ -147,7 +135,7 @@ overStores(
     t.test('from eight activities on a text is sent the same however long the list', async (t) => {
       const tested = await opened(t, kind)
       const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId })
-      const activities = activitiesOf(newId('tenant'))
+      const activities = activitiesOf((await addTenant(tested.store)).tenantId)
       const sent = await sentBy(tested, async () => {
         for (const length of [8, 9, 60]) await log(activities.splice(0, length))
       })

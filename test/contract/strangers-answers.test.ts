@@ -73,7 +73,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'an activity with an idempotency key': ({ keys }) => logged({ idempotencyKey: keys[0] }),
   'the same activity with an idempotency key': ({ keys }) => logged({}, { 'idempotency-key': keys[1] }),
   'a prospect': ({ prospect }) => [`GET /v0/prospects/${prospect}`],
-  'prospects after one': ({ prospect }) => [`GET /v0/prospects?${at('prospects?', prospect)}`],
+  'prospects after one': ({ prospect }) => [`GET /v0/prospects?${at('prospects', prospect)}`],
   'a correction of a prospect': ({ prospect }) => [
     `PATCH /v0/prospects/${prospect}`,
     { json: { name: 'Ada' } },

@@ -1,4 +1,4 @@
-import { memoryStore } from '../../src/adapters/memory/store.ts'
+import { type MemoryStore, memoryStore } from '../../src/adapters/memory/store.ts'
 import { DomainFailure } from '../../src/core/engine/failures.ts'
 import type { Outcome } from '../../src/core/engine/outcome.ts'
 import {
@@ -14,6 +14,19 @@ import { updatePageGroup } from '../../src/core/pages/update-page-group.ts'
 import type { PageWant } from '../../src/core/ports/pages.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
+
+/** A store in memory that has these tenants at once. */
+export const storeWith = (...tenantIds: readonly string[]): MemoryStore => {
+  const store = memoryStore()
+  for (const tenantId of tenantIds)
+    void store.tenants.add({
+      tenantId,
+      brandId: 'brand',
+      name: 'Acme',
+      createdAt: '2026-01-01T00:00:00.000Z',
+    })
+  return store
+}
 
 /** Where the stories about pages play: two tenants in a memory store, a stopped clock, and short ways to act. */
 export const scene = async () => {

@@ -362,7 +362,6 @@ const EVERY_OPTION: Record<
   onEndpoint: true,
   retentionDays: true,
   eventDaysKept: true,
-  statementMsMax: true,
   counts: true,
   secretsKey: true,
   secretsKeyPrevious: true,

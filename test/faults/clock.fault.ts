@@ -1,13 +1,19 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
 import { createLog } from '../../src/adapters/log.ts'
 import { compose } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
+import type { LoggedActivity } from '../../src/core/activities/log-prospect-activity.ts'
+import { eraseProspects } from '../../src/core/erasures/erase-prospects.ts'
 import { createPageGroup } from '../../src/core/pages/create-page-group.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
+import type { Clock } from '../../src/core/ports/world.ts'
+import { moveMerged } from '../../src/core/prospects/move-merged.ts'
 import { issueApiKey } from '../../src/core/tenants/issue-api-key.ts'
 import { revokeApiKey } from '../../src/core/tenants/revoke-api-key.ts'
+import { createService } from '../../src/entry/index.ts'
 import { walk, walkFaults } from '../store-contract/walk.ts'
 import { caller } from '../support/api.ts'
 import { until } from '../support/program.ts'
@@ -17,6 +23,7 @@ import { opened, overStores, type StoreKind } from '../support/stores.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
+const LEAPS_MS = [1, -1, 8 * 24, -8 * 24, 40 * 24, -40 * 24].map((hours) => hours * HOUR_MS)
 /** One call to the namer at a time. */
 const HELD_UP = { NAMER_URL: 'http://127.0.0.1:1', NAMER_MODEL: 'small', NAMER_CALLS_MAX: '1' }
 type Ided = { readonly pageId: string }
@@ -140,6 +147,104 @@ overStores(async (t, kind) => {
       for (const pageId of [second, first]) {
         const { publishedAt } = await until('it is published', () => publishedOf(pageId))
         t.ok(publishedAt <= new Date(clock()).toISOString(), 'by the clock as it is')
+      }
+    },
+  )
+
+  t.test(
+    'the clock of one of two processes leaps while people are erased, merged and corrected',
+    async (t) => {
+      const { store, another, kept } = await opened(t, kind)
+      let aheadMs = 0
+      const processOn = (store: Store, clock: Clock) => {
+        const deps = { store, clock, newId: createNewId(clock) }
+        const service = createService({ ...deps, background: 'elsewhere' })
+        t.teardown(service.close)
+        return { service, steps: [eraseProspects(deps), moveMerged(deps)] }
+      }
+      const steady = processOn(store, Date.now)
+      const leaping = processOn(await another(), () => Date.now() + aheadMs)
+      const processes = [steady, leaping]
+      const serviceOf = (i: number) => (i % 2 === 0 ? steady : leaping).service
+      const { tenantId } = await addTenant(store)
+      const newPeople = (name: string) =>
+        Promise.all(
+          LEAPS_MS.map(async (_, i) => {
+            const { prospect } = await serviceOf(i).createProspect({ tenantId, email: `${name}-${i}@x.org` })
+            return prospect.prospectId
+          }),
+        )
+      const [gone, merged, survivors, corrected] = await Promise.all(
+        ['gone', 'merged', 'survivor', 'corrected'].map(newPeople),
+      )
+
+      const acknowledged = new Map<string, string>()
+      let isOver = false
+      const logOn = async (email: string, { service }: (typeof processes)[number]) => {
+        while (!isOver) {
+          const activity = { tenantId, source: 'crm', email, payload: {} }
+          const answer = await service.logProspectActivity(activity).catch((why: unknown) => why)
+          if (answer instanceof Error) t.match(answer, { kind: 'prospect_erased' })
+          else acknowledged.set((answer as LoggedActivity).receipt.prospectLogId, email)
+        }
+      }
+      const emails = ['gone', 'merged', 'corrected'].flatMap((name) =>
+        LEAPS_MS.map((_, i) => `${name}-${i}@x.org`),
+      )
+      const flows = processes.flatMap((process) => emails.map((email) => logOn(email, process)))
+      const stop = new AbortController()
+      t.teardown(() => stop.abort())
+      const works = processes.flatMap(({ steps }) =>
+        steps.map(async (step) => {
+          while (!stop.signal.aborted) if (!(await step(stop.signal).catch(console.error))) await pause(20)
+        }),
+      )
+
+      for (const [i, leapMs] of LEAPS_MS.entries()) {
+        aheadMs = leapMs
+        await pause(200)
+        const [prospectId = '', into = ''] = [merged?.[i], survivors?.[i]]
+        await serviceOf(i).eraseProspect({ tenantId, prospectId: gone?.[i] ?? '' })
+        await serviceOf(i + 1).mergeProspect({ tenantId, prospectId, into })
+        const now = { tenantId, prospectId: corrected?.[i] ?? '', email: `now-${i}@x.org` }
+        await serviceOf(i).updateProspect(now)
+      }
+      isOver = true
+      await Promise.all(flows)
+      aheadMs = 0
+      // After that only the file of SQLite is rewritten, and that waits for its time.
+      const isErased = async () => {
+        const [erasures = []] = await store.erasures.list([{ tenantId, beforeId: null, limit: 100 }])
+        return erasures.every(({ pass }) => pass > 2)
+      }
+      await until('all are erased', isErased, { tries: 600 })
+      await until('all are merged', async () => (await store.merges.backlog(1)).count === 0, { tries: 600 })
+      stop.abort()
+      await Promise.all(works)
+
+      const { logs, prospects } = await kept()
+      const ownerOf = new Map(logs.map(({ prospectLogId, prospectId }) => [prospectLogId, prospectId]))
+      t.strictSame(
+        logs.filter(({ email }) => email?.startsWith('gone')),
+        [],
+        'nothing names the erased',
+      )
+      t.strictSame(
+        prospects.filter(({ email }) => email?.startsWith('gone')),
+        [],
+        'nor are they back',
+      )
+      const rest = [...acknowledged].filter(([, email]) => !email.startsWith('gone'))
+      t.strictSame(
+        rest.filter(([id]) => !ownerOf.has(id)),
+        [],
+        'nothing that was acknowledged is lost',
+      )
+      for (const [i, survivor] of (survivors ?? []).entries()) {
+        const owners = rest
+          .filter(([, email]) => email === `merged-${i}@x.org`)
+          .map(([id]) => ownerOf.get(id))
+        t.strictSame([...new Set(owners)], [survivor], 'all of the merged is the survivor’s')
       }
     },
   )

@@ -5,6 +5,7 @@ import { ROUTES } from '../../src/adapters/http/routes.ts'
 import type { Needs, Store } from '../../src/core/ports/store.ts'
 import { mergeProspect } from '../../src/core/prospects/merge-prospect.ts'
 import { caller, until } from '../support/program.ts'
+import { changesOf, someProspect } from '../support/rows.ts'
 import { requestText } from './crowd.ts'
 
 const MEBIBYTE = 1_048_576
@@ -35,11 +36,11 @@ export const furnishStore = async (world: Needs<keyof Store>, tenantId: string) 
     await store.counts.record({ tenantId, from: '', to: '', removeFrom: null, add: times(1_000, one) })
   }
   const added = async (i: number) => {
-    const ids = { tenantId, prospectId: newId('prospect'), emailHash: `${i}`.padEnd(43, '-') }
-    const email = `${i}${text(980)}@example.com`
-    const others = { externalId: null, externalIdHash: null, name: text(255), createdAt: now, updatedAt: now }
-    await store.activities.record({ prospects: [{ ...ids, ...others, email }], logs: [] })
-    return ids.prospectId
+    const prospectId = newId('prospect')
+    const fields = { name: text(255), email: `${i}${text(980)}@example.com`, createdAt: now, updatedAt: now }
+    const prospect = someProspect(tenantId, { prospectId, ...fields })
+    await store.activities.record(changesOf([prospect]))
+    return prospectId
   }
   const into = await added(0)
   for (let i = 1; i <= 100; i++) {

@@ -51,14 +51,14 @@ for (const kind of databaseKinds())
         )
         if (Number(left?.erased) > 0 && Number(left?.logs) > 2) cut++
         // Erasures claimed by the killed eraser wait for their lease to end, so its end is moved up.
-        await rows("update erasures set claimable_at = requested_at where status = 'processing' and pass = 1")
+        await rows('update erasures set claimable_at = requested_at')
         server = await start()
       }
       t.comment(`${cut} of ${ROUNDS} were killed between two lists`)
       const many = { tries: 600, pauseMs: 50 }
       await until(
         'the first pass is over',
-        async () => (await rows('select 1 from erasures where pass = 2')).length === 1,
+        async () => (await rows('select 1 from erasures where pass > 1')).length === 1,
         many,
       )
       await server.kill()

@@ -50,7 +50,7 @@ const startHoldingProxy = async (t: Test, target: string) => {
 
 for (const kind of databaseKinds())
   t.test(
-    `a process on ${kind.name} stands still while another one erases and merges`,
+    `a process on ${kind.name} that stands still while another one erases, merges and corrects is overtaken`,
     { skip: kind.skip ?? false },
     async (t) => {
       t.teardown(kind.end)
@@ -83,33 +83,44 @@ for (const kind of databaseKinds())
         )
         return (await Promise.all(made)).map(({ body }) => String(body.prospectId))
       }
-      const [gone, merged, kept] = [await people('gone'), await people('merged'), await people('kept')]
+      const gone = await people('gone')
+      const merged = await people('merged')
+      const kept = await people('kept')
+      const corrected = await people('corrected')
 
-      const acknowledged = new Set<string>()
+      /** The ids of acknowledged activities, and whose they are. */
+      const acknowledged = new Map<string, string>()
       const statuses: Record<string, number> = {}
-      const note = async (sent: Promise<{ status: number; body?: { prospectLogId?: string } | null }>) => {
-        const { status, body } = await sent.catch(() => ({ status: 0, body: null }))
+      const unavailable: { readonly server: string; readonly detail: string }[] = []
+      type Noted = { status: number; body?: { prospectLogId?: string; detail?: string } | null }
+      const note = async (server: string, sent: Promise<Noted>, whose = '') => {
+        const { status, body } = await sent.catch((): Noted => ({ status: 0, body: null }))
         statuses[status] = (statuses[status] ?? 0) + 1
-        if (status === 201 && body?.prospectLogId) acknowledged.add(body.prospectLogId)
+        if (status === 201 && body?.prospectLogId) acknowledged.set(body.prospectLogId, whose)
+        if (status === 503) unavailable.push({ server, detail: String(body?.detail) })
       }
       let isOver = false
       let sent = 0
       const flowOn = ({ url, call }: Pick<Program, 'url'> & { call: ReturnType<typeof caller> }) => {
         const activity = (fields: object) => ({ source: 's', payload: { n: ++sent }, ...fields })
-        const ofPerson = async (name: string, prospectId: string, i: number) => {
-          const email = `${name}-${i}@x.org`
-          while (!isOver) {
-            await note(call('POST', '/v0/prospect_logs', activity(i % 2 ? { email } : { prospectId })))
-          }
+        const ofPerson = async (name: string, i: number, prospectId?: string) => {
+          const fields =
+            prospectId !== undefined && i % 2 === 0 ? { prospectId } : { email: `${name}-${i}@x.org` }
+          while (!isOver) await note(url, call('POST', '/v0/prospect_logs', activity(fields)), `${name}-${i}`)
         }
         const repeat = async (work: () => Promise<unknown>) => {
-          while (!isOver) await note(work().then(() => ({ status: 200 })))
+          while (!isOver)
+            await note(
+              url,
+              work().then(() => ({ status: 200 })),
+            )
         }
         const batch = () =>
           Array.from({ length: PEOPLE }, (_, i) => activity({ email: `gone-${i % PEOPLE}@x.org` }))
         return [
-          ...gone.map((id, i) => ofPerson('gone', id, i)),
-          ...merged.map((id, i) => ofPerson('merged', id, i)),
+          ...gone.map((id, i) => ofPerson('gone', i, id)),
+          ...merged.map((id, i) => ofPerson('merged', i, id)),
+          ...corrected.map((_, i) => ofPerson('corrected', i)),
           repeat(() =>
             call('POST', '/v0/prospects', { email: `gone-${random.below(PEOPLE)}@x.org`, name: 'Again' }),
           ),
@@ -158,7 +169,20 @@ for (const kind of databaseKinds())
             again,
           ),
         ),
+        ...corrected.map((prospectId, i) =>
+          until(
+            'it is corrected',
+            async () =>
+              (await other.call('PATCH', `/v0/prospects/${prospectId}`, { email: `now-${i}@x.org` }))
+                .status === 200,
+            again,
+          ),
+        ),
       ])
+      const listed = (ids: readonly string[]) => ids.map((id) => `'${id}'`).join()
+      const logsWhere = async (which: string) =>
+        (await rows(`select prospect_log_id from prospect_logs where ${which}`)).length
+      const ofCorrected = await logsWhere(`prospect_id in (${listed(corrected)})`)
       const processing = ['erasures', 'merges'].map(
         (table) => `select 1 as open from ${table} where status = 'processing'`,
       )
@@ -174,9 +198,6 @@ for (const kind of databaseKinds())
       await Promise.all(flows)
       await pause(3_000)
 
-      const listed = (ids: readonly string[]) => ids.map((id) => `'${id}'`).join()
-      const logsWhere = async (which: string) =>
-        (await rows(`select prospect_log_id from prospect_logs where ${which}`)).length
       t.equal(await logsWhere(`prospect_id in (${listed(gone)})`), 0, 'nothing of an erased person is left')
       t.equal(await logsWhere("email like 'gone-%'"), 0, 'nor names them')
       t.equal(await logsWhere(`prospect_id in (${listed(merged)})`), 0, 'nothing stays at a merged prospect')
@@ -185,18 +206,33 @@ for (const kind of databaseKinds())
           and (name is not null or erased_at is null)`),
         [],
       )
-      const ofMerged = await rows<{ id: string }>(
-        `select prospect_log_id as id from prospect_logs where prospect_id in (${listed(kept)})`,
+      const stored = await rows<{ id: string; owner: string; email: string | null }>(
+        'select prospect_log_id as id, prospect_id as owner, email from prospect_logs',
       )
-      const shown = new Set(ofMerged.map(({ id }) => id))
-      const answers = await Promise.all(
-        [...acknowledged].slice(-500).map((id) => other.call('GET', `/v0/prospect_logs/${id}`)),
+      const ownerOf = new Map(stored.map(({ id, owner }) => [id, owner]))
+      const survivorOf = (whose: string) => kept[Number(/^merged-(\d+)/.exec(whose)?.[1])]
+      const ofMerged = [...acknowledged].filter(([, whose]) => survivorOf(whose) !== undefined)
+      const ofOthers = [...acknowledged].filter(([, whose]) => whose.startsWith('corrected'))
+      t.strictSame(
+        [...ofMerged, ...ofOthers].filter(([id]) => !ownerOf.has(id)),
+        [],
+        'nothing that was acknowledged is lost',
       )
-      const lost = answers.filter(
-        ({ status, body }) =>
-          status === 200 && body.email?.startsWith('merged-') && !shown.has(body.prospectLogId),
+      t.strictSame(
+        stored.filter(({ owner, email }) => (survivorOf(email ?? '') ?? owner) !== owner),
+        [],
+        'whoever was merged is the survivor',
       )
-      t.strictSame(lost, [], 'what was acknowledged for a merged prospect is at its survivor')
+      t.equal(
+        await logsWhere(`prospect_id in (${listed(corrected)})`),
+        ofCorrected,
+        'an email that was given up leads there no more',
+      )
+      t.strictSame(
+        unavailable.filter(({ server }) => server === here.url),
+        [],
+        'no write was refused because its process stood still',
+      )
       for (const server of [here, ...(behind ? [behind] : [])])
         t.match(
           await server.call('POST', '/v0/prospect_logs', {
@@ -213,6 +249,12 @@ for (const kind of databaseKinds())
           held,
           statuses,
           acknowledged: acknowledged.size,
+          unavailable: Object.fromEntries(
+            [...Map.groupBy(unavailable, ({ detail }) => detail)].map(([detail, all]) => [
+              detail,
+              all.length,
+            ]),
+          ),
           events: receiver.received('/').length,
         }),
       )

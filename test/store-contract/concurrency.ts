@@ -4,7 +4,7 @@ import type { NewActivity } from '#use-cases'
 import { equal, match, ok, same } from './assertions.ts'
 import { type Core, type Subject, section } from './contract.ts'
 import { twoProcesses } from './processes.ts'
-import { addTenant, newId as newRowId } from './rows.ts'
+import { addTenant } from './rows.ts'
 
 const ROUNDS = 5
 
@@ -33,7 +33,7 @@ export const concurrency = section('concurrency', settingOf, {
   'fifty equal requests under one idempotency key are one row and fifty equal answers': async (given) => {
     const { turnOf, logsOf, prospectsOf } = given
     for (let round = 0; round < ROUNDS; round++) {
-      const activity = activityOf(newRowId('tenant'), { idempotencyKey: `round ${round}` })
+      const activity = activityOf(await given.newTenant(), { idempotencyKey: `round ${round}` })
       const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
       equal(new Set(answers.map(({ receipt }) => JSON.stringify(receipt))).size, 1)
       equal(answers.filter(({ replayed }) => replayed).length, 49)
@@ -47,7 +47,7 @@ export const concurrency = section('concurrency', settingOf, {
   ) => {
     const { core, turnOf, logsOf } = given
     for (let round = 0; round < ROUNDS; round++) {
-      const tenantId = newRowId('tenant')
+      const tenantId = await given.newTenant()
       const outcomes = await settledAll(
         core,
         times(50, (i) =>
@@ -73,7 +73,10 @@ export const concurrency = section('concurrency', settingOf, {
   'of fifty first writers of one email exactly one creates the prospect': async (given) => {
     const { turnOf, logsOf, prospectsOf } = given
     for (let round = 0; round < ROUNDS; round++) {
-      const activity = activityOf(newRowId('tenant'), { email: ` Ada.${round}@Example.com`, name: 'Ada' })
+      const activity = activityOf(await given.newTenant(), {
+        email: ` Ada.${round}@Example.com`,
+        name: 'Ada',
+      })
       const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
       equal(answers.filter(({ receipt }) => receipt.createdProspect).length, 1)
       equal(new Set(answers.map(({ receipt }) => receipt.prospectId)).size, 1)
@@ -86,7 +89,7 @@ export const concurrency = section('concurrency', settingOf, {
   'of fifty writers that fill one blank email exactly one does, and none fails': async (given) => {
     const { processes, turnOf, logsOf, prospectsOf } = given
     for (let round = 0; round < ROUNDS; round++) {
-      const tenantId = newRowId('tenant')
+      const tenantId = await given.newTenant()
       const { receipt } = await processes[0].logProspectActivity(activityOf(tenantId))
       const { prospectId } = receipt
       const answers = await Promise.all(
@@ -197,7 +200,7 @@ export const concurrency = section('concurrency', settingOf, {
   'lists with the same new emails in opposite orders all succeed': async (given) => {
     const { core, logsOf, prospectsOf, crossing } = given
     for (let round = 0; round < ROUNDS; round++) {
-      const tenantId = newRowId('tenant')
+      const tenantId = await given.newTenant()
       const list = times(100, (i) => activityOf(tenantId, { email: `${i}@crossing`, name: `${i}` }))
       const outcomes = await crossing(list)
       equal(outcomes.filter((outcome) => outcome instanceof core.DomainFailure).length, 0)
@@ -208,9 +211,13 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
-  'lists with the same idempotency keys in opposite orders all succeed': async ({ logsOf, crossing }) => {
+  'lists with the same idempotency keys in opposite orders all succeed': async ({
+    newTenant,
+    logsOf,
+    crossing,
+  }) => {
     for (let round = 0; round < ROUNDS; round++) {
-      const tenantId = newRowId('tenant')
+      const tenantId = await newTenant()
       const list = times(100, (i) => activityOf(tenantId, { idempotencyKey: `${i}` }))
       const outcomes = (await crossing(list)) as LoggedActivity[]
       equal(outcomes.filter(({ replayed }) => !replayed).length, 100)
@@ -221,7 +228,7 @@ export const concurrency = section('concurrency', settingOf, {
   'lists that fill the same prospects with the same emails crosswise all succeed': async (given) => {
     const { core, turnOf, prospectsOf, crossing } = given
     for (let round = 0; round < 2; round++) {
-      const tenantId = newRowId('tenant')
+      const tenantId = await given.newTenant()
       const blanks = await Promise.all(times(20, (i) => turnOf(i).logProspectActivity(activityOf(tenantId))))
       const list = blanks.map(({ receipt: { prospectId } }, i) =>
         activityOf(tenantId, { prospectId, email: `${i}@crosswise` }),

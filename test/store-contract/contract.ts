@@ -1,4 +1,5 @@
 import type { NewLog, ProspectChange, Store } from 'prospect-pages'
+import { addTenant } from './rows.ts'
 
 /** The use cases that work on the store under test. */
 export type Core = typeof import('#use-cases')
@@ -36,7 +37,12 @@ export type StoreContractOptions = {
 }
 
 /** The argument of a test. */
-export type Subject = Required<OpenedStore> & { readonly another: () => Promise<Store>; readonly core: Core }
+export type Subject = Required<OpenedStore> & {
+  readonly another: () => Promise<Store>
+  readonly core: Core
+  /** Adds a tenant, and returns its id. */
+  readonly newTenant: () => Promise<string>
+}
 /** Registers the tests of one subject. */
 export type Section = (core: Core, options: StoreContractOptions) => void
 
@@ -55,7 +61,8 @@ export const section =
         const opened = await openStore()
         try {
           const { store, another = async () => store } = opened
-          const subject = { ...opened, another, core }
+          const newTenant = async () => (await addTenant(store)).tenantId
+          const subject = { ...opened, another, core, newTenant }
           await body({ ...subject, ...(await settingOf(subject)) })
         } finally {
           await opened.close()

@@ -1,28 +1,39 @@
+import { setTimeout } from 'node:timers/promises'
 import type { LogCount, LogCounts } from 'prospect-pages'
-import { equal, same } from './assertions.ts'
+import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { AWKWARD_TEXTS, addTenant, at, idBefore, newId, someLog } from './rows.ts'
+import { AWKWARD_TEXTS, addTenant, at, changesOf, idBefore, newId, someLog, someProspect } from './rows.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
+/** Times before and after now, by the clock of any database. */
+const LONG_AGO = '2020-01-01T00:00:00.000Z'
+const LATER = new Date(Date.now() + HOUR_MS).toISOString()
 const FOR_EVER = { before: at(-1e12), after: at(1e12), max: 100 }
 const one = (fields: Partial<LogCount> = {}): LogCount => ({
-  ...{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1, newProspects: 0 },
+  unit: 'hour',
+  at: at(0),
+  source: 'crm',
+  type: 'webhook',
+  count: 1,
+  newProspects: 0,
   ...fields,
 })
 
 export const counts = section(
   'counts',
-  ({ store }) => {
+  async ({ store, another }) => {
     const { counts } = store
+    const elsewhere = await another()
     const counted = async () => {
       const { tenantId } = await addTenant(store)
       await counts.markRead(tenantId, at(0))
       return tenantId
     }
     const logged = async (tenantId: string, fields: object = {}) => {
-      const log = someLog({ tenantId, prospectId: newId('prospect') }, fields)
-      await store.activities.recordLogs([log])
+      const prospect = someProspect(tenantId)
+      const log = someLog(prospect, fields)
+      equal(await store.activities.record(changesOf([prospect], [log])), 'recorded')
       return log.prospectLogId
     }
     const add = (tenantId: string, from: string, to: string, ...add: LogCount[]) =>
@@ -34,25 +45,97 @@ export const counts = section(
         ...want,
       })
     const list = async (tenantId: string, want: object = {}) => (await slice(tenantId, want)).rows
-    return { store, counts, counted, logged, add, list, slice }
+    return { store, elsewhere, counts, counted, logged, add, list, slice }
   },
   {
-    'a tenant is counted from its first log on, once its counts are read': async (given) => {
-      const { store, counts, counted, logged } = given
+    'a tenant is counted from its first log on, once its counts are read': async (scene) => {
+      const { store, counts, counted, logged } = scene
       const { tenantId } = await addTenant(store)
       const first = await logged(tenantId)
       equal(await counts.find(tenantId), null)
       await counts.markRead(tenantId, at(5))
-      same(await counts.find(tenantId), { position: '', readAt: at(5), nextId: first })
+      const begun = { position: '', closedTo: '', nextId: first }
+      same(await counts.find(tenantId), { ...begun, readAt: at(5) })
       await counts.markRead(tenantId, at(7))
-      same(await counts.find(tenantId), { position: '', readAt: at(7), nextId: first })
+      same(await counts.find(tenantId), { ...begun, readAt: at(7) })
       const idle = await counted()
-      same(await counts.find(idle), { position: '', readAt: at(0), nextId: null })
+      same(await counts.find(idle), { ...begun, readAt: at(0), nextId: null })
     },
 
-    'logs between two ids are counted by source and type, the first ones': async (given) => {
-      const { counts, counted, logged } = given
-      const [tenantId, other] = [await counted(), await counted()]
+    'a tenant is closed up to an id, and never opened again by an earlier one': async (scene) => {
+      const { counts, counted, add } = scene
+      const tenantId = await counted()
+      const other = await counted()
+      const closedTo = async () => (await counts.find(tenantId))?.closedTo
+      for (const [to, closed] of [
+        ['prospectlog_b', 'prospectlog_b'],
+        ['prospectlog_a', 'prospectlog_b'],
+        ['prospectlog_b', 'prospectlog_b'],
+        ['prospectlog_c', 'prospectlog_c'],
+      ] as const) {
+        equal(await counts.close(tenantId, to, LONG_AGO), true)
+        equal(await closedTo(), closed)
+      }
+      // Neither counting nor reading the counts opens it.
+      equal(await add(tenantId, '', 'prospectlog_a'), 'recorded')
+      await counts.markRead(tenantId, at(9))
+      same(await counts.find(tenantId), {
+        position: 'prospectlog_a',
+        closedTo: 'prospectlog_c',
+        readAt: at(9),
+        nextId: null,
+      })
+      equal((await counts.find(other))?.closedTo, '')
+    },
+
+    'a tenant is not closed at a time that is yet to come, or if it is not counted': async (scene) => {
+      const { counts, counted, store } = scene
+      const tenantId = await counted()
+      equal(await counts.close(tenantId, 'prospectlog_b', LATER), false)
+      equal((await counts.find(tenantId))?.closedTo, '')
+      equal(await counts.close(tenantId, 'prospectlog_a', LONG_AGO), true)
+      equal(await counts.close(tenantId, 'prospectlog_b', LATER), false)
+      equal((await counts.find(tenantId))?.closedTo, 'prospectlog_a')
+      const { tenantId: idle } = await addTenant(store)
+      equal(await counts.close(idle, 'prospectlog_a', LONG_AGO), false)
+      equal(await counts.find(idle), null)
+    },
+
+    'once a tenant is closed, no log up to there is recorded, and all that are recorded are counted': async (
+      scene,
+    ) => {
+      const { counts, counted, elsewhere, logged, store } = scene
+      for (let round = 0; round < 5; round++) {
+        const tenantId = await counted()
+        await logged(tenantId)
+        const prospect = someProspect(tenantId)
+        const logs = Array.from({ length: 20 }, () => someLog(prospect))
+        equal(await store.activities.record(changesOf([prospect])), 'recorded')
+        const to = String(logs[10]?.prospectLogId)
+        const closing = counts.close(tenantId, to, LONG_AGO).then(async (isClosed) => {
+          ok(isClosed)
+          const moment = await store.moments.now()
+          while (!(await store.moments.arePast([moment]))[0]) await setTimeout(1)
+          return (await counts.tally({ tenantId, afterId: '', beforeId: to, max: 99 }))[0]?.count
+        })
+        const recording = logs.map(async (log, i) => {
+          const on = i % 2 === 0 ? store : elsewhere
+          if (i % 4 < 2) return on.activities.record(changesOf([], [log]))
+          const added = await on.activities.recordLogs([{ ...log, assumed: [], filled: [] }])
+          return added.length > 0 ? 'recorded' : 'overtaken'
+        })
+        const [tallied, ...outcomes] = await Promise.all([closing, ...recording])
+        const recorded = logs.filter((_, i) => outcomes[i] === 'recorded')
+        equal(tallied, 1 + recorded.filter(({ prospectLogId }) => prospectLogId < to).length)
+        for (const [i, log] of logs.entries())
+          ok(outcomes[i] === 'recorded' || log.prospectLogId <= to, 'a later one is recorded')
+      }
+    },
+
+    'logs between two ids are counted by source and type, the first ones': async (scene) => {
+      const { counts, counted, logged } = scene
+      const tenantId = await counted()
+      const other = await counted()
       const ids: string[] = []
       for (const fields of [
         { createdProspect: true },
@@ -78,8 +161,8 @@ export const counts = section(
       same(await tally(ids[4]), [])
     },
 
-    'counts are added while the position is where it was, or not at all': async (given) => {
-      const { counts, counted, add, list } = given
+    'counts are added while the position is where it was, or not at all': async (scene) => {
+      const { counts, counted, add, list } = scene
       const tenantId = await counted()
       equal(await add(tenantId, '', 'b', one({ count: 2 }), one({ unit: 'day', count: 2 })), 'recorded')
       equal(
@@ -95,21 +178,32 @@ export const counts = section(
       const done = await Promise.all(writes)
       equal(done.filter((outcome) => outcome === 'recorded').length, 1)
       same(await list(tenantId, { since: at(HOUR_MS) }), [one({ at: at(HOUR_MS) })])
-      equal(await add(newId('tenant'), '', 'b', one()), 'overtaken')
+      equal(await add(await scene.newTenant(), '', 'b', one()), 'overtaken')
     },
 
-    'counts from a time on are removed with the same write': async ({ counts, counted, add, list }) => {
-      const [tenantId, other] = [await counted(), await counted()]
+    'counts from a time on are removed with the same write, and later logs may be recorded again': async ({
+      counts,
+      counted,
+      add,
+      list,
+    }) => {
+      const tenantId = await counted()
+      const other = await counted()
       const later = one({ at: at(HOUR_MS) })
-      for (const id of [tenantId, other]) equal(await add(id, '', 'b', one(), later), 'recorded')
+      for (const id of [tenantId, other]) {
+        ok(await counts.close(id, 'c', LONG_AGO))
+        equal(await add(id, '', 'b', one(), later), 'recorded')
+      }
       const remove = (from: string) =>
         counts.record({ tenantId, from, to: 'a', removeFrom: at(HOUR_MS), add: [] })
       equal(await remove('x'), 'overtaken')
+      like(await counts.find(tenantId), { position: 'b', closedTo: 'c' })
       same(await list(tenantId), [one(), later])
       equal(await remove('b'), 'recorded')
       same(await list(tenantId), [one()])
       same(await list(other), [one(), later])
-      equal((await counts.find(tenantId))?.position, 'a')
+      like(await counts.find(other), { position: 'b', closedTo: 'c' })
+      like(await counts.find(tenantId), { position: 'a', closedTo: 'a' })
     },
 
     'counts are listed oldest first, of one unit and a time': async ({ counted, add, list }) => {
@@ -126,9 +220,9 @@ export const counts = section(
     },
 
     'counts of a source and a type are found among those that were looked at, piece by piece': async (
-      given,
+      scene,
     ) => {
-      const { counted, add, slice } = given
+      const { counted, add, slice } = scene
       const tenantId = await counted()
       const texts = ['', 'a', 'a b', 'b', 'b!']
       const rows = [0, 1, 2].flatMap((hour) =>
@@ -164,7 +258,9 @@ export const counts = section(
 
     'what keys used is added to its minute, and summed from a time on': async ({ store, counts }) => {
       const [{ tenantId }, other] = [await addTenant(store), await addTenant(store)]
-      const [busy, idle, theirs] = [newId('apikey'), newId('apikey'), newId('hook')]
+      const busy = newId('apikey')
+      const idle = newId('apikey')
+      const theirs = newId('hook')
       const use = (minute: number, apiKeyId: string, requests: number, ofTenant = tenantId) =>
         counts.addUsage(
           at(minute * MINUTE_MS),
@@ -194,7 +290,7 @@ export const counts = section(
       ])
       same(await sum(3), [])
       same(await sum(3, { tenantId: other.tenantId }), [[theirs, 7]])
-      const [all] = [await counts.sumUsage({ tenantId: null, since: at(0), rowsMax: 1_000, limit: 1_000 })]
+      const all = await counts.sumUsage({ tenantId: null, since: at(0), rowsMax: 1_000, limit: 1_000 })
       same(
         all.filter(({ apiKeyId }) => [busy, idle, theirs].includes(apiKeyId)).map(({ requests }) => requests),
         [34, 7, 1],
@@ -210,8 +306,8 @@ export const counts = section(
       ])
     },
 
-    'minutes before and after those that are kept are removed, a few at a time': async (given) => {
-      const { store, counts } = given
+    'minutes before and after those that are kept are removed, a few at a time': async (scene) => {
+      const { store, counts } = scene
       const { tenantId } = await addTenant(store)
       const used = { tenantId, apiKeyId: newId('apikey'), requests: 1, activities: 0, bytes: 0 }
       const minute = (number: number) => at(number * MINUTE_MS)
@@ -225,14 +321,19 @@ export const counts = section(
       same([await left(2), await left(2), await left(2)], [4, 3, 3])
     },
 
-    'tenants wait with logs to count, or if they are counted too far': async (given) => {
-      const { counts, counted, logged, add, store } = given
+    'tenants wait with logs to count, or if they are closed too far': async (scene) => {
+      const { counts, counted: newCounted, logged, add, store } = scene
       const before = idBefore('prospectlog', Date.parse(at(1e9)))
-      const [due, done, idle, ahead] = [await counted(), await counted(), await counted(), await counted()]
+      const due = await newCounted()
+      const done = await newCounted()
+      const idle = await newCounted()
+      const ahead = await newCounted()
       await logged((await addTenant(store)).tenantId)
       await logged(due)
-      await add(done, '', await logged(done))
-      await add(ahead, '', 'prospectlog_y')
+      const counted = await logged(done)
+      ok(await counts.close(done, counted, LONG_AGO))
+      await add(done, '', counted)
+      ok(await counts.close(ahead, 'prospectlog_y', LONG_AGO))
       const waiting = async (want: object = {}) => {
         const every = {
           afterTenantId: '',

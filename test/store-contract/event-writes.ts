@@ -1,10 +1,11 @@
-import type { NewEvent, NewLog, Settlement, Store } from 'prospect-pages'
-import { like, same } from './assertions.ts'
+import type { FoundProspect, NewEvent, NewLog, Settlement, Store } from 'prospect-pages'
+import { equal, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { outboxOf } from './outbox.ts'
 import {
   at,
-  emailFields,
+  changesOf,
+  foundProspect,
   keyFields,
   newId,
   type SomeTenant,
@@ -15,6 +16,7 @@ import {
   someLog,
   somePage,
   someProspect,
+  someRememberedLog,
 } from './rows.ts'
 
 type Write = (events: readonly NewEvent[]) => Promise<unknown>
@@ -22,25 +24,40 @@ type Write = (events: readonly NewEvent[]) => Promise<unknown>
 /** A write of each verb that saves all or nothing. Done once more it is overtaken. */
 const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Promise<Write>>> = {
   'activities.record': async ({ activities }, { tenantId }) => {
-    const prospect = someProspect(tenantId)
-    const logs = [someLog(prospect, keyFields('one'))]
-    return (events) => activities.record({ prospects: [prospect], logs }, events)
+    const changes = changesOf([someProspect(tenantId, { email: 'ada@x' })])
+    return (events) => activities.record(changes, events)
   },
-  'prospects.update': async ({ activities, prospects }, { tenantId }) => {
-    const [one, two] = [someProspect(tenantId), someProspect(tenantId)]
-    await activities.record({ prospects: [one, two], logs: [] })
-    const ids = [one, two].map(({ prospectId }) => prospectId)
-    const same = { externalId: undefined, name: undefined }
-    const update = { tenantId, email: emailFields('ada@x'), ...same, updatedAt: at(1) }
-    // The second wants the email that the first has taken.
-    return (events) => prospects.update({ ...update, prospectId: String(ids.shift()) }, events)
+  'prospects.correct': async ({ activities, prospects }, { tenantId }) => {
+    const prospect = someProspect(tenantId)
+    await activities.record(changesOf([prospect]))
+    const before = foundProspect(prospect)
+    const after = { ...before, name: 'Ada', updatedAt: at(1) }
+    return (events) => prospects.correct({ before, after, added: [], released: [] }, events)
+  },
+  'merges.record': async ({ activities, merges }, { tenantId }) => {
+    const both = [someProspect(tenantId), someProspect(tenantId)]
+    await activities.record(changesOf(both))
+    const [before, survivor] = both.map(foundProspect) as [FoundProspect, FoundProspect]
+    const intoId = survivor.prospectId
+    const { prospectId } = before
+    const changes = {
+      merge: { tenantId, mergeId: newId('merge'), prospectId, intoId, requestedAt: at(1) },
+      merged: { before, after: { ...before, mergedInto: intoId, updatedAt: at(1) } },
+      survivor: { before: survivor, after: { ...survivor, updatedAt: at(1) } },
+    }
+    return (events) => merges.record(changes, events)
   },
   'erasures.record': async ({ activities, erasures }, { tenantId }) => {
     const prospect = someProspect(tenantId)
-    await activities.record({ prospects: [prospect], logs: [] })
-    const prospects = [{ ...prospect, erasedAt: null, mergedInto: null }]
-    const added = [someErasure(tenantId, { prospectId: prospect.prospectId })]
-    const changes = { tenantId, now: at(1), until: at(1), prospects, erasures: added }
+    await activities.record(changesOf([prospect]))
+    const changes = {
+      tenantId,
+      now: at(1),
+      until: at(1),
+      prospects: [foundProspect(prospect)],
+      identifier: null,
+      erasures: [someErasure(tenantId, { prospectId: prospect.prospectId })],
+    }
     return (events) => erasures.record(changes, events)
   },
   'pageGroups.add': async ({ pageGroups }, tenant) => {
@@ -71,7 +88,8 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
 const testOf = (name: string): [title: string, body: (given: Subject) => Promise<void>] => [
   `${name} saves events with its change, only of a tenant that uses them, and none when overtaken`,
   async ({ store }) => {
-    const [user, other] = [await outboxOf(store), await outboxOf(store)]
+    const user = await outboxOf(store)
+    const other = await outboxOf(store)
     await user.addEndpoint()
     const write = (await WRITES[name]?.(store, user.tenant)) as Write
     const events = [someEvent(user.tenantId), someEvent(user.tenantId)]
@@ -94,72 +112,77 @@ export const eventWrites = section('event writes', () => ({}), {
   ...Object.fromEntries(Object.keys(WRITES).map(testOf)),
 
   'activities.record saves the events of those tenants of a list that use them': async ({ store }) => {
-    const [one, other, two] = [await outboxOf(store), await outboxOf(store), await outboxOf(store)]
+    const one = await outboxOf(store)
+    const other = await outboxOf(store)
+    const two = await outboxOf(store)
     await one.addEndpoint()
     await two.addEndpoint()
     const prospects = [two, other, one].map(({ tenantId }) => someProspect(tenantId))
     const events = prospects.map(({ tenantId }) => someEvent(tenantId))
-    await store.activities.record({ prospects, logs: [] }, events)
+    await store.activities.record(changesOf(prospects), events)
     same(await store.events.waiting('', 10), [one.tenantId, two.tenantId])
   },
 
-  'activities.recordLogs saves the events of the logs that it adds': async ({ store }) => {
-    const [user, other] = [await outboxOf(store), await outboxOf(store)]
-    await user.addEndpoint()
-    const [ours, theirs] = [user, other].map(({ tenantId }) => ({ tenantId, prospectId: newId('prospect') }))
-    if (ours === undefined || theirs === undefined) return
-    await store.activities.recordLogs([someLog(ours, keyFields('taken'))])
-    const added = someLog(ours, keyFields('new'))
-    const logs = [someLog(ours, keyFields('taken')), added, someLog(theirs)]
-    const events = logs.map(({ tenantId, prospectLogId }) =>
-      someEvent(tenantId, { type: 'prospect_log.created', ids: { prospectLogId } }),
-    )
-    const ids = await store.activities.recordLogs(logs, events)
-    // It may skip all.
-    if (ids.length === 0) await store.activities.recordLogs(logs.slice(1), events.slice(1))
-    same([await user.number(), await other.number()], [1, 0])
-    like(await user.read(), [{ type: 'prospect_log.created', ids: { prospectLogId: added.prospectLogId } }])
-  },
-
-  'events that follow from logs are saved as they are given, whatever saves them': async ({ store }) => {
+  'the events of logs are saved with them, whatever saves them': async ({ store }) => {
     const user = await outboxOf(store)
     await user.addEndpoint()
     const { tenantId } = user
-    const prospects = [someProspect(tenantId), someProspect(tenantId)]
-    const logs = prospects.map((prospect, i) => ({
-      ...someLog(prospect, { createdProspect: true }),
-      apiKeyId: i === 0 ? newId('apikey') : null,
-    }))
-    const known = prospects.map((prospect) => someLog(prospect))
-    const hopped = { ...someLog(prospects[0] as (typeof prospects)[0]), hops: 2 }
-    const ofLog = ({ prospectId, prospectLogId, apiKeyId = null, createdAt }: NewLog, hops = {}) => {
-      const eventId = `event${prospectLogId.slice('prospectlog'.length)}`
-      const ids = { prospectId, prospectLogId, ...hops }
-      return { tenantId, eventId, type: 'prospect_log.created', ids, apiKeyId, createdAt } as const
-    }
-    const ofProspect = ({ prospectId, apiKeyId = null, createdAt }: NewLog) => {
-      const eventId = `event${prospectId.slice('prospect'.length)}`
-      return {
-        tenantId,
-        eventId,
-        type: 'prospect.created',
-        ids: { prospectId },
-        apiKeyId,
-        createdAt,
-      } as const
-    }
+    const first = someProspect(tenantId)
+    const second = someProspect(tenantId)
+    const apiKeyId = newId('apikey')
+    const created = [
+      someLog(first, { createdProspect: true, apiKeyId, createdAt: at(7) }),
+      someLog(second, { createdProspect: true }),
+      someLog(second, { hops: 2 }),
+    ]
     const updated = someEvent(tenantId, { type: 'prospect.updated' })
-    const created = logs.flatMap((log) => [ofProspect(log), ofLog(log)])
-    await store.activities.record({ prospects, logs }, [...created, updated])
-    const later = known.map((log) => ofLog(log))
-    await store.activities.recordLogs(known, later)
-    const last = ofLog(hopped, { hops: 2 })
-    await store.activities.recordLogs([hopped], [last])
+    equal(await store.activities.record(changesOf([first, second], created), [updated]), 'recorded')
+    const later = [
+      someRememberedLog(first, { apiKeyId, hops: 3, createdAt: at(8) }),
+      someRememberedLog(second),
+    ]
+    same(
+      [...(await store.activities.recordLogs(later))].sort(),
+      later.map(({ prospectLogId }) => prospectLogId),
+    )
     await user.number()
-    const byId = (a: NewEvent, b: NewEvent) => (a.eventId < b.eventId ? -1 : 1)
+    const expected = [...created, ...later].flatMap(eventsOf)
     same(
       (await user.read()).map(({ sequence, ...event }) => event).sort(byId),
-      [...created, updated, ...later, last].sort(byId),
+      [...expected, updated].sort(byId),
+    )
+  },
+
+  'the events of logs are saved only for those logs that are, and for tenants that use events': async ({
+    store,
+  }) => {
+    const user = await outboxOf(store)
+    const other = await outboxOf(store)
+    await user.addEndpoint()
+    const ours = someProspect(user.tenantId)
+    const theirs = someProspect(other.tenantId)
+    const first = someLog(ours, keyFields('taken'))
+    equal(await store.activities.record(changesOf([ours, theirs], [first])), 'recorded')
+    const late = someProspect(user.tenantId)
+    const taken = [someLog(late, { createdProspect: true }), someLog(ours, keyFields('taken'))]
+    equal(await store.activities.record(changesOf([late], taken), [someEvent(user.tenantId)]), 'overtaken')
+    const added = someRememberedLog(ours, keyFields('new'))
+    const logs = [
+      someRememberedLog(ours, keyFields('taken')),
+      added,
+      someRememberedLog(late),
+      someRememberedLog(ours, { filled: ['name'] }),
+      someRememberedLog(theirs),
+    ]
+    // It may skip all, and is then asked for each.
+    const ids = await store.activities.recordLogs(logs)
+    if (ids.length < 2)
+      for (const log of logs.filter(({ prospectLogId }) => !ids.includes(prospectLogId)))
+        await store.activities.recordLogs([log])
+    same([await user.number(), await other.number()], [2, 0])
+    same(
+      (await user.read()).map(({ sequence, ...event }) => event),
+      [first, added].flatMap(eventsOf),
     )
   },
 
@@ -190,6 +213,23 @@ export const eventWrites = section('event writes', () => ({}), {
     ])
   },
 })
+
+/** The events of a log: that its prospect was created, if it was, and the log. */
+const eventsOf = (log: NewLog): NewEvent[] => {
+  const { tenantId, prospectId, prospectLogId, apiKeyId = null, hops, createdAt } = log
+  const eventOf = (type: NewEvent['type'], id: string, ids: NewEvent['ids']): NewEvent => ({
+    tenantId,
+    eventId: `event${id.slice(id.indexOf('_'))}`,
+    type,
+    ids: hops === undefined ? ids : { ...ids, hops },
+    apiKeyId,
+    createdAt,
+  })
+  const logged = eventOf('prospect_log.created', prospectLogId, { prospectId, prospectLogId })
+  if (!log.createdProspect) return [logged]
+  return [eventOf('prospect.created', prospectId, { prospectId }), logged]
+}
+const byId = (a: NewEvent, b: NewEvent) => (a.eventId < b.eventId ? -1 : 1)
 
 const addGroup = async ({ pageGroups }: Store, tenant: SomeTenant) => {
   const group = someGroup(tenant)

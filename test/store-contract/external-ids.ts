@@ -1,12 +1,14 @@
 import type { DomainFailure, Store } from 'prospect-pages'
 import type { NewActivity } from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
+import { untilCompleted } from './completed.ts'
 import { section } from './contract.ts'
 import { twoProcesses } from './processes.ts'
-import { addTenant, newId, sha256, someLog, someProspect } from './rows.ts'
+import { addTenant, newId, sha256 } from './rows.ts'
 
 const HOUR_MS = 3_600_000
-const [ADA, BOB] = ['ada@example.com', 'bob@example.com']
+const ADA = 'ada@example.com'
+const BOB = 'bob@example.com'
 const ON = new AbortController().signal
 
 type Named = { readonly prospectId?: string; readonly externalId?: string; readonly email?: string }
@@ -19,14 +21,31 @@ export const externalIds = section(
     const { tenantId } = await addTenant(subject.store)
     const [here] = processes
     const activityOf = (fields: Named): NewActivity => ({
-      ...{ tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } },
+      tenantId,
+      source: 'crm',
+      type: 'webhook',
+      payload: { rawJson: '{}' },
       ...fields,
     })
     const orKind = <Answer>(answer: Answer | DomainFailure | undefined) =>
       answer instanceof core.DomainFailure ? answer.kind : answer
     const prospects = async () => (await kept()).prospects.filter((one) => one.tenantId === tenantId)
+    const { erasures } = subject.store
+    const eraseAll = () => {
+      const step = core.eraseProspects(here)
+      return untilCompleted(erasures, clock, async () => {
+        while (await step(ON));
+      })
+    }
     return {
-      ...{ processes, here, clock, turnOf, tenantId, prospects, activityOf },
+      processes,
+      here,
+      clock,
+      turnOf,
+      tenantId,
+      prospects,
+      activityOf,
+      eraseAll,
       /** The prospects of activities in one list, or why there is none. */
       log: async (...list: readonly Named[]) =>
         (await core.logProspectActivities(here)(list.map(activityOf)))
@@ -50,11 +69,13 @@ export const externalIds = section(
     }
   },
   {
-    'an external id finds the prospect before the email does, and nothing is overwritten': async (given) => {
-      const { log, people, kept } = given
+    'an external id finds the prospect before the email does, and nothing is overwritten': async (scene) => {
+      const { log, people, kept } = scene
       for (const inOneList of [true, false]) {
         const [x, y, z] = inOneList ? ['1', '2', '3'] : ['4', '5', '6']
-        const [a, b, c] = [`a${x}@x`, `b${x}@x`, `c${x}@x`]
+        const a = `a${x}@x`
+        const b = `b${x}@x`
+        const c = `c${x}@x`
         const activities = [
           { email: a },
           // The prospect of the email has no external id.
@@ -105,8 +126,8 @@ export const externalIds = section(
       ])
     },
 
-    'the hash of a request has an external id only if one was sent': async (given) => {
-      const { here, activityOf, tenantId, store } = given
+    'the hash of a request has an external id only if one was sent': async (scene) => {
+      const { here, activityOf, tenantId, store } = scene
       const at = '2026-01-01T00:00:00.000Z'
       const keyed = { source: 'crm', idempotencyKey: 'one', email: ADA, occurredAt: at }
       const outcomeOf = async (fields: object) => {
@@ -118,13 +139,18 @@ export const externalIds = section(
       equal(await outcomeOf({ externalId: '1' }), 'idempotency_key_reused')
       equal(await outcomeOf({ externalId: at, occurredAt: undefined }), 'idempotency_key_reused')
       const key = { tenantId, source: 'crm', idempotencyKey: 'one' }
-      const known = await store.activities.recall({ prospects: [], emails: [], externalIds: [], keys: [key] })
+      const known = await store.activities.recall({
+        prospects: [],
+        identifiers: [],
+        keys: [key],
+        tenantIds: [],
+      })
       const fields = JSON.stringify(['webhook', null, ADA, null, at])
-      equal(known.receipts[0]?.requestHash, `1:${sha256(`${fields}{}`)}`)
+      equal(known.receipts[0]?.requestHash, `1:${sha256(fields)}:${sha256('{}')}`)
     },
 
-    'of many activities of one person in two processes at once one creates the prospect': async (given) => {
-      const { turnOf, activityOf, prospects } = given
+    'of many activities of one person in two processes at once one creates the prospect': async (scene) => {
+      const { turnOf, activityOf, prospects } = scene
       for (let round = 0; round < 5; round++) {
         const named = { externalId: `x${round}`, email: `${round}@example.com` }
         const answers = await Promise.all(
@@ -142,8 +168,8 @@ export const externalIds = section(
       }
     },
 
-    'prospects that two processes create and log for at once are created once': async (given) => {
-      const { turnOf, activityOf, tenantId, prospects } = given
+    'prospects that two processes create and log for at once are created once': async (scene) => {
+      const { turnOf, activityOf, tenantId, prospects } = scene
       const people = Array.from({ length: 30 }, (_, i) => ({
         externalId: `x${i}`,
         email: `${i}@example.com`,
@@ -159,8 +185,8 @@ export const externalIds = section(
       equal((await prospects()).length, 30)
     },
 
-    'lists that take emails and external ids crosswise settle, and each has one owner': async (given) => {
-      const { core, processes, activityOf, prospects } = given
+    'lists that take emails and external ids crosswise settle, and each has one owner': async (scene) => {
+      const { core, processes, activityOf, prospects } = scene
       for (let round = 0; round < 10; round++) {
         // Each list is sorted by email, so that its external ids come in opposite orders.
         const lists = [0, 1].map((side) =>
@@ -182,9 +208,9 @@ export const externalIds = section(
     },
 
     'an activity of a remembered external id needs no look-up, until a blank can be filled': async (
-      given,
+      scene,
     ) => {
-      const { core, store, here, activityOf, prospects } = given
+      const { core, store, here, activityOf, prospects } = scene
       let lookUps = 0
       const counting: Pick<Store, 'activities'> = {
         activities: {
@@ -195,12 +221,9 @@ export const externalIds = section(
           },
         },
       }
-      const remembered = core.rememberProspects(100, () => 0)
+      const remembered = core.rememberProspects(100)
       const logAll = core.logProspectActivities({ ...here, store: counting, remembered })
-      const log = (fields: Named) => {
-        const activity = activityOf(fields)
-        return logAll([{ ...activity, rememberedId: remembered.locate(activity).rememberedId }])
-      }
+      const log = (fields: Named) => logAll([remembered.locate(activityOf(fields))])
       for (const fields of [{ externalId: '1' }, { externalId: '1', email: ADA }, { email: ADA }]) {
         const before = lookUps
         await log(fields)
@@ -215,8 +238,8 @@ export const externalIds = section(
       ])
     },
 
-    'creating a prospect finds the one that exists, and fills what it lacks': async (given) => {
-      const { create, tenantId, people } = given
+    'creating a prospect finds the one that exists, and fills what it lacks': async (scene) => {
+      const { create, tenantId, people } = scene
       const first = await create({ externalId: '1' })
       like(first, { created: true, prospect: { tenantId, externalId: '1', email: null, name: null } })
       like(await create({ externalId: '1', email: ADA, name: 'Ada' }), {
@@ -232,9 +255,9 @@ export const externalIds = section(
     },
 
     'a placeholder or a text that is no address joins nobody, and a conflict names the owner': async (
-      given,
+      scene,
     ) => {
-      const { log, create, people } = given
+      const { log, create, people } = scene
       const nobodies: Named[] = [
         ...['[object Object]', '{{email}}', '*|EMAIL|*', 'Berlin', '#N/A', 'guest'].map((email) => ({
           email,
@@ -258,55 +281,8 @@ export const externalIds = section(
       )
     },
 
-    'people and blocks of 0.1.0 are found by the hashes that it gave their emails': async (given) => {
-      const { store, core, here, log, create, correct, erase, tenantId, clock } = given
-      const addedBy010 = async (email: string) => {
-        const prospect = someProspect(tenantId, { email, emailHash: sha256(email) })
-        await store.activities.record({ prospects: [prospect], logs: [someLog(prospect, { email })] })
-        return prospect.prospectId
-      }
-      const munich = await addedBy010('info@münchen.example')
-      const mailto = await addedBy010(`mailto:${ADA}`)
-      const berlin = await addedBy010('berlin')
-      const bob = await addedBy010(BOB)
-      const sent = ['INFO@münchen.example', ` MailTo:${ADA}`, `<${BOB}>`].map((email) => ({ email }))
-      same(await log(...sent), [munich, mailto, bob])
-      ok((await log({ email: 'Berlin' }))[0] !== berlin)
-      like(await create({ email: 'info@münchen.example', name: 'Info' }), {
-        created: false,
-        prospect: { prospectId: munich, email: 'info@münchen.example', name: 'Info' },
-      })
-      like(await correct(bob, { email: 'info@münchen.example' }), { kind: 'email_taken', prospectId: munich })
-      const doubles = [await addedBy010('eve@x'), await addedBy010('mailto:eve@x')]
-      await erase({ email: 'mailto:eve@x' })
-      for (const prospectId of doubles) same(await log({ prospectId }), ['prospect_erased'])
-      same(await log({ email: 'eve@x' }, { email: 'mailto:eve@x' }), ['prospect_erased', 'prospect_erased'])
-      await addedBy010('mailto:dan@x')
-      for (const email of ['mailto:dan@x', 'mailto:dan@x', 'mailto:nobody@x']) await erase({ email })
-      same(await log({ email: 'dan@x' }, { email: 'mailto:dan@x' }), ['prospect_erased', 'prospect_erased'])
-      const [list] = await core.listProspects(here)([{ tenantId, limit: 2, email: `mailto:${ADA}` }])
-      like(list, { items: [{ prospectId: mailto }], hasMore: false })
-
-      like(await erase({ email: `mailto:${ADA}` }), { prospectId: mailto })
-      same(await log({ email: `mailto:${ADA}` }), ['prospect_erased'])
-      equal(await create({ email: `mailto:${ADA}` }), 'prospect_erased')
-      like(await correct(bob, { email: `mailto:${ADA}` }), { kind: 'prospect_erased' })
-      await log({ prospectId: bob, email: 'Info@münchen.example' })
-      like(await erase({ prospectId: munich }), { prospectId: munich })
-      const step = core.eraseProspects({ ...here, settleMs: 0 })
-      while (await step(ON));
-      clock.advance(HOUR_MS)
-      const { logs } = await given.kept()
-      same(
-        logs
-          .filter(({ prospectId, email }) => prospectId === bob && email !== BOB && email !== `<${BOB}>`)
-          .map(({ email }) => email),
-        [null],
-      )
-    },
-
-    'a correction takes a free external id, and is refused one of somebody else': async (given) => {
-      const { log, correct, people } = given
+    'a correction takes a free external id, and is refused one of somebody else': async (scene) => {
+      const { log, correct, people } = scene
       const [ada = '', bob = ''] = await log({ externalId: '1', email: ADA }, { externalId: '2', email: BOB })
       same(await correct(bob, { externalId: '1' }), { kind: 'external_id_taken', prospectId: ada })
       same(await correct(bob, { externalId: '1', email: ADA }), { kind: 'email_taken', prospectId: ada })
@@ -321,8 +297,8 @@ export const externalIds = section(
       same(await people(), [`1 ${BOB}`, `2 ${ADA}`])
     },
 
-    'of corrections and activities that take one external id at once, one gets it': async (given) => {
-      const { core, processes, log, activityOf, tenantId, prospects, turnOf } = given
+    'of corrections and activities that take one external id at once, one gets it': async (scene) => {
+      const { core, processes, log, activityOf, tenantId, prospects, turnOf } = scene
       for (let round = 0; round < 5; round++) {
         const ids = await log({}, {}, {}, {})
         const externalId = `x${round}`
@@ -343,8 +319,44 @@ export const externalIds = section(
       }
     },
 
-    'an erasure by external id blocks all that named the person, until it ends': async (given) => {
-      const { core, here, clock, log, create, correct, erase, prospects } = given
+    'what a correction replaced identifies no one, until it is given again': async (scene) => {
+      const { log, create, correct, people } = scene
+      const [ada = ''] = await log({ externalId: '1', email: ADA })
+      like(await correct(ada, { externalId: '2', email: BOB }), { externalId: '2', email: BOB })
+      same(await log({ externalId: '2' }, { email: BOB }), [ada, ada])
+      const [second] = await log({ email: ADA })
+      ok(second !== ada)
+      like(await create({ externalId: '1' }), { created: true })
+      // Neither can be taken back while it leads to another person.
+      like(await correct(ada, { externalId: '1' }), { kind: 'external_id_taken' })
+      like(await correct(ada, { email: ADA }), { kind: 'email_taken', prospectId: second })
+      like(await correct(String(second), { email: null }), { email: null })
+      like(await correct(ada, { email: ADA }), { email: ADA })
+      same(await log({ email: ADA }), [ada])
+      same(await people(), ['1 null', `2 ${ADA}`, 'null null'].toSorted())
+    },
+
+    'an activity fills what it brings, and never what was cleared while it was logged': async (scene) => {
+      const { core, here, log, correct, activityOf, prospects, store } = scene
+      const [ada = ''] = await log({ externalId: '1', email: ADA })
+      let isFirst = true
+      const recall: Store['activities']['recall'] = async (wants) => {
+        const known = await store.activities.recall(wants)
+        if (isFirst) await correct(ada, { email: null, externalId: null })
+        isFirst = false
+        return known
+      }
+      const slow = { ...store, activities: { ...store.activities, recall } }
+      const logAll = core.logProspectActivities({ ...here, store: slow })
+      const named = { ...activityOf({ prospectId: ada }), name: 'Ada' }
+      ok((await logAll([named])).every((outcome) => 'receipt' in outcome))
+      like(await prospects(), [{ email: null, externalId: null, name: 'Ada' }])
+      const [second] = await log({ email: ADA })
+      ok(second !== ada)
+    },
+
+    'an erasure by external id blocks all that named the person, until it ends': async (scene) => {
+      const { here, clock, log, create, correct, erase, prospects, eraseAll } = scene
       const [other = ''] = await log({ externalId: 'other' })
       const [prospectId] = await log({ externalId: '1', email: ADA })
       const erasure = await erase({ externalId: '1' })
@@ -355,28 +367,58 @@ export const externalIds = section(
       same(await log(...all), Array(4).fill('prospect_erased'))
       for (const one of blocked) equal(await create(one), 'prospect_erased')
       like(await correct(other, { externalId: '1' }), { kind: 'prospect_erased' })
-      const step = core.eraseProspects({ ...here, settleMs: 0 })
-      while (await step(ON));
+      await eraseAll()
       equal(await erase({ prospectId: String(prospectId) }), 'prospect_erased')
-      const again = await erase({ externalId: '1' })
-      like(again, { prospectId: null, status: 'processing' })
-      same(await erase({ email: ADA }), again)
-      while (await step(ON));
+      // The person is erased, so these block what they name once more.
+      for (const named of [{ externalId: '1' }, { email: ADA }]) {
+        const again = await erase(named)
+        like(again, { prospectId: null, status: 'processing' })
+        same(await erase(named), again)
+      }
+      await eraseAll()
+      same(await log(...all), Array(4).fill('prospect_erased'))
       clock.advance(25 * HOUR_MS)
       const now = new Date(clock()).toISOString()
-      await here.store.erasures.expire({ tenantId: given.tenantId, now, beforeLogId: null, max: 100 })
+      await here.store.erasures.expire({ tenantId: scene.tenantId, now, beforeLogId: null, max: 100 })
       ok((await log({ externalId: '1', email: ADA }))[0]?.startsWith('prospect_'))
       for (const one of await prospects())
-        if (one.prospectId === prospectId) like(one, { externalId: null, externalIdHash: null })
+        if (one.prospectId === prospectId) like(one, { email: null, externalId: null })
     },
 
-    'one that nobody has is blocked, and cleaned from the activities of others': async (given) => {
-      const { core, here, kept, log, erase, tenantId } = given
+    'an erasure blocks what the person had before corrections, unless it leads to another one': async (
+      scene,
+    ) => {
+      const { log, correct, create, erase, eraseAll, prospects } = scene
+      const [ada = ''] = await log({ externalId: '1', email: ADA })
+      await correct(ada, { externalId: '2', email: 'second@x' })
+      await correct(ada, { externalId: null, email: 'third@x' })
+      const [bob] = await log({ externalId: '1', email: BOB })
+      await erase({ prospectId: ada })
+      for (const named of [
+        { email: ADA },
+        { email: 'second@x' },
+        { email: 'third@x' },
+        { externalId: '2' },
+      ]) {
+        same(await log(named), ['prospect_erased'])
+        equal(await create(named), 'prospect_erased')
+        like(await correct(String(bob), named), { kind: 'prospect_erased' })
+      }
+      same(await log({ externalId: '1' }, { email: BOB }), [bob, bob])
+      await eraseAll()
+      same(await log({ email: ADA }, { externalId: '1' }), ['prospect_erased', bob])
+      like(
+        (await prospects()).filter(({ prospectId }) => prospectId === bob),
+        [{ externalId: '1', email: BOB }],
+      )
+    },
+
+    'an external id that no one has is blocked, and cleaned from the activities of others': async (scene) => {
+      const { here, kept, log, erase, eraseAll, tenantId } = scene
       const [prospectId = ''] = await log({ externalId: '1', email: ADA })
       await log({ prospectId, externalId: 'gone', email: BOB })
       like(await erase({ externalId: 'gone' }), { prospectId: null })
-      const step = core.eraseProspects({ ...here, settleMs: 0 })
-      while (await step(ON));
+      await eraseAll()
       const logs = (await kept()).logs.map(({ externalId, email }) => ({ externalId, email }))
       same(logs, [
         { externalId: '1', email: ADA },
@@ -385,25 +427,6 @@ export const externalIds = section(
       same(await log({ externalId: 'gone' }), ['prospect_erased'])
       like(await erase({ prospectId, externalId: '1' }), 'invalid_request')
       like(await here.store.prospects.find([{ tenantId, prospectId }]), [{ externalId: '1' }])
-    },
-
-    'a change that fills a blank external id is overtaken by one that filled it, or took it': async (
-      given,
-    ) => {
-      const { activities } = given.store
-      const { tenantId } = given
-      const blank = someProspect(tenantId)
-      await activities.record({ prospects: [blank], logs: [someLog(blank)] })
-      const taking = (externalId: string, of = blank) => {
-        const change = { ...of, externalId, externalIdHash: `${externalId}`.padEnd(43, '.') }
-        return activities.record({ prospects: [change], logs: [someLog(change)] })
-      }
-      equal(await taking('1'), 'recorded')
-      equal(await taking('1'), 'recorded')
-      equal(await taking('2'), 'overtaken')
-      equal(await taking('1', someProspect(tenantId)), 'overtaken')
-      equal(await taking('2', someProspect(tenantId)), 'recorded')
-      equal(await taking('1', someProspect(newId('tenant'))), 'recorded')
     },
   },
 )

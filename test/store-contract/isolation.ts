@@ -2,20 +2,26 @@ import type { PageGroupsWant } from 'prospect-pages'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { namesOf } from './outbox.ts'
-import { addTenant } from './rows.ts'
+import { addTenant, identifiersOf } from './rows.ts'
 import { fillTenant, type Things, verbs } from './verbs.ts'
 
 const SLICE = { beforeId: null, limit: 100 }
 const STATUSES: readonly PageGroupsWant['status'][] = [null, 'active', 'archived', 'deleted']
 
 /** All that there is of the tenant of these things. */
-const allOf = async ({ store, kept }: Subject, { tenant, group, page, endpoint, disabled }: Things) => {
+const allOf = async ({ store, kept }: Subject, things: Things) => {
+  const { tenant, prospect, survivor, erasure, group, page, endpoint, disabled } = things
   const { tenantId } = tenant
+  const identifiers = identifiersOf(prospect)
   const { prospects, logs } = await kept()
   const isOurs = (row: { readonly tenantId: string }) => row.tenantId === tenantId
   return {
     prospects: prospects.filter(isOurs),
     logs: logs.filter(isOurs),
+    found: await store.prospects.find([prospect, survivor]),
+    known: await store.activities.recall({ prospects: [], identifiers, keys: [], tenantIds: [tenantId] }),
+    blocked: await store.erasures.blockedBy(tenantId, [erasure.erasureId]),
+    merges: await store.merges.completed({ tenantId, afterId: '', limit: 100 }),
     groups: await store.pageGroups.list(STATUSES.map((status) => ({ tenantId, status, ...SLICE }))),
     pages: await store.pages.list([{ tenantId, pageGroupId: group.pageGroupId, ...SLICE }]),
     group: await store.pageGroups.find(group),

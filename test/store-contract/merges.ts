@@ -1,11 +1,23 @@
-import type { FoundTimeline, Store, TimelineWant } from 'prospect-pages'
+import type { FoundProspect, FoundTimeline, Identifier, Moments, Store, TimelineWant } from 'prospect-pages'
 import type { NewActivity } from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
+import { untilCompleted } from './completed.ts'
 import { section } from './contract.ts'
-import { addTenant, at, emailFields, newId, someEndpoint, someLog, someProspect } from './rows.ts'
+import {
+  addTenant,
+  at,
+  changesOf,
+  emailIdentifier,
+  foundProspect,
+  identifiersOf,
+  newId,
+  someEndpoint,
+  someErasure,
+  someLog,
+  someProspect,
+} from './rows.ts'
 import { stoppedClock } from './setting.ts'
 
-const SETTLE_MS = 90_000
 const MERGED_MAX = 100
 const DAY_MS = 86_400_000
 const CLAIM = { now: at(0), until: at(20_000), horizon: at(1e12), afterTenantId: '' }
@@ -21,30 +33,25 @@ export const merges = section(
 
     /** A process on a store: what callers do there, with prospects remembered. */
     const processOn = (on: Store) => {
-      const remembered = core.rememberProspects(1_000, () => 0)
+      const remembered = core.rememberProspects(1_000)
       const world = { ...deps, store: on }
       const logAll = core.logProspectActivities({ ...world, remembered })
       const kindOf = (why: { kind?: string }) => ({ kind: why.kind ?? String(why) })
       return {
-        remembered,
         log: async (fields: Partial<NewActivity>) => {
           const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' }, ...fields }
-          const [outcome] = await logAll([
-            { ...activity, rememberedId: remembered.locate(activity).rememberedId },
-          ])
+          const [outcome] = await logAll([remembered.locate(activity)])
           if (outcome === undefined || outcome instanceof core.DomainFailure) throw outcome
           return { ...outcome.receipt, replayed: outcome.replayed }
         },
         merge: (prospectId: string, into: string) =>
-          core.mergeProspect({ ...world, remembered })({ tenantId, prospectId, into }),
+          core.mergeProspect(world)({ tenantId, prospectId, into }),
         /** The survivor, or the kind of the refusal. */
         tryMerge: (prospectId: string, into: string): Promise<{ kind?: string; prospectId?: string }> =>
-          core
-            .mergeProspect({ ...world, remembered })({ tenantId, prospectId, into })
-            .catch(kindOf),
+          core.mergeProspect(world)({ tenantId, prospectId, into }).catch(kindOf),
         correct: (prospectId: string, changes: { email?: string | null; name?: string }) =>
           core
-            .updateProspect({ ...world, remembered })({ tenantId, prospectId, ...changes })
+            .updateProspect(world)({ tenantId, prospectId, ...changes })
             .catch(kindOf),
         erase: (fields: { prospectId?: string; email?: string; blockDays?: number }) =>
           core
@@ -53,26 +60,26 @@ export const merges = section(
       }
     }
     const here = processOn(store)
-    const moving = (on: Store = store) => core.moveMerged({ ...deps, store: on, settleMs: SETTLE_MS })
-    const work = async () => {
-      const step = moving()
+    const moving = (on: Pick<Store, 'merges' | 'moments'> = store) => core.moveMerged({ ...deps, store: on })
+    const work = async (on: Pick<Store, 'merges' | 'moments'> = store) => {
+      const step = moving(on)
       while (await step(ON));
     }
-    const eraseAll = async () => {
-      const step = core.eraseProspects({ store, clock, settleMs: SETTLE_MS })
-      for (let pass = 0; pass < 2; pass++) {
+    /** Both passes of all merges. */
+    const complete = () => untilCompleted(store.merges, clock, work)
+    const eraseAll = () => {
+      const step = core.eraseProspects({ store, clock })
+      return untilCompleted(store.erasures, clock, async () => {
         while (await step(ON));
-        clock.advance(SETTLE_MS)
-      }
-      while (await step(ON));
+      })
     }
     /** A prospect with an email of this name and so many logs, one each millisecond from a time on. */
     const person = async (name: string, logs = 0, from = 0) => {
-      const prospect = someProspect(tenantId, { ...emailFields(`${name}@x`), name })
+      const prospect = someProspect(tenantId, { email: `${name}@x`, name })
       const all = Array.from({ length: logs }, (_, i) =>
         someLog(prospect, { occurredAt: at(from + i * 10_000) }),
       )
-      await store.activities.record({ prospects: [prospect], logs: all })
+      await store.activities.record(changesOf([prospect], all))
       return { ...prospect, logIds: all.map(({ prospectLogId }) => prospectLogId) }
     }
     const read = async (prospectId: string) => {
@@ -96,31 +103,54 @@ export const merges = section(
       return rows.filter(({ type }) => type === 'prospect.merged').map(({ ids }) => ids)
     }
     const owners = async () => new Set((await kept()).logs.map(({ prospectId }) => prospectId))
+    /** The changes that merge one prospect into another, which keeps its fields. */
+    const mergeOf = (before: FoundProspect, survivor: FoundProspect) => {
+      const prospectId = before.prospectId
+      const intoId = survivor.prospectId
+      return {
+        merge: { tenantId, mergeId: newId('merge'), prospectId, intoId, requestedAt: at(1) },
+        merged: { before, after: { ...before, name: null, mergedInto: intoId, updatedAt: at(1) } },
+        survivor: { before: survivor, after: { ...survivor, updatedAt: at(1) } },
+      }
+    }
+    /** Where these lead: to a prospect, or to the erasure that blocks them; undefined if neither. */
+    const leadsOf = async (...identifiers: readonly Identifier[]) => {
+      const known = await store.activities.recall({ prospects: [], identifiers, keys: [], tenantIds: [] })
+      const leads = new Map(
+        known.identifiers.map((found) => [found.hash, found.prospectId ?? found.erasureId]),
+      )
+      return identifiers.map(({ hash }) => leads.get(hash))
+    }
     return {
-      ...{
-        clock,
-        tenantId,
-        deps,
-        here,
-        there: processOn(await another()),
-        processOn,
-        moving,
-        work,
-        eraseAll,
-      },
-      ...{ person, read, timelineOf, mergedEvents, owners },
+      clock,
+      tenantId,
+      deps,
+      here,
+      elsewhere: await another(),
+      there: processOn(await another()),
+      processOn,
+      moving,
+      work,
+      complete,
+      eraseAll,
+      person,
+      read,
+      timelineOf,
+      mergedEvents,
+      owners,
+      mergeOf,
+      leadsOf,
     }
   },
   {
     'at once the merged id and all that names it lead to the survivor, whose blanks they fill': async (
-      given,
+      scene,
     ) => {
-      const { here, there, tenantId, read, store, kept, core } = given
+      const { here, there, tenantId, read, store, kept, core } = scene
       const one = await here.log({ email: 'ada@x', externalId: 'A-1', name: 'Ada' })
       const two = await here.log({ email: 'countess@x' })
       const survivor = await there.merge(one.prospectId, two.prospectId)
       like(survivor, { prospectId: two.prospectId, email: 'countess@x', externalId: 'A-1', name: 'Ada' })
-      here.remembered.forget()
       for (const named of [{ prospectId: one.prospectId }, { email: ' ADA@x' }, { externalId: 'A-1' }])
         equal((await here.log(named)).prospectId, two.prospectId)
       same(await read(one.prospectId), await read(two.prospectId))
@@ -139,27 +169,35 @@ export const merges = section(
 
     'the survivor keeps what it has, and a merged prospect keeps nothing but what names the survivor':
       async ({ here, person, kept }) => {
-        const [one, two] = [await person('ada'), await person('grace')]
+        const one = await person('ada')
+        const two = await person('grace')
         like(await here.merge(one.prospectId, two.prospectId), { email: 'grace@x', name: 'grace' })
         const merged = (await kept()).prospects.find(({ prospectId }) => prospectId === one.prospectId)
         like(merged, { email: 'ada@x', name: null })
       },
 
-    'logs that come after a merge or an erasure was completed are swept to its end': async (given) => {
-      const { here, person, timelineOf, work, eraseAll, clock, store, tenantId, owners, core } = given
-      const [one, two, gone] = [await person('ada'), await person('grace', 1), await person('gone', 2)]
+    'logs that are left when a merge or an erasure is completed are swept to its end': async (scene) => {
+      const { here, person, timelineOf, clock, store, tenantId, owners, core } = scene
+      const one = await person('ada', 3)
+      const two = await person('grace', 1)
+      const gone = await person('gone', 2)
       const left = await person('left', 1)
-      const erase = () => here.erase({ prospectId: gone.prospectId }) as Promise<{ erasureId: string }>
       await here.merge(one.prospectId, two.prospectId)
-      const { erasureId } = await erase()
-      await work()
-      clock.advance(SETTLE_MS)
-      await work()
-      await eraseAll()
-      const late = Array.from({ length: 3 }, () => someLog(one))
-      await store.activities.recordLogs([...late, someLog(gone), someLog(gone)])
+      const { erasureId } = (await here.erase({ prospectId: gone.prospectId })) as { erasureId: string }
+      /** As if their logs had become visible only now. */
+      const end = async () => {
+        const now = new Date(clock()).toISOString()
+        const completed = { completedAt: now, claimableAt: now }
+        for (const merge of await store.merges.claim({ ...CLAIM, max: 10 }))
+          equal(await store.merges.settle({ ...merge, ...completed }), 'recorded')
+        const erasing = await store.erasures.claim({ ...CLAIM, max: 10 })
+        const steps = erasing.map((step) => ({ ...step, ...completed, status: 'completed' as const }))
+        await store.erasures.settle(tenantId, steps)
+      }
+      await end()
+      same(await owners(), new Set([one, two, gone, left].map(({ prospectId }) => prospectId)))
       let laterMs = 0
-      // Which erasures and merges are recent is told by their ids.
+      // The ids of erasures and merges tell which are recent.
       const sweptAt = () => Date.now() + laterMs
       const step = core.sweepLateLogs({ store, clock: sweptAt, onError: (error) => equal(error, null) })
       const sweep = async () => {
@@ -168,25 +206,24 @@ export const merges = section(
       await sweep()
       same(await owners(), new Set([two.prospectId, left.prospectId]))
       equal((await timelineOf(two.prospectId)).length, 4)
-      like(await store.erasures.find({ tenantId, erasureId }), { status: 'completed', logsErased: 4 })
-      await here.erase({ prospectId: two.prospectId })
-      await eraseAll()
-      await store.activities.recordLogs(late)
-      await sweep()
-      // They followed to the other one, and were deleted.
-      same(await owners(), new Set([left.prospectId]))
+      like(await store.erasures.find({ tenantId, erasureId }), { status: 'completed', logsErased: 2 })
+      await here.erase({ prospectId: left.prospectId })
+      await end()
       laterMs = 9 * DAY_MS
-      await store.activities.recordLogs([someLog(gone)])
       await sweep()
       // Older erasures are not looked at.
-      ok((await owners()).has(gone.prospectId))
+      ok((await owners()).has(left.prospectId))
+      laterMs = 0
+      await sweep()
+      same(await owners(), new Set([two.prospectId]))
     },
 
     'each activity is shown exactly once, in order, whenever a timeline is read while they move': async (
-      given,
+      scene,
     ) => {
-      const { here, person, timelineOf, clock, store, moving, owners } = given
-      const [one, two] = [await person('ada', 5, 0), await person('grace', 4, 5_000)]
+      const { here, person, timelineOf, clock, store, moving, owners } = scene
+      const one = await person('ada', 5, 0)
+      const two = await person('grace', 4, 5_000)
       const all = [4, 13, 3, 12, 2, 11, 1, 10, 0].map((i) => [...one.logIds, ...Array(5), ...two.logIds][i])
       await here.merge(one.prospectId, two.prospectId)
       const slowly = {
@@ -209,24 +246,26 @@ export const merges = section(
         same(await timelineOf(two.prospectId, i === 0 ? store : disturbed, 2 + i), all)
         await step(ON)
       }
-      clock.advance(SETTLE_MS)
-      while (await step(ON));
+      await untilCompleted(store.merges, clock, async () => {
+        while (await step(ON));
+      })
       same(await timelineOf(one.prospectId), all)
       same(await owners(), new Set([two.prospectId]))
     },
 
     'a slice that stops at a rare filter, or is full of large texts, loses nothing of any of them': async (
-      given,
+      scene,
     ) => {
-      const { here, person, timelineOf, store } = given
-      const [one, two] = [await person('ada'), await person('grace')]
+      const { here, person, timelineOf, store } = scene
+      const one = await person('ada')
+      const two = await person('grace')
       const large = (owner: typeof one, ms: number) =>
         someLog(owner, {
           occurredAt: at(ms),
           payload: { rawJson: JSON.stringify({ é: 'é'.repeat(200_000) }) },
         })
       const logs = Array.from({ length: 8 }, (_, i) => large(i % 3 ? one : two, i * 10_000))
-      for (const log of logs) await store.activities.record({ prospects: [], logs: [log] })
+      for (const log of logs) await store.activities.record(changesOf([], [log]))
       await here.merge(one.prospectId, two.prospectId)
       const ids = logs.map(({ prospectLogId }) => prospectLogId).toReversed()
       same(await timelineOf(two.prospectId, store, 100), ids)
@@ -241,31 +280,68 @@ export const merges = section(
       same(await timelineOf(two.prospectId, impatient, 100), ids)
     },
 
-    'what is logged by one who still remembers the merged prospect moves too, and then there is one event':
-      async (given) => {
-        const { here, there, work, clock, timelineOf, mergedEvents, owners } = given
-        const [one, two] = [await here.log({ email: 'ada@x' }), await here.log({ email: 'grace@x' })]
-        await there.log({ email: 'ada@x' })
+    'a process that remembers the merged prospect logs for the survivor at once': async (scene) => {
+      const { here, there, timelineOf } = scene
+      const one = await here.log({ email: 'ada@x' })
+      const two = await here.log({ email: 'grace@x' })
+      for (const fields of [{ email: 'ada@x' }, { prospectId: one.prospectId }])
+        for (const process of [here, there]) equal((await process.log(fields)).prospectId, one.prospectId)
+      await here.merge(one.prospectId, two.prospectId)
+      for (const fields of [{ email: 'ada@x' }, { prospectId: one.prospectId }])
+        for (const process of [here, there, here])
+          equal((await process.log(fields)).prospectId, two.prospectId)
+      equal((await timelineOf(two.prospectId)).length, 12)
+    },
+
+    'a merge is completed, with one event, once earlier writes have ended and what they logged has moved':
+      async (scene) => {
+        const { here, person, work, clock, store, timelineOf, mergedEvents, owners } = scene
+        const one = await person('ada', 3)
+        const two = await person('grace', 2)
         await here.merge(one.prospectId, two.prospectId)
+        let isVisible = false
+        let isPast = false
+        // As if these activities were not visible yet.
+        const moveLogs: Store['merges']['moveLogs'] = async (...asked) =>
+          isVisible ? store.merges.moveLogs(...asked) : 0
+        const { now } = store.moments
+        const moments: Moments = { now, arePast: async (some) => some.map(() => isPast) }
+        const hiding = { merges: { ...store.merges, moveLogs }, moments }
+        await work(hiding)
+        isVisible = true
+        clock.advance(DAY_MS)
+        await work(hiding)
+        same([await mergedEvents(), (await store.merges.backlog(9)).count], [[], 1])
+        equal((await owners()).size, 2)
+        equal((await timelineOf(two.prospectId)).length, 5)
+        isPast = true
+        await untilCompleted(store.merges, clock, () => work(hiding))
         await work()
-        const late = await there.log({ email: 'ada@x' })
-        equal(late.prospectId, one.prospectId, 'it is still remembered')
-        equal((await timelineOf(two.prospectId)).length, 4)
-        clock.advance(SETTLE_MS - 1)
-        await work()
-        same(await mergedEvents(), [])
-        clock.advance(1)
-        for (let i = 0; i < 2; i++) await work()
         same(await mergedEvents(), [{ prospectId: one.prospectId, intoProspectId: two.prospectId }])
         same(await owners(), new Set([two.prospectId]))
-        equal((await timelineOf(one.prospectId)).length, 4)
+        equal((await timelineOf(one.prospectId)).length, 5)
       },
 
+    'a saved step is claimed as it was saved': async ({ here, person, store }) => {
+      const one = await person('ada')
+      const two = await person('grace')
+      await here.merge(one.prospectId, two.prospectId)
+      const [first] = await store.merges.claim({ ...CLAIM, max: 1 })
+      ok(first)
+      like(first, { pass: 1, settlesAfter: null, attempt: 1, status: 'processing' })
+      const settlesAfter = await store.moments.now()
+      const step = { ...first, pass: 2, settlesAfter, claimableAt: at(0), completedAt: null } as const
+      equal(await store.merges.settle(step), 'recorded')
+      const [second] = await store.merges.claim({ ...CLAIM, max: 1 })
+      like(second, { pass: 2, settlesAfter, attempt: 2, status: 'processing' })
+    },
+
     'an activity that was looked up before the merge, and fills a blank, is logged for the survivor': async (
-      given,
+      scene,
     ) => {
-      const { here, processOn, person, store } = given
-      const [one, two] = [await here.log({ email: 'ada@x' }), await person('grace')]
+      const { here, processOn, person, store } = scene
+      const one = await here.log({ email: 'ada@x' })
+      const two = await person('grace')
       let isFirst = true
       const recall: Store['activities']['recall'] = async (wants) => {
         const known = await store.activities.recall(wants)
@@ -280,11 +356,12 @@ export const merges = section(
     },
 
     'of two merges in a circle at once one is made, and the other prospect is the same by then': async (
-      given,
+      scene,
     ) => {
-      const { here, there, person, read } = given
+      const { here, there, person, read } = scene
       for (let i = 0; i < 5; i++) {
-        const [one, two] = [await person(`ada${i}`), await person(`grace${i}`)]
+        const one = await person(`ada${i}`)
+        const two = await person(`grace${i}`)
         const results = await Promise.all([
           here.tryMerge(one.prospectId, two.prospectId),
           there.tryMerge(two.prospectId, one.prospectId),
@@ -294,8 +371,8 @@ export const merges = section(
       }
     },
 
-    'merges of many into one, and of that one into another, all at once, make one person': async (given) => {
-      const { here, there, person, read, work, clock, timelineOf, mergedEvents } = given
+    'merges of many into one, and of that one into another, all at once, make one person': async (scene) => {
+      const { here, there, person, read, complete, timelineOf, mergedEvents } = scene
       const people = await Promise.all(Array.from({ length: 6 }, (_, i) => person(`p${i}`, 3, i)))
       const [first, ...others] = people.map(({ prospectId }) => prospectId) as [string, ...string[]]
       const results = await Promise.all([
@@ -305,21 +382,19 @@ export const merges = section(
       for (const id of others) await here.tryMerge(id, first)
       const survivors = await Promise.all(people.map(({ prospectId }) => read(prospectId)))
       equal(new Set(survivors.map((one) => JSON.stringify(one))).size, 1)
-      for (let i = 0; i < 2; i++) {
-        equal(new Set(await timelineOf(first)).size, 18)
-        await work()
-        clock.advance(SETTLE_MS)
-      }
-      await work()
+      equal(new Set(await timelineOf(first)).size, 18)
+      await complete()
       equal((await timelineOf(first)).length, 18)
       equal((await mergedEvents()).length, 5)
     },
 
     'a merge that a worker holds leads on when its survivor is merged, and moves no more there': async (
-      given,
+      scene,
     ) => {
-      const { here, person, work, clock, store, owners, timelineOf, mergedEvents } = given
-      const [a, b, c] = [await person('a', 3), await person('b', 3), await person('c', 3)]
+      const { here, person, complete, store, owners, timelineOf, mergedEvents } = scene
+      const a = await person('a', 3)
+      const b = await person('b', 3)
+      const c = await person('c', 3)
       await here.merge(a.prospectId, b.prospectId)
       const [claimed] = await store.merges.claim({ ...CLAIM, max: 1 })
       ok(claimed)
@@ -329,11 +404,7 @@ export const merges = section(
       const step = { ...claimed, claimableAt: at(0), completedAt: at(0) }
       equal(await store.merges.settle(step), 'overtaken')
       equal((await timelineOf(a.prospectId)).length, 9)
-      for (let i = 0; i < 2; i++) {
-        await work()
-        clock.advance(SETTLE_MS)
-      }
-      await work()
+      await complete()
       same(await owners(), new Set([c.prospectId]))
       same(
         (await mergedEvents()).map(({ prospectId }) => prospectId).toSorted(),
@@ -342,9 +413,10 @@ export const merges = section(
       like(await mergedEvents(), [{ intoProspectId: c.prospectId }, { intoProspectId: c.prospectId }])
     },
 
-    'a merge can be repeated; into itself, of nobody and into nobody it is refused': async (given) => {
-      const { here, person, kept } = given
-      const [one, two] = [await person('ada'), await person('grace')]
+    'a merge can be repeated; into itself, of nobody and into nobody it is refused': async (scene) => {
+      const { here, person, kept } = scene
+      const one = await person('ada')
+      const two = await person('grace')
       const survivor = await here.merge(one.prospectId, two.prospectId)
       const before = await kept()
       same(await here.merge(one.prospectId, two.prospectId), survivor)
@@ -362,8 +434,8 @@ export const merges = section(
         same(await here.tryMerge(from, into), { kind: 'prospect_not_found' })
     },
 
-    'at most a hundred prospects become one': async (given) => {
-      const { here, there, person } = given
+    'at most a hundred prospects become one': async (scene) => {
+      const { here, there, person } = scene
       const one = await person('ada')
       for (let i = 0; i < MERGED_MAX - 1; i++)
         await here.merge((await person(`p${i}`)).prospectId, one.prospectId)
@@ -376,10 +448,12 @@ export const merges = section(
     },
 
     'a correction reaches the survivor, which may take the email of what was merged into it': async (
-      given,
+      scene,
     ) => {
-      const { here, person, read, kept } = given
-      const [one, two, other] = [await person('ada'), await person('grace'), await person('eve')]
+      const { here, person, read, kept } = scene
+      const one = await person('ada')
+      const two = await person('grace')
+      const other = await person('eve')
       await here.merge(one.prospectId, two.prospectId)
       like(await here.correct(one.prospectId, { name: 'Countess' }), {
         prospectId: two.prospectId,
@@ -393,37 +467,35 @@ export const merges = section(
       like(await here.correct(other.prospectId, { email: 'grace@x' }), { kind: 'email_taken' })
     },
 
-    'a replay of a key names the prospect that has the activity now': async (given) => {
-      const { here, person, work } = given
+    'a replay of a key names the prospect that has the activity now': async (scene) => {
+      const { here, person, work } = scene
       const activity = { email: 'ada@x', idempotencyKey: 'one' }
       const first = await here.log(activity)
       const two = await person('grace')
       await here.merge(first.prospectId, two.prospectId)
       await work()
       const { prospectLogId, createdAt } = first
-      here.remembered.forget()
       like(await here.log(activity), { replayed: true, prospectLogId, createdAt, prospectId: two.prospectId })
     },
 
-    'retention deletes what moves as well, and the merge is completed': async (given) => {
-      const { here, person, work, clock, store, mergedEvents, timelineOf, tenantId } = given
-      const [one, two] = [await person('ada', 3), await person('grace', 3, 100_000)]
+    'retention deletes what moves as well, and the merge is completed': async (scene) => {
+      const { here, person, complete, store, mergedEvents, timelineOf, tenantId } = scene
+      const one = await person('ada', 3)
+      const two = await person('grace', 3, 100_000)
       await here.merge(one.prospectId, two.prospectId)
       await store.erasures.expire({ tenantId, now: at(0), beforeLogId: one.logIds[2] ?? '', max: 10 })
       same(await timelineOf(two.prospectId), [...two.logIds.toReversed(), one.logIds[2]])
-      for (let i = 0; i < 2; i++) {
-        await work()
-        clock.advance(SETTLE_MS)
-      }
-      await work()
+      await complete()
       equal((await mergedEvents()).length, 1)
       equal((await timelineOf(one.prospectId)).length, 4)
     },
 
     'an erasure of any of them erases all, and blocks what named any of them, until all of it is done':
-      async (given) => {
-        const { here, there, person, work, read, store, kept, eraseAll, tenantId, clock, core } = given
-        const [one, two, three] = [await person('ada', 3), await person('grace', 3), await person('eve', 2)]
+      async (scene) => {
+        const { here, there, person, work, read, store, kept, eraseAll, tenantId, clock, core } = scene
+        const one = await person('ada', 3)
+        const two = await person('grace', 3)
+        const three = await person('eve', 2)
         await there.log({ email: 'ada@x' })
         const { prospectId: otherId } = await here.log({ email: 'bob@x', name: 'Bob' })
         await here.log({ prospectId: otherId, email: 'ada@x', name: 'ada' })
@@ -437,7 +509,6 @@ export const merges = section(
         equal(await store.merges.moveLogs(claimed, 1), 0)
         const all = [one, two, three]
         for (const { prospectId } of all) like(await read(prospectId), { kind: 'prospect_erased' })
-        here.remembered.forget()
         for (const { email, prospectId } of all)
           for (const named of [{ email: String(email) }, { prospectId }])
             same(await here.log(named).catch(({ kind }) => kind), 'prospect_erased')
@@ -445,11 +516,10 @@ export const merges = section(
         same(await here.tryMerge(otherId, one.prospectId), { kind: 'prospect_erased' })
         for (const fields of [{ email: 'eve@x' }, { prospectId: three.prospectId }, { email: 'grace@x' }])
           same(await here.erase(fields), erasure)
-        await there.log({ email: 'ada@x' })
         await eraseAll()
         const [listed] = await store.erasures.list([{ tenantId, beforeId: null, limit: 10 }])
         equal(listed?.length, 1)
-        like(listed?.[0], { status: 'completed', logsErased: 10, prospectId: two.prospectId })
+        like(listed?.[0], { status: 'completed', logsErased: 9, prospectId: two.prospectId })
         const left = JSON.stringify(await kept())
         ok(!/(ada|grace|eve)@|"name":"(ada|grace|eve)/.test(left), left)
         equal((await kept()).logs.length, 2)
@@ -459,22 +529,117 @@ export const merges = section(
         for (const { email } of all) like(await here.log({ email: String(email) }), { createdProspect: true })
       },
 
-    'a longer block holds for all that named the person': async (given) => {
-      const { here, person, store, tenantId } = given
-      const [one, two] = [await person('ada'), await person('grace')]
+    'a longer block holds for all that named the person': async (scene) => {
+      const { here, person, store, tenantId, eraseAll } = scene
+      const one = await person('ada')
+      const two = await person('grace')
       await here.merge(one.prospectId, two.prospectId)
       await here.erase({ email: 'grace@x' })
       await here.erase({ email: 'ada@x', blockDays: 60 })
+      await eraseAll()
       await store.erasures.expire({ tenantId, now: at(40 * DAY_MS), beforeLogId: null, max: 10 })
-      here.remembered.forget()
       for (const email of ['ada@x', 'grace@x'])
         same(await here.log({ email }).catch(({ kind }) => kind), 'prospect_erased')
     },
 
-    'an erasure that is requested while its person is merged leaves nothing of either': async (given) => {
-      const { here, processOn, person, store, kept, eraseAll, read } = given
+    'what identifies a prospect, and is added to it later, leads to the last survivor': async (scene) => {
+      const { mergeOf, leadsOf, person, store, tenantId } = scene
+      const a = await person('a')
+      const b = await person('b')
+      const c = await person('c')
+      const [x, y, z] = ['a@x', 'b@x', 'c@x'].map((email) => emailIdentifier(tenantId, email)) as [
+        Identifier,
+        Identifier,
+        Identifier,
+      ]
+      const first = mergeOf(foundProspect(a), foundProspect(b))
+      equal(await store.merges.record(first), 'recorded')
+      same(await leadsOf(x, y, z), [b.prospectId, b.prospectId, c.prospectId])
+      const second = { ...first.survivor.after, externalId: '1', updatedAt: at(1) }
+      const filled = { ...b, externalId: '1' }
+      const identifiers = identifiersOf({ ...filled, email: null })
+      equal(await store.activities.record(changesOf([filled], [], { identifiers })), 'recorded')
+      equal(await store.merges.record(mergeOf({ ...second, updatedAt: at(2) }, foundProspect(c))), 'recorded')
+      same(await leadsOf(x, y, z, ...identifiers), Array(4).fill(c.prospectId))
+      same(await store.prospects.findWithMerged(b), [])
+      const found = await store.prospects.findWithMerged(c)
+      same(
+        found.map(({ prospectId, mergedInto, email }) => [prospectId, mergedInto, email]),
+        [
+          [c.prospectId, null, 'c@x'],
+          [a.prospectId, c.prospectId, null],
+          [b.prospectId, c.prospectId, null],
+        ],
+      )
+    },
+
+    'a merge of a prospect that is not as it was decided is overtaken, and nothing of it is saved': async (
+      scene,
+    ) => {
+      const { mergeOf, leadsOf, person, store, kept } = scene
+      const ada = await person('ada')
+      const grace = await person('grace')
+      const gone = await person('gone')
+      const one = foundProspect(ada)
+      const two = foundProspect(grace)
+      const before = await kept()
+      for (const [merged, survivor] of [
+        [{ ...one, email: null }, two],
+        [{ ...one, externalId: '1' }, two],
+        [{ ...one, updatedAt: at(1) }, two],
+        [one, { ...two, email: 'other@x' }],
+        [one, { ...two, name: null }],
+        [one, { ...two, updatedAt: at(1) }],
+        [one, { ...two, prospectId: newId('prospect') }],
+      ] as const)
+        equal(await store.merges.record(mergeOf(merged, survivor)), 'overtaken')
+      const erasures = [someErasure(ada.tenantId, { prospectId: gone.prospectId })]
+      const prospects = [foundProspect(gone)]
+      const times = { now: at(1), until: at(9) }
+      await store.erasures.record({ ...times, tenantId: ada.tenantId, prospects, identifier: null, erasures })
+      for (const [merged, survivor] of [
+        [one, foundProspect(gone)],
+        [foundProspect(gone), two],
+      ] as const)
+        equal(await store.merges.record(mergeOf(merged, survivor)), 'overtaken')
+      const isOther = ({ prospectId }: { prospectId: string }) => prospectId !== gone.prospectId
+      same((await kept()).prospects.filter(isOther), before.prospects.filter(isOther))
+      same(await leadsOf(...identifiersOf(ada), ...identifiersOf(grace)), [ada.prospectId, grace.prospectId])
+    },
+
+    'of two merges of one prospect at once, or a merge and a correction, exactly one is recorded': async (
+      scene,
+    ) => {
+      const { elsewhere, mergeOf, leadsOf, person, store } = scene
+      for (let round = 0; round < 4; round++) {
+        const ada = await person(`ada${round}`)
+        const grace = await person(`grace${round}`)
+        const eve = await person(`eve${round}`)
+        const [one, two, three] = [ada, grace, eve].map(foundProspect) as [
+          FoundProspect,
+          FoundProspect,
+          FoundProspect,
+        ]
+        const after = { ...one, email: `new${round}@x`, updatedAt: at(1) }
+        const correction = { before: one, after, added: identifiersOf(after), released: identifiersOf(one) }
+        const outcomes = await Promise.all([
+          store.merges.record(mergeOf(one, two)),
+          round % 2 === 0
+            ? elsewhere.merges.record(mergeOf(one, three))
+            : elsewhere.prospects.correct(correction),
+        ])
+        same(outcomes.toSorted(), ['overtaken', 'recorded'])
+        const isMerged = outcomes[0] === 'recorded'
+        const other = round % 2 === 0 ? eve.prospectId : undefined
+        same(await leadsOf(...identifiersOf(ada)), [isMerged ? grace.prospectId : other])
+      }
+    },
+
+    'an erasure that is requested while its person is merged leaves nothing of either': async (scene) => {
+      const { here, processOn, person, store, kept, eraseAll, read } = scene
       for (const isErasedFirst of [true, false]) {
-        const [one, two] = [await person('ada', 2), await person('grace', 2)]
+        const one = await person('ada', 2)
+        const two = await person('grace', 2)
         let isFirst = true
         const during = async () => {
           if (!isFirst) return

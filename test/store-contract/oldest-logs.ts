@@ -1,20 +1,20 @@
 import type { NewLog } from 'prospect-pages'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { at, keyFields, newId, scribbleOn, someLog } from './rows.ts'
+import { at, changesOf, keyFields, scribbleOn, someLog, someProspect } from './rows.ts'
 
 const EVERY = { afterId: '', beforeId: '~', limit: 500 }
 const idsOf = (logs: readonly { prospectLogId: string }[]) => logs.map(({ prospectLogId }) => prospectLogId)
 
 export const oldestLogs = section(
   'oldest logs',
-  ({ store }) => {
-    const tenantId = newId('tenant')
+  async ({ store, newTenant }) => {
+    const tenantId = await newTenant()
     const recorded = async (count: number, fields: Partial<NewLog> = {}) => {
-      const owner = { tenantId, prospectId: newId('prospect') }
-      const logs = Array.from({ length: count }, () => someLog(owner, fields))
+      const prospect = someProspect(tenantId)
+      const logs = Array.from({ length: count }, () => someLog(prospect, fields))
       // Not in the order of their ids.
-      await store.activities.recordLogs(logs.toReversed())
+      equal(await store.activities.record(changesOf([prospect], logs.toReversed())), 'recorded')
       return logs
     }
     return { tenantId, recorded, list: store.prospectLogs.listOldest }
@@ -22,12 +22,14 @@ export const oldestLogs = section(
   {
     'logs are listed oldest first, with every field': async ({ tenantId, recorded, list }) => {
       const [{ requestHash, ...log }] = (await recorded(1, {
-        ...{
-          payload: { rawJson: '{ "n":12345678901234567890,"n":1 }' },
-          email: ' Ada@Example.com ',
-          name: 'Ada',
-        },
-        ...{ source: 'shop', type: 'ordered', createdProspect: true, occurredAt: at(5), createdAt: at(7) },
+        payload: { rawJson: '{ "n":12345678901234567890,"n":1 }' },
+        email: ' Ada@Example.com ',
+        name: 'Ada',
+        source: 'shop',
+        type: 'ordered',
+        createdProspect: true,
+        occurredAt: at(5),
+        createdAt: at(7),
         ...keyFields('one'),
       })) as [NewLog]
       same(await list({ tenantId, ...EVERY }), [log])

@@ -13,10 +13,10 @@ const logWithMemory = (
 ): ReturnType<Core['logProspectActivities']> => {
   const logAll = core.logProspectActivities({ ...world, remembered })
   return async (inputs) => {
-    const located = inputs.map((input) => ({ ...input, rememberedId: remembered.locate(input).rememberedId }))
-    const known = (await logAll(located.filter(({ rememberedId }) => rememberedId))).values()
-    const others = (await logAll(located.filter(({ rememberedId }) => !rememberedId))).values()
-    return located.flatMap(({ rememberedId }) => (rememberedId ? known : others).next().value ?? [])
+    const located = inputs.map((input) => remembered.locate(input))
+    const known = (await logAll(located.filter((activity) => activity.remembered))).values()
+    const others = (await logAll(located.filter((activity) => !activity.remembered))).values()
+    return located.flatMap((activity) => (activity.remembered ? known : others).next().value ?? [])
   }
 }
 
@@ -25,7 +25,7 @@ export const operationsOver = (
   core: Core,
   world: World,
   listsInFlightMax: number,
-  remembered = core.rememberProspects(3, () => 0),
+  remembered = core.rememberProspects(3),
 ) => {
   const writes = { listLengthMax: 200, listsInFlightMax }
   const reads = { ...writes, dedupeKey: JSON.stringify }

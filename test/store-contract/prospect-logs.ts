@@ -1,7 +1,7 @@
 import type { NewLog, ProspectChange, ProspectLogsWant, StoredLog, TimelineWant } from 'prospect-pages'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { AWKWARD_TEXTS, at, keyFields, newId, scribbleOn, someLog, someProspect } from './rows.ts'
+import { AWKWARD_TEXTS, at, changesOf, keyFields, newId, scribbleOn, someLog, someProspect } from './rows.ts'
 import { walk } from './walk.ts'
 
 /** A list looks at so many rows for one slice. */
@@ -15,17 +15,17 @@ const WHOLE = { mergedInto: null, unmoved: null }
 
 export const prospectLogs = section(
   'prospect logs',
-  ({ store }) => {
+  ({ store, newTenant }) => {
     const { activities, prospectLogs } = store
-    const newProspect = async (tenantId = newId('tenant')) => {
-      const prospect = someProspect(tenantId)
-      await activities.record({ prospects: [prospect], logs: [] })
+    const newProspect = async (tenantId?: string) => {
+      const prospect = someProspect(tenantId ?? (await newTenant()))
+      await activities.record(changesOf([prospect]))
       return prospect
     }
     const logged = async (prospect: ProspectChange, ...all: readonly Partial<NewLog>[]) => {
       const logs = all.map((fields) => someLog(prospect, fields))
       for (let i = 0; i < logs.length; i += 1_000)
-        await activities.record({ prospects: [], logs: logs.slice(i, i + 1_000) })
+        await activities.record(changesOf([], logs.slice(i, i + 1_000)))
       return logs.map(shown)
     }
     const listed = async (want: Partial<ProspectLogsWant> & { tenantId: string }) => {
@@ -68,7 +68,7 @@ export const prospectLogs = section(
       same(await prospectLogs.find(logs), logs)
       const [log = someLog(prospect)] = logs
       const missing = [
-        { ...log, tenantId: newId('tenant') },
+        { ...log, tenantId: await given.newTenant() },
         { ...log, prospectLogId: newId('prospectlog') },
       ]
       same(await prospectLogs.find([...missing, log]), [null, null, log])
@@ -131,7 +131,7 @@ export const prospectLogs = section(
       same((await listed({ ...want, type: 'webhook' })).rows, [one])
       same((await listed({ ...want, type: 'form' })).rows, [])
       same((await listed({ ...want, idempotencyKey: 'three' })).rows, [])
-      same((await listed({ ...want, tenantId: newId('tenant') })).rows, [])
+      same((await listed({ ...want, tenantId: await given.newTenant() })).rows, [])
       same((await listed({ ...want, beforeId: one?.prospectLogId ?? '' })).rows, [])
       same((await listed({ ...want, fromId: one?.prospectLogId ?? '' })).rows, [one])
     },
@@ -178,7 +178,7 @@ export const prospectLogs = section(
         ...fields,
       })
       const wants = [
-        wantOf({ tenantId: newId('tenant') }),
+        wantOf({ tenantId: await given.newTenant() }),
         wantOf({ prospectId: newId('prospect') }),
         wantOf({}),
       ]

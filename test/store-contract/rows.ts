@@ -1,13 +1,20 @@
 import { hash } from 'node:crypto'
 import type {
+  ActivityChanges,
+  AssumedIdentifier,
   ClaimWant,
+  FoundProspect,
+  Identifier,
+  IdentifierKind,
   IdPrefix,
   NewEvent,
+  NewIdentifier,
   NewLog,
   NewPageGroupRow,
   NewPageRow,
   NewVersionRow,
   ProspectChange,
+  RememberedLog,
   Store,
   StoredApiKey,
   StoredEndpoint,
@@ -31,9 +38,15 @@ export const idBefore = (prefix: IdPrefix, ms: number): string =>
 /** The id of something that was made then. `rest`: 16 characters. */
 export const idAt = (prefix: IdPrefix, ms: number, rest: string): string => {
   const time = Array.from({ length: 10 }, (_, i) => ms / 32 ** (9 - i)).map((n) => Math.floor(n) % 32)
-  const digits = time.map((n) => '0123456789abcdefghjkmnpqrstvwxyz'.charAt(n)).join('')
+  const digits = time.map((n) => DIGITS.charAt(n)).join('')
   return `${prefix}_${digits}${rest}`
 }
+/** The time of an id, in milliseconds since 1970. */
+export const timeOf = (id: string): number => {
+  const time = id.slice(id.indexOf('_') + 1).slice(0, 10)
+  return [...time].reduce((ms, digit) => ms * 32 + DIGITS.indexOf(digit), 0)
+}
+const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const countOf = (id: string): string => id.slice(-16)
 
 /** The claim of a publisher: everything claimable, for a minute. */
@@ -53,21 +66,70 @@ export const addTenant = async ({ tenants }: Pick<Store, 'tenants'>): Promise<So
   return tenant
 }
 
-export const emailFields = (email: string) => ({ email, emailHash: sha256(email) })
-export const externalFields = (externalId: string) => ({ externalId, externalIdHash: sha256(externalId) })
+/** Identifiers by their text, which must be normalized. */
+const identifier = (kind: IdentifierKind) => (tenantId: string, text: string) => ({
+  tenantId,
+  kind,
+  hash: sha256(text),
+})
+export const emailIdentifier: (tenantId: string, email: string) => Identifier = identifier('email')
+export const externalIdentifier: (tenantId: string, externalId: string) => Identifier =
+  identifier('externalId')
 
 export const someProspect = (tenantId: string, fields: Partial<ProspectChange> = {}): ProspectChange => ({
   tenantId,
   prospectId: newId('prospect'),
   email: null,
-  emailHash: null,
   externalId: null,
-  externalIdHash: null,
   name: null,
   createdAt: at(0),
   updatedAt: at(0),
   ...fields,
 })
+
+/** The prospect as a store finds it while it is neither erased nor merged. */
+export const foundProspect = (prospect: ProspectChange): FoundProspect => ({
+  tenantId: prospect.tenantId,
+  prospectId: prospect.prospectId,
+  email: prospect.email,
+  externalId: prospect.externalId,
+  name: prospect.name,
+  createdAt: prospect.createdAt,
+  updatedAt: prospect.updatedAt,
+  erasedAt: null,
+  mergedInto: null,
+})
+
+/** Identifiers to add: the email and the external id that a prospect is shown with. */
+export const identifiersOf = ({
+  tenantId,
+  prospectId,
+  email,
+  externalId,
+}: Pick<ProspectChange, 'tenantId' | 'prospectId' | 'email' | 'externalId'>): NewIdentifier[] => {
+  const added: NewIdentifier[] = []
+  if (email !== null) added.push({ ...emailIdentifier(tenantId, email), value: email, prospectId })
+  if (externalId !== null)
+    added.push({ ...externalIdentifier(tenantId, externalId), value: externalId, prospectId })
+  return added
+}
+
+/** An identifier, and where a decision saw it lead. */
+export const assumedTo = (
+  { tenantId, kind, hash }: Identifier,
+  prospectId: string | null,
+): AssumedIdentifier => ({ tenantId, kind, hash, prospectId })
+
+/** The changes that add these prospects and logs, or fill blanks, with identifiers that led to no one before. */
+export const changesOf = (
+  prospects: readonly ProspectChange[],
+  logs: readonly NewLog[] = [],
+  fields: Partial<ActivityChanges> = {},
+): ActivityChanges => {
+  const identifiers = fields.identifiers ?? prospects.flatMap(identifiersOf)
+  const assumed = identifiers.map((added) => assumedTo(added, null))
+  return { prospects, identifiers, logs, assumed, ...fields }
+}
 
 type Owner = Pick<ProspectChange, 'tenantId' | 'prospectId'>
 export const someLog = ({ tenantId, prospectId }: Owner, fields: Partial<NewLog> = {}): NewLog => ({
@@ -85,6 +147,14 @@ export const someLog = ({ tenantId, prospectId }: Owner, fields: Partial<NewLog>
   createdProspect: false,
   occurredAt: at(0),
   createdAt: at(0),
+  ...fields,
+})
+
+/** A log of a prospect that was found in memory by these identifiers. */
+export const someRememberedLog = (owner: Owner, fields: Partial<RememberedLog> = {}): RememberedLog => ({
+  ...someLog(owner),
+  assumed: [],
+  filled: [],
   ...fields,
 })
 
@@ -118,16 +188,14 @@ export const someErasure = (tenantId: string, fields: Partial<StoredErasure> = {
   tenantId,
   erasureId: newId('erasure'),
   prospectId: null,
-  emailHash: null,
-  externalIdHash: null,
   partOf: null,
   status: 'processing',
   requestedAt: at(0),
   completedAt: null,
   logsErased: 0,
-  blockId: null,
   blockedUntil: null,
   pass: 1,
+  settlesAfter: null,
   ...fields,
 })
 
@@ -198,8 +266,11 @@ export const someEvent = (tenantId: string, fields: Partial<NewEvent> = {}): New
 })
 
 export const NOT_SEEN = {
-  ...{ lastReceivedAt: null, lastRefusedAt: null, lastRefusal: null },
-  ...{ lastWarnedAt: null, lastWarning: null },
+  lastReceivedAt: null,
+  lastRefusedAt: null,
+  lastRefusal: null,
+  lastWarnedAt: null,
+  lastWarning: null,
 }
 export const someHook = (tenantId: string, fields: Partial<StoredHook> = {}): StoredHook => ({
   tenantId,

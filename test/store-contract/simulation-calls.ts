@@ -2,6 +2,7 @@ import type {
   ClaimedEndpoint,
   ClaimedVersion,
   EndpointWant,
+  NewIdentifier,
   PageWant,
   ProspectLogWant,
   ProspectWant,
@@ -25,6 +26,8 @@ export type Seen = {
   readonly tenants: string[]
   readonly prospects: ProspectWant[]
   readonly logs: (ProspectLogWant & ProspectWant)[]
+  /** Identifiers that were ever added to a prospect. */
+  readonly identifiers: readonly NewIdentifier[]
   readonly erasures: { tenantId: string; erasureId: string }[]
   readonly groups: Parent[]
   readonly pages: PageWant[]
@@ -193,7 +196,7 @@ type Learnable = {
 export const parentOf = ({ tenantId, pageGroupId }: Parent): Parent => ({ tenantId, pageGroupId })
 const pageOf = (page: PageWant): PageWant => ({ ...parentOf(page), pageId: page.pageId })
 
-const remember = (name: string, input: object, answer: Learnable, seen: Seen): void => {
+export const remember = (name: string, input: object, answer: Learnable, seen: Seen): void => {
   const { receipt, prospect, page, pageGroup, version, replayed, nextCursor, erasureId, webhookEndpointId } =
     answer
   const { tenantId } = input as { tenantId: string }

@@ -1,6 +1,6 @@
 import type { Store } from 'prospect-pages'
 import type { Random } from './random.ts'
-import { AWKWARD_TEXTS, NOT_SEEN, someHook, someKey } from './rows.ts'
+import { AWKWARD_TEXTS, idAt, NOT_SEEN, someHook, someKey } from './rows.ts'
 import { idOf, START_MS } from './setting.ts'
 import {
   callsInTurn,
@@ -12,6 +12,7 @@ import {
   PAYLOADS,
   prospectFrom,
   RECENT,
+  remember,
   type Seen,
   wantFrom,
 } from './simulation-calls.ts'
@@ -41,6 +42,14 @@ const TIMES = ['1970-01-01T00:00:00.000Z', '2026-01-01T23:00:00.000Z', '2999-12-
 export const SOURCES = ['crm', 'shop', 'NULL', '😀']
 export const LOG_TYPES = ['webhook', 'form', '"']
 
+/** An identifier that a prospect has or had, as a caller names it. */
+const namedFrom = (chance: Random, seen: Seen): { tenantId: string; email?: string; externalId?: string } => {
+  const some = chance.onceIn(2) ? seen.identifiers : seen.identifiers.slice(-RECENT * 8)
+  if (some.length === 0) return { tenantId: chance.oneOf(seen.tenants), email: emailFrom(chance) }
+  const { tenantId, kind, value } = chance.oneOf(some)
+  return kind === 'email' ? { tenantId, email: value } : { tenantId, externalId: value }
+}
+
 const emailFrom = (chance: Random): string =>
   chance.onceIn(3) ? `p${chance.below(300)}@x` : chance.oneOf(EMAILS)
 
@@ -62,6 +71,15 @@ export const logActivities: MakeStep = (chance, seen) =>
     ...(chance.onceIn(4) && prospectFrom(chance, seen)),
   }))
 
+/** People who come back, by what identified them before. */
+export const logReturning: MakeStep = (chance, seen) =>
+  manyCalls('log returning', chance, 'logProspectActivity', seen, () => ({
+    source: chance.oneOf(SOURCES),
+    type: chance.oneOf(LOG_TYPES),
+    payload: { rawJson: chance.oneOf(PAYLOADS) },
+    ...namedFrom(chance, seen),
+  }))
+
 export const createProspects: MakeStep = (chance, seen) =>
   manyCalls('create prospects', chance, 'createProspect', seen, () => ({
     tenantId: chance.oneOf(seen.tenants),
@@ -77,6 +95,13 @@ export const correctProspects: MakeStep = (chance, seen) =>
     externalId: maybe(chance, () => (chance.onceIn(4) ? null : externalIdFrom(chance))),
     name: maybe(chance, () => chance.oneOf([null, '', ...NAMES])),
   }))
+
+/** Takes an identifier that another prospect may have had, or the same one. */
+export const takeIdentifiers: MakeStep = (chance, seen) =>
+  callsInTurn('take identifiers', chance, 'updateProspect', seen, () => {
+    const { prospectId } = prospectFrom(chance, seen)
+    return { prospectId, ...namedFrom(chance, seen) }
+  })
 
 export const mergeProspects: MakeStep = (chance, seen) =>
   callsInTurn('merge prospects', chance, 'mergeProspect', seen, () => {
@@ -150,11 +175,60 @@ export const listTimelines: MakeStep = (chance, seen) =>
 
 export const requestErasures: MakeStep = (chance, seen) =>
   callsInTurn('request erasures', chance, 'eraseProspect', seen, () => ({
-    ...(chance.onceIn(2)
-      ? prospectFrom(chance, seen)
-      : { tenantId: chance.oneOf(seen.tenants), ...nameFrom(chance) }),
+    ...whomFrom(chance, seen),
     blockDays: chance.below(3),
   }))
+
+/**
+ * Someone whose email was corrected is erased: perhaps after a merge, after another person got the former email, or after
+ * that was blocked. Then the person comes back by each of the emails.
+ */
+export const eraseCorrected: MakeStep = (chance, seen) => {
+  const name = 'erase the corrected'
+  const tenantId = chance.oneOf(seen.tenants)
+  const [former, present, other] = Array.from({ length: 3 }, () => `s${chance.below(1e6)}@x`)
+  const isMerged = chance.onceIn(2)
+  const meanwhile = chance.oneOf(['nothing', 'taken', 'blocked'])
+  const byId = chance.onceIn(2)
+  const blockDays = chance.below(3)
+  const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
+  return {
+    name,
+    run: async ({ calls, refusal }) => {
+      const answers: unknown[] = []
+      const noted = async <Answer>(call: Promise<Answer>) => {
+        const answer = await call.catch(refusal)
+        answers.push(answer)
+        return answer as Partial<Answer>
+      }
+      const { prospect } = await noted(calls.createProspect({ tenantId, email: former }))
+      const prospectId = prospect?.prospectId ?? ''
+      await noted(calls.updateProspect({ tenantId, prospectId, email: present }))
+      if (meanwhile === 'taken') await noted(calls.logProspectActivity({ ...activity, email: former }))
+      if (meanwhile === 'blocked') await noted(calls.eraseProspect({ tenantId, email: former, blockDays }))
+      if (isMerged) {
+        const { prospect: survivor } = await noted(calls.createProspect({ tenantId, email: other }))
+        const into = survivor?.prospectId ?? ''
+        await noted(calls.mergeProspect({ tenantId, prospectId, into }))
+      }
+      const whom = byId ? { prospectId } : { email: present }
+      await noted(calls.eraseProspect({ tenantId, blockDays, ...whom }))
+      for (const email of [former, present, other])
+        await noted(calls.logProspectActivity({ ...activity, email }))
+      return answers
+    },
+    learn: (answers) => {
+      for (const answer of answers) remember(name, { tenantId }, Object(answer), seen)
+    },
+  }
+}
+
+/** A prospect by its id, by what it has or had, or by anything. */
+const whomFrom = (chance: Random, seen: Seen) => {
+  if (chance.onceIn(2)) return prospectFrom(chance, seen)
+  if (chance.onceIn(2)) return namedFrom(chance, seen)
+  return { tenantId: chance.oneOf(seen.tenants), ...nameFrom(chance) }
+}
 
 const nameFrom = (chance: Random) =>
   chance.onceIn(2) ? { email: emailFrom(chance) } : { externalId: externalIdFrom(chance) }
@@ -267,9 +341,11 @@ export const useKeys: MakeStep = (chance, seen) => {
 
 export const useCounts: MakeStep = (chance, seen) => {
   const tenantId = chance.oneOf(seen.tenants)
-  const [afterTenantId, max] = [chance.oneOf(['', ...seen.tenants]), chance.below(3) + 1]
+  const afterTenantId = chance.oneOf(['', ...seen.tenants])
+  const max = chance.below(3) + 1
   const isRead = chance.onceIn(3)
   const beforeId = seen.logs.at(-1 - chance.below(20))?.prospectLogId ?? '~'
+  const closedMs = chance.oneOf([-60_000, 0, 3, 1_000])
   const at = startOfHour(START_MS + chance.below(3) * HOUR_MS)
   const texts = () => ({ source: chance.oneOf(AWKWARD_TEXTS), type: chance.oneOf(AWKWARD_TEXTS) })
   const units = ['hour', 'day'] as const
@@ -286,8 +362,11 @@ export const useCounts: MakeStep = (chance, seen) => {
   const used = { tenantId, apiKeyId, requests: 1 + chance.below(9), activities: 1, bytes: chance.below(99) }
   return {
     name: 'use counts',
-    run: async ({ store: { counts }, now }) => {
+    run: async ({ store: { counts }, now, clock }) => {
       if (isRead) await counts.markRead(tenantId, now())
+      // Sometimes ahead of this clock: then logs get later ids.
+      const closedTo = idAt('prospectlog', clock() + closedMs, '')
+      const isClosed = await counts.close(tenantId, closedTo, LONG_AGO)
       const found = await counts.find(tenantId)
       const { position: from = '', nextId = null } = found ?? {}
       const tallied = await counts.tally({ tenantId, afterId: from, beforeId, max: 5 })
@@ -295,6 +374,7 @@ export const useCounts: MakeStep = (chance, seen) => {
       const change = removeFrom === null ? { ...moved, removeFrom, add } : { ...moved, removeFrom, add: [] }
       const all = { tenantId, unit: 'hour' as const, since: at, until: now(HOUR_MS), limit: 1e6 }
       return [
+        isClosed,
         found,
         sorted(tallied),
         await counts.record(change),
@@ -308,6 +388,8 @@ export const useCounts: MakeStep = (chance, seen) => {
   }
 }
 const HOUR_MS = 3_600_000
+/** A time before now, by the clock of any database. */
+const LONG_AGO = '2020-01-01T00:00:00.000Z'
 const sorted = (rows: readonly object[]) =>
   rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort()
 const startOfHour = (ms: number) => new Date(ms - (ms % HOUR_MS)).toISOString()

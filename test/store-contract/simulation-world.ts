@@ -1,26 +1,43 @@
 import { hash } from 'node:crypto'
-import type { NewEvent, NewId, NewLog, Served, Store, StoredEvent } from 'prospect-pages'
+import { setTimeout } from 'node:timers/promises'
+import type { NewEvent, NewId, Served, Store, StoredEvent } from 'prospect-pages'
 import { same } from './assertions.ts'
 import type { Core } from './contract.ts'
 import { operationsOver } from './processes.ts'
-import { idAt, only, someClaim } from './rows.ts'
+import { idAt, only, someClaim, timeOf } from './rows.ts'
 import { stoppedClock } from './setting.ts'
+import { identities } from './simulation-identities.ts'
 import { VERBS } from './verbs.ts'
 
 /** As often a version is given to a namer. */
 const ATTEMPTS_MAX = 5
+/** Some seconds. */
+const PAST_ROUNDS_MAX = 10_000
 const READS = { listLengthMax: 200, listsInFlightMax: 1, dedupeKey: JSON.stringify }
-/** Longer than a prospect is remembered. */
-const SETTLE_MS = 90_000
-/** The promised members of a claimed erasure: a store may return more. */
+/** The promised members of a claimed erasure: a store may return more. Moments have another form in each store. */
 const CLAIMED = [
-  ...(['tenantId', 'erasureId', 'prospectId', 'emailHash', 'externalIdHash', 'blockId'] as const),
-  ...(['requestedAt', 'status', 'completedAt', 'logsErased', 'pass', 'position', 'attempt'] as const),
-]
+  'tenantId',
+  'erasureId',
+  'prospectId',
+  'partOf',
+  'requestedAt',
+  'status',
+  'completedAt',
+  'logsErased',
+  'pass',
+  'position',
+  'attempt',
+] as const
 const MERGING = [
-  ...(['tenantId', 'mergeId', 'prospectId', 'intoId', 'apiKeyId'] as const),
-  ...(['requestedAt', 'pass', 'attempt'] as const),
-]
+  'tenantId',
+  'mergeId',
+  'prospectId',
+  'intoId',
+  'apiKeyId',
+  'requestedAt',
+  'pass',
+  'attempt',
+] as const
 /** Longer than any store rests between two rewrites. */
 const REWRITE_REST_MS = 11 * 60_000
 const NEVER = new AbortController().signal
@@ -30,17 +47,24 @@ export type World = ReturnType<typeof worldOf>
 
 export const worldOf = (core: Core, opened: Store) => {
   // A cluster may save such a list as a whole or not at all, and what is decided again gets other ids.
-  const recordLogs: Store['activities']['recordLogs'] = async (logs, events) => {
-    const eventsOf = ({ prospectLogId }: NewLog) =>
-      events?.filter(({ ids }) => ids.prospectLogId === prospectLogId)
-    const added = [...(await opened.activities.recordLogs(logs, events))]
+  const recordLogs: Store['activities']['recordLogs'] = async (logs) => {
+    const added = [...(await opened.activities.recordLogs(logs))]
     for (const log of logs.filter(({ prospectLogId }) => !added.includes(prospectLogId)))
-      added.push(...(await opened.activities.recordLogs([log], eventsOf(log))))
+      added.push(...(await opened.activities.recordLogs([log])))
     return added
+  }
+  // What else runs on a database decides how often it is asked.
+  const arePast: Store['moments']['arePast'] = async (moments) => {
+    for (let round = 0; (await opened.moments.arePast(moments)).includes(false); round++) {
+      if (round > PAST_ROUNDS_MAX) throw new Error('a moment that is never past')
+      await setTimeout(1)
+    }
+    return moments.map(() => true)
   }
   const clock = stoppedClock()
   // Some stores need no rewrite, and one rewrite serves all that wait: so all of them are made to wait for the same one.
-  let [mayRewrite, isWaiting] = [false, false]
+  let mayRewrite = false
+  let isWaiting = false
   const rewrite: Store['erasures']['rewrite'] = async (now) => {
     const isAllowed = mayRewrite
     mayRewrite = false
@@ -52,18 +76,21 @@ export const worldOf = (core: Core, opened: Store) => {
     ...opened,
     activities: { ...opened.activities, recordLogs },
     erasures: { ...opened.erasures, rewrite },
+    moments: { ...opened.moments, arePast },
   }
-  const store = observed(alike, verbsCalled, clock)
+  const identified = identities(observed(alike, verbsCalled, clock))
+  const { store } = identified
   let ids = 0
-  const newId: NewId = (prefix) => {
+  const newId: NewId = (prefix, after = '') => {
     // Events are named by what they are about.
     if (prefix !== 'event') ids += 1
-    return idAt(prefix, clock(), ids.toString(36).padStart(16, '0'))
+    const ms = Math.max(clock(), timeOf(after) + 1)
+    return idAt(prefix, ms, ids.toString(36).padStart(16, '0'))
   }
   const world = { store, clock, newId }
   const now = (inMs = 0) => new Date(clock() + inMs).toISOString()
   const claimWant = () => someClaim({ now: now(), until: now(60_000), max: 100_000 })
-  const remembered = core.rememberProspects(10, clock)
+  const remembered = core.rememberProspects(10)
   const readers = core.eventReaders(world, () => READS)
   const dataOf = core.eventData(readers)
   let secrets = 0
@@ -74,19 +101,22 @@ export const worldOf = (core: Core, opened: Store) => {
     reseal: (text: string) => text,
   }
   const withWebhooks = { ...world, webhooks: { secrets: sealed, checkUrl: () => null } }
-  const eraser = core.eraseProspects({ ...world, settleMs: SETTLE_MS })
-  const mover = core.moveMerged({ ...world, settleMs: SETTLE_MS })
+  const eraser = core.eraseProspects(world)
+  const mover = core.moveMerged(world)
   const publish = publisherOf(core, world)
   const lastRead = new Map<string, number>()
   return {
     ...world,
     now,
     verbsCalled,
+    /** Identifiers that were ever added, and what has come about with them. */
+    added: identified.added,
+    cases: identified.cases,
     calls: {
       ...operationsOver(core, world, 1, remembered),
       getProspect: readers.getProspect,
-      updateProspect: core.updateProspect({ ...world, remembered }),
-      mergeProspect: core.mergeProspect({ ...world, remembered }),
+      updateProspect: core.updateProspect(world),
+      mergeProspect: core.mergeProspect(world),
       listProspects: core.gather(core.listProspects(world), READS),
       getProspectLog: readers.getProspectLog,
       listProspectLogs: core.gather(core.listProspectLogs(world), READS),
@@ -201,7 +231,8 @@ export const sortedBy = <Name extends string, Row extends Readonly<Record<Name, 
 /** All names come at once, so that all versions are saved in one list, however fast the store is. */
 const publisherOf = (core: Core, world: Pick<World, 'store' | 'clock' | 'newId'>) => {
   const { versions } = world.store
-  let [unnamed, named] = [0, Promise.withResolvers<void>()]
+  let unnamed = 0
+  let named = Promise.withResolvers<void>()
   const claim: Store['versions']['claim'] = async (want) => {
     const claimed = await versions.claim(want)
     unnamed += claimed.filter(({ attempt }) => attempt <= ATTEMPTS_MAX).length

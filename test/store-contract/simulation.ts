@@ -1,10 +1,11 @@
 import { randomInt } from 'node:crypto'
-import type { NewEvent } from 'prospect-pages'
+import type { NewEvent, Store } from 'prospect-pages'
 import { same } from './assertions.ts'
 import { type Core, type Kept, type Subject, section } from './contract.ts'
 import { type Random, randomBy } from './random.ts'
-import { at, someEndpoint } from './rows.ts'
+import { at, only, someEndpoint } from './rows.ts'
 import { type MakeStep, outcomeOf, type Seen, type Step } from './simulation-calls.ts'
+import { ERASURE_CASES } from './simulation-identities.ts'
 import * as pages from './simulation-pages.ts'
 import * as people from './simulation-people.ts'
 import * as webhooks from './simulation-webhooks.ts'
@@ -22,7 +23,7 @@ export const simulation = section('simulation', () => ({}), {
   ) => {
     const seed = Number(process.env['SIMULATION_SEED'] ?? randomInt(2 ** 31))
     await simulate(subject, seed).catch((cause) => {
-      throw new Error(`SIMULATION_SEED=${seed} repeats it`, { cause })
+      throw new Error(`SIMULATION_SEED=${seed} repeats it: ${cause.message}`, { cause })
     })
   },
 })
@@ -37,6 +38,7 @@ const simulate = async ({ core, store, kept }: Subject, seed: number): Promise<v
   const outcomes = new Set<string>()
   const missing = () => [
     ...EXPECTED.filter((outcome) => !outcomes.has(outcome)),
+    ...Object.values(ERASURE_CASES).filter((one) => !ours.cases.has(one)),
     ...verbs.map(({ name }) => name).filter((verb) => !ours.verbsCalled.has(verb)),
   ]
   // Chance may leave out a rare outcome or verb: then it goes on, mostly with the steps that may bring it.
@@ -103,6 +105,8 @@ const EXPECTED = [
   'read versions: answered',
   'read versions: version_not_found',
   'log activities: prospect_erased',
+  'log returning: answered',
+  'log returning: prospect_erased',
   'create prospects: answered',
   'create prospects: prospect_erased',
   'create prospects: invalid_request',
@@ -112,6 +116,10 @@ const EXPECTED = [
   'correct prospects: email_taken',
   'correct prospects: external_id_taken',
   'correct prospects: invalid_request',
+  'take identifiers: answered',
+  'take identifiers: prospect_erased',
+  'take identifiers: email_taken',
+  'take identifiers: external_id_taken',
   'merge prospects: answered',
   'merge prospects: prospect_not_found',
   'merge prospects: prospect_erased',
@@ -132,6 +140,8 @@ const EXPECTED = [
   'request erasures: prospect_not_found',
   'request erasures: prospect_erased',
   'request erasures: invalid_request',
+  'erase the corrected: answered',
+  'erase the corrected: prospect_erased',
   'read erasures: answered',
   'read erasures: erasure_not_found',
   'list erasures: answered',
@@ -173,11 +183,24 @@ const EXPECTED = [
   'settle deliveries late: answered',
 ]
 
-const prepared = async (core: Core, worlds: readonly World[]): Promise<Seen> => {
+const prepared = async (core: Core, worlds: readonly [World, World]): Promise<Seen> => {
   const seen: Seen = {
-    ...{ tenants: [], prospects: [], logs: [], erasures: [], groups: [], pages: [], versions: [] },
-    ...{ events: [], endpoints: [], keys: [], hooks: [], versionsClaimed: [], endpointsClaimed: [] },
-    ...{ inputs: new Map(), cursors: new Map() },
+    tenants: [],
+    prospects: [],
+    logs: [],
+    identifiers: worlds[0].added,
+    erasures: [],
+    groups: [],
+    pages: [],
+    versions: [],
+    events: [],
+    endpoints: [],
+    keys: [],
+    hooks: [],
+    versionsClaimed: [],
+    endpointsClaimed: [],
+    inputs: new Map(),
+    cursors: new Map(),
   }
   for (const name of ['one', 'two', 'three'])
     for (const world of worlds) {
@@ -207,8 +230,10 @@ const wait: MakeStep = (chance) => {
 /** How often each of them comes. */
 const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [26, people.logActivities],
+  [5, people.logReturning],
   [4, people.createProspects],
   [6, people.correctProspects],
+  [3, people.takeIdentifiers],
   [4, people.mergeProspects],
   [4, people.moveMerged],
   [1, people.claimMerges],
@@ -219,6 +244,7 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [3, people.listLogs],
   [3, people.listTimelines],
   [4, people.requestErasures],
+  [2, people.eraseCorrected],
   [2, people.readErasures],
   [2, people.listErasures],
   [1, people.unblockErasures],
@@ -269,10 +295,21 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [8, wait],
 ]
 const STEPS_BY_SHARE = SHARES.flatMap(([share, step]) => Array<MakeStep>(share).fill(step))
+/**
+ * Rare verbs, and the steps that lead to their call: a page that has a schedule must be deleted before the schedule is
+ * due, and someone who is being erased must be erased once more.
+ */
+const STEPS_TOWARDS: Readonly<Record<string, readonly string[]>> = {
+  'schedules.end': ['create versions', 'publish', 'delete pages', 'wait', 'run schedules'],
+  'erasures.extend': ['request erasures'],
+  'erasures.unblock': ['request erasures', 'unblock erasures'],
+}
 const nextStep = (chance: Random, seen: Seen, missing: readonly string[]): Step => {
   for (;;) {
     const step = chance.oneOf(STEPS_BY_SHARE)(chance, seen)
-    const isWanted = missing.some((outcome) => outcome.startsWith(`${step.name}:`))
+    const isWanted = missing.some(
+      (one) => one.startsWith(`${step.name}:`) || STEPS_TOWARDS[one]?.includes(step.name) === true,
+    )
     if (isWanted || missing.length === 0 || chance.onceIn(STEPS_BY_SHARE.length)) return step
   }
 }
@@ -299,11 +336,22 @@ const everythingIn = async (world: World, kept: () => Promise<Kept>, seen: Seen)
         (await store.schedules.due({ tenantId, until: at(1e12), max: 1e6 })).map(({ at }) => at).sort(),
       ),
     ),
-    people: await store.prospects.list(
-      tenants.map((tenantId) => ({ tenantId, emailHash: null, externalIdHash: null, ...all })),
-    ),
+    people: await store.prospects.list(tenants.map((tenantId) => ({ tenantId, identifier: null, ...all }))),
     found: await store.prospects.find(prospects),
-    erasures: await store.erasures.list(tenants.map((tenantId) => ({ tenantId, ...all }))),
+    identified: await store.prospects.list(
+      seen.identifiers.map(({ tenantId, kind, hash }) => ({ tenantId, identifier: { kind, hash }, ...all })),
+    ),
+    identifiers: await knownIdentifiers(store, seen),
+    erasures: (await store.erasures.list(tenants.map((tenantId) => ({ tenantId, ...all })))).map((list) =>
+      list.map(({ settlesAfter, ...erasure }) => erasure),
+    ),
+    blocked: await Promise.all(
+      tenants.map(async (tenantId) => {
+        const ids = seen.erasures.map(({ erasureId }) => erasureId)
+        return (await store.erasures.blockedBy(tenantId, ids)).map(({ hash }) => hash).toSorted()
+      }),
+    ),
+    counted: await Promise.all(tenants.map((tenantId) => store.counts.find(tenantId))),
     events: await world.readFeeds(tenants),
     endpoints: await Promise.all(tenants.map((tenantId) => store.webhooks.list(tenantId))),
     deliveries: await Promise.all(
@@ -319,6 +367,19 @@ const everythingIn = async (world: World, kept: () => Promise<Kept>, seen: Seen)
       await world.claimEndpoints(),
     ],
   }
+}
+
+/** Where every identifier leads that was ever added, each once. */
+const knownIdentifiers = async ({ activities }: Store, { identifiers: wanted }: Seen) => {
+  const { identifiers } = await activities.recall({
+    prospects: [],
+    identifiers: wanted,
+    keys: [],
+    tenantIds: [],
+  })
+  const found = only(identifiers, 'tenantId', 'kind', 'hash', 'prospectId', 'blockedUntil', 'erasureId')
+  const byName = new Map(found.map((row) => [`${row.tenantId} ${row.kind} ${row.hash}`, row]))
+  return [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 }
 
 type Happened = readonly [tenantId: string, type: NewEvent['type'], ids: NewEvent['ids']]

@@ -10,14 +10,16 @@ import type {
 import { namesOf } from './outbox.ts'
 import {
   addTenant,
+  assumedTo,
   at,
-  emailFields,
-  externalFields,
+  changesOf,
+  emailIdentifier,
+  foundProspect,
+  identifiersOf,
   keyFields,
   NOT_SEEN,
   newId,
   type SomeTenant,
-  sha256,
   someClaim,
   someEndpoint,
   someErasure,
@@ -28,6 +30,7 @@ import {
   someLog,
   somePage,
   someProspect,
+  someRememberedLog,
   someVersion,
 } from './rows.ts'
 import { delivered } from './webhooks.ts'
@@ -67,27 +70,39 @@ export const VERBS = {
       ask: ({ activities }, { tenantId }, { prospect, log }) =>
         activities.recall({
           prospects: [{ tenantId, prospectId: prospect.prospectId }],
-          emails: [{ tenantId, emailHash: String(prospect.emailHash) }],
-          externalIds: [{ tenantId, externalIdHash: String(prospect.externalIdHash) }],
+          identifiers: identifiersOf({ ...prospect, tenantId }),
           keys: [{ tenantId, source: log.source, idempotencyKey: String(log.idempotencyKey) }],
+          tenantIds: [tenantId],
         }),
-      toStrangers: { prospects: [], receipts: [] },
+      toStrangers: { prospects: [], identifiers: [], receipts: [], counted: [] },
     },
     record: {
       serves: 'callers',
       ask: ({ activities }, { tenantId }, { prospect }) => {
+        // A stranger adds all of it. Its owner has the prospect and its identifiers: they lead there.
         const named = { ...prospect, tenantId, name: 'Theirs' }
-        return activities.record({ prospects: [named], logs: [someLog(named)] })
+        const isOwner = tenantId === prospect.tenantId
+        const assumed = identifiersOf(named).map((own) =>
+          assumedTo(own, isOwner ? prospect.prospectId : null),
+        )
+        const identifiers = isOwner ? [] : identifiersOf(named)
+        return activities.record(changesOf([named], [someLog(named)], { identifiers, assumed }))
       },
       toStrangers: 'recorded',
     },
     recordLogs: {
       serves: 'callers',
-      ask: async ({ activities }, { tenantId }, { prospect, log }) => {
-        const theirs = someLog({ ...prospect, tenantId }, keyFields(String(log.idempotencyKey)))
-        return (await activities.recordLogs([theirs])).length
+      ask: async ({ activities }, { tenantId }, { prospect }) => {
+        const theirs = { ...prospect, tenantId }
+        const assumed = identifiersOf(theirs).map((own) => assumedTo(own, prospect.prospectId))
+        const logs = [
+          someRememberedLog(theirs, { assumed, filled: ['email'] }),
+          someRememberedLog(theirs, { filled: ['externalId'] }),
+          someRememberedLog(theirs),
+        ]
+        return (await activities.recordLogs(logs)).length
       },
-      toStrangers: 1,
+      toStrangers: 0,
     },
   },
   prospects: {
@@ -99,10 +114,9 @@ export const VERBS = {
     },
     list: {
       serves: 'callers',
-      ask: ({ prospects }, { tenantId }, { prospect: { emailHash, externalIdHash } }) => {
-        const nobody = { emailHash: null, externalIdHash: null }
-        const wants = [nobody, { ...nobody, emailHash }, { ...nobody, externalIdHash }]
-        return prospects.list(wants.map((want) => ({ tenantId, ...want, ...SLICE })))
+      ask: ({ prospects }, { tenantId }, { prospect }) => {
+        const wants = [null, ...identifiersOf(prospect)]
+        return prospects.list(wants.map((identifier) => ({ tenantId, identifier, ...SLICE })))
       },
       toStrangers: [NOTHING, NOTHING, NOTHING],
     },
@@ -123,14 +137,20 @@ export const VERBS = {
         prospects.findWithMerged({ tenantId, prospectId }),
       toStrangers: [],
     },
-    update: {
+    correct: {
       serves: 'callers',
-      ask: ({ prospects }, { tenantId }, { prospect: { prospectId } }) =>
-        prospects.update({
-          ...{ tenantId, prospectId, email: undefined, externalId: undefined },
-          ...{ name: 'Theirs', updatedAt: at(9) },
-        }),
-      toStrangers: null,
+      ask: ({ prospects }, { tenantId }, { prospect }) => {
+        const before = { ...foundProspect(prospect), tenantId }
+        const after = { ...before, email: 'theirs@example.com', name: 'Theirs', updatedAt: at(9) }
+        const [released] = identifiersOf(before)
+        return prospects.correct({
+          before,
+          after,
+          added: identifiersOf(after),
+          released: released === undefined ? [] : [released],
+        })
+      },
+      toStrangers: 'overtaken',
     },
   },
   merges: {
@@ -138,7 +158,7 @@ export const VERBS = {
       serves: 'callers',
       ask: ({ merges }, { tenantId }, { prospect: { prospectId }, prospect, survivor }) => {
         const statesOf = (one: ProspectChange) => {
-          const before = { ...one, tenantId, erasedAt: null, mergedInto: null }
+          const before = { ...foundProspect(one), tenantId }
           return { before, after: { ...before, updatedAt: at(2) } }
         }
         const ids = { tenantId, mergeId: newId('merge'), prospectId, intoId: survivor.prospectId }
@@ -360,6 +380,12 @@ export const VERBS = {
         erasures.find({ tenantId, erasureId: erasure.erasureId }),
       toStrangers: null,
     },
+    blockedBy: {
+      serves: 'publisher',
+      ask: ({ erasures }, { tenantId }, { erasure: { erasureId } }) =>
+        erasures.blockedBy(tenantId, [erasureId]),
+      toStrangers: [],
+    },
     list: {
       serves: 'callers',
       ask: ({ erasures }, { tenantId }) => erasures.list([{ tenantId, ...SLICE }]),
@@ -368,11 +394,11 @@ export const VERBS = {
     record: {
       serves: 'callers',
       ask: ({ erasures }, { tenantId }, { prospect }) => {
-        const { prospectId, emailHash, externalIdHash } = prospect
-        const names = { prospectId, emailHash, externalIdHash, blockId: newId('prospect') }
-        const prospects = [{ ...prospect, tenantId, erasedAt: null, mergedInto: null }]
-        const added = [someErasure(tenantId, names)]
-        return erasures.record({ tenantId, now: at(1), until: at(9), prospects, erasures: added })
+        const { prospectId } = prospect
+        const prospects = [{ ...foundProspect(prospect), tenantId }]
+        const added = [someErasure(tenantId, { prospectId })]
+        const changes = { tenantId, now: at(1), until: at(9), prospects, identifier: null, erasures: added }
+        return erasures.record(changes)
       },
       toStrangers: 'overtaken',
     },
@@ -637,6 +663,11 @@ export const VERBS = {
         counts.waiting({ afterTenantId: '', readSince: at(0), beforeId: '~', beyondId: '~', max: 8 }),
       noTenant: 'it asks which tenants have logs to count',
     },
+    close: {
+      serves: 'publisher',
+      ask: ({ counts }, { tenantId }) => counts.close(tenantId, COUNTED, at(0)),
+      toStrangers: false,
+    },
     tally: {
       serves: 'publisher',
       ask: ({ counts }, { tenantId }) => counts.tally({ tenantId, afterId: '', beforeId: '~', max: 100 }),
@@ -733,6 +764,18 @@ export const VERBS = {
       noTenant: 'it is the tenant that it names, and must be deleted and empty',
     },
   },
+  moments: {
+    now: {
+      serves: 'publisher',
+      ask: ({ moments }) => moments.now(),
+      noTenant: 'it concerns the writes of all tenants',
+    },
+    arePast: {
+      serves: 'publisher',
+      ask: async ({ moments }) => moments.arePast([await moments.now()]),
+      noTenant: 'it concerns the writes of all tenants',
+    },
+  },
 } satisfies { [Port in keyof Ports]: { [Name in keyof Ports[Port]]: Verb } }
 
 /** As a list, each by its name, such as `pages.find`. */
@@ -744,10 +787,9 @@ export const verbs: readonly (Verb & { readonly name: string })[] = Object.entri
 /** A new tenant with one of each: its version and its erasure are claimed by a worker that never comes back. */
 export const fillTenant = async (store: Ports) => {
   const tenant = await addTenant(store)
-  const names = { ...emailFields('ada@example.com'), ...externalFields('crm 1') }
-  const prospect = someProspect(tenant.tenantId, names)
+  const prospect = someProspect(tenant.tenantId, { email: 'ada@example.com', externalId: 'crm 1' })
   const log = someLog(prospect, keyFields('one'))
-  await store.activities.record({ prospects: [prospect], logs: [log] })
+  await store.activities.record(changesOf([prospect], [log]))
   const group = someGroup(tenant, keyFields('one'))
   await store.pageGroups.add(group)
   const page = somePage(group, keyFields('one'))
@@ -770,12 +812,16 @@ export const fillTenant = async (store: Ports) => {
   await store.hooks.add(hook)
   const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))
   const attempt = claimed.find(({ versionId }) => versionId === page.versionId)?.attempt ?? 0
-  const blockId = newId('prospect')
-  const hashes = { emailHash: sha256('eve@example.com'), externalIdHash: sha256('eve') }
-  const erasing = someErasure(tenant.tenantId, { ...hashes, blockId })
   const { tenantId } = tenant
-  const times = { now: at(0), until: at(9) }
-  await store.erasures.record({ tenantId, ...times, prospects: [], erasures: [erasing] })
+  const erasing = someErasure(tenantId)
+  await store.erasures.record({
+    tenantId,
+    now: at(0),
+    until: at(9),
+    prospects: [],
+    identifier: emailIdentifier(tenantId, 'eve@example.com'),
+    erasures: [erasing],
+  })
   const taken = await store.erasures.claim(someClaim({ until: at(1_000) }))
   const erasure = taken.find(({ erasureId }) => erasureId === erasing.erasureId) as ClaimedErasure
   return {
@@ -800,10 +846,11 @@ const fillMerge = async (store: Ports, tenantId: string) => {
   return claimedMerge(store, tenantId)
 }
 const claimedMerge = async (store: Ports, tenantId: string) => {
-  const [merged, survivor] = [someProspect(tenantId), someProspect(tenantId)]
-  await store.activities.record({ prospects: [merged, survivor], logs: [someLog(merged)] })
-  const [before, other] = [merged, survivor].map((one) => ({ ...one, erasedAt: null, mergedInto: null }))
-  if (!before || !other) throw new Error('unreachable')
+  const merged = someProspect(tenantId)
+  const survivor = someProspect(tenantId)
+  await store.activities.record(changesOf([merged, survivor], [someLog(merged)]))
+  const before = foundProspect(merged)
+  const other = foundProspect(survivor)
   const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }
   await store.merges.record({
     merge: { tenantId, mergeId: newId('merge'), ...ids, requestedAt: at(0) },
@@ -820,7 +867,8 @@ const fillOutbox = async (store: Ports, tenant: SomeTenant) => {
   const { tenantId } = tenant
   const endpoints = [someEndpoint(tenantId), someEndpoint(tenantId, { slot: 2 })]
   for (const endpoint of endpoints) await store.webhooks.add(endpoint)
-  const [event, waiting] = [someEvent(tenantId), someEvent(tenantId)]
+  const event = someEvent(tenantId)
+  const waiting = someEvent(tenantId)
   await store.pageGroups.add(someGroup(tenant), [event, waiting])
   await store.events.number({ tenantId, now: at(0), max: 1 })
   const claimed = await store.webhooks.claim(someClaim({ until: at(1_000) }))

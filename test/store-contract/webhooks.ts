@@ -6,6 +6,7 @@ import { DELETED, findEndpoint, namesOf, outboxOf } from './outbox.ts'
 import {
   AWKWARD_TEXTS,
   at,
+  changesOf,
   newId,
   scribbleOn,
   someEndpoint,
@@ -148,13 +149,11 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
       ]
       const eventOf = (ids: NewEvent['ids']) =>
         someEvent(ours.tenantId, { type: 'prospect_log.created', ids })
-      const events = logs.map(({ prospectLogId }) => eventOf({ prospectLogId }))
+      // The store adds the events of the logs.
+      const events = logs.map(({ prospectLogId: id }) => ({ eventId: `event${id.slice(id.indexOf('_'))}` }))
       const erased = eventOf({ prospectLogId: newId('prospectlog') })
       const other = someEvent(ours.tenantId, { type: 'page.created' })
-      same(
-        await store.activities.record({ prospects: [prospect], logs }, [...events, erased, other]),
-        'recorded',
-      )
+      same(await store.activities.record(changesOf([prospect], logs), [erased, other]), 'recorded')
       equal(await ours.number(), 6)
       const expected = [
         [sources, [0, 1, 2], [other]],

@@ -105,8 +105,7 @@ export const openScene = async ({
   const seen = storeAs(store)
   const answered: RequestLog[] = []
   const errors: { error: unknown; requestId: string }[] = []
-  const remembered = rememberProspects(100, () => performance.now())
-  store.watch(remembered.onSignal)
+  const remembered = rememberProspects(100)
   let requests = 0
   const newRequestId = () => `request-${++requests}`
   const secrets = createSecrets(null)
@@ -121,7 +120,6 @@ export const openScene = async ({
     hooks,
     listsInFlightMax: 1,
     counts,
-    statementMsMax: 5_000,
     observerOf: metrics?.gathering,
   })
   const limits = { rowsMax: 100, msMax: 60_000 }

@@ -1,18 +1,22 @@
 import type { Sql } from '../../src/adapters/postgres/open.ts'
 import { timelineKey } from '../../src/adapters/stores/timeline-key.ts'
+import type { RememberedLog } from '../../src/core/ports/activities.ts'
 import type { ClaimedErasure } from '../../src/core/ports/erasures.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import type { PagesWant, PageWant } from '../../src/core/ports/pages.ts'
+import type { ProspectCorrected } from '../../src/core/ports/prospects.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { IdPrefix } from '../../src/core/ports/world.ts'
 import { SEARCHED_MAX } from '../../src/core/prospects/search-keys.ts'
 import type { VersionStatus } from '../../src/shapes/page.ts'
 import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
-import { at, someClaim } from './rows.ts'
+import { at, someClaim, someLog } from './rows.ts'
 
 /** Tables that grow with use; page groups are fewer, but a tenant may have thousands. */
 export const GROWING = [
   'prospects',
+  'identifiers',
+  'former_identifiers',
   'prospect_logs',
   'page_groups',
   'page_counts',
@@ -60,6 +64,16 @@ const UNSETTLE = `
   update pages set published_version_id = null
   where page_id >= '${idAt('page', FIRST_WAITING)}' and page_id < '${idAt('page', FIRST_WAITING + LIST)}'`
 
+const UNDO_LOGS = `
+  delete from prospect_logs where prospect_log_id >= '${idAt('prospectlog', 2_000_000)}';
+  delete from events where event_id >= '${idAt('event', 2_000_000)}'`
+const UNDO_CORRECTION = `
+  update prospects set email = 'email', updated_at = '${at(0)}' where prospect_id = '${idAt('prospect', 20)}';
+  delete from identifiers where hash = '${'9999999'.padStart(43, '0')}';
+  delete from former_identifiers where prospect_id = '${idAt('prospect', 20)}';
+  insert into identifiers (tenant_id, kind, hash, value, prospect_id)
+  values ('tenant_ours', 'email', '${'20'.padStart(43, '0')}', 'email', '${idAt('prospect', 20)}')`
+
 /** Every read that serves callers or the publisher, alone and gathered. */
 export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
   const { activities, prospectLogs, pageGroups, pages, versions, schedules, erasures } = store
@@ -98,11 +112,13 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     const numbers = Array.from({ length: count }, (_, i) => 500 + i * 11)
     return activities.recall({
       prospects: numbers.map((n) => ({ tenantId, prospectId: idAt('prospect', n) })),
-      emails: numbers.map((n) => ({ tenantId, emailHash: emailHashOf(n) })),
-      externalIds: numbers.map((n) => ({ tenantId, externalIdHash: emailHashOf(n) })),
+      identifiers: numbers.flatMap((n) => [email(tenantId, n), externalId(tenantId, n)]),
       keys: numbers.map((n) => ({ tenantId, source: 'crm', idempotencyKey: `key ${n}` })),
+      tenantIds: [tenantId],
     })
   }
+  const recordLogs = (count: number) =>
+    activities.recordLogs(Array.from({ length: count }, (_, i) => rememberedLog(tenantId, 500 + i * 11)))
   const settle = (count: number) =>
     versions.settle(
       tenantId,
@@ -135,7 +151,8 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       { name: 'lists of groups', act: () => pageGroups.list(cycled(groupWants, count)), each: SLICE_ROWS },
       { name: 'lists of pages', act: () => pages.list(cycled(pagesWants, count)), each: SLICE_ROWS },
       { name: 'reads of pages', act: () => pages.find(cycled(pageWants, count)), each: 1 },
-      { name: 'activities recalled', act: () => recall(count), each: 1 },
+      { name: 'activities recalled', act: () => recall(count), each: 2 },
+      { name: 'logs of remembered prospects', act: () => recordLogs(count), each: 2, undo: UNDO_LOGS },
       { name: 'pages recalled', act: () => recallPages(count), each: 1 },
       { name: 'versions settled', act: () => settle(count), each: 1, undo: UNSETTLE },
     ].map(({ each, ...act }) => ({
@@ -170,7 +187,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       act: () => store.prospects.listOldest({ tenantId, afterId: idAt('prospect', 700), limit: SLICE_ROWS }),
       rowsMax: SLICE_ROWS,
     },
-    { name: 'an activity recalled', act: () => recall(1), rowsMax: 1 },
+    { name: 'an activity recalled', act: () => recall(1), rowsMax: 2 },
     { name: 'a page recalled', act: () => recallPages(1), rowsMax: 1 },
     ...readingBack(store, wanted),
     ...eventsAndWebhooks(store, wanted),
@@ -213,8 +230,13 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       rowsMax: 1,
     },
     {
-      name: 'the erasure of an email',
-      act: () => erasures.find({ tenantId, emailHash: emailHashOf(60) }),
+      name: 'the erasure of an erased prospect',
+      act: () => erasures.find({ tenantId, erasedId: idAt('prospect', 51) }),
+      rowsMax: 1,
+    },
+    {
+      name: 'what erasures block',
+      act: () => erasures.blockedBy(tenantId, [ERASURE, idAt('erasure', 60)]),
       rowsMax: 2,
     },
     {
@@ -237,6 +259,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
             ...MERGE,
             apiKeyId: null,
             pass: 1,
+            settlesAfter: null,
             attempt: 0,
             status: 'processing',
             requestedAt: at(0),
@@ -284,15 +307,12 @@ const readingBack = (
       })),
     ),
   )
-  const nobody = { emailHash: null, externalIdHash: null }
-  const hash = emailHashOf(20)
-  const people = [nobody, { ...nobody, emailHash: hash }, { ...nobody, externalIdHash: hash }].flatMap(
-    (who) =>
-      [null, idAt('prospect', 500)].map((beforeId) => ({
-        name: `prospects before ${beforeId} with ${JSON.stringify(who)}`,
-        act: () => prospects.list([{ tenantId, ...who, beforeId, limit }]),
-        rowsMax: who === nobody ? FEW : 1,
-      })),
+  const people = [null, email(tenantId, 20), externalId(tenantId, 20)].flatMap((identifier) =>
+    [null, idAt('prospect', 500)].map((beforeId) => ({
+      name: `prospects before ${beforeId} with ${JSON.stringify(identifier)}`,
+      act: () => prospects.list([{ tenantId, identifier, beforeId, limit }]),
+      rowsMax: identifier === null ? FEW : 1,
+    })),
   )
   const byKey = { source: 'crm', type: null, fromId: null, beforeId: null, idempotencyKey: 'key 20' }
   const names = { tenantId, prospectId: idAt('prospect', 20), prospectLogId: idAt('prospectlog', 20) }
@@ -317,19 +337,37 @@ const readingBack = (
     { name: 'a prospect with those merged into it', act: () => prospects.findWithMerged(names), rowsMax: 1 },
     {
       name: 'a prospect corrected',
-      act: () =>
-        prospects.update({
-          ...names,
-          email: undefined,
-          externalId: undefined,
-          name: 'Ada',
-          updatedAt: at(0),
-        }),
-      rowsMax: 1,
-      undo: `update prospects set name = null where prospect_id = '${names.prospectId}'`,
+      act: () => prospects.correct(correction(tenantId)),
+      rowsMax: 2,
+      undo: UNDO_CORRECTION,
     },
   ]
 }
+
+/** The prospect 20 gets another email. */
+const correction = (tenantId: string): ProspectCorrected => {
+  const prospectId = idAt('prospect', 20)
+  const before = {
+    tenantId,
+    prospectId,
+    email: 'email',
+    externalId: null,
+    name: null,
+    createdAt: at(0),
+    updatedAt: at(0),
+    erasedAt: null,
+    mergedInto: null,
+  }
+  const added = { ...email(tenantId, CORRECTED), value: 'corrected', prospectId }
+  const released = { ...email(tenantId, 20), value: 'email', prospectId }
+  return {
+    before,
+    after: { ...before, email: 'corrected', updatedAt: at(1) },
+    added: [added],
+    released: [released],
+  }
+}
+const CORRECTED = 9_999_999
 
 const ENDPOINT = idAt('webhookendpoint', 1)
 /** Events that wait for their numbers. */
@@ -385,7 +423,23 @@ const eventsAndWebhooks = ({ events, webhooks }: Store, { tenantId }: Wanted): r
   ]
 }
 
-const emailHashOf = (number: number): string => `${number}`.padStart(43, '0')
+const hashOf = (number: number): string => `${number}`.padStart(43, '0')
+const email = (tenantId: string, number: number) =>
+  ({ tenantId, kind: 'email', hash: hashOf(number) }) as const
+const externalId = (tenantId: string, number: number) =>
+  ({ tenantId, kind: 'externalId', hash: hashOf(number) }) as const
+
+/** A log of a prospect that both of its identifiers lead to. */
+const rememberedLog = (tenantId: string, number: number): RememberedLog => {
+  const prospectId = idAt('prospect', number)
+  const both = [email(tenantId, number), externalId(tenantId, number)]
+  return {
+    ...someLog({ tenantId, prospectId }, { prospectLogId: idAt('prospectlog', REMEMBERED + number) }),
+    assumed: both.map((identifier) => ({ ...identifier, prospectId })),
+    filled: ['email'],
+  }
+}
+const REMEMBERED = 2_000_000
 
 const OURS = 'tenant_ours'
 const THEIRS = 'tenant_theirs'
@@ -403,8 +457,11 @@ export const WANTED: Wanted = {
  */
 export const fill = async (sql: Sql, early: string): Promise<void> => {
   for (const tenant of [OURS, THEIRS]) {
-    await sql.unsafe(`insert into tenants values ('${tenant}', 'Acme', now())`)
-    await sql.unsafe(`insert into brands values ('${tenant}', 'brand_${tenant}', 'Acme', now())`)
+    await sql.unsafe(`insert into tenants (tenant_id, name, created_at) values ('${tenant}', 'Acme', now())`)
+    await sql.unsafe(
+      `insert into brands (tenant_id, brand_id, name, created_at)
+       values ('${tenant}', 'brand_${tenant}', 'Acme', now())`,
+    )
   }
   const { small, big } = WANTED
   await groups(sql, OURS, 1, 60, 'active')
@@ -421,18 +478,22 @@ export const fill = async (sql: Sql, early: string): Promise<void> => {
   await logsOf(sql, OURS, BUSY, 60_001, 90_000)
   await people(sql, THEIRS, 20_001, 40_000)
   await sql.unsafe(`
-    insert into merges values ('${OURS}', '${MERGE.mergeId}', '${BUSY}', '${MERGE.intoId}', null, 'processing', now(),
-      null, 1, 0, now())`)
+    insert into merges (tenant_id, merge_id, prospect_id, into_id, status, requested_at, pass, attempts, claimable_at)
+    values ('${OURS}', '${MERGE.mergeId}', '${BUSY}', '${MERGE.intoId}', 'processing', now(), 1, 0, now())`)
   for (const [tenant, from, to] of [
     [OURS, 1, 20_000],
     [THEIRS, 20_001, 40_000],
   ] as const)
     await sql.unsafe(`
-      insert into erasures (tenant_id, erasure_id, prospect_id, email_hash, status, requested_at, completed_at, logs_erased,
+      insert into erasures (tenant_id, erasure_id, prospect_id, status, requested_at, completed_at, logs_erased,
         pass, position, attempts, claimable_at)
-      select '${tenant}', ${ID('erasure')}, ${ID('prospect')}, case when n % 10 = 0 then lpad(n::text, 43, '0') end,
+      select '${tenant}', ${ID('erasure')}, ${ID('prospect')},
         case when n % 10 = 0 then 'processing' else 'completed' end, now(), case when n % 10 > 0 then now() end, 0,
         1, '', 0, timestamptz '2025-01-01Z' + n * interval '1 ms'
+      from generate_series(${from}, ${to}) n;
+      insert into identifiers (tenant_id, kind, hash, blocked_until, erasure_id)
+      select '${tenant}', 'email', 'blocked' || lpad(n::text, 36, '0'),
+        timestamptz '2025-01-01Z' + n * interval '1 ms', ${ID('erasure')}
       from generate_series(${from}, ${to}) n`)
   for (const tenant of [OURS, THEIRS]) await eventsOf(sql, tenant)
 }
@@ -491,10 +552,10 @@ const pagesOf = async (
 const eventsOf = async (sql: Sql, tenant: string) => {
   const last = LAST_EVENT - UNNUMBERED
   await sql.unsafe(`
-    insert into events
+    insert into events (tenant_id, event_id, sequence, type, ids, api_key_id, created_at)
     select '${tenant}', ${ID('event')}, case when n <= ${last} then n end, 'page.created', '{"pageId":"page"}', null, now()
     from generate_series(1, ${LAST_EVENT}) n;
-    insert into event_counts values ('${tenant}', ${last})
+    insert into event_counts (tenant_id, sequence) values ('${tenant}', ${last})
     on conflict (tenant_id) do update set sequence = excluded.sequence;
     insert into webhook_endpoints (tenant_id, webhook_endpoint_id, url, status, secret, failures, slot, claims, claimable_at,
       created_at, updated_at)
@@ -517,12 +578,17 @@ const logsOf = async (sql: Sql, tenant: string, prospect: string, from: number, 
     from generate_series(${from}, ${to}) n`)
 }
 
-/** Prospects with emails, and a log of each with an idempotency key. */
+/** Prospects, each with an email, an external id and a former email, and a log with an idempotency key. */
 const people = async (sql: Sql, tenant: string, from: number, to: number) => {
   await sql.unsafe(`
-    insert into prospects (tenant_id, prospect_id, email, email_hash, external_id_hash, created_at, updated_at)
-    select '${tenant}', ${ID('prospect')}, 'email', lpad(n::text, 43, '0'), lpad(n::text, 43, '0'), now(),
-      now() from generate_series(${from}, ${to}) n`)
+    insert into prospects (tenant_id, prospect_id, email, created_at, updated_at)
+    select '${tenant}', ${ID('prospect')}, 'email', '${at(0)}', '${at(0)}' from generate_series(${from}, ${to}) n;
+    insert into identifiers (tenant_id, kind, hash, value, prospect_id)
+    select '${tenant}', kind, lpad(n::text, 43, '0'), 'email', ${ID('prospect')}
+    from generate_series(${from}, ${to}) n, (values ('email'), ('externalId')) kinds (kind);
+    insert into former_identifiers (tenant_id, prospect_id, kind, hash, value, released_at)
+    select '${tenant}', ${ID('prospect')}, 'email', 'former' || lpad((n % 5000)::text, 37, '0'), 'former', '${at(0)}'
+    from generate_series(${from}, ${to}) n where n <> 20`)
   await sql.unsafe(`
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, idempotency_key,
       request_hash, created_prospect, occurred_at, timeline_key, created_at)

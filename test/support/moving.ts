@@ -7,11 +7,12 @@ import {
   AWKWARD_TEXTS,
   addTenant,
   at,
-  emailFields,
-  externalFields,
+  changesOf,
+  emailIdentifier,
+  foundProspect,
+  identifiersOf,
   keyFields,
   newId,
-  sha256,
   someClaim,
   someEndpoint,
   someErasure,
@@ -41,8 +42,8 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
   const { tenantId } = tenant
   await fillKeys(store, tenantId)
   const prospect = someProspect(tenantId, {
-    ...emailFields('ada@example.com'),
-    ...externalFields('crm 1'),
+    email: 'ada@example.com',
+    externalId: 'crm 1',
     name: 'Ada',
   })
   const others = AWKWARD_TEXTS.map((name) => someProspect(tenantId, { name }))
@@ -56,14 +57,12 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
     createdAt: at(7),
   })
   const awkward = AWKWARD_TEXTS.map((text) => someLog(prospect, { email: text, name: text }))
-  await store.activities.record({
-    prospects: [prospect, ...others],
-    logs: [named, ...exact, ...awkward],
-  })
+  await store.activities.record(changesOf([prospect, ...others], [named, ...exact, ...awkward]))
   const more = Array.from({ length: logs }, (_, n) =>
     someLog(prospect, { payload: { rawJson: `{"n":${n}}` } }),
   )
-  if (more.length > 0) await store.activities.record({ prospects: [], logs: more })
+  if (more.length > 0) await store.activities.record(changesOf([], more))
+  await fillCorrections(store, tenantId)
   await fillPages(store, tenant)
   await fillErasures(store, tenantId)
   for (let i = 0; i < 2; i++) await fillMerge(store, tenantId)
@@ -88,42 +87,73 @@ const fillKeys = async (store: Store, tenantId: string): Promise<void> => {
     await store.hooks.add(someHook(tenantId, fields))
 }
 
-/** One in progress, with its tombstone and its block, and one that is completed. */
+/** A prospect with more former emails than are kept as texts. */
+const fillCorrections = async ({ activities, prospects }: Store, tenantId: string): Promise<void> => {
+  const prospect = someProspect(tenantId, { email: 'grace+0@example.com', externalId: 'crm 3' })
+  await activities.record(changesOf([prospect]))
+  let before = foundProspect(prospect)
+  for (let i = 1; i <= FORMER_EMAILS; i++) {
+    const after = { ...before, email: `grace+${i}@example.com`, externalId: null, updatedAt: at(i) }
+    const added = identifiersOf(after)
+    const released = identifiersOf(before)
+    await prospects.correct({ before, after, added, released })
+    before = after
+  }
+}
+const FORMER_EMAILS = 22
+
+/** One erasure in progress, with its tombstone and the identifiers that it blocks, and one that is completed. */
 const fillErasures = async (store: Store, tenantId: string): Promise<void> => {
   await store.tenants.update(tenantId, { retentionDays: 365 })
-  const eve = someProspect(tenantId, { ...emailFields('eve@example.com'), ...externalFields('crm 2') })
-  await store.activities.record({ prospects: [eve], logs: [someLog(eve)] })
-  const { prospectId, emailHash, externalIdHash } = eve
-  const times = { now: at(600), until: at(900) }
-  const done = someErasure(tenantId, { emailHash: sha256('mallory@example.com') })
-  await store.erasures.record({ tenantId, ...times, prospects: [], erasures: [done] })
+  const eve = someProspect(tenantId, { email: 'eve@example.com', externalId: 'crm 2' })
+  await store.activities.record(changesOf([eve], [someLog(eve)]))
+  await store.erasures.record({
+    tenantId,
+    now: at(600),
+    until: at(900),
+    prospects: [],
+    identifier: emailIdentifier(tenantId, 'mallory@example.com'),
+    erasures: [someErasure(tenantId)],
+  })
   const [claimed] = await store.erasures.claim(someClaim())
   if (claimed)
     await store.erasures.settle(tenantId, [
-      { ...claimed, status: 'completed', completedAt: at(700), claimableAt: at(700) },
+      { ...claimed, status: 'completed', completedAt: at(700), claimableAt: at(700), settlesAfter: '7 8' },
     ])
-  const prospects = [{ ...eve, erasedAt: null, mergedInto: null }]
-  const names = { prospectId, emailHash, externalIdHash, blockId: newId('prospect') }
-  await store.erasures.record({ tenantId, ...times, prospects, erasures: [someErasure(tenantId, names)] })
+  await store.erasures.record({
+    tenantId,
+    now: at(600),
+    until: at(900),
+    prospects: [foundProspect(eve)],
+    identifier: null,
+    erasures: [someErasure(tenantId, { prospectId: eve.prospectId })],
+  })
 }
 
-/** A prospect that is merged into another one, with a log that has not moved. */
+/** A prospect that is merged into another one, with a log that has not moved, and a step of the merge. */
 const fillMerge = async (store: Store, tenantId: string): Promise<void> => {
-  const [merged, survivor] = [someProspect(tenantId), someProspect(tenantId)]
-  await store.activities.record({ prospects: [merged, survivor], logs: [someLog(merged)] })
-  const [before, other] = [merged, survivor].map((one) => ({ ...one, erasedAt: null, mergedInto: null }))
-  if (!before || !other) return
+  const merged = someProspect(tenantId, { email: `${newId('prospect')}@example.com` })
+  const survivor = someProspect(tenantId)
+  await store.activities.record(changesOf([merged, survivor], [someLog(merged)]))
+  const before = foundProspect(merged)
+  const other = foundProspect(survivor)
+  const mergeId = newId('merge')
   const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId, apiKeyId: newId('apikey') }
   await store.merges.record({
-    merge: { tenantId, mergeId: newId('merge'), ...ids, requestedAt: at(600) },
+    merge: { tenantId, mergeId, ...ids, requestedAt: at(600) },
     merged: { before, after: { ...before, mergedInto: survivor.prospectId, updatedAt: at(600) } },
     survivor: { before: other, after: { ...other, updatedAt: at(600) } },
   })
+  const claimed = await store.merges.claim(someClaim({ now: at(600), until: at(700) }))
+  const merge = claimed.find((found) => found.mergeId === mergeId)
+  if (merge)
+    await store.merges.settle({ ...merge, settlesAfter: '7 8', claimableAt: at(700), completedAt: null })
 }
 
 /** How far the activities of a tenant are counted, and some of the counts. */
 const fillCounts = async ({ counts }: Store, tenantId: string): Promise<void> => {
   await counts.markRead(tenantId, at(3))
+  await counts.close(tenantId, 'prospectlog_02', at(3))
   const count = { at: at(0), source: 'crm', type: 'webhook', count: 3, newProspects: 2 }
   const add = [
     { ...count, unit: 'hour' as const },

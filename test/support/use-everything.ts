@@ -70,6 +70,19 @@ export const useEverything = async (t: Test, env: Environment): Promise<void> =>
   t.match((await call('GET', '/v0/page_groups')).body.items, [{ pageGroupId, title: 'B', pagesCount: 1 }])
   t.match((await call('GET', pages)).body.items, [{ pageId }])
   await until('it is published', async () => (await call('GET', `${pages}/${pageId}`)).body.publishedVersion)
+  const other = await call('POST', '/v0/prospects', { email: 'grace@example.com', externalId: '1' })
+  t.equal(
+    (await call('POST', `/v0/prospects/${other.body.prospectId}/merge`, { into: prospectId })).status,
+    200,
+  )
+  const erasure = await call('POST', '/v0/erasures', { email: 'grace@example.com' })
+  t.match(erasure, { status: 202, body: { prospectId } })
+  const { erasureId } = erasure.body
+  const isErased = async () => (await call('GET', `/v0/erasures/${erasureId}`)).body.completedAt
+  await until('the person is erased', isErased)
+  const refused = await call('POST', '/v0/prospect_logs', activity)
+  t.equal(refused.status, 410)
+  t.match((await call('POST', `/v0/erasures/${erasureId}/unblock`)).body, { blockedUntil: null })
   await tell(`keys revoke ${apiKeyId}`)
   const isRefused = async () => (await call('GET', pages)).status === 401
   await until('the revoked key is refused', isRefused)

@@ -20,7 +20,6 @@ const valuesOf: Forms['inserted'] = (to, rows) =>
 
 type InOrder = Forms['insertedInOrder']
 const sorted = (rows: readonly object[], order: readonly string[]) => sortedBy(rows, ...order.map(camelCase))
-export const valuesInOrder: InOrder = (to, rows, order) => valuesOf(to, sorted(rows, order))
 /**
  * Any other `insert … select` stays on the node of its tenants. Citus plans each row of `values`: for a few rows that is
  * faster than an array for each column, for 30 it takes twice as long, and for 64 four times.

@@ -16,7 +16,7 @@ export const ANOTHER_WORKER = '!'
 /** A node that takes longer than this to say what every node knows is away. */
 export const LOOK_MS_MAX = 1_000
 /** How long an address is kept: tenants may be moved. Until it is looked up, the old machine forwards statements. */
-const ADDRESS_KNOWN_MS_MAX = 60_000
+const ADDRESS_AGE_MS_MAX = 60_000
 /** How long an address is kept after its node could not answer: it may have changed. */
 const ADDRESS_DOUBTED_MS = 1_000
 /** Number of addresses that are kept. Beyond it all are forgotten. */
@@ -96,7 +96,7 @@ export const connectToNodes = (
     if (last !== undefined && performance.now() < last.until) return last.node
     if (known.size >= ADDRESSES_MAX) known.clear()
     const node = lookUp(tenantId).catch((error) => last?.node ?? Promise.reject(error))
-    const place: Place = { node, until: performance.now() + ADDRESS_KNOWN_MS_MAX, found: last?.found }
+    const place: Place = { node, until: performance.now() + ADDRESS_AGE_MS_MAX, found: last?.found }
     known.set(tenantId, place)
     node.then(
       (found) => {

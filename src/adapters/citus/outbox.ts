@@ -1,9 +1,5 @@
-import { writeDecidedMs } from '../../core/engine/decide-and-save.ts'
-import { writeTooLate } from '../../core/engine/failures.ts'
-import { isoTime, MINUTE_MS, stopwatch } from '../../core/engine/times.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
-import { NOT_AS_ASSUMED, sqlStateOf } from '../postgres/error-codes.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import type { Forms, OfTenant, Saved } from './forms.ts'
 import {
@@ -18,20 +14,15 @@ import {
   unlessOvertaken,
 } from './sql.ts'
 
-/** How far a database's clock is ahead of our stopwatch, how far that is ahead of the monotonic clock, and when this expires. */
-type Clock = Record<'aheadMs' | 'leadMs' | 'until', number>
-const leadMs = () => stopwatch() - performance.now()
 type OutboxOptions = {
   readonly everyEvent: boolean
-  readonly lateMs: number
   readonly wrote: () => void
-  readonly late: () => void
 }
 export type Outbox = {
   /**
    * Sends `with parts, new_events select answer where …`, where `new_events` inserts the events of what was saved, and
    * returns the rows. `answer` brings no `where`. Of `rows` only the tenants are read. `derived` selects more
-   * events from the parts. Refuses `unavailable` if PostgreSQL begins `lateMs` after the decision or later.
+   * events from the parts.
    */
   readonly write: <Row extends object>(
     rows: readonly OfTenant[],
@@ -64,40 +55,17 @@ export const EVENTS = columns('event', COLUMNS.events)
 /**
  * Events are written in the statement of their change, for tenants that use events: those with an enabled webhook
  * endpoint, or all with `everyEvent`.
- * Calls `wrote` after a commit with events, and `late` after a write that came too late: what is remembered may be as old.
+ * Calls `wrote` after a commit with events.
  */
 export const createOutbox = (
   query: Query,
-  { leadOf, placeOf, required, inserted, saved: savedBy, used }: Forms,
-  { everyEvent, lateMs, wrote, late }: OutboxOptions,
+  { leadOf, inserted, saved: savedBy, used }: Forms,
+  { everyEvent, wrote }: OutboxOptions,
 ): Outbox => {
-  const clocks = new Map<string, Clock>()
-
-  /**
-   * The clock of a database or a node may differ from ours by minutes. It is read every minute, after ours was set and after
-   * a refusal. A process suspended during the read assumes that it is behind, and refuses too many writes.
-   */
-  const readClock = async (tenantId: string | null): Promise<Clock> => {
-    const [read] = await query(tenantId)<{ now: string }>`select statement_timestamp() as now`
-    const aheadMs = Date.parse(read?.now ?? '') - stopwatch()
-    const clock = { aheadMs, leadMs: leadMs(), until: performance.now() + MINUTE_MS }
-    clocks.set(placeOf({ tenantId: tenantId ?? '' }), clock)
-    return clock
-  }
-  const knownClock = (tenantId: string | null): Clock | undefined => {
-    const clock = clocks.get(placeOf({ tenantId: tenantId ?? '' }))
-    const isKnown = clock && performance.now() < clock.until && leadMs() - clock.leadMs < 1_000
-    return isKnown ? clock : undefined
-  }
-
   const write: Outbox['write'] = async (rows, given = [], parts, answer, saved = ALL, derived) => {
     const { each, all: areAll } = savedBy(saved)
-    const decidedMs = writeDecidedMs()
     const events = used ? await used(given) : given
     const lead = leadOf(rows)
-    const { aheadMs } = knownClock(lead) ?? (await readClock(lead))
-    const lateAtMs = decidedMs + aheadMs + lateMs
-    const isInTime = required(sql`statement_timestamp() < ${isoTime(lateAtMs)}::timestamptz`)
     const of = derived ? rows : events
     const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(of)})`
     const added = () => inserted(EVENTS, events.map(eventRow), sql`${isUsed} and ${each}`)
@@ -105,20 +73,11 @@ export const createOutbox = (
     if (events.length > 0) all.push(sql`new_events as (insert into events ${added()})`)
     if (derived) all.push(sql`derived as (insert into events (${EVENTS.names}) ${derived} where ${isUsed})`)
     const noted = everyEvent ? sql`true as has_events,` : sql`exists (${subscribers(of)}) as has_events,`
-    try {
-      const written = await query(lead)<{ hasEvents?: boolean }>`
-        ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${of.length === 0 ? nothing : noted} ${answer}
-        where ${isInTime} and ${areAll}`
-      if (written[0]?.hasEvents) wrote()
-      return written as never
-    } catch (error) {
-      if (!NOT_AS_ASSUMED.has(sqlStateOf(error))) throw error
-      const clock = await readClock(lead)
-      // The write was in time: a clock was set, or on a cluster another writer was faster.
-      if (stopwatch() + clock.aheadMs < lateAtMs) throw error
-      late()
-      throw writeTooLate()
-    }
+    const written = await query(lead)<{ hasEvents?: boolean }>`
+      ${all.length === 0 ? nothing : sql`with ${joined(all, sql`, `)}`} select ${of.length === 0 ? nothing : noted} ${answer}
+      where ${areAll}`
+    if (written[0]?.hasEvents) wrote()
+    return written as never
   }
 
   return {
@@ -136,7 +95,7 @@ export const createOutbox = (
 export const IS_CHANGED = sql`exists (select 1 from changed)`
 /** The same, after other conditions. */
 export const AND_CHANGED = sql`and ${IS_CHANGED}`
-export const CHANGED: Saved = { each: IS_CHANGED, all: IS_CHANGED }
+const CHANGED: Saved = { each: IS_CHANGED, all: IS_CHANGED }
 const ALL: Saved = { each: sql`true`, all: sql`true` }
 
 export const eventRow = (event: NewEvent) => ({

@@ -97,7 +97,7 @@ export const postgresProspectLogs = (query: Query, { ofEach, pinned }: Forms): P
  * plan made for all tenants would assume that the primary key is selective, and read all logs of a large tenant.
  * For limits see `walk`; a limit as a number shows the planner how few rows are joined.
  */
-export const alongTimeline = (
+const alongTimeline = (
   pinned: Forms['pinned'],
   { tenantId, prospectId }: ProspectWant,
   [first, last]: ReturnType<typeof timelineOf> = timelineOf(prospectId),

@@ -4,9 +4,6 @@ import type { KnownPages, Pages } from '../../core/ports/pages.ts'
 import type { Store } from '../../core/ports/store.ts'
 import type { ClaimedVersion } from '../../core/ports/versions.ts'
 import { claimOnCluster, processing, type Queries, waitingOnCluster } from './claims.ts'
-import { isUncounted } from './counts.ts'
-import { QUEUED_ERASURES } from './erasures.ts'
-import { QUEUED_MERGES } from './merges.ts'
 import { SCHEDULED } from './schedules.ts'
 import { type Query, sql, textArray } from './sql.ts'
 import { isSuspended } from './tenants.ts'
@@ -15,6 +12,25 @@ import { type EndpointRow, QUEUED_ENDPOINTS, storedEndpoint } from './webhooks.t
 
 type Want<Port extends 'schedules' | 'counts'> = Parameters<Store[Port]['waiting']>[0]
 const idsOf = (rows: readonly { readonly tenantId: string }[]) => rows.map(({ tenantId }) => tenantId)
+
+const QUEUED_ERASURES = {
+  table: sql`erasures v`,
+  key: sql`v.tenant_id, v.erasure_id`,
+  isClaimed: sql`v.erasure_id = claimed.erasure_id`,
+  answered: sql`v.*`,
+}
+const QUEUED_MERGES = {
+  table: sql`merges v`,
+  key: sql`v.tenant_id, v.merge_id`,
+  isClaimed: sql`v.merge_id = claimed.merge_id`,
+  answered: sql`v.*`,
+}
+/** Whether activities of a tenant `v` wait to be counted. */
+const isUncounted = ({ readSince, beforeId, beyondId }: Want<'counts'>) => sql`
+  v.read_at >= ${readSince} and (v.closed_to > ${beyondId} or exists (
+    select 1 from prospect_logs l
+    where l.tenant_id = v.tenant_id and l.prospect_log_id > v.position and l.prospect_log_id < ${beforeId}
+  ))`
 
 /** The verbs that look for work on all nodes. */
 export const queuesOn = (queries: Queries) => {

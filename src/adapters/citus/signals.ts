@@ -12,7 +12,7 @@ const SIGNALS_MAX = 100
 const HEARTBEAT_MS = 400
 const ANSWER_MS_MAX = 5_000
 /** How long the list of nodes is kept: nodes may be added to a cluster. */
-const NODES_KNOWN_MS_MAX = 10_000
+const NODES_AGE_MS_MAX = 10_000
 
 /**
  * Signals between the processes on one database, by LISTEN and NOTIFY. As long as a process cannot be sure that its
@@ -110,7 +110,7 @@ export const postgresSignals = (
         const listening = listenAlways(address, ANSWER_MS_MAX).finally(() => heard.delete(address))
         heard.set(address, listening)
       }
-      const restMs = addresses === null ? HEARTBEAT_MS : NODES_KNOWN_MS_MAX
+      const restMs = addresses === null ? HEARTBEAT_MS : NODES_AGE_MS_MAX
       await pause(restMs, undefined, { signal: closing.signal }).catch(() => {})
     }
     await Promise.all([own, ...heard.values()])

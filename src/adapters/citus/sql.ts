@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
 import type { Recorded } from '../../core/ports/world.ts'
-import { NOT_AS_ASSUMED, sqlStateOf } from '../postgres/error-codes.ts'
+import { sqlStateOf } from '../postgres/error-codes.ts'
 import { type Columns, camelCase, columnsOf, memberOf, valuesOf } from '../stores/columns.ts'
 
 type Rows = readonly (object | undefined)[]
@@ -117,10 +117,6 @@ const template = (text: string) => {
   return (parts: readonly Value[]): Fragment => ({ texts, parts })
 }
 
-/** `laterThan` for expressions. In UTC, because Citus requires functions that do not depend on settings. */
-export const later = (last: Fragment, now: Fragment) =>
-  sql`greatest(${now}, (${last} at time zone 'UTC' + interval '1 ms') at time zone 'UTC')`
-
 /**
  * Whether another writer was faster: an email or an idempotency key was taken (23505), two writes waited for each other
  * (40P01, 40001), a blank email was filled or a prospect erased (23514, by these two constraints), or a page group was
@@ -133,7 +129,7 @@ const isOvertaken = (error: unknown): boolean => {
   const code = sqlStateOf(why)
   if (code === '23514') return /prospects_(email_hash_is_one|erased_is_blank)/.test(message)
   if (code === '23502') return message.includes('pages_count')
-  return ['23505', '40P01', '40001'].includes(code) || NOT_AS_ASSUMED.has(code)
+  return ['23505', '40P01', '40001', '22012'].includes(code)
 }
 
 /** Returns this answer if the write was overtaken by another. */

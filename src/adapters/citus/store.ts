@@ -1,6 +1,3 @@
-import { startFresh, writeDecidedMs } from '../../core/engine/decide-and-save.ts'
-import type { Activities } from '../../core/ports/activities.ts'
-import type { Prospects } from '../../core/ports/prospects.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import type { Versions } from '../../core/ports/versions.ts'
 import { connect, withTimeout } from '../postgres/connect.ts'
@@ -10,7 +7,7 @@ import { nameDirect } from '../postgres/obstacle.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
 import type { Migration } from '../stores/migrations.ts'
 import { eventsOf } from '../stores/rows.ts'
-import { citusForms, usedOn, valuesInOrder } from './citus-forms.ts'
+import { citusForms, usedOn } from './citus-forms.ts'
 import { copiedHooks, copiedKeys } from './copies.ts'
 import type { Forms } from './forms.ts'
 import { ALL_TENANTS, COORDINATOR, connectToNodes, LOOK_MS_MAX, otherNodes, withinLook } from './nodes.ts'
@@ -35,7 +32,7 @@ export const citusStore = (
   warn: Warn = () => {},
   connectTo = connect,
 ): Store => {
-  const { url, pooler, everyEvent, statementMsMax } = settings
+  const { url, pooler, everyEvent } = settings
   // Poolers refuse the parameters of a session.
   const planned = pooler ? settings : { ...settings, url: withParameters(url, PLAN_EACH) }
   const { ask, placeOf, close } = connectToNodes(planned, connectTo)
@@ -43,7 +40,7 @@ export const citusStore = (
   const others = directUrl === null ? undefined : () => otherNodes(ask, directUrl)
   const { watch, notify, close: closeSignals } = clusterSignals(directUrl, ask, others)
   const ports = citusPorts({ placeOf, looking: withinLook })
-  const { ready, ...verbs } = ports(ask, migrations, notify, { everyEvent, statementMsMax })
+  const { ready, ...verbs } = ports(ask, migrations, notify, { everyEvent })
   let isUsable = false
   /** Checks the database until no obstacle is found. */
   const refuseUnusable = async (migrates = false): Promise<void> => {
@@ -104,15 +101,12 @@ export const citusPorts =
     const over = (ask: Ask, its = forms) =>
       portsOver(ask, migrations, notify, { ...options, everyEvent: true }, its)
     const ports = over(ask)
-    const skipping = over(ask, { ...forms, insertedInOrder: valuesInOrder })
     const ofCoordinator = over(to(COORDINATOR))
     const ofAll = over(to(ALL_TENANTS))
     const queues = queuesOn({ query, lookAt: queryOver(looking(ask)) })
     return {
       ...ports,
-      activities: { ...ports.activities, recordLogs: allOr(ports.activities, skipping.activities) },
       pages: { ...ports.pages, recall: groupsTogether(query, ports.pages.recall) },
-      prospects: { ...ports.prospects, update: nullIfMissing(ports.prospects) },
       versions: {
         ...ports.versions,
         settle: oneByOne(ports.versions.settle),
@@ -141,16 +135,6 @@ export const citusPorts =
     }
   }
 
-/** Adds all of these logs or, if a key is taken, the others: to skip some costs Citus twice the time. */
-const allOr =
-  ({ record }: Activities, { recordLogs }: Activities): Activities['recordLogs'] =>
-  async (logs, events) => {
-    const decidedMs = writeDecidedMs()
-    if ((await record({ prospects: [], logs }, events)) === 'recorded')
-      return logs.map(({ prospectLogId }) => prospectLogId)
-    return startFresh(decidedMs, () => recordLogs(logs, events)) ?? []
-  }
-
 /** If not all of these are saved, none are: then they are settled one by one, newest first. */
 const oneByOne = (settle: Versions['settle']): Versions['settle'] => {
   const settled: Versions['settle'] = async (tenantId, settlements, events) => {
@@ -167,13 +151,3 @@ const oneByOne = (settle: Versions['settle']): Versions['settle'] => {
   }
   return settled
 }
-
-/** A prospect that does not exist looks like one that another writer changed. */
-const nullIfMissing =
-  ({ find, update }: Prospects): Prospects['update'] =>
-  async (given, events) => {
-    const updated = await update(given, events)
-    if (updated !== 'overtaken') return updated
-    const [found] = await find([given])
-    return found && found.erasedAt === null && found.mergedInto === null ? 'overtaken' : null
-  }

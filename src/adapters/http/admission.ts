@@ -140,10 +140,10 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     }
   }
   const dropLate = (): void => {
-    const lateMs = performance.now() - waitMsMax
+    const expiredMs = performance.now() - waitMsMax
     for (const { ready, begun } of turns)
       for (const slot of [...begun, ...ready])
-        if (slot.readySinceMs <= lateMs) drop(slot, 'The request waited too long for its turn.')
+        if (slot.readySinceMs <= expiredMs) drop(slot, 'The request waited too long for its turn.')
     if (turns.size > 0) return
     clearInterval(sweeping)
     sweeping = undefined

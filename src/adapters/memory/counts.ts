@@ -1,16 +1,14 @@
 import { addUsed } from '../../core/counts/count-usage.ts'
 import { keyOf } from '../../core/engine/keys.ts'
-import type { CountedTenant, Counts, LogCount, UsageSum, Used } from '../../core/ports/counts.ts'
+import type { Counts, LogCount, UsageSum, Used } from '../../core/ports/counts.ts'
 import { lookedAt, placeOf } from '../stores/looked-at.ts'
 import type { People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
-type Counted = Omit<CountedTenant, 'nextId'> & { readonly tenantId: string }
 type Count = LogCount & { readonly tenantId: string }
 type UsedAt = Used & { readonly at: string }
 
-export const memoryCounts = ({ logs, outbox: { own } }: People): Counts => {
-  const tenants = own('counted_tenants', tableOf({ byId: indexBy<Counted>([], ['tenantId']) }))
+export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People): Counts => {
   const counts = own(
     'prospect_log_counts',
     tableOf({ byTime: indexBy<Count>(['tenantId', 'unit'], ['at', 'source', 'type']) }),
@@ -21,27 +19,31 @@ export const memoryCounts = ({ logs, outbox: { own } }: People): Counts => {
   return {
     markRead: async (tenantId, readAt) => {
       if (!tenants.change(tenants.byId.at({ tenantId }), { readAt }))
-        tenants.add({ tenantId, position: '', readAt })
+        tenants.add({ tenantId, position: '', closedTo: '', readAt })
     },
     find: async (tenantId) => {
       const found = tenants.byId.at({ tenantId })
       if (found === undefined) return null
-      const { position, readAt } = found
-      return {
-        position,
-        readAt,
-        nextId: logsAfter(tenantId, position, undefined, 1)[0]?.prospectLogId ?? null,
-      }
+      const { position, closedTo, readAt } = found
+      const [next] = logsAfter(tenantId, position, undefined, 1)
+      return { position, closedTo, readAt, nextId: next?.prospectLogId ?? null }
     },
     waiting: async ({ afterTenantId, readSince, beforeId, beyondId, max }) =>
       tenants.byId
         .after({}, afterTenantId)
-        .filter(({ tenantId, position, readAt }) => {
+        .filter(({ tenantId, position, closedTo, readAt }) => {
           if (readAt < readSince) return false
-          return position > beyondId || logsAfter(tenantId, position, beforeId, 1).length > 0
+          return closedTo > beyondId || logsAfter(tenantId, position, beforeId, 1).length > 0
         })
         .slice(0, max)
         .map(({ tenantId }) => tenantId),
+    close: async (tenantId, to, time) => {
+      const found = tenants.byId.at({ tenantId })
+      // The clock of this process is that of the database.
+      if (found === undefined || Date.parse(time) > Date.now()) return false
+      if (found.closedTo < to) tenants.change(found, { closedTo: to })
+      return true
+    },
     tally: async ({ tenantId, afterId, beforeId, max }) => {
       const pairs = Map.groupBy(logsAfter(tenantId, afterId, beforeId, max), ({ source, type }) =>
         keyOf(source, type),
@@ -55,7 +57,8 @@ export const memoryCounts = ({ logs, outbox: { own } }: People): Counts => {
     record: async ({ tenantId, from, to, removeFrom, add }) => {
       const found = tenants.byId.at({ tenantId })
       if (found?.position !== from) return 'overtaken'
-      tenants.change(found, { position: to })
+      const closedTo = removeFrom === null && to < found.closedTo ? found.closedTo : to
+      tenants.change(found, { position: to, closedTo })
       const its = removeFrom === null ? [] : counts.byTime.all()
       for (const count of its)
         if (count.tenantId === tenantId && count.at >= String(removeFrom)) counts.remove(count)

@@ -1,19 +1,20 @@
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { Erasures, StoredErasure } from '../../core/ports/erasures.ts'
+import type { Identifier } from '../../core/ports/identifiers.ts'
 import type { Served } from '../../core/ports/world.ts'
-import { isIdentified, NO_IDENTIFIERS } from '../../core/prospects/identifiers.ts'
-import { blockRow, newErasureRow } from '../stores/people-rows.ts'
+import { newErasureRow } from '../stores/people-rows.ts'
 import { takeSlice } from '../stores/take-slice.ts'
+import { storedIdentifier } from './activities.ts'
 import { claimFrom } from './claim.ts'
-import { isUnchanged, type KeptProspect, type People } from './people.ts'
+import { isUnchanged, type KeptIdentifier, type People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
 type Row = ReturnType<typeof newErasureRow>
 
 /** Calls `notify` after a person was erased. */
 export const memoryErasures = (
-  { prospects, logs, merges, outbox }: People,
-  notify: (tenantId: string) => void,
+  { prospects, identifiers, formerIdentifiers, logs, merges, outbox }: People,
+  notify: () => void,
 ): Erasures => {
   const erasures = outbox.own(
     'erasures',
@@ -29,20 +30,25 @@ export const memoryErasures = (
     inProgress().find((row) =>
       Object.entries(wanted).every(([name, value]) => row[name as keyof Row] === value),
     )
-  const blockOf = (row: Pick<Row, 'tenantId' | 'blockId'> | undefined) =>
-    row && prospects.byId.at({ tenantId: row.tenantId, prospectId: row.blockId })
-  const blocksOf = ({ tenantId, erasureId }: Pick<Row, 'tenantId' | 'erasureId'>) =>
-    erasures.byId
-      .after({ tenantId })
-      .filter((row) => row.erasureId === erasureId || row.partOf === erasureId)
-      .flatMap((row) => blockOf(row) ?? [])
-  const extendTo = (until: string) => (block: KeptProspect) => {
-    if ((block.blockedUntil ?? '') < until) prospects.change(block, { blockedUntil: until })
-  }
+  const blockedBy = ({ tenantId, erasureId }: Pick<Row, 'tenantId' | 'erasureId'>) =>
+    identifiers.byErasure.after({ tenantId, erasureId })
   const stored = ({ position, attempts, claimableAt, ...erasure }: Row): StoredErasure => ({
     ...erasure,
-    blockedUntil: blockOf(erasure)?.blockedUntil ?? null,
+    blockedUntil:
+      blockedBy(erasure)
+        .map(({ blockedUntil }) => blockedUntil)
+        .sort()
+        .at(-1) ?? null,
   })
+  /** Blocks an identifier that leads to no prospect, or only to the erased one. A block that exists is extended. */
+  const block = ({ tenantId, kind, hash }: Identifier, erasureId: string, until: string) => {
+    const found = identifiers.byHash.at({ tenantId, kind, hash })
+    const blockedUntil = found?.blockedUntil && found.blockedUntil > until ? found.blockedUntil : until
+    const blocked = { tenantId, kind, hash, value: null, prospectId: null, blockedUntil, erasureId }
+    if (!identifiers.change(found, blocked)) identifiers.add(blocked)
+  }
+  const leadsToProspect = (identifier: Identifier): boolean =>
+    (identifiers.byHash.at(identifier)?.prospectId ?? null) !== null
 
   return {
     find: async (want) => {
@@ -51,10 +57,14 @@ export const memoryErasures = (
           ? erasures.byProspect.after({ ...want, prospectId: want.erasedId })[0]
           : running(want)
       const found = 'erasureId' in want ? erasures.byId.at(want) : ofErased()
-      const leads = !('erasureId' in want || 'prospectId' in want)
-      const row = leads && found?.partOf ? erasures.byId.at({ ...found, erasureId: found.partOf }) : found
+      const isOfErased = 'erasedId' in want && found?.partOf
+      const row = isOfErased ? erasures.byId.at({ ...found, erasureId: found.partOf }) : found
       return row === undefined || row.partOf !== null ? null : stored(row)
     },
+    blockedBy: async (tenantId, erasureIds) =>
+      [...new Set(erasureIds)]
+        .flatMap((erasureId) => blockedBy({ tenantId, erasureId }))
+        .map(storedIdentifier),
     list: async (wants) =>
       wants.map((want) => {
         const all = erasures.byId.backFrom(want, want.beforeId)
@@ -64,38 +74,30 @@ export const memoryErasures = (
         ).map(stored)
       }),
 
-    record: async ({ tenantId, now, until, prospects: people, erasures: added }, events) => {
+    record: async ({ tenantId, now, until, prospects: people, identifier, erasures: added }, events) => {
       const [person] = people
-      const row = prospects.byId.at({ tenantId, prospectId: person?.prospectId ?? null })
-      if (person !== undefined && !isUnchanged(row, person)) return 'overtaken'
-      const erased = people.map(({ prospectId }) => prospects.byId.at({ tenantId, prospectId }))
-      const isTaken = (erasure: StoredErasure) => {
-        const { blockId, prospectId, emailHash, externalIdHash } = erasure
-        const names = { tenantId, emailHash, externalIdHash }
-        const owners = [prospects.byEmail.at(names), prospects.byExternalId.at(names)]
-        const isOwned = owners.some(
-          (owner) => owner && owner.prospectId !== blockId && !erased.includes(owner),
-        )
-        return (
-          isOwned ||
-          (emailHash !== null && running({ tenantId, prospectId, emailHash })) ||
-          (externalIdHash !== null && running({ tenantId, prospectId, externalIdHash }))
-        )
-      }
-      if (added.some(isTaken)) return 'overtaken'
+      if (person !== undefined && !isUnchanged(prospects.byId.at(person), person)) return 'overtaken'
+      if (identifier !== null && leadsToProspect(identifier)) return 'overtaken'
+      const isErased = ({ prospectId }: StoredErasure) =>
+        prospectId !== null && running({ tenantId, prospectId }) !== undefined
+      if (added.some(isErased)) return 'overtaken'
       outbox.save(events)
-      const erasedNow = { ...NO_IDENTIFIERS, name: null, updatedAt: now, erasedAt: now }
-      for (const one of erased) prospects.change(one, erasedNow)
+      const { erasureId = '' } = added[0] ?? {}
+      const erased = { email: null, externalId: null, name: null, updatedAt: now, erasedAt: now }
+      for (const prospect of people) prospects.change(prospects.byId.at(prospect), erased)
       for (const merge of merges.byStatus.after({ status: 'processing' }))
         if (merge.tenantId === tenantId && merge.intoId === person?.prospectId)
           merges.change(merge, { status: 'completed', completedAt: now })
-      for (const erasure of added) {
-        erasures.add(newErasureRow(erasure))
-        const blocked = blockOf(erasure)
-        if (blocked !== undefined) extendTo(until)(blocked)
-        else if (isIdentified(erasure)) prospects.add(blockRow(erasure, now, until))
-      }
-      notify(tenantId)
+      if (identifier !== null) block(identifier, erasureId, until)
+      if (person !== undefined)
+        for (const current of identifiers.byProspect.after(person)) block(current, erasureId, until)
+      for (const prospect of people)
+        for (const former of formerIdentifiers.byProspect.after(prospect)) {
+          if (!leadsToProspect(former)) block(former, erasureId, until)
+          formerIdentifiers.remove(former)
+        }
+      for (const erasure of added) erasures.add(newErasureRow(erasure))
+      notify()
       return 'recorded'
     },
 
@@ -118,23 +120,24 @@ export const memoryErasures = (
     settle: async (tenantId, steps, foreign = []) => {
       const cleaned = { email: null, externalId: null, name: null, requestHash: null }
       for (const prospectLogId of foreign) logs.change(logs.byId.at({ tenantId, prospectLogId }), cleaned)
-      for (const { erasureId, attempt, pass, position, claimableAt, status, completedAt } of steps) {
+      for (const { erasureId, attempt, ...step } of steps) {
+        const { pass, settlesAfter, position, claimableAt, status, completedAt } = step
         const row = erasures.byId.at({ tenantId, erasureId })
         const isHeldUp = completedAt !== null && running({ tenantId, partOf: erasureId })
         if (row?.status === 'processing' && row.attempts === attempt && !isHeldUp)
-          erasures.change(row, {
-            ...{ pass, position, claimableAt, status, completedAt },
-            ...(completedAt !== null && { emailHash: null, externalIdHash: null }),
-          })
+          erasures.change(row, { pass, settlesAfter, position, claimableAt, status, completedAt })
       }
     },
 
     rewrite: async () => true,
 
-    extend: async (want, until) => blocksOf(want).forEach(extendTo(until)),
+    extend: async (want, until) => {
+      for (const identifier of blockedBy(want))
+        if (String(identifier.blockedUntil) < until) identifiers.change(identifier, { blockedUntil: until })
+    },
     unblock: async (want, now) => {
-      for (const block of blocksOf(want))
-        if ((block.blockedUntil ?? '') > now) prospects.change(block, { blockedUntil: now })
+      for (const identifier of blockedBy(want))
+        if (String(identifier.blockedUntil) > now) identifiers.change(identifier, { blockedUntil: now })
     },
 
     backlog: async (countMax) => {
@@ -143,10 +146,12 @@ export const memoryErasures = (
     },
 
     expire: async ({ tenantId, now, beforeLogId, max }) => {
-      const isOver = ({ blockedUntil, prospectId }: KeptProspect) =>
-        blockedUntil !== null && blockedUntil <= now && !running({ tenantId, blockId: prospectId })
-      const ended = [...prospects.byId.after({ tenantId })].filter(isOver).slice(0, max)
-      ended.forEach(prospects.remove)
+      const isOver = ({ erasureId }: KeptIdentifier) =>
+        erasureId === null || running({ tenantId, erasureId }) === undefined
+      // Each text that begins with `now` comes before this.
+      const over = identifiers.byBlockedUntil.onFrom({ tenantId }, '', `${now}\u0001`)
+      const ended = [...over].filter(isOver).slice(0, max)
+      ended.forEach(identifiers.remove)
       const old = [...logs.byId.after({ tenantId }, '', beforeLogId ?? '')].slice(0, max)
       old.forEach(logs.remove)
       return Math.max(ended.length, old.length) === max

@@ -3,10 +3,10 @@ import { newMergeRow } from '../stores/people-rows.ts'
 import { claimFrom } from './claim.ts'
 import { isUnchanged, type People } from './people.ts'
 
-/** Calls `changed` after a prospect was merged. */
+/** Calls `notify` after a prospect was merged. */
 export const memoryMerges = (
-  { prospects, logs, merges, outbox }: People,
-  changed: (tenantId: string) => void,
+  { prospects, identifiers, logs, merges, outbox }: People,
+  notify: () => void,
 ): Merges => {
   const processing = () => [...merges.byStatus.after({ status: 'processing' })]
   const held = ({ tenantId, mergeId, intoId, attempt, status }: ClaimedMerge) => {
@@ -23,10 +23,12 @@ export const memoryMerges = (
       for (const { before, after } of both) prospects.change(prospects.byId.at(before), after)
       for (const one of prospects.byMergedInto.after({ tenantId, mergedInto: prospectId }))
         prospects.change(one, { mergedInto: intoId })
+      for (const identifier of identifiers.byProspect.after({ tenantId, prospectId }))
+        identifiers.change(identifier, { prospectId: intoId })
       for (const one of processing().filter((one) => one.tenantId === tenantId && one.intoId === prospectId))
         merges.change(one, { intoId })
       merges.add(newMergeRow(merge))
-      changed(tenantId)
+      notify()
       return 'recorded'
     },
 
@@ -47,12 +49,12 @@ export const memoryMerges = (
         .map((row) => ({ ...row, attempt: row.attempts })),
 
     settle: async (step, events) => {
-      const { pass, claimableAt, completedAt } = step
+      const { pass, settlesAfter, claimableAt, completedAt } = step
       const row = held(step)
       if (row === undefined) return 'overtaken'
       outbox.save(events)
       const status = completedAt === null ? 'processing' : 'completed'
-      merges.change(row, { pass, claimableAt, completedAt, status })
+      merges.change(row, { pass, settlesAfter, claimableAt, completedAt, status })
       return 'recorded'
     },
 

@@ -1,54 +1,75 @@
-import type { NewLog, ProspectChange } from '../../core/ports/activities.ts'
-import type { KnownProspect } from '../../core/ports/prospects.ts'
+import type { NewLog } from '../../core/ports/activities.ts'
+import type { CountedTenant } from '../../core/ports/counts.ts'
+import type { Identifier, StoredIdentifier } from '../../core/ports/identifiers.ts'
+import type { FoundProspect } from '../../core/ports/prospects.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
 import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import type { newMergeRow } from '../stores/people-rows.ts'
 import type { Outbox } from './events.ts'
 import { indexBy, tableOf } from './table.ts'
 
-/** A prospect or a tombstone. */
-export type KeptProspect = ProspectChange & {
-  readonly erasedAt: Timestamp | null
-  readonly blockedUntil: Timestamp | null
-  readonly mergedInto: string | null
+/** An identifier that leads to a prospect, with its text, or one that is blocked, without. */
+export type KeptIdentifier = StoredIdentifier & { readonly value: string | null }
+/** An identifier that a prospect had. */
+type FormerIdentifier = Identifier & {
+  readonly prospectId: string
+  readonly value: string | null
+  readonly releasedAt: Timestamp
 }
-
 type KeptMerge = ReturnType<typeof newMergeRow>
+type KeptCount = Omit<CountedTenant, 'nextId'> & { readonly tenantId: string }
 
 export type People = ReturnType<typeof memoryPeople>
 
 /** Whether a prospect is unchanged, along with all prospects that were merged into it. */
-export const isUnchanged = (now: KeptProspect | undefined, before: KnownProspect): boolean =>
-  (['erasedAt', 'mergedInto', 'updatedAt', 'emailHash', 'externalIdHash', 'name'] as const).every(
+export const isUnchanged = (now: FoundProspect | undefined, before: FoundProspect): boolean =>
+  (['erasedAt', 'mergedInto', 'updatedAt', 'email', 'externalId', 'name'] as const).every(
     (name) => now?.[name] === before[name],
   )
 
+export const isLiving = ({ erasedAt, mergedInto }: FoundProspect): boolean =>
+  erasedAt === null && mergedInto === null
+
 /** Rows are never changed in place, so what is computed from one is kept. */
-const starts = new WeakMap<KeptProspect, ReturnType<typeof nameKeysOf>>()
-const startsOf = (row: KeptProspect) => {
+const starts = new WeakMap<FoundProspect, ReturnType<typeof nameKeysOf>>()
+const startsOf = (row: FoundProspect) => {
   const keys = starts.get(row) ?? nameKeysOf(row.name)
   starts.set(row, keys)
   return { email: row.email, ...keys }
 }
 /** Places in the order of these texts: the id makes each a different one. */
-const startOf = (name: keyof ReturnType<typeof startsOf>) => (row: KeptProspect) => {
+const startOf = (name: keyof ReturnType<typeof startsOf>) => (row: FoundProspect) => {
   const start = startsOf(row)[name]
   return start === null ? '' : `${start}\0${row.prospectId}`
 }
 
-/** Prospects and their logs. */
+/** Prospects, what identifies them, and their logs. */
 export const memoryPeople = (outbox: Outbox) => ({
   outbox,
   prospects: outbox.own(
     'prospects',
     tableOf({
-      byId: indexBy<KeptProspect>(['tenantId'], ['prospectId']),
-      byEmail: indexBy<KeptProspect>(['tenantId', 'emailHash']),
-      byMergedInto: indexBy<KeptProspect>(['tenantId', 'mergedInto'], ['prospectId']),
-      byExternalId: indexBy<KeptProspect>(['tenantId', 'externalIdHash']),
+      byId: indexBy<FoundProspect>(['tenantId'], ['prospectId']),
+      byMergedInto: indexBy<FoundProspect>(['tenantId', 'mergedInto'], ['prospectId']),
       byEmailStart: indexBy(['tenantId'], startOf('email')),
       byNameStart: indexBy(['tenantId'], startOf('nameKey')),
       byLastNameStart: indexBy(['tenantId'], startOf('lastNameKey')),
+    }),
+  ),
+  identifiers: outbox.own(
+    'identifiers',
+    tableOf({
+      byHash: indexBy<KeptIdentifier>(['tenantId', 'kind', 'hash']),
+      byProspect: indexBy<KeptIdentifier>(['tenantId', 'prospectId'], ['kind', 'hash']),
+      byErasure: indexBy<KeptIdentifier>(['tenantId', 'erasureId'], ['kind', 'hash']),
+      byBlockedUntil: indexBy<KeptIdentifier>(['tenantId'], ['blockedUntil', 'kind', 'hash']),
+    }),
+  ),
+  formerIdentifiers: outbox.own(
+    'former_identifiers',
+    tableOf({
+      byProspect: indexBy<FormerIdentifier>(['tenantId', 'prospectId'], ['kind', 'hash']),
+      byRelease: indexBy<FormerIdentifier>(['tenantId', 'prospectId', 'kind'], ['releasedAt', 'hash']),
     }),
   ),
   merges: outbox.own(
@@ -66,4 +87,5 @@ export const memoryPeople = (outbox: Outbox) => ({
       timelines: indexBy<NewLog>(['tenantId', 'prospectId'], ['occurredAt', 'prospectLogId']),
     }),
   ),
+  counted: outbox.own('counted_tenants', tableOf({ byId: indexBy<KeptCount>([], ['tenantId']) })),
 })

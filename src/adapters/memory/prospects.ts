@@ -1,81 +1,87 @@
-import { laterThan } from '../../core/engine/until-recorded.ts'
-import type { FoundProspect, Prospects } from '../../core/ports/prospects.ts'
+import type { NewIdentifier } from '../../core/ports/identifiers.ts'
+import type { Prospects } from '../../core/ports/prospects.ts'
 import { afterStart } from '../../core/prospects/search-keys.ts'
 import { AFTER_ALL_IDS, scan, takeSlice } from '../stores/take-slice.ts'
-import type { KeptProspect, People } from './people.ts'
+import { isLiving, isUnchanged, type People } from './people.ts'
 
-/** Calls `changed` after a prospect was updated. */
-export const memoryProspects = (
-  { prospects, outbox }: People,
-  changed: (tenantId: string) => void,
-): Prospects => ({
-  find: async (wants) =>
-    wants.map((want) => {
+/** The texts that are kept of the former identifiers of a prospect, of each kind. */
+const FORMER_VALUES_MAX = 20
+
+export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, outbox }: People): Prospects => {
+  const release = ({ tenantId, kind, hash, value, prospectId }: NewIdentifier, releasedAt: string) => {
+    const identifier = identifiers.byHash.at({ tenantId, kind, hash })
+    if (identifier?.prospectId === prospectId) identifiers.remove(identifier)
+    const former = { tenantId, kind, hash, value, prospectId, releasedAt }
+    const before = formerIdentifiers.byProspect.at(former)
+    if (!formerIdentifiers.change(before, former)) formerIdentifiers.add(former)
+    const older = [...formerIdentifiers.byRelease.backFrom(former)].slice(FORMER_VALUES_MAX)
+    for (const old of older) formerIdentifiers.change(old, { value: null })
+  }
+  const take = (identifier: NewIdentifier) => {
+    const former = formerIdentifiers.byProspect.at(identifier)
+    if (former !== undefined) formerIdentifiers.remove(former)
+    if (identifiers.byHash.at(identifier) === undefined)
+      identifiers.add({ ...identifier, blockedUntil: null, erasureId: null })
+  }
+
+  return {
+    find: async (wants) =>
+      wants.map((want) => {
+        const prospect = prospects.byId.at(want)
+        return prospect === undefined ? null : { ...prospect }
+      }),
+    findWithMerged: async (want) => {
       const prospect = prospects.byId.at(want)
-      return prospect === undefined ? null : foundProspect(prospect)
-    }),
-  findWithMerged: async (want) => {
-    const prospect = prospects.byId.at(want)
-    if (!prospect || prospect.erasedAt !== null || prospect.mergedInto !== null) return []
-    const { tenantId, prospectId } = want
-    const merged = prospects.byMergedInto.after({ tenantId, mergedInto: prospectId })
-    const withoutEmails = merged.map((one) => ({ ...one, email: null }))
-    return [prospect, ...withoutEmails].map(({ blockedUntil, ...known }) => known)
-  },
-  list: async (wants) =>
-    wants.map((want) => {
-      const { byId, byEmail, byExternalId } = prospects
-      const by = want.emailHash !== null ? byEmail : want.externalIdHash !== null ? byExternalId : null
-      const all = by?.backFrom(want) ?? byId.backFrom(want, want.beforeId)
-      const isListed = ({ prospectId, erasedAt, mergedInto }: KeptProspect) =>
-        erasedAt === null &&
-        (by === null ? mergedInto === null : prospectId < (want.beforeId ?? AFTER_ALL_IDS))
-      const { rows, resume } = scan(all, want.limit, isListed, ({ prospectId }) => prospectId)
-      return { rows: rows.map(foundProspect), resume }
-    }),
-  search: async ({ tenantId, emailStart, nameStart, limit }) => {
-    const { byEmailStart, byNameStart, byLastNameStart } = prospects
-    const found = (
-      [
-        [byEmailStart, emailStart],
-        [byNameStart, nameStart],
-        [byLastNameStart, nameStart],
-      ] as const
-    ).flatMap(([index, start]) =>
-      start === '' ? [] : [...index.onFrom({ tenantId }, start, afterStart(start))],
-    )
-    const byId = new Map(found.map((row) => [row.prospectId, row]))
-    const newest = [...byId.values()].sort((a, b) => (a.prospectId < b.prospectId ? 1 : -1))
-    return newest.slice(0, limit).map(foundProspect)
-  },
-  listOldest: async (want) =>
-    takeSlice(prospects.byId.after(want, want.afterId, undefined, want.limit), want.limit - 1).map(
-      foundProspect,
-    ),
-  update: async ({ email, externalId, name, updatedAt, ...want }, events) => {
-    const before = prospects.byId.at(want)
-    if (before === undefined || before.erasedAt !== null || before.mergedInto !== null) return null
-    const fields = { ...email, ...externalId, ...(name !== undefined && { name }) }
-    const after = { ...before, ...fields, updatedAt: laterThan(before.updatedAt, updatedAt) }
-    const owners = [prospects.byEmail.at(after), prospects.byExternalId.at(after)]
-    const isFree = (owner: KeptProspect | undefined) =>
-      owner === undefined || owner === before || owner.mergedInto === want.prospectId
-    if (!owners.every(isFree)) return 'overtaken'
-    outbox.save(events)
-    for (const one of prospects.byMergedInto.after({ ...want, mergedInto: want.prospectId }))
-      prospects.change(one, {
-        ...(one.emailHash === after.emailHash && { email: null, emailHash: null }),
-        ...(one.externalIdHash === after.externalIdHash && { externalId: null, externalIdHash: null }),
-      })
-    prospects.change(before, after)
-    changed(want.tenantId)
-    return foundProspect(after)
-  },
-})
-
-const foundProspect = ({
-  emailHash,
-  externalIdHash,
-  blockedUntil,
-  ...prospect
-}: KeptProspect): FoundProspect => prospect
+      if (prospect === undefined || !isLiving(prospect)) return []
+      const { tenantId, prospectId } = want
+      const merged = prospects.byMergedInto.after({ tenantId, mergedInto: prospectId })
+      return [{ ...prospect }, ...merged.map((row) => ({ ...row, email: null }))]
+    },
+    list: async (wants) =>
+      wants.map(({ tenantId, identifier, beforeId, limit }) => {
+        if (identifier !== null) {
+          const { kind, hash } = identifier
+          const { prospectId = null } = identifiers.byHash.at({ tenantId, kind, hash }) ?? {}
+          const prospect = prospects.byId.at({ tenantId, prospectId })
+          const isListed = prospect !== undefined && prospect.prospectId < (beforeId ?? AFTER_ALL_IDS)
+          return { rows: isListed ? [{ ...prospect }] : [], resume: null }
+        }
+        const newestFirst = prospects.byId.backFrom({ tenantId }, beforeId)
+        const { rows, resume } = scan(newestFirst, limit, isLiving, ({ prospectId }) => prospectId)
+        return { rows: rows.map((row) => ({ ...row })), resume }
+      }),
+    search: async ({ tenantId, emailStart, nameStart, limit }) => {
+      const { byEmailStart, byNameStart, byLastNameStart } = prospects
+      const found = (
+        [
+          [byEmailStart, emailStart],
+          [byNameStart, nameStart],
+          [byLastNameStart, nameStart],
+        ] as const
+      ).flatMap(([index, start]) =>
+        start === '' ? [] : [...index.onFrom({ tenantId }, start, afterStart(start))],
+      )
+      const byId = new Map(found.map((row) => [row.prospectId, row]))
+      const newest = [...byId.values()].sort((a, b) => (a.prospectId < b.prospectId ? 1 : -1))
+      return newest.slice(0, limit).map((row) => ({ ...row }))
+    },
+    listOldest: async (want) => {
+      const oldestFirst = prospects.byId.after(want, want.afterId, undefined, want.limit)
+      return takeSlice(oldestFirst, want.limit - 1).map((row) => ({ ...row }))
+    },
+    correct: async ({ before, after, added, released }, events) => {
+      const row = prospects.byId.at(before)
+      if (row === undefined || !isUnchanged(row, before) || !isLiving(row)) return 'overtaken'
+      const isFree = (identifier: NewIdentifier) => {
+        const found = identifiers.byHash.at(identifier)
+        return found === undefined || found.prospectId === identifier.prospectId
+      }
+      if (!added.every(isFree)) return 'overtaken'
+      outbox.save(events)
+      prospects.change(row, after)
+      for (const identifier of released) release(identifier, after.updatedAt)
+      added.forEach(take)
+      return 'recorded'
+    },
+  }
+}

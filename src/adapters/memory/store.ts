@@ -26,7 +26,7 @@ export type MemoryStore = Store & {
 export const memoryStore = (options: { readonly everyEvent?: boolean | undefined } = {}): MemoryStore => {
   const { everyEvent = false } = checkOptions('memoryStore', options)
   const listeners = createListeners()
-  const onChange = (tenantId: string) => listeners.emit(`prospects ${tenantId}`)
+  const notifyEraser = () => listeners.emit('prospects')
   const owned: [string, TenantTable][] = []
   const own: Own = (name, table) => {
     owned.push([name, table])
@@ -36,6 +36,8 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
   const people = memoryPeople(outbox)
   const tenants = tableOf({ byId: indexBy<NewTenant & Tenant>([], ['tenantId']) })
   const isActive: IsActive = (row) => !tenants.byId.at({ tenantId: row.tenantId })?.suspendedAt
+  const isKept = (row: { tenantId: string }) =>
+    tenants.byId.at({ tenantId: row.tenantId })?.deletedAt === null
   const rowsOf = (tenantId: string) =>
     owned.map(([name, table]) => ({
       name,
@@ -52,12 +54,12 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
   )
 
   return {
-    activities: memoryActivities(people),
-    prospects: memoryProspects(people, onChange),
-    merges: memoryMerges(people, onChange),
+    activities: memoryActivities(people, isKept),
+    prospects: memoryProspects(people),
+    merges: memoryMerges(people, notifyEraser),
     prospectLogs: memoryProspectLogs(people),
     counts: memoryCounts(people),
-    erasures: memoryErasures(people, onChange),
+    erasures: memoryErasures(people, notifyEraser),
     ...memoryPages(outbox, () => listeners.emit('versions'), isActive),
     events: memoryEvents(outbox),
     webhooks: memoryWebhooks(outbox, isActive),
@@ -126,6 +128,8 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
         listeners.emit('keys')
       },
     },
+    // A write is done when it returns.
+    moments: { now: async () => '', arePast: async (moments) => moments.map(() => true) },
     migrate: async () => [],
     ready: async () => {},
     watch: listeners.add,
@@ -133,7 +137,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     kept: {
       prospects: () =>
         sortedBy('prospectId', people.prospects.byId.all()).map(
-          ({ erasedAt, blockedUntil, mergedInto, ...prospect }) => prospect,
+          ({ erasedAt, mergedInto, ...prospect }) => prospect,
         ),
       logs: () => sortedBy('prospectLogId', people.logs.byId.all()),
     },

@@ -1,100 +1,190 @@
-import type { Activities, ActivityChanges, KnownActivities, NewLog } from '../../core/ports/activities.ts'
-import type { NewEvent } from '../../core/ports/events.ts'
-import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
+import type { Activities, KnownActivities, NewLog, RememberedLog } from '../../core/ports/activities.ts'
+import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import { EVENT, eventRow, type Outbox } from './outbox.ts'
+import { EVENT, type Events, type Outbox } from './outbox.ts'
 import { ifOvertaken } from './overtaken.ts'
 import { columns, type Query } from './sql.ts'
 
+/** One row of `recall`: which of the lists it belongs to shows in `part`. */
 type RecallRow =
-  | (KnownActivities['prospects'][number] & { readonly prospectLogId: null })
-  | (KnownActivities['receipts'][number] & { readonly prospectLogId: string })
+  | ({ readonly part: 'prospect' } & KnownActivities['prospects'][number])
+  | ({ readonly part: 'identifier' } & KnownActivities['identifiers'][number])
+  | ({ readonly part: 'receipt' } & KnownActivities['receipts'][number])
+  | ({ readonly part: 'counted' } & KnownActivities['counted'][number])
 
+const TENANT = columns('want', 'tenant_id')
 const BY_ID = columns('want', 'tenant_id, prospect_id')
-const BY_EMAIL = columns('want', 'tenant_id, email_hash')
-const BY_EXTERNAL_ID = columns('want', 'tenant_id, external_id_hash')
+const BY_IDENTIFIER = columns('want', 'tenant_id, kind, hash')
 const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
 const PROSPECT = columns('change', PROSPECT_CHANGES)
+const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
+const ASSUMED = columns('assumed', 'tenant_id, kind, hash, prospect_id')
 const LOG = columns('log', COLUMNS.prospect_logs)
-/** A log and what only its events show, which the statement makes of it: to send them would cost more than the rest. */
+/** A log, and what only its events show. */
 const SENT_LOG = columns('log', { ...COLUMNS.prospect_logs, api_key_id: 'text', hops: 'int' })
 const sentLog = (log: NewLog) => ({ ...logRow(log), apiKeyId: log.apiKeyId ?? null, hops: log.hops || null })
-/** The event that a log or a prospect has when it is added has the same ULID. */
-const isMade = ({ eventId, type, ids: { prospectId, prospectLogId } }: NewEvent) =>
-  (type === 'prospect_log.created' && eventId.slice(-26) === prospectLogId?.slice(-26)) ||
-  (type === 'prospect.created' && eventId.slice(-26) === prospectId?.slice(-26))
-/** Whether the statement makes events of these logs, and the events that it must be sent. */
-const eventsBeside = (logs: readonly NewLog[], events: readonly NewEvent[]) => {
-  const sent = events.filter((event) => !isMade(event))
-  const made = logs.reduce((sum, { createdProspect }) => sum + (createdProspect ? 2 : 1), 0)
-  const makesEvents = made > 0 && events.length - sent.length === made
-  return makesEvents ? { makesEvents, sent } : { makesEvents, sent: events }
+/** A log with what is assumed of it: `…_to` is where an identifier leads, empty if nowhere. */
+const CHECKED_LOG = columns('log', {
+  ...COLUMNS.prospect_logs,
+  api_key_id: 'text',
+  hops: 'int',
+  email_hash: 'text',
+  email_to: 'text',
+  external_id_hash: 'text',
+  external_id_to: 'text',
+  checks_prospect: 'boolean',
+  has_email: 'boolean',
+  has_external_id: 'boolean',
+  has_name: 'boolean',
+})
+const checkedLog = ({ assumed, filled, ...log }: RememberedLog) => {
+  const email = assumed.find(({ kind }) => kind === 'email')
+  const externalId = assumed.find(({ kind }) => kind === 'externalId')
+  const isLed = assumed.some(({ prospectId }) => prospectId === log.prospectId)
+  return {
+    ...sentLog(log),
+    emailHash: email?.hash ?? null,
+    emailTo: email?.prospectId ?? '',
+    externalIdHash: externalId?.hash ?? null,
+    externalIdTo: externalId?.prospectId ?? '',
+    checksProspect: !isLed || filled.length > 0,
+    hasEmail: filled.includes('email'),
+    hasExternalId: filled.includes('externalId'),
+    hasName: filled.includes('name'),
+  }
 }
 
+/** With its limit each look-up uses its whole key, whatever the planner assumes of the tables. */
 export const postgresActivities = (
   query: Query,
-  { write, record, newEvents, everyEvent }: Outbox,
+  { rowsOf, recorded, newEvents, everyEvent }: Outbox,
 ): Activities => ({
-  recall: async ({ prospects, emails, externalIds, keys }) => {
+  recall: async ({ prospects, identifiers, keys, tenantIds }) => {
+    const tenants = tenantIds.map((tenantId) => ({ tenantId }))
     const rows = await query()<RecallRow>`
-      select p.tenant_id, p.prospect_id, p.email_hash, p.external_id_hash, p.name, p.erased_at, p.merged_into,
-        null as prospect_log_id, null as source, null as idempotency_key, null as request_hash, null as type,
-        null::boolean as created_prospect, null::timestamptz as created_at
+      select 'prospect' as part, p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.erased_at, p.merged_into,
+        null as kind, null as hash, null::timestamptz as blocked_until, null as erasure_id, null as prospect_log_id,
+        null as source, null as type, null as idempotency_key, null as request_hash, null::boolean as created_prospect,
+        null::timestamptz as created_at, null as counted_id
       from ${BY_ID.from(prospects)}
-        join prospects p on p.tenant_id = want.tenant_id and p.prospect_id = want.prospect_id
+        cross join lateral (
+          select * from prospects p where p.tenant_id = want.tenant_id and p.prospect_id = want.prospect_id limit 1
+        ) p
       union all
-      select p.tenant_id, p.prospect_id, p.email_hash, p.external_id_hash, p.name, p.erased_at, p.merged_into,
-        null, null, null, null, null, null, null
-      from ${BY_EMAIL.from(emails)}
-        join prospects p on p.tenant_id = want.tenant_id and p.email_hash = want.email_hash
+      select made.part, i.tenant_id, i.prospect_id, p.email, p.external_id, p.name, null, null,
+        i.kind, i.hash, i.blocked_until, i.erasure_id, null, null, null, null, null, null, null, null
+      from ${BY_IDENTIFIER.from(identifiers)}
+        cross join lateral (
+          select * from identifiers i
+          where i.tenant_id = want.tenant_id and i.kind = want.kind and i.hash = want.hash limit 1
+        ) i
+        left join lateral (
+          select * from prospects p where p.tenant_id = i.tenant_id and p.prospect_id = i.prospect_id limit 1
+        ) p on true
+        cross join (values ('identifier'), ('prospect')) made (part)
+      where made.part = 'identifier' or p.prospect_id is not null
       union all
-      select p.tenant_id, p.prospect_id, p.email_hash, p.external_id_hash, p.name, p.erased_at, p.merged_into,
-        null, null, null, null, null, null, null
-      from ${BY_EXTERNAL_ID.from(externalIds)}
-        join prospects p on p.tenant_id = want.tenant_id and p.external_id_hash = want.external_id_hash
-      union all
-      select l.tenant_id, l.prospect_id, null, null, null, null, null,
-        l.prospect_log_id, l.source, l.idempotency_key, l.request_hash, l.type, l.created_prospect, l.created_at
+      select 'receipt', l.tenant_id, l.prospect_id, null, null, null, null, null, null, null, null, null,
+        l.prospect_log_id, l.source, l.type, l.idempotency_key, l.request_hash, l.created_prospect, l.created_at, null
       from ${BY_KEY.from(keys)}
-        join prospect_logs l on l.tenant_id = want.tenant_id and l.source = want.source
-          and l.idempotency_key = want.idempotency_key`
+        cross join lateral (
+          select * from prospect_logs l
+          where l.tenant_id = want.tenant_id and l.source = want.source
+            and l.idempotency_key = want.idempotency_key limit 1
+        ) l
+      union all
+      select 'counted', t.tenant_id, null, null, null, null, null, null, null, null, null, null,
+        null, null, null, null, null, null, null, t.closed_to
+      from ${TENANT.from(tenants)}
+        cross join lateral (select * from counted_tenants t where t.tenant_id = want.tenant_id limit 1) t`
     return {
-      prospects: rows.filter((row) => row.prospectLogId === null),
-      receipts: rows.filter((row) => row.prospectLogId !== null),
+      prospects: rows.filter((row) => row.part === 'prospect'),
+      identifiers: rows.filter((row) => row.part === 'identifier'),
+      receipts: rows.filter((row) => row.part === 'receipt'),
+      counted: rows
+        .filter((row) => row.part === 'counted')
+        .map(({ tenantId, countedId }) => ({ tenantId, countedId })),
     }
   },
 
   /**
-   * An existing prospect keeps its values. If its email or external id was blank when this batch was decided and has
-   * since become a different one, or if the prospect was erased or merged, the hash of the email is set to a value that
-   * the constraint refuses: nothing is saved, and the batch is decided again.
+   * An existing prospect keeps its values. If it was erased, merged or filled otherwise since this batch was decided, the
+   * time of its last change becomes null, which the table refuses: then nothing is saved, and the batch is decided again.
+   * An identifier that was added meanwhile is refused by its key. Everything else is compared first, in `changed`.
    *
-   * PostgreSQL does not define whether prospects or logs are inserted first, and need not: no foreign key joins them.
+   * An identifier that fills an existing prospect is no former one of it any more.
+   *
+   * Rows are locked in the order in which they are sent, so that two batches that change the same prospects, or add the
+   * same identifiers, do not wait for each other.
    */
-  record: ({ prospects, logs }, events = []) => {
-    const { makesEvents, sent } = eventsBeside(logs, events)
-    return record(
-      (sql, isInTime) => sql`
-        with changed as (
+  record: ({ prospects, identifiers, logs, assumed }, events) => {
+    const isAdded = new Set(logs.flatMap((log) => (log.createdProspect ? [log.prospectId] : [])))
+    const filled = prospects.filter(({ prospectId }) => !isAdded.has(prospectId))
+    const changes = [
+      ...sortedBy(filled, 'tenantId', 'prospectId'),
+      ...prospects.filter(({ prospectId }) => isAdded.has(prospectId)),
+    ]
+    const regained = identifiers.filter(({ prospectId }) => !isAdded.has(prospectId))
+    return recorded(
+      query()<Events>`
+        with log as (
+          select * from ${SENT_LOG.from(logs.map(sentLog))}
+        ), change as (
+          select * from ${PROSPECT.from(changes)}
+        ), changed as (
           select 1
+          where not exists (
+            select 1 from ${ASSUMED.from(assumed)}
+              left join lateral (
+                select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
+                where i.tenant_id = assumed.tenant_id and i.kind = assumed.kind and i.hash = assumed.hash limit 1
+              ) i on true
+            where i.leads_to is distinct from assumed.prospect_id
+          ) and not exists (
+            select 1 from log
+            where not exists (
+              select 1 from change c where c.tenant_id = log.tenant_id and c.prospect_id = log.prospect_id
+            ) and (
+              select true from prospects p
+              where p.tenant_id = log.tenant_id and p.prospect_id = log.prospect_id
+                and p.erased_at is null and p.merged_into is null limit 1
+            ) is null
+          ) and not exists (
+            select 1 from log
+              cross join lateral (
+                select * from counted_tenants t where t.tenant_id = log.tenant_id limit 1
+              ) t
+            where log.prospect_log_id <= t.closed_to
+          ) and not exists (
+            select 1 from change
+            where (
+              select true from tenants t where t.tenant_id = change.tenant_id and t.deleted_at is null limit 1
+            ) is null
+          )
         ), saved as (
           insert into prospects as p (${PROSPECT.names})
-          select ${PROSPECT.values} from ${PROSPECT.from(inLockOrder(prospects, logs))}
+          select ${PROSPECT.values} from change where exists (select 1 from changed)
           on conflict (tenant_id, prospect_id) do update set
             email = coalesce(p.email, excluded.email),
-            email_hash = case
-              when p.erased_at is not null or p.merged_into is not null or p.email_hash <> excluded.email_hash
-                or p.external_id_hash <> excluded.external_id_hash then ''
-              else coalesce(p.email_hash, excluded.email_hash) end,
             external_id = coalesce(p.external_id, excluded.external_id),
-            external_id_hash = coalesce(p.external_id_hash, excluded.external_id_hash),
             name = coalesce(p.name, excluded.name),
-            updated_at = greatest(excluded.updated_at, p.updated_at + interval '1 ms')
-        ), log as (
-          select * from ${SENT_LOG.from(logs.map(sentLog))}
+            updated_at = case
+              when p.erased_at is null and p.merged_into is null
+                and (excluded.email is null or p.email is null or p.email = excluded.email)
+                and (excluded.external_id is null or p.external_id is null or p.external_id = excluded.external_id)
+              then greatest(excluded.updated_at, p.updated_at + interval '1 ms') end
+        ), identified as (
+          insert into identifiers (${IDENTIFIER.names})
+          select ${IDENTIFIER.values}
+          from ${IDENTIFIER.from(sortedBy(identifiers, 'tenantId', 'kind', 'hash'))}
+          where exists (select 1 from changed)
+        ), regained as (
+          delete from former_identifiers f using ${IDENTIFIER.from(regained)}
+          where f.tenant_id = identifier.tenant_id and f.prospect_id = identifier.prospect_id
+            and f.kind = identifier.kind and f.hash = identifier.hash and exists (select 1 from changed)
         ), logged as (
           insert into prospect_logs (${LOG.names})
-          select ${LOG.values} from log
+          select ${LOG.values} from log where exists (select 1 from changed)
           order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
         ), log_events as (
           insert into events (${EVENT.names})
@@ -104,73 +194,70 @@ export const postgresActivities = (
               values
                 ('prospect_log.created', log.prospect_log_id, json_strip_nulls(json_build_object(
                   'prospectId', log.prospect_id, 'prospectLogId', log.prospect_log_id, 'hops', log.hops))),
-                ('prospect.created', case when log.created_prospect then log.prospect_id end, json_strip_nulls(
-                  json_build_object('prospectId', log.prospect_id, 'hops', log.hops)))
+                ('prospect.created', case when log.created_prospect then log.prospect_id end,
+                  json_strip_nulls(json_build_object('prospectId', log.prospect_id, 'hops', log.hops)))
             ) made (type, about, ids)
-          where made.about is not null and ${makesEvents} and (${everyEvent} or (
+          where made.about is not null and exists (select 1 from changed) and (${everyEvent} or (
             select true from webhook_endpoints w
             where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
           ))
           returning 1
-        ), ${newEvents(sent)}
-        select ((select count(*) from log_events) + (select count(*) from new_events))::int as events
-        where ${isInTime}`,
+        ), ${newEvents(events)}
+        select ((select count(*) from log_events) + (select count(*) from new_events))::int as events from changed`,
     )
   },
 
-  recordLogs: (logs, events = []) => {
-    const { makesEvents, sent } = eventsBeside(logs, events)
-    const added = write<{ id: string }>(
-      (sql, isInTime) => sql`
+  /**
+   * An identifier that leads to the prospect shows that it lives; its row is read only if none does, or if a field of it
+   * must not be blank. Without `is true` the planner may join all logs with those that were stored.
+   */
+  recordLogs: (logs) =>
+    rowsOf(
+      query()<Events & { readonly id: string }>`
         with log as (
-          select * from ${SENT_LOG.from(logs.map(sentLog))}
+          select * from ${CHECKED_LOG.from(logs.map(checkedLog))}
         ), logged as (
           insert into prospect_logs (${LOG.names})
-          select ${LOG.values} from log
+          select ${LOG.values}
+          from log
+            left join lateral (
+              select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
+              where i.tenant_id = log.tenant_id and i.kind = 'email' and i.hash = log.email_hash limit 1
+            ) email on true
+            left join lateral (
+              select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
+              where i.tenant_id = log.tenant_id and i.kind = 'externalId' and i.hash = log.external_id_hash limit 1
+            ) external_id on true
+            left join lateral (
+              select t.closed_to from counted_tenants t where t.tenant_id = log.tenant_id limit 1
+            ) counted on true
+          where coalesce(email.leads_to, '') = log.email_to and coalesce(external_id.leads_to, '') = log.external_id_to
+            and (counted.closed_to is null or counted.closed_to < log.prospect_log_id)
+            and (not log.checks_prospect or (
+              select true from prospects p
+              where p.tenant_id = log.tenant_id and p.prospect_id = log.prospect_id
+                and p.erased_at is null and p.merged_into is null
+                and (not log.has_email or p.email is not null)
+                and (not log.has_external_id or p.external_id is not null)
+                and (not log.has_name or p.name is not null)
+              limit 1
+            ))
           order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
           on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
           returning prospect_log_id
-        ), log_events as (
+        ), new_events as (
           insert into events (${EVENT.names})
           select log.tenant_id, 'event' || right(log.prospect_log_id, 27), null, 'prospect_log.created',
             json_strip_nulls(json_build_object(
               'prospectId', log.prospect_id, 'prospectLogId', log.prospect_log_id, 'hops', log.hops)),
             log.api_key_id, log.created_at
           from log
-          where (log.prospect_log_id in (select prospect_log_id from logged)) is true
-            and ${makesEvents} and (${everyEvent} or (
-              select true from webhook_endpoints w
-              where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
-            ))
-          returning 1
-        ), new_events as (
-          insert into events (${EVENT.names})
-          select ${EVENT.values} from ${EVENT.from(sent.map(eventRow))}
-          where (event.ids::json ->> 'prospectLogId' in (select prospect_log_id from logged)) is true
-            and (${everyEvent} or (
-              select true from webhook_endpoints w
-              where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
-            ))
+          where (log.prospect_log_id in (select prospect_log_id from logged)) is true and (${everyEvent} or (
+            select true from webhook_endpoints w
+            where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
+          ))
           returning 1
         )
-        select prospect_log_id as id,
-          ((select count(*) from log_events) + (select count(*) from new_events))::int as events
-        from logged where ${isInTime}`,
-    )
-    return added.then((rows) => rows.map(({ id }) => id), ifOvertaken([]))
-  },
+        select prospect_log_id as id, (select count(*)::int from new_events) as events from logged`,
+    ).then((rows) => rows.map(({ id }) => id), ifOvertaken([])),
 })
-
-/**
- * Rows are locked in the order in which they are sent. Two batches that change the same prospects, or add the same
- * emails, do so in the same order, so that they cannot deadlock: first existing prospects by id, then new ones by
- * email. Batches without logs, which do not show who is new, can deadlock, and so can new prospects with the same
- * external ids but different emails: then one of the batches is decided again.
- */
-const inLockOrder = (prospects: ActivityChanges['prospects'], logs: ActivityChanges['logs']) => {
-  const isAll = logs.length === 0
-  const added = new Set(logs.flatMap((log) => (log.createdProspect ? [log.prospectId] : [])))
-  const rankOf = ({ prospectId, emailHash, externalIdHash }: (typeof prospects)[number]) =>
-    isAll || added.has(prospectId) ? `2${emailHash ?? ''}${externalIdHash ?? ''}` : `1${prospectId}`
-  return prospects.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1))
-}

@@ -9,13 +9,13 @@ const USED = columns('used', COLUMNS.usage_counts)
 export const postgresCounts = (query: Query): Counts => ({
   markRead: async (tenantId, readAt) => {
     await query(tenantId)`
-      insert into counted_tenants (tenant_id, position, read_at) values (${tenantId}, '', ${readAt})
+      insert into counted_tenants (tenant_id, position, closed_to, read_at) values (${tenantId}, '', '', ${readAt})
       on conflict (tenant_id) do update set read_at = excluded.read_at`
   },
 
   find: async (tenantId) => {
     const [row] = await query(tenantId)<CountedTenant>`
-      select v.position, v.read_at, (
+      select v.position, v.closed_to, v.read_at, (
         select min(l.prospect_log_id) from prospect_logs l
         where l.tenant_id = v.tenant_id and l.prospect_log_id > v.position
       ) as next_id
@@ -27,12 +27,20 @@ export const postgresCounts = (query: Query): Counts => ({
     const rows = await query()<{ tenantId: string }>`
       select v.tenant_id from counted_tenants v
       where v.tenant_id > ${afterTenantId} and v.read_at >= ${readSince}
-        and (v.position > ${beyondId} or exists (
+        and (v.closed_to > ${beyondId} or exists (
           select 1 from prospect_logs l
           where l.tenant_id = v.tenant_id and l.prospect_log_id > v.position and l.prospect_log_id < ${beforeId}
         ))
       order by v.tenant_id limit ${max}`
     return rows.map(({ tenantId }) => tenantId)
+  },
+
+  close: async (tenantId, to, time) => {
+    const rows = await query(tenantId)`
+      update counted_tenants v set closed_to = greatest(v.closed_to, ${to})
+      where v.tenant_id = ${tenantId} and ${time}::timestamptz <= clock_timestamp()
+      returning 1`
+    return rows.length > 0
   },
 
   tally: ({ tenantId, afterId, beforeId, max }) => query(tenantId)<LogCount & { readonly lastId: string }>`
@@ -50,7 +58,8 @@ export const postgresCounts = (query: Query): Counts => ({
       removeFrom === null
         ? await query(tenantId)`
           with moved as (
-            update counted_tenants v set position = ${to} where v.tenant_id = ${tenantId} and v.position = ${from}
+            update counted_tenants v set position = ${to}, closed_to = greatest(v.closed_to, ${to})
+            where v.tenant_id = ${tenantId} and v.position = ${from}
             returning v.tenant_id
           ), counted as (
             insert into prospect_log_counts as c (tenant_id, ${ADDED.names})
@@ -61,7 +70,8 @@ export const postgresCounts = (query: Query): Counts => ({
           select 1 from moved`
         : await query(tenantId)`
           with moved as (
-            update counted_tenants v set position = ${to} where v.tenant_id = ${tenantId} and v.position = ${from}
+            update counted_tenants v set position = ${to}, closed_to = ${to}
+            where v.tenant_id = ${tenantId} and v.position = ${from}
             returning v.tenant_id
           ), removed as (
             delete from prospect_log_counts c using moved

@@ -1,56 +1,36 @@
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { ClaimedErasure, Erasures, NamingLog, StoredErasure } from '../../core/ports/erasures.ts'
+import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Backlog, Served } from '../../core/ports/world.ts'
-import { isIdentified } from '../../core/prospects/identifiers.ts'
-import { blockRow, newErasureRow } from '../stores/people-rows.ts'
+import { newErasureRow } from '../stores/people-rows.ts'
 import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
 import { numberedSlices, rowsOfEach } from './numbered.ts'
-import type { Outbox } from './outbox.ts'
+import type { Events, Outbox } from './outbox.ts'
 import { columns, type Query, textArray } from './sql.ts'
 
 const ERASURE = columns('erasure', COLUMNS.erasures)
-const BLOCK = columns('block', COLUMNS.prospects)
 const SHOWN = columns('e', ERASURE_SHOWN)
 const CLAIMED = columns('e', COLUMNS.erasures)
 const WANT = columns('want', 'number int, tenant_id, before_id, rows_max int')
 const STEP = columns(
   'step',
-  'erasure_id, attempt int, pass int, position, claimable_at timestamptz, status, completed_at timestamptz',
+  `tenant_id, erasure_id, attempt int, pass int, settles_after, position, claimable_at timestamptz, status,
+    completed_at timestamptz`,
 )
-/** All ways to name an erasure, of which a want has one. */
-type ErasureNames = {
-  readonly tenantId: string
-  readonly erasureId?: string | null
-  readonly erasedId?: string | null
-  readonly prospectId?: string | null
-  readonly emailHash?: string | null
-  readonly externalIdHash?: string | null
-}
-/** Matches no prospect: nothing equals null. */
-const NO_PROSPECT = {
-  prospectId: null,
-  emailHash: null,
-  externalIdHash: null,
-  name: null,
-  updatedAt: null,
-} as const
 
-/** Calls `erased` after prospects were erased. */
-export const postgresErasures = (
-  query: Query,
-  outbox: Outbox,
-  erased: (tenantId: string) => void,
-): Erasures => ({
+/**
+ * The tenant of identifiers that an erasure blocks is compared in a `case`, so that they are found along the index of
+ * erasures: without statistics the planner would go through all that the tenant has blocked. Calls `erased` after
+ * prospects were erased.
+ */
+export const postgresErasures = (query: Query, outbox: Outbox, erased: () => void): Erasures => ({
   /** A want has one of the names; the others are null and match nothing. A part leads to the erasure that it is part of. */
-  find: async ({
-    tenantId,
-    erasureId = null,
-    erasedId = null,
-    prospectId = null,
-    emailHash = null,
-    externalIdHash = null,
-  }: ErasureNames) => {
+  find: async (want) => {
+    const { tenantId } = want
+    const erasureId = 'erasureId' in want ? want.erasureId : null
+    const erasedId = 'erasedId' in want ? want.erasedId : null
+    const prospectId = 'prospectId' in want ? want.prospectId : null
     const [found] = await query(tenantId)<StoredErasure>`
       with named as (
         select f.erasure_id as id from erasures f
@@ -62,15 +42,10 @@ export const postgresErasures = (
         union all
         select coalesce(f.part_of, f.erasure_id) from erasures f
         where f.tenant_id = ${tenantId} and f.prospect_id = ${erasedId}
-        union all
-        select coalesce(f.part_of, f.erasure_id) from erasures f
-        where f.tenant_id = ${tenantId} and f.email_hash = ${emailHash}
-        union all
-        select coalesce(f.part_of, f.erasure_id) from erasures f
-        where f.tenant_id = ${tenantId} and f.external_id_hash = ${externalIdHash}
       )
       select ${SHOWN.selected}, (
-          select b.blocked_until from prospects b where b.tenant_id = ${tenantId} and b.prospect_id = e.block_id
+          select max(i.blocked_until) from identifiers i
+          where i.erasure_id = e.erasure_id and case when i.tenant_id = ${tenantId} then true else false end
         ) as blocked_until
       from named
         cross join lateral (
@@ -80,6 +55,11 @@ export const postgresErasures = (
     return found ?? null
   },
 
+  blockedBy: (tenantId, erasureIds) => query(tenantId)<StoredIdentifier>`
+    select i.tenant_id, i.kind, i.hash, i.prospect_id, i.blocked_until, i.erasure_id from identifiers i
+    where i.erasure_id = any (${textArray(erasureIds)}::text[])
+      and case when i.tenant_id = ${tenantId} then true else false end`,
+
   /** The `case` is for the planner: with a plain condition it assumes that few rows match, and sorts them all. */
   list: async (wants) => {
     const rows = await query()<StoredErasure & { readonly number: number }>`
@@ -87,8 +67,8 @@ export const postgresErasures = (
       from ${WANT.from(numberedSlices(wants))}
         cross join lateral (
           select ${SHOWN.selected}, (
-              select b.blocked_until from prospects b
-              where b.tenant_id = want.tenant_id and b.prospect_id = e.block_id
+              select max(i.blocked_until) from identifiers i
+              where i.erasure_id = e.erasure_id and case when i.tenant_id = want.tenant_id then true else false end
             ) as blocked_until
           from erasures e
           where e.tenant_id = want.tenant_id and e.erasure_id < want.before_id
@@ -99,51 +79,75 @@ export const postgresErasures = (
     return rowsOfEach(wants, rows).map((list) => list.map(({ number, ...erasure }) => erasure))
   },
 
-  /** `changed` has a row if the prospect was unchanged, or if there is none. */
-  record: async ({ tenantId, now, until, prospects, erasures }, events) => {
-    const prospect = prospects[0] ?? NO_PROSPECT
-    const blocks = erasures.filter(isIdentified).map((erasure) => blockRow(erasure, now, until))
-    const recorded = await outbox.record(
-      (sql, isInTime) => sql`
+  /**
+   * `changed` has a row if the prospect was unchanged or, if there is none, if the identifier leads to no one. The prospect
+   * is locked first, as it is by whoever adds an identifier to it: so none is left out. An identifier that is to be blocked,
+   * and was added meanwhile, is refused by the table: it leads to a prospect or is blocked.
+   */
+  record: async ({ tenantId, now, until, prospects, identifier, erasures }, events) => {
+    const [prospect] = prospects
+    const erasedIds = textArray(prospects.map(({ prospectId }) => prospectId))
+    const erasureId = erasures[0]?.erasureId ?? null
+    const result = await outbox.recorded(
+      query()<Events>`
         with erased as (
-          update prospects p set email = null, email_hash = null, external_id = null, external_id_hash = null,
-            name = null, erased_at = ${now}, updated_at = ${now}
-          where p.tenant_id = ${tenantId} and p.prospect_id = ${prospect.prospectId}
-            and p.erased_at is null and p.merged_into is null and p.updated_at = ${prospect.updatedAt}
-            and p.email_hash is not distinct from ${prospect.emailHash}
-            and p.external_id_hash is not distinct from ${prospect.externalIdHash}
-            and p.name is not distinct from ${prospect.name}
+          update prospects p set email = null, external_id = null, name = null, erased_at = ${now}, updated_at = ${now}
+          where p.tenant_id = ${tenantId} and p.prospect_id = ${prospect?.prospectId ?? null}
+            and p.erased_at is null and p.merged_into is null and p.updated_at = ${prospect?.updatedAt ?? null}
+            and p.email is not distinct from ${prospect?.email ?? null}
+            and p.external_id is not distinct from ${prospect?.externalId ?? null}
+            and p.name is not distinct from ${prospect?.name ?? null}
           returning 1
         ), changed as (
-          select 1 where ${prospect.prospectId}::text is null or exists (select 1 from erased)
+          select 1 from erased
+          union all
+          select 1 where ${prospect === undefined} and (
+            select true from identifiers i
+            where i.tenant_id = ${tenantId} and i.kind = ${identifier?.kind ?? null}
+              and i.hash = ${identifier?.hash ?? null} and i.prospect_id is not null limit 1
+          ) is null
         ), others as (
-          update prospects p set email = null, email_hash = null, external_id = null, external_id_hash = null,
-            name = null, erased_at = ${now}, updated_at = ${now}
-          where p.tenant_id = ${tenantId} and p.merged_into = ${prospect.prospectId}
+          update prospects p set email = null, external_id = null, name = null, erased_at = ${now}, updated_at = ${now}
+          where p.tenant_id = ${tenantId} and p.merged_into = ${prospect?.prospectId ?? null}
             and exists (select 1 from changed)
-          returning 1
         ), ended as (
           update merges m set status = 'completed', completed_at = ${now}
-          where m.tenant_id = ${tenantId} and m.into_id = ${prospect.prospectId} and m.status = 'processing'
+          where m.tenant_id = ${tenantId} and m.into_id = ${prospect?.prospectId ?? null} and m.status = 'processing'
             and exists (select 1 from changed)
         ), added as (
           insert into erasures (${ERASURE.names})
           select ${ERASURE.values} from ${ERASURE.from(erasures.map(newErasureRow))}
           where exists (select 1 from changed)
         ), blocked as (
-          insert into prospects as p (${BLOCK.names})
-          select ${BLOCK.values} from ${BLOCK.from(blocks)}
-          where exists (select 1 from changed)
-            -- Always true. A part runs when it is read: emails and external ids are removed from the old rows, and so
-            -- are free, before they are blocked.
-            and (select count(*) from others) >= 0
-          on conflict (tenant_id, prospect_id)
-            do update set blocked_until = greatest(p.blocked_until, excluded.blocked_until)
+          update identifiers i set prospect_id = null, value = null, blocked_until = ${until}, erasure_id = ${erasureId}
+          where i.tenant_id = ${tenantId} and i.prospect_id = ${prospect?.prospectId ?? null}
+            and exists (select 1 from changed)
+        ), forgotten as (
+          delete from former_identifiers f
+          where f.tenant_id = ${tenantId} and f.prospect_id = any (${erasedIds}::text[])
+            and exists (select 1 from changed)
+          returning f.kind, f.hash
+        ), also_blocked as (
+          insert into identifiers as i (tenant_id, kind, hash, blocked_until, erasure_id)
+          select ${tenantId}, named.kind, named.hash, ${until}::timestamptz, ${erasureId}
+          from (
+            select f.kind, f.hash from forgotten f
+            union
+            select ${identifier?.kind ?? null}, ${identifier?.hash ?? null} where exists (select 1 from changed)
+          ) named
+            left join lateral (
+              select i.prospect_id from identifiers i
+              where i.tenant_id = ${tenantId} and i.kind = named.kind and i.hash = named.hash limit 1
+            ) leads on true
+          -- One that leads to the erased prospect is blocked already, and one that leads to another stays.
+          where named.hash is not null and leads.prospect_id is null
+          on conflict (tenant_id, kind, hash) do update
+            set blocked_until = greatest(i.blocked_until, excluded.blocked_until), erasure_id = excluded.erasure_id
         ), ${outbox.newEvents(events)}
-        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+        select (select count(*)::int from new_events) as events from changed`,
     )
-    if (recorded === 'recorded') erased(tenantId)
-    return recorded
+    if (result === 'recorded') erased()
+    return result
   },
 
   /** As `versions.claim`: from tenant to tenant, along the index of waiting erasures. */
@@ -228,12 +232,10 @@ export const postgresErasures = (
         update prospect_logs set email = null, external_id = null, name = null, request_hash = null
         where tenant_id = ${tenantId} and prospect_log_id = any (${textArray(foreign)}::text[])
       )
-      update erasures e set pass = step.pass, position = step.position, claimable_at = step.claimable_at,
-        status = step.status, completed_at = step.completed_at,
-        email_hash = case when step.completed_at is null then e.email_hash end,
-        external_id_hash = case when step.completed_at is null then e.external_id_hash end
+      update erasures e set pass = step.pass, settles_after = step.settles_after, position = step.position,
+        claimable_at = step.claimable_at, status = step.status, completed_at = step.completed_at
       from ${STEP.from(steps)}
-      where e.tenant_id = ${tenantId} and e.erasure_id = step.erasure_id
+      where e.tenant_id = step.tenant_id and e.erasure_id = step.erasure_id
         and e.status = 'processing' and e.attempts = step.attempt and (step.completed_at is null or not exists (
           select 1 from erasures part
           where part.tenant_id = ${tenantId} and part.part_of = e.erasure_id and part.completed_at is null))`
@@ -244,17 +246,15 @@ export const postgresErasures = (
 
   extend: async ({ tenantId, erasureId }, until) => {
     await query(tenantId)`
-      update prospects set blocked_until = ${until}
-      where tenant_id = ${tenantId} and blocked_until < ${until} and prospect_id in (
-        select block_id from erasures where tenant_id = ${tenantId} and erasure_id = ${erasureId}
-        union all select block_id from erasures where tenant_id = ${tenantId} and part_of = ${erasureId})`
+      update identifiers i set blocked_until = ${until}
+      where i.erasure_id = ${erasureId} and i.blocked_until < ${until}
+        and case when i.tenant_id = ${tenantId} then true else false end`
   },
   unblock: async ({ tenantId, erasureId }, now) => {
     await query(tenantId)`
-      update prospects set blocked_until = ${now}
-      where tenant_id = ${tenantId} and blocked_until > ${now} and prospect_id in (
-        select block_id from erasures where tenant_id = ${tenantId} and erasure_id = ${erasureId}
-        union all select block_id from erasures where tenant_id = ${tenantId} and part_of = ${erasureId})`
+      update identifiers i set blocked_until = ${now}
+      where i.erasure_id = ${erasureId} and i.blocked_until > ${now}
+        and case when i.tenant_id = ${tenantId} then true else false end`
   },
 
   /** Reads at most `countMax` entries of the index of waiting erasures. */
@@ -272,15 +272,15 @@ export const postgresErasures = (
   expire: async ({ tenantId, now, beforeLogId, max }) => {
     const [row] = await query(tenantId)<{ blocks: number; logs: number }>`
       with blocks as materialized (
-        select p.prospect_id from prospects p
-        where p.tenant_id = ${tenantId} and p.blocked_until <= ${now} and not exists (
+        select i.kind, i.hash from identifiers i
+        where i.tenant_id = ${tenantId} and i.blocked_until <= ${now} and not exists (
           select 1 from erasures e
-          where e.tenant_id = ${tenantId} and e.block_id = p.prospect_id and e.completed_at is null
+          where e.tenant_id = ${tenantId} and e.erasure_id = i.erasure_id and e.completed_at is null
         )
         limit ${max} for update skip locked
       ), unblocked as (
-        delete from prospects p using blocks
-        where p.tenant_id = ${tenantId} and p.prospect_id = blocks.prospect_id and p.blocked_until <= ${now}
+        delete from identifiers i using blocks
+        where i.tenant_id = ${tenantId} and i.kind = blocks.kind and i.hash = blocks.hash and i.blocked_until <= ${now}
       ), old as materialized (
         select l.prospect_log_id from prospect_logs l
         where l.tenant_id = ${tenantId} and l.prospect_log_id < ${beforeLogId ?? ''}

@@ -8,9 +8,6 @@ export const sqlStateOf = (error: unknown): string => {
   return code === 'XX000' && message.startsWith('duplicate key value violates') ? '23505' : String(code)
 }
 
-/** An assumption did not hold: the code of `required`, and on a cluster a division by zero. */
-export const NOT_AS_ASSUMED = new Set(['PP001', '22012'])
-
 /** Whether this is an error of the connection, or PostgreSQL cannot answer now. */
 export const isTransient = (error: unknown): boolean => TRANSIENT.test(sqlStateOf(error))
 /** 08 connection, 53 out of resources, 57 stopped by a limit or an operator, 58 system error; then the driver's. */

@@ -3,53 +3,48 @@ import type { Backlog } from '../../core/ports/world.ts'
 import { newMergeRow } from '../stores/people-rows.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
-import type { Outbox } from './outbox.ts'
+import type { Events, Outbox } from './outbox.ts'
 import { columns, type Query } from './sql.ts'
 
 const MERGE = columns('merge', COLUMNS.merges)
 const SHOWN = columns('m', COLUMNS.merges)
 const KNOWN = columns(
   'known',
-  'tenant_id, prospect_id, email_hash, external_id_hash, name, updated_at timestamptz',
+  'tenant_id, prospect_id, email, external_id, name, updated_at timestamptz, merged_into, erased_at timestamptz',
 )
 
 /** Calls `changed` after a prospect was merged. */
-export const postgresMerges = (
-  query: Query,
-  outbox: Outbox,
-  changed: (tenantId: string) => void,
-): Merges => ({
+export const postgresMerges = (query: Query, outbox: Outbox, changed: () => void): Merges => ({
   /** Locks both prospects first, in the order of their ids. Once they are locked, they stay as they were decided on. */
   record: async ({ merge, merged, survivor }, events) => {
     const { tenantId, prospectId, intoId } = merge
-    const recorded = await outbox.record(
-      (sql, isInTime) => sql`
+    const recorded = await outbox.recorded(
+      query()<Events>`
         with unchanged as (
           select p.prospect_id
           from ${KNOWN.from([merged.before, survivor.before])}
             join prospects p on p.tenant_id = known.tenant_id and p.prospect_id = known.prospect_id
           where p.erased_at is null and p.merged_into is null and p.updated_at = known.updated_at
-            and p.email_hash is not distinct from known.email_hash
-            and p.external_id_hash is not distinct from known.external_id_hash
+            and known.erased_at is null and known.merged_into is null
+            and p.email is not distinct from known.email
+            and p.external_id is not distinct from known.external_id
             and p.name is not distinct from known.name
           order by p.prospect_id for update of p
         ), changed as (
           select 1 from unchanged having count(*) = 2
         ), merged as (
-          update prospects p set email = ${merged.after.email}, email_hash = ${merged.after.emailHash},
-            external_id = ${merged.after.externalId}, external_id_hash = ${merged.after.externalIdHash},
+          update prospects p set email = ${merged.after.email}, external_id = ${merged.after.externalId},
             name = ${merged.after.name}, merged_into = ${merged.after.mergedInto},
             updated_at = ${merged.after.updatedAt}
           where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId} and exists (select 1 from changed)
-          returning 1
+        ), identified as (
+          update identifiers set prospect_id = ${intoId}
+          where tenant_id = ${tenantId} and prospect_id = ${prospectId} and exists (select 1 from changed)
         ), survivor as (
-          update prospects p set email = ${survivor.after.email}, email_hash = ${survivor.after.emailHash},
-            external_id = ${survivor.after.externalId}, external_id_hash = ${survivor.after.externalIdHash},
+          update prospects p set email = ${survivor.after.email}, external_id = ${survivor.after.externalId},
             name = ${survivor.after.name}, merged_into = ${survivor.after.mergedInto},
             updated_at = ${survivor.after.updatedAt}
-          where p.tenant_id = ${tenantId} and p.prospect_id = ${intoId}
-            -- A part runs when it is read: the merged prospect gives up its email before the survivor takes it.
-            and exists (select 1 from merged)
+          where p.tenant_id = ${tenantId} and p.prospect_id = ${intoId} and exists (select 1 from changed)
         ), led as (
           update prospects set merged_into = ${intoId}
           where tenant_id = ${tenantId} and merged_into = ${prospectId} and exists (select 1 from changed)
@@ -61,9 +56,9 @@ export const postgresMerges = (
           insert into merges (${MERGE.names})
           select ${MERGE.values} from ${MERGE.from([newMergeRow(merge)])} where exists (select 1 from changed)
         ), ${outbox.newEvents(events)}
-        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+        select (select count(*)::int from new_events) as events from changed`,
     )
-    if (recorded === 'recorded') changed(tenantId)
+    if (recorded === 'recorded') changed()
     return recorded
   },
 
@@ -137,16 +132,16 @@ export const postgresMerges = (
     order by m.merge_id limit ${limit}`,
 
   settle: (step, events) =>
-    outbox.record(
-      (sql, isInTime) => sql`
+    outbox.recorded(
+      query()<Events>`
         with changed as (
-          update merges m set pass = ${step.pass}, claimable_at = ${step.claimableAt},
+          update merges m set pass = ${step.pass}, settles_after = ${step.settlesAfter}, claimable_at = ${step.claimableAt},
             completed_at = ${step.completedAt}, status = ${step.completedAt === null ? 'processing' : 'completed'}
           where m.tenant_id = ${step.tenantId} and m.merge_id = ${step.mergeId} and m.into_id = ${step.intoId}
             and m.attempts = ${step.attempt} and m.status = ${step.status}
           returning 1
         ), ${outbox.newEvents(events)}
-        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+        select (select count(*)::int from new_events) as events from changed`,
     ),
 
   /** Reads at most `countMax` entries of the index of waiting merges. */

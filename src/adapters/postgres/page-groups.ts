@@ -3,7 +3,7 @@ import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
 import { numberedSlices, rowsOfEach } from './numbered.ts'
-import type { Outbox } from './outbox.ts'
+import type { Events, Outbox } from './outbox.ts'
 import { columns, type Query } from './sql.ts'
 
 type ListedRow = PageGroupRow & { readonly number: number }
@@ -15,7 +15,7 @@ const GROUP = columns('l', COLUMNS.page_groups)
 const COUNT = columns('c', COLUMNS.page_counts)
 const CHANGE = columns('change', PAGE_GROUP_CHANGES)
 
-export const postgresPageGroups = (query: Query, { record, newEvents }: Outbox): PageGroups => ({
+export const postgresPageGroups = (query: Query, { recorded, newEvents }: Outbox): PageGroups => ({
   /**
    * A list of all groups but the deleted ones and a list by status walk two indexes, each by the expression of its
    * index. The pages are counted by a look-up for each row: the planner could turn a join into a walk over all counts.
@@ -78,8 +78,8 @@ export const postgresPageGroups = (query: Query, { record, newEvents }: Outbox):
   },
 
   add: (group, events) =>
-    record(
-      (sql, isInTime) => sql`
+    recorded(
+      query()<Events>`
         with changed as (
           select 1
         ), counted as (
@@ -89,13 +89,13 @@ export const postgresPageGroups = (query: Query, { record, newEvents }: Outbox):
           insert into page_groups (${GROUP.names})
           select ${GROUP.values} from ${GROUP.from([{ ...group, revision: 1 }])}
         ), ${newEvents(events)}
-        select (select count(*)::int from new_events) as events where ${isInTime}`,
+        select (select count(*)::int from new_events) as events`,
     ),
 
   /** A group's revision rises with its own changes and with those of its count. */
   change: (group, lastUpdatedAt, revision, events) =>
-    record(
-      (sql, isInTime) => sql`
+    recorded(
+      query()<Events>`
         with changed as (
           update page_groups g set
             (${CHANGE.names}) = (select ${CHANGE.values} from ${CHANGE.from([group])}),
@@ -108,6 +108,6 @@ export const postgresPageGroups = (query: Query, { record, newEvents }: Outbox):
             ))
           returning 1
         ), ${newEvents(events)}
-        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+        select (select count(*)::int from new_events) as events from changed`,
     ),
 })

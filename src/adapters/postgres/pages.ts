@@ -13,7 +13,7 @@ import {
 import { COLUMNS, sortedBy, without } from '../stores/rows.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
-import type { Outbox } from './outbox.ts'
+import type { Events, Outbox } from './outbox.ts'
 import { columns, type Query } from './sql.ts'
 
 type RecallRow =
@@ -41,7 +41,7 @@ const NUMBERED_PAGE = columns('page', { ...NEW_PAGE_COLUMNS, after: 'int' })
  * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed,
  * nothing is saved. Calls `added` after versions were added or something was scheduled.
  */
-export const postgresPages = (query: Query, { record, newEvents }: Outbox, added: () => void): Pages => ({
+export const postgresPages = (query: Query, { recorded, newEvents }: Outbox, added: () => void): Pages => ({
   recall: async ({ groups, keys }) => {
     // The count is looked up for each row: the planner could turn a join into a walk over all the counts.
     const rows = await query()<RecallRow>`
@@ -77,8 +77,8 @@ export const postgresPages = (query: Query, { record, newEvents }: Outbox, added
   /** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
   record: async (pages, events) => {
     const { pageRows, versionRows, countRows } = rowsInLockOrder(pages)
-    const recorded = await record(
-      (sql, isInTime) => sql`
+    const result = await recorded(
+      query()<Events>`
         with changed as (
           select 1
         ), counted as (
@@ -101,10 +101,10 @@ export const postgresPages = (query: Query, { record, newEvents }: Outbox, added
           from ${NUMBERED_PAGE.from(pageRows)}
             join counted on counted.tenant_id = page.tenant_id and counted.page_group_id = page.page_group_id
         ), ${newEvents(events)}
-        select (select count(*)::int from new_events) as events where ${isInTime}`,
+        select (select count(*)::int from new_events) as events`,
     )
-    if (recorded === 'recorded' && pages.some(needsWork)) added()
-    return recorded
+    if (result === 'recorded' && pages.some(needsWork)) added()
+    return result
   },
 
   list: async (wants) => {
@@ -182,8 +182,8 @@ export const postgresPages = (query: Query, { record, newEvents }: Outbox, added
     const version = change.added
     const versionRows = version === null ? [] : [newVersionRow(change, version)]
     const needsActiveGroup = version !== null || change.publishes
-    const recorded = await record(
-      (sql, isInTime) => sql`
+    const result = await recorded(
+      query()<Events>`
         with changed as (
           update pages p set custom_name = ${change.customName}, computed_name = ${change.computedName},
             updated_at = ${updatedAt}, published_version_id = ${publishedVersionId},
@@ -212,15 +212,15 @@ export const postgresPages = (query: Query, { record, newEvents }: Outbox, added
           where v.tenant_id = ${tenantId} and v.page_id = ${pageId}
             and v.version_id = ${schedule?.versionId ?? null} and exists (select 1 from changed)
         ), ${newEvents(events)}
-        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+        select (select count(*)::int from new_events) as events from changed`,
     )
-    if ((version || schedule?.publishAt || change.unpublishAt) && recorded === 'recorded') added()
-    return recorded
+    if ((version || schedule?.publishAt || change.unpublishAt) && result === 'recorded') added()
+    return result
   },
 
   remove: ({ tenantId, pageGroupId, pageId, revision }, events) =>
-    record(
-      (sql, isInTime) => sql`
+    recorded(
+      query()<Events>`
         with changed as (
           delete from pages p
           where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
@@ -237,7 +237,7 @@ export const postgresPages = (query: Query, { record, newEvents }: Outbox, added
           update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
           where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId} and exists (select 1 from changed)
         ), ${newEvents(events)}
-        select (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+        select (select count(*)::int from new_events) as events from changed`,
     ),
 })
 

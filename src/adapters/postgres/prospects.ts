@@ -1,32 +1,27 @@
 import { asOutcome } from '../../core/engine/outcome.ts'
 import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { FoundProspect, KnownProspect, Prospects, ProspectsWant } from '../../core/ports/prospects.ts'
+import type { FoundProspect, Prospects, ProspectsWant } from '../../core/ports/prospects.ts'
 import type { Scanned } from '../../core/ports/world.ts'
 import { afterStart, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
-import { KNOWN_PROSPECT, SHOWN_PROSPECT, without } from '../stores/rows.ts'
+import { COLUMNS, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
-import type { Outbox } from './outbox.ts'
-import { ifOvertaken } from './overtaken.ts'
+import type { Events, Outbox } from './outbox.ts'
 import { columns, piece, type Query } from './sql.ts'
 
-const SHOWN = columns('l', SHOWN_PROSPECT)
-const KNOWN = columns('p', without(KNOWN_PROSPECT, 'email'))
+const SHOWN = columns('l', COLUMNS.prospects)
+const SHOWN_BUT_EMAIL = columns('p', without(COLUMNS.prospects, 'email'))
 const WANT = columns('want', 'number int, tenant_id, prospect_id')
+const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
 
-// The expressions of the indexes for the search: see `0008_search.sql`.
+// The expressions of the indexes for the search: see `prospects_email_start` and the two after it.
 const EMAIL_KEY = piece`(left(l.email, 100) collate "C")`
 const FOLDED_NAME = piece`btrim(case when octet_length(l.name) = char_length(l.name) then lower(l.name)
   else lower(regexp_replace(normalize(l.name, NFKD), '[\\u0300-\\u036f]', '', 'g')) end)`
 const NAME_KEY = piece`(left(${FOLDED_NAME}, 100) collate "C")`
 const LAST_NAME_KEY = piece`(left(split_part(${FOLDED_NAME}, ' ', -1), 100) collate "C")`
 
-/** Calls `changed` after a prospect was updated. */
-export const postgresProspects = (
-  query: Query,
-  outbox: Outbox,
-  changed: (tenantId: string) => void,
-): Prospects => ({
+export const postgresProspects = (query: Query, { recorded, newEvents }: Outbox): Prospects => ({
   find: async (wants) => {
     const rows = await query()<FoundProspect & { readonly number: number }>`
       select want.number, ${SHOWN.selected}
@@ -35,11 +30,11 @@ export const postgresProspects = (
     return rowsOfEach(wants, rows).map(([row]) => (row === undefined ? null : prospectOf(row)))
   },
 
-  findWithMerged: ({ tenantId, prospectId }) => query(tenantId)<KnownProspect>`
-    select ${KNOWN.selected}, p.email from prospects p
+  findWithMerged: ({ tenantId, prospectId }) => query(tenantId)<FoundProspect>`
+    select ${SHOWN_BUT_EMAIL.selected}, p.email from prospects p
     where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId} and p.erased_at is null and p.merged_into is null
     union all
-    select ${KNOWN.selected}, null from prospects p
+    select ${SHOWN_BUT_EMAIL.selected}, null from prospects p
     where p.tenant_id = ${tenantId} and p.merged_into = ${prospectId} and p.erased_at is null
     order by merged_into nulls first, prospect_id`,
 
@@ -47,8 +42,7 @@ export const postgresProspects = (
   list: (wants) =>
     Promise.all(
       wants.map((want) => {
-        const isAll = want.emailHash === null && want.externalIdHash === null
-        return (isAll ? newest(query, want) : identified(query, want)).catch(asOutcome)
+        return (want.identifier === null ? newest : identified)(query, want).catch(asOutcome)
       }),
     ),
 
@@ -115,46 +109,62 @@ export const postgresProspects = (
     return rows.map(prospectOf)
   },
 
-  update: async ({ tenantId, prospectId, email, externalId, name, updatedAt }, events) => {
-    const emailHash = email?.emailHash ?? null
-    const externalIdHash = externalId?.externalIdHash ?? null
-    const written = outbox.write<FoundProspect>(
-      (sql, isInTime) => sql`
-        with given_up as (
-          update prospects m set
-            email = case when m.email_hash = ${emailHash} then null else m.email end,
-            email_hash = nullif(m.email_hash, ${emailHash}),
-            external_id = case when m.external_id_hash = ${externalIdHash} then null else m.external_id end,
-            external_id_hash = nullif(m.external_id_hash, ${externalIdHash})
-          where m.tenant_id = ${tenantId} and m.merged_into = ${prospectId}
-            and (m.email_hash = ${emailHash} or m.external_id_hash = ${externalIdHash})
+  /**
+   * Locks the prospect first. An identifier to add that leads here already stays; one that leads elsewhere, or is blocked,
+   * is refused by its key: then nothing is saved. Of the former identifiers of a kind only the newest twenty keep their text.
+   */
+  correct: ({ before, after, added, released }, events) => {
+    const { tenantId, prospectId } = before
+    return recorded(
+      query()<Events>`
+        with changed as (
+          update prospects p set email = ${after.email}, external_id = ${after.externalId}, name = ${after.name},
+            updated_at = ${after.updatedAt}
+          where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId}
+            and ${before.erasedAt === null && before.mergedInto === null}
+            and p.erased_at is null and p.merged_into is null and p.updated_at = ${before.updatedAt}
+            and p.email is not distinct from ${before.email}
+            and p.external_id is not distinct from ${before.externalId}
+            and p.name is not distinct from ${before.name}
           returning 1
-        ), changed as (
-          update prospects l set
-            email = case when ${email !== undefined} then ${email?.email ?? null} else l.email end,
-            email_hash = case when ${email !== undefined} then ${emailHash} else l.email_hash end,
-            external_id = case when ${externalId !== undefined} then ${externalId?.externalId ?? null}
-              else l.external_id end,
-            external_id_hash = case when ${externalId !== undefined} then ${externalIdHash}
-              else l.external_id_hash end,
-            name = case when ${name !== undefined} then ${name ?? null} else l.name end,
-            updated_at = greatest(${updatedAt}, l.updated_at + interval '1 ms')
-          where l.tenant_id = ${tenantId} and l.prospect_id = ${prospectId} and l.erased_at is null
-            and l.merged_into is null
-            -- Always true. A part runs when it is read: merged prospects give up their values before this one takes them.
-            and (select count(*) from given_up) >= 0
-          returning ${SHOWN.selected}
-        ), ${outbox.newEvents(events)}
-        select changed.*, (select count(*)::int from new_events) as events from changed where ${isInTime}`,
+        ), released as (
+          delete from identifiers i using ${IDENTIFIER.from(released)}
+          where i.tenant_id = identifier.tenant_id and i.kind = identifier.kind and i.hash = identifier.hash
+            and i.prospect_id = identifier.prospect_id and exists (select 1 from changed)
+          returning i.tenant_id, i.prospect_id, i.kind, i.hash, i.value
+        ), kept as (
+          insert into former_identifiers as f (tenant_id, prospect_id, kind, hash, value, released_at)
+          select r.tenant_id, r.prospect_id, r.kind, r.hash, r.value, ${after.updatedAt} from released r
+          on conflict (tenant_id, prospect_id, kind, hash)
+            do update set value = excluded.value, released_at = excluded.released_at
+        ), shortened as (
+          update former_identifiers f set value = null
+          from (
+            select o.kind, o.hash, row_number() over (partition by o.kind order by o.released_at desc, o.hash) as place
+            from former_identifiers o where o.tenant_id = ${tenantId} and o.prospect_id = ${prospectId}
+          ) older
+          where f.tenant_id = ${tenantId} and f.prospect_id = ${prospectId} and f.kind = older.kind
+            and f.hash = older.hash and older.place >= ${FORMER_TEXTS_MAX} and exists (select 1 from released)
+        ), regained as (
+          delete from former_identifiers f using ${IDENTIFIER.from(added)}
+          where f.tenant_id = identifier.tenant_id and f.prospect_id = identifier.prospect_id
+            and f.kind = identifier.kind and f.hash = identifier.hash and exists (select 1 from changed)
+        ), identified as (
+          insert into identifiers (${IDENTIFIER.names})
+          select ${IDENTIFIER.values} from ${IDENTIFIER.from(added)}
+          where exists (select 1 from changed) and (
+            select true from identifiers i
+            where i.tenant_id = identifier.tenant_id and i.kind = identifier.kind and i.hash = identifier.hash
+              and i.prospect_id = identifier.prospect_id limit 1
+          ) is null
+        ), ${newEvents(events)}
+        select (select count(*)::int from new_events) as events from changed`,
     )
-    const updated = await written.catch(ifOvertaken('overtaken' as const))
-    if (updated === 'overtaken') return updated
-    const [prospect] = updated
-    if (prospect === undefined) return null
-    changed(tenantId)
-    return prospectOf(prospect)
   },
 })
+
+/** Former identifiers of a kind that keep their text. */
+const FORMER_TEXTS_MAX = 20
 
 /**
  * The newest prospects until they fill a slice, among the 10,000 newest rows. If these do not suffice, `resume` is the id
@@ -193,19 +203,20 @@ const newest = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundP
   return { rows: shown.map(prospectOf), resume: rows[0]?.resume ?? null }
 }
 
-/**
- * The prospect with an email or an external id, merged or not. The hash that is null matches none. Each limit keeps the
- * other conditions out of the look-up, so that it uses its whole key.
- */
+/** The prospect that an identifier leads to. The limits keep other conditions out of the look-ups, so that they use whole keys. */
 const identified = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundProspect>> => {
-  const { tenantId, emailHash, externalIdHash } = want
+  const { tenantId, identifier } = want
   const rows = await query(tenantId)<FoundProspect>`
-    select ${SHOWN.selected} from (
-      (select * from prospects l where l.tenant_id = ${tenantId} and l.email_hash = ${emailHash} limit 1)
-      union all
-      (select * from prospects l where l.tenant_id = ${tenantId} and l.external_id_hash = ${externalIdHash} limit 1)
-    ) l
-    where l.erased_at is null and l.prospect_id < ${want.beforeId ?? AFTER_ALL_IDS}`
+    select ${SHOWN.selected}
+    from (
+      select i.prospect_id from identifiers i
+      where i.tenant_id = ${tenantId} and i.kind = ${identifier?.kind ?? null} and i.hash = ${identifier?.hash ?? null}
+      limit 1
+    ) i
+      cross join lateral (
+        select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id = i.prospect_id limit 1
+      ) l
+    where l.prospect_id < ${want.beforeId ?? AFTER_ALL_IDS}`
   return { rows: rows.map(prospectOf), resume: null }
 }
 

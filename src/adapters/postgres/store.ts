@@ -1,7 +1,4 @@
-import { DEFAULTS } from '../../config/config.ts'
-import { lateMsOf } from '../../core/engine/late-writes.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
-import type { Optional } from '../../core/use-cases.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
@@ -13,6 +10,7 @@ import { postgresEvents } from './events.ts'
 import { postgresHooks } from './hooks.ts'
 import { postgresMerges } from './merges.ts'
 import { appliedMigrations, migratePostgres, type Warn } from './migrate.ts'
+import { postgresMoments } from './moments.ts'
 import { refuserOfNoWrites } from './no-writes.ts'
 import { findObstacle, nameDirect } from './obstacle.ts'
 import type { PostgresSettings } from './open.ts'
@@ -64,29 +62,22 @@ export const postgresStore = (
   }
 }
 
-type PortsOptions = Optional<Pick<PostgresSettings, 'everyEvent' | 'statementMsMax'>>
-
 /** The ports of a store over any way to send statements. Calls `notify` after a commit. */
 export const portsOver = (
   ask: Ask,
   migrations: readonly Migration[],
   notify: (...signals: readonly Signal[]) => void,
-  { everyEvent = false, statementMsMax = DEFAULTS.statementMsMax }: PortsOptions,
+  { everyEvent = false }: Pick<PostgresSettings, 'everyEvent'>,
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => {
   const query = queryOver(ask)
-  const outbox = createOutbox(query, {
-    everyEvent,
-    lateMs: lateMsOf(statementMsMax),
-    wrote: () => notify('events'),
-    late: () => notify('keys', 'prospects'),
-  })
+  const outbox = createOutbox(everyEvent, () => notify('events'))
   const refuseUnready = readiness(migrations)
   const refuseNoWrites = refuserOfNoWrites(ask)
-  const prospectsChanged = (tenantId: string) => notify(`prospects ${tenantId}`)
+  const prospectsChanged = () => notify('prospects')
   const keysChanged = () => notify('keys')
   return {
     activities: postgresActivities(query, outbox),
-    prospects: postgresProspects(query, outbox, prospectsChanged),
+    prospects: postgresProspects(query, outbox),
     merges: postgresMerges(query, outbox, prospectsChanged),
     prospectLogs: postgresProspectLogs(query),
     counts: postgresCounts(query),
@@ -100,6 +91,7 @@ export const portsOver = (
     hooks: postgresHooks(query, keysChanged),
     apiKeys: postgresApiKeys(query, keysChanged),
     tenants: postgresTenants(query, keysChanged),
+    moments: postgresMoments(query),
     ready: async () => {
       refuseUnready(await appliedMigrations(ask))
       await refuseNoWrites()

@@ -10,7 +10,7 @@ import {
   versionWithContent,
 } from '../stores/page-rows.ts'
 import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
-import { EVENT, eventRow, type Outbox } from './outbox.ts'
+import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
 import { columns, type Query } from './sql.ts'
 
 type OfWant = { readonly number: number }
@@ -29,7 +29,7 @@ const DONE = columns(
  * Page groups are looked up by the expression of the index of those that are not deleted. Each look-up of a batch is a
  * `lateral` with a limit: see `postgresPages`.
  */
-export const postgresVersions = (query: Query, { write, everyEvent }: Outbox): Versions => ({
+export const postgresVersions = (query: Query, { rowsOf, everyEvent }: Outbox): Versions => ({
   list: async (wants) => {
     const rows = await query()<ShownVersion & OfWant>`
       select want.number, ${SHOWN.selected}
@@ -160,8 +160,8 @@ export const postgresVersions = (query: Query, { write, everyEvent }: Outbox): V
    * subquery reads the endpoints of one tenant; for `exists` the planner may collect those of all tenants.
    */
   settle: async (tenantId, settlements, events = []) => {
-    const rows = await write<{ versionId: string }>(
-      (sql, isInTime) => sql`
+    const rows = await rowsOf(
+      query()<Events & { readonly versionId: string }>`
         with locked as materialized (
           select * from (
             select done.*, v.page_group_id, p.published_version_id, p.automatic_after,
@@ -208,7 +208,7 @@ export const postgresVersions = (query: Query, { write, everyEvent }: Outbox): V
             ))
           returning 1
         )
-        select version_id, (select count(*)::int from new_events) as events from saved where ${isInTime}`,
+        select version_id, (select count(*)::int from new_events) as events from saved`,
     )
     return rows.map(({ versionId }) => versionId)
   },

@@ -1,23 +1,25 @@
+import { isoTime } from '../../core/engine/times.ts'
 import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
 import { lookedAt, placeOf } from '../stores/looked-at.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { type Database, insertInto } from './open.ts'
 
 const MARK = `
-  insert into counted_tenants (tenant_id, position, read_at) values (:tenantId, '', :readAt)
+  insert into counted_tenants (tenant_id, position, closed_to, read_at) values (:tenantId, '', '', :readAt)
   on conflict (tenant_id) do update set read_at = excluded.read_at`
 const FIND = `
-  select position, read_at, (
+  select position, closed_to, read_at, (
     select min(prospect_log_id) from prospect_logs where tenant_id = :tenantId and prospect_log_id > t.position
   ) as next_id
   from counted_tenants t where tenant_id = :tenantId`
 const WAITING = `
   select tenant_id from counted_tenants t
-  where tenant_id > :afterTenantId and read_at >= :readSince and (position > :beyondId or exists (
+  where tenant_id > :afterTenantId and read_at >= :readSince and (closed_to > :beyondId or exists (
     select 1 from prospect_logs
     where tenant_id = t.tenant_id and prospect_log_id > t.position and prospect_log_id < :beforeId
   ))
   order by tenant_id limit :max`
+const CLOSE = 'update counted_tenants set closed_to = max(closed_to, :to) where tenant_id = :tenantId'
 const TALLY = `
   select source, type, count(*) as count, sum(created_prospect) as new_prospects,
     max(prospect_log_id) as last_id
@@ -27,7 +29,9 @@ const TALLY = `
     order by prospect_log_id limit :max
   )
   group by source, type`
-const MOVE = 'update counted_tenants set position = :to where tenant_id = :tenantId and position = :from'
+const MOVE = `
+  update counted_tenants set position = :to, closed_to = iif(:removeFrom is null, max(closed_to, :to), :to)
+  where tenant_id = :tenantId and position = :from`
 const REMOVE = 'delete from prospect_log_counts where tenant_id = :tenantId and at >= :removeFrom'
 const ADD = `
   ${insertInto('prospect_log_counts', COLUMNS.prospect_log_counts)}
@@ -60,6 +64,8 @@ export const sqliteCounts = (database: Database): Counts => ({
   markRead: (tenantId, readAt) => database.write(() => void database.run(MARK, { tenantId, readAt })),
   find: async (tenantId) => database.get<CountedTenant>(FIND, { tenantId }),
   waiting: async (want) => database.all<{ tenantId: string }>(WAITING, want).map(({ tenantId }) => tenantId),
+  close: (tenantId, to, time) =>
+    database.write(() => time <= isoTime(Date.now()) && database.run(CLOSE, { tenantId, to }) > 0),
   tally: async (want) => database.all<LogCount & { readonly lastId: string }>(TALLY, want),
   record: ({ add, ...change }) =>
     database.write(() => {

@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/erasures.ts'
+import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Served } from '../../core/ports/world.ts'
-import { isIdentified } from '../../core/prospects/identifiers.ts'
-import { blockRow, newErasureRow } from '../stores/people-rows.ts'
+import { newErasureRow } from '../stores/people-rows.ts'
 import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
 import { backlogOf, claimFrom } from './claim.ts'
@@ -13,10 +13,11 @@ import { removeSome } from './pages.ts'
 import { IS_UNCHANGED } from './prospects.ts'
 import { rewriteFile } from './rewrite.ts'
 
+// Without statistics SQLite would scan all identifiers of the tenant instead of this index.
+const BLOCKED = `
+  identifiers indexed by identifiers_of_erasure where tenant_id = :tenantId and erasure_id`
 const ERASURE = `
-  select ${Object.keys(ERASURE_SHOWN)}, (
-    select blocked_until from prospects p where p.tenant_id = e.tenant_id and p.prospect_id = e.block_id
-  ) as blocked_until
+  select ${Object.keys(ERASURE_SHOWN)}, (select max(blocked_until) from ${BLOCKED} = e.erasure_id) as blocked_until
   from erasures e where tenant_id = :tenantId`
 const BY_ID = `${ERASURE} and part_of is null and erasure_id = :erasureId`
 const BY_PROSPECT = `${ERASURE} and part_of is null and completed_at is null and prospect_id = :prospectId`
@@ -25,21 +26,33 @@ const leading = (index: string, isNamed: string) => `
   ${ERASURE} and erasure_id in (
     select coalesce(part_of, erasure_id) from erasures indexed by ${index} where tenant_id = :tenantId and ${isNamed})`
 const BY_ERASED = leading('erasures_by_prospect', 'prospect_id = :erasedId')
-const BY_EMAIL = leading('erasures_of_email', 'email_hash = :emailHash')
-const BY_EXTERNAL_ID = leading('erasures_of_external_id', 'external_id_hash = :externalIdHash')
 const LIST = `${ERASURE} and part_of is null and erasure_id < ${BEFORE_ID} order by erasure_id desc`
 const ADD = insertInto('erasures', COLUMNS.erasures)
 const ERASE = `
-  update prospects set email = null, email_hash = null, external_id = null, external_id_hash = null, name = null,
-    name_key = null, last_name_key = null,
+  update prospects set email = null, external_id = null, name = null, name_key = null, last_name_key = null,
     erased_at = :now, updated_at = :now
   where tenant_id = :tenantId and prospect_id = :prospectId`
 const END_MERGES = `
   update merges indexed by merges_into set status = 'completed', completed_at = :now
   where tenant_id = :tenantId and into_id = :prospectId and status = 'processing'`
-const BLOCK = `
-  ${insertInto('prospects as p', COLUMNS.prospects)}
-  on conflict (tenant_id, prospect_id) do update set blocked_until = max(p.blocked_until, excluded.blocked_until)`
+const BLOCK_OWN = `
+  update identifiers indexed by identifiers_of_prospect
+  set value = null, prospect_id = null, blocked_until = :until, erasure_id = :erasureId
+  where tenant_id = :tenantId and prospect_id = :prospectId`
+/** Blocks an identifier, unless it leads to a prospect. */
+const blockOf = (rows: string) => `
+  insert into identifiers as i (tenant_id, kind, hash, blocked_until, erasure_id) ${rows}
+  on conflict (tenant_id, kind, hash) do update set blocked_until = max(i.blocked_until, excluded.blocked_until),
+    erasure_id = excluded.erasure_id
+  where i.prospect_id is null`
+const BLOCK = blockOf('values (:tenantId, :kind, :hash, :until, :erasureId)')
+const OF_PROSPECT = 'where tenant_id = :tenantId and prospect_id = :prospectId'
+const BLOCK_FORMER = blockOf(
+  `select tenant_id, kind, hash, :until, :erasureId from former_identifiers ${OF_PROSPECT}`,
+)
+const REMOVE_FORMER = `delete from former_identifiers ${OF_PROSPECT}`
+const BLOCKED_BY = `
+  select tenant_id, kind, hash, prospect_id, blocked_until, erasure_id from ${BLOCKED} = :erasureId order by kind, hash`
 const QUEUE = {
   table: 'erasures',
   key: 'erasure_id',
@@ -69,25 +82,25 @@ const NAMES = `
   order by prospect_log_id limit :limit`
 // In pass 3 the position belongs to the process that rewrites the file.
 const SETTLE = `
-  update erasures set pass = max(pass, :pass), position = iif(:pass = 3, position, :position),
-    claimable_at = :claimableAt, status = :status, completed_at = :completedAt,
-    email_hash = case when :completedAt is null then email_hash end,
-    external_id_hash = case when :completedAt is null then external_id_hash end
+  update erasures set pass = max(pass, :pass), settles_after = :settlesAfter,
+    position = iif(:pass = 3, position, :position), claimable_at = :claimableAt, status = :status,
+    completed_at = :completedAt
   where tenant_id = :tenantId and erasure_id = :erasureId and status = 'processing' and attempts = :attempt
     and (:completedAt is null or not exists (
       select 1 from erasures part indexed by erasures_parts
       where part.tenant_id = :tenantId and part.part_of = :erasureId and part.completed_at is null))`
-const BLOCKS = `tenant_id = :tenantId and prospect_id in (
-  select block_id from erasures where tenant_id = :tenantId and erasure_id = :erasureId
-  union all select block_id from erasures indexed by erasures_parts where tenant_id = :tenantId and part_of = :erasureId)`
-const EXTEND = `update prospects set blocked_until = :until where blocked_until < :until and ${BLOCKS}`
-const UNBLOCK = `update prospects set blocked_until = :now where blocked_until > :now and ${BLOCKS}`
+const EXTEND = `
+  update identifiers indexed by identifiers_of_erasure set blocked_until = :until
+  where tenant_id = :tenantId and erasure_id = :erasureId and blocked_until < :until`
+const UNBLOCK = `
+  update identifiers indexed by identifiers_of_erasure set blocked_until = :now
+  where tenant_id = :tenantId and erasure_id = :erasureId and blocked_until > :now`
 const END_BLOCKS = `
-  delete from prospects where (tenant_id, prospect_id) in (
-    select tenant_id, prospect_id from prospects p
+  delete from identifiers where (tenant_id, kind, hash) in (
+    select tenant_id, kind, hash from identifiers i indexed by identifiers_blocked
     where tenant_id = :tenantId and blocked_until <= :now and not exists (
-      select 1 from erasures e indexed by erasures_blocking
-      where e.tenant_id = :tenantId and e.block_id = p.prospect_id and e.completed_at is null)
+      select 1 from erasures e
+      where e.tenant_id = :tenantId and e.erasure_id = i.erasure_id and e.completed_at is null)
     limit :max)`
 const MARK_SERVED = `
   insert into served values (1, :servedAt, :pausedAt)
@@ -95,40 +108,38 @@ const MARK_SERVED = `
 const WAITING = "erasures where status = 'processing' order by tenant_id, claimable_at"
 
 /** Calls `erased` after a person was erased. */
-export const sqliteErasures = (
-  database: Database,
-  outbox: Outbox,
-  erased: (tenantId: string) => () => void,
-): Erasures => ({
+export const sqliteErasures = (database: Database, outbox: Outbox, erased: () => void): Erasures => ({
   find: async (want) => {
-    const by =
-      'erasureId' in want
-        ? BY_ID
-        : 'erasedId' in want
-          ? BY_ERASED
-          : 'prospectId' in want
-            ? BY_PROSPECT
-            : 'emailHash' in want
-              ? BY_EMAIL
-              : BY_EXTERNAL_ID
+    const by = 'erasureId' in want ? BY_ID : 'erasedId' in want ? BY_ERASED : BY_PROSPECT
     return database.get<StoredErasure>(by, want)
   },
 
+  blockedBy: async (tenantId, erasureIds) =>
+    [...new Set(erasureIds)].flatMap((erasureId) =>
+      database.all<StoredIdentifier>(BLOCKED_BY, { tenantId, erasureId }),
+    ),
+
   list: async (wants) => wants.map((want) => database.slice<StoredErasure>(LIST, want)),
 
-  record: ({ tenantId, now, until, prospects, erasures }, events) =>
+  record: ({ tenantId, now, until, prospects, identifier, erasures }, events) =>
     database.record(() => {
       const [prospect] = prospects
+      const block = { tenantId, until, erasureId: erasures[0]?.erasureId }
       if (prospect !== undefined) {
         if (!database.has(IS_UNCHANGED, prospect)) return 'overtaken'
-        for (const one of prospects) database.run(ERASE, { ...one, now })
+        database.run(BLOCK_OWN, { ...prospect, ...block })
+        for (const erased of prospects) {
+          database.run(ERASE, { ...erased, now })
+          database.run(BLOCK_FORMER, { ...erased, ...block })
+          database.run(REMOVE_FORMER, erased)
+        }
         database.run(END_MERGES, { ...prospect, now })
       }
-      for (const erasure of erasures.filter(isIdentified)) database.run(BLOCK, blockRow(erasure, now, until))
+      if (identifier !== null && database.run(BLOCK, { ...identifier, ...block }) === 0) return 'overtaken'
       for (const erasure of erasures) database.run(ADD, newErasureRow(erasure))
       outbox(events)
       return 'recorded'
-    }, erased(tenantId)),
+    }, erased),
 
   claim: claimFrom<ClaimedErasure>(database, QUEUE),
 

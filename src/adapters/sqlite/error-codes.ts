@@ -28,8 +28,9 @@ const primaryCode = (error: unknown): number => resultCodeOf(error) & 0xff
 export const isDamaged = (error: unknown): boolean => [11, 26].includes(primaryCode(error))
 export const isBusy = (error: unknown): boolean => primaryCode(error) === 5
 
-/** Whether another writer has taken a key or an email, or erased the prospect. */
-export const isOvertaken = (error: unknown): boolean =>
-  TAKEN.has(resultCodeOf(error)) || /prospects_(email_hash_is_one|erased_is_blank)/.test(String(error))
+/** Thrown within a transaction so that nothing of it is saved. */
+export const OVERTAKEN = new Error('Another writer was faster.')
+/** Whether a transaction was overtaken, or another writer has taken a key. */
+export const isOvertaken = (error: unknown): boolean => error === OVERTAKEN || TAKEN.has(resultCodeOf(error))
 /** 1555 primary key, 2067 unique. */
 const TAKEN = new Set([1555, 2067])

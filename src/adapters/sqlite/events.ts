@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { memoized } from '../../core/engine/keys.ts'
+import { eventsOfLog } from '../../core/events/new-event.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { Events, NewEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
@@ -11,13 +12,14 @@ import { type Database, insertInto, type Values } from './open.ts'
 const USES_EVENTS = "select 1 from webhook_endpoints where tenant_id = :tenantId and status = 'enabled'"
 const ADD = insertInto('events', COLUMNS.events)
 
-/** Within `write`, saves the events of a change for tenants that use events. */
-export type Outbox = (events: readonly NewEvent[] | undefined) => void
+/** Within `write`, saves the events of a change, and those of its logs, for tenants that use events. */
+export type Outbox = (events: readonly NewEvent[] | undefined, logs?: readonly NewLog[]) => void
 /** Calls `added` within the transaction that adds events. */
 export const sqliteOutbox = (database: Database, everyEvent: boolean, added: () => void): Outbox => {
-  return (events = []) => {
+  return (events = [], logs = []) => {
     const usesEvents = memoized((tenantId: string) => everyEvent || database.has(USES_EVENTS, { tenantId }))
-    const saved = events.filter(({ tenantId }) => usesEvents(tenantId))
+    const ofLogs = logs.filter(({ tenantId }) => usesEvents(tenantId)).flatMap(eventsOfLog)
+    const saved = [...ofLogs, ...events.filter(({ tenantId }) => usesEvents(tenantId))]
     for (const event of saved) addEvent(database, event)
     if (saved.length > 0) added()
   }

@@ -12,9 +12,11 @@ import { IS_UNCHANGED } from './prospects.ts'
 const ADD = insertInto('merges', COLUMNS.merges)
 const PROSPECT = 'where tenant_id = :tenantId and prospect_id = :prospectId'
 const CHANGE = `
-  update prospects set email = :email, email_hash = :emailHash, external_id = :externalId,
-    external_id_hash = :externalIdHash, name = :name, name_key = :nameKey,
+  update prospects set email = :email, external_id = :externalId, name = :name, name_key = :nameKey,
     last_name_key = :lastNameKey, merged_into = :mergedInto, updated_at = :updatedAt ${PROSPECT}`
+const LEAD_IDENTIFIERS = `
+  update identifiers indexed by identifiers_of_prospect set prospect_id = :intoId
+  where tenant_id = :tenantId and prospect_id = :prospectId`
 const LEAD = `
   update prospects indexed by prospects_merged set merged_into = :intoId where tenant_id = :tenantId and merged_into = :prospectId`
 const REDIRECT = `
@@ -25,7 +27,7 @@ const HELD = `
     and status = :status`
 const IS_HELD = `select 1 from merges ${HELD}`
 const SETTLE = `
-  update merges set pass = :pass, claimable_at = :claimableAt, completed_at = :completedAt,
+  update merges set pass = :pass, settles_after = :settlesAfter, claimable_at = :claimableAt, completed_at = :completedAt,
     status = iif(:completedAt is null, 'processing', 'completed') ${HELD}`
 const MOVE_LOG = `
   update prospect_logs set prospect_id = :intoId, timeline_key = timeline_key + :distance
@@ -37,23 +39,19 @@ const QUEUE = { table: 'merges', key: 'merge_id', answered: '*' }
 const WAITING = "merges where status = 'processing' order by tenant_id, claimable_at"
 
 /** Calls `changed` after a prospect was merged. */
-export const sqliteMerges = (
-  database: Database,
-  outbox: Outbox,
-  changed: (tenantId: string) => () => void,
-): Merges => ({
+export const sqliteMerges = (database: Database, outbox: Outbox, changed: () => void): Merges => ({
   record: ({ merge, merged, survivor }, events) =>
     database.record(() => {
       const both = [merged, survivor]
       if (!both.every(({ before }) => database.has(IS_UNCHANGED, before))) return 'overtaken'
-      // The merged prospect goes first: it may give up values that the other takes.
       for (const { after } of both) database.run(CHANGE, { ...after, ...nameKeysOf(after.name) })
+      database.run(LEAD_IDENTIFIERS, merge)
       database.run(LEAD, merge)
       database.run(REDIRECT, merge)
       database.run(ADD, newMergeRow(merge))
       outbox(events)
       return 'recorded'
-    }, changed(merge.tenantId)),
+    }, changed),
 
   claim: claimFrom<ClaimedMerge>(database, QUEUE),
 

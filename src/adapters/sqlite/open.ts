@@ -2,11 +2,10 @@ import { resolve } from 'node:path'
 import { setTimeout as pauseFor } from 'node:timers/promises'
 import { obstacleOf } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
-import { refuserOfLate } from '../../core/engine/late-writes.ts'
 import { orNull } from '../../core/engine/outcome.ts'
 import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
-import { isBusy, isOvertaken, toDomainFailure, withMappedErrors } from './error-codes.ts'
+import { isBusy, isOvertaken, OVERTAKEN, toDomainFailure, withMappedErrors } from './error-codes.ts'
 import { appliedMigrations } from './last-migration.ts'
 import { placeTemporaryFiles, prepareFile, refuseForeign, switchToWal, watchPlace } from './place.ts'
 
@@ -61,12 +60,10 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       file.exec(ERASE_DELETED)
     }
   }
-  const transaction = <Answer>(refuseLate: () => void, work: () => Answer): Answer => {
+  const transaction = <Answer>(work: () => Answer): Answer => {
     run(NO_WAIT)
     try {
       run('begin immediate')
-      // No other process can write from here on, even if this one is suspended.
-      refuseLate()
       const answer = work()
       run('commit')
       return answer
@@ -80,18 +77,17 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   }
   /**
    * One short transaction: all of `work` is on disk when this resolves, or nothing. It retries while another process
-   * writes, without blocking the event loop. Refuses `unavailable` if the process was suspended in this time. A file
-   * that was already moved gets no write. Acknowledged writes were committed before a move, so the moved file has them,
-   * unless the process is killed within 200 ms: then the last writes are in the journal at the old place.
+   * writes, without blocking the event loop. A file that was already moved gets no write. Acknowledged writes were
+   * committed before a move, so the moved file has them, unless the process is killed within 200 ms: then the last writes
+   * are in the journal at the old place.
    */
   let wasRefused = false
   const write = async <Answer>(work: () => Answer): Promise<Answer> => {
     const giveUpAt = performance.now() + busyMsMax
-    const refuseLate = refuserOfLate(busyMsMax)
     for (;;) {
       try {
         refuseMoved()
-        const answer = transaction(refuseLate, work)
+        const answer = transaction(work)
         refuseMoved()
         wasRefused = false
         return answer
@@ -144,9 +140,14 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     discard,
     exec: (sql: string): void => file.exec(sql),
     write,
-    /** Saves all of `work` and calls `saved`, or nothing if another writer was faster: see the same on PostgreSQL. */
+    /** Saves all of `work` and calls `saved`; or nothing if it returns `overtaken`, or another writer has taken a key. */
     record: async <Answer>(work: () => Answer, saved = () => {}): Promise<Answer | 'overtaken'> => {
-      const answer = await write(work).catch((error): 'overtaken' => {
+      const workWhole = () => {
+        const answer = work()
+        if (answer === 'overtaken') throw OVERTAKEN
+        return answer
+      }
+      const answer = await write(workWhole).catch((error): 'overtaken' => {
         if (isOvertaken(error)) return 'overtaken'
         throw error
       })

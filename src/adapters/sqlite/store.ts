@@ -43,7 +43,7 @@ export const sqliteStore = (
   // Called within a transaction, which is synchronous: when the microtask runs, it is committed, or the signal is
   // superfluous.
   const emit = (...signals: Signal[]) => queueMicrotask(() => listeners.emit(...signals))
-  const onChange = (tenantId: string) => () => listeners.emit(`prospects ${tenantId}`)
+  const onChange = () => listeners.emit('prospects')
   const outbox = sqliteOutbox(database, everyEvent, () => emit('events'))
   const refuseUnready = readiness(migrations, database.place)
   let looking: NodeJS.Timeout | undefined
@@ -64,7 +64,7 @@ export const sqliteStore = (
 
   return {
     activities: sqliteActivities(database, outbox),
-    prospects: sqliteProspects(database, outbox, onChange),
+    prospects: sqliteProspects(database, outbox),
     merges: sqliteMerges(database, outbox, onChange),
     prospectLogs: sqliteProspectLogs(database),
     counts: sqliteCounts(database),
@@ -78,6 +78,8 @@ export const sqliteStore = (
     hooks: sqliteHooks(database, () => listeners.emit('keys')),
     apiKeys: sqliteApiKeys(database, () => listeners.emit('keys')),
     tenants: sqliteTenants(database, () => listeners.emit('keys')),
+    // A write is one transaction under the lock of the file: whatever began before has ended.
+    moments: { now: async () => '', arePast: async (moments) => moments.map(() => true) },
     migrate: async () => migrate(database, migrations, beforeMigrating),
     ready: async () => {
       database.refuseMoved()

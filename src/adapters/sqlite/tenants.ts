@@ -13,7 +13,7 @@ const UPDATE = `
     retention_days = case when :isKept then retention_days else :retentionDays end
   where tenant_id = :tenantId returning ${TENANT}`
 const BRANDS = 'select brand_id from brands where tenant_id = :tenantId order by brand_id'
-const IS_KEPT = 'select 1 from tenants where tenant_id = :tenantId and deleted_at is null'
+export const IS_KEPT = 'select 1 from tenants where tenant_id = :tenantId and deleted_at is null'
 const FIND = `select ${TENANT} from tenants where tenant_id = :tenantId`
 const DELETING = `select ${TENANT} from tenants where deleted_at is not null order by tenant_id limit 100`
 const REMOVE = 'delete from tenants where tenant_id = :tenantId and deleted_at is not null'

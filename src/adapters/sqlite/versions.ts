@@ -14,11 +14,7 @@ import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, type Values } from './open.ts'
 import { isSuspended } from './tenants.ts'
 
-/** SQLite reads the content to read the columns after it. Only versions that are not published at once have these. */
-const AFTER_CONTENT = ['publish_at', 'unpublish_at', 'schedule_note']
-const SHOWN = Object.keys(SHOWN_VERSION).map((name) =>
-  AFTER_CONTENT.includes(name) ? `iif(publish, null, ${name}) as ${name}` : name,
-)
+const SHOWN = Object.keys(SHOWN_VERSION)
 const OF_PAGE = 'from page_versions where tenant_id = :tenantId and page_id = :pageId'
 const PAGE_EXISTS = `
   select 1 from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id

@@ -19,8 +19,8 @@ export const createListeners = () => {
     },
     emit,
     /**
-     * Emits the signals of other processes that may have been missed. Not those of prospects: they only save time, and
-     * cached prospects expire soon. Nor those of deliveries: they come only from this process.
+     * Emits the signals of other processes that may have been missed. Not those of prospects: who listens to them looks
+     * every few seconds anyway. Nor those of deliveries: they come only from this process.
      */
     emitAll: (): void => emit('keys', 'versions', 'events', 'numbered'),
     clear: (): void => listeners.clear(),

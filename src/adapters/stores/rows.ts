@@ -15,12 +15,14 @@ export const COLUMNS = {
   hooks: columnsOf(`tenant_id, hook_id, source, description, status, rules json, secret, previous_secret,
     previous_secret_until timestamptz, slot int, created_at timestamptz, updated_at timestamptz,
     last_received_at timestamptz, last_refused_at timestamptz, last_refusal, last_warned_at timestamptz, last_warning`),
-  prospects: columnsOf(`tenant_id, prospect_id, email, email_hash, name, created_at timestamptz,
-    updated_at timestamptz, erased_at timestamptz, blocked_until timestamptz, external_id, external_id_hash, merged_into`),
+  prospects: columnsOf(`tenant_id, prospect_id, email, external_id, name, created_at timestamptz,
+    updated_at timestamptz, merged_into, erased_at timestamptz`),
+  identifiers: columnsOf('tenant_id, kind, hash, value, prospect_id, blocked_until timestamptz, erasure_id'),
+  former_identifiers: columnsOf('tenant_id, prospect_id, kind, hash, value, released_at timestamptz'),
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
     idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, timeline_key bigint,
     created_at timestamptz, external_id`),
-  counted_tenants: columnsOf('tenant_id, position, read_at timestamptz'),
+  counted_tenants: columnsOf('tenant_id, position, closed_to, read_at timestamptz'),
   prospect_log_counts: columnsOf(
     'tenant_id, unit, at timestamptz, source, type, count bigint, new_prospects bigint',
   ),
@@ -38,11 +40,11 @@ export const COLUMNS = {
     supplementary_context, computed_name, content json, status, published_at timestamptz, failure_reason,
     publish boolean, attempts int, claimable_at timestamptz, idempotency_key, request_hash,
     created_at timestamptz, publish_at timestamptz, unpublish_at timestamptz, schedule_note`),
-  erasures: columnsOf(`tenant_id, erasure_id, prospect_id, email_hash, status, requested_at timestamptz,
-    completed_at timestamptz, logs_erased int, block_id, pass int, position, attempts int, claimable_at timestamptz,
-    external_id_hash, part_of`),
+  erasures: columnsOf(`tenant_id, erasure_id, part_of, prospect_id, status, requested_at timestamptz,
+    completed_at timestamptz, logs_erased int, pass int, settles_after, position, attempts int,
+    claimable_at timestamptz`),
   merges: columnsOf(`tenant_id, merge_id, prospect_id, into_id, api_key_id, status, requested_at timestamptz,
-    completed_at timestamptz, pass int, attempts int, claimable_at timestamptz`),
+    completed_at timestamptz, pass int, settles_after, attempts int, claimable_at timestamptz`),
   events: columnsOf(
     `tenant_id, event_id, sequence bigint, type, ids json, api_key_id, created_at timestamptz`,
   ),
@@ -61,11 +63,9 @@ export const without = (columns: Columns, ...names: readonly string[]): Columns 
   Object.fromEntries(Object.entries(columns).filter(([name]) => !names.includes(name)))
 
 /** Columns written when an activity creates or fills a prospect. */
-export const PROSPECT_CHANGES = without(COLUMNS.prospects, 'erased_at', 'blocked_until', 'merged_into')
+export const PROSPECT_CHANGES = without(COLUMNS.prospects, 'erased_at', 'merged_into')
 
-/** Columns of prospects and logs that are read back. */
-export const SHOWN_PROSPECT = without(COLUMNS.prospects, 'email_hash', 'external_id_hash', 'blocked_until')
-export const KNOWN_PROSPECT = without(COLUMNS.prospects, 'blocked_until')
+/** Columns of logs that are read back. */
 export const SHOWN_LOG = without(COLUMNS.prospect_logs, 'request_hash', 'timeline_key')
 
 export type LogRow = Omit<StoredLog, 'payload' | 'createdProspect'> & {

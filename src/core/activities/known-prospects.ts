@@ -7,8 +7,8 @@ import type {
   ProspectChange,
   StoredProspect,
 } from '../ports/activities.ts'
-import type { ProspectWant } from '../ports/prospects.ts'
-import { type Identifiers, type Matchable, NO_IDENTIFIERS } from '../prospects/identifiers.ts'
+import type { AssumedIdentifier, Identifier, IdentifierKind, NewIdentifier } from '../ports/identifiers.ts'
+import { IDENTIFIER_KINDS, type Matchable, wantedBy } from '../prospects/identifiers.ts'
 
 /** `recall` which also returns the survivors of merged prospects. Rarely needs a second read. */
 export const recallWithSurvivors = async (
@@ -22,98 +22,126 @@ export const recallWithSurvivors = async (
   if (prospects.length === 0) return known
   const survivors = await recallWithSurvivors(activities, {
     prospects,
-    emails: [],
-    externalIds: [],
+    identifiers: [],
     keys: [],
+    tenantIds: [],
   })
   return { ...known, prospects: [...known.prospects, ...survivors.prospects] }
 }
 
-/** The prospects that a list needs, as they will be once the list is saved. */
-export const knownProspects = (stored: readonly StoredProspect[], now: string) => {
-  const byId = new Map<string, StoredProspect>()
-  const byEmail = new Map<string, StoredProspect>()
-  const byExternalId = new Map<string, StoredProspect>()
-  const changes = new Map<string, ProspectChange>()
+type Fills = { email?: string; externalId?: string; name?: string }
 
-  const remember = (prospect: StoredProspect) => {
-    const { tenantId, prospectId, emailHash, externalIdHash } = prospect
-    byId.set(keyOf(tenantId, prospectId), prospect)
-    if (emailHash !== null) byEmail.set(keyOf(tenantId, emailHash), prospect)
-    if (externalIdHash !== null) byExternalId.set(keyOf(tenantId, externalIdHash), prospect)
+const keyOfIdentifier = ({ tenantId, kind, hash }: Identifier): string => keyOf(tenantId, kind, hash)
+
+/** The prospects that a list needs, as they will be once the list is saved. */
+export const knownProspects = (known: Pick<KnownActivities, 'prospects' | 'identifiers'>, now: string) => {
+  const byId = new Map<string, StoredProspect>()
+  /** The prospect that each identifier leads to; null if it is blocked. */
+  const leads = new Map<string, string | null>()
+  const changes = new Map<string, ProspectChange>()
+  const added: NewIdentifier[] = []
+
+  const keep = (prospect: StoredProspect) => {
+    byId.set(keyOf(prospect.tenantId, prospect.prospectId), prospect)
   }
-  for (const prospect of stored) remember(prospect)
+  for (const prospect of known.prospects) keep(prospect)
+  for (const identifier of known.identifiers) leads.set(keyOfIdentifier(identifier), identifier.prospectId)
 
   /** The survivor of a prospect, if it was merged; otherwise the prospect. */
   const survivor = (prospect: StoredProspect | undefined): StoredProspect | undefined =>
     prospect?.mergedInto ? survivor(byId.get(keyOf(prospect.tenantId, prospect.mergedInto))) : prospect
 
-  const ownerIn = (owners: ReadonlyMap<string, StoredProspect>, tenantId: string, hash: string | null) =>
-    hash === null ? undefined : survivor(owners.get(keyOf(tenantId, hash)))
-  const ownersOf = (tenantId: string, { emailHash, formerEmailHash, externalIdHash }: Matchable) => {
-    const former = ownerIn(byEmail, tenantId, formerEmailHash)
-    // A block wins, whichever hash it has.
-    const ofEmail = former?.erasedAt ? former : (ownerIn(byEmail, tenantId, emailHash) ?? former)
-    return { ofEmail, ofExternalId: ownerIn(byExternalId, tenantId, externalIdHash) }
+  /** The prospect that an identifier leads to, null if it is blocked, undefined if it leads to none. */
+  const ownerOf = (tenantId: string, kind: IdentifierKind, { email, externalId }: Matchable) => {
+    const identifier = kind === 'email' ? email : externalId
+    if (identifier === null) return undefined
+    const prospectId = leads.get(keyOf(tenantId, kind, identifier.hash))
+    if (prospectId === undefined || prospectId === null) return prospectId
+    return byId.get(keyOf(tenantId, prospectId))
   }
 
-  /** Identifiers that the prospect lacks and no one else owns. */
-  const freeFor = (prospect: StoredProspect, given: Matchable): Partial<Identifiers> => {
-    const { ofEmail, ofExternalId } = ownersOf(prospect.tenantId, given)
-    const { email, emailHash, externalId, externalIdHash } = given
-    const takesEmail = prospect.emailHash === null && emailHash !== null && !ofEmail
-    const takesExternalId = prospect.externalIdHash === null && externalIdHash !== null && !ofExternalId
-    return { ...(takesEmail && { email, emailHash }), ...(takesExternalId && { externalId, externalIdHash }) }
-  }
-
-  /** Records a changed prospect. Only `taken` changes its identifiers. */
-  const put = (prospect: StoredProspect, taken: Partial<Identifiers>): StoredProspect => {
-    const { tenantId, prospectId, name, emailHash, externalIdHash } = prospect
-    const key = keyOf(tenantId, prospectId)
-    const before = changes.get(key) ?? { ...NO_IDENTIFIERS, createdAt: now, updatedAt: now }
-    changes.set(key, { ...before, ...taken, tenantId, prospectId, name })
-    const after = {
-      ...prospect,
-      emailHash: taken.emailHash ?? emailHash,
-      externalIdHash: taken.externalIdHash ?? externalIdHash,
+  /** The values that fill blanks of a prospect: the name, and identifiers that lead to none. */
+  const fillsOf = (prospect: StoredProspect, matchable: Matchable, name: string | null): Fills => {
+    const fills: Fills = prospect.name === null && name !== null ? { name } : {}
+    for (const kind of IDENTIFIER_KINDS) {
+      const identifier = matchable[kind]
+      if (identifier === null || prospect[kind] !== null) continue
+      if (ownerOf(prospect.tenantId, kind, matchable) === undefined) fills[kind] = identifier.value
     }
-    remember(after)
+    return fills
+  }
+  /** Changes only what is filled: a value that is cleared meanwhile must not come back. */
+  const put = (prospect: StoredProspect, fills: Fills, matchable: Matchable): StoredProspect => {
+    const { tenantId, prospectId } = prospect
+    const key = keyOf(tenantId, prospectId)
+    const blank = { email: null, externalId: null, name: null }
+    const before = changes.get(key) ?? { tenantId, prospectId, ...blank, createdAt: now, updatedAt: now }
+    changes.set(key, { ...before, ...fills })
+    for (const kind of IDENTIFIER_KINDS) {
+      const identifier = matchable[kind]
+      if (fills[kind] === undefined || identifier === null) continue
+      added.push({ tenantId, kind, ...identifier, prospectId })
+      leads.set(keyOf(tenantId, kind, identifier.hash), prospectId)
+    }
+    const after = { ...prospect, ...fills }
+    keep(after)
     return after
   }
 
   return {
-    changes: () => [...changes.values()],
+    changes: () => ({ prospects: [...changes.values()], identifiers: added }),
 
     /**
      * The prospect with this id, else with this external id, else with this email, unless it has another external id.
      * Refuses `prospect_erased`: a blocked email or external id is refused for any prospect.
      */
-    find: (tenantId: string, prospectId: string | undefined, given: Matchable) => {
-      const { ofEmail, ofExternalId } = ownersOf(tenantId, given)
-      const isOther = given.externalIdHash !== null && (ofEmail?.externalIdHash ?? null) !== null
+    find: (tenantId: string, prospectId: string | undefined, matchable: Matchable) => {
+      const ofEmail = ownerOf(tenantId, 'email', matchable)
+      const ofExternalId = ownerOf(tenantId, 'externalId', matchable)
+      if (ofEmail === null || ofExternalId === null) return prospectErased()
+      const isOther = matchable.externalId !== null && (ofEmail?.externalId ?? null) !== null
       const named = ofExternalId ?? (isOther ? undefined : ofEmail)
       const found = prospectId === undefined ? named : survivor(byId.get(keyOf(tenantId, prospectId)))
-      if (found?.erasedAt || ofEmail?.erasedAt || ofExternalId?.erasedAt) prospectErased()
-      return found
+      return found?.erasedAt ? prospectErased() : found
     },
 
-    added: (tenantId: string, prospectId: string, given: Matchable, name: string | null) => {
-      const blank = { emailHash: null, externalIdHash: null, erasedAt: null, mergedInto: null }
-      const prospect = { tenantId, prospectId, name, ...blank }
-      return put(prospect, freeFor(prospect, given))
+    added: (tenantId: string, prospectId: string, matchable: Matchable, name: string | null) => {
+      const blank = { email: null, externalId: null, name: null, erasedAt: null, mergedInto: null }
+      const prospect = { tenantId, prospectId, ...blank }
+      return put(prospect, fillsOf(prospect, matchable, name), matchable)
     },
 
-    /** The id of another prospect that owns the given email, so this one cannot have it; null if none does. */
-    emailTakenBy: ({ tenantId, prospectId }: ProspectWant, given: Matchable): string | null => {
-      const { ofEmail } = ownersOf(tenantId, given)
-      return ofEmail && ofEmail.prospectId !== prospectId ? ofEmail.prospectId : null
+    /** The id of another prospect that the email leads to, so this one cannot have it; null if there is none. */
+    emailTakenBy: ({ tenantId, prospectId }: StoredProspect, matchable: Matchable): string | null => {
+      const owner = ownerOf(tenantId, 'email', matchable)
+      return owner && owner.prospectId !== prospectId ? owner.prospectId : null
     },
 
     /** The prospect with its blanks filled. Nothing is overwritten, and identifiers of another prospect are ignored. */
-    filled: (prospect: StoredProspect, given: Matchable, name: string | null) => {
-      const taken = freeFor(prospect, given)
-      const isFilled = Object.keys(taken).length === 0 && (prospect.name !== null || name === null)
-      return isFilled ? prospect : put({ ...prospect, name: prospect.name ?? name }, taken)
+    filled: (prospect: StoredProspect, matchable: Matchable, name: string | null) => {
+      const fills = fillsOf(prospect, matchable, name)
+      return Object.keys(fills).length === 0 ? prospect : put(prospect, fills, matchable)
     },
+
+    /** Where these identifiers lead once the list is saved. */
+    leadsOf: (tenantId: string, matchable: Matchable): AssumedIdentifier[] =>
+      wantedBy(tenantId, matchable).map((identifier) => ({
+        ...identifier,
+        prospectId: leads.get(keyOfIdentifier(identifier)) ?? null,
+      })),
   }
+}
+
+/** These identifiers, each once, as they were recalled. */
+export const assumedOf = (
+  identifiers: readonly Identifier[],
+  known: Pick<KnownActivities, 'identifiers'>,
+): AssumedIdentifier[] => {
+  const leads = new Map(known.identifiers.map((stored) => [keyOfIdentifier(stored), stored.prospectId]))
+  const assumed = new Map<string, AssumedIdentifier>()
+  for (const identifier of identifiers) {
+    const key = keyOfIdentifier(identifier)
+    assumed.set(key, { ...identifier, prospectId: leads.get(key) ?? null })
+  }
+  return [...assumed.values()]
 }

@@ -1,19 +1,26 @@
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
-import { decideAndSave, decideAndSaveRest, startFresh } from '../engine/decide-and-save.ts'
+import { decideAndSave, decideAndSaveRest } from '../engine/decide-and-save.ts'
 import { DomainFailure, prospectNotFound } from '../engine/failures.ts'
 import { type GatherOptions, gather } from '../engine/gather.ts'
 import { earlierRequests, keyOf } from '../engine/keys.ts'
 import { attempt, attemptEach, type Outcome } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
-import { eventOfLog, eventsOfLogs } from '../events/new-event.ts'
-import type { ActivityChanges, KnownActivities, NewLog, StoredProspect } from '../ports/activities.ts'
+import { eventsOfFilled } from '../events/new-event.ts'
+import type {
+  ActivityChanges,
+  KnownActivities,
+  NewLog,
+  RememberedLog,
+  StoredProspect,
+} from '../ports/activities.ts'
+import type { AssumedIdentifier } from '../ports/identifiers.ts'
 import type { Needs } from '../ports/store.ts'
 import { identifiersOf, isIdentified, wantedBy } from '../prospects/identifiers.ts'
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
-import { knownProspects, recallWithSurvivors } from './known-prospects.ts'
+import { assumedOf, knownProspects, recallWithSurvivors } from './known-prospects.ts'
 import type { KeyedActivity, LocatedActivity, Logged, NewActivity } from './new-log.ts'
-import { newLog, occurredAtOf, receiptOf, weightOf, withKey } from './new-log.ts'
-import type { RememberedProspects } from './remember-prospects.ts'
+import { nameIn, newLog, occurredAtOf, receiptOf, weightOf, withKey } from './new-log.ts'
+import { filledOf, type RememberedProspects } from './remember-prospects.ts'
 
 /** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
 export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly replayed: boolean }
@@ -33,7 +40,7 @@ type Deps = Needs<'activities'> & {
  * blanks are filled, nothing is overwritten. A request repeated under its idempotency key gets its first answer.
  *
  * A list whose prospects are all remembered is written without a look-up. Activities that the store skips, because
- * their idempotency key is taken, are then decided like any other list.
+ * their idempotency key is taken or what is remembered is no longer so, are then decided like any other list.
  *
  * Refuses, per activity: `prospect_not_found`, `prospect_erased`, `idempotency_key_reused`, `invalid_request`.
  */
@@ -41,30 +48,29 @@ export const logProspectActivities = (deps: Deps) => {
   const { store, clock, newId, remembered } = deps
 
   /** The slow path: looks up prospects and keys. */
-  const stepsAt = (seenMs = remembered?.stopwatch() ?? 0) => ({
+  const steps = {
     recall: (activities: readonly Activity[]) => recallWithSurvivors(store.activities, wantsOf(activities)),
     // The time is read when the ids are made: what arrived since a time is found by the times in ids.
     decide: (activities: readonly Activity[], known: KnownActivities) =>
       decide(activities, known, isoTime(clock()), deps),
     record: async ({ seen, ...changes }: Decision) => {
-      const recorded = await store.activities.record(changes, eventsOfLogs(newId, changes))
+      const recorded = await store.activities.record(changes, eventsOfFilled(newId, changes))
       if (recorded === 'recorded')
-        for (const [activity, prospect] of seen) remembered?.add(activity, prospect, seenMs)
+        for (const { activity, prospect, assumed } of seen) remembered?.add(activity, prospect, assumed)
       return recorded
     },
-  })
+  }
 
   return async (inputs: readonly LocatedActivity[]): Promise<readonly Outcome<LoggedActivity>[]> => {
     const activities = inputs.map(withKey)
     const logs = logsOfRemembered(activities, deps)
-    const locatedMs = Math.min(...activities.map(({ locatedMs = Infinity }) => locatedMs))
-    const ids = logs && startFresh(locatedMs, () => store.activities.recordLogs(logs, logs.map(eventOfLog)))
-    if (!logs || !ids) return decideAndSave(activities.map(withIdentifiers), stepsAt())
+    if (logs === undefined) return decideAndSave(activities.map(withIdentifiers), steps)
 
-    const added = new Set(await ids)
+    const added = new Set(await store.activities.recordLogs(logs))
     if (added.size === logs.length) return logs.map((log) => ({ receipt: receiptOf(log), replayed: false }))
     const skipped = activities.filter((_, i) => !added.has(logs[i]?.prospectLogId ?? ''))
-    const decided = (await decideAndSaveRest(skipped.map(withIdentifiers), stepsAt())).values()
+    for (const activity of skipped) remembered?.forget(activity)
+    const decided = (await decideAndSaveRest(skipped.map(withIdentifiers), steps)).values()
     return logs.map((log) =>
       added.has(log.prospectLogId)
         ? { receipt: receiptOf(log), replayed: false }
@@ -77,8 +83,8 @@ export const logProspectActivities = (deps: Deps) => {
 const LARGE_WEIGHT = 65_536
 
 /**
- * Gathers single calls. No activity of a remembered prospect waits for the look-up of another one, and no small activity for the
- * write of a large one. A list that starts late, for example after the process was suspended, looks all its prospects up.
+ * Gathers single calls. No activity of a remembered prospect waits for the look-up of another one, and no small activity
+ * for the write of a large one.
  */
 export const gatherActivities = (
   logAll: ReturnType<typeof logProspectActivities>,
@@ -90,40 +96,55 @@ export const gatherActivities = (
   return (activity: NewActivity): Promise<LoggedActivity> => {
     const located = locate(activity)
     if (weightOf(activity) >= LARGE_WEIGHT) return logLarge(located)
-    return located.rememberedId ? logAtOnce(located) : logWithLookup(located)
+    return located.remembered ? logAtOnce(located) : logWithLookup(located)
   }
 }
 
 /** The logs, if all prospects were found in memory, no key comes twice and no time is refused. Else undefined. */
 const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }: Deps) => {
-  const located = activities.flatMap(({ rememberedId }) => rememberedId ?? [])
+  if (!activities.every(({ remembered }) => remembered)) return undefined
   const keys = activities.flatMap(({ key }) => key ?? [])
-  if (!located[0] || located.length < activities.length || new Set(keys).size < keys.length) return undefined
+  if (new Set(keys).size < keys.length) return undefined
   const now = isoTime(clock())
-  const logs = attempt(() =>
-    activities.map((activity, i) => newLog(activity, located[i] as string, false, now, newId)),
-  )
+  const logs = attempt(() => {
+    const all: RememberedLog[] = []
+    for (const activity of activities) {
+      const { remembered } = activity
+      if (remembered === undefined) return undefined
+      const log = newLog(activity, remembered.prospectId, false, now, newId)
+      all.push({ ...log, assumed: remembered.assumed, filled: filledOf(activity, remembered) })
+    }
+    return all
+  })
   return logs instanceof DomainFailure ? undefined : logs
 }
 
 type Activity = ReturnType<typeof withIdentifiers>
-const withIdentifiers = (activity: KeyedActivity) => {
-  const name = activity.isShared ? activity.source : activity.name
-  return { ...activity, matchable: identifiersOf(activity), prospectName: name?.trim() ? name : null }
-}
+const withIdentifiers = (activity: KeyedActivity) => ({
+  ...activity,
+  matchable: identifiersOf(activity),
+  prospectName: nameIn(activity),
+})
 
 const wantsOf = (activities: readonly Activity[]) => ({
   prospects: activities.flatMap(({ tenantId, prospectId }) =>
     prospectId === undefined ? [] : [{ tenantId, prospectId }],
   ),
-  ...wantedBy(activities),
+  identifiers: activities.flatMap(({ tenantId, matchable }) => wantedBy(tenantId, matchable)),
   keys: activities.flatMap(({ tenantId, source, idempotencyKey }) =>
     idempotencyKey === undefined ? [] : [{ tenantId, source, idempotencyKey }],
   ),
+  tenantIds: [...new Set(activities.map(({ tenantId }) => tenantId))],
 })
 
+/** A prospect as it is once an activity is saved, and where the identifiers of the activity lead then. */
+type Seen = {
+  readonly activity: Activity
+  readonly prospect: StoredProspect
+  readonly assumed: readonly AssumedIdentifier[]
+}
 /** Changes to save, and the prospects seen, which are remembered once the changes are saved. */
-type Decision = ActivityChanges & { readonly seen: readonly [Activity, StoredProspect][] }
+type Decision = ActivityChanges & { readonly seen: readonly Seen[] }
 
 const UNIDENTIFIED = { detail: 'is required without a prospectId or externalId', pointer: '/email' }
 
@@ -134,13 +155,14 @@ const decide = (
   now: string,
   { newId, requireIdentity = false }: Deps,
 ): { outcomes: Outcome<LoggedActivity>[]; changes: Decision | null } => {
-  const prospects = knownProspects(known.prospects, now)
+  const prospects = knownProspects(known, now)
+  const counted = new Map(known.counted.map(({ tenantId, countedId }) => [tenantId, countedId]))
   const earlier = earlierRequests<Logged>(
     known.receipts.map((r) => [keyOf(r.tenantId, r.source, r.idempotencyKey), r]),
     ({ prospectLogId }) => ({ prospectLogId }),
   )
   const logs: NewLog[] = []
-  const seen: [Activity, StoredProspect][] = []
+  const seen: Seen[] = []
 
   const logOne = (activity: Activity): LoggedActivity => {
     const { tenantId, prospectId, matchable } = activity
@@ -151,10 +173,11 @@ const decide = (
     // Refuses before a prospect is added.
     occurredAtOf(activity, now)
     const { prospect, isNew } = prospectFor(activity, found ?? null)
-    const log = newLog(activity, prospect.prospectId, isNew, now, newId)
+    const log = newLog(activity, prospect.prospectId, isNew, now, newId, counted.get(tenantId))
     logs.push(log)
     // Without an id or an email that matches, each activity gets a new prospect.
-    if (prospectId !== undefined || isIdentified(matchable)) seen.push([activity, prospect])
+    if (prospectId !== undefined || isIdentified(matchable))
+      seen.push({ activity, prospect, assumed: prospects.leadsOf(tenantId, matchable) })
     earlier.add(activity.key, log)
     return { receipt: receiptOf(log), replayed: false }
   }
@@ -169,6 +192,8 @@ const decide = (
   }
 
   const outcomes = attemptEach(activities, logOne)
-  const changes = { prospects: prospects.changes(), logs, seen }
-  return { outcomes, changes: logs.length === 0 ? null : changes }
+  if (logs.length === 0) return { outcomes, changes: null }
+  const logged = activities.filter((_, i) => !(outcomes[i] instanceof DomainFailure))
+  const assumed = assumedOf(wantsOf(logged).identifiers, known)
+  return { outcomes, changes: { ...prospects.changes(), logs, assumed, seen } }
 }

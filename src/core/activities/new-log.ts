@@ -6,6 +6,7 @@ import { parseText, refuseFaults, SEE_ERRORS } from '../engine/parse-input.ts'
 import { DAY_MS } from '../engine/times.ts'
 import type { NewLog } from '../ports/activities.ts'
 import type { Requester } from '../ports/events.ts'
+import type { AssumedIdentifier } from '../ports/identifiers.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 
 /** An activity to log. `payload.rawJson` is the text of a JSON object. */
@@ -28,11 +29,21 @@ export const parseActivity = (text: string, parsed?: unknown): Omit<NewActivity,
   return faults.length === 0 ? body : refuseFaults(faults, SEE_ERRORS)
 }
 
-/** `rememberedId`: its prospect as found by `rememberProspects`, and when. Such a prospect is not looked up. */
-export type LocatedActivity = NewActivity & {
-  readonly rememberedId?: string | undefined
-  readonly locatedMs?: number
+/** The name that an activity has for its prospect; null if it is blank. */
+export const nameIn = ({ isShared, source, name }: NewActivity): string | null => {
+  const text = isShared ? source : name
+  return text?.trim() ? text : null
 }
+
+/** A prospect as it was when an activity with these identifiers was stored. */
+export type RememberedProspect = {
+  readonly prospectId: string
+  /** Where the identifiers led. */
+  readonly assumed: readonly AssumedIdentifier[]
+  readonly hasName: boolean
+}
+/** `remembered`: its prospect as found by `rememberProspects`. Such a prospect is not looked up. */
+export type LocatedActivity = NewActivity & { readonly remembered?: RememberedProspect | undefined }
 
 /** The activity with its idempotency key and request hash, if it has a key. */
 export type KeyedActivity = ReturnType<typeof withKey>
@@ -54,11 +65,13 @@ export const newLog = (
   createdProspect: boolean,
   createdAt: Timestamp,
   newId: NewId,
+  /** Its id must come after this one. */
+  afterId?: string,
 ): NewLog => ({
   tenantId: activity.tenantId,
   apiKeyId: activity.apiKeyId,
   hops: activity.hops,
-  prospectLogId: newId('prospectlog'),
+  prospectLogId: newId('prospectlog', afterId),
   prospectId,
   source: activity.source,
   type: activity.type,

@@ -1,9 +1,9 @@
 import { idsSince, timeOfId } from '../engine/id-times.ts'
-import { writtenMsOf } from '../engine/late-writes.ts'
 import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
 import { DAY_MS, HOUR_MS, isoTime } from '../engine/times.ts'
 import type { CountUnit, LogCount } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
+import type { Moment } from '../ports/world.ts'
 import { decideCounts, PAIRS_MAX } from './decide-counts.ts'
 
 /** A tenant whose counts were not read for this long is not counted. */
@@ -14,45 +14,50 @@ const CLOCKS_APART_MS = 30_000
 const LOGS_MAX = 5_000
 export const UNIT_MS: Readonly<Record<CountUnit, number>> = { hour: HOUR_MS, day: DAY_MS }
 
-type Deps = Omit<Needs<'counts'>, 'newId'> &
-  Pick<Parameters<typeof tenantsInTurn>[0], 'onError'> & {
-    /** The time limit of one statement in every process on the database. */
-    readonly statementMsMax: number
-  }
-
-/** After this time no earlier id can be committed. */
-export const commitGraceMs = (statementMsMax: number): number => CLOCKS_APART_MS + writtenMsOf(statementMsMax)
+type Deps = Omit<Needs<'counts' | 'moments'>, 'newId'> & Pick<Parameters<typeof tenantsInTurn>[0], 'onError'>
+/** Up to where this process closed a tenant, and when. */
+type Closing = { readonly to: string; readonly moment: Moment }
 
 /**
- * Counts logs in the order of their ids, once each: those old enough that no earlier id can still be committed. Several
- * processes share the work: of two that count the same logs, one is overtaken.
+ * Counts logs in the order of their ids, once each. A tenant is first closed up to an id of half a minute ago: a log with
+ * an earlier one is recorded under a new id. Once the writes that began before have ended, the logs up to there are
+ * counted. Several processes share the work: of two that count the same logs, one is overtaken.
  *
  * A clock that was set back makes ids that come before the counted ones: everything from the beginning of that day is
- * counted again. After a clock was set forward, or a process was suspended, earlier writes may not be committed yet:
- * counting pauses that long.
+ * counted again.
  */
-export const countProspectLogs = ({ store: { counts }, clock, statementMsMax, onError }: Deps) => {
-  const settleMs = commitGraceMs(statementMsMax)
-  let lookedAt = Number.POSITIVE_INFINITY
-  let pausedUntil = 0
+export const countProspectLogs = ({ store: { counts, moments }, clock, onError }: Deps) => {
+  const closings = new Map<string, Closing>()
+  const horizonMs = () => clock() - CLOCKS_APART_MS
 
-  const horizonMs = () => clock() - settleMs
+  const close = async (tenantId: string, settledMs: number): Promise<void> => {
+    const to = idsSince('prospectlog', isoTime(settledMs))
+    if (await counts.close(tenantId, to, isoTime(settledMs)))
+      closings.set(tenantId, { to, moment: await moments.now() })
+  }
 
   const count = async (tenantId: string): Promise<boolean> => {
     const settledMs = horizonMs()
     const found = await counts.find(tenantId)
     if (found === null) return false
-    const { position: from, nextId } = found
-    const again = countedAgainFrom(from, settledMs)
+    const { position: from, closedTo, nextId } = found
+    const again = countedAgainFrom(closedTo, settledMs)
     if (again !== null) {
       const change = { tenantId, from, to: idsSince('prospectlog', again), removeFrom: again, add: [] }
       return (await counts.record(change)) === 'recorded'
     }
-    const horizon = idsSince('prospectlog', isoTime(settledMs))
-    if (nextId === null || nextId >= horizon) return false
+    const closing = closings.get(tenantId)
+    if (closing === undefined || closing.to <= from || closing.to > closedTo) {
+      closings.delete(tenantId)
+      const isWaiting = nextId !== null && nextId < idsSince('prospectlog', isoTime(settledMs))
+      if (isWaiting) await close(tenantId, settledMs)
+      return false
+    }
+    const [isClosed] = await moments.arePast([closing.moment])
+    if (!isClosed || nextId === null) return false
     const hourMs = startOf('hour', timeOfId(nextId))
     const hourEnd = idsSince('prospectlog', isoTime(hourMs + HOUR_MS))
-    const beforeId = hourEnd < horizon ? hourEnd : horizon
+    const beforeId = hourEnd < closing.to ? hourEnd : closing.to
     const tallied = await counts.tally({ tenantId, afterId: from, beforeId, max: LOGS_MAX })
     const knownIn = async (unit: CountUnit): Promise<LogCount[]> => {
       const ms = startOf(unit, hourMs)
@@ -68,7 +73,7 @@ export const countProspectLogs = ({ store: { counts }, clock, statementMsMax, on
     return (await counts.record(change)) === 'recorded'
   }
 
-  const step = tenantsInTurn({
+  return tenantsInTurn({
     waiting: (afterTenantId, max) => {
       const settledMs = horizonMs()
       const beforeId = idsSince('prospectlog', isoTime(settledMs))
@@ -79,18 +84,11 @@ export const countProspectLogs = ({ store: { counts }, clock, statementMsMax, on
     work: count,
     onError,
   })
-
-  return async (stop: AbortSignal): Promise<boolean> => {
-    const now = clock()
-    if (now - lookedAt > CLOCKS_APART_MS || pausedUntil > now + settleMs) pausedUntil = now + settleMs
-    lookedAt = now
-    return now >= pausedUntil && step(stop)
-  }
 }
 
 /** The beginning of the day from which logs are counted again, if the clock was set back; else null. */
-export const countedAgainFrom = (position: string, settledMs: number): string | null =>
-  position > idsSince('prospectlog', isoTime(settledMs + CLOCKS_APART_MS))
+export const countedAgainFrom = (closedTo: string, settledMs: number): string | null =>
+  closedTo > idsSince('prospectlog', isoTime(settledMs + CLOCKS_APART_MS))
     ? isoTime(startOf('day', settledMs))
     : null
 

@@ -9,11 +9,11 @@ import { shareLoop } from '../engine/share-loop.ts'
 import { DAY_MS, HOUR_MS, isoTime } from '../engine/times.ts'
 import type { CountedTenant, Counts, LogCount, LogCounts } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
-import { commitGraceMs, countedAgainFrom, startOf, UNIT_MS } from './count-prospect-logs.ts'
+import { countedAgainFrom, startOf, UNIT_MS } from './count-prospect-logs.ts'
 
 /** How many activities arrived, and when. */
 export type ProspectLogCounting = ProspectLogCountQuery & { readonly tenantId: string }
-type Deps = Omit<Needs<'counts'>, 'newId'> & { readonly counts: boolean; readonly statementMsMax: number }
+type Deps = Omit<Needs<'counts'>, 'newId'> & { readonly counts: boolean }
 /** A filtered list reads more counts than it returns, up to this limit. */
 const LOOKED_AT_MAX = 50_000
 /** Other callers get a turn in between. */
@@ -29,7 +29,7 @@ const DEFAULT_MS = { hour: 48 * HOUR_MS, day: 30 * DAY_MS }
  * its counts are first read. Refuses `invalid_request`: too many counts; `not_found`: activities are not counted.
  */
 export const listProspectLogCounts =
-  ({ store: { counts }, clock, counts: isCounted, statementMsMax }: Deps) =>
+  ({ store: { counts }, clock, counts: isCounted }: Deps) =>
   async (counting: ProspectLogCounting): Promise<ProspectLogCounts> => {
     const { tenantId, by, source = null, type = null, ...given } = counting
     if (!isCounted) refuse('not_found', 'Activities are not counted here: COUNTS is off.')
@@ -62,7 +62,7 @@ export const listProspectLogCounts =
         count,
         newProspects,
       })),
-      countedUntil: countedUntil(counted, now - commitGraceMs(statementMsMax)),
+      countedUntil: countedUntil(counted, now - SETTLED_MS),
     }
   }
 
@@ -70,6 +70,9 @@ const refuseMany = (many: string) =>
   refuse('invalid_request', `There are ${many} in this time. Ask for a shorter one, or by day.`, {
     errors: [{ detail: `must be later: at most ${COUNTS_MAX} counts are returned`, parameter: 'since' }],
   })
+
+/** Of a tenant without logs to count, everything older is counted: writes take less time. */
+const SETTLED_MS = 60_000
 
 /** How far a tenant is counted. Notes once a day that its counts are read. */
 const countedTenant = async (
@@ -85,7 +88,7 @@ const countedTenant = async (
 
 /** The time up to which logs are counted: that of the next log to count, or else the latest that can be counted. */
 const countedUntil = (counted: CountedTenant | null, settledMs: number): string => {
-  const again = countedAgainFrom(counted?.position ?? '', settledMs)
+  const again = countedAgainFrom(counted?.closedTo ?? '', settledMs)
   const nextMs = counted?.nextId ? timeOfId(counted.nextId) : settledMs
   return again ?? isoTime(Math.min(nextMs, settledMs))
 }

@@ -1,25 +1,11 @@
 import type { Recorded } from '../ports/world.ts'
 import { DomainFailure, unavailable } from './failures.ts'
 import type { Outcome } from './outcome.ts'
-import { stopwatch } from './times.ts'
 
 export const ROUNDS_MAX = 10
 /** A longer list is split after this many conflicts. */
 const ROUNDS_TOGETHER_MAX = 3
-export const KNOWN_MS_MAX = 10_000
 
-let decidedMs: number | undefined
-/** When the write that starts now was decided, before a suspension perhaps: within `startFresh` its check, elsewhere now. */
-export const writeDecidedMs = (): number => decidedMs ?? stopwatch()
-/** Starts a write that depends on facts read, or found in memory, at this time; null if the process was suspended since. */
-export const startFresh = <Write>(knownMs: number, start: () => Write): Write | null => {
-  decidedMs = stopwatch()
-  try {
-    return decidedMs - knownMs > KNOWN_MS_MAX ? null : start()
-  } finally {
-    decidedMs = undefined
-  }
-}
 export type WriteSteps<Input, Known, Changes, Answer> = {
   readonly recall: (inputs: readonly Input[]) => Promise<Known>
   readonly decide: (
@@ -31,7 +17,7 @@ export type WriteSteps<Input, Known, Changes, Answer> = {
 
 /**
  * The one idea of this code base, for every write: load what a list needs in one read, decide each member in order,
- * save the decisions in one write; if another writer was faster, or this process was suspended, load and decide again.
+ * save the decisions in one write; if another writer was faster, load and decide again.
  *
  * A list that keeps being overtaken is split in halves, so that only the contended members fail (`unavailable`).
  */
@@ -41,10 +27,9 @@ export const decideAndSave = async <Input, Known, Changes, Answer>(
 ): Promise<readonly Outcome<Answer>[]> => {
   const roundsMax = inputs.length > 1 ? ROUNDS_TOGETHER_MAX : ROUNDS_MAX
   for (let round = 0; round < roundsMax; round++) {
-    const recalledMs = stopwatch()
     const { outcomes, changes } = steps.decide(inputs, await steps.recall(inputs))
     if (changes === null) return outcomes
-    if ((await startFresh(recalledMs, () => steps.record(changes))) === 'recorded') return outcomes
+    if ((await steps.record(changes)) === 'recorded') return outcomes
   }
   if (inputs.length <= 1) return [gaveUp()]
   const middle = Math.ceil(inputs.length / 2)

@@ -114,7 +114,6 @@ export const readyToRead = (store: { ready: () => Promise<void> }): Promise<void
   store.ready().catch((error) => {
     if (obstacleOf(error) !== 'takes_no_writes') throw error
   })
-export const writeTooLate = () => unavailable('The write came too late; retry.')
 export const isUnavailable = (why: unknown): why is DomainFailure =>
   why instanceof DomainFailure && why.kind === 'unavailable'
 

@@ -24,11 +24,11 @@ export const memoized = <Key, Value>(make: (key: Key) => Value): ((key: Key) => 
 const FORM = '1:'
 const REUSED = 'This idempotency key was already used with a different request.'
 
-/** Two requests are the same if these fields and the exact text of their JSON are equal. */
+/** Two requests are the same if these fields and the exact text of their JSON are equal. Each of the two has its own hash. */
 export const requestHashOf = (
   fields: readonly (string | null | undefined)[],
   json: RawJson = { rawJson: '' },
-): string => FORM + sha256(JSON.stringify(fields.map((field) => field ?? null)) + json.rawJson)
+): string => `${FORM}${sha256(JSON.stringify(fields.map((field) => field ?? null)))}:${sha256(json.rawJson)}`
 
 /** Refuses `idempotency_key_reused` unless this repeats the first request. An erasure removes the hash of a request. */
 export const requireSame = (

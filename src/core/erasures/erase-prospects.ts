@@ -1,39 +1,39 @@
 import { claimInTurns } from '../engine/claim-in-turns.ts'
-import { idsSince } from '../engine/id-times.ts'
 import { isoTime, MINUTE_MS } from '../engine/times.ts'
 import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
-import { identifiersOf } from '../prospects/identifiers.ts'
+import { identifiersOf, wantedBy } from '../prospects/identifiers.ts'
 
 /** Erasures in progress at a time. Erasures of one tenant share a walk over its logs. */
 const CLAIM_MAX = 200
 const LEASE_MS = 20_000
+/** Between two looks at whether earlier writes have ended. */
+const SETTLE_REST_MS = 500
 /** One step deletes or reads at most this many logs of a tenant: some milliseconds. */
 const DELETE_MAX = 500
 const LOOK_MAX = 2_000
 /** While a process rewrites the store for some erasures, no other process claims them. */
 const REWRITE_MS_MAX = 10 * 60_000
-/** How far the clocks of two processes may differ: the second pass reads logs this much older than the request. */
-const CLOCKS_DIFFER_MS_MAX = 15 * 60_000
-/** The position before all logs. */
+/** The position before all logs. Both passes begin there: an id says only when the clock of some process made it. */
 const BEFORE_LOGS = 'p'
 
-type Deps = Omit<Needs<'erasures'>, 'newId'> & {
-  /** Longer than any process can go on logging for a prospect after its erasure. */
-  readonly settleMs: number
-}
+type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'>
 
 /**
- * Completes erasures: the logs of the prospect are deleted, and the logs of other prospects that carry the same email
- * or external id lose both, and the name. A process that still remembers the prospect, or is just writing, may add logs
- * until then, so a second pass follows once no process can. Then the store removes the data that deleted rows leave on
- * disk; only then the erasure is completed.
+ * Completes erasures: the logs of the prospect are deleted, and the logs of other prospects that carry an identifier
+ * that is blocked lose email, external id and name. A write that began before the erasure may still add logs, so a
+ * second pass follows once all such writes have ended. Then the store removes the data that deleted rows leave on disk;
+ * only then the erasure is completed.
  *
  * Each call claims some erasures, takes each tenant's one step further, and returns whether there may be more. All
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
-export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) => {
-  const claim = claimInTurns(erasures, { clock, leaseMs: LEASE_MS, restMsMax: settleMs + REWRITE_MS_MAX })
+export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) => {
+  const claim = claimInTurns(erasures, {
+    clock,
+    leaseMs: LEASE_MS,
+    restMsMax: SETTLE_REST_MS + REWRITE_MS_MAX,
+  })
 
   /**
    * Erasures of one tenant. Logs of prospects are deleted first. Then the erasures furthest along read the next logs,
@@ -51,25 +51,21 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
     const cleared = some.filter(({ position }) => position !== '')
     const [furthest = ''] = cleared.map(({ position }) => position).toSorted(descending)
     const walking = cleared.filter(({ position }) => position === furthest)
-    const after = furthest === BEFORE_LOGS ? walking.map(beginningOf).sort()[0] : furthest
-    const emails = new Set(walking.flatMap(({ emailHash }) => emailHash ?? []))
-    const externalIds = new Set(walking.flatMap(({ externalIdHash }) => externalIdHash ?? []))
-    const isNamed = emails.size + externalIds.size > 0
-    const logs = isNamed ? await erasures.namesAfter(tenantId, after ?? '', LOOK_MAX) : []
-    const foreign = logs.filter((log) => {
-      const { emailHash, formerEmailHash, externalIdHash } = identifiersOf(log)
-      return (
-        [emailHash, formerEmailHash].some((hash) => emails.has(hash ?? '')) ||
-        externalIds.has(externalIdHash ?? '')
-      )
-    })
+    const blocked = await erasures.blockedBy(
+      tenantId,
+      walking.map(({ erasureId }) => erasureId),
+    )
+    const hashes = new Set(blocked.map(({ kind, hash }) => `${kind} ${hash}`))
+    const logs = hashes.size > 0 ? await erasures.namesAfter(tenantId, furthest, LOOK_MAX) : []
+    const foreign = logs.filter((log) =>
+      wantedBy(tenantId, identifiersOf(log)).some(({ kind, hash }) => hashes.has(`${kind} ${hash}`)),
+    )
     const last = logs.at(-1)?.prospectLogId
     for (const erasure of cleared) {
       if (erasure.position !== furthest) add(erasure)
       else if (last !== undefined) add(erasure, { position: last })
       else if (erasure.pass === 2) add(erasure, { pass: 3 })
-      // Counted from now, not from the request: the clock of the process that took it may differ.
-      else add(erasure, { pass: 2, position: '', claimableAt: isoTime(clock() + settleMs) })
+      else add(erasure, { pass: 2, position: '', settlesAfter: await moments.now() })
     }
     const foreignIds = foreign.map(({ prospectLogId }) => prospectLogId)
     await erasures.settle(tenantId, steps, foreignIds)
@@ -88,12 +84,17 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
     const failures: unknown[] = []
     /** Handles each tenant separately: one that fails holds up no other. */
     const eachTenant = async (some: readonly ClaimedErasure[], work: ReturnType<typeof settleWith>) => {
-      for (const [tenantId, its] of Map.groupBy(some, ({ tenantId }) => tenantId))
-        if (!stop.aborted) await work(tenantId, its).catch((failure) => failures.push(failure))
+      for (const [tenantId, ofTenant] of Map.groupBy(some, ({ tenantId }) => tenantId))
+        if (!stop.aborted) await work(tenantId, ofTenant).catch((failure) => failures.push(failure))
     }
     const inPass = (wanted: number) => claimed.filter(({ pass }) => pass === wanted)
 
-    await eachTenant([...inPass(1), ...inPass(2)], advance)
+    const searching = [...inPass(1), ...inPass(2)]
+    const past = await moments.arePast(searching.map(({ settlesAfter }) => settlesAfter ?? ''))
+    const isSettled = ({ settlesAfter }: ClaimedErasure, i: number) => settlesAfter === null || past[i]
+    const settling = searching.filter((erasure, i) => !isSettled(erasure, i))
+    await eachTenant(settling, settleWith({ claimableAt: isoTime(clock() + SETTLE_REST_MS) }))
+    await eachTenant(searching.filter(isSettled), advance)
     const completed = settleWith({ status: 'completed', completedAt: isoTime(clock()) })
     // Parts first.
     for (const isPart of [true, false])
@@ -117,7 +118,3 @@ export const eraseProspects = ({ store: { erasures }, clock, settleMs }: Deps) =
 }
 
 const descending = (a: string, b: string): number => (a < b ? 1 : -1)
-
-/** The position before the logs that a pass reads. */
-const beginningOf = ({ pass, requestedAt }: ClaimedErasure): string =>
-  pass === 1 ? '' : idsSince('prospectlog', isoTime(Date.parse(requestedAt) - CLOCKS_DIFFER_MS_MAX))

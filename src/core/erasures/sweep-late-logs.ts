@@ -15,9 +15,9 @@ type Deps = Omit<Needs<'erasures' | 'merges' | 'tenants'>, 'newId'> & {
 }
 
 /**
- * Deletes or moves logs that arrived after the erasure or the merge of their prospect was completed. A write that
- * begins late refuses itself, so this finds logs only if that was not enough: a program committed a transaction later,
- * or old rows were restored. Rows of removed tenants stay: a restore that is not finished has rows without tenants too.
+ * Deletes or moves logs that arrived after the erasure or the merge of their prospect was completed. A write of the
+ * service checks its prospect, and the second pass waits for those that began before; so this finds logs only if old
+ * rows were restored, or if another program wrote them. Rows of removed tenants stay: a restore that is not finished has rows without tenants too.
  * Each call takes one step of a round over all tenants, and returns if there are more.
  */
 export const sweepLateLogs = ({ store: { erasures, merges, tenants }, clock, onError }: Deps) => {

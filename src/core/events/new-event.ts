@@ -17,23 +17,29 @@ export const newEvent = (newId: NewId, type: EventType, by: By, ids: EventIds, c
 /** A one-time event of a resource needs no new id, which costs five times as much. */
 const eventIdOf = (id: string): string => `event${id.slice(id.indexOf('_'))}`
 
-/** The event of a logged activity. */
-export const eventOfLog = (log: NewLog): NewEvent => {
-  const { prospectId, prospectLogId } = log
-  const ids = { prospectId, prospectLogId }
-  return eventWith(eventIdOf(prospectLogId), 'prospect_log.created', log, ids, log.createdAt)
+/** The events of a logged activity: that its prospect was created, if it was, and the activity itself. Stores add them. */
+export const eventsOfLog = (log: NewLog): NewEvent[] => {
+  const { prospectId, prospectLogId, createdAt } = log
+  const logged = eventWith(
+    eventIdOf(prospectLogId),
+    'prospect_log.created',
+    log,
+    { prospectId, prospectLogId },
+    createdAt,
+  )
+  if (!log.createdProspect) return [logged]
+  return [eventWith(eventIdOf(prospectId), 'prospect.created', log, { prospectId }, createdAt), logged]
 }
 
-/** The events of a logged list: prospects created, prospects whose blanks were filled, and activities. */
-export const eventsOfLogs = (newId: NewId, { prospects, logs }: ActivityChanges): NewEvent[] => {
-  const changed = new Set(prospects.map(({ prospectId }) => prospectId))
+/** The events of prospects whose blanks are filled by these activities, each with its first one. */
+export const eventsOfFilled = (
+  newId: NewId,
+  { prospects, logs }: Pick<ActivityChanges, 'prospects' | 'logs'>,
+): NewEvent[] => {
+  const filled = new Set(prospects.map(({ prospectId }) => prospectId))
   return logs.flatMap((log) => {
     const { prospectId, createdProspect, createdAt } = log
-    // Once per prospect, with its first activity.
-    if (!changed.delete(prospectId)) return eventOfLog(log)
-    const about = createdProspect
-      ? eventWith(eventIdOf(prospectId), 'prospect.created', log, { prospectId }, createdAt)
-      : newEvent(newId, 'prospect.updated', log, { prospectId }, createdAt)
-    return [about, eventOfLog(log)]
+    if (!filled.delete(prospectId) || createdProspect) return []
+    return newEvent(newId, 'prospect.updated', log, { prospectId }, createdAt)
   })
 }

@@ -1,53 +1,67 @@
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import type { NewEvent, Requester } from './events.ts'
+import type { AssumedIdentifier, Identifier, NewIdentifier, StoredIdentifier } from './identifiers.ts'
 import type { StoredLog } from './prospect-logs.ts'
 import type { FoundProspect, ProspectWant } from './prospects.ts'
 import type { Recorded } from './world.ts'
 
-/**
- * A prospect with the fields that matching needs: found by its id, or by the hash of its email or external id.
- * `erasedAt` is set on a tombstone: an erased prospect, or an email or external id that is blocked after an erasure.
- */
+/** A prospect with the fields that matching needs. */
 export type StoredProspect = ProspectWant &
-  Pick<FoundProspect, 'name' | 'erasedAt' | 'mergedInto'> & {
-    readonly emailHash: string | null
-    readonly externalIdHash: string | null
-  }
+  Pick<FoundProspect, 'email' | 'externalId' | 'name' | 'erasedAt' | 'mergedInto'>
 /** The log stored under an idempotency key. */
 export type StoredReceipt = Pick<StoredLog, 'tenantId' | keyof ProspectLogReceipt> & {
   readonly idempotencyKey: string
   readonly requestHash: string
 }
-/** Lookups for a list of activities: prospects by id, email and external id, receipts by key. */
+/** Lookups for a list of activities: prospects by id, identifiers, receipts by key, and what is counted of tenants. */
 export type ActivityWants = {
   readonly prospects: readonly ProspectWant[]
-  readonly emails: readonly { readonly tenantId: string; readonly emailHash: string }[]
-  readonly externalIds: readonly { readonly tenantId: string; readonly externalIdHash: string }[]
+  readonly identifiers: readonly Identifier[]
   readonly keys: readonly Pick<StoredReceipt, 'tenantId' | 'source' | 'idempotencyKey'>[]
+  /** Tenants for which logs are decided, each once. */
+  readonly tenantIds: readonly string[]
 }
-/** The existing ones of the wanted prospects and receipts. */
+/** The existing ones: prospects by id and those that the identifiers lead to, each once or several times. */
 export type KnownActivities = {
   readonly prospects: readonly StoredProspect[]
+  readonly identifiers: readonly StoredIdentifier[]
   readonly receipts: readonly StoredReceipt[]
+  /** For tenants whose logs are counted: an id of a new log must come after this one. */
+  readonly counted: readonly { readonly tenantId: string; readonly countedId: string }[]
 }
 /** A prospect to add. If its id exists, only its blanks are filled; if it was erased or merged, nothing is saved. */
-export type ProspectChange = Omit<FoundProspect & StoredProspect, 'erasedAt' | 'mergedInto'>
+export type ProspectChange = Omit<FoundProspect, 'erasedAt' | 'mergedInto'>
 /** A logged activity to store. Its payload is kept as its exact text. */
 export type NewLog = StoredLog & Requester & { readonly requestHash: string | null }
 /** The changes by logging a list of activities: all of them are saved, or nothing. */
 export type ActivityChanges = {
   readonly prospects: readonly ProspectChange[]
+  readonly identifiers: readonly NewIdentifier[]
   readonly logs: readonly NewLog[]
+  /** Every identifier in the list, as it was recalled. */
+  readonly assumed: readonly AssumedIdentifier[]
+}
+/** A log of a prospect that was found in memory, with what was assumed for it. */
+export type RememberedLog = NewLog & {
+  /** Its identifiers. */
+  readonly assumed: readonly AssumedIdentifier[]
+  /** The fields of the prospect that were not blank, of those that the activity could fill. */
+  readonly filled: readonly ('email' | 'externalId' | 'name')[]
 }
 /** The part of a store that keeps prospects and their activities. */
 export type Activities = {
-  /** Returns the existing ones of the wanted prospects and receipts. */
+  /** Returns the existing ones of the wanted prospects, identifiers and receipts. */
   recall(wants: ActivityWants): Promise<KnownActivities>
-  /** Saves all changes or, if another writer was faster, nothing. */
+  /**
+   * Saves all changes or nothing. Nothing, if another writer was faster: an identifier leads elsewhere than assumed, is
+   * taken, or is blocked; an idempotency key is taken; a prospect was erased or merged; the tenant is gone; or an id lies
+   * at or before what is counted. Adds the events of the logs, see `eventsOfLog`, and these others.
+   */
   record(changes: ActivityChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /**
-   * Adds logs of prospects that exist, each under a different idempotency key or none, with the event of each, and
-   * returns their ids. Skips logs whose key is taken, and their events, and may skip all if another writer was faster.
+   * Adds logs of prospects that exist, each under a different idempotency key or none, with its events, and returns their
+   * ids. Skips those whose prospect, identifiers or filled fields are not as assumed, whose key is taken, or whose id lies
+   * at or before what is counted; and may skip all if another writer was faster.
    */
-  recordLogs(logs: readonly NewLog[], events?: readonly NewEvent[]): Promise<readonly string[]>
+  recordLogs(logs: readonly RememberedLog[]): Promise<readonly string[]>
 }

@@ -19,6 +19,8 @@ export type LogCounts = { readonly rows: readonly LogCount[]; readonly resume: L
 export type CountedTenant = {
   /** Logs up to here are counted: an id, or the beginning of one; empty before the first. */
   readonly position: string
+  /** Only logs after this id are recorded: see `close`. At least the position. */
+  readonly closedTo: string
   /** When the counts were last read, to the day. */
   readonly readAt: Timestamp
   /** The first log after the position. */
@@ -37,7 +39,7 @@ export type Counts = {
   markRead(tenantId: string, readAt: Timestamp): Promise<void>
   find(tenantId: string): Promise<CountedTenant | null>
   /**
-   * Tenants whose counts were read since a time and that have logs to count before one id, or are counted beyond the
+   * Tenants whose counts were read since a time and that have logs to count before one id, or are closed beyond the
    * other: at most `max`, the first after this one.
    */
   waiting(want: {
@@ -47,6 +49,11 @@ export type Counts = {
     readonly beyondId: string
     readonly max: number
   }): Promise<readonly string[]>
+  /**
+   * Closes a tenant up to an id: writes that begin from now on record only logs after it. Returns whether it is closed:
+   * not if this time is yet to come by the clock of the database.
+   */
+  close(tenantId: string, to: string, time: Timestamp): Promise<boolean>
   /** Counts the first `max` logs after one id and before another by source and type. `lastId`: the last one counted. */
   tally(want: {
     readonly tenantId: string
@@ -58,7 +65,7 @@ export type Counts = {
   >
   /**
    * Adds to the counts of a tenant, or removes those from `removeFrom` on, and moves its position; overtaken if that is no
-   * longer `from`.
+   * longer `from`. With `removeFrom` it is closed only up to the new position again.
    */
   record(
     change: Moved &

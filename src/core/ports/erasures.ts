@@ -1,32 +1,26 @@
 import type { Erasure } from '../../shapes/erasure.ts'
 import type { NewEvent } from './events.ts'
+import type { Identifier, StoredIdentifier } from './identifiers.ts'
 import type { StoredLog } from './prospect-logs.ts'
-import type { KnownProspect } from './prospects.ts'
+import type { FoundProspect } from './prospects.ts'
 import type { ClaimWant } from './versions.ts'
-import type { Backlog, Recorded, Served, SliceWant, Timestamp } from './world.ts'
+import type { Backlog, Moment, Recorded, Served, SliceWant, Timestamp } from './world.ts'
 
-/** An erasure as callers see it, and the hashes of the erased email and external id: null once it is completed. */
+/** An erasure as callers see it. `blockedUntil`: when the last of the identifiers that it blocks is free again. */
 export type StoredErasure = Readonly<Omit<Erasure, 'waitingFor'>> & {
   readonly tenantId: string
-  readonly emailHash: string | null
-  readonly externalIdHash: string | null
   /** The erasure that it is part of: that of the prospect into which its prospect was merged. */
   readonly partOf: string | null
-  /** The tombstone that blocks them, which may be gone. */
-  readonly blockId: string | null
   /** The pass: 1 and 2 search logs, 3 waits for `rewrite`, 4 waits for nothing. */
   readonly pass: 1 | 2 | 3 | 4
+  /** The second pass begins once this moment is past. */
+  readonly settlesAfter: Moment | null
 }
-/**
- * Finds an erasure by its id or that of an erased prospect; or the one in `processing` of this prospect, or one of this
- * email or external id. Never one that is a part.
- */
+/** Finds an erasure by its id or that of an erased prospect, or the one in `processing` of this prospect. Never a part. */
 export type ErasureWant = { readonly tenantId: string } & (
   | { readonly erasureId: string }
   | { readonly erasedId: string }
   | { readonly prospectId: string }
-  | { readonly emailHash: string }
-  | { readonly externalIdHash: string }
 )
 /** The changes by a request for an erasure. All of them are saved, or nothing. */
 export type ErasureChanges = {
@@ -34,14 +28,15 @@ export type ErasureChanges = {
   readonly now: Timestamp
   /**
    * The erased prospect, if any, followed by those that were merged into it, in their state when this was decided. They
-   * become tombstones. Overtaken if the first has changed.
+   * become tombstones. Overtaken if the first has changed. Every identifier that leads to it is blocked, as are former ones
+   * of all of them, unless they lead to another prospect.
    */
-  readonly prospects: readonly KnownProspect[]
-  /**
-   * Erasures to add. Identifiers named by hash are blocked by a tombstone with its `blockId`, or their block is
-   * extended. Overtaken if another prospect has one of them.
-   */
+  readonly prospects: readonly FoundProspect[]
+  /** An identifier to block that led to no prospect. Overtaken if it leads to one. */
+  readonly identifier: Identifier | null
+  /** Erasures to add: the first one blocks the identifiers. The others are its parts. */
   readonly erasures: readonly StoredErasure[]
+  /** Until when they are blocked at least. */
   readonly until: Timestamp
 }
 /** An erasure that an eraser has claimed: `attempt` proves ownership. */
@@ -57,6 +52,8 @@ export type NamingLog = Pick<StoredLog, 'prospectLogId' | 'email' | 'externalId'
 /** The part of a store that erases people and deletes expired rows. */
 export type Erasures = {
   find(want: ErasureWant): Promise<StoredErasure | null>
+  /** The identifiers that these erasures of a tenant block. */
+  blockedBy(tenantId: string, erasureIds: readonly string[]): Promise<readonly StoredIdentifier[]>
   /** One list of rows for each want, in order, without parts. */
   list(wants: readonly SliceWant[]): Promise<readonly (readonly StoredErasure[])[]>
   record(changes: ErasureChanges, events?: readonly NewEvent[]): Promise<Recorded>
@@ -80,7 +77,7 @@ export type Erasures = {
    * at once if a store need not do so, and false if it is too early.
    */
   rewrite(now: Timestamp): Promise<boolean>
-  /** Extends the blocks of an erasure and its parts at least to this time. */
+  /** Extends the blocks of an erasure at least to this time. */
   extend(want: Pick<StoredErasure, 'tenantId' | 'erasureId'>, until: Timestamp): Promise<void>
   /** Ends them now: `expire` deletes them. */
   unblock(want: Pick<StoredErasure, 'tenantId' | 'erasureId'>, now: Timestamp): Promise<void>

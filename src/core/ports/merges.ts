@@ -1,7 +1,7 @@
 import type { NewEvent, Requester } from './events.ts'
-import type { KnownProspect } from './prospects.ts'
+import type { FoundProspect } from './prospects.ts'
 import type { ClaimWant } from './versions.ts'
-import type { Backlog, Recorded, Timestamp } from './world.ts'
+import type { Backlog, Moment, Recorded, Timestamp } from './world.ts'
 
 /** The merge of one prospect into another one: in `processing` until its logs have moved there. */
 export type NewMerge = Requester & {
@@ -19,12 +19,14 @@ export type MergeChanges = {
   readonly survivor: ProspectStates
 }
 /** A prospect before and after a change. */
-export type ProspectStates = { readonly before: KnownProspect; readonly after: KnownProspect }
+export type ProspectStates = { readonly before: FoundProspect; readonly after: FoundProspect }
 /** A merge that a worker has claimed: `attempt` proves ownership. */
 export type ClaimedMerge = NewMerge & {
   readonly apiKeyId: string | null
   /** Pass of the merge: logs are searched twice. */
   readonly pass: 1 | 2
+  /** The second pass begins once this moment is past. */
+  readonly settlesAfter: Moment | null
   readonly attempt: number
   readonly status: 'processing' | 'completed'
 }
@@ -36,8 +38,8 @@ export type MergeStep = ClaimedMerge & {
 /** The part of a store that merges prospects. */
 export type Merges = {
   /**
-   * Merges a prospect into another one. Prospects merged into it before, and merges into it that are processing, lead
-   * to the other one from then on. Overtaken unless both prospects are unchanged.
+   * Merges a prospect into another one. Its identifiers, prospects merged into it before, and merges into it that are
+   * processing, lead to the other one from then on. Overtaken unless both prospects are unchanged.
    */
   record(changes: MergeChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /** Claims merges in `processing`, as `versions.claim` does. */

@@ -1,7 +1,8 @@
 import type { Prospect } from '../../shapes/prospect.ts'
 import type { Outcome } from '../engine/outcome.ts'
 import type { NewEvent } from './events.ts'
-import type { Scanned, SliceWant, Timestamp } from './world.ts'
+import type { Identifier, NewIdentifier } from './identifiers.ts'
+import type { Recorded, Scanned, SliceWant, Timestamp } from './world.ts'
 
 /** A prospect as callers see it, or a tombstone. */
 export type FoundProspect = Readonly<Prospect> & {
@@ -9,17 +10,11 @@ export type FoundProspect = Readonly<Prospect> & {
   /** The prospect that it was merged into. */
   readonly mergedInto: string | null
 }
-/** A prospect with its lookup hashes. */
-export type KnownProspect = FoundProspect & {
-  readonly emailHash: string | null
-  readonly externalIdHash: string | null
-}
 /** Identifies one prospect. */
 export type ProspectWant = Pick<FoundProspect, 'tenantId' | 'prospectId'>
-/** The slice of a tenant's prospects to read: the one with an email or an external id, or all if both are null. */
+/** The slice of a tenant's prospects to read: the one that an identifier leads to, or all if it is null. */
 export type ProspectsWant = SliceWant & {
-  readonly emailHash: string | null
-  readonly externalIdHash: string | null
+  readonly identifier: Pick<Identifier, 'kind' | 'hash'> | null
 }
 /** How an email or a name begins, as `search-keys.ts` writes them. An empty beginning finds no one. */
 type ProspectSearch = Pick<SliceWant, 'tenantId' | 'limit'> & {
@@ -28,14 +23,16 @@ type ProspectSearch = Pick<SliceWant, 'tenantId' | 'limit'> & {
 }
 /** The prospects of a tenant whose ids come after this one. */
 export type OldestProspectsWant = Pick<SliceWant, 'tenantId' | 'limit'> & { readonly afterId: string }
-/** The values to set. Undefined ones stay unchanged. */
-export type ProspectUpdate = ProspectWant & {
-  readonly email: { readonly email: string | null; readonly emailHash: string | null } | undefined
-  readonly externalId:
-    | { readonly externalId: string | null; readonly externalIdHash: string | null }
-    | undefined
-  readonly name: string | null | undefined
-  readonly updatedAt: Timestamp
+/**
+ * A correction. All of it is saved, or nothing. Overtaken unless the prospect is as it was before, or if an identifier to
+ * add leads to another prospect or is blocked. An identifier to add may lead to this prospect already.
+ */
+export type ProspectCorrected = {
+  readonly before: FoundProspect
+  readonly after: FoundProspect
+  readonly added: readonly NewIdentifier[]
+  /** Identifiers that the prospect had: they lead to it no longer, and are kept as former ones. */
+  readonly released: readonly NewIdentifier[]
 }
 /** The part of a store that shows prospects, and corrects them. */
 export type Prospects = {
@@ -45,10 +42,10 @@ export type Prospects = {
    * A prospect that is neither erased nor merged, followed by those that were merged into it, whose emails are left out; none
    * if there is no such one.
    */
-  findWithMerged(want: ProspectWant): Promise<readonly KnownProspect[]>
+  findWithMerged(want: ProspectWant): Promise<readonly FoundProspect[]>
   /**
    * For each want, in order: prospects that are neither erased nor merged, newest first. Resumes before an id. One may
-   * fail alone. A search by hash includes merged prospects.
+   * fail alone.
    */
   list(wants: readonly ProspectsWant[]): Promise<readonly Outcome<Scanned<FoundProspect>>[]>
   /**
@@ -58,9 +55,5 @@ export type Prospects = {
   search(want: ProspectSearch): Promise<readonly FoundProspect[]>
   /** The oldest of those, oldest first, including tombstones: as `prospectLogs.listOldest`. */
   listOldest(want: OldestProspectsWant): Promise<readonly FoundProspect[]>
-  /**
-   * Returns the updated prospect, null if it is missing, erased or merged, `overtaken` if another one has this email or
-   * external id. Prospects that were merged into it give them up.
-   */
-  update(update: ProspectUpdate, events?: readonly NewEvent[]): Promise<FoundProspect | null | 'overtaken'>
+  correct(correction: ProspectCorrected, events?: readonly NewEvent[]): Promise<Recorded>
 }

@@ -13,16 +13,22 @@ import type { Schedules } from './schedules.ts'
 import type { Tenants } from './tenants.ts'
 import type { Versions } from './versions.ts'
 import type { Webhooks } from './webhooks.ts'
-import type { Clock, NewId } from './world.ts'
+import type { Clock, Moment, NewId } from './world.ts'
 
 /**
- * A change in this process or in another on the same database; `deliveries`: in this one, some became due; `prospects`
- * with the id of a tenant: some of that tenant were changed or erased; `numbered`, too: events of that tenant got their
- * numbers.
+ * A change in this process or in another on the same database; `deliveries`: in this one, some became due; `prospects`:
+ * some were erased or merged; `numbered` with the id of a tenant: events of that tenant got their numbers.
  */
 export type Signal =
-  | ('keys' | 'versions' | 'prospects' | `prospects ${string}`)
+  | ('keys' | 'versions' | 'prospects')
   | ('events' | 'numbered' | `numbered ${string}` | 'deliveries')
+/** The part of a store that knows which of its statements still run. */
+export type Moments = {
+  /** This moment: any write that is not visible yet, and began before now, began before it. */
+  now(): Promise<Moment>
+  /** Of each moment, in order: whether every write that began before it has ended. */
+  arePast(moments: readonly Moment[]): Promise<readonly boolean[]>
+}
 /** Called soon after a change. */
 export type SignalListener = (signal: Signal) => void
 /**
@@ -51,6 +57,7 @@ export type Store = {
   readonly hooks: Hooks
   readonly apiKeys: ApiKeys
   readonly tenants: Tenants
+  readonly moments: Moments
   /**
    * Brings the database to this program's schema; refuses one that is newer. Resolves with the names of the migrations
    * that it applied, in order: none if there was nothing to do.

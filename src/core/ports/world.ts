@@ -19,6 +19,8 @@ export type IdPrefix =
   | 'hook'
 /** A new id, greater than every one made before in this process, and than `after`. */
 export type NewId = (prefix: IdPrefix, after?: string) => string
+/** A moment of a store, in its own form: see `moments`. */
+export type Moment = string
 /** Whether a list was saved, or nothing was because another writer was faster. */
 export type Recorded = 'recorded' | 'overtaken'
 /**

@@ -1,15 +1,16 @@
 import type { MatchedProspect, NewProspect } from '../../shapes/prospect.ts'
-import { knownProspects, recallWithSurvivors } from '../activities/known-prospects.ts'
+import { assumedOf, knownProspects, recallWithSurvivors } from '../activities/known-prospects.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
+import { DomainFailure } from '../engine/failures.ts'
 import { runValid } from '../engine/in-order.ts'
 import { attemptEach, type Outcome } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
-import type { KnownActivities } from '../ports/activities.ts'
+import type { ActivityWants, KnownActivities } from '../ports/activities.ts'
 import type { NewEvent, Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import { getProspects } from './get-prospect.ts'
-import { identifiersOf, isIdentified, wantedBy } from './identifiers.ts'
+import { identifiersOf, isIdentified, type Matchable, wantedBy } from './identifiers.ts'
 import { refuseUnidentified } from './refuse-unidentified.ts'
 
 /** A prospect to create. */
@@ -29,7 +30,7 @@ export const createProspects =
     /** Decides a list. Pure. A prospect sees the decisions for those before it in the list. */
     const decide = (some: readonly (typeof named)[number][], known: KnownActivities) => {
       const now = isoTime(clock())
-      const prospects = knownProspects(known.prospects, now)
+      const prospects = knownProspects(known, now)
       /** At most one event for each prospect, by its id. */
       const events = new Map<string, NewEvent>()
       const outcomes = attemptEach(some, (input) => {
@@ -52,12 +53,17 @@ export const createProspects =
           emailTakenBy: prospects.emailTakenBy(prospect, matchable),
         }
       })
-      const changes = { prospects: prospects.changes(), logs: [], events: [...events.values()] }
-      return { outcomes, changes: events.size === 0 ? null : changes }
+      if (events.size === 0) return { outcomes, changes: null }
+      const decided = some.filter((_, i) => !(outcomes[i] instanceof DomainFailure))
+      const assumed = assumedOf(wantsOf(decided).identifiers, known)
+      return {
+        outcomes,
+        changes: { ...prospects.changes(), logs: [], assumed, events: [...events.values()] },
+      }
     }
 
     const saved = await decideAndSave(named, {
-      recall: (some) => recallWithSurvivors(store.activities, { prospects: [], ...wantedBy(some), keys: [] }),
+      recall: (some) => recallWithSurvivors(store.activities, wantsOf(some)),
       decide,
       record: ({ events, ...changes }) => store.activities.record(changes, events),
     })
@@ -68,5 +74,14 @@ export const createProspects =
       })),
     )
   }
+
+const wantsOf = (
+  inputs: readonly { readonly tenantId: string; readonly matchable: Matchable }[],
+): ActivityWants => ({
+  prospects: [],
+  identifiers: inputs.flatMap(({ tenantId, matchable }) => wantedBy(tenantId, matchable)),
+  keys: [],
+  tenantIds: [],
+})
 
 const UNIDENTIFIED = { detail: 'is required without an email', pointer: '/externalId' }

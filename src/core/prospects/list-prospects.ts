@@ -24,19 +24,6 @@ export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
     const rows = await survivorsOf(store.prospects, list.rows)
     return { ...list, rows: rows.filter((row) => row?.erasedAt === null) as FoundProspect[] }
   }
-  /** Looks again by the former hash of an email that was not found. */
-  const listBoth = async (wants: readonly Want[]): ReturnType<typeof store.prospects.list> => {
-    const found = await store.prospects.list(wants)
-    const isMissing = ({ formerEmailHash }: Want, i: number) => {
-      const list = found[i]
-      return formerEmailHash !== null && list && 'rows' in list && list.rows.length === 0
-    }
-    const missing = wants.filter(isMissing)
-    if (missing.length === 0) return found
-    const again = missing.map((want) => ({ ...want, emailHash: want.formerEmailHash, formerEmailHash: null }))
-    const rest = (await listBoth(again)).values()
-    return found.map((list, i) => (isMissing(wants[i] as Want, i) ? (rest.next().value ?? list) : list))
-  }
   const search = async ({
     tenantId,
     limit,
@@ -52,12 +39,14 @@ export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
   const slices = slicesOf({
     nameOf: (listing: Listing) => {
       if (listing.search !== undefined) return searchOf(listing)
-      const { emailHash, externalIdHash } = hashesOf(listing)
-      return `prospects?${emailHash ?? ''}${externalIdHash === null ? '' : `&${externalIdHash}`}`
+      const identifier = identifierIn(listing)
+      return identifier === null ? 'prospects' : `prospects?${identifier.kind}=${identifier.hash}`
     },
     find: async (wants) => {
       const listed = wants.filter((want) => want.search === undefined)
-      const found = (await listBoth(listed.map((want) => ({ ...want, ...hashesOf(want) })))).values()
+      const found = (
+        await store.prospects.list(listed.map((want) => ({ ...want, identifier: identifierIn(want) })))
+      ).values()
       return Promise.all(
         wants.map((want) => {
           if (want.search !== undefined) return search(want).catch(asOutcome)
@@ -77,8 +66,6 @@ export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
 
 const LIMIT = 20
 
-type Want = ProspectsWant & { readonly formerEmailHash: string | null }
-
 /** A search is one slice. */
 const searchOf = (listing: ProspectListing): string => {
   const other = (['email', 'externalId', 'cursor'] as const).find((name) => listing[name] !== undefined)
@@ -91,15 +78,14 @@ const searchOf = (listing: ProspectListing): string => {
 
 /** Equals no hash: a text that identifies no one finds no one. */
 const NO_HASH = 'none'
-const hashesOf = ({ email, externalId }: ProspectListing) => {
+/** The identifier that a listing names its one prospect by; null if it lists all. */
+const identifierIn = ({ email, externalId }: ProspectListing): ProspectsWant['identifier'] => {
   if (email !== undefined && externalId !== undefined)
     refuse('invalid_request', 'Prospects are found by email or by external id.', {
       errors: [{ detail: 'must not be given with email', parameter: 'externalId' }],
     })
-  const { emailHash, formerEmailHash, externalIdHash } = identifiersOf({ email, externalId })
-  return {
-    emailHash: email === undefined ? null : (emailHash ?? NO_HASH),
-    formerEmailHash,
-    externalIdHash: externalId === undefined ? null : (externalIdHash ?? NO_HASH),
-  }
+  const matchable = identifiersOf({ email, externalId })
+  if (email !== undefined) return { kind: 'email', hash: matchable.email?.hash ?? NO_HASH }
+  if (externalId !== undefined) return { kind: 'externalId', hash: matchable.externalId?.hash ?? NO_HASH }
+  return null
 }

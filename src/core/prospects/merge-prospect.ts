@@ -1,12 +1,11 @@
 import type { Prospect, ProspectMerge } from '../../shapes/prospect.ts'
-import type { RememberedProspects } from '../activities/remember-prospects.ts'
 import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
 import { laterThan, untilRecorded } from '../engine/until-recorded.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
 import type { MergeChanges } from '../ports/merges.ts'
-import type { KnownProspect, ProspectWant } from '../ports/prospects.ts'
+import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
 import { shownProspect } from './get-prospect.ts'
@@ -16,19 +15,16 @@ import { findSurvivors } from './survivors.ts'
 const MERGED_MAX = 100
 
 export type ProspectMerging = ProspectWant & ProspectMerge & Requester
-type Deps = Needs<'prospects' | 'merges'> & {
-  readonly remembered?: RememberedProspects | undefined
-}
 
 /**
- * Merges a prospect into another one, for good: from now on its id and other identifiers lead to that survivor, whose
+ * Merges a prospect into another one, for good: from now on its id and all its identifiers lead to that survivor, whose
  * blanks it fills. `moveMerged` moves its activities. An id that was merged before stands for its survivor; repeating a
  * merge changes nothing.
  *
  * Refuses `invalid_request` for a prospect into itself, `prospect_not_found`, `prospect_erased`, `limit_reached`.
  */
 export const mergeProspect =
-  ({ store: { prospects, merges }, clock, newId, remembered }: Deps) =>
+  ({ store: { prospects, merges }, clock, newId }: Needs<'prospects' | 'merges'>) =>
   ({ tenantId, prospectId, into, apiKeyId }: ProspectMerging): Promise<Prospect> =>
     untilRecorded(async () => {
       const wants = [prospectId, into].map((prospectId) => ({ tenantId, prospectId }))
@@ -39,10 +35,10 @@ export const mergeProspect =
           errors: [{ detail: 'must be another prospect', pointer: '/into' }],
         })
       }
-      const [merged, ...its] = await prospects.findWithMerged(from)
+      const [merged, ...mergedBefore] = await prospects.findWithMerged(from)
       const [survivor, ...others] = await prospects.findWithMerged(to)
       if (merged === undefined || survivor === undefined) return 'overtaken'
-      if (its.length + others.length >= MERGED_MAX)
+      if (mergedBefore.length + others.length >= MERGED_MAX)
         refuse('limit_reached', `At most ${MERGED_MAX} prospects can be merged into one.`)
 
       const now = isoTime(clock())
@@ -57,40 +53,34 @@ export const mergeProspect =
       const about = { prospectId: survivor.prospectId }
       const events = isFilled ? [newEvent(newId, 'prospect.updated', by, about, now)] : []
       const recorded = await merges.record(changes, events)
-      remembered?.forget(tenantId)
       return recorded === 'recorded' ? shownProspect(after) : recorded
     })
 
-/** Identifiers that fill a blank of the survivor move there; the rest stay with the merged one and lead to the survivor. */
+/** The survivor's blanks are filled. The merged one keeps what it is shown with; all its identifiers lead to the survivor. */
 const mergedStates = (
-  merged: KnownProspect,
-  survivor: KnownProspect,
+  merged: FoundProspect,
+  survivor: FoundProspect,
   now: Timestamp,
-): Omit<MergeChanges, 'merge'> => {
-  const { email, emailHash, externalId, externalIdHash } = merged
-  const givesEmail = survivor.emailHash === null && emailHash !== null
-  const givesExternalId = survivor.externalIdHash === null && externalIdHash !== null
-  return {
-    merged: {
-      before: merged,
-      after: {
-        ...merged,
-        ...(givesEmail && { email: null, emailHash: null }),
-        ...(givesExternalId && { externalId: null, externalIdHash: null }),
-        name: null,
-        mergedInto: survivor.prospectId,
-        updatedAt: laterThan(merged.updatedAt, now),
-      },
+): Omit<MergeChanges, 'merge'> => ({
+  merged: {
+    before: merged,
+    after: {
+      ...merged,
+      email: survivor.email === null ? null : merged.email,
+      externalId: survivor.externalId === null ? null : merged.externalId,
+      name: null,
+      mergedInto: survivor.prospectId,
+      updatedAt: laterThan(merged.updatedAt, now),
     },
-    survivor: {
-      before: survivor,
-      after: {
-        ...survivor,
-        ...(givesEmail && { email, emailHash }),
-        ...(givesExternalId && { externalId, externalIdHash }),
-        name: survivor.name ?? merged.name,
-        updatedAt: laterThan(survivor.updatedAt, now),
-      },
+  },
+  survivor: {
+    before: survivor,
+    after: {
+      ...survivor,
+      email: survivor.email ?? merged.email,
+      externalId: survivor.externalId ?? merged.externalId,
+      name: survivor.name ?? merged.name,
+      updatedAt: laterThan(survivor.updatedAt, now),
     },
-  }
-}
+  },
+})

@@ -7,34 +7,36 @@ import type { Needs } from '../ports/store.ts'
 /** Merges in progress at a time. */
 const CLAIM_MAX = 20
 const LEASE_MS = 20_000
+/** Between two looks at whether earlier writes have ended. */
+const SETTLE_REST_MS = 500
 /** A list of logs to move: some milliseconds. */
 const MOVE_MAX = 500
 
-type Deps = Needs<'merges'> & {
-  /** Longer than any process can go on logging for a prospect after its merge. */
-  readonly settleMs: number
-}
+type Deps = Needs<'merges' | 'moments'>
 
 /**
- * Completes merges: the logs of the merged prospect move to the survivor, list by list. A process that still remembers
- * the prospect, or is just writing, may add logs until then, so a second pass follows once no process can; then the
- * merge is completed, with its event.
+ * Completes merges: the logs of the merged prospect move to the survivor, list by list. A write that began before the
+ * merge may still add logs, so a second pass follows once all such writes have ended; then the merge is completed, with
+ * its event.
  *
  * Each call claims some merges, moves one list of each, and returns whether there may be more. All progress is in the
  * store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
-export const moveMerged = ({ store: { merges }, clock, newId, settleMs }: Deps) => {
-  const claim = claimInTurns(merges, { clock, leaseMs: LEASE_MS, restMsMax: settleMs })
+export const moveMerged = ({ store: { merges, moments }, clock, newId }: Deps) => {
+  const claim = claimInTurns(merges, { clock, leaseMs: LEASE_MS, restMsMax: SETTLE_REST_MS })
 
   const advance = async (merge: ClaimedMerge): Promise<void> => {
     const { tenantId, apiKeyId, prospectId, intoId: intoProspectId, pass } = merge
-    const found = await merges.moveLogs(merge, MOVE_MAX)
-    const nowMs = clock()
-    const now = isoTime(nowMs)
+    const now = isoTime(clock())
     const step: MergeStep = { ...merge, claimableAt: now, completedAt: null }
-    if (found > 0) await merges.settle(step)
-    // Counted from now, not from the request: the clock of the process that took it may differ.
-    else if (pass === 1) await merges.settle({ ...step, pass: 2, claimableAt: isoTime(nowMs + settleMs) })
+    const [isSettled = true] = await moments.arePast(merge.settlesAfter === null ? [] : [merge.settlesAfter])
+    if (!isSettled) {
+      await merges.settle({ ...step, claimableAt: isoTime(clock() + SETTLE_REST_MS) })
+      return
+    }
+    const found = await merges.moveLogs(merge, MOVE_MAX)
+    if (found > 0) await merges.settle({ ...step, settlesAfter: null })
+    else if (pass === 1) await merges.settle({ ...step, pass: 2, settlesAfter: await moments.now() })
     else {
       const ids = { prospectId, intoProspectId }
       const event = newEvent(newId, 'prospect.merged', { tenantId, apiKeyId }, ids, now)

@@ -1,89 +1,100 @@
 import type { Prospect, ProspectChanges } from '../../shapes/prospect.ts'
-import type { RememberedProspects } from '../activities/remember-prospects.ts'
-import { refuse } from '../engine/failures.ts'
+import { prospectErased, prospectNotFound, refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
-import { untilRecorded } from '../engine/until-recorded.ts'
+import { laterThan, untilRecorded } from '../engine/until-recorded.ts'
 import { newEvent } from '../events/new-event.ts'
-import type { StoredProspect } from '../ports/activities.ts'
 import type { Requester } from '../ports/events.ts'
-import type { ProspectWant } from '../ports/prospects.ts'
+import type { Identifier, NewIdentifier } from '../ports/identifiers.ts'
+import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
-import { prospectOf, shownProspect } from './get-prospect.ts'
-import { type Identifiers, identifiersOf, wantedBy } from './identifiers.ts'
+import { prospectOf } from './get-prospect.ts'
+import { IDENTIFIER_KINDS, identifiersOf, type Matchable, wantedBy } from './identifiers.ts'
 import { NO_IDENTIFIER } from './refuse-unidentified.ts'
 import { findSurvivors } from './survivors.ts'
 
 /** The prospect to correct, and its new values. */
 export type ProspectCorrection = ProspectWant & ProspectChanges & Requester
-type Deps = Needs<'prospects' | 'activities'> & {
-  readonly remembered?: RememberedProspects | undefined
-}
 
 /**
  * Corrects a prospect: the only use case that overwrites an email, an external id or a name; null clears it. The email
- * is normalized as when an activity is logged, and this process forgets its remembered prospects.
+ * is normalized as when an activity is logged. An email or external id that is overwritten becomes a former one: it
+ * identifies no one any more. For a merged prospect, its survivor is corrected.
+ *
  * Refuses `prospect_not_found`, `prospect_erased`, `email_taken`, `external_id_taken`, and `invalid_request`: an email
- * or an external id that identifies no one. For a merged prospect, its survivor is corrected.
+ * or an external id that identifies no one.
  */
 export const updateProspect =
-  ({ store, clock, newId, remembered }: Deps) =>
+  ({ store, clock, newId }: Needs<'prospects' | 'activities'>) =>
   async ({ tenantId, prospectId, apiKeyId, ...changes }: ProspectCorrection): Promise<Prospect> => {
-    let want = { tenantId, prospectId }
     const matchable = identifiersOf(changes)
-    const { email, externalId } = corrected(changes, matchable)
-    const name = changes.name?.trim() === '' ? null : changes.name
-    const update = { email, externalId, name, updatedAt: isoTime(clock()) }
-    const by = { tenantId, apiKeyId }
-    const isChange = [email, externalId, name].some((change) => change !== undefined)
-    const refuseTaken = async (): Promise<void> => {
-      const wants = { prospects: [], ...wantedBy([{ tenantId, matchable }]), keys: [] }
-      const known = await store.activities.recall(wants)
-      const ownerIdOf = (one: StoredProspect) => one.mergedInto ?? one.prospectId
-      const owner = known.prospects.find((one) => ownerIdOf(one) !== want.prospectId)
-      if (owner === undefined) return
-      if (owner.erasedAt !== null)
-        refuse('prospect_erased', 'The email or the external id is blocked after an erasure.')
-      const facts = { prospectId: ownerIdOf(owner) }
-      if (
-        owner.emailHash !== null &&
-        [matchable.emailHash, matchable.formerEmailHash].includes(owner.emailHash)
-      )
-        refuse('email_taken', 'Another prospect has this email.', facts)
-      refuse('external_id_taken', 'Another prospect has this external id.', facts)
-    }
+    for (const kind of IDENTIFIER_KINDS)
+      if (changes[kind] != null && matchable[kind] === null) refuseMember(kind)
+    const now = isoTime(clock())
+
     return untilRecorded(async () => {
-      // No unique index contains the former hash of an email.
-      if (matchable.formerEmailHash !== null) await refuseTaken()
-      const about = { prospectId: want.prospectId }
-      const events = [newEvent(newId, 'prospect.updated', by, about, update.updatedAt)]
-      const updated = isChange ? await store.prospects.update({ ...want, ...update }, events) : null
-      if (updated === null) {
-        const shown = shownProspect((await findSurvivors(store.prospects, [want]))[0])
-        if (!isChange || shown.prospectId === want.prospectId) return shown
-        want = { tenantId, prospectId: shown.prospectId }
-        return 'overtaken'
-      }
-      remembered?.forget(tenantId)
-      if (updated !== 'overtaken') return prospectOf(updated)
-      await refuseTaken()
-      return updated
+      const [before] = await findSurvivors(store.prospects, [{ tenantId, prospectId }])
+      if (!before) return prospectNotFound()
+      if (before.erasedAt !== null) return prospectErased()
+      const after = corrected(before, changes, matchable, now)
+      if (after === null) return prospectOf(before)
+      const known = await store.activities.recall({
+        prospects: [],
+        identifiers: wantedBy(tenantId, matchable),
+        keys: [],
+        tenantIds: [],
+      })
+      for (const kind of IDENTIFIER_KINDS)
+        for (const { prospectId: ownerId } of known.identifiers.filter((found) => found.kind === kind))
+          if (ownerId !== before.prospectId) refuseTaken(kind, ownerId)
+
+      const about = { prospectId: before.prospectId }
+      const events = [newEvent(newId, 'prospect.updated', { tenantId, apiKeyId }, about, now)]
+      const added = IDENTIFIER_KINDS.flatMap((kind) => identifierOf(after, kind, matchable))
+      const released = IDENTIFIER_KINDS.flatMap((kind) =>
+        before[kind] === after[kind] ? [] : identifierOf(before, kind, identifiersOf(before)),
+      )
+      const recorded = await store.prospects.correct({ before, after, added, released }, events)
+      return recorded === 'recorded' ? prospectOf(after) : recorded
     })
   }
 
-/** The identifiers to set: undefined for a member that was left out. */
+/** The prospect with its new values; null if none is given. */
 const corrected = (
-  changes: ProspectChanges,
-  { email, emailHash, externalId, externalIdHash }: Identifiers,
-) => {
-  if (changes.email != null && email === null) refuseMember('email')
-  if (changes.externalId != null && externalId === null) refuseMember('externalId')
+  before: FoundProspect,
+  { email, externalId, name }: ProspectChanges,
+  matchable: Matchable,
+  now: string,
+): FoundProspect | null => {
+  if (email === undefined && externalId === undefined && name === undefined) return null
   return {
-    email: changes.email === undefined ? undefined : { email, emailHash },
-    externalId: changes.externalId === undefined ? undefined : { externalId, externalIdHash },
+    ...before,
+    email: email === undefined ? before.email : (matchable.email?.value ?? null),
+    externalId: externalId === undefined ? before.externalId : (matchable.externalId?.value ?? null),
+    name: name === undefined ? before.name : name?.trim() ? name : null,
+    updatedAt: laterThan(before.updatedAt, now),
   }
 }
 
-const refuseMember = (member: keyof typeof NO_IDENTIFIER): never =>
+/** The identifier of this kind that a prospect is shown with, if it is this one. */
+const identifierOf = (
+  prospect: FoundProspect,
+  kind: Identifier['kind'],
+  matchable: Matchable,
+): NewIdentifier[] => {
+  const identifier = matchable[kind]
+  if (identifier === null || prospect[kind] === null) return []
+  return [{ tenantId: prospect.tenantId, kind, ...identifier, prospectId: prospect.prospectId }]
+}
+
+const refuseTaken = (kind: Identifier['kind'], prospectId: string | null): never => {
+  if (prospectId === null)
+    return refuse('prospect_erased', 'The email or the external id is blocked after an erasure.')
+  return kind === 'email'
+    ? refuse('email_taken', 'Another prospect has this email.', { prospectId })
+    : refuse('external_id_taken', 'Another prospect has this external id.', { prospectId })
+}
+
+const refuseMember = (member: Identifier['kind']): never =>
   refuse('invalid_request', 'This identifies no one.', {
     errors: [{ detail: NO_IDENTIFIER[member], pointer: `/${member}` }],
   })

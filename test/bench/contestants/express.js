@@ -45,7 +45,9 @@ const FIND_PROSPECT_BY_ID = {
 }
 const FIND_PROSPECT_BY_EMAIL = {
   name: 'find_prospect_by_email',
-  text: 'select prospect_id, name from prospects where tenant_id = $1 and email_hash = $2',
+  text: `
+    select p.prospect_id, p.name from identifiers i join prospects p using (tenant_id, prospect_id)
+    where i.tenant_id = $1 and i.kind = 'email' and i.hash = $2`,
 }
 const FIND_RECEIPT = {
   name: 'find_receipt',
@@ -69,10 +71,14 @@ const ADD_LOG = {
 const ADD_PROSPECT_AND_LOG = {
   name: 'add_prospect_and_log',
   text: `
-    with prospect as (
-      insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at, updated_at)
-      values ($1, $3, $13, $14, $8, $11, $11)
+    with identified as (
+      insert into identifiers (tenant_id, kind, hash, value, prospect_id)
+      select $1, 'email', $14, $13, $3 where $14::text is not null
       on conflict do nothing
+      returning 1
+    ), prospect as (
+      insert into prospects (tenant_id, prospect_id, email, name, created_at, updated_at)
+      select $1, $3, $13, $8, $11, $11 where $14::text is null or exists (select 1 from identified)
       returning tenant_id, prospect_id, created_at
     )
     insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,

@@ -59,7 +59,8 @@ const findProspect = async (tenantId, prospectId, email) => {
   }
   if (email === null) return undefined
   const [row] = await sql`
-    select prospect_id, name from prospects where tenant_id = ${tenantId} and email_hash = ${email.hash}`
+    select p.prospect_id, p.name from identifiers i join prospects p using (tenant_id, prospect_id)
+    where i.tenant_id = ${tenantId} and i.kind = 'email' and i.hash = ${email.hash}`
   return row
 }
 
@@ -98,11 +99,16 @@ const logActivity = async (tenantId, body) => {
         where tenant_id = ${tenantId} and prospect_id = ${prospectId} and name is null`
     const rows = createdProspect
       ? await sql`
-          with prospect as (
-            insert into prospects (tenant_id, prospect_id, email, email_hash, name, created_at, updated_at)
-            values (${tenantId}, ${prospectId}, ${email?.email ?? null}, ${email?.hash ?? null}, ${name}, ${createdAt},
-              ${createdAt})
+          with identified as (
+            insert into identifiers (tenant_id, kind, hash, value, prospect_id)
+            select ${tenantId}, 'email', ${email?.hash ?? null}::text, ${email?.email ?? null}, ${prospectId}
+            where ${email !== null}
             on conflict do nothing
+            returning 1
+          ), prospect as (
+            insert into prospects (tenant_id, prospect_id, email, name, created_at, updated_at)
+            select ${tenantId}, ${prospectId}, ${email?.email ?? null}, ${name}, ${createdAt}, ${createdAt}
+            where ${email === null} or exists (select 1 from identified)
             returning tenant_id, prospect_id, created_at
           )
           insert into prospect_logs (tenant_id, prospect_log_id, prospect_id, source, type, payload, email, name,

@@ -103,17 +103,15 @@ for (const groupId of groupIds.slice(0, -1)) await addPages(groupId, size.pagesO
 await addPages(groupIds.at(-1) as string, size.bigGroupPages)
 
 const emails = Array.from({ length: size.prospects }, (_, i) => emailOf(i + 1))
-await store.activities.record({
-  prospects: emails.map((email) => ({
-    tenantId,
-    prospectId: newId('prospect'),
-    ...identifiersOf({ email }),
-    name: null,
-    createdAt: at,
-    updatedAt: at,
-  })),
-  logs: [],
+const prospects = emails.map((email) => {
+  const prospectId = newId('prospect')
+  return { tenantId, prospectId, email, externalId: null, name: null, createdAt: at, updatedAt: at }
 })
+const identifiers = prospects.flatMap(({ email, prospectId }) => {
+  const normalized = identifiersOf({ email }).email
+  return normalized === null ? [] : [{ tenantId, kind: 'email' as const, ...normalized, prospectId }]
+})
+await store.activities.record({ prospects, identifiers, logs: [], assumed: [] })
 
 const filled: Filled = {
   tenantId,

@@ -104,8 +104,8 @@ const scriptsOf = (filled: Filled, size: Size): Record<Exclude<CaseName, ReadNam
     on conflict do nothing
     returning prospect_log_id, created_at;`
   const byKnownEmails = (count: number) =>
-    `generate_series(:r, :r + ${count - 1}) n join prospects on tenant_id = ${tenant} and email_hash = ${emailHashIn(emailIn('n'))}`
-  const byKnownEmail = `prospects where tenant_id = ${tenant} and email_hash = ${emailHashIn(known)}`
+    `generate_series(:r, :r + ${count - 1}) n join identifiers on tenant_id = ${tenant} and kind = 'email' and hash = ${emailHashIn(emailIn('n'))}`
+  const byKnownEmail = `identifiers where tenant_id = ${tenant} and kind = 'email' and hash = ${emailHashIn(known)}`
   const list = (beforeId: string) => `
     select p.tenant_id, p.page_group_id, p.page_id, p.custom_name, p.computed_name, p.created_at, p.updated_at
     from pages p join page_groups g using (tenant_id, page_group_id)
@@ -137,14 +137,16 @@ const scriptsOf = (filled: Filled, size: Size): Record<Exclude<CaseName, ReadNam
     'log-new': `
       with email as (select 'new-' || nextval('bench_ids') || '@example.com' as email),
       added as (
-        insert into prospects (tenant_id, prospect_id, email, email_hash, created_at, updated_at)
-        select ${tenant}, ${newId('prospect')}, email, ${emailHashIn('email')}, now(), now() from email
-        on conflict do nothing
+        insert into prospects (tenant_id, prospect_id, email, created_at, updated_at)
+        select ${tenant}, ${newId('prospect')}, email, now(), now() from email
         returning prospect_id, email
+      ), identified as (
+        insert into identifiers (tenant_id, kind, hash, value, prospect_id)
+        select ${tenant}, 'email', ${emailHashIn('email')}, email, prospect_id from added
       ) ${log('prospect_id', 'email', 'null', true, 'added')}`,
     'log-key': `${pickProspect}${log('prospect_id', known, "'pgbench-' || nextval('bench_ids')", false, byKnownEmail)}`,
-    'batch-100': `${pickProspect}${log('prospect_id', 'email', 'null', false, byKnownEmails(100))}`,
-    'batch-1000': `${pickProspect}${log('prospect_id', 'email', 'null', false, byKnownEmails(1_000))}`,
+    'batch-100': `${pickProspect}${log('prospect_id', 'value', 'null', false, byKnownEmails(100))}`,
+    'batch-1000': `${pickProspect}${log('prospect_id', 'value', 'null', false, byKnownEmails(1_000))}`,
     groups: `
       select g.*, c.pages_count
       from page_groups g join page_counts c using (tenant_id, page_group_id)

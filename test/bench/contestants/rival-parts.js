@@ -189,13 +189,17 @@ export const batchAnswer = objectOf({
 export const BATCH_BYTES_MAX = 8_388_608
 
 export const FIND_BY_EMAILS = `
-  select p.email_hash, p.prospect_id from json_array_elements_text($2::text::json) wanted
-    join prospects p on p.tenant_id = $1 and p.email_hash = wanted`
+  select i.hash, i.prospect_id from json_array_elements_text($2::text::json) wanted
+    join identifiers i on i.tenant_id = $1 and i.kind = 'email' and i.hash = wanted`
 export const ADD_BATCH = `
-  with prospect as (
-    insert into prospects (tenant_id, prospect_id, email, email_hash, created_at, updated_at)
-    select $1, p.*, $2::timestamptz, $2::timestamptz
-    from json_to_recordset($3::text::json) as p (id text, email text, hash text)
+  with wanted as (
+    select * from json_to_recordset($3::text::json) as p (id text, email text, hash text)
+  ), prospect as (
+    insert into prospects (tenant_id, prospect_id, email, created_at, updated_at)
+    select $1, w.id, w.email, $2::timestamptz, $2::timestamptz from wanted w
+  ), identified as (
+    insert into identifiers (tenant_id, kind, hash, value, prospect_id)
+    select $1, 'email', w.hash, w.email, w.id from wanted w where w.hash is not null
     on conflict do nothing
   )
   insert into prospect_logs (tenant_id, occurred_at, created_at, prospect_log_id, prospect_id, source, type, payload,
@@ -210,7 +214,7 @@ export const logBatch = async (ask, tenantId, items) => {
   const emails = items.map(({ email }) => matchableEmail(email))
   const hashes = [...new Set(emails.flatMap((email) => email?.hash ?? []))]
   const rows = await ask(FIND_BY_EMAILS, [tenantId, JSON.stringify(hashes)])
-  const known = new Map(rows.map((row) => [row.email_hash, row.prospect_id]))
+  const known = new Map(rows.map((row) => [row.hash, row.prospect_id]))
   const createdAt = new Date()
   const prospects = []
   const logs = items.map((item, i) => {

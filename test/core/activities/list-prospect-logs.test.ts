@@ -3,18 +3,18 @@ import { unavailable } from '../../../src/core/engine/failures.ts'
 import { idsSince } from '../../../src/core/engine/id-times.ts'
 import type { NewLog } from '../../../src/core/ports/activities.ts'
 import type { ProspectLogsWant, TimelineWant } from '../../../src/core/ports/prospect-logs.ts'
-import { createNewId, listProspectLogs, listTimelines, memoryStore } from '../../../src/entry/use-cases.ts'
-import { at, newId, someLog, someProspect } from '../../support/rows.ts'
-import { one } from '../scene.ts'
+import { createNewId, listProspectLogs, listTimelines } from '../../../src/entry/use-cases.ts'
+import { at, changesOf, newId, someLog, someProspect } from '../../support/rows.ts'
+import { one, storeWith } from '../scene.ts'
 
 const LOOKED_AT = 10_000
 
 /** A prospect with activities, each with these fields. */
 const setting = async (...fields: readonly Partial<NewLog>[]) => {
-  const store = memoryStore()
   const prospect = someProspect(newId('tenant'))
+  const store = storeWith(prospect.tenantId)
   const logs = fields.map((each) => someLog(prospect, each))
-  await store.activities.record({ prospects: [prospect], logs })
+  await store.activities.record(changesOf([prospect], logs))
   const { tenantId, prospectId } = prospect
   const list = one(listProspectLogs({ store }))
   const timeline = one(listTimelines({ store }))
@@ -77,7 +77,8 @@ t.test('a timeline ends with 1970, however many activities begin it', async (t) 
 })
 
 t.test('a list or timeline that cannot be read now fails alone', async (t) => {
-  const store = memoryStore()
+  const prospect = someProspect(newId('tenant'))
+  const store = storeWith(prospect.tenantId)
   const { prospectLogs } = store
   const away = unavailable('The database cannot answer now.')
   const failing = {
@@ -88,8 +89,7 @@ t.test('a list or timeline that cannot be read now fails alone', async (t) => {
       ...(await prospectLogs.timeline(wants.slice(1))),
     ],
   }
-  const prospect = someProspect(newId('tenant'))
-  await store.activities.record({ prospects: [prospect], logs: [] })
+  await store.activities.record(changesOf([prospect]))
   const { tenantId, prospectId } = prospect
   const wants = ['one', tenantId].map((tenantId) => ({ tenantId, prospectId, limit: 5 }))
   const answers = [away, { items: [], hasMore: false }]

@@ -1,16 +1,16 @@
 import t from 'tap'
-import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import {
   gatherActivities,
   logProspectActivities,
 } from '../../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
 import { rememberProspects } from '../../../src/core/activities/remember-prospects.ts'
-import { stopwatch } from '../../../src/core/engine/times.ts'
-import { NO_IDENTIFIERS } from '../../../src/core/prospects/identifiers.ts'
-import { countedIds, idOf, passTime, stoppedClock } from '../../support/setting.ts'
-import { noOf, one } from '../scene.ts'
+import { updateProspect } from '../../../src/core/prospects/update-prospect.ts'
+import { changesOf, someProspect } from '../../support/rows.ts'
+import { countedIds, idOf, stoppedClock } from '../../support/setting.ts'
+import { noOf, one, storeWith } from '../scene.ts'
 
+const HOUR_MS = 3_600_000
 const ACME = idOf('tenant', 1)
 const PROSPECT = idOf('prospect', 1)
 
@@ -26,17 +26,9 @@ const keyed: NewActivity = { ...unkeyed, idempotencyKey: 'k' }
 
 /** One prospect is there already. */
 const setting = async () => {
-  const store = memoryStore()
+  const store = storeWith(ACME, idOf('tenant', 2))
   const clock = stoppedClock()
-  await store.activities.record({
-    prospects: [
-      {
-        ...{ tenantId: ACME, prospectId: PROSPECT, ...NO_IDENTIFIERS },
-        ...{ name: null, createdAt: '', updatedAt: '' },
-      },
-    ],
-    logs: [],
-  })
+  await store.activities.record(changesOf([someProspect(ACME, { prospectId: PROSPECT })]))
   const newId = countedIds()
   newId('prospect')
   const logAll = logProspectActivities({ store, clock, newId })
@@ -105,7 +97,7 @@ t.test('a stored request hash carries the version of its form', async (t) => {
   const { log, logs } = await setting()
   await log(keyed)
   await log(unkeyed)
-  t.match(logs()[0]?.requestHash, /^1:[\w-]{43}$/)
+  t.match(logs()[0]?.requestHash, /^1:[\w-]{43}:[\w-]{43}$/)
   t.equal(logs()[1]?.requestHash, null)
 })
 
@@ -163,26 +155,31 @@ t.test('a prospect that came to an email meanwhile changes nothing about a repla
   t.strictSame((await log({ ...keyed, prospectId: PROSPECT })).receipt, first.receipt)
 })
 
-t.test('a prospect found in memory is looked up if the process then stood still', async (t) => {
-  const { store, clock, newId } = { store: memoryStore(), clock: stoppedClock(), newId: countedIds() }
+t.test('a remembered prospect is looked up again only if the store finds it changed', async (t) => {
+  const store = storeWith(ACME)
+  const clock = stoppedClock()
+  const newId = countedIds()
   let recalled = 0
   const recall: typeof store.activities.recall = (wants) => {
-    recalled += wants.emails.length
+    recalled += wants.identifiers.length
     return store.activities.recall(wants)
   }
-  const remembered = rememberProspects(10, stopwatch)
+  const remembered = rememberProspects(10)
   const deps = { clock, newId, remembered, store: { activities: { ...store.activities, recall } } }
   const log = gatherActivities(logProspectActivities(deps), remembered, {
     listLengthMax: 200,
     listsInFlightMax: 1,
   })
-  await log(unkeyed)
-  await log(unkeyed)
-  t.equal(recalled, 1)
-  const late = log(unkeyed)
-  passTime(t, 10_500, true)
-  t.equal((await late).receipt.createdProspect, false)
+  const first = await log(unkeyed)
+  clock.advance(24 * HOUR_MS)
+  t.equal((await log(unkeyed)).receipt.prospectId, first.receipt.prospectId)
+  t.equal(recalled, 1, 'however long ago it was remembered')
+  const update = updateProspect({ store, clock, newId })
+  await update({ tenantId: ACME, prospectId: first.receipt.prospectId, email: 'lovelace@example.com' })
+  t.equal((await log(unkeyed)).receipt.createdProspect, true)
   t.equal(recalled, 2)
+  await log(unkeyed)
+  t.equal(recalled, 2, 'and is remembered as it is now')
 })
 
 t.test('a small activity does not wait for the write of a large one', async (t) => {
@@ -194,7 +191,7 @@ t.test('a small activity does not wait for the write of a large one', async (t) 
     return record(changes, events)
   }
   const options = { listLengthMax: 200, listsInFlightMax: 1 }
-  const log = gatherActivities(logAll, rememberProspects(0, stopwatch), options)
+  const log = gatherActivities(logAll, rememberProspects(0), options)
   const large = log({ ...unkeyed, email: 'bob@example.com', payload: { rawJson: `"${'x'.repeat(65_536)}"` } })
   await new Promise(setImmediate)
   t.equal((await log(unkeyed)).replayed, false)

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { decideAndSave } from '../../../src/core/engine/decide-and-save.ts'
 import type { Recorded } from '../../../src/core/ports/world.ts'
-import { passTime } from '../../support/setting.ts'
 
 /** A world that counts how often it was recalled, and others who get there first `overtaken` times. */
 const setting = (overtaken: number) => {
@@ -36,23 +35,6 @@ t.test('where somebody else got there first, it is loaded and decided again', as
   t.strictSame(saved, ['change 3'])
   t.equal(recalled(), 3)
 })
-
-t.test(
-  'what was recalled before the process stood still, or the machine slept, is recalled again',
-  async (t) => {
-    for (const isAsleep of [false, true]) {
-      const { story, saved, recorded } = setting(0)
-      const recall = async () => {
-        const known = await story.recall()
-        if (known < 3) passTime(t, 10_500, isAsleep)
-        return known
-      }
-      t.strictSame(await decideAndSave(['only'], { ...story, recall }), ['answer 3'])
-      t.strictSame(saved, ['change 3'])
-      t.equal(recorded(), 1, 'nothing stale is asked for')
-    }
-  },
-)
 
 t.test('where nothing changes, nothing is saved', async (t) => {
   const { story, recorded } = setting(0)

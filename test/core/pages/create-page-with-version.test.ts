@@ -149,7 +149,7 @@ t.test(
     const group = await newGroup()
     await createPage(keyedIn(group))
     const { pages } = await store.pages.recall({ groups: [], keys: [{ ...group, idempotencyKey: 'k' }] })
-    t.equal(pages[0]?.requestHash, `1:${sha256('["Sale","Mine"]')}`)
+    t.equal(pages[0]?.requestHash, `1:${sha256('["Sale","Mine"]')}:${sha256('')}`)
     t.match(await createPage({ ...keyedIn(group), publish: true }), { replayed: true }, 'true is the default')
     t.match(await noOf(createPage({ ...keyedIn(group), publish: false })), { kind: 'idempotency_key_reused' })
   },

@@ -3,26 +3,35 @@ import { removeTenants } from '../../../src/core/tenants/remove-tenants.ts'
 import { deleteTenant, resumeTenant, suspendTenant } from '../../../src/core/tenants/suspend-tenant.ts'
 import { noOf, scene } from '../scene.ts'
 
-const SETTLE_MS = 90_000
 const GO_ON = AbortSignal.any([])
 const onError = (error: unknown) => {
   throw error
 }
 
 t.test(
-  'a deleted tenant is removed once no process can still be writing for it, and no other is',
+  'a deleted tenant is removed once the writes that began before have ended, and no other is',
   async (t) => {
     const it = await scene()
     const { store, clock, tenantId, strangerId } = it
     await it.newGroup()
-    const remove = removeTenants({ store, clock, settleMs: SETTLE_MS, onError })
+    let now = 0
+    let endedBefore = 0
+    const moments = {
+      now: async () => `${now}`,
+      arePast: async (some: readonly string[]) => some.map((moment) => Number(moment) <= endedBefore),
+    }
+    const remove = removeTenants({ store: { ...store, moments }, clock, onError })
     await deleteTenant(it)(tenantId)
     await suspendTenant(it)(strangerId)
-    t.equal(await remove(GO_ON), false)
-    clock.advance(SETTLE_MS - 1)
+    now = 7
+    for (endedBefore of [0, 6]) {
+      clock.advance(24 * 3_600_000)
+      t.equal(await remove(GO_ON), false)
+    }
+    now = 9
     t.equal(await remove(GO_ON), false)
     t.strictSame(await store.tenants.left(tenantId), ['page_groups'])
-    clock.advance(1)
+    endedBefore = 7
     while (await remove(GO_ON));
     t.equal(await store.tenants.find(tenantId), null)
     t.match(await store.tenants.find(strangerId), { suspendedAt: /Z$/, deletedAt: null })
@@ -33,7 +42,7 @@ t.test('a tenant stays until the store has removed what its rows leave on disk',
   const it = await scene()
   let isTime = false
   const erasures = { ...it.store.erasures, rewrite: async () => isTime }
-  const remove = removeTenants({ store: { ...it.store, erasures }, clock: it.clock, settleMs: 0, onError })
+  const remove = removeTenants({ store: { ...it.store, erasures }, clock: it.clock, onError })
   await deleteTenant(it)(it.tenantId)
   t.equal(await remove(GO_ON), false)
   t.ok(await it.store.tenants.find(it.tenantId))
@@ -52,7 +61,7 @@ t.test('rows that another process leaves behind are found again', async (t) => {
     removeSome: async (want: Parameters<typeof it.store.tenants.removeSome>[0]) =>
       passes++ === 0 ? null : it.store.tenants.removeSome(want),
   }
-  const remove = removeTenants({ store: { ...it.store, tenants }, clock: it.clock, settleMs: 0, onError })
+  const remove = removeTenants({ store: { ...it.store, tenants }, clock: it.clock, onError })
   await deleteTenant(it)(it.tenantId)
   t.equal(await remove(GO_ON), true)
   t.ok(await it.store.tenants.find(it.tenantId))
@@ -91,11 +100,9 @@ t.test(
     it.clock.advance(1e12)
     await deleteTenant(it)(it.strangerId)
     it.clock.advance(-1e12)
-    const deps = { store: { ...it.store, tenants }, clock: it.clock, settleMs: SETTLE_MS }
+    const deps = { store: { ...it.store, tenants }, clock: it.clock }
     const remove = removeTenants({ ...deps, onError: (error) => errors.push(error) })
-    await remove(GO_ON)
-    it.clock.advance(SETTLE_MS)
-    t.equal(await remove(GO_ON), false)
+    while (await remove(GO_ON));
     t.match(errors, [{ message: 'locked' }])
     t.ok(await it.store.tenants.find(it.tenantId))
     t.equal(await it.store.tenants.find(it.strangerId), null)

@@ -1,0 +1,23 @@
+import type { Timestamp } from './world.ts'
+
+/** What a text is that identifies a person. */
+export type IdentifierKind = 'email' | 'externalId'
+/** One identifier of a tenant, by the hash of its normalized text. */
+export type Identifier = {
+  readonly tenantId: string
+  readonly kind: IdentifierKind
+  readonly hash: string
+}
+/** An identifier to add. `value`: its normalized text. */
+export type NewIdentifier = Identifier & { readonly value: string; readonly prospectId: string }
+/**
+ * Where an identifier leads: to this prospect, which is neither erased nor merged. If it leads to none, it is blocked
+ * until a time, after this erasure.
+ */
+export type StoredIdentifier = Identifier & {
+  readonly prospectId: string | null
+  readonly blockedUntil: Timestamp | null
+  readonly erasureId: string | null
+}
+/** An identifier and where a decision saw it lead: to this prospect or, if that is null, to none, unblocked. */
+export type AssumedIdentifier = Identifier & { readonly prospectId: string | null }
