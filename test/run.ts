@@ -37,8 +37,12 @@ const LAYERS: Readonly<Record<string, Layer>> = {
       'test/e2e/{doctor-postgres,pg-dump,pooler}.full.ts',
       'test/faults/kill-*.fault.ts',
     ],
-    // `.ci/run` looks at the package itself.
-    without: ['test/project/package.full.ts'],
+    // The package; the contract once more, on an embedder's driver; and a process that is killed a hundred times.
+    without: [
+      'test/project/package.full.ts',
+      'test/contract/instance.full.ts',
+      'test/faults/kill-backups.fault.ts',
+    ],
     env: { SIMULATION_STEPS: '1000' },
   },
   // How long something may take is part of what these say: they run two at a time, and floods and shares alone.
