@@ -51,7 +51,7 @@ for (const kind of databaseKinds())
         await server.kill()
         const before = await position()
         server = await startProgram(t, env)
-        await until('it goes on', async () => (await position()) !== before, { tries: 4_000, pauseMs: 1 })
+        await until('it goes on', async () => (await position()) !== before, { tries: 60_000, pauseMs: 1 })
         await pause(random.below(10))
         await server.kill()
         const [found] = await database.rows<{ hours: number; days: number; logs: number }>(`

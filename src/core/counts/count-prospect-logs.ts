@@ -30,10 +30,11 @@ export const countProspectLogs = ({ store: { counts, moments }, clock, onError }
   const closings = new Map<string, Closing>()
   const horizonMs = () => clock() - CLOCKS_APART_MS
 
-  const close = async (tenantId: string, settledMs: number): Promise<void> => {
+  const close = async (tenantId: string, settledMs: number): Promise<boolean> => {
     const to = idsSince('prospectlog', isoTime(settledMs))
-    if (await counts.close(tenantId, to, isoTime(settledMs)))
-      closings.set(tenantId, { to, moment: await moments.now() })
+    const isClosed = await counts.close(tenantId, to, isoTime(settledMs))
+    if (isClosed) closings.set(tenantId, { to, moment: await moments.now() })
+    return isClosed
   }
 
   const count = async (tenantId: string): Promise<boolean> => {
@@ -50,8 +51,7 @@ export const countProspectLogs = ({ store: { counts, moments }, clock, onError }
     if (closing === undefined || closing.to <= from || closing.to > closedTo) {
       closings.delete(tenantId)
       const isWaiting = nextId !== null && nextId < idsSince('prospectlog', isoTime(settledMs))
-      if (isWaiting) await close(tenantId, settledMs)
-      return false
+      return isWaiting && close(tenantId, settledMs)
     }
     const [isClosed] = await moments.arePast([closing.moment])
     if (!isClosed || nextId === null) return false
