@@ -15,7 +15,7 @@ import { untilCompleted } from '../store-contract/completed.ts'
 import { placeOf } from '../support/place.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { until } from '../support/program.ts'
-import { addTenant, assumedTo, emailIdentifier, idAt, someRememberedLog } from '../support/rows.ts'
+import { addTenant, idAt, someRememberedLog } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
 
@@ -61,14 +61,12 @@ const setting = async (t: Test, server: ThrowawayPostgres) => {
       () => {},
       {},
     )
-    const assumed = [assumedTo(emailIdentifier(tenantId, EMAIL), prospectId)]
+    const { updatedAt } = await service.getProspect({ tenantId, prospectId })
     return {
       /** Logs an activity of Ada. */
       log: async () => {
-        const log = someRememberedLog(
-          { tenantId, prospectId },
-          { prospectLogId: deps.newId('prospectlog'), assumed },
-        )
+        const prospectLogId = deps.newId('prospectlog')
+        const log = someRememberedLog({ tenantId, prospectId, updatedAt }, { prospectLogId })
         t.strictSame(await activities.recordLogs([log]), [log.prospectLogId])
       },
       run: (statement: string) => sql.unsafe(statement),

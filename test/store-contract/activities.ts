@@ -60,7 +60,8 @@ export const activities = section(
       const ours = (row: { tenantId: string }) => row.tenantId === tenantId
       return { prospects: prospects.filter(ours), logs: logs.filter(ours) }
     }
-    const recall = async (wants: Partial<ActivityWants>): Promise<KnownActivities> => {
+    /** Without the times of the last changes. */
+    const recall = async (wants: Partial<ActivityWants>) => {
       const known = await activities.recall({
         prospects: [],
         identifiers: [],
@@ -137,6 +138,24 @@ export const activities = section(
       const { prospects, logs } = await keptOf(deleted)
       same(prospects, [ada])
       equal(logs.length, 1)
+    },
+
+    'a prospect is recalled with the time of its last change': async ({
+      activities,
+      record,
+      recorded,
+      newTenant,
+    }) => {
+      const ada = await recorded(await newTenant(), { email: 'ada@x' })
+      const wants = { prospects: [], identifiers: identifiersOf(ada), keys: [], tenantIds: [] }
+      const timesNow = async () => {
+        const byIdentifier = await activities.recall(wants)
+        const byId = await activities.recall({ ...wants, prospects: [ada], identifiers: [] })
+        return [...byIdentifier.prospects, ...byId.prospects].map(({ updatedAt }) => updatedAt)
+      }
+      same(await timesNow(), [at(0), at(0)])
+      equal(await record([{ ...ada, name: 'Ada' }], [], { identifiers: [], assumed: [] }), 'recorded')
+      same(await timesNow(), [at(1), at(1)])
     },
 
     'an email and an external id with one text are two identifiers': async ({

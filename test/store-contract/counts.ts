@@ -121,7 +121,7 @@ export const counts = section(
         const recording = logs.map(async (log, i) => {
           const on = i % 2 === 0 ? store : elsewhere
           if (i % 4 < 2) return on.activities.record(changesOf([], [log]))
-          const added = await on.activities.recordLogs([{ ...log, assumed: [], filled: [] }])
+          const added = await on.activities.recordLogs([{ ...log, prospectUpdatedAt: at(0) }])
           return added.length > 0 ? 'recorded' : 'overtaken'
         })
         const [tallied, ...outcomes] = await Promise.all([closing, ...recording])

@@ -171,7 +171,7 @@ export const eventWrites = section('event writes', () => ({}), {
       someRememberedLog(ours, keyFields('taken')),
       added,
       someRememberedLog(late),
-      someRememberedLog(ours, { filled: ['name'] }),
+      someRememberedLog(ours, { prospectUpdatedAt: at(9) }),
       someRememberedLog(theirs),
     ]
     // It may skip all, and is then asked for each.

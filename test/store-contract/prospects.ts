@@ -3,7 +3,6 @@ import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {
   AWKWARD_TEXTS,
-  assumedTo,
   at,
   changesOf,
   emailIdentifier,
@@ -541,8 +540,7 @@ export const prospects = section(
       const { elsewhere, recorded, correct, leadsOf } = scene
       for (let round = 0; round < 5; round++) {
         const ada = await recorded(await scene.newTenant(), { email: 'ada@x' })
-        const assumed = identifiersOf(ada).map((own) => assumedTo(own, ada.prospectId))
-        const log = () => elsewhere.activities.recordLogs([someRememberedLog(ada, { assumed })])
+        const log = () => elsewhere.activities.recordLogs([someRememberedLog(ada)])
         const [outcome] = await Promise.all([correct(ada, { email: null }), log()])
         equal(outcome, 'recorded')
         same(await leadsOf(...identifiersOf(ada)), [undefined])

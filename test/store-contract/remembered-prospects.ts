@@ -1,21 +1,11 @@
-import type {
-  AssumedIdentifier,
-  Identifier,
-  NewLog,
-  ProspectChange,
-  RememberedLog,
-  Store,
-} from 'prospect-pages'
+import type { Identifier, NewLog, ProspectChange, RememberedLog, Store } from 'prospect-pages'
 import type { NewActivity } from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {
   addTenant,
-  assumedTo,
   at,
   changesOf,
-  emailIdentifier,
-  externalIdentifier,
   foundProspect,
   identifiersOf,
   keyFields,
@@ -132,8 +122,9 @@ export const rememberedProspects = section(
         occurredAt: at(5),
         createdAt: at(7),
       })
-      const assumed = identifiersOf(prospect).map((own) => assumedTo(own, prospect.prospectId))
-      same(await activities.recordLogs([{ ...log, assumed, filled: [] }]), [log.prospectLogId])
+      same(await activities.recordLogs([{ ...log, prospectUpdatedAt: prospect.updatedAt }]), [
+        log.prospectLogId,
+      ])
       same(await logsOf(prospect.tenantId), [log])
     },
 
@@ -150,129 +141,42 @@ export const rememberedProspects = section(
       ok(added.flat().length <= 40)
     },
 
-    'of a list, those logs are added whose identifiers lead where it was assumed': async (scene) => {
-      const { added, block, clear, erase, logsOf, merge, recorded } = scene
-      for (const [identifierOf, otherOf] of [
-        [emailIdentifier, externalIdentifier],
-        [externalIdentifier, emailIdentifier],
-      ] as const) {
-        const tenantId = await scene.newTenant()
-        /** The email and the external id have one text. */
-        const person = (text: string) => recorded(tenantId, { email: text, externalId: text })
-        const ada = await person('ada@x')
-        const bob = await person('bob@x')
-        const released = await person('a@x')
-        const merged = await person('b@x')
-        const erased = await person('c@x')
-        await clear(released)
-        await merge(merged, bob)
-        await erase(erased)
-        await block(identifierOf(tenantId, 'd@x'))
-        type Leads = readonly [text: string, prospectId: string | null]
-        /** An activity has at most one identifier of each kind. */
-        const log = (owner: ProspectChange, leads?: Leads, otherLeads?: Leads) => {
-          const assumed: AssumedIdentifier[] = []
-          if (leads) assumed.push(assumedTo(identifierOf(tenantId, leads[0]), leads[1]))
-          if (otherLeads) assumed.push(assumedTo(otherOf(tenantId, otherLeads[0]), otherLeads[1]))
-          return someRememberedLog(owner, { assumed })
-        }
-        const right = [
-          log(ada),
-          log(ada, ['ada@x', ada.prospectId]),
-          log(ada, ['unknown@x', null]),
-          log(ada, ['a@x', null]),
-          log(ada, ['bob@x', bob.prospectId]),
-          log(ada, ['ada@x', ada.prospectId], ['bob@x', bob.prospectId]),
-          log(ada, ['ada@x', ada.prospectId], ['unknown@x', null]),
-          log(ada, ['unknown@x', null], ['a@x', null]),
-          log(bob, ['b@x', bob.prospectId]),
-          log(bob, ['b@x', bob.prospectId], ['bob@x', bob.prospectId]),
-          log(released),
-        ]
-        const wrong = [
-          // It led to no one, and was added meanwhile.
-          log(ada, ['ada@x', null]),
-          log(bob, ['ada@x', null]),
-          log(bob, ['ada@x', null], ['bob@x', bob.prospectId]),
-          // It leads to another prospect than before.
-          log(bob, ['ada@x', bob.prospectId]),
-          log(merged, ['b@x', merged.prospectId]),
-          log(ada, ['bob@x', ada.prospectId], ['ada@x', ada.prospectId]),
-          // It leads to no one any more.
-          log(ada, ['unknown@x', ada.prospectId]),
-          log(ada, ['unknown@x', bob.prospectId], ['ada@x', ada.prospectId]),
-          log(released, ['a@x', released.prospectId]),
-          // It is blocked.
-          log(erased, ['c@x', erased.prospectId]),
-          log(ada, ['c@x', null]),
-          log(ada, ['d@x', null]),
-          log(ada, ['d@x', null], ['ada@x', ada.prospectId]),
-          log(ada, ['d@x', ada.prospectId]),
-        ]
-        same(await added([...wrong, ...right]), idsOf(right))
-        for (const log of wrong) same(await added([log]), [])
-        same(idsOf(await logsOf(tenantId)), idsOf(right))
-      }
-    },
-
-    'an assumption holds within its tenant only': async ({ added, block, recorded, newTenant }) => {
-      const ours = await newTenant()
-      const theirs = await newTenant()
-      await recorded(ours, { email: 'ada@x' })
-      await block(emailIdentifier(ours, 'gone@x'))
-      const other = await recorded(theirs)
-      const logs = ['ada@x', 'gone@x'].map((email) =>
-        someRememberedLog(other, { assumed: [assumedTo(emailIdentifier(theirs, email), null)] }),
-      )
-      same(await added(logs), idsOf(logs))
-    },
-
-    'a log of a prospect that is unknown, erased, merged or of another tenant is skipped': async (scene) => {
-      const { added, erase, logsOf, merge, recorded } = scene
+    'of a list, those logs are added whose prospect was not changed since': async (scene) => {
+      const { activities, added, clear, erase, logsOf, merge, recorded } = scene
       const tenantId = await scene.newTenant()
-      const living = await recorded(tenantId)
-      const erased = await recorded(tenantId)
-      const merged = await recorded(tenantId)
-      await erase(erased)
-      await merge(merged, living)
-      const foreign = { ...(await recorded(await scene.newTenant())), tenantId }
-      const unassumed = [someProspect(tenantId), erased, merged, foreign]
-      const assumed = [assumedTo(emailIdentifier(tenantId, 'unknown@x'), null)]
-      const wrong = unassumed.flatMap((one) => [someRememberedLog(one), someRememberedLog(one, { assumed })])
-      const right = [someRememberedLog(living), someRememberedLog(living, { assumed })]
-      same(await added([...wrong, ...right]), idsOf(right))
-      same(idsOf(await logsOf(tenantId)), idsOf(right))
-    },
-
-    'a log is skipped if a field that was filled is blank again': async (scene) => {
-      const { added, clear, logsOf, recorded } = scene
-      const tenantId = await scene.newTenant()
-      const full = { email: 'ada@x', externalId: '1', name: 'Ada' }
-      const filled = await recorded(tenantId, full)
-      const cleared = await recorded(tenantId, { email: 'b@x', externalId: '2', name: 'Bob' })
+      const person = (text: string) => recorded(tenantId, { email: text, externalId: text })
+      const [ada, blank, cleared, merged, survivor, erased] = [
+        await person('ada@x'),
+        await recorded(tenantId, { email: 'blank@x' }),
+        await person('cleared@x'),
+        await person('merged@x'),
+        await person('survivor@x'),
+        await person('erased@x'),
+      ]
+      const filled = changesOf([{ ...blank, email: null, name: 'Filled' }], [], {
+        identifiers: [],
+        assumed: [],
+      })
+      equal(await activities.record(filled), 'recorded')
       await clear(cleared)
-      const nameless = await recorded(tenantId, { email: 'c@x', externalId: '3' })
-      const logOf = (owner: ProspectChange, ...names: RememberedLog['filled']) =>
-        someRememberedLog(owner, { filled: names })
-      const leadingTo = identifiersOf(nameless).map((own) => assumedTo(own, nameless.prospectId))
-      const right = [
-        logOf(filled, 'email'),
-        logOf(filled, 'externalId', 'name'),
-        logOf(filled, 'name', 'email', 'externalId'),
-        logOf(cleared),
-        logOf(nameless, 'email', 'externalId'),
-        { ...logOf(nameless, 'email'), assumed: leadingTo },
-      ]
+      await merge(merged, survivor)
+      await erase(erased)
+      const changed = [blank, cleared, merged, survivor, erased]
       const wrong = [
-        logOf(cleared, 'email'),
-        logOf(cleared, 'externalId'),
-        logOf(cleared, 'name'),
-        logOf(nameless, 'email', 'name'),
-        // An identifier that leads to the prospect says nothing about its name.
-        { ...logOf(nameless, 'name'), assumed: leadingTo },
+        ...changed.map((prospect) => someRememberedLog(prospect)),
+        someRememberedLog(ada, { prospectUpdatedAt: at(1) }),
+        someRememberedLog(ada, { prospectUpdatedAt: at(-1) }),
+        someRememberedLog(someProspect(tenantId)),
+        someRememberedLog({ ...(await recorded(await scene.newTenant())), tenantId }),
       ]
+      const found = await readNow(scene.store, [blank, cleared, survivor])
+      const right = [someRememberedLog(ada), ...found.map((prospect) => someRememberedLog(prospect))]
       same(await added([...wrong, ...right]), idsOf(right))
+      for (const log of wrong) same(await added([log]), [])
       same(idsOf(await logsOf(tenantId)), idsOf(right))
+      // Not even with the time of its last change.
+      for (const gone of await readNow(scene.store, [merged, erased]))
+        same(await added([someRememberedLog(gone)]), [])
     },
 
     'a log at or before the id up to which its tenant is closed is skipped': async (scene) => {
@@ -280,10 +184,12 @@ export const rememberedProspects = section(
       const { tenantId } = await addTenant(store)
       await store.counts.markRead(tenantId, at(0))
       const ada = await recorded(tenantId, { email: 'ada@x' })
-      const assumed = identifiersOf(ada).map((own) => assumedTo(own, ada.prospectId))
-      const logs = Array.from({ length: 4 }, (_, i) =>
-        someRememberedLog(ada, i % 2 === 0 ? {} : { assumed }),
-      ) as [RememberedLog, RememberedLog, RememberedLog, RememberedLog]
+      const logs = Array.from({ length: 4 }, () => someRememberedLog(ada)) as [
+        RememberedLog,
+        RememberedLog,
+        RememberedLog,
+        RememberedLog,
+      ]
       ok(await store.counts.close(tenantId, logs[1].prospectLogId, '2020-01-01T00:00:00.000Z'))
       same(await added(logs), idsOf(logs.slice(2)))
       same(idsOf(await logsOf(tenantId)), idsOf(logs.slice(2)))
@@ -295,9 +201,8 @@ export const rememberedProspects = section(
         const tenantId = await scene.newTenant()
         const ada = await recorded(tenantId, { email: 'ada@x' })
         const other = await recorded(tenantId)
-        const assumed = identifiersOf(ada).map((own) => assumedTo(own, ada.prospectId))
         const logging = (on: Store) =>
-          on.activities.recordLogs([someRememberedLog(ada, { assumed }), someRememberedLog(ada)])
+          on.activities.recordLogs([someRememberedLog(ada), someRememberedLog(ada)])
         const ending = round % 2 === 0 ? erase(ada) : merge(ada, other)
         const [, ...added] = await Promise.all([
           ending,
@@ -460,3 +365,8 @@ const activityOf = (
     email: 'ada@example.com',
     ...fields,
   }) as NewActivity
+
+const readNow = async (store: Store, prospects: readonly ProspectChange[]) => {
+  const found = await store.prospects.find(prospects)
+  return found.filter((prospect) => prospect !== null)
+}

@@ -150,11 +150,13 @@ export const someLog = ({ tenantId, prospectId }: Owner, fields: Partial<NewLog>
   ...fields,
 })
 
-/** A log of a prospect that was found in memory by these identifiers. */
-export const someRememberedLog = (owner: Owner, fields: Partial<RememberedLog> = {}): RememberedLog => ({
+/** A log of a prospect that was found in memory as it was. */
+export const someRememberedLog = (
+  owner: Owner & Partial<Pick<ProspectChange, 'updatedAt'>>,
+  fields: Partial<RememberedLog> = {},
+): RememberedLog => ({
   ...someLog(owner),
-  assumed: [],
-  filled: [],
+  prospectUpdatedAt: owner.updatedAt ?? at(0),
   ...fields,
 })
 

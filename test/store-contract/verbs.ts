@@ -94,13 +94,7 @@ export const VERBS = {
       serves: 'callers',
       ask: async ({ activities }, { tenantId }, { prospect }) => {
         const theirs = { ...prospect, tenantId }
-        const assumed = identifiersOf(theirs).map((own) => assumedTo(own, prospect.prospectId))
-        const logs = [
-          someRememberedLog(theirs, { assumed, filled: ['email'] }),
-          someRememberedLog(theirs, { filled: ['externalId'] }),
-          someRememberedLog(theirs),
-        ]
-        return (await activities.recordLogs(logs)).length
+        return (await activities.recordLogs([someRememberedLog(theirs)])).length
       },
       toStrangers: 0,
     },

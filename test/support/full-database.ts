@@ -10,7 +10,7 @@ import type { IdPrefix } from '../../src/core/ports/world.ts'
 import { SEARCHED_MAX } from '../../src/core/prospects/search-keys.ts'
 import type { VersionStatus } from '../../src/shapes/page.ts'
 import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
-import { at, someClaim, someLog } from './rows.ts'
+import { at, someClaim, someRememberedLog } from './rows.ts'
 
 /** Tables that grow with use; page groups are fewer, but a tenant may have thousands. */
 export const GROWING = [
@@ -429,15 +429,10 @@ const email = (tenantId: string, number: number) =>
 const externalId = (tenantId: string, number: number) =>
   ({ tenantId, kind: 'externalId', hash: hashOf(number) }) as const
 
-/** A log of a prospect that both of its identifiers lead to. */
+/** A log of a prospect that was found in memory. */
 const rememberedLog = (tenantId: string, number: number): RememberedLog => {
-  const prospectId = idAt('prospect', number)
-  const both = [email(tenantId, number), externalId(tenantId, number)]
-  return {
-    ...someLog({ tenantId, prospectId }, { prospectLogId: idAt('prospectlog', REMEMBERED + number) }),
-    assumed: both.map((identifier) => ({ ...identifier, prospectId })),
-    filled: ['email'],
-  }
+  const owner = { tenantId, prospectId: idAt('prospect', number) }
+  return someRememberedLog(owner, { prospectLogId: idAt('prospectlog', REMEMBERED + number) })
 }
 const REMEMBERED = 2_000_000
 

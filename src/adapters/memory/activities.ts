@@ -39,12 +39,9 @@ export const memoryActivities = (
     const closedTo = counted.byId.at(log)?.closedTo ?? ''
     return logs.byKey.at(log) === undefined && log.prospectLogId > closedTo
   }
-  const isRemembered = (log: RememberedLog): boolean => {
+  const isUnchanged = (log: RememberedLog): boolean => {
     const prospect = prospects.byId.at(log)
-    if (prospect === undefined || !isLiving(prospect)) return false
-    return (
-      canBeAdded(log) && log.assumed.every(isAsAssumed) && log.filled.every((name) => prospect[name] !== null)
-    )
+    return prospect !== undefined && isLiving(prospect) && prospect.updatedAt === log.prospectUpdatedAt
   }
 
   const saveProspect = (change: ProspectChange) => {
@@ -104,7 +101,7 @@ export const memoryActivities = (
     },
 
     recordLogs: async (wanted) => {
-      const added = wanted.filter(isRemembered)
+      const added = wanted.filter((log) => canBeAdded(log) && isUnchanged(log))
       outbox.save(added.flatMap(eventsOfLog))
       added.forEach(addLog)
       return added.map(({ prospectLogId }) => prospectLogId)
@@ -112,13 +109,13 @@ export const memoryActivities = (
   }
 }
 
-const storedProspect = ({ createdAt, updatedAt, ...prospect }: FoundProspect): StoredProspect => prospect
+const storedProspect = ({ createdAt, ...prospect }: FoundProspect): StoredProspect => prospect
 
 export const storedIdentifier = ({ value, ...identifier }: KeptIdentifier) => identifier
 
 /** The columns of a log. A remembered one has more members. */
 const keptLog = (log: NewLog & Partial<RememberedLog>): NewLog => {
-  const { apiKeyId, hops, assumed, filled, ...kept } = log
+  const { apiKeyId, hops, prospectUpdatedAt, ...kept } = log
   return { ...kept, payload: { ...log.payload } }
 }
 

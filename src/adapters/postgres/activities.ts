@@ -1,4 +1,4 @@
-import type { Activities, KnownActivities, NewLog, RememberedLog } from '../../core/ports/activities.ts'
+import type { Activities, KnownActivities, NewLog } from '../../core/ports/activities.ts'
 import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { EVENT, type Events, type Outbox } from './outbox.ts'
@@ -23,36 +23,12 @@ const LOG = columns('log', COLUMNS.prospect_logs)
 /** A log, and what only its events show. */
 const SENT_LOG = columns('log', { ...COLUMNS.prospect_logs, api_key_id: 'text', hops: 'int' })
 const sentLog = (log: NewLog) => ({ ...logRow(log), apiKeyId: log.apiKeyId ?? null, hops: log.hops || null })
-/** A log with what is assumed of it: `…_to` is where an identifier leads, empty if nowhere. */
-const CHECKED_LOG = columns('log', {
+const REMEMBERED_LOG = columns('log', {
   ...COLUMNS.prospect_logs,
   api_key_id: 'text',
   hops: 'int',
-  email_hash: 'text',
-  email_to: 'text',
-  external_id_hash: 'text',
-  external_id_to: 'text',
-  checks_prospect: 'boolean',
-  has_email: 'boolean',
-  has_external_id: 'boolean',
-  has_name: 'boolean',
+  prospect_updated_at: 'timestamptz',
 })
-const checkedLog = ({ assumed, filled, ...log }: RememberedLog) => {
-  const email = assumed.find(({ kind }) => kind === 'email')
-  const externalId = assumed.find(({ kind }) => kind === 'externalId')
-  const isLed = assumed.some(({ prospectId }) => prospectId === log.prospectId)
-  return {
-    ...sentLog(log),
-    emailHash: email?.hash ?? null,
-    emailTo: email?.prospectId ?? '',
-    externalIdHash: externalId?.hash ?? null,
-    externalIdTo: externalId?.prospectId ?? '',
-    checksProspect: !isLed || filled.length > 0,
-    hasEmail: filled.includes('email'),
-    hasExternalId: filled.includes('externalId'),
-    hasName: filled.includes('name'),
-  }
-}
 
 /** With its limit each look-up uses its whole key, whatever the planner assumes of the tables. */
 export const postgresActivities = (
@@ -62,7 +38,8 @@ export const postgresActivities = (
   recall: async ({ prospects, identifiers, keys, tenantIds }) => {
     const tenants = tenantIds.map((tenantId) => ({ tenantId }))
     const rows = await query()<RecallRow>`
-      select 'prospect' as part, p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.erased_at, p.merged_into,
+      select 'prospect' as part, p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.updated_at, p.erased_at,
+        p.merged_into,
         null as kind, null as hash, null::timestamptz as blocked_until, null as erasure_id, null as prospect_log_id,
         null as source, null as type, null as idempotency_key, null as request_hash, null::boolean as created_prospect,
         null::timestamptz as created_at, null as counted_id
@@ -71,7 +48,7 @@ export const postgresActivities = (
           select * from prospects p where p.tenant_id = want.tenant_id and p.prospect_id = want.prospect_id limit 1
         ) p
       union all
-      select made.part, i.tenant_id, i.prospect_id, p.email, p.external_id, p.name, null, null,
+      select made.part, i.tenant_id, i.prospect_id, p.email, p.external_id, p.name, p.updated_at, null, null,
         i.kind, i.hash, i.blocked_until, i.erasure_id, null, null, null, null, null, null, null, null
       from ${BY_IDENTIFIER.from(identifiers)}
         cross join lateral (
@@ -84,7 +61,7 @@ export const postgresActivities = (
         cross join (values ('identifier'), ('prospect')) made (part)
       where made.part = 'identifier' or p.prospect_id is not null
       union all
-      select 'receipt', l.tenant_id, l.prospect_id, null, null, null, null, null, null, null, null, null,
+      select 'receipt', l.tenant_id, l.prospect_id, null, null, null, null, null, null, null, null, null, null,
         l.prospect_log_id, l.source, l.type, l.idempotency_key, l.request_hash, l.created_prospect, l.created_at, null
       from ${BY_KEY.from(keys)}
         cross join lateral (
@@ -93,7 +70,7 @@ export const postgresActivities = (
             and l.idempotency_key = want.idempotency_key limit 1
         ) l
       union all
-      select 'counted', t.tenant_id, null, null, null, null, null, null, null, null, null, null,
+      select 'counted', t.tenant_id, null, null, null, null, null, null, null, null, null, null, null,
         null, null, null, null, null, null, null, t.closed_to
       from ${TENANT.from(tenants)}
         cross join lateral (select * from counted_tenants t where t.tenant_id = want.tenant_id limit 1) t`
@@ -207,41 +184,22 @@ export const postgresActivities = (
     )
   },
 
-  /**
-   * An identifier that leads to the prospect shows that it lives; its row is read only if none does, or if a field of it
-   * must not be blank. Without `is true` the planner may join all logs with those that were stored.
-   */
+  /** Without `is true` the planner may join all logs with those that were stored. */
   recordLogs: (logs) =>
     rowsOf(
       query()<Events & { readonly id: string }>`
         with log as (
-          select * from ${CHECKED_LOG.from(logs.map(checkedLog))}
+          select * from ${REMEMBERED_LOG.from(logs.map(sentLog))}
         ), logged as (
           insert into prospect_logs (${LOG.names})
-          select ${LOG.values}
-          from log
-            left join lateral (
-              select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
-              where i.tenant_id = log.tenant_id and i.kind = 'email' and i.hash = log.email_hash limit 1
-            ) email on true
-            left join lateral (
-              select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
-              where i.tenant_id = log.tenant_id and i.kind = 'externalId' and i.hash = log.external_id_hash limit 1
-            ) external_id on true
-            left join lateral (
-              select t.closed_to from counted_tenants t where t.tenant_id = log.tenant_id limit 1
-            ) counted on true
-          where coalesce(email.leads_to, '') = log.email_to and coalesce(external_id.leads_to, '') = log.external_id_to
-            and (counted.closed_to is null or counted.closed_to < log.prospect_log_id)
-            and (not log.checks_prospect or (
-              select true from prospects p
-              where p.tenant_id = log.tenant_id and p.prospect_id = log.prospect_id
-                and p.erased_at is null and p.merged_into is null
-                and (not log.has_email or p.email is not null)
-                and (not log.has_external_id or p.external_id is not null)
-                and (not log.has_name or p.name is not null)
-              limit 1
-            ))
+          select ${LOG.values} from log
+          where log.prospect_updated_at = (
+            select p.updated_at from prospects p
+            where p.tenant_id = log.tenant_id and p.prospect_id = log.prospect_id
+              and p.erased_at is null and p.merged_into is null limit 1
+          ) and log.prospect_log_id > coalesce((
+            select t.closed_to from counted_tenants t where t.tenant_id = log.tenant_id limit 1
+          ), '')
           order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
           on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
           returning prospect_log_id

@@ -103,7 +103,8 @@ export const columns = (alias: string, list: Columns | string) => {
     const record: Record<string, unknown> = {}
     for (const { name, member } of members) {
       const value = (row as Readonly<Record<string, unknown>>)[member]
-      record[name] = Array.isArray(value) ? value : memberOf(row, member)
+      // What is undefined is left out of the JSON, and then null.
+      record[name] = Array.isArray(value) ? value : (memberOf(row, member) ?? undefined)
     }
     return record
   }

@@ -18,7 +18,7 @@ import { later } from './prospects.ts'
 import { IS_KEPT } from './tenants.ts'
 
 const PROSPECT = `
-  select tenant_id, prospect_id, email, external_id, name, erased_at, merged_into from prospects
+  select tenant_id, prospect_id, email, external_id, name, updated_at, erased_at, merged_into from prospects
   where tenant_id = :tenantId and prospect_id = :prospectId`
 const IDENTIFIER = `
   select tenant_id, kind, hash, prospect_id, blocked_until, erasure_id from identifiers where ${IS_IDENTIFIER}`
@@ -41,8 +41,9 @@ const SAVE_PROSPECT = `
   where p.erased_at is null and p.merged_into is null
     and coalesce(p.email = excluded.email, true) and coalesce(p.external_id = excluded.external_id, true)`
 const LIVING = `
-  select email, external_id, name from prospects
+  select 1 from prospects
   where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null and merged_into is null`
+const UNCHANGED = `${LIVING} and updated_at = :prospectUpdatedAt`
 const ADD_LOG = insertInto('prospect_logs', COLUMNS.prospect_logs)
 const ADD_LOG_UNLESS_KNOWN = `
   ${ADD_LOG} on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
@@ -56,15 +57,6 @@ export const sqliteActivities = (database: Database, outbox: Outbox): Activities
     const countedId = memoized((tenantId: string) => findCounted(tenantId)?.countedId ?? '')
     return (log: Pick<RememberedLog, 'tenantId' | 'prospectLogId'>): boolean =>
       log.prospectLogId > countedId(log.tenantId)
-  }
-
-  const isUnchanged = (log: RememberedLog): boolean => {
-    if (!log.assumed.every((assumed) => isAsAssumed(database, assumed))) return false
-    // An identifier that leads to the prospect proves that it is neither erased nor merged.
-    if (log.filled.length === 0 && log.assumed.some(({ prospectId }) => prospectId === log.prospectId))
-      return true
-    const prospect = database.get<StoredProspect>(LIVING, log)
-    return prospect !== null && log.filled.every((field) => prospect[field] !== null)
   }
 
   return {
@@ -112,7 +104,9 @@ export const sqliteActivities = (database: Database, outbox: Outbox): Activities
         const isUncounted = comesAfterCounted()
         const added = logs.filter(
           (log) =>
-            isUncounted(log) && isUnchanged(log) && database.run(ADD_LOG_UNLESS_KNOWN, logRow(log)) === 1,
+            isUncounted(log) &&
+            database.has(UNCHANGED, log) &&
+            database.run(ADD_LOG_UNLESS_KNOWN, logRow(log)) === 1,
         )
         outbox([], added)
         return added.map(({ prospectLogId }) => prospectLogId)

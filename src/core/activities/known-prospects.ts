@@ -1,5 +1,6 @@
 import { prospectErased } from '../engine/failures.ts'
 import { keyOf } from '../engine/keys.ts'
+import { laterThan } from '../engine/until-recorded.ts'
 import type {
   Activities,
   ActivityWants,
@@ -75,15 +76,20 @@ export const knownProspects = (known: Pick<KnownActivities, 'prospects' | 'ident
     const { tenantId, prospectId } = prospect
     const key = keyOf(tenantId, prospectId)
     const blank = { email: null, externalId: null, name: null }
-    const before = changes.get(key) ?? { tenantId, prospectId, ...blank, createdAt: now, updatedAt: now }
-    changes.set(key, { ...before, ...fills })
+    const before = changes.get(key)
+    changes.set(key, {
+      ...(before ?? { tenantId, prospectId, ...blank, createdAt: now, updatedAt: now }),
+      ...fills,
+    })
     for (const kind of IDENTIFIER_KINDS) {
       const identifier = matchable[kind]
       if (fills[kind] === undefined || identifier === null) continue
       added.push({ tenantId, kind, ...identifier, prospectId })
       leads.set(keyOf(tenantId, kind, identifier.hash), prospectId)
     }
-    const after = { ...prospect, ...fills }
+    // A list changes a prospect once, and the store finds the same time.
+    const updatedAt = before === undefined ? laterThan(prospect.updatedAt, now) : prospect.updatedAt
+    const after = { ...prospect, ...fills, updatedAt }
     keep(after)
     return after
   }
@@ -107,7 +113,7 @@ export const knownProspects = (known: Pick<KnownActivities, 'prospects' | 'ident
 
     added: (tenantId: string, prospectId: string, matchable: Matchable, name: string | null) => {
       const blank = { email: null, externalId: null, name: null, erasedAt: null, mergedInto: null }
-      const prospect = { tenantId, prospectId, ...blank }
+      const prospect = { tenantId, prospectId, ...blank, updatedAt: '' }
       return put(prospect, fillsOf(prospect, matchable, name), matchable)
     },
 
@@ -123,12 +129,11 @@ export const knownProspects = (known: Pick<KnownActivities, 'prospects' | 'ident
       return Object.keys(fills).length === 0 ? prospect : put(prospect, fills, matchable)
     },
 
-    /** Where these identifiers lead once the list is saved. */
-    leadsOf: (tenantId: string, matchable: Matchable): AssumedIdentifier[] =>
-      wantedBy(tenantId, matchable).map((identifier) => ({
-        ...identifier,
-        prospectId: leads.get(keyOfIdentifier(identifier)) ?? null,
-      })),
+    /** Whether all of these identifiers lead to a prospect once the list is saved. */
+    allLeadTo: ({ tenantId, prospectId }: StoredProspect, matchable: Matchable): boolean =>
+      wantedBy(tenantId, matchable).every(
+        (identifier) => leads.get(keyOfIdentifier(identifier)) === prospectId,
+      ),
   }
 }
 

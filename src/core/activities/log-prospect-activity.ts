@@ -13,14 +13,13 @@ import type {
   RememberedLog,
   StoredProspect,
 } from '../ports/activities.ts'
-import type { AssumedIdentifier } from '../ports/identifiers.ts'
 import type { Needs } from '../ports/store.ts'
 import { identifiersOf, isIdentified, wantedBy } from '../prospects/identifiers.ts'
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
 import { assumedOf, knownProspects, recallWithSurvivors } from './known-prospects.ts'
 import type { KeyedActivity, LocatedActivity, Logged, NewActivity } from './new-log.ts'
 import { nameIn, newLog, occurredAtOf, receiptOf, weightOf, withKey } from './new-log.ts'
-import { filledOf, type RememberedProspects } from './remember-prospects.ts'
+import type { RememberedProspects } from './remember-prospects.ts'
 
 /** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
 export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly replayed: boolean }
@@ -56,7 +55,7 @@ export const logProspectActivities = (deps: Deps) => {
     record: async ({ seen, ...changes }: Decision) => {
       const recorded = await store.activities.record(changes, eventsOfFilled(newId, changes))
       if (recorded === 'recorded')
-        for (const { activity, prospect, assumed } of seen) remembered?.add(activity, prospect, assumed)
+        for (const { activity, prospect } of seen) remembered?.add(activity, prospect)
       return recorded
     },
   }
@@ -112,7 +111,7 @@ const logsOfRemembered = (activities: readonly KeyedActivity[], { clock, newId }
       const { remembered } = activity
       if (remembered === undefined) return undefined
       const log = newLog(activity, remembered.prospectId, false, now, newId)
-      all.push({ ...log, assumed: remembered.assumed, filled: filledOf(activity, remembered) })
+      all.push({ ...log, prospectUpdatedAt: remembered.updatedAt })
     }
     return all
   })
@@ -137,12 +136,8 @@ const wantsOf = (activities: readonly Activity[]) => ({
   tenantIds: [...new Set(activities.map(({ tenantId }) => tenantId))],
 })
 
-/** A prospect as it is once an activity is saved, and where the identifiers of the activity lead then. */
-type Seen = {
-  readonly activity: Activity
-  readonly prospect: StoredProspect
-  readonly assumed: readonly AssumedIdentifier[]
-}
+/** An activity that needs no look-up the next time, and its prospect, once it is saved. */
+type Seen = { readonly activity: Activity; readonly prospect: StoredProspect }
 /** Changes to save, and the prospects seen, which are remembered once the changes are saved. */
 type Decision = ActivityChanges & { readonly seen: readonly Seen[] }
 
@@ -176,8 +171,8 @@ const decide = (
     const log = newLog(activity, prospect.prospectId, isNew, now, newId, counted.get(tenantId))
     logs.push(log)
     // Without an id or an email that matches, each activity gets a new prospect.
-    if (prospectId !== undefined || isIdentified(matchable))
-      seen.push({ activity, prospect, assumed: prospects.leadsOf(tenantId, matchable) })
+    const isNamed = prospectId !== undefined || isIdentified(matchable)
+    if (isNamed && prospects.allLeadTo(prospect, matchable)) seen.push({ activity, prospect })
     earlier.add(activity.key, log)
     return { receipt: receiptOf(log), replayed: false }
   }

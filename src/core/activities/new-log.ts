@@ -6,7 +6,6 @@ import { parseText, refuseFaults, SEE_ERRORS } from '../engine/parse-input.ts'
 import { DAY_MS } from '../engine/times.ts'
 import type { NewLog } from '../ports/activities.ts'
 import type { Requester } from '../ports/events.ts'
-import type { AssumedIdentifier } from '../ports/identifiers.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 
 /** An activity to log. `payload.rawJson` is the text of a JSON object. */
@@ -35,11 +34,10 @@ export const nameIn = ({ isShared, source, name }: NewActivity): string | null =
   return text?.trim() ? text : null
 }
 
-/** A prospect as it was when an activity with these identifiers was stored. */
+/** A prospect as it was when an activity was stored all of whose identifiers led to it. */
 export type RememberedProspect = {
   readonly prospectId: string
-  /** Where the identifiers led. */
-  readonly assumed: readonly AssumedIdentifier[]
+  readonly updatedAt: Timestamp
   readonly hasName: boolean
 }
 /** `remembered`: its prospect as found by `rememberProspects`. Such a prospect is not looked up. */

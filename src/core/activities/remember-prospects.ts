@@ -1,5 +1,4 @@
 import type { StoredProspect } from '../ports/activities.ts'
-import type { AssumedIdentifier } from '../ports/identifiers.ts'
 import { type LocatedActivity, type NewActivity, nameIn, type RememberedProspect } from './new-log.ts'
 
 /** A longer text would let callers fill the memory. */
@@ -11,8 +10,8 @@ export type RememberedProspects = ReturnType<typeof rememberProspects>
 
 /**
  * Remembers which prospect an id, an external id, an email exactly as sent, or several of them together belong to, so
- * that an activity of a remembered prospect needs no look-up. It may be wrong for ever: the store checks what was
- * assumed, and what it does not find so is forgotten. An id says nothing about the other fields, which may be blocked.
+ * that an activity of a remembered prospect needs no look-up. It may be wrong for ever: the store checks that the prospect
+ * is unchanged, and otherwise it is forgotten. An id says nothing about the other fields, which may be blocked.
  * Half of the entries are those used since the last turn; at each turn the others are forgotten: the least recently used
  * go first.
  */
@@ -41,27 +40,14 @@ export const rememberProspects = (entriesMax: number) => {
     },
 
     /** Remembers the prospect of an activity that was stored. */
-    add: (
-      activity: Identity,
-      { prospectId, name }: StoredProspect,
-      assumed: readonly AssumedIdentifier[],
-    ): void => keep(activity, { prospectId, assumed, hasName: name !== null }),
+    add: (activity: Identity, { prospectId, updatedAt, name }: StoredProspect): void =>
+      keep(activity, { prospectId, updatedAt, hasName: name !== null }),
 
     forget: (identity: Identity): void => {
       recent.delete(identity)
       older.delete(identity)
     },
   }
-}
-
-/**
- * The fields that an activity brings and that were not blank: its name, and identifiers that lead elsewhere. If one was
- * cleared since, the activity fills it.
- */
-export const filledOf = (activity: NewActivity, { prospectId, assumed }: RememberedProspect) => {
-  const filled: (AssumedIdentifier['kind'] | 'name')[] = nameIn(activity) === null ? [] : ['name']
-  for (const identifier of assumed) if (identifier.prospectId !== prospectId) filled.push(identifier.kind)
-  return filled
 }
 
 /** A map for each tenant: an email exactly as sent is a cheaper key than a text that combines it with its tenant. */

@@ -3,11 +3,11 @@ import type { NewEvent, Requester } from './events.ts'
 import type { AssumedIdentifier, Identifier, NewIdentifier, StoredIdentifier } from './identifiers.ts'
 import type { StoredLog } from './prospect-logs.ts'
 import type { FoundProspect, ProspectWant } from './prospects.ts'
-import type { Recorded } from './world.ts'
+import type { Recorded, Timestamp } from './world.ts'
 
 /** A prospect with the fields that matching needs. */
 export type StoredProspect = ProspectWant &
-  Pick<FoundProspect, 'email' | 'externalId' | 'name' | 'erasedAt' | 'mergedInto'>
+  Pick<FoundProspect, 'email' | 'externalId' | 'name' | 'updatedAt' | 'erasedAt' | 'mergedInto'>
 /** The log stored under an idempotency key. */
 export type StoredReceipt = Pick<StoredLog, 'tenantId' | keyof ProspectLogReceipt> & {
   readonly idempotencyKey: string
@@ -41,13 +41,11 @@ export type ActivityChanges = {
   /** Every identifier in the list, as it was recalled. */
   readonly assumed: readonly AssumedIdentifier[]
 }
-/** A log of a prospect that was found in memory, with what was assumed for it. */
-export type RememberedLog = NewLog & {
-  /** Its identifiers. */
-  readonly assumed: readonly AssumedIdentifier[]
-  /** The fields of the prospect that were not blank, of those that the activity could fill. */
-  readonly filled: readonly ('email' | 'externalId' | 'name')[]
-}
+/**
+ * A log of a prospect that was found in memory, and when that prospect was last changed. If this still holds, so does all
+ * that was seen with it: each identifier in the log leads to the prospect, which has no blank that the log could fill.
+ */
+export type RememberedLog = NewLog & { readonly prospectUpdatedAt: Timestamp }
 /** The part of a store that keeps prospects and their activities. */
 export type Activities = {
   /** Returns the existing ones of the wanted prospects, identifiers and receipts. */
@@ -60,8 +58,8 @@ export type Activities = {
   record(changes: ActivityChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /**
    * Adds logs of prospects that exist, each under a different idempotency key or none, with its events, and returns their
-   * ids. Skips those whose prospect, identifiers or filled fields are not as assumed, whose key is taken, or whose id lies
-   * at or before what is counted; and may skip all if another writer was faster.
+   * ids. Skips those whose prospect was changed, erased or merged since, whose key is taken, or whose id lies at or before
+   * what is counted; and may skip all if another writer was faster.
    */
   recordLogs(logs: readonly RememberedLog[]): Promise<readonly string[]>
 }

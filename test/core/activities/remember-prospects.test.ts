@@ -1,14 +1,7 @@
 import t from 'tap'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
-import { filledOf, rememberProspects } from '../../../src/core/activities/remember-prospects.ts'
-import type { AssumedIdentifier } from '../../../src/core/ports/identifiers.ts'
-import {
-  assumedTo,
-  emailIdentifier,
-  externalIdentifier,
-  foundProspect,
-  someProspect,
-} from '../../support/rows.ts'
+import { rememberProspects } from '../../../src/core/activities/remember-prospects.ts'
+import { foundProspect, someProspect } from '../../support/rows.ts'
 import { idOf } from '../../support/setting.ts'
 
 const TENANT = idOf('tenant', 1)
@@ -20,8 +13,8 @@ const setting = (entriesMax = 10) => {
   const remembered = rememberProspects(entriesMax)
   const locate = (identity: object) => remembered.locate(identity as NewActivity).remembered
   const find = (identity: object) => locate(identity)?.prospectId
-  const add = (identity: object, n: number, assumed: readonly AssumedIdentifier[] = [], fields = {}) =>
-    remembered.add({ tenantId: TENANT, ...identity }, prospect(n, fields), assumed)
+  const add = (identity: object, n: number, fields = {}) =>
+    remembered.add({ tenantId: TENANT, ...identity }, prospect(n, fields))
   return { ...remembered, add, locate, find }
 }
 
@@ -64,26 +57,16 @@ t.test('an id, an external id and an email are found only as they were seen toge
 
 t.test('a prospect without a name is not found for an activity that would name it', async (t) => {
   const { find, add } = setting()
-  add(byEmail('ada@x'), 1, [], { name: null })
+  add(byEmail('ada@x'), 1, { name: null })
   t.equal(find({ ...byEmail('ada@x'), name: 'Ada' }), undefined)
   t.equal(find({ ...byEmail('ada@x'), name: ' ' }), idOf('prospect', 1))
   t.equal(find(byEmail('ada@x')), idOf('prospect', 1))
 })
 
-t.test('where its identifiers led is remembered, and which fields must still not be blank', async (t) => {
+t.test('the time of its last change is remembered', async (t) => {
   const { locate, add } = setting()
-  const assumed = [
-    assumedTo(emailIdentifier(TENANT, 'ada@x'), idOf('prospect', 1)),
-    assumedTo(externalIdentifier(TENANT, 'crm 2'), idOf('prospect', 2)),
-  ]
-  const identity = { ...byEmail('ada@x'), externalId: 'crm 2', prospectId: idOf('prospect', 1) }
-  add(identity, 1, assumed)
-  const remembered = locate(identity)
-  t.match(remembered, { prospectId: idOf('prospect', 1), assumed })
-  const filled = (fields: object) =>
-    remembered && filledOf({ ...identity, ...fields } as NewActivity, remembered)
-  t.strictSame(filled({}), ['externalId'], 'the external id of another one fills none')
-  t.strictSame(filled({ name: 'Ada' }), ['name', 'externalId'])
+  add(byEmail('ada@x'), 1)
+  t.match(locate(byEmail('ada@x')), { prospectId: idOf('prospect', 1), updatedAt: prospect(1).updatedAt })
 })
 
 t.test('past the bound the least recently used go first', async (t) => {
