@@ -84,7 +84,7 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs,
   }
 
   const settleEnded = async (): Promise<void> => {
-    const byTenant = Map.groupBy(ended.splice(0), ({ tenantId }) => tenantId)
+    const byTenant = Map.groupBy(newestAttempts(ended.splice(0)), ({ tenantId }) => tenantId)
     await Promise.all([...byTenant].map((ofTenant) => settle(...ofTenant).catch(keepError)))
   }
 
@@ -120,4 +120,15 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs,
     if (errors.length > 0) throw errors.splice(0)[0]
     return true
   }
+}
+
+/**
+ * Of each version the newest attempt: one that was slow may end together with the one that claimed the version after its
+ * lease, and the store would save the events of both with it.
+ */
+const newestAttempts = (ended: readonly Ended[]): Ended[] => {
+  const newest = new Map<string, Ended>()
+  for (const done of ended)
+    if (done.attempt > (newest.get(done.versionId)?.attempt ?? 0)) newest.set(done.versionId, done)
+  return [...newest.values()]
 }

@@ -3,6 +3,7 @@ import { createPagesWithVersion } from '../../../src/core/pages/create-page-with
 import { createHandOver } from '../../../src/core/pages/hand-over.ts'
 import type { PatientNamer } from '../../../src/core/pages/name-patiently.ts'
 import { ATTEMPTS_MAX, publishVersions } from '../../../src/core/pages/publish-versions.ts'
+import type { NewEvent } from '../../../src/core/ports/events.ts'
 import type { PageWant } from '../../../src/core/ports/pages.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { someClaim } from '../../support/rows.ts'
@@ -208,6 +209,31 @@ t.test('versions that are handed over are published without a claim', async (t) 
   await created()
   t.equal(wakes, 3, 'after the stop nothing is handed over')
 })
+
+t.test(
+  'a version that is claimed again beside its slow first attempt is published once, with one event',
+  async (t) => {
+    const it = await setting()
+    await it.publish(null)
+    const handOver = createHandOver({ clock: it.clock, max: 2, leaseMs: LEASE_MS })
+    handOver.accept(() => {})
+    await createPagesWithVersion({ ...it, handOver })([it.group])
+    it.clock.advance(LEASE_MS)
+    const events: NewEvent[] = []
+    const settle: Store['versions']['settle'] = (tenantId, settlements, its = []) => {
+      events.push(...its)
+      return it.store.versions.settle(tenantId, settlements, its)
+    }
+    const store = { ...it.store, versions: { ...it.store.versions, settle } }
+    const step = publishVersions({ ...it, store, handOver, namer: null, claimMax: 10, leaseMs: LEASE_MS })
+    await step(GOING_ON)
+    t.strictSame(
+      events.map(({ type }) => type),
+      ['page_version.published'],
+    )
+    t.equal((await it.store.versions.backlog(10)).count, 0)
+  },
+)
 
 t.test('what a publisher saves too late is ignored', async (t) => {
   const { clock, publish, read } = await setting()
