@@ -65,7 +65,7 @@ const openStore = async (config: Config, log: Log, metrics: Metrics | null = nul
     waitMsMax: 2_000,
     everyEvent,
     ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
-    ...(metrics && { observer: metrics.database }),
+    ...(metrics && { observer: { ...metrics.database, gathering: metrics.gathering } }),
   }
   const warn = (message: string) => log.warn(message)
   if (config.databaseCluster) {

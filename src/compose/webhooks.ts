@@ -39,10 +39,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
   const { store, clock = Date.now, newId = createNewId() } = options
   const { pollMs = DEFAULTS.publisherPollMs, onEndpoint = () => {} } = options
   const { send, secrets } = sharedTools ?? webhookTools(options.webhooks, clock)
-  const dataOf = eventData(
-    eventReaders({ store }, () => READS),
-    true,
-  )
+  const dataOf = eventData(eventReaders({ store }, READS), true)
   const rest = (tookMs: number, stop: AbortSignal) => yieldToRequests(tookMs, LIST_REST_MS, stop)
   const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }
   return [

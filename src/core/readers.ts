@@ -1,29 +1,37 @@
-import { getProspectLogs } from './activities/get-prospect-log.ts'
+import { getProspectLog } from './activities/get-prospect-log.ts'
 import { type GatherOptions, gather } from './engine/gather.ts'
 import { manyOf } from './engine/in-order.ts'
-import { getPages, keyOfPage } from './pages/get-page.ts'
+import type { EventReaders } from './events/event-data.ts'
+import { getPage } from './pages/get-page.ts'
 import { getPageGroup } from './pages/get-page-group.ts'
-import { getVersions } from './pages/list-versions.ts'
+import { getVersion } from './pages/list-versions.ts'
 import type { Needs, Store } from './ports/store.ts'
-import { getProspects } from './prospects/get-prospect.ts'
+import { getProspect } from './prospects/get-prospect.ts'
 import { getWebhookEndpoint } from './webhooks/webhook-endpoints.ts'
 
+type OfTenant = { readonly tenantId: string }
 /** Page groups that are read at a time: each may have 4 MiB. */
 const GROUPS_MAX = 4
 
-/** The use cases that read one resource. As they gather calls, the data of many events takes one query. */
+/**
+ * The use cases that read the resource behind an event. They gather calls, so that only some of the resources behind many
+ * events are in memory at a time: each may be as large as a request body.
+ */
 export const eventReaders = (
   deps: Pick<Needs<keyof Store>, 'store'>,
-  optionsOf: (operation: string) => GatherOptions<{ readonly tenantId: string }>,
-) => ({
-  getProspect: gather(getProspects(deps), optionsOf('getProspect')),
-  getProspectLog: gather(getProspectLogs(deps), optionsOf('getProspectLog')),
-  /** Sees deleted groups: their last event is that they were deleted. */
-  getPageGroup: gather(manyOf(getPageGroup({ ...deps, seesDeleted: true })), {
-    ...optionsOf('getPageGroup'),
-    listLengthMax: GROUPS_MAX,
-  }),
-  getPage: gather(getPages(deps), { ...optionsOf('getPage'), dedupeKey: keyOfPage }),
-  getVersion: gather(getVersions(deps), optionsOf('getVersion')),
-  getWebhookEndpoint: getWebhookEndpoint(deps),
-})
+  options: GatherOptions<OfTenant>,
+): EventReaders => {
+  const some = <Want extends OfTenant, Answer>(
+    read: (want: Want) => Promise<Answer>,
+    listLengthMax?: number,
+  ) => gather(manyOf(read), { ...options, ...(listLengthMax && { listLengthMax }) })
+  return {
+    getProspect: some(getProspect(deps)),
+    getProspectLog: some(getProspectLog(deps)),
+    /** Sees deleted groups: their last event is that they were deleted. */
+    getPageGroup: some(getPageGroup({ ...deps, seesDeleted: true }), GROUPS_MAX),
+    getPage: some(getPage(deps)),
+    getVersion: some(getVersion(deps)),
+    getWebhookEndpoint: getWebhookEndpoint(deps),
+  }
+}

@@ -1,9 +1,9 @@
 /** The use cases that `prospect-pages/store-contract` puts over a store. No program can import them from the package. */
 export { createNewId } from '../adapters/ids.ts'
 export { memoryStore } from '../adapters/memory/store.ts'
-export { getProspectLogs } from '../core/activities/get-prospect-log.ts'
+export { getProspectLog } from '../core/activities/get-prospect-log.ts'
 export { listProspectLogs } from '../core/activities/list-prospect-logs.ts'
-export { listTimelines } from '../core/activities/list-timeline.ts'
+export { listTimeline } from '../core/activities/list-timeline.ts'
 export { logProspectActivities } from '../core/activities/log-prospect-activity.ts'
 export type { NewActivity } from '../core/activities/new-log.ts'
 export { type RememberedProspects, rememberProspects } from '../core/activities/remember-prospects.ts'
@@ -19,18 +19,18 @@ export { getEvent, listEvents } from '../core/events/list-events.ts'
 export { createPageGroup } from '../core/pages/create-page-group.ts'
 export { createPagesWithVersion } from '../core/pages/create-page-with-version.ts'
 export { createVersion } from '../core/pages/create-version.ts'
-export { getPages } from '../core/pages/get-page.ts'
+export { getPage } from '../core/pages/get-page.ts'
 export { getPageGroup } from '../core/pages/get-page-group.ts'
 export { listPageGroups } from '../core/pages/list-page-groups.ts'
 export { listPages } from '../core/pages/list-pages.ts'
-export { getVersions, listVersions } from '../core/pages/list-versions.ts'
+export { getVersion, listVersions } from '../core/pages/list-versions.ts'
 export { publishVersion, unpublishPage, unscheduleVersion } from '../core/pages/publish-version.ts'
 export { publishVersions } from '../core/pages/publish-versions.ts'
 export { runSchedules } from '../core/pages/run-schedules.ts'
 export { deletePage, updatePage } from '../core/pages/update-page.ts'
 export { updatePageGroup } from '../core/pages/update-page-group.ts'
 export { createProspects } from '../core/prospects/create-prospect.ts'
-export { getProspects } from '../core/prospects/get-prospect.ts'
+export { getProspect } from '../core/prospects/get-prospect.ts'
 export { listProspects } from '../core/prospects/list-prospects.ts'
 export { mergeProspect } from '../core/prospects/merge-prospect.ts'
 export { moveMerged } from '../core/prospects/move-merged.ts'
@@ -42,6 +42,7 @@ export { getDelivery, listDeliveries, replayDeliveries, retryDelivery } from '..
 export {
   createWebhookEndpoint,
   deleteWebhookEndpoint,
+  getWebhookEndpoint,
   listWebhookEndpoints,
   rotateWebhookSecret,
   updateWebhookEndpoint,

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { createPublisher } from '../../src/entry/publisher.ts'
-import { addTenant, someGroup, somePage } from '../support/rows.ts'
+import { addTenant, readEach, someGroup, somePage } from '../support/rows.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
 import type { PublishersFound, Setting } from './results.ts'
 
@@ -41,7 +41,7 @@ const latenessOn = async (url: string) => {
   const publisher = createPublisher({ store })
   publisher.start()
   const publishedAt = async () =>
-    (await store.versions.find(pages)).map((found) => found?.publishedAt ?? null)
+    (await readEach(store.versions.find, pages)).map((found) => found?.publishedAt ?? null)
   while ((await publishedAt()).includes(null)) await pause(500)
   const times = await publishedAt()
   await publisher.stop()

@@ -48,7 +48,7 @@ const setting = async (t: Test, kind: StoreKind) => {
   }
   const complete = () => untilCompleted(store.erasures, clock, work)
   const statuses = async () =>
-    (await store.erasures.list([{ tenantId, beforeId: null, limit: 100 }]))[0]?.map(({ status }) => status)
+    (await store.erasures.list({ tenantId, beforeId: null, limit: 100 }))?.map(({ status }) => status)
   return { ...tested, clock, work, complete, statuses }
 }
 

@@ -159,7 +159,7 @@ t.test(
       ])
       if (created === undefined || created instanceof DomainFailure) throw created
       const want = { tenantId, pageGroupId, pageId: created.page.pageId }
-      const expected = await store.pages.find([want])
+      const expected = await store.pages.find(want)
       t.match(expected, [
         { createdAt: '2026-01-01T00:00:00.000Z', customName: 'ü', latest: { versionNumber: 1 } },
       ])
@@ -180,7 +180,7 @@ t.test(
       for (const options of strange) {
         const connection = { ...options.connection, search_path: 'prospects' }
         const other = await connect(t, url, { ...options, connection })
-        t.strictSame(await postgresStore(other).pages.find([want]), expected, JSON.stringify(options))
+        t.strictSame(await postgresStore(other).pages.find(want), expected, JSON.stringify(options))
       }
     })
 

@@ -30,8 +30,8 @@ overStores(
           database.get<{ count: number }>(`select count(*) as count from ${table}`)?.count
         await store.pages.remove({ ...pages[0], revision: 40 })
         const left = [count('pages'), count('page_versions')]
-        t.strictSame(await store.pages.find([pages[0]]), ['page_not_found'])
-        t.strictSame(await store.versions.list([{ ...pages[0], beforeId: null, limit: 1 }]), [[]])
+        t.strictSame(await store.pages.find(pages[0]), 'page_not_found')
+        t.strictSame(await store.versions.list({ ...pages[0], beforeId: null, limit: 1 }), [])
         t.strictSame(left, [2, 40 + 1 - 32])
         // As if the process had been killed.
         await store.close()

@@ -7,7 +7,7 @@ import {
   type PageGroupFields,
 } from '../../src/core/pages/create-page-group.ts'
 import { createPagesWithVersion } from '../../src/core/pages/create-page-with-version.ts'
-import { getPages } from '../../src/core/pages/get-page.ts'
+import { getPage } from '../../src/core/pages/get-page.ts'
 import { listPageGroups } from '../../src/core/pages/list-page-groups.ts'
 import { listPages } from '../../src/core/pages/list-pages.ts'
 import { updatePageGroup } from '../../src/core/pages/update-page-group.ts'
@@ -45,9 +45,9 @@ export const scene = async () => {
       (await updatePageGroup(deps)({ tenantId, pageGroupId, ...fields })).pageGroup,
     createPages: createPagesWithVersion(deps),
     createPage: one(createPagesWithVersion(deps)),
-    readPage: async (want: PageWant) => (await one(getPages(deps))(want)).page,
-    listPages: one(listPages(deps)),
-    listGroups: one(listPageGroups(deps)),
+    readPage: async (want: PageWant) => (await getPage(deps)(want)).page,
+    listPages: listPages(deps),
+    listGroups: listPageGroups(deps),
   }
 }
 

@@ -214,7 +214,7 @@ overStores(async (t, kind) => {
       aheadMs = 0
       // After that only the file of SQLite is rewritten, and that waits for its time.
       const isErased = async () => {
-        const [erasures = []] = await store.erasures.list([{ tenantId, beforeId: null, limit: 100 }])
+        const erasures = await store.erasures.list({ tenantId, beforeId: null, limit: 100 })
         return erasures.every(({ pass }) => pass > 2)
       }
       await until('all are erased', isErased, { tries: 600 })

@@ -7,17 +7,17 @@ const MOST: Readonly<Record<string, Partial<Record<Case, readonly [promises: num
   {
     postgres: {
       'log, known': [34, 1],
-      'log, new': [54, 2],
+      'log, new': [52, 2],
       'create a page': [46, 1],
-      groups: [41, 1],
-      'read a page': [31, 1],
+      groups: [31, 1],
+      'read a page': [29, 1],
     },
     sqlite: {
       'log, known': [24, 8],
       'log, new': [36, 13],
       'create a page': [37, 9],
-      groups: [24, 1],
-      'read a page': [18, 5],
+      groups: [18, 1],
+      'read a page': [16, 5],
     },
   }
 const skip = process.versions.node.startsWith('24.') ? false : 'Other versions of Node count differently'

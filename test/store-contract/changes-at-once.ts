@@ -4,7 +4,7 @@ import { settledAll, times } from './concurrency.ts'
 import { type Core, type Subject, section } from './contract.ts'
 import { twoProcesses } from './processes.ts'
 import { type Random, randomBy } from './random.ts'
-import { addTenant, at, newId, someClaim } from './rows.ts'
+import { addTenant, at, newId, readEach, someClaim } from './rows.ts'
 
 const ROUNDS = 5
 const SEED = 20_260_101
@@ -76,12 +76,11 @@ const byHand = (
   core: Core,
   world: Parameters<Core['createVersion']>[0] & Parameters<Core['createPageGroup']>[0],
 ) => {
-  const read = core.getPages(world)
   return {
     createGroup: core.createPageGroup(world),
     getGroup: core.getPageGroup(world),
     updateGroup: core.updatePageGroup(world),
-    read: async (page: PageWant) => (await read([page]))[0] as ReadPage,
+    read: core.getPage(world),
     update: core.updatePage(world),
     remove: core.deletePage(world),
     createVersion: core.createVersion(world),
@@ -93,12 +92,12 @@ type ByHand = ReturnType<typeof byHand>
 
 /** Invariants of every group and its pages, whatever changes were made at once. */
 const holds = async ({ pageGroups, pages, versions }: Store, group: Omit<PageWant, 'pageId'>) => {
-  const [rows = []] = await pages.list([{ ...group, beforeId: null, limit: 1_000 }])
+  const rows = await pages.list({ ...group, beforeId: null, limit: 1_000 })
   equal((await pageGroups.find(group))?.pagesCount, rows?.length)
   for (const { pageId } of rows ?? []) {
     const want = { ...group, pageId }
-    const [page] = await pages.find([want])
-    const [all = []] = await versions.list([{ ...want, beforeId: null, limit: 1_000 }])
+    const page = await pages.find(want)
+    const all = await versions.list({ ...want, beforeId: null, limit: 1_000 })
     if (typeof page !== 'object') throw new Error(`${pageId}: ${page}`)
     same(
       all.map(({ versionNumber }) => versionNumber),
@@ -138,7 +137,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
         const versionId = await readyVersion(page)
         await Promise.all([finish(), one.publish({ ...page, versionId })])
         equal((await one.read(page)).page.publishedVersion?.versionId, versionId)
-        const [older] = await store.versions.find([{ ...page, versionId: first.versionId }])
+        const older = await store.versions.find({ ...page, versionId: first.versionId })
         ok(older?.status === 'ready' || older?.status === 'published', older?.status)
         await holds()
       }
@@ -201,7 +200,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
       const { finish } = await publisherAtWork()
       await Promise.all([finish(), one.remove(processing)])
       const slices = [page, processing].map((want) => ({ ...want, beforeId: null, limit: 10 }))
-      same(await store.versions.list(slices), [[], []])
+      same(await readEach(store.versions.list, slices), [[], []])
       same(await store.versions.claim(someClaim({ now: at(1e9), until: at(1e9) })), [])
       equal((await one.getGroup(group)).pageGroup.pagesCount, 0)
       await holds()
@@ -375,7 +374,10 @@ export const changesAtOnce = section('changes at once', settingOf, {
 const USUAL = ['page_not_found', 'version_not_found', 'version_not_ready', 'page_group_not_active']
 
 const versionIdsOf = async (store: Store, pages: readonly PageWant[]) => {
-  const lists = await store.versions.list(pages.map((page) => ({ ...page, beforeId: null, limit: 1_000 })))
+  const lists = await readEach(
+    store.versions.list,
+    pages.map((page) => ({ ...page, beforeId: null, limit: 1_000 })),
+  )
   return lists.flat().map(({ versionId }) => versionId)
 }
 

@@ -138,7 +138,7 @@ export const concurrency = section('concurrency', settingOf, {
     const counts = new Map(items.map(({ pageGroupId, pagesCount }) => [pageGroupId, pagesCount]))
     let sum = 0
     for (const group of groups) {
-      const [rows] = await store.pages.list([{ ...parentOf(group), beforeId: null, limit: 1_000 }])
+      const rows = await store.pages.list({ ...parentOf(group), beforeId: null, limit: 1_000 })
       equal(counts.get(group.pageGroupId), rows?.length)
       sum += rows?.length ?? 0
     }

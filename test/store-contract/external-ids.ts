@@ -426,7 +426,7 @@ export const externalIds = section(
       ])
       same(await log({ externalId: 'gone' }), ['prospect_erased'])
       like(await erase({ prospectId, externalId: '1' }), 'invalid_request')
-      like(await here.store.prospects.find([{ tenantId, prospectId }]), [{ externalId: '1' }])
+      like(await here.store.prospects.find({ tenantId, prospectId }), { externalId: '1' })
     },
   },
 )

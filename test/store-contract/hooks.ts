@@ -6,6 +6,7 @@ import {
   at,
   NOT_SEEN,
   newId,
+  readEach,
   type SomeTenant,
   scribbleOn,
   someHook,
@@ -51,7 +52,7 @@ export const hooks = section(
         rules: { rawJson: '{"verify":{"preset":"stripe"},"map":{"type":["/a~1b"]},"each":"/items"}' },
       })
       same(await hooks.findByIds([hook.hookId, newId('hook')]), [{ ...hook, isSuspended: false }])
-      same(await hooks.list([{ tenantId: tenant.tenantId, ...SLICE }]), [[hook]])
+      same(await hooks.list({ tenantId: tenant.tenantId, ...SLICE }), [hook])
       same(await hooks.slots(tenant.tenantId), [7])
       same(await hooks.findByIds([]), [])
       const { tenantId, hookId } = hook
@@ -80,7 +81,7 @@ export const hooks = section(
       await added(other)
       const { tenantId } = tenant
       const idsOf = async (beforeId: string | null, limit: number) => {
-        const [listed = [], theirs = []] = await hooks.list([
+        const [listed = [], theirs = []] = await readEach(hooks.list, [
           { tenantId, beforeId, limit },
           { tenantId: other.tenantId, ...SLICE },
         ])

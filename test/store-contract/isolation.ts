@@ -2,7 +2,7 @@ import type { PageGroupsWant } from 'prospect-pages'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { namesOf } from './outbox.ts'
-import { addTenant, identifiersOf } from './rows.ts'
+import { addTenant, identifiersOf, readEach } from './rows.ts'
 import { fillTenant, type Things, verbs } from './verbs.ts'
 
 const SLICE = { beforeId: null, limit: 100 }
@@ -18,16 +18,19 @@ const allOf = async ({ store, kept }: Subject, things: Things) => {
   return {
     prospects: prospects.filter(isOurs),
     logs: logs.filter(isOurs),
-    found: await store.prospects.find([prospect, survivor]),
+    found: await readEach(store.prospects.find, [prospect, survivor]),
     known: await store.activities.recall({ prospects: [], identifiers, keys: [], tenantIds: [tenantId] }),
     blocked: await store.erasures.blockedBy(tenantId, [erasure.erasureId]),
     merges: await store.merges.completed({ tenantId, afterId: '', limit: 100 }),
-    groups: await store.pageGroups.list(STATUSES.map((status) => ({ tenantId, status, ...SLICE }))),
-    pages: await store.pages.list([{ tenantId, pageGroupId: group.pageGroupId, ...SLICE }]),
+    groups: await readEach(
+      store.pageGroups.list,
+      STATUSES.map((status) => ({ tenantId, status, ...SLICE })),
+    ),
+    pages: await store.pages.list({ tenantId, pageGroupId: group.pageGroupId, ...SLICE }),
     group: await store.pageGroups.find(group),
-    page: await store.pages.find([page]),
-    versions: await store.versions.list([{ ...page, ...SLICE }]),
-    erasures: await store.erasures.list([{ tenantId, ...SLICE }]),
+    page: await store.pages.find(page),
+    versions: await store.versions.list({ ...page, ...SLICE }),
+    erasures: await store.erasures.list({ tenantId, ...SLICE }),
     events: await store.events.list({ tenantId, afterSequence: 0, limit: 100 }),
     endpoints: await store.webhooks.list(tenantId),
     deliveries: await Promise.all(
@@ -35,7 +38,7 @@ const allOf = async ({ store, kept }: Subject, things: Things) => {
     ),
     keys: await store.apiKeys.list(tenantId),
     counted: await store.counts.find(tenantId),
-    hooks: await store.hooks.list([{ tenantId, ...SLICE }]),
+    hooks: await store.hooks.list({ tenantId, ...SLICE }),
     brands: await store.tenants.brands(tenantId),
   }
 }

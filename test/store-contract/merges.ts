@@ -83,15 +83,17 @@ export const merges = section(
       return { ...prospect, logIds: all.map(({ prospectLogId }) => prospectLogId) }
     }
     const read = async (prospectId: string) => {
-      const [found] = await core.getProspects({ store })([{ tenantId, prospectId }])
-      return found instanceof core.DomainFailure ? { kind: found.kind } : found
+      const found = core.getProspect({ store })({ tenantId, prospectId })
+      return found.catch((why: unknown) => {
+        if (why instanceof core.DomainFailure) return { kind: why.kind }
+        throw why
+      })
     }
     /** The ids of a whole timeline, slice by slice. */
     const timelineOf = async (prospectId: string, on: Store = store, limit = 3) => {
       const ids: string[] = []
       for (let cursor: string | undefined; ; ) {
-        const [slice] = await core.listTimelines({ store: on })([{ tenantId, prospectId, limit, cursor }])
-        if (slice === undefined || slice instanceof core.DomainFailure) throw slice
+        const slice = await core.listTimeline({ store: on })({ tenantId, prospectId, limit, cursor })
         ids.push(...slice.items.map(({ prospectLogId }) => prospectLogId))
         if (!slice.hasMore) return ids
         cursor = slice.nextCursor
@@ -156,11 +158,14 @@ export const merges = section(
       same(await read(one.prospectId), await read(two.prospectId))
       like(await read(one.prospectId), { prospectId: two.prospectId, email: 'countess@x' })
       for (const email of ['ada@x', 'countess@x', undefined]) {
-        const [list] = await core.listProspects({ store })([{ tenantId, email, limit: 10 }])
-        same(list instanceof Error ? list : list?.items.map(({ prospectId }) => prospectId), [two.prospectId])
+        const { items } = await core.listProspects({ store })({ tenantId, email, limit: 10 })
+        same(
+          items.map(({ prospectId }) => prospectId),
+          [two.prospectId],
+        )
       }
       for (const search of ['ada@', 'counte', 'ADA', 'a', 'co'])
-        like((await core.listProspects({ store })([{ tenantId, search, limit: 10 }]))[0], {
+        like(await core.listProspects({ store })({ tenantId, search, limit: 10 }), {
           items: [{ prospectId: two.prospectId }],
           hasMore: false,
         })
@@ -235,8 +240,8 @@ export const merges = section(
       }
       const step = moving(slowly)
       /** A reader beside which one log moves after each read. */
-      const timeline = async (wants: readonly TimelineWant[]) => {
-        const found = await store.prospectLogs.timeline(wants)
+      const timeline = async (want: TimelineWant) => {
+        const found = await store.prospectLogs.timeline(want)
         await step(ON)
         return found
       }
@@ -270,12 +275,12 @@ export const merges = section(
       const ids = logs.map(({ prospectLogId }) => prospectLogId).toReversed()
       same(await timelineOf(two.prospectId, store, 100), ids)
       /** As a store that looks at one row for each slice. */
-      const timeline = async (wants: readonly TimelineWant[]) =>
-        (await store.prospectLogs.timeline(wants)).map((found): FoundTimeline => {
-          if (typeof found === 'string' || found instanceof Error) throw found
-          const [first] = found.rows
-          return first === undefined ? found : { ...found, rows: [first], resume: first.occurredAt }
-        })
+      const timeline = async (want: TimelineWant): Promise<FoundTimeline> => {
+        const found = await store.prospectLogs.timeline(want)
+        if (typeof found === 'string') throw found
+        const [first] = found.rows
+        return first === undefined ? found : { ...found, rows: [first], resume: first.occurredAt }
+      }
       const impatient = { ...store, prospectLogs: { ...store.prospectLogs, timeline } }
       same(await timelineOf(two.prospectId, impatient, 100), ids)
     },
@@ -517,7 +522,7 @@ export const merges = section(
         for (const fields of [{ email: 'eve@x' }, { prospectId: three.prospectId }, { email: 'grace@x' }])
           same(await here.erase(fields), erasure)
         await eraseAll()
-        const [listed] = await store.erasures.list([{ tenantId, beforeId: null, limit: 10 }])
+        const listed = await store.erasures.list({ tenantId, beforeId: null, limit: 10 })
         equal(listed?.length, 1)
         like(listed?.[0], { status: 'completed', logsErased: 9, prospectId: two.prospectId })
         const left = JSON.stringify(await kept())

@@ -15,6 +15,7 @@ import {
   at,
   keyFields,
   newId,
+  readEach,
   someClaim,
   someGroup,
   somePage,
@@ -36,7 +37,7 @@ export const pageChanges = section(
       return { tenantId, pageGroupId, pageId: page.pageId, versionId: page.versionId }
     }
     const read = async (want: PageName) => {
-      const [page] = await pages.find([want])
+      const page = await pages.find(want)
       return page as StoredPageWithVersions
     }
     /** As it is, with these fields changed, at its present revision. */
@@ -64,7 +65,7 @@ export const pageChanges = section(
     const revise = (fields: Partial<typeof group>, lastUpdatedAt: string) =>
       pageGroups.change({ ...group, updatedAt: at(50), ...fields }, lastUpdatedAt)
     const listed = async (want: PageName, { beforeId = null as string | null, limit = 10 } = {}) =>
-      (await versions.list([{ ...want, beforeId, limit }]))[0]
+      await versions.list({ ...want, beforeId, limit })
     return { pages, pageGroups, versions, group, added, read, change, addVersion, revise, listed }
   },
   {
@@ -114,7 +115,7 @@ export const pageChanges = section(
       }
       like(await read(page), { published: null, latest: stored })
       const found = { ...stored, content }
-      same(await versions.find([{ ...page, versionId: version.versionId }]), [found])
+      same(await versions.find({ ...page, versionId: version.versionId }), found)
       const claimed = await versions.claim(someClaim())
       const { tenantId, pageGroupId, pageId } = page
       const claim = {
@@ -139,12 +140,15 @@ export const pageChanges = section(
       const texts = AWKWARD_TEXTS.map((text) => ({ rawJson: JSON.stringify({ text }) }))
       const made = []
       for (const content of texts) made.push(await addVersion(page, { content }))
-      const found = await versions.find(made.map(({ versionId }) => ({ ...page, versionId })))
+      const found = await readEach(
+        versions.find,
+        made.map(({ versionId }) => ({ ...page, versionId })),
+      )
       same(
         found.map((version) => version?.content),
         texts,
       )
-      like(await versions.find([page]), [{ content: CONTENT }])
+      like(await versions.find(page), { content: CONTENT })
       equal((await read(page)).published, null)
     },
 
@@ -181,8 +185,8 @@ export const pageChanges = section(
       equal(await change(page, { added: again }), 'overtaken')
       same(await read(page), before)
       const { versionId, requestHash } = version
-      like(await versions.findByKey([{ ...page, idempotencyKey: 'one' }]), [{ versionId, requestHash }])
-      same(await versions.findByKey([{ ...page, idempotencyKey: 'two' }]), [null])
+      like(await versions.findByKey({ ...page, idempotencyKey: 'one' }), { versionId, requestHash })
+      same(await versions.findByKey({ ...page, idempotencyKey: 'two' }), null)
     },
 
     'a published version is what readers get; another one, or none, can take its place': async (given) => {
@@ -225,14 +229,14 @@ export const pageChanges = section(
       equal(await pages.remove({ ...page, revision: 2, tenantId: newId('tenant') }), 'overtaken')
       equal(await pages.remove({ ...page, revision: 2 }), 'recorded')
       equal(await pages.remove({ ...page, revision: 2 }), 'overtaken')
-      same(await pages.find([page]), ['page_not_found'])
+      same(await pages.find(page), 'page_not_found')
       same(await listed(page), [])
-      same(await versions.find([page, { ...page, versionId: version.versionId }]), [null, null])
+      same(await readEach(versions.find, [page, { ...page, versionId: version.versionId }]), [null, null])
       like(await pageGroups.find(group), { pagesCount: 1 })
       const lost = claimed.filter(({ pageId }) => pageId === page.pageId).map((one) => published(one))
       same(await versions.settle(group.tenantId, lost), [])
       equal(await pages.record([somePage(group, keyFields('one'))]), 'recorded')
-      like(await pages.find([other]), [{ revision: 1 }])
+      like(await pages.find(other), { revision: 1 })
     },
 
     'the pointer only moves forwards: an older version is not settled as published, but as ready': async (
@@ -246,7 +250,7 @@ export const pageChanges = section(
       same(await store.versions.settle(page.tenantId, [published(older, 'Older')]), [])
       same(await store.versions.settle(page.tenantId, [ready(older, 'Older')]), [page.versionId])
       like(await read(page), { computedName: 'Newer', revision: 4, published: { versionId } })
-      like(await store.versions.find([page]), [{ status: 'ready', computedName: 'Older', publishedAt: null }])
+      like(await store.versions.find(page), { status: 'ready', computedName: 'Older', publishedAt: null })
     },
 
     'a version that is not later than `automaticAfter` is not settled as published': async (given) => {

@@ -9,6 +9,7 @@ import {
   keyFields,
   newId,
   only,
+  readEach,
   type SomeTenant,
   scribbleOn,
   someGroup,
@@ -31,7 +32,7 @@ export const pages = section(
       return page
     }
     const listed = async (group: Parent, want: Partial<PagesWant> = {}) =>
-      (await pages.list([wantOf(group, want)]))[0]
+      await pages.list(wantOf(group, want))
     const recall = async (wants: Partial<Parameters<typeof pages.recall>[0]>) => {
       const known = await pages.recall({ groups: [], keys: [], ...wants })
       return { groups: only(known.groups, ...GROUP_FIELDS), pages: only(known.pages, ...PAGE_FIELDS) }
@@ -65,12 +66,12 @@ export const pages = section(
         published: null,
         latest,
       }
-      same(await pages.find([page]), [found])
+      same(await pages.find(page), found)
     },
 
     'unset fields of a page are null': async ({ pages, newGroup, added }) => {
       const group = await newGroup()
-      const [found] = await pages.find([await added(group)])
+      const found = await pages.find(await added(group))
       like(found, { customName: null, published: null, latest: { supplementaryContext: null } })
     },
 
@@ -128,7 +129,7 @@ export const pages = section(
       const { tenantId } = await addTenant(store)
       same(await recall({ groups: [{ ...group, tenantId }] }), { groups: [], pages: [] })
       equal(await listed({ ...group, tenantId }), null)
-      same(await pages.find([{ ...page, tenantId }]), ['page_group_not_found'])
+      same(await pages.find({ ...page, tenantId }), 'page_group_not_found')
     },
 
     'another tenant that records under our group changes nothing of ours': async (given) => {
@@ -151,7 +152,7 @@ export const pages = section(
       same(await listed(group), [storedPage(page)])
       same(await listed(other), [])
       same([await countOf(group), await countOf(other)], [1, 0])
-      same(await pages.find(late), ['page_not_found', 'page_not_found', 'page_not_found'])
+      same(await readEach(pages.find, late), ['page_not_found', 'page_not_found', 'page_not_found'])
       equal(await pages.record(late.slice(0, 2)), 'recorded')
     },
 
@@ -261,10 +262,12 @@ export const pages = section(
         [wantOf(theirs, { beforeId: b.pageId }), []],
       ]
       same(
-        await pages.list(answers.map(([want]) => want)),
+        await readEach(
+          pages.list,
+          answers.map(([want]) => want),
+        ),
         answers.map(([, rows]) => rows?.map(storedPage) ?? null),
       )
-      same(await pages.list([]), [])
     },
 
     'many reads in one call distinguish a missing page from a missing group': async (given) => {
@@ -274,7 +277,7 @@ export const pages = section(
       const gone = await addGroup(ours)
       const [mine, hidden, foreign] = [await added(ours), await added(gone), await added(theirs)]
       await pageGroups.change({ ...gone, status: 'deleted', deletedAt: at(1) }, gone.updatedAt)
-      const found = await pages.find([
+      const found = await readEach(pages.find, [
         mine,
         hidden,
         { ...mine, pageGroupId: sibling.pageGroupId },
@@ -299,7 +302,6 @@ export const pages = section(
           'page_not_found',
         ],
       )
-      same(await pages.find([]), [])
     },
 
     'every text field keeps every text as it is': async ({ pages, newGroup, listed, recall }) => {
@@ -314,7 +316,7 @@ export const pages = section(
       )
       equal(await pages.record(rows), 'recorded')
       same(await listed(group), rows.toReversed().map(storedPage))
-      const found = await pages.find(rows)
+      const found = await readEach(pages.find, rows)
       same(
         found.map((page) => typeof page === 'object' && page.latest.supplementaryContext),
         AWKWARD_TEXTS,
@@ -328,7 +330,7 @@ export const pages = section(
       const group = await newGroup()
       const key = Array.from({ length: 255 }, (_, i) => String.fromCodePoint(0x20000 + i * 7)).join('')
       const page = await added(group, { supplementaryContext: 'long '.repeat(20_000), ...keyFields(key) })
-      const [found] = await pages.find([page])
+      const found = await pages.find(page)
       like(found, { latest: { supplementaryContext: page.supplementaryContext } })
       same(only((await recall({ keys: [keyWant(page)] })).pages, 'pageId'), [{ pageId: page.pageId }])
     },
@@ -340,7 +342,10 @@ export const pages = section(
       const rows = Array.from({ length: 200 }, (_, i) => somePage(groups[i % 3] as StoredPageGroup))
       equal(await pages.record(rows), 'recorded')
       same(await Promise.all(groups.map(countOf)), [67, 67, 66])
-      const lists = await pages.list(groups.map((group) => wantOf(group)))
+      const lists = await readEach(
+        pages.list,
+        groups.map((group) => wantOf(group)),
+      )
       same(
         lists.map((list) => list?.length),
         [67, 67, 66],
@@ -356,12 +361,12 @@ export const pages = section(
       const seen = async () => ({
         known: await recall({ groups: [group], keys: [keyWant(page)] }),
         list: await listed(group),
-        found: await pages.find([page]),
+        found: await pages.find(page),
       })
       const before = structuredClone(await seen())
       scribbleOn(await pages.recall({ groups: [group], keys: [keyWant(page)] }))
-      scribbleOn(await pages.list([wantOf(group)]))
-      scribbleOn(await pages.find([page]))
+      scribbleOn(await pages.list(wantOf(group)))
+      scribbleOn(await pages.find(page))
       same(await seen(), before)
     },
 

@@ -28,16 +28,15 @@ export const operationsOver = (
   remembered = core.rememberProspects(3),
 ) => {
   const writes = { listLengthMax: 200, listsInFlightMax }
-  const reads = { ...writes, dedupeKey: JSON.stringify }
   return {
     logProspectActivity: core.gather(logWithMemory(core, world, remembered), writes),
     createProspect: core.gather(core.createProspects(world), writes),
     createPageWithVersion: core.gather(core.createPagesWithVersion(world), writes),
-    listPageGroups: core.gather(core.listPageGroups(world), reads),
-    listPages: core.gather(core.listPages(world), reads),
-    getPage: core.gather(core.getPages(world), reads),
-    listVersions: core.gather(core.listVersions(world), reads),
-    getVersion: core.gather(core.getVersions(world), reads),
+    listPageGroups: core.listPageGroups(world),
+    listPages: core.listPages(world),
+    getPage: core.getPage(world),
+    listVersions: core.listVersions(world),
+    getVersion: core.getVersion(world),
   }
 }
 

@@ -1,7 +1,17 @@
 import type { NewLog, ProspectChange, ProspectLogsWant, StoredLog, TimelineWant } from 'prospect-pages'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { AWKWARD_TEXTS, at, changesOf, keyFields, newId, scribbleOn, someLog, someProspect } from './rows.ts'
+import {
+  AWKWARD_TEXTS,
+  at,
+  changesOf,
+  keyFields,
+  newId,
+  readEach,
+  scribbleOn,
+  someLog,
+  someProspect,
+} from './rows.ts'
 import { walk } from './walk.ts'
 
 /** A list looks at so many rows for one slice. */
@@ -29,9 +39,13 @@ export const prospectLogs = section(
       return logs.map(shown)
     }
     const listed = async (want: Partial<ProspectLogsWant> & { tenantId: string }) => {
-      const [slice] = await prospectLogs.list([
-        { ...ALL, fromId: null, beforeId: null, idempotencyKey: null, ...want },
-      ])
+      const slice = await prospectLogs.list({
+        ...ALL,
+        fromId: null,
+        beforeId: null,
+        idempotencyKey: null,
+        ...want,
+      })
       if (slice === undefined || slice instanceof Error) throw slice
       return slice
     }
@@ -40,7 +54,7 @@ export const prospectLogs = section(
       want: Partial<TimelineWant> = {},
     ) => {
       const wanted = { ...ALL, tenantId, prospectId, since: null, before: null, ...want }
-      const [found] = await prospectLogs.timeline([wanted])
+      const found = await prospectLogs.timeline(wanted)
       if (found === undefined || typeof found === 'string') throw new Error(found)
       if (found instanceof Error) throw found
       return found
@@ -65,14 +79,13 @@ export const prospectLogs = section(
         ...AWKWARD_TEXTS.map((text) => ({ email: text, name: text, source: text, type: text })),
         { ...filled, ...times },
       )
-      same(await prospectLogs.find(logs), logs)
+      same(await readEach(prospectLogs.find, logs), logs)
       const [log = someLog(prospect)] = logs
       const missing = [
         { ...log, tenantId: await given.newTenant() },
         { ...log, prospectLogId: newId('prospectlog') },
       ]
-      same(await prospectLogs.find([...missing, log]), [null, null, log])
-      same(await prospectLogs.find([]), [])
+      same(await readEach(prospectLogs.find, [...missing, log]), [null, null, log])
     },
 
     'the logs of a tenant are listed newest first by id, one more than the limit': async (given) => {
@@ -182,11 +195,11 @@ export const prospectLogs = section(
         wantOf({ prospectId: newId('prospect') }),
         wantOf({}),
       ]
-      const [foreign, unknown, empty] = await prospectLogs.timeline(wants)
+      const [foreign, unknown, empty] = await readEach(prospectLogs.timeline, wants)
       same([foreign, unknown], ['prospect_not_found', 'prospect_not_found'])
       same(empty, { rows: [], resume: null, ...WHOLE })
       const rows = await logged(prospect, {})
-      same((await prospectLogs.timeline(wants))[2], { rows, resume: null, ...WHOLE })
+      same((await readEach(prospectLogs.timeline, wants))[2], { rows, resume: null, ...WHOLE })
     },
 
     'a list ends once the texts of all its rows but the last fill a slice': async (given) => {
@@ -251,11 +264,7 @@ export const prospectLogs = section(
       const many = await logged(prospect, ...Array.from({ length: LOOKED_AT + 1_000 }, () => ({})))
       const { tenantId, prospectId } = prospect
       const read = async (query: object) => {
-        const [slice] = await core.listTimelines({ store })([
-          { tenantId, prospectId, limit: 4_000, ...query },
-        ])
-        if (slice === undefined || slice instanceof Error) throw slice
-        return slice
+        return core.listTimeline({ store })({ tenantId, prospectId, limit: 4_000, ...query })
       }
       const idOf = (log: { prospectLogId: string }) => log.prospectLogId
       const all = [...many.toReversed().map(idOf), old?.prospectLogId]
@@ -268,10 +277,10 @@ export const prospectLogs = section(
       const { prospectLogs, newProspect, logged, listed, timeline } = given
       const prospect = await newProspect()
       const logs = await logged(prospect, { payload: { rawJson: '{"a":1}' } })
-      scribbleOn(await prospectLogs.find(logs))
+      scribbleOn(await readEach(prospectLogs.find, logs))
       scribbleOn(await listed({ tenantId: prospect.tenantId }))
       scribbleOn(await timeline(prospect))
-      same(await prospectLogs.find(logs), logs)
+      same(await readEach(prospectLogs.find, logs), logs)
     },
   },
 )

@@ -11,6 +11,7 @@ import {
   identifiersOf,
   newId,
   only,
+  readEach,
   scribbleOn,
   sha256,
   someErasure,
@@ -40,14 +41,12 @@ export const prospects = section(
       return foundProspect(prospect)
     }
     const found = async (want: { tenantId: string; prospectId: string }): Promise<FoundProspect> => {
-      const [prospect] = await prospects.find([want])
+      const prospect = await prospects.find(want)
       if (!prospect) throw new Error('not found')
       return prospect
     }
     const listed = async (tenantId: string, want: Partial<ProspectsWant> = {}) => {
-      const [slice] = await prospects.list([
-        { tenantId, identifier: null, beforeId: null, limit: 100, ...want },
-      ])
+      const slice = await prospects.list({ tenantId, identifier: null, beforeId: null, limit: 100, ...want })
       if (slice instanceof Error) throw slice
       return slice
     }
@@ -119,21 +118,20 @@ export const prospects = section(
     'unset fields are null, and an unknown prospect is null': async ({ prospects, recorded, newTenant }) => {
       const one = await recorded(await newTenant())
       const unknown = { tenantId: one.tenantId, prospectId: newId('prospect') }
-      same(await prospects.find([unknown, one, { ...one, tenantId: await newTenant() }, one]), [
+      same(await readEach(prospects.find, [unknown, one, { ...one, tenantId: await newTenant() }, one]), [
         null,
         one,
         null,
         one,
       ])
       same([one.email, one.name], [null, null])
-      same(await prospects.find([]), [])
     },
 
     'every text of an email and a name is found as it is': async ({ prospects, recorded, newTenant }) => {
       const tenantId = await newTenant()
       const all: FoundProspect[] = []
       for (const text of AWKWARD_TEXTS) all.push(await recorded(tenantId, { email: text, name: text }))
-      same(await prospects.find(all), all)
+      same(await readEach(prospects.find, all), all)
     },
 
     'prospects are listed newest first, one more than the limit, and go on before an id': async (scene) => {
@@ -218,7 +216,7 @@ export const prospects = section(
       await erase(second)
       same(await found(), [])
       const tombstone = { ...second, email: null, updatedAt: at(1), erasedAt: at(1) }
-      same(await scene.prospects.find([second]), [tombstone])
+      same(await scene.prospects.find(second), tombstone)
     },
 
     'the prospect that an identifier leads to is in a list only before the position': async (scene) => {
@@ -243,7 +241,7 @@ export const prospects = section(
         beforeId: null,
         limit: 9,
       })
-      const slices = await prospects.list([
+      const slices = await readEach(prospects.list, [
         want(other.tenantId),
         want(await newTenant()),
         want(ada.tenantId, byEmail('ada@x')),

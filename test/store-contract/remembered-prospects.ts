@@ -367,6 +367,6 @@ const activityOf = (
   }) as NewActivity
 
 const readNow = async (store: Store, prospects: readonly ProspectChange[]) => {
-  const found = await store.prospects.find(prospects)
+  const found = await Promise.all(prospects.map((prospect) => store.prospects.find(prospect)))
   return found.filter((prospect) => prospect !== null)
 }

@@ -60,6 +60,12 @@ export const someClaim = (fields: Partial<ClaimWant> = {}): ClaimWant => ({
 })
 
 export type SomeTenant = { readonly tenantId: string; readonly brandId: string }
+/** What a verb that reads one thing answers for each of these, at once. */
+export const readEach = <Want, Found>(
+  read: (want: Want) => Promise<Found>,
+  wants: readonly Want[],
+): Promise<Found[]> => Promise.all(wants.map((want) => read(want)))
+
 export const addTenant = async ({ tenants }: Pick<Store, 'tenants'>): Promise<SomeTenant> => {
   const tenant = { tenantId: newId('tenant'), brandId: newId('brand') }
   await tenants.add({ ...tenant, name: 'Acme', createdAt: at(0) })

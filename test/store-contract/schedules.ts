@@ -52,8 +52,7 @@ const settingOf = async ({ core, store, another }: Subject) => {
     updateGroup: core.updatePageGroup(process),
   }
   const read = async (want: PageWant) => {
-    const [page] = await core.getPages(process)([want])
-    return (page as Exclude<typeof page, Error | undefined>).page
+    return (await core.getPage(process)(want)).page
   }
   return {
     ...{ ...hand, clock, outbox, group, publish, run, read, processes },
@@ -72,7 +71,7 @@ const settingOf = async ({ core, store, another }: Subject) => {
       return { ...group, pageId, versionId: made.version.versionId }
     },
     statusOf: async (version: PageWant & Page) => {
-      const [found] = await store.versions.find([version])
+      const found = await store.versions.find(version)
       return [found?.status, found?.publishAt, found?.failureReason]
     },
     publishedIn: async (want: PageWant) => (await read(want)).publishedVersion?.versionId,

@@ -78,7 +78,7 @@ export const identities = (store: Store) => {
         cases.add(ERASURE_CASES.stays)
         same(was?.prospectId, is.prospectId)
         ok(!changes.prospects.some(({ prospectId }) => prospectId === is.prospectId))
-        const [owner] = await store.prospects.find([{ ...identifier, prospectId: is.prospectId }])
+        const owner = await store.prospects.find({ ...identifier, prospectId: is.prospectId })
         ok(owner && isLiving(owner), `${name} leads to one who is gone`)
         continue
       }

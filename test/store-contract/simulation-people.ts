@@ -412,7 +412,7 @@ export const useHooks: MakeStep = (chance, seen) => {
         await hooks.markSeen(known, { ...NOT_SEEN, lastReceivedAt: now(), ...seenOf }),
         isRemoved && (await hooks.remove({ tenantId, hookId: known.hookId })),
         sortedBy('hookId', await hooks.findByIds([...new Set([hook.hookId, known.hookId, 'unknown'])])),
-        await hooks.list([{ tenantId, beforeId, limit: 2 }]),
+        await hooks.list({ tenantId, beforeId, limit: 2 }),
         (await hooks.slots(tenantId)).toSorted(),
       ]
     },

@@ -71,7 +71,7 @@ export const createEndpoints: MakeStep = (chance, seen) =>
     types: typesFrom(chance),
     ...filtersFrom(chance),
     headers: maybe(chance, () => ({ 'x-key': 'secret' })) ?? null,
-    method: chance.oneOf(['POST', 'PUT']),
+    method: chance.oneOf(['POST', 'PUT'] as const),
     body: chance.oneOf([null, { rawJson: '{ "text": "{{/data/source}}" }' }]),
     description: chance.oneOf([null, ...AWKWARD_TEXTS]),
   }))

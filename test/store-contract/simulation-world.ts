@@ -91,7 +91,7 @@ export const worldOf = (core: Core, opened: Store) => {
   const now = (inMs = 0) => new Date(clock() + inMs).toISOString()
   const claimWant = () => someClaim({ now: now(), until: now(60_000), max: 100_000 })
   const remembered = core.rememberProspects(10)
-  const readers = core.eventReaders(world, () => READS)
+  const readers = core.eventReaders(world, READS)
   const dataOf = core.eventData(readers)
   let secrets = 0
   const sealed = {
@@ -114,17 +114,17 @@ export const worldOf = (core: Core, opened: Store) => {
     cases: identified.cases,
     calls: {
       ...operationsOver(core, world, 1, remembered),
-      getProspect: readers.getProspect,
+      getProspect: core.getProspect(world),
       updateProspect: core.updateProspect(world),
       mergeProspect: core.mergeProspect(world),
-      listProspects: core.gather(core.listProspects(world), READS),
-      getProspectLog: readers.getProspectLog,
-      listProspectLogs: core.gather(core.listProspectLogs(world), READS),
-      listTimeline: core.gather(core.listTimelines(world), READS),
+      listProspects: core.listProspects(world),
+      getProspectLog: core.getProspectLog(world),
+      listProspectLogs: core.listProspectLogs(world),
+      listTimeline: core.listTimeline(world),
       eraseProspect: core.requestErasure(world),
       getErasure: core.getErasure(world),
       unblockErasure: core.unblockErasure(world),
-      listErasures: core.gather(core.listErasures(world), READS),
+      listErasures: core.listErasures(world),
       createPageGroup: core.createPageGroup(world),
       getPageGroup: core.getPageGroup(world),
       updatePageGroup: core.updatePageGroup(world),
@@ -137,12 +137,12 @@ export const worldOf = (core: Core, opened: Store) => {
       getEvent: core.getEvent({ ...world, dataOf }),
       listEvents: core.listEvents({ ...world, dataOf }),
       createWebhookEndpoint: core.createWebhookEndpoint(withWebhooks),
-      getWebhookEndpoint: readers.getWebhookEndpoint,
+      getWebhookEndpoint: core.getWebhookEndpoint(world),
       listWebhookEndpoints: core.listWebhookEndpoints(world),
       updateWebhookEndpoint: core.updateWebhookEndpoint(withWebhooks),
       deleteWebhookEndpoint: core.deleteWebhookEndpoint(withWebhooks),
       rotateWebhookSecret: core.rotateWebhookSecret(withWebhooks),
-      listDeliveries: core.gather(core.listDeliveries(world), READS),
+      listDeliveries: core.listDeliveries(world),
       getDelivery: core.getDelivery({ ...world, dataOf }),
       retryDelivery: core.retryDelivery(world),
       replayDeliveries: core.replayDeliveries(world),

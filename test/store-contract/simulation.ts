@@ -3,7 +3,7 @@ import type { NewEvent, Store } from 'prospect-pages'
 import { same } from './assertions.ts'
 import { type Core, type Kept, type Subject, section } from './contract.ts'
 import { type Random, randomBy } from './random.ts'
-import { at, only, someEndpoint } from './rows.ts'
+import { at, only, readEach, someEndpoint } from './rows.ts'
 import { type MakeStep, outcomeOf, type Seen, type Step } from './simulation-calls.ts'
 import { ERASURE_CASES } from './simulation-identities.ts'
 import * as pages from './simulation-pages.ts'
@@ -327,24 +327,37 @@ const everythingIn = async (world: World, kept: () => Promise<Kept>, seen: Seen)
   return {
     ...(await kept()),
     groups: await Promise.all(parents.map((parent) => store.pageGroups.find(parent))),
-    lists: await store.pages.list(parents.map((parent) => ({ ...parent, ...all }))),
-    pages: await store.pages.find(pages),
-    versions: await store.versions.list(pages.map((page) => ({ ...page, ...all }))),
+    lists: await readEach(
+      store.pages.list,
+      parents.map((parent) => ({ ...parent, ...all })),
+    ),
+    pages: await readEach(store.pages.find, pages),
+    versions: await readEach(
+      store.versions.list,
+      pages.map((page) => ({ ...page, ...all })),
+    ),
     schedules: await Promise.all(pages.map((page) => store.schedules.ofPage(page))),
     due: await Promise.all(
       tenants.map(async (tenantId) =>
         (await store.schedules.due({ tenantId, until: at(1e12), max: 1e6 })).map(({ at }) => at).sort(),
       ),
     ),
-    people: await store.prospects.list(tenants.map((tenantId) => ({ tenantId, identifier: null, ...all }))),
-    found: await store.prospects.find(prospects),
-    identified: await store.prospects.list(
+    people: await readEach(
+      store.prospects.list,
+      tenants.map((tenantId) => ({ tenantId, identifier: null, ...all })),
+    ),
+    found: await readEach(store.prospects.find, prospects),
+    identified: await readEach(
+      store.prospects.list,
       seen.identifiers.map(({ tenantId, kind, hash }) => ({ tenantId, identifier: { kind, hash }, ...all })),
     ),
     identifiers: await knownIdentifiers(store, seen),
-    erasures: (await store.erasures.list(tenants.map((tenantId) => ({ tenantId, ...all })))).map((list) =>
-      list.map(({ settlesAfter, ...erasure }) => erasure),
-    ),
+    erasures: (
+      await readEach(
+        store.erasures.list,
+        tenants.map((tenantId) => ({ tenantId, ...all })),
+      )
+    ).map((list) => list.map(({ settlesAfter, ...erasure }) => erasure)),
     blocked: await Promise.all(
       tenants.map(async (tenantId) => {
         const ids = seen.erasures.map(({ erasureId }) => erasureId)
@@ -358,7 +371,10 @@ const everythingIn = async (world: World, kept: () => Promise<Kept>, seen: Seen)
       endpoints.map((endpoint) => store.webhooks.deliveries({ ...endpoint, status: null, ...all })),
     ),
     keys: await Promise.all(tenants.map((tenantId) => store.apiKeys.list(tenantId))),
-    hooks: await store.hooks.list(tenants.map((tenantId) => ({ tenantId, ...all }))),
+    hooks: await readEach(
+      store.hooks.list,
+      tenants.map((tenantId) => ({ tenantId, ...all })),
+    ),
     tenants: await store.tenants.list('', 100),
     claims: [
       await world.claimVersions(),

@@ -126,7 +126,7 @@ export const tenants = section(
       equal(await tenants.find(tenantId), null)
       same(await tenants.deleting(), [])
       same(await tenants.left(two.tenant.tenantId), before)
-      equal((await store.prospectLogs.find([{ ...two.log }]))[0]?.prospectLogId, two.log.prospectLogId)
+      equal((await store.prospectLogs.find({ ...two.log }))?.prospectLogId, two.log.prospectLogId)
     },
 
     'a tenant added through one store is known to another on the same data': async ({ another, tenants }) => {

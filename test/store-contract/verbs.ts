@@ -19,6 +19,7 @@ import {
   keyFields,
   NOT_SEEN,
   newId,
+  readEach,
   type SomeTenant,
   someClaim,
   someEndpoint,
@@ -103,14 +104,17 @@ export const VERBS = {
     find: {
       serves: 'callers',
       ask: ({ prospects }, { tenantId }, { prospect: { prospectId } }) =>
-        prospects.find([{ tenantId, prospectId }]),
-      toStrangers: [null],
+        prospects.find({ tenantId, prospectId }),
+      toStrangers: null,
     },
     list: {
       serves: 'callers',
       ask: ({ prospects }, { tenantId }, { prospect }) => {
         const wants = [null, ...identifiersOf(prospect)]
-        return prospects.list(wants.map((identifier) => ({ tenantId, identifier, ...SLICE })))
+        return readEach(
+          prospects.list,
+          wants.map((identifier) => ({ tenantId, identifier, ...SLICE })),
+        )
       },
       toStrangers: [NOTHING, NOTHING, NOTHING],
     },
@@ -192,13 +196,14 @@ export const VERBS = {
     find: {
       serves: 'callers',
       ask: ({ prospectLogs }, { tenantId }, { log: { prospectLogId } }) =>
-        prospectLogs.find([{ tenantId, prospectLogId }]),
-      toStrangers: [null],
+        prospectLogs.find({ tenantId, prospectLogId }),
+      toStrangers: null,
     },
     list: {
       serves: 'callers',
       ask: ({ prospectLogs }, { tenantId }, { log: { source, idempotencyKey } }) =>
-        prospectLogs.list(
+        readEach(
+          prospectLogs.list,
           [null, idempotencyKey].map((idempotencyKey) => ({
             ...{ tenantId, source, idempotencyKey, type: null },
             ...{ fromId: null, ...SLICE },
@@ -209,10 +214,16 @@ export const VERBS = {
     timeline: {
       serves: 'callers',
       ask: ({ prospectLogs }, { tenantId }, { prospect: { prospectId } }) =>
-        prospectLogs.timeline([
-          { tenantId, prospectId, source: null, type: null, since: null, before: null, limit: 100 },
-        ]),
-      toStrangers: ['prospect_not_found'],
+        prospectLogs.timeline({
+          tenantId,
+          prospectId,
+          source: null,
+          type: null,
+          since: null,
+          before: null,
+          limit: 100,
+        }),
+      toStrangers: 'prospect_not_found',
     },
     listOldest: {
       serves: 'commands',
@@ -225,7 +236,10 @@ export const VERBS = {
     list: {
       serves: 'callers',
       ask: ({ pageGroups }, { tenantId }) =>
-        pageGroups.list(STATUSES.map((status) => ({ tenantId, status, ...SLICE }))),
+        readEach(
+          pageGroups.list,
+          STATUSES.map((status) => ({ tenantId, status, ...SLICE })),
+        ),
       toStrangers: STATUSES.map(() => []),
     },
     find: {
@@ -269,14 +283,14 @@ export const VERBS = {
     list: {
       serves: 'callers',
       ask: ({ pages }, { tenantId }, { group: { pageGroupId } }) =>
-        pages.list([{ tenantId, pageGroupId, ...SLICE }]),
-      toStrangers: [null],
+        pages.list({ tenantId, pageGroupId, ...SLICE }),
+      toStrangers: null,
     },
     find: {
       serves: 'callers',
       ask: ({ pages }, { tenantId }, { page: { pageGroupId, pageId } }) =>
-        pages.find([{ tenantId, pageGroupId, pageId }]),
-      toStrangers: ['page_group_not_found'],
+        pages.find({ tenantId, pageGroupId, pageId }),
+      toStrangers: 'page_group_not_found',
     },
     change: {
       serves: 'callers',
@@ -304,20 +318,20 @@ export const VERBS = {
     list: {
       serves: 'callers',
       ask: ({ versions }, { tenantId }, { page: { pageGroupId, pageId } }) =>
-        versions.list([{ tenantId, pageGroupId, pageId, ...SLICE }]),
-      toStrangers: [[]],
+        versions.list({ tenantId, pageGroupId, pageId, ...SLICE }),
+      toStrangers: [],
     },
     find: {
       serves: 'callers',
       ask: ({ versions }, { tenantId }, { page: { pageGroupId, pageId, versionId } }) =>
-        versions.find([{ tenantId, pageGroupId, pageId, versionId }]),
-      toStrangers: [null],
+        versions.find({ tenantId, pageGroupId, pageId, versionId }),
+      toStrangers: null,
     },
     findByKey: {
       serves: 'callers',
       ask: ({ versions }, { tenantId }, { page: { pageGroupId, pageId } }) =>
-        versions.findByKey([{ tenantId, pageGroupId, pageId, idempotencyKey: 'one' }]),
-      toStrangers: [null],
+        versions.findByKey({ tenantId, pageGroupId, pageId, idempotencyKey: 'one' }),
+      toStrangers: null,
     },
     claim: {
       serves: 'publisher',
@@ -382,8 +396,8 @@ export const VERBS = {
     },
     list: {
       serves: 'callers',
-      ask: ({ erasures }, { tenantId }) => erasures.list([{ tenantId, ...SLICE }]),
-      toStrangers: [[]],
+      ask: ({ erasures }, { tenantId }) => erasures.list({ tenantId, ...SLICE }),
+      toStrangers: [],
     },
     record: {
       serves: 'callers',
@@ -609,8 +623,8 @@ export const VERBS = {
     },
     list: {
       serves: 'callers',
-      ask: ({ hooks }, { tenantId }) => hooks.list([{ tenantId, ...SLICE }]),
-      toStrangers: [[]],
+      ask: ({ hooks }, { tenantId }) => hooks.list({ tenantId, ...SLICE }),
+      toStrangers: [],
     },
     slots: {
       serves: 'callers',

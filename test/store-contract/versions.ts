@@ -1,7 +1,7 @@
 import type { ClaimedVersion, NewPageRow, Settlement, Store, StoredPageGroup } from 'prospect-pages'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { AWKWARD_TEXTS, addTenant, at, scribbleOn, someGroup, somePage } from './rows.ts'
+import { AWKWARD_TEXTS, addTenant, at, readEach, scribbleOn, someGroup, somePage } from './rows.ts'
 
 export const versions = section('versions', () => ({}), {
   'a new version is claimed': async ({ store }) => {
@@ -182,7 +182,7 @@ export const versions = section('versions', () => ({}), {
       published: version,
       latest: version,
     })
-    const [list] = await store.pages.list([{ ...page, beforeId: null, limit: 10 }])
+    const list = await store.pages.list({ ...page, beforeId: null, limit: 10 })
     like(list, [{ computedName: 'Thought of', updatedAt: at(500) }])
   },
 
@@ -369,7 +369,7 @@ const ids = (claimed: readonly { readonly versionId: string }[]) =>
 const attempts = (claimed: readonly ClaimedVersion[]) => claimed.map(({ attempt }) => attempt)
 
 const readAll = async (store: Store, pages: readonly NewPageRow[]) =>
-  (await store.pages.find(pages)).map((page) => {
+  (await readEach(store.pages.find, pages)).map((page) => {
     if (typeof page === 'string') throw new Error(page)
     return page
   })

@@ -304,7 +304,7 @@ export const heldLists = () => {
   const { promise, resolve: letGo } = Promise.withResolvers<void>()
   const storeAs = (store: Store): Store => ({
     ...store,
-    pageGroups: { ...store.pageGroups, list: (wants) => promise.then(() => store.pageGroups.list(wants)) },
+    pageGroups: { ...store.pageGroups, list: (want) => promise.then(() => store.pageGroups.list(want)) },
   })
   return { storeAs, letGo }
 }

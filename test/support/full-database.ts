@@ -10,7 +10,7 @@ import type { IdPrefix } from '../../src/core/ports/world.ts'
 import { SEARCHED_MAX } from '../../src/core/prospects/search-keys.ts'
 import type { VersionStatus } from '../../src/shapes/page.ts'
 import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
-import { at, someClaim, someRememberedLog } from './rows.ts'
+import { at, readEach, someClaim, someRememberedLog } from './rows.ts'
 
 /** Tables that grow with use; page groups are fewer, but a tenant may have thousands. */
 export const GROWING = [
@@ -133,24 +133,32 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     )
   const listedGroups = groupWants.map((want) => ({
     name: `page groups ${want.status} of ${want.tenantId} before ${want.beforeId}`,
-    act: () => pageGroups.list([want]),
+    act: () => pageGroups.list(want),
     rowsMax: SLICE_ROWS,
   }))
   const listedPages = pagesWants.map((want) => ({
     name: `pages of ${want.pageGroupId} before ${want.beforeId}`,
-    act: () => pages.list([want]),
+    act: () => pages.list(want),
     rowsMax: SLICE_ROWS,
   }))
   const readPages = pageWants.map((want) => ({
     name: `the page ${want.pageId} of ${want.pageGroupId}`,
-    act: () => pages.find([want]),
+    act: () => pages.find(want),
     rowsMax: 1,
   }))
   const together = [MANY, LIST].flatMap((count) =>
     [
-      { name: 'lists of groups', act: () => pageGroups.list(cycled(groupWants, count)), each: SLICE_ROWS },
-      { name: 'lists of pages', act: () => pages.list(cycled(pagesWants, count)), each: SLICE_ROWS },
-      { name: 'reads of pages', act: () => pages.find(cycled(pageWants, count)), each: 1 },
+      {
+        name: 'lists of groups',
+        act: () => readEach(pageGroups.list, cycled(groupWants, count)),
+        each: SLICE_ROWS,
+      },
+      {
+        name: 'lists of pages',
+        act: () => readEach(pages.list, cycled(pagesWants, count)),
+        each: SLICE_ROWS,
+      },
+      { name: 'reads of pages', act: () => readEach(pages.find, cycled(pageWants, count)), each: 1 },
       { name: 'activities recalled', act: () => recall(count), each: 2 },
       { name: 'logs of remembered prospects', act: () => recordLogs(count), each: 2, undo: UNDO_LOGS },
       { name: 'pages recalled', act: () => recallPages(count), each: 1 },
@@ -203,13 +211,13 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     },
     ...[null, VERSION].map((beforeId) => ({
       name: `the versions of a page before ${beforeId}`,
-      act: () => versions.list([{ ...page, beforeId, limit: SLICE_ROWS - 1 }]),
+      act: () => versions.list({ ...page, beforeId, limit: SLICE_ROWS - 1 }),
       rowsMax: SLICE_ROWS,
     })),
-    { name: 'a version read', act: () => versions.find([{ ...page, versionId: VERSION }]), rowsMax: 1 },
+    { name: 'a version read', act: () => versions.find({ ...page, versionId: VERSION }), rowsMax: 1 },
     {
       name: 'a version found by its idempotency key',
-      act: () => versions.findByKey([{ ...page, idempotencyKey: 'key 7' }]),
+      act: () => versions.findByKey({ ...page, idempotencyKey: 'key 7' }),
       rowsMax: 1,
     },
     { name: 'a version settled', act: () => settle(1), rowsMax: 1, undo: UNSETTLE },
@@ -241,7 +249,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     },
     {
       name: 'erasures listed',
-      act: () => erasures.list([{ tenantId, beforeId: null, limit: SLICE_ROWS - 1 }]),
+      act: () => erasures.list({ tenantId, beforeId: null, limit: SLICE_ROWS - 1 }),
       rowsMax: SLICE_ROWS,
     },
     { name: 'erasures claimed', act: () => erasures.claim(someClaim({ until: at(0), max: 4 })), rowsMax: 4 },
@@ -293,7 +301,7 @@ const readingBack = (
       ids.map((beforeId) => ({
         name: `activities of ${tenantId} before ${beforeId} of type ${filter.type}`,
         act: () =>
-          prospectLogs.list([{ ...filter, tenantId, beforeId, fromId: null, idempotencyKey: null, limit }]),
+          prospectLogs.list({ ...filter, tenantId, beforeId, fromId: null, idempotencyKey: null, limit }),
         rowsMax,
       })),
     ),
@@ -302,7 +310,7 @@ const readingBack = (
     filters.flatMap(({ rowsMax, ...filter }) =>
       [null, { occurredAt: at(-9_000_000), prospectLogId: '' }].map((before) => ({
         name: `the timeline of ${prospectId} before ${before?.occurredAt} of type ${filter.type}`,
-        act: () => prospectLogs.timeline([{ ...filter, tenantId, prospectId, since: null, before, limit }]),
+        act: () => prospectLogs.timeline({ ...filter, tenantId, prospectId, since: null, before, limit }),
         rowsMax,
       })),
     ),
@@ -310,7 +318,7 @@ const readingBack = (
   const people = [null, email(tenantId, 20), externalId(tenantId, 20)].flatMap((identifier) =>
     [null, idAt('prospect', 500)].map((beforeId) => ({
       name: `prospects before ${beforeId} with ${JSON.stringify(identifier)}`,
-      act: () => prospects.list([{ tenantId, identifier, beforeId, limit }]),
+      act: () => prospects.list({ tenantId, identifier, beforeId, limit }),
       rowsMax: identifier === null ? FEW : 1,
     })),
   )
@@ -322,18 +330,18 @@ const readingBack = (
     ...people,
     {
       name: 'an activity by its key',
-      act: () => prospectLogs.list([{ tenantId, ...byKey, limit }]),
+      act: () => prospectLogs.list({ tenantId, ...byKey, limit }),
       rowsMax: 1,
     },
-    { name: 'an activity', act: () => prospectLogs.find([names]), rowsMax: 1 },
+    { name: 'an activity', act: () => prospectLogs.find(names), rowsMax: 1 },
     ...['ema', 'email', 'nobody', 'em'].map((start) => ({
       name: `people whose email or name begins with ${start}`,
       act: () => prospects.search({ tenantId, emailStart: start, nameStart: start, limit: 100 }),
       rowsMax: 4 * SEARCHED_MAX,
     })),
-    { name: 'a prospect', act: () => prospects.find([names]), rowsMax: 1 },
-    { name: 'activities', act: () => prospectLogs.find(Array(MANY).fill(names)), rowsMax: MANY },
-    { name: 'prospects', act: () => prospects.find(Array(MANY).fill(names)), rowsMax: MANY },
+    { name: 'a prospect', act: () => prospects.find(names), rowsMax: 1 },
+    { name: 'activities', act: () => readEach(prospectLogs.find, Array(MANY).fill(names)), rowsMax: MANY },
+    { name: 'prospects', act: () => readEach(prospects.find, Array(MANY).fill(names)), rowsMax: MANY },
     { name: 'a prospect with those merged into it', act: () => prospects.findWithMerged(names), rowsMax: 1 },
     {
       name: 'a prospect corrected',

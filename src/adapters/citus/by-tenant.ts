@@ -43,7 +43,7 @@ export const slicesByTenant = <Want extends SliceWant, Row extends { readonly wa
   )
 
 /** Finds for each want, in order, the row of a table with this whole key, or null. */
-export const findBy = <Row extends object, Found>(
+export const findBy = <Want extends OfTenant, Row extends object, Found>(
   query: Query,
   ofEach: OfEach,
   table: string,
@@ -56,7 +56,7 @@ export const findBy = <Row extends object, Found>(
   const SHOWN = columns('l', shown)
   const isWanted = key.split(', ').map((column) => `l.${column} = want.${column}`)
   const wantedRow = sql([`select l.* from ${table} l where ${isWanted.join(' and ')} and l.tenant_id =`])
-  return async (wants: readonly OfTenant[]): Promise<readonly (Found | null)[]> => {
+  return async (wants: readonly Want[]): Promise<readonly (Found | null)[]> => {
     const found = await rowsOfEach(ofEach, wants, (its, of) => {
       return query(of.tenantId)<Row & { want: number }>`
         select want.number as want, ${SHOWN.selected}

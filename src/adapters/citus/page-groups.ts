@@ -1,6 +1,7 @@
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
-import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
+import type { FoundPageGroup, PageGroups, PageGroupsWant } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
+import type { Together } from '../stores/together.ts'
 import { slicesByTenant } from './by-tenant.ts'
 import type { Outbox } from './outbox.ts'
 import { columns, nothing, type Query, sql } from './sql.ts'
@@ -15,8 +16,8 @@ const COUNTS = columns('c', COLUMNS.page_counts)
 const CHANGES = columns('g', PAGE_GROUP_CHANGES)
 const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
-export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => ({
-  list: async (wants) => {
+export const postgresPageGroups = (query: Query, outbox: Outbox, together: Together): PageGroups => ({
+  list: together('pageGroups.list', async (wants: readonly PageGroupsWant[]) => {
     const lists = await slicesByTenant(wants, async (its, { tenantId }) => {
       const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
       const asked = groups.map(([along, some]) => {
@@ -31,7 +32,7 @@ export const postgresPageGroups = (query: Query, outbox: Outbox): PageGroups => 
       return (await Promise.all(asked)).flat()
     })
     return lists.map((list) => list.map(pageGroupOf))
-  },
+  }),
 
   find: async (want) => {
     const { tenantId } = want

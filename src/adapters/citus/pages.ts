@@ -1,5 +1,6 @@
-import type { KnownPages, Pages, StoredPage } from '../../core/ports/pages.ts'
+import type { KnownPages, Pages, PagesWant, StoredPage } from '../../core/ports/pages.ts'
 import { needsWork, newVersionRow, SHOWN_VERSION, storedPage } from '../stores/page-rows.ts'
+import type { Together } from '../stores/together.ts'
 import { rowsOfEach, slicesByTenant } from './by-tenant.ts'
 import type { Forms, Of } from './forms.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
@@ -29,6 +30,7 @@ export const postgresPages = (
   added: () => void,
   { ofEach, inserted, newPages }: Forms,
   outbox: Outbox,
+  together: Together,
 ): Pages => ({
   recall: async (wants) => {
     const rows = await ofEach(wants, ({ groups, keys }, of) => {
@@ -55,7 +57,7 @@ export const postgresPages = (
     return recorded
   },
 
-  list: async (wants) => {
+  list: together('pages.list', async (wants: readonly PagesWant[]) => {
     const lists = await slicesByTenant(wants, (its, of) => {
       return query(of.tenantId)<ListedRow>`
         select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
@@ -68,10 +70,10 @@ export const postgresPages = (
     // A group without pages is one row without a page.
     const pagesOf = (rows: readonly ListedRow[]) => (rows[0]?.pageId === null ? [] : rows.map(storedPage))
     return lists.map((rows) => (rows.length === 0 ? null : pagesOf(rows)))
-  },
+  }),
 
-  find: async (wants, withContent = true) => {
-    const found = await rowsOfEach(ofEach, wants, (its, of) => {
+  find: async (want, withContent = true) => {
+    const [found = []] = await rowsOfEach(ofEach, [want], (its, of) => {
       return query(of.tenantId)<FoundRow>`
         select want.number as want, p.custom_name, p.computed_name as page_name, p.revision,
           p.created_at as page_created_at, p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
@@ -89,7 +91,7 @@ export const postgresPages = (
             ${versionOf(of, sql`nullif(p.published_version_id, p.latest_version_id)`)}
           ) v on true`
     })
-    return wants.map((want, i) => foundPage(found[i] ?? [], want))
+    return foundPage(found, want)
   },
 
   change: async (change, events) => {

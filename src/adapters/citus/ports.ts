@@ -12,6 +12,7 @@ import { createOutbox as createPlainOutbox } from '../postgres/outbox.ts'
 import { postgresProspects } from '../postgres/prospects.ts'
 import { queryOver as plainQueryOver } from '../postgres/sql.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
+import { readsTogether } from '../stores/together.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { postgresEvents } from './events.ts'
 import type { Forms } from './forms.ts'
@@ -27,7 +28,7 @@ import { postgresTenants } from './tenants.ts'
 import { postgresVersions } from './versions.ts'
 import { postgresWebhooks } from './webhooks.ts'
 
-export type PortsOptions = Optional<Pick<PostgresSettings, 'everyEvent'>>
+export type PortsOptions = Optional<Pick<PostgresSettings, 'everyEvent' | 'observer'>>
 export type Ports = Omit<Store, 'migrate' | 'watch' | 'close'>
 
 /** The ports over any way to send statements. Calls `notify` after a commit. */
@@ -38,7 +39,7 @@ export const portsOver = (
   options: PortsOptions,
   forms: Forms,
 ): Ports => {
-  const { everyEvent = false } = options
+  const { everyEvent = false, observer } = options
   const query = queryOver(ask)
   const refuseUnready = readiness(migrations)
   const refuseNoWrites = refuserOfNoWrites(ask)
@@ -47,17 +48,18 @@ export const portsOver = (
   const outbox = createOutbox(query, forms, { everyEvent, wrote })
   const plainQuery = plainQueryOver(ask)
   const plainOutbox = createPlainOutbox(everyEvent, wrote)
+  const together = readsTogether(observer?.gathering)
   return {
     activities: postgresActivities(plainQuery, plainOutbox),
-    prospects: postgresProspects(plainQuery, plainOutbox),
+    prospects: postgresProspects(plainQuery, plainOutbox, together),
     merges: postgresMerges(plainQuery, plainOutbox, prospectsChanged),
-    prospectLogs: postgresProspectLogs(query, forms),
+    prospectLogs: postgresProspectLogs(query, forms, together),
     counts: postgresCounts(plainQuery),
-    pageGroups: postgresPageGroups(query, outbox),
-    pages: postgresPages(query, () => notify('versions'), forms, outbox),
-    versions: postgresVersions(query, forms, outbox),
+    pageGroups: postgresPageGroups(query, outbox, together),
+    pages: postgresPages(query, () => notify('versions'), forms, outbox, together),
+    versions: postgresVersions(query, forms, outbox, together),
     schedules: postgresSchedules(query),
-    erasures: postgresErasures(plainQuery, plainOutbox, prospectsChanged),
+    erasures: postgresErasures(plainQuery, plainOutbox, together, prospectsChanged),
     events: postgresEvents(query, notify),
     webhooks: postgresWebhooks(query, () => notify('events', 'deliveries')),
     hooks: postgresHooks(query, forms, () => notify('keys')),

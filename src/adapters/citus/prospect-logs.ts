@@ -1,6 +1,8 @@
 import type {
   ProspectLogs,
   ProspectLogsWant,
+  ProspectLogWant,
+  StoredLog,
   TimelineSlice,
   TimelineWant,
 } from '../../core/ports/prospect-logs.ts'
@@ -8,14 +10,19 @@ import type { ProspectWant } from '../../core/ports/prospects.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { timelineKey, timelineOf, timeOfKey } from '../stores/timeline-key.ts'
+import type { Together } from '../stores/together.ts'
 import { eachTenant, findBy } from './by-tenant.ts'
 import type { Forms } from './forms.ts'
 import { columns, type Query, sql } from './sql.ts'
-import { eachAlone, slice, walk } from './walk.ts'
+import { slice, walk } from './walk.ts'
 
 const SHOWN = columns('l', SHOWN_LOG)
 
-export const postgresProspectLogs = (query: Query, { ofEach, pinned }: Forms): ProspectLogs => {
+export const postgresProspectLogs = (
+  query: Query,
+  { ofEach, pinned }: Forms,
+  together: Together,
+): ProspectLogs => {
   const findByKey = findBy(
     query,
     eachTenant,
@@ -25,60 +32,68 @@ export const postgresProspectLogs = (query: Query, { ofEach, pinned }: Forms): P
     storedLog,
   )
   return {
-    find: findBy(query, ofEach, 'prospect_logs', 'prospect_log_id', SHOWN_LOG, storedLog),
+    find: together(
+      'prospectLogs.find',
+      findBy<ProspectLogWant, LogRow, StoredLog>(
+        query,
+        ofEach,
+        'prospect_logs',
+        'prospect_log_id',
+        SHOWN_LOG,
+        storedLog,
+      ),
+    ),
 
     /** Lists logs along the primary key, or finds one by its key. */
-    list: (wants) =>
-      eachAlone(wants, async (want) => {
-        const { tenantId, type, idempotencyKey, limit } = want
-        const [from, before] = [want.fromId ?? '', want.beforeId ?? AFTER_ALL_IDS]
-        if (idempotencyKey !== null) {
-          const [found] = await findByKey([want])
-          const isBetween = found && found.prospectLogId >= from && found.prospectLogId < before
-          return { rows: isBetween && found.type === (type ?? found.type) ? [found] : [], resume: null }
-        }
-        const { rows, resume } = await walk<LogRow>(query, tenantId, {
-          ...{ selected: SHOWN.selected, bytes: BYTES, limit },
-          along: sql`
+    list: async (want) => {
+      const { tenantId, type, idempotencyKey, limit } = want
+      const [from, before] = [want.fromId ?? '', want.beforeId ?? AFTER_ALL_IDS]
+      if (idempotencyKey !== null) {
+        const [found] = await findByKey([want])
+        const isBetween = found && found.prospectLogId >= from && found.prospectLogId < before
+        return { rows: isBetween && found.type === (type ?? found.type) ? [found] : [], resume: null }
+      }
+      const { rows, resume } = await walk<LogRow>(query, tenantId, {
+        ...{ selected: SHOWN.selected, bytes: BYTES, limit },
+        along: sql`
             from prospect_logs l
             where l.tenant_id = ${tenantId} and l.prospect_log_id >= ${from} and l.prospect_log_id < ${before}`,
-          key: sql`l.prospect_log_id`,
-          newest: sql`l.prospect_log_id desc`,
-          matches: passesFilter(want),
-        })
-        return { rows: rows.map(storedLog), resume }
-      }),
+        key: sql`l.prospect_log_id`,
+        newest: sql`l.prospect_log_id desc`,
+        matches: passesFilter(want),
+      })
+      return { rows: rows.map(storedLog), resume }
+    },
 
-    timeline: (wants) =>
-      eachAlone(wants, async (want) => {
-        const { tenantId, prospectId, limit } = want
-        const from = want.since ?? '1970-01-01T00:00:00.000Z'
-        const end = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
-        const { first, rows, resume } = await walk<TimelineRow>(query, tenantId, {
-          ...{ selected: SHOWN.selected, bytes: BYTES, limit },
-          along: alongTimeline(pinned, want, [
-            timelineKey(prospectId, from),
-            timelineKey(prospectId, end.occurredAt),
-          ]),
-          key: sql`l.timeline_key`,
-          newest: sql`l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc`,
-          matches: sql`
+    timeline: async (want) => {
+      const { tenantId, prospectId, limit } = want
+      const from = want.since ?? '1970-01-01T00:00:00.000Z'
+      const end = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
+      const { first, rows, resume } = await walk<TimelineRow>(query, tenantId, {
+        ...{ selected: SHOWN.selected, bytes: BYTES, limit },
+        along: alongTimeline(pinned, want, [
+          timelineKey(prospectId, from),
+          timelineKey(prospectId, end.occurredAt),
+        ]),
+        key: sql`l.timeline_key`,
+        newest: sql`l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc`,
+        matches: sql`
             l.occurred_at >= ${from} and (l.occurred_at, l.prospect_log_id) < (${end.occurredAt}, ${end.prospectLogId})
               and ${passesFilter(want)}`,
-          owner: sql`(
+        owner: sql`(
             select p.erased_at, p.merged_into, (
               select string_agg(m.prospect_id, ' ') from merges m
               where m.tenant_id = ${tenantId} and m.into_id = ${prospectId} and m.status = 'processing'
             ) as unmoved
             from prospects p where p.tenant_id = ${tenantId} and p.prospect_id = ${prospectId}
           ) o`,
-        })
-        if (first === undefined) return 'prospect_not_found'
-        if (first.erasedAt !== null) return 'prospect_erased'
-        const { mergedInto, unmoved } = first
-        const time = resume === null ? null : timeOfKey(Number(resume))
-        return { rows: rows.map(storedLog), resume: time, mergedInto, unmoved }
-      }),
+      })
+      if (first === undefined) return 'prospect_not_found'
+      if (first.erasedAt !== null) return 'prospect_erased'
+      const { mergedInto, unmoved } = first
+      const time = resume === null ? null : timeOfKey(Number(resume))
+      return { rows: rows.map(storedLog), resume: time, mergedInto, unmoved }
+    },
 
     listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
       const between = sql`

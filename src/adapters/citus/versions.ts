@@ -1,12 +1,23 @@
-import type { ClaimedVersion, CreatedByKey, VersionContext, Versions } from '../../core/ports/versions.ts'
+import type { PageWant, StoredVersionWithContent } from '../../core/ports/pages.ts'
+import type {
+  ClaimedVersion,
+  CreatedByKey,
+  VersionByKey,
+  VersionContext,
+  Versions,
+  VersionWant,
+} from '../../core/ports/versions.ts'
+import type { SliceWant } from '../../core/ports/world.ts'
 import { columnsOf } from '../stores/columns.ts'
 import {
   SHOWN_VERSION,
   type ShownVersion,
   settledRow,
   storedVersion,
+  type VersionRow,
   versionWithContent,
 } from '../stores/page-rows.ts'
+import type { Together } from '../stores/together.ts'
 import { eachTenant, findBy, slicesByTenant } from './by-tenant.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Forms } from './forms.ts'
@@ -39,8 +50,13 @@ export const QUEUED_VERSIONS = {
   isHeld: isSuspended,
 }
 
-export const postgresVersions = (query: Query, { ofEach }: Forms, outbox: Outbox): Versions => ({
-  list: async (wants) => {
+export const postgresVersions = (
+  query: Query,
+  { ofEach }: Forms,
+  outbox: Outbox,
+  together: Together,
+): Versions => ({
+  list: together('versions.list', async (wants: readonly (SliceWant & PageWant)[]) => {
     const lists = await slicesByTenant(wants, (its, of) => {
       const rows = sql`
         select l.page_group_id, ${SHOWN.selected} from page_versions l
@@ -53,11 +69,33 @@ export const postgresVersions = (query: Query, { ofEach }: Forms, outbox: Outbox
         order by want.number, l.version_id desc`
     })
     return lists.map((list) => list.map(storedVersion))
-  },
+  }),
 
-  find: findBy(query, ofEach, TABLE, `${PAGE}, version_id`, FOUND, versionWithContent, ifGroupExists),
+  find: together(
+    'versions.find',
+    findBy<VersionWant, VersionRow, StoredVersionWithContent>(
+      query,
+      ofEach,
+      TABLE,
+      `${PAGE}, version_id`,
+      FOUND,
+      versionWithContent,
+      ifGroupExists,
+    ),
+  ),
 
-  findByKey: findBy(query, eachTenant, TABLE, `${PAGE}, idempotency_key`, CREATED, asCreated, ifGroupExists),
+  findByKey: together(
+    'versions.findByKey',
+    findBy<VersionByKey, CreatedByKey, CreatedByKey>(
+      query,
+      eachTenant,
+      TABLE,
+      `${PAGE}, idempotency_key`,
+      CREATED,
+      asCreated,
+      ifGroupExists,
+    ),
+  ),
 
   claim: claimFrom<ClaimedVersion>(query, QUEUED_VERSIONS),
 

@@ -1,4 +1,3 @@
-import { asOutcome, type Outcome } from '../../core/engine/outcome.ts'
 import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import { type Fragment, type Query, sql } from './sql.ts'
 
@@ -19,10 +18,6 @@ type Walk = {
   readonly owner?: Fragment
 }
 type Walked<Row> = Row & { readonly tenantId: string | null; readonly resume: string | null }
-
-/** Reads each want by a separate statement and returns the answers in order. One may fail without the others. */
-export const eachAlone = <Want, Answer>(wants: readonly Want[], read: (want: Want) => Promise<Answer>) =>
-  Promise.all(wants.map((want): Promise<Outcome<Answer>> => read(want).catch(asOutcome)))
 
 /** The first of these rows as `l`, until they fill a slice. */
 export const slice = (rows: Fragment, bytes: Fragment, order: Fragment, limit: Fragment | number) => sql`(

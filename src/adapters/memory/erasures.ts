@@ -65,14 +65,11 @@ export const memoryErasures = (
       [...new Set(erasureIds)]
         .flatMap((erasureId) => blockedBy({ tenantId, erasureId }))
         .map(storedIdentifier),
-    list: async (wants) =>
-      wants.map((want) => {
-        const all = erasures.byId.backFrom(want, want.beforeId)
-        return takeSlice(
-          all.filter(({ partOf }) => partOf === null),
-          want.limit,
-        ).map(stored)
-      }),
+    list: async (want) => {
+      const all = erasures.byId.backFrom(want, want.beforeId)
+      const shown = all.filter(({ partOf }) => partOf === null)
+      return takeSlice(shown, want.limit).map(stored)
+    },
 
     record: async ({ tenantId, now, until, prospects: people, identifier, erasures: added }, events) => {
       const [person] = people

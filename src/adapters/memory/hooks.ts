@@ -18,10 +18,8 @@ export const memoryHooks = (changed: () => void, own: Own, isActive: IsActive): 
         .flatMap((hookId) => structuredClone(byId.at({ hookId })) ?? [])
         .map((hook) => ({ ...hook, isSuspended: !isActive(hook) })),
     find: async (want) => structuredClone(byTenant.at(want) ?? null),
-    list: async (wants) =>
-      wants.map(({ tenantId, beforeId, limit }) =>
-        structuredClone(takeSlice(byTenant.backFrom({ tenantId }, beforeId), limit)),
-      ),
+    list: async ({ tenantId, beforeId, limit }) =>
+      structuredClone(takeSlice(byTenant.backFrom({ tenantId }, beforeId), limit)),
     slots: async (tenantId) => byTenant.after({ tenantId }).map(({ slot }) => slot),
     add: async (hook) => {
       if (byTenant.after(hook).some(({ slot }) => slot === hook.slot)) return 'overtaken'

@@ -15,13 +15,12 @@ export const groupTable = (own: Own) =>
   )
 
 export const memoryPageGroups = (groups: ReturnType<typeof groupTable>, outbox: Outbox): PageGroups => ({
-  list: async (wants) =>
-    wants.map(({ tenantId, status, beforeId, limit }) => {
-      const isListed = (group: KeptGroup) =>
-        status === null ? group.status !== 'deleted' : group.status === status
-      const rows = groups.byId.backFrom({ tenantId }, beforeId).filter(isListed)
-      return takeSlice(rows.map(storedGroup), limit)
-    }),
+  list: async ({ tenantId, status, beforeId, limit }) => {
+    const isListed = (group: KeptGroup) =>
+      status === null ? group.status !== 'deleted' : group.status === status
+    const rows = groups.byId.backFrom({ tenantId }, beforeId).filter(isListed)
+    return takeSlice(rows.map(storedGroup), limit)
+  },
   find: async (want) => {
     const group = 'pageGroupId' in want ? groups.byId.at(want) : groups.byKey.at(want)
     return group === undefined ? null : foundGroup(group)

@@ -82,26 +82,24 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       if (rows.some(needsWork)) added()
       return 'recorded'
     },
-    list: async (wants) =>
-      wants.map((want) => sliceOf(want, pages.byId.backFrom(want, want.beforeId).map(storedPage))),
-    find: async (wants) =>
-      wants.map((want) => {
-        const group = visibleGroup(want)
-        if (!group) return 'page_group_not_found'
-        const page = pages.byId.at(want)
-        if (page === undefined) return 'page_not_found'
-        const published = versions.byId.at({ ...page, versionId: page.publishedVersionId })
-        const latest = versions.byId.at({ ...page, versionId: page.latestVersionId }) as KeptVersion
-        return {
-          ...storedPage(page),
-          revision: page.revision,
-          automaticAfter: page.automaticAfter,
-          unpublishAt: page.unpublishAt,
-          groupStatus: group.status,
-          published: published ? withContent(published) : null,
-          latest: storedVersion(latest),
-        }
-      }),
+    list: async (want) => sliceOf(want, pages.byId.backFrom(want, want.beforeId).map(storedPage)),
+    find: async (want) => {
+      const group = visibleGroup(want)
+      if (!group) return 'page_group_not_found'
+      const page = pages.byId.at(want)
+      if (page === undefined) return 'page_not_found'
+      const published = versions.byId.at({ ...page, versionId: page.publishedVersionId })
+      const latest = versions.byId.at({ ...page, versionId: page.latestVersionId }) as KeptVersion
+      return {
+        ...storedPage(page),
+        revision: page.revision,
+        automaticAfter: page.automaticAfter,
+        unpublishAt: page.unpublishAt,
+        groupStatus: group.status,
+        published: published ? withContent(published) : null,
+        latest: storedVersion(latest),
+      }
+    },
     change: async (change, events) => {
       const page = pages.byId.at(change)
       const group = visibleGroup(change)
@@ -162,17 +160,12 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
   }
 
   const versionsPort: Versions = {
-    list: async (wants) =>
-      wants.map((want) => {
-        return sliceOf(want, versions.byId.backFrom(want, want.beforeId).map(storedVersion)) ?? []
-      }),
-    find: async (wants) =>
-      wants.map((want) => {
-        const version = visibleGroup(want) && versions.byId.at(want)
-        return version ? withContent(version) : null
-      }),
-    findByKey: async (wants) =>
-      wants.map((want) => (visibleGroup(want) && structuredClone(versions.byKey.at(want))) ?? null),
+    list: async (want) => sliceOf(want, versions.byId.backFrom(want, want.beforeId).map(storedVersion)) ?? [],
+    find: async (want) => {
+      const version = visibleGroup(want) && versions.byId.at(want)
+      return version ? withContent(version) : null
+    },
+    findByKey: async (want) => (visibleGroup(want) && structuredClone(versions.byKey.at(want))) ?? null,
     claim: async (want) =>
       claimFrom(waiting(), versions.change, want).map(
         ({ tenantId, pageGroupId, pageId, versionId, attempts, publish, publishAt }) => {

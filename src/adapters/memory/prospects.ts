@@ -25,11 +25,10 @@ export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, out
   }
 
   return {
-    find: async (wants) =>
-      wants.map((want) => {
-        const prospect = prospects.byId.at(want)
-        return prospect === undefined ? null : { ...prospect }
-      }),
+    find: async (want) => {
+      const prospect = prospects.byId.at(want)
+      return prospect === undefined ? null : { ...prospect }
+    },
     findWithMerged: async (want) => {
       const prospect = prospects.byId.at(want)
       if (prospect === undefined || !isLiving(prospect)) return []
@@ -37,19 +36,18 @@ export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, out
       const merged = prospects.byMergedInto.after({ tenantId, mergedInto: prospectId })
       return [{ ...prospect }, ...merged.map((row) => ({ ...row, email: null }))]
     },
-    list: async (wants) =>
-      wants.map(({ tenantId, identifier, beforeId, limit }) => {
-        if (identifier !== null) {
-          const { kind, hash } = identifier
-          const { prospectId = null } = identifiers.byHash.at({ tenantId, kind, hash }) ?? {}
-          const prospect = prospects.byId.at({ tenantId, prospectId })
-          const isListed = prospect !== undefined && prospect.prospectId < (beforeId ?? AFTER_ALL_IDS)
-          return { rows: isListed ? [{ ...prospect }] : [], resume: null }
-        }
-        const newestFirst = prospects.byId.backFrom({ tenantId }, beforeId)
-        const { rows, resume } = scan(newestFirst, limit, isLiving, ({ prospectId }) => prospectId)
-        return { rows: rows.map((row) => ({ ...row })), resume }
-      }),
+    list: async ({ tenantId, identifier, beforeId, limit }) => {
+      if (identifier !== null) {
+        const { kind, hash } = identifier
+        const { prospectId = null } = identifiers.byHash.at({ tenantId, kind, hash }) ?? {}
+        const prospect = prospects.byId.at({ tenantId, prospectId })
+        const isListed = prospect !== undefined && prospect.prospectId < (beforeId ?? AFTER_ALL_IDS)
+        return { rows: isListed ? [{ ...prospect }] : [], resume: null }
+      }
+      const newestFirst = prospects.byId.backFrom({ tenantId }, beforeId)
+      const { rows, resume } = scan(newestFirst, limit, isLiving, ({ prospectId }) => prospectId)
+      return { rows: rows.map((row) => ({ ...row })), resume }
+    },
     search: async ({ tenantId, emailStart, nameStart, limit }) => {
       const { byEmailStart, byNameStart, byLastNameStart } = prospects
       const found = (

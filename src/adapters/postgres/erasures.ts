@@ -1,10 +1,11 @@
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { ClaimedErasure, Erasures, NamingLog, StoredErasure } from '../../core/ports/erasures.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
-import type { Backlog, Served } from '../../core/ports/world.ts'
+import type { Backlog, Served, SliceWant } from '../../core/ports/world.ts'
 import { newErasureRow } from '../stores/people-rows.ts'
 import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
+import type { Together } from '../stores/together.ts'
 import { numberedSlices, rowsOfEach } from './numbered.ts'
 import type { Events, Outbox } from './outbox.ts'
 import { columns, type Query, textArray } from './sql.ts'
@@ -24,7 +25,12 @@ const STEP = columns(
  * erasures: without statistics the planner would go through all that the tenant has blocked. Calls `erased` after
  * prospects were erased.
  */
-export const postgresErasures = (query: Query, outbox: Outbox, erased: () => void): Erasures => ({
+export const postgresErasures = (
+  query: Query,
+  outbox: Outbox,
+  together: Together,
+  erased: () => void,
+): Erasures => ({
   /** A want has one of the names; the others are null and match nothing. A part leads to the erasure that it is part of. */
   find: async (want) => {
     const { tenantId } = want
@@ -61,7 +67,7 @@ export const postgresErasures = (query: Query, outbox: Outbox, erased: () => voi
       and case when i.tenant_id = ${tenantId} then true else false end`,
 
   /** The `case` is for the planner: with a plain condition it assumes that few rows match, and sorts them all. */
-  list: async (wants) => {
+  list: together('erasures.list', async (wants: readonly SliceWant[]) => {
     const rows = await query()<StoredErasure & { readonly number: number }>`
       select want.number, e.*
       from ${WANT.from(numberedSlices(wants))}
@@ -77,7 +83,7 @@ export const postgresErasures = (query: Query, outbox: Outbox, erased: () => voi
         ) e
       order by want.number, e.erasure_id desc`
     return rowsOfEach(wants, rows).map((list) => list.map(({ number, ...erasure }) => erasure))
-  },
+  }),
 
   /**
    * `changed` has a row if the prospect was unchanged or, if there is none, if the identifier leads to no one. The prospect

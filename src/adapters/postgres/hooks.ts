@@ -7,7 +7,6 @@ import { columns, type Query, textArray } from './sql.ts'
 
 const HOOK = columns('h', COLUMNS.hooks)
 const CHANGES = columns('change', HOOK_CHANGES)
-const WANT = columns('want', 'number int, tenant_id, before_id, rows_max int')
 
 /** Changing or removing a hook notifies all processes in its commit, then calls `changed`. */
 export const postgresHooks = (query: Query, changed: () => void): Hooks => ({
@@ -26,25 +25,12 @@ export const postgresHooks = (query: Query, changed: () => void): Hooks => ({
     return row === undefined ? null : storedHook(row)
   },
 
-  list: async (wants) => {
-    const numbered = wants.map(({ tenantId, beforeId, limit }, number) => ({
-      number,
-      tenantId,
-      beforeId: beforeId ?? AFTER_ALL_IDS,
-      rowsMax: limit + 1,
-    }))
-    const rows = await query()<HookRow & { want: number }>`
-      select want.number as want, ${HOOK.selected}
-      from ${WANT.from(numbered)}
-        cross join lateral (
-          select * from hooks h where h.tenant_id = want.tenant_id and h.hook_id < want.before_id
-          order by h.hook_id desc limit want.rows_max
-        ) h
-      order by want.number, h.hook_id desc`
-    return wants.map(({ limit }, number) => {
-      const hooks = rows.filter(({ want }) => want === number).map(({ want: _, ...row }) => storedHook(row))
-      return takeSlice(hooks, limit)
-    })
+  list: async ({ tenantId, beforeId, limit }) => {
+    const rows = await query()<HookRow>`
+      select ${HOOK.selected} from hooks h
+      where h.tenant_id = ${tenantId} and h.hook_id < ${beforeId ?? AFTER_ALL_IDS}
+      order by h.hook_id desc limit ${limit + 1}`
+    return takeSlice(rows.map(storedHook), limit)
   },
 
   slots: async (tenantId) => {

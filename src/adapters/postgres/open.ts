@@ -6,6 +6,7 @@ import {
   type PostgresServer,
   readPostgresAddress,
 } from '../../config/postgres-address.ts'
+import type { GatherObserver } from '../../core/engine/gather.ts'
 import { camelCase } from '../stores/columns.ts'
 import { dial, nameOf } from './dial.ts'
 import { isoFromPostgres } from './iso-time.ts'
@@ -46,6 +47,8 @@ export type PostgresSettings = {
     /** Gets a function that counts the statements in flight, and those that wait for a connection. */
     readonly pool: (counts: () => PoolCounts) => void
     readonly statement: (ms: number, outcome: 'answered' | 'failed') => void
+    /** Counts the reads of a verb that share a statement. */
+    readonly gathering: (verb: string) => GatherObserver
   }
 }
 

@@ -1,7 +1,14 @@
+import { asOutcome } from '../../core/engine/outcome.ts'
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
-import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
+import type {
+  FoundPageGroup,
+  PageGroups,
+  PageGroupsWant,
+  PageGroupWant,
+} from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
+import type { Together } from '../stores/together.ts'
 import { numberedSlices, rowsOfEach } from './numbered.ts'
 import type { Events, Outbox } from './outbox.ts'
 import { columns, type Query } from './sql.ts'
@@ -14,13 +21,18 @@ const SHOWN = columns('l', without(COLUMNS.page_groups, 'revision', 'idempotency
 const GROUP = columns('l', COLUMNS.page_groups)
 const COUNT = columns('c', COLUMNS.page_counts)
 const CHANGE = columns('change', PAGE_GROUP_CHANGES)
+const GROUPS_MAX = 4
 
-export const postgresPageGroups = (query: Query, { recorded, newEvents }: Outbox): PageGroups => ({
+export const postgresPageGroups = (
+  query: Query,
+  { recorded, newEvents }: Outbox,
+  together: Together,
+): PageGroups => ({
   /**
    * A list of all groups but the deleted ones and a list by status walk two indexes, each by the expression of its
    * index. The pages are counted by a look-up for each row: the planner could turn a join into a walk over all counts.
    */
-  list: async (wants) => {
+  list: together('pageGroups.list', async (wants: readonly PageGroupsWant[]) => {
     const rows = await query()<ListedRow>`
       select want.number, ${SHOWN.selected}, (
         select c.pages_count::int from page_counts c
@@ -56,26 +68,15 @@ export const postgresPageGroups = (query: Query, { recorded, newEvents }: Outbox
         ) l
       order by want.number, l.page_group_id desc`
     return rowsOfEach(wants, rows).map((list) => list.map(pageGroupOf))
-  },
+  }),
 
-  /** With its limit each look-up uses its whole key, whatever the planner assumes of the tenant. */
-  find: async (want) => {
-    const { tenantId } = want
-    const pageGroupId = 'pageGroupId' in want ? want.pageGroupId : null
-    const idempotencyKey = 'idempotencyKey' in want ? want.idempotencyKey : null
-    const [row] = await query(tenantId)<FoundRow>`
-      select ${SHOWN.selected}, l.request_hash, c.pages_count::int, (l.revision + c.changes)::int as revision
-      from (
-        (select * from page_groups l where l.tenant_id = ${tenantId} and l.page_group_id = ${pageGroupId} limit 1)
-        union all
-        (select * from page_groups l where l.tenant_id = ${tenantId} and l.idempotency_key = ${idempotencyKey} limit 1)
-      ) l
-        cross join lateral (
-          select * from page_counts c
-          where c.tenant_id = ${tenantId} and c.page_group_id = l.page_group_id limit 1
-        ) c`
-    return row ? { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash } : null
-  },
+  /** A group may have 4 MiB: few are read at a time. */
+  find: together(
+    'pageGroups.find',
+    (wants: readonly PageGroupWant[]) =>
+      Promise.all(wants.map((want) => found(query, want).catch(asOutcome))),
+    { listLengthMax: GROUPS_MAX },
+  ),
 
   add: (group, events) =>
     recorded(
@@ -111,3 +112,22 @@ export const postgresPageGroups = (query: Query, { recorded, newEvents }: Outbox
         select (select count(*)::int from new_events) as events from changed`,
     ),
 })
+
+/** With its limit each look-up uses its whole key, whatever the planner assumes of the tenant. */
+const found = async (query: Query, want: PageGroupWant): Promise<FoundPageGroup | null> => {
+  const { tenantId } = want
+  const pageGroupId = 'pageGroupId' in want ? want.pageGroupId : null
+  const idempotencyKey = 'idempotencyKey' in want ? want.idempotencyKey : null
+  const [row] = await query(tenantId)<FoundRow>`
+    select ${SHOWN.selected}, l.request_hash, c.pages_count::int, (l.revision + c.changes)::int as revision
+    from (
+      (select * from page_groups l where l.tenant_id = ${tenantId} and l.page_group_id = ${pageGroupId} limit 1)
+      union all
+      (select * from page_groups l where l.tenant_id = ${tenantId} and l.idempotency_key = ${idempotencyKey} limit 1)
+    ) l
+      cross join lateral (
+        select * from page_counts c
+        where c.tenant_id = ${tenantId} and c.page_group_id = l.page_group_id limit 1
+      ) c`
+  return row ? { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash } : null
+}

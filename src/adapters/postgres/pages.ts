@@ -1,5 +1,13 @@
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { KnownPages, NewPageRow, Pages, StoredPage } from '../../core/ports/pages.ts'
+import type {
+  FoundPage,
+  KnownPages,
+  NewPageRow,
+  Pages,
+  PagesWant,
+  PageWant,
+  StoredPage,
+} from '../../core/ports/pages.ts'
 import {
   firstVersionRow,
   NEW_PAGE_COLUMNS,
@@ -11,6 +19,7 @@ import {
   storedPage,
 } from '../stores/page-rows.ts'
 import { COLUMNS, sortedBy, without } from '../stores/rows.ts'
+import type { Together } from '../stores/together.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
 import type { Events, Outbox } from './outbox.ts'
@@ -26,6 +35,7 @@ const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
 const LISTED = columns('want', 'number int, tenant_id, page_group_id, before_id, rows_max int')
 const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 const SHOWN = columns('v', SHOWN_VERSION)
+const PAGES_MAX = 64
 const VERSION = columns('version', NEW_VERSION_COLUMNS)
 const COUNT = columns('added', COLUMNS.page_counts)
 /** Columns of a new page but its number, which the statement works out. */
@@ -41,10 +51,25 @@ const NUMBERED_PAGE = columns('page', { ...NEW_PAGE_COLUMNS, after: 'int' })
  * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed,
  * nothing is saved. Calls `added` after versions were added or something was scheduled.
  */
-export const postgresPages = (query: Query, { recorded, newEvents }: Outbox, added: () => void): Pages => ({
-  recall: async ({ groups, keys }) => {
-    // The count is looked up for each row: the planner could turn a join into a walk over all the counts.
-    const rows = await query()<RecallRow>`
+export const postgresPages = (
+  query: Query,
+  { recorded, newEvents }: Outbox,
+  together: Together,
+  added: () => void,
+): Pages => {
+  const findWith = (content: boolean) =>
+    together('pages.find', (wants: readonly PageWant[]) => findAll(query, wants, content), {
+      listLengthMax: PAGES_MAX,
+    })
+  const withContent = findWith(true)
+  const withoutContent = findWith(false)
+
+  return {
+    find: (want, content = true) => (content ? withContent : withoutContent)(want),
+
+    recall: async ({ groups, keys }) => {
+      // The count is looked up for each row: the planner could turn a join into a walk over all the counts.
+      const rows = await query()<RecallRow>`
       select g.tenant_id, g.page_group_id, g.status, g.title,
         (
           select c.pages_count::int from page_counts c
@@ -68,17 +93,17 @@ export const postgresPages = (query: Query, { recorded, newEvents }: Outbox, add
             and p.idempotency_key = want.idempotency_key
           limit 1
         ) p`
-    return {
-      groups: rows.filter((row) => row.pageId === null),
-      pages: rows.filter((row) => row.pageId !== null),
-    }
-  },
+      return {
+        groups: rows.filter((row) => row.pageId === null),
+        pages: rows.filter((row) => row.pageId !== null),
+      }
+    },
 
-  /** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
-  record: async (pages, events) => {
-    const { pageRows, versionRows, countRows } = rowsInLockOrder(pages)
-    const result = await recorded(
-      query()<Events>`
+    /** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
+    record: async (pages, events) => {
+      const { pageRows, versionRows, countRows } = rowsInLockOrder(pages)
+      const result = await recorded(
+        query()<Events>`
         with changed as (
           select 1
         ), counted as (
@@ -102,13 +127,13 @@ export const postgresPages = (query: Query, { recorded, newEvents }: Outbox, add
             join counted on counted.tenant_id = page.tenant_id and counted.page_group_id = page.page_group_id
         ), ${newEvents(events)}
         select (select count(*)::int from new_events) as events`,
-    )
-    if (result === 'recorded' && pages.some(needsWork)) added()
-    return result
-  },
+      )
+      if (result === 'recorded' && pages.some(needsWork)) added()
+      return result
+    },
 
-  list: async (wants) => {
-    const rows = await query()<ListedRow>`
+    list: together('pages.list', async (wants: readonly PagesWant[]) => {
+      const rows = await query()<ListedRow>`
       select want.number, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
         l.created_at, l.updated_at
       from ${LISTED.from(numberedSlices(wants))}
@@ -133,57 +158,20 @@ export const postgresPages = (query: Query, { recorded, newEvents }: Outbox, add
           where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
         ) l on true
       order by want.number, l.page_id desc`
-    // A group without pages is one row without a page; a missing group has no row.
-    return rowsOfEach(wants, rows).map((list) => {
-      if (list.length === 0) return null
-      return list[0]?.pageId === null ? [] : list.map(storedPage)
-    })
-  },
+      // A group without pages is one row without a page; a missing group has no row.
+      return rowsOfEach(wants, rows).map((list) => {
+        if (list.length === 0) return null
+        return list[0]?.pageId === null ? [] : list.map(storedPage)
+      })
+    }),
 
-  find: async (wants, withContent = true) => {
-    // Each version is read by its whole key: for two ids, a plan made while pages had one version reads all versions.
-    const rows = await query()<FoundRow>`
-      select want.number, p.custom_name, p.computed_name as page_name, p.revision, p.created_at as page_created_at,
-        p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
-        p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
-        case when ${withContent} and v.version_id = p.published_version_id then v.content::text end as content
-      from ${FOUND.from(numbered(wants))}
-        cross join lateral (
-          select g.status from page_groups g
-          where g.tenant_id = want.tenant_id
-            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
-          limit 1
-        ) g
-        left join lateral (
-          select * from pages p
-          where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id and p.page_id = want.page_id
-          limit 1
-        ) p on true
-        left join lateral (
-          (
-            select * from page_versions v
-            where v.tenant_id = want.tenant_id and v.page_id = want.page_id and v.version_id = p.latest_version_id
-            limit 1
-          )
-          union all
-          (
-            select * from page_versions v
-            where v.tenant_id = want.tenant_id and v.page_id = want.page_id
-              and v.version_id = nullif(p.published_version_id, p.latest_version_id)
-            limit 1
-          )
-        ) v on true`
-    const found = rowsOfEach(wants, rows)
-    return wants.map((want, i) => foundPage(found[i] ?? [], want))
-  },
-
-  change: async (change, events) => {
-    const { tenantId, pageGroupId, pageId, revision, updatedAt, publishedVersionId, schedule } = change
-    const version = change.added
-    const versionRows = version === null ? [] : [newVersionRow(change, version)]
-    const needsActiveGroup = version !== null || change.publishes
-    const result = await recorded(
-      query()<Events>`
+    change: async (change, events) => {
+      const { tenantId, pageGroupId, pageId, revision, updatedAt, publishedVersionId, schedule } = change
+      const version = change.added
+      const versionRows = version === null ? [] : [newVersionRow(change, version)]
+      const needsActiveGroup = version !== null || change.publishes
+      const result = await recorded(
+        query()<Events>`
         with changed as (
           update pages p set custom_name = ${change.customName}, computed_name = ${change.computedName},
             updated_at = ${updatedAt}, published_version_id = ${publishedVersionId},
@@ -213,14 +201,14 @@ export const postgresPages = (query: Query, { recorded, newEvents }: Outbox, add
             and v.version_id = ${schedule?.versionId ?? null} and exists (select 1 from changed)
         ), ${newEvents(events)}
         select (select count(*)::int from new_events) as events from changed`,
-    )
-    if ((version || schedule?.publishAt || change.unpublishAt) && result === 'recorded') added()
-    return result
-  },
+      )
+      if ((version || schedule?.publishAt || change.unpublishAt) && result === 'recorded') added()
+      return result
+    },
 
-  remove: ({ tenantId, pageGroupId, pageId, revision }, events) =>
-    recorded(
-      query()<Events>`
+    remove: ({ tenantId, pageGroupId, pageId, revision }, events) =>
+      recorded(
+        query()<Events>`
         with changed as (
           delete from pages p
           where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
@@ -238,8 +226,50 @@ export const postgresPages = (query: Query, { recorded, newEvents }: Outbox, add
           where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId} and exists (select 1 from changed)
         ), ${newEvents(events)}
         select (select count(*)::int from new_events) as events from changed`,
-    ),
-})
+      ),
+  }
+}
+
+const findAll = async (
+  query: Query,
+  wants: readonly PageWant[],
+  withContent: boolean,
+): Promise<FoundPage[]> => {
+  // Each version is read by its whole key: for two ids, a plan made while pages had one version reads all versions.
+  const rows = await query()<FoundRow>`
+    select want.number, p.custom_name, p.computed_name as page_name, p.revision, p.created_at as page_created_at,
+      p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
+      p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
+      case when ${withContent} and v.version_id = p.published_version_id then v.content::text end as content
+    from ${FOUND.from(numbered(wants))}
+      cross join lateral (
+        select g.status from page_groups g
+        where g.tenant_id = want.tenant_id
+          and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+        limit 1
+      ) g
+      left join lateral (
+        select * from pages p
+        where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id and p.page_id = want.page_id
+        limit 1
+      ) p on true
+      left join lateral (
+        (
+          select * from page_versions v
+          where v.tenant_id = want.tenant_id and v.page_id = want.page_id and v.version_id = p.latest_version_id
+          limit 1
+        )
+        union all
+        (
+          select * from page_versions v
+          where v.tenant_id = want.tenant_id and v.page_id = want.page_id
+            and v.version_id = nullif(p.published_version_id, p.latest_version_id)
+          limit 1
+        )
+      ) v on true`
+  const found = rowsOfEach(wants, rows)
+  return wants.map((want, i) => foundPage(found[i] ?? [], want))
+}
 
 /** The rows of new pages, of their first versions, and of what is counted, in the order in which they are locked. */
 const rowsInLockOrder = (pages: readonly NewPageRow[]) => {

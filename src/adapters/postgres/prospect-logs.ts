@@ -4,6 +4,7 @@ import type {
   FoundTimeline,
   ProspectLogs,
   ProspectLogsWant,
+  ProspectLogWant,
   StoredLog,
   TimelineSlice,
   TimelineWant,
@@ -12,29 +13,33 @@ import type { Scanned } from '../../core/ports/world.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
+import type { Together } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
 import { columns, type Query } from './sql.ts'
 
 const SHOWN = columns('l', SHOWN_LOG)
 const WANT = columns('want', 'number int, tenant_id, prospect_log_id')
 
-export const postgresProspectLogs = (query: Query): ProspectLogs => ({
-  find: async (wants) => {
+export const postgresProspectLogs = (query: Query, together: Together): ProspectLogs => ({
+  find: together('prospectLogs.find', async (wants: readonly ProspectLogWant[]) => {
     const rows = await query()<LogRow & { readonly number: number }>`
       select want.number, ${SHOWN.selected}
       from ${WANT.from(numbered(wants))}
         join prospect_logs l on l.tenant_id = want.tenant_id and l.prospect_log_id = want.prospect_log_id`
     return rowsOfEach(wants, rows).map(([row]) => (row === undefined ? null : storedLog(row)))
-  },
+  }),
 
-  /** Sends a statement for each want, so that each can fail alone. */
-  list: (wants) =>
+  /** One statement for each, so that each can fail alone; only equal lists share theirs. */
+  list: together('prospectLogs.list', (wants: readonly ProspectLogsWant[]) =>
     Promise.all(
       wants.map((want) => (want.idempotencyKey === null ? newest : withKey)(query, want).catch(asOutcome)),
     ),
+  ),
 
-  /** Sends a statement for each want, too. */
-  timeline: (wants) => Promise.all(wants.map((want) => timelineOf(query, want).catch(asOutcome))),
+  /** One statement for each, too. */
+  timeline: together('prospectLogs.timeline', (wants: readonly TimelineWant[]) =>
+    Promise.all(wants.map((want) => timelineOf(query, want).catch(asOutcome))),
+  ),
 
   listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
     const rows = await query(tenantId)<LogRow>`

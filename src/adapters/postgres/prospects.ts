@@ -1,10 +1,11 @@
 import { asOutcome } from '../../core/engine/outcome.ts'
 import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { FoundProspect, Prospects, ProspectsWant } from '../../core/ports/prospects.ts'
+import type { FoundProspect, Prospects, ProspectsWant, ProspectWant } from '../../core/ports/prospects.ts'
 import type { Scanned } from '../../core/ports/world.ts'
 import { afterStart, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { COLUMNS, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
+import type { Together } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
 import type { Events, Outbox } from './outbox.ts'
 import { columns, piece, type Query } from './sql.ts'
@@ -21,14 +22,18 @@ const FOLDED_NAME = piece`btrim(case when octet_length(l.name) = char_length(l.n
 const NAME_KEY = piece`(left(${FOLDED_NAME}, 100) collate "C")`
 const LAST_NAME_KEY = piece`(left(split_part(${FOLDED_NAME}, ' ', -1), 100) collate "C")`
 
-export const postgresProspects = (query: Query, { recorded, newEvents }: Outbox): Prospects => ({
-  find: async (wants) => {
+export const postgresProspects = (
+  query: Query,
+  { recorded, newEvents }: Outbox,
+  together: Together,
+): Prospects => ({
+  find: together('prospects.find', async (wants: readonly ProspectWant[]) => {
     const rows = await query()<FoundProspect & { readonly number: number }>`
       select want.number, ${SHOWN.selected}
       from ${WANT.from(numbered(wants))}
         join prospects l on l.tenant_id = want.tenant_id and l.prospect_id = want.prospect_id`
     return rowsOfEach(wants, rows).map(([row]) => (row === undefined ? null : prospectOf(row)))
-  },
+  }),
 
   findWithMerged: ({ tenantId, prospectId }) => query(tenantId)<FoundProspect>`
     select ${SHOWN_BUT_EMAIL.selected}, p.email from prospects p
@@ -38,13 +43,12 @@ export const postgresProspects = (query: Query, { recorded, newEvents }: Outbox)
     where p.tenant_id = ${tenantId} and p.merged_into = ${prospectId} and p.erased_at is null
     order by merged_into nulls first, prospect_id`,
 
-  /** Sends a statement for each want, so that each can fail alone. */
-  list: (wants) =>
+  /** One statement for each, so that each can fail alone; only equal lists share theirs. */
+  list: together('prospects.list', (wants: readonly ProspectsWant[]) =>
     Promise.all(
-      wants.map((want) => {
-        return (want.identifier === null ? newest : identified)(query, want).catch(asOutcome)
-      }),
+      wants.map((want) => (want.identifier === null ? newest : identified)(query, want).catch(asOutcome)),
     ),
+  ),
 
   /**
    * Walks along the index of each kind: the order by the index's columns makes the planner do so, and stop. The newest

@@ -1,5 +1,6 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
+import { readsTogether } from '../stores/together.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { connect } from './connect.ts'
@@ -67,9 +68,10 @@ export const portsOver = (
   ask: Ask,
   migrations: readonly Migration[],
   notify: (...signals: readonly Signal[]) => void,
-  { everyEvent = false }: Pick<PostgresSettings, 'everyEvent'>,
+  { everyEvent = false, observer }: Pick<PostgresSettings, 'everyEvent' | 'observer'>,
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => {
   const query = queryOver(ask)
+  const together = readsTogether(observer?.gathering)
   const outbox = createOutbox(everyEvent, () => notify('events'))
   const refuseUnready = readiness(migrations)
   const refuseNoWrites = refuserOfNoWrites(ask)
@@ -77,15 +79,15 @@ export const portsOver = (
   const keysChanged = () => notify('keys')
   return {
     activities: postgresActivities(query, outbox),
-    prospects: postgresProspects(query, outbox),
+    prospects: postgresProspects(query, outbox, together),
     merges: postgresMerges(query, outbox, prospectsChanged),
-    prospectLogs: postgresProspectLogs(query),
+    prospectLogs: postgresProspectLogs(query, together),
     counts: postgresCounts(query),
-    pageGroups: postgresPageGroups(query, outbox),
-    pages: postgresPages(query, outbox, () => notify('versions')),
-    versions: postgresVersions(query, outbox),
+    pageGroups: postgresPageGroups(query, outbox, together),
+    pages: postgresPages(query, outbox, together, () => notify('versions')),
+    versions: postgresVersions(query, outbox, together),
     schedules: postgresSchedules(query),
-    erasures: postgresErasures(query, outbox, prospectsChanged),
+    erasures: postgresErasures(query, outbox, together, prospectsChanged),
     events: postgresEvents(query, notify),
     webhooks: postgresWebhooks(query, () => notify('events', 'deliveries')),
     hooks: postgresHooks(query, keysChanged),

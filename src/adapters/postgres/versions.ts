@@ -1,6 +1,14 @@
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { ClaimedVersion, CreatedByKey, VersionContext, Versions } from '../../core/ports/versions.ts'
-import type { Backlog } from '../../core/ports/world.ts'
+import type { PageWant } from '../../core/ports/pages.ts'
+import type {
+  ClaimedVersion,
+  CreatedByKey,
+  VersionByKey,
+  VersionContext,
+  Versions,
+  VersionWant,
+} from '../../core/ports/versions.ts'
+import type { Backlog, SliceWant } from '../../core/ports/world.ts'
 import {
   SHOWN_VERSION,
   type ShownVersion,
@@ -9,6 +17,7 @@ import {
   type VersionRow,
   versionWithContent,
 } from '../stores/page-rows.ts'
+import type { Together } from '../stores/together.ts'
 import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
 import { columns, type Query } from './sql.ts'
@@ -29,8 +38,12 @@ const DONE = columns(
  * Page groups are looked up by the expression of the index of those that are not deleted. Each look-up of a batch is a
  * `lateral` with a limit: see `postgresPages`.
  */
-export const postgresVersions = (query: Query, { rowsOf, everyEvent }: Outbox): Versions => ({
-  list: async (wants) => {
+export const postgresVersions = (
+  query: Query,
+  { rowsOf, everyEvent }: Outbox,
+  together: Together,
+): Versions => ({
+  list: together('versions.list', async (wants: readonly (SliceWant & PageWant)[]) => {
     const rows = await query()<ShownVersion & OfWant>`
       select want.number, ${SHOWN.selected}
       from ${LISTED.from(numberedSlices(wants))}
@@ -56,9 +69,9 @@ export const postgresVersions = (query: Query, { rowsOf, everyEvent }: Outbox): 
       where l.page_group_id = want.page_group_id
       order by want.number, l.version_id desc`
     return rowsOfEach(wants, rows).map((list) => list.map(storedVersion))
-  },
+  }),
 
-  find: async (wants) => {
+  find: together('versions.find', async (wants: readonly VersionWant[]) => {
     const rows = await query()<VersionRow & OfWant>`
       select want.number, ${SHOWN.selected}, l.content::text as content
       from ${FOUND.from(numbered(wants))}
@@ -75,9 +88,9 @@ export const postgresVersions = (query: Query, { rowsOf, everyEvent }: Outbox): 
           limit 1
         ) l`
     return rowsOfEach(wants, rows).map(([row]) => (row === undefined ? null : versionWithContent(row)))
-  },
+  }),
 
-  findByKey: async (wants) => {
+  findByKey: together('versions.findByKey', async (wants: readonly VersionByKey[]) => {
     const rows = await query()<CreatedByKey & OfWant>`
       select want.number, l.version_id, l.version_number, l.created_at, l.request_hash
       from ${BY_KEY.from(numbered(wants))}
@@ -94,7 +107,7 @@ export const postgresVersions = (query: Query, { rowsOf, everyEvent }: Outbox): 
           limit 1
         ) l`
     return rowsOfEach(wants, rows).map(([row]) => row ?? null)
-  },
+  }),
 
   /**
    * Goes from tenant to tenant along the index of waiting versions, and stops at `max`: it reads no more than it takes,

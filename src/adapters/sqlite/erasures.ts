@@ -119,7 +119,7 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
       database.all<StoredIdentifier>(BLOCKED_BY, { tenantId, erasureId }),
     ),
 
-  list: async (wants) => wants.map((want) => database.slice<StoredErasure>(LIST, want)),
+  list: async (want) => database.slice<StoredErasure>(LIST, want),
 
   record: ({ tenantId, now, until, prospects, identifier, erasures }, events) =>
     database.record(() => {

@@ -31,7 +31,7 @@ export const sqliteHooks = (database: Database, changed: () => void): Hooks => (
     const row = database.get<HookRow>(`${HOOK} ${THAT}`, want)
     return row && storedHook(row)
   },
-  list: async (wants) => wants.map((want) => database.slice<HookRow>(LIST, want).map(storedHook)),
+  list: async (want) => database.slice<HookRow>(LIST, want).map(storedHook),
   slots: async (tenantId) =>
     database
       .all<{ slot: number }>('select slot from hooks where tenant_id = :tenantId', { tenantId })

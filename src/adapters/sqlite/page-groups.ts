@@ -1,4 +1,3 @@
-import { eachInTurn } from '../../core/engine/in-order.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
@@ -28,11 +27,10 @@ const CHANGE = `
     ) = :ifRevision)`
 
 export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups => ({
-  list: (wants) =>
-    eachInTurn(wants, (want) => {
-      const list = want.status === null ? LIST_OPEN : LIST_BY_STATUS
-      return database.slice<PageGroupRow>(list, want).map(pageGroupOf)
-    }),
+  list: async (want) => {
+    const list = want.status === null ? LIST_OPEN : LIST_BY_STATUS
+    return database.slice<PageGroupRow>(list, want).map(pageGroupOf)
+  },
 
   find: async (want) => {
     await shareLoop(want.tenantId)

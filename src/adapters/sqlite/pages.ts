@@ -1,7 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { eachInTurn } from '../../core/engine/in-order.ts'
 import { shareLoop } from '../../core/engine/share-loop.ts'
-import type { FoundPage, PageChange, Pages, PageWant, StoredPage } from '../../core/ports/pages.ts'
+import type { FoundPage, PageChange, Pages, StoredPage } from '../../core/ports/pages.ts'
 import {
   firstVersionRow,
   NEW_PAGE_COLUMNS,
@@ -128,13 +127,10 @@ export const sqlitePages = (
       pages.some(needsWork) ? added : undefined,
     ),
 
-  list: (wants) =>
-    eachInTurn(wants, (want) =>
-      database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null,
-    ),
+  list: async (want) => (database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null),
 
-  find: (wants, withContent = true) => {
-    const find = (want: PageWant): FoundPage => {
+  find: async (want, withContent = true) =>
+    database.read((): FoundPage => {
       const group = database.get<Pick<Exclude<FoundPage, string>, 'groupStatus'>>(GROUP_EXISTS, want)
       if (group === null) return 'page_group_not_found'
       const row = database.get<PageRow>(FIND, want)
@@ -151,9 +147,7 @@ export const sqlitePages = (
         published: published && versionWithContent(published),
         latest: storedVersion(latest as VersionRow),
       }
-    }
-    return eachInTurn(wants, (want) => database.read(() => find(want)))
-  },
+    }),
 
   change: ({ added: version, publishes, schedule, ...change }, events) =>
     database.record(

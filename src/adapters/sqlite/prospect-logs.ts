@@ -1,4 +1,3 @@
-import { eachInTurn } from '../../core/engine/in-order.ts'
 import { ROWS_SCANNED_MAX } from '../../core/engine/slices.ts'
 import type {
   ProspectLogs,
@@ -55,13 +54,13 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
     return { rows, resume: rows.length > want.limit ? null : resume }
   }
 
-  const list = (want: ProspectLogsWant) => {
+  const list = async (want: ProspectLogsWant) => {
     const wanted = { ...want, from: want.fromId ?? '' }
     if (want.idempotencyKey === null) return walk(LIST, STOP, wanted)
     return { rows: database.all<LogRow>(BY_KEY, wanted).map(storedLog), resume: null }
   }
 
-  const timeline = (want: TimelineWant) => {
+  const timeline = async (want: TimelineWant) => {
     const owner = database.get<Owner>(OWNER, want)
     if (owner === null) return 'prospect_not_found'
     if (owner.erasedAt !== null) return 'prospect_erased'
@@ -75,13 +74,12 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
   }
 
   return {
-    find: (wants) =>
-      eachInTurn(wants, (want) => {
-        const row = database.get<LogRow>(FIND, want)
-        return row && storedLog(row)
-      }),
-    list: (wants) => eachInTurn(wants, list),
-    timeline: (wants) => eachInTurn(wants, timeline),
+    find: async (want) => {
+      const row = database.get<LogRow>(FIND, want)
+      return row && storedLog(row)
+    },
+    list,
+    timeline,
     // A slice reads one row more than its limit.
     listOldest: async (want) =>
       database.slice<LogRow>(LIST_OLDEST, { ...want, limit: want.limit - 1 }).map(storedLog),

@@ -1,4 +1,3 @@
-import { eachInTurn } from '../../core/engine/in-order.ts'
 import type { FoundProspect, Prospects, ProspectWant } from '../../core/ports/prospects.ts'
 import { afterStart, begins, nameKeysOf, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { COLUMNS, without } from '../stores/rows.ts'
@@ -49,20 +48,19 @@ export const IS_UNCHANGED = `
     and erased_at is :erasedAt and merged_into is :mergedInto`
 
 export const sqliteProspects = (database: Database, outbox: Outbox): Prospects => ({
-  find: (wants) => eachInTurn(wants, (want) => database.get<FoundProspect>(FIND, want)),
+  find: async (want) => database.get<FoundProspect>(FIND, want),
 
   findWithMerged: async (want) => database.all<FoundProspect>(WITH_MERGED, want),
 
-  list: (wants) =>
-    eachInTurn(wants, (want) => {
-      const { identifier } = want
-      if (identifier !== null)
-        return { rows: database.all<FoundProspect>(BY_IDENTIFIER, { ...identifier, ...want }), resume: null }
-      const isShown = ({ erasedAt, mergedInto }: FoundProspect) => erasedAt === null && mergedInto === null
-      const look = (rows: Iterable<FoundProspect>) =>
-        scan(rows, want.limit, isShown, ({ prospectId }) => prospectId)
-      return database.from(look, LIST, want)
-    }),
+  list: async (want) => {
+    const { identifier } = want
+    if (identifier !== null)
+      return { rows: database.all<FoundProspect>(BY_IDENTIFIER, { ...identifier, ...want }), resume: null }
+    const isShown = ({ erasedAt, mergedInto }: FoundProspect) => erasedAt === null && mergedInto === null
+    const look = (rows: Iterable<FoundProspect>) =>
+      scan(rows, want.limit, isShown, ({ prospectId }) => prospectId)
+    return database.from(look, LIST, want)
+  },
 
   search: async (want) => {
     const isWanted = ({ email, nameKey, lastNameKey }: SearchRow) =>

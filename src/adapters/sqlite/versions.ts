@@ -1,4 +1,3 @@
-import { eachInTurn } from '../../core/engine/in-order.ts'
 import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
 import {
   SHOWN_VERSION,
@@ -61,16 +60,13 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
   const find = <Row>(version: string, want: Values) =>
     database.has(PAGE_EXISTS, want) ? database.get<Row>(version, want) : null
   return {
-    list: (wants) =>
-      eachInTurn(wants, (want) =>
-        database.has(PAGE_EXISTS, want) ? database.slice<ShownVersion>(LIST, want).map(storedVersion) : [],
-      ),
-    find: (wants) =>
-      eachInTurn(wants, (want) => {
-        const row = find<VersionRow>(WITH_CONTENT, want)
-        return row && versionWithContent(row)
-      }),
-    findByKey: async (wants) => wants.map((want) => find<CreatedByKey>(BY_KEY, want)),
+    list: async (want) =>
+      database.has(PAGE_EXISTS, want) ? database.slice<ShownVersion>(LIST, want).map(storedVersion) : [],
+    find: async (want) => {
+      const row = find<VersionRow>(WITH_CONTENT, want)
+      return row && versionWithContent(row)
+    },
+    findByKey: async (want) => find<CreatedByKey>(BY_KEY, want),
 
     claim: async (want) => (await claim(want)).map((row) => ({ ...row, publish: Boolean(row.publish) })),
 

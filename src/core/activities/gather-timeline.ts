@@ -1,31 +1,23 @@
 import { writeJson } from '../../json/write-json.ts'
-import { DomainFailure } from '../engine/failures.ts'
-import { countThatFit, type Outcome } from '../engine/outcome.ts'
+import { countThatFit } from '../engine/outcome.ts'
 import { SLICE_BYTES_MAX } from '../engine/slices.ts'
 import type { FoundTimeline, StoredLog, TimelineWant } from '../ports/prospect-logs.ts'
 import type { Scanned } from '../ports/world.ts'
-
-type Found = Outcome<FoundTimeline>
-
-/** Whether the timeline is complete: the prospect was not merged, and no logs are still moving to it. */
-export const isComplete = (found: Found): boolean =>
-  found instanceof DomainFailure ||
-  typeof found === 'string' ||
-  (found.mergedInto === null && found.unmoved === null)
 
 /**
  * Reads a slice of a survivor's timeline while logs are still moving to it. The prospects merged into it are read first
  * and the survivor last, so a log that moves in between is found twice, which is harmless, and never missed.
  */
 export const gatherTimeline = async (
-  read: (want: TimelineWant) => Promise<Found>,
+  read: (want: TimelineWant) => Promise<FoundTimeline>,
   want: TimelineWant,
-  found: Found,
-): Promise<Found> => {
+  found: FoundTimeline,
+): Promise<FoundTimeline> => {
+  if (isComplete(found)) return found
   const seen = new Set<string>()
   let part: Part = { rows: [], end: '' }
   for (;;) {
-    if (found instanceof DomainFailure || typeof found === 'string') return found
+    if (typeof found === 'string') return found
     const { mergedInto, unmoved } = found
     const unread = mergedInto === null ? (unmoved?.split(' ') ?? []).filter((id) => !seen.has(id)) : []
     if (mergedInto !== null) want = { ...want, prospectId: mergedInto }
@@ -40,13 +32,16 @@ export const gatherTimeline = async (
     }
     for (const prospectId of unread) {
       const moving = await read({ ...want, prospectId })
-      if (moving instanceof DomainFailure) return moving
       if (typeof moving === 'object') part = joined(part, moving, want.limit)
       seen.add(prospectId)
     }
     found = await read(want)
   }
 }
+
+/** Whether the timeline is complete: the prospect was not merged, and no logs are still moving to it. */
+const isComplete = (found: FoundTimeline): boolean =>
+  typeof found === 'string' || (found.mergedInto === null && found.unmoved === null)
 
 /** Rows, newest first. Anything before `end` is unknown. */
 type Part = { readonly rows: readonly StoredLog[]; readonly end: string }

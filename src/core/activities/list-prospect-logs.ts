@@ -1,10 +1,8 @@
 import type { ProspectLogQuery } from '../../shapes/prospect-log.ts'
 import { refuse } from '../engine/failures.ts'
 import { idsSince } from '../engine/id-times.ts'
-import { runValid } from '../engine/in-order.ts'
 import { keyOf, sha256 } from '../engine/keys.ts'
-import { attemptEach } from '../engine/outcome.ts'
-import { slicesOf } from '../engine/slices.ts'
+import { sliceOf } from '../engine/slices.ts'
 import type { ProspectLogsWant } from '../ports/prospect-logs.ts'
 import type { Needs } from '../ports/store.ts'
 import type { SliceWant } from '../ports/world.ts'
@@ -13,14 +11,14 @@ import type { SliceWant } from '../ports/world.ts'
 export type ProspectLogListing = ProspectLogQuery & { readonly tenantId: string }
 
 /**
- * Lists tenants' activities, newest first in the order of arrival, many lists at once. With a source and an idempotency
- * key: the activity that arrived under that key, if any.
- * Refuses, per list: `invalid_cursor`, and `invalid_request`: an idempotency key without its source.
+ * Lists a tenant's activities, newest first in the order of arrival. With a source and an idempotency key: the activity
+ * that arrived under that key, if any.
+ * Refuses `invalid_cursor`, and `invalid_request`: an idempotency key without its source.
  */
 export const listProspectLogs = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
-  slicesOf({
+  sliceOf({
     nameOf: (listing: ProspectLogListing) => `prospect_logs?${filterOf(listing)}`,
-    find: (wants) => runValid(attemptEach(wants, wantOf), (valid) => store.prospectLogs.list(valid)),
+    find: async (listing) => store.prospectLogs.list(wantOf(listing)),
     positionOf: ({ prospectLogId }) => prospectLogId,
     itemOf: (log) => log,
   })

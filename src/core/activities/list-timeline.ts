@@ -1,39 +1,33 @@
 import type { ProspectLog, TimelineQuery } from '../../shapes/prospect-log.ts'
 import { prospectErased, prospectNotFound } from '../engine/failures.ts'
-import { attemptEach, type Outcome } from '../engine/outcome.ts'
-import { cursorAt, slicesOf } from '../engine/slices.ts'
+import { cursorAt, sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
 import type { FoundTimeline, TimelineWant } from '../ports/prospect-logs.ts'
 import type { ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { SliceWant } from '../ports/world.ts'
-import { gatherTimeline, isComplete } from './gather-timeline.ts'
+import { gatherTimeline } from './gather-timeline.ts'
 import { filterOf } from './list-prospect-logs.ts'
 
 /** Which slice of the activities of a prospect to list. */
 export type TimelineListing = TimelineQuery & ProspectWant
 
 /**
- * Lists prospects' activities, newest first by when they happened, many lists at once.
- * Refuses, per list: `prospect_not_found`, `prospect_erased`, `invalid_cursor`.
+ * Lists a prospect's activities, newest first by when they happened.
+ * Refuses `prospect_not_found`, `prospect_erased`, `invalid_cursor`.
  */
-export const listTimelines = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) => {
-  const readOne = async (want: TimelineWant) =>
-    (await store.prospectLogs.timeline([want]))[0] as Outcome<FoundTimeline>
-  return slicesOf({
+export const listTimeline = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
+  sliceOf({
     nameOf,
-    find: async (wants) => {
-      const asked = wants.map(wantOf)
-      const found = await store.prospectLogs.timeline(asked)
-      if (found.every(isComplete)) return attemptEach(found, rowsOf)
-      const gathered = found.map((one, i) => gatherTimeline(readOne, asked[i] as TimelineWant, one))
-      return attemptEach(await Promise.all(gathered), rowsOf)
+    find: async (listing) => {
+      const want = wantOf(listing)
+      const found = await store.prospectLogs.timeline(want)
+      return rowsOf(await gatherTimeline(store.prospectLogs.timeline, want, found))
     },
     position: /^\d{1,14} prospectlog_[a-z0-9]{26}$/,
     positionOf: ({ occurredAt, prospectLogId }) => positionAt(occurredAt, prospectLogId),
     itemOf: (log) => log,
   })
-}
 
 const nameOf = (listing: TimelineListing) => `prospects/${listing.prospectId}?${filterOf(listing)}`
 

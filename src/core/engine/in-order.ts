@@ -52,7 +52,7 @@ export const inOrder = async <Input, Item, Answer>(
 }
 
 /** Runs those that have not failed, as one list, and puts their answers in their places. */
-export const runValid = async <One, Answer>(
+const runValid = async <One, Answer>(
   list: readonly Outcome<One>[],
   run: (valid: readonly One[]) => Promise<readonly Answer[]>,
 ): Promise<readonly Outcome<Answer>[]> => {

@@ -1,9 +1,8 @@
 import { writeJson } from '../../json/write-json.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import type { Scanned, SliceWant } from '../ports/world.ts'
-import { DomainFailure, refuse } from './failures.ts'
-import { eachInTurn, runValid } from './in-order.ts'
-import { attempt, attemptEach, countThatFit, type Outcome } from './outcome.ts'
+import { refuse } from './failures.ts'
+import { countThatFit } from './outcome.ts'
 
 /** Maximum size of one slice's items as JSON. A single item may be larger. */
 export const SLICE_BYTES_MAX = 1_048_576
@@ -15,10 +14,8 @@ type Listing = SliceQuery & { readonly tenantId: string }
 type List<Query, Row, Item> = {
   /** Names the list and its filter, to mark its cursors. */
   readonly nameOf: (query: Query) => string
-  /** The rows for each want, in order: see `SliceWant`. `beforeId` is the position in the cursor. */
-  readonly find: (
-    wants: readonly (Query & SliceWant)[],
-  ) => Promise<readonly Outcome<readonly Row[] | Scanned<Row>>[]>
+  /** The rows: see `SliceWant`. `beforeId` is the position in the cursor. */
+  readonly find: (want: Query & SliceWant) => Promise<readonly Row[] | Scanned<Row>>
   /** The position of a row in the list: by default an id. */
   readonly positionOf: (row: Row) => string
   readonly position?: RegExp
@@ -26,39 +23,27 @@ type List<Query, Row, Item> = {
 }
 
 /**
- * Answers many queries of a list at once, each with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes. The
- * store reads one row more than fits, so `hasMore` is known without counting.
+ * Answers a query of a list with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes. The store reads one row
+ * more than fits, so `hasMore` is known without counting.
  *
  * A cursor is base64url of `1:<list>:<position>`: of the last item shown, or where reading stopped. It carries no
  * authority: the tenant always comes from the key. It never expires and works even if the row it names is gone. Refuses
  * `invalid_cursor`.
  */
-export const slicesOf = <Query extends Listing, Row, Item extends object>(list: List<Query, Row, Item>) => {
+export const sliceOf = <Query extends Listing, Row, Item extends object>(list: List<Query, Row, Item>) => {
   const { nameOf, find, positionOf, position, itemOf } = list
-  const wantOf = (query: Query) => ({
-    ...query,
-    beforeId: afterCursor(query.cursor, nameOf(query), position),
-  })
-
-  const sliceOf = (want: Query, found: readonly Row[] | Scanned<Row>): Slice<Item> => {
+  return async (query: Query): Promise<Slice<Item>> => {
+    const beforeId = afterCursor(query.cursor, nameOf(query), position)
+    const found = await find({ ...query, beforeId })
     const { rows, resume } = 'resume' in found ? found : { rows: found, resume: null }
-    const shown = rows.slice(0, want.limit)
+    const shown = rows.slice(0, query.limit)
     const items = thatFit(shown.map(itemOf))
     const last = shown[items.length - 1]
     const isAll = last === undefined || items.length === rows.length
     const next = isAll ? resume : positionOf(last)
     if (next === null) return { items, hasMore: false }
-    return { items, hasMore: true, nextCursor: cursorAt(nameOf(want), next) }
+    return { items, hasMore: true, nextCursor: cursorAt(nameOf(query), next) }
   }
-
-  return (queries: readonly Query[]): Promise<readonly Outcome<Slice<Item>>[]> =>
-    runValid(attemptEach(queries, wantOf), async (wants) => {
-      const found = await find(wants)
-      return eachInTurn(wants, (want, i) => {
-        const rows = found[i] as (typeof found)[number]
-        return rows instanceof DomainFailure ? rows : attempt(() => sliceOf(want, rows))
-      })
-    })
 }
 
 /** The first items, as many as are together no larger than one slice may be; always at least one. */

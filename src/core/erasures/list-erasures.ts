@@ -1,7 +1,7 @@
 import type { Erasure } from '../../shapes/erasure.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { refuse } from '../engine/failures.ts'
-import { slicesOf } from '../engine/slices.ts'
+import { sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
 import type { StoredErasure } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
@@ -13,11 +13,11 @@ export type ErasureListing = SliceQuery & { readonly tenantId: string }
 
 export type ErasureRead = { readonly tenantId: string; readonly erasureId: string }
 
-/** Lists the erasures of tenants, newest first, many lists at once. Refuses, per list: `invalid_cursor`. */
+/** Lists a tenant's erasures, newest first. Refuses `invalid_cursor`. */
 export const listErasures = ({ store }: Pick<Needs<'erasures'>, 'store'>) =>
-  slicesOf({
+  sliceOf({
     nameOf: (_: ErasureListing) => 'erasures',
-    find: (wants) => store.erasures.list(wants),
+    find: (want) => store.erasures.list(want),
     positionOf: ({ erasureId }) => erasureId,
     itemOf: erasureOf,
   })

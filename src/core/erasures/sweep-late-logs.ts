@@ -34,7 +34,7 @@ export const sweepLateLogs = ({ store: { erasures, merges, tenants }, clock, onE
     const firstId = idsSince('erasure', since)
     let isFound = false
     for (let beforeId: string | null = null; beforeId !== ''; ) {
-      const [some = []] = await erasures.list([{ tenantId, beforeId, limit: LIST_MAX }])
+      const some = await erasures.list({ tenantId, beforeId, limit: LIST_MAX })
       const recent = some.filter(({ erasureId }) => erasureId >= firstId)
       for (const erasure of recent) {
         if (erasure.status !== 'completed' || erasure.prospectId === null) continue

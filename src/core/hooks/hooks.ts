@@ -4,7 +4,7 @@ import { isByToken } from '../../shapes/hook-rules.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { refuse } from '../engine/failures.ts'
 import { rotatedTo } from '../engine/sealed-secrets.ts'
-import { slicesOf } from '../engine/slices.ts'
+import { sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
 import { untilRecorded } from '../engine/until-recorded.ts'
 import type { HookWant, StoredHook } from '../ports/hooks.ts'
@@ -78,11 +78,11 @@ export const createHook =
   }
 const tooMany = () => refuse('limit_reached', `A tenant has at most ${SLOTS.length} hooks.`)
 
-/** Lists the hooks of tenants, newest first, many lists at once. Refuses, per list: `invalid_cursor`. */
+/** Lists a tenant's hooks, newest first. Refuses `invalid_cursor`. */
 export const listHooks = ({ store, hooks }: Pick<Deps, 'store' | 'hooks'>) =>
-  slicesOf({
+  sliceOf({
     nameOf: (_: SliceQuery & Tenant) => 'hooks',
-    find: (wants) => store.hooks.list(wants),
+    find: (want) => store.hooks.list(want),
     positionOf: ({ hookId }) => hookId,
     itemOf: (hook: StoredHook) => hookOf(hook, hooks),
   })

@@ -40,7 +40,7 @@ export const createVersion =
 
     return changePage(deps, want, async (page) => {
       const { latest, published, computedName } = page
-      const [first] = idempotencyKey ? await store.versions.findByKey([{ ...want, idempotencyKey }]) : []
+      const first = idempotencyKey ? await store.versions.findByKey({ ...want, idempotencyKey }) : null
       if (first) {
         requireSame(first, requestHash, { versionId: first.versionId })
         return { edit: null, answer: creationOf(want, first, true) }
@@ -50,7 +50,7 @@ export const createVersion =
       const now = clock()
       const publication = publicationOf(publish, at, now)
       if (publication.publishAt !== null) requireRoom(page)
-      const [newest] = content === undefined ? await store.versions.find([{ ...want, ...latest }]) : []
+      const newest = content === undefined ? await store.versions.find({ ...want, ...latest }) : null
       const isSame = supplementaryContext === undefined
       const context = isSame ? latest.supplementaryContext : supplementaryContext
       const group = isSame ? null : await store.versions.context({ ...want, ...latest })

@@ -17,14 +17,6 @@ export const getPageGroup =
     return { pageGroup: pageGroupOf(group), revision: group.revision }
   }
 
-/** Reads a page group by a read that sees deleted ones. Refuses `page_group_not_found`. */
-export const getOpenPageGroup =
-  (read: (want: PageGroupRead) => Promise<ReadPageGroup>) =>
-  async (want: PageGroupRead): Promise<ReadPageGroup> => {
-    const found = await read(want)
-    return found.pageGroup.status === 'deleted' ? pageGroupNotFound() : found
-  }
-
 /** Refuses `page_group_not_found`. */
 export const existingPageGroup = async (
   { store, seesDeleted = false }: PageGroupDeps,

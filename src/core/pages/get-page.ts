@@ -1,7 +1,5 @@
 import type { PageWithVersion } from '../../shapes/page.ts'
 import { pageGroupNotFound, refuse } from '../engine/failures.ts'
-import { keyOf } from '../engine/keys.ts'
-import { attemptEach, type Outcome } from '../engine/outcome.ts'
 import type {
   FoundPage,
   PageWant,
@@ -15,22 +13,19 @@ import type { Needs } from '../ports/store.ts'
 export type ReadPage = { readonly page: PageWithVersion; readonly revision: number }
 
 /**
- * Reads pages, many at once, each with its published version, which is null until something is published.
- * `latestVersion` shows why. Refuses, per page: `page_group_not_found`, `page_not_found`.
+ * Reads a page with its published version, which is null until something is published. `latestVersion` shows why.
+ * Refuses `page_group_not_found`, `page_not_found`.
  */
-export const getPages =
+export const getPage =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>
-  async (wants: readonly PageWant[]): Promise<readonly Outcome<ReadPage>[]> =>
-    attemptEach(await store.pages.find(wants), (found) => readPageOf(existingPage(found)))
-
-/** Pages are read most often, and this takes half the time of `JSON.stringify`. */
-export const keyOfPage = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
+  async (want: PageWant): Promise<ReadPage> =>
+    readPageOf(existingPage(await store.pages.find(want)))
 
 /** The page, by default without its content. Refuses `page_group_not_found`, `page_not_found`. */
 export const loadPage = async ({ pages }: Needs<'pages'>['store'], want: PageWant, withContent = false) =>
-  existingPage((await pages.find([want], withContent))[0])
+  existingPage(await pages.find(want, withContent))
 
-const existingPage = (found: FoundPage = 'page_not_found'): StoredPageWithVersions => {
+const existingPage = (found: FoundPage): StoredPageWithVersions => {
   if (found === 'page_group_not_found') return pageGroupNotFound()
   return found === 'page_not_found' ? refuse(found, 'Page not found in this group.') : found
 }

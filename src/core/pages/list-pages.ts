@@ -1,21 +1,20 @@
 import type { Page } from '../../shapes/page.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { pageGroupNotFound } from '../engine/failures.ts'
-import { attemptEach } from '../engine/outcome.ts'
-import { slicesOf } from '../engine/slices.ts'
+import { sliceOf } from '../engine/slices.ts'
 import type { PageGroupRead } from '../ports/page-groups.ts'
 import type { StoredPage } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import { effectiveName } from './get-page.ts'
 
 /**
- * Lists the pages of groups, newest first, many lists at once.
- * Refuses, per list: `page_group_not_found`, `invalid_cursor`. Checks nothing else.
+ * Lists the pages of a group, newest first.
+ * Refuses `page_group_not_found`, `invalid_cursor`. Checks nothing else.
  */
 export const listPages = ({ store }: Pick<Needs<'pages'>, 'store'>) =>
-  slicesOf({
+  sliceOf({
     nameOf: ({ pageGroupId }: SliceQuery & PageGroupRead) => `pages/${pageGroupId}`,
-    find: async (wants) => attemptEach(await store.pages.list(wants), (rows) => rows ?? pageGroupNotFound()),
+    find: async (want) => (await store.pages.list(want)) ?? pageGroupNotFound(),
     positionOf: ({ pageId }) => pageId,
     itemOf: pageOf,
   })

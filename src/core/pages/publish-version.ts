@@ -78,7 +78,7 @@ const skipPendingVersions = ({ published, automaticAfter, latest: { versionId } 
   [published?.versionId, automaticAfter].includes(versionId) ? null : { automaticAfter: versionId }
 
 const findVersion = async ({ store }: Deps, want: VersionWant) =>
-  (await store.versions.find([want]))[0] ?? versionNotFound()
+  (await store.versions.find(want)) ?? versionNotFound()
 
 const notReady = (status: VersionStatus, what: string): never =>
   refuse('version_not_ready', `The version is \`${status}\` and cannot be ${what}.`)

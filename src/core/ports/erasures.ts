@@ -54,8 +54,8 @@ export type Erasures = {
   find(want: ErasureWant): Promise<StoredErasure | null>
   /** The identifiers that these erasures of a tenant block. */
   blockedBy(tenantId: string, erasureIds: readonly string[]): Promise<readonly StoredIdentifier[]>
-  /** One list of rows for each want, in order, without parts. */
-  list(wants: readonly SliceWant[]): Promise<readonly (readonly StoredErasure[])[]>
+  /** Erasures, newest first, without parts. */
+  list(want: SliceWant): Promise<readonly StoredErasure[]>
   record(changes: ErasureChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /** Claims erasures in `processing`, as `versions.claim` does. */
   claim(want: ClaimWant): Promise<readonly ClaimedErasure[]>

@@ -38,8 +38,8 @@ export type Hooks = {
   /** The existing ones, of any tenant, in any order: the tenant is known by its hook. */
   findByIds(hookIds: readonly string[]): Promise<readonly (StoredHook & OfTenant)[]>
   find(want: HookWant): Promise<StoredHook | null>
-  /** Hooks for each want, newest first. */
-  list(wants: readonly SliceWant[]): Promise<readonly (readonly StoredHook[])[]>
+  /** Hooks, newest first. */
+  list(want: SliceWant): Promise<readonly StoredHook[]>
   /** The slots that the tenant's hooks have. */
   slots(tenantId: string): Promise<readonly number[]>
   /** Returns `overtaken` if another hook of the tenant has its slot. */

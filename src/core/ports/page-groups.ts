@@ -22,8 +22,8 @@ export type NewPageGroupRow = StoredPageGroup & {
 }
 /** The part of a store that keeps page groups. */
 export type PageGroups = {
-  /** One list of rows for each want, in order. */
-  list(wants: readonly PageGroupsWant[]): Promise<readonly (readonly StoredPageGroup[])[]>
+  /** Page groups, newest first. */
+  list(want: PageGroupsWant): Promise<readonly StoredPageGroup[]>
   /** Reads a page group, even a deleted one. */
   find(want: PageGroupWant): Promise<FoundPageGroup | null>
   /** Returns `overtaken` if its idempotency key is taken. */

@@ -83,10 +83,10 @@ export type Pages = {
   recall(wants: PageWants): Promise<KnownPages>
   /** Adds pages, each with a version in `processing` that waits to be claimed or is, and counts them in their groups. */
   record(pages: readonly NewPageRow[], events?: readonly NewEvent[]): Promise<Recorded>
-  /** For each want, in order: its rows, or null if the group is missing or deleted. */
-  list(wants: readonly PagesWant[]): Promise<readonly (readonly StoredPage[] | null)[]>
-  /** For each want, in order: the page, or which of the two is missing. The content may be null if it is not wanted. */
-  find(wants: readonly PageWant[], withContent?: boolean): Promise<readonly FoundPage[]>
+  /** The pages of a group, newest first; null if the group is missing or deleted. */
+  list(want: PagesWant): Promise<readonly StoredPage[] | null>
+  /** The page, or which of the two is missing. The content may be null if it is not wanted. */
+  find(want: PageWant, withContent?: boolean): Promise<FoundPage>
   /** Returns `overtaken`, too, if the idempotency key of the new version is taken. */
   change(change: PageChange, events?: readonly NewEvent[]): Promise<Recorded>
   /** Deletes a page that still has this revision, with its versions, and counts it off in its group. */

@@ -1,5 +1,4 @@
 import type { ProspectLog } from '../../shapes/prospect-log.ts'
-import type { Outcome } from '../engine/outcome.ts'
 import type { ProspectWant } from './prospects.ts'
 import type { Scanned, SliceWant, Timestamp } from './world.ts'
 
@@ -33,16 +32,15 @@ export type OldestLogsWant = Pick<SliceWant, 'tenantId' | 'limit'> & {
   readonly beforeId: string
 }
 /**
- * The part of a store that shows logged activities. As in `SliceWant`, each list has one row more than its limit. A list
- * or a timeline that cannot be read now may fail alone.
+ * The part of a store that shows logged activities. As in `SliceWant`, each list has one row more than its limit.
  */
 export type ProspectLogs = {
-  /** For each want, in order: the log or null. */
-  find(wants: readonly ProspectLogWant[]): Promise<readonly (StoredLog | null)[]>
-  /** For each want, in order: logs, newest first by id. Resumes before an id. */
-  list(wants: readonly ProspectLogsWant[]): Promise<readonly Outcome<Scanned<StoredLog>>[]>
-  /** For each want, in order: logs, newest first by `occurredAt`, then by id. Resumes before a time. */
-  timeline(wants: readonly TimelineWant[]): Promise<readonly Outcome<FoundTimeline>[]>
+  /** The log or null. */
+  find(want: ProspectLogWant): Promise<StoredLog | null>
+  /** Logs, newest first by id. Resumes before an id. */
+  list(want: ProspectLogsWant): Promise<Scanned<StoredLog>>
+  /** Logs, newest first by `occurredAt`, then by id. Resumes before a time. */
+  timeline(want: TimelineWant): Promise<FoundTimeline>
   /**
    * The oldest of those logs, oldest first: at most `limit`, or fewer if the texts of all but the last of them exceed a
    * slice; none only if there are none.

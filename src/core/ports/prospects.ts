@@ -1,5 +1,4 @@
 import type { Prospect } from '../../shapes/prospect.ts'
-import type { Outcome } from '../engine/outcome.ts'
 import type { NewEvent } from './events.ts'
 import type { Identifier, NewIdentifier } from './identifiers.ts'
 import type { Recorded, Scanned, SliceWant, Timestamp } from './world.ts'
@@ -36,18 +35,15 @@ export type ProspectCorrected = {
 }
 /** The part of a store that shows prospects, and corrects them. */
 export type Prospects = {
-  /** For each want, in order: the prospect or its tombstone, or null. */
-  find(wants: readonly ProspectWant[]): Promise<readonly (FoundProspect | null)[]>
+  /** The prospect or its tombstone, or null. */
+  find(want: ProspectWant): Promise<FoundProspect | null>
   /**
    * A prospect that is neither erased nor merged, followed by those that were merged into it, whose emails are left out; none
    * if there is no such one.
    */
   findWithMerged(want: ProspectWant): Promise<readonly FoundProspect[]>
-  /**
-   * For each want, in order: prospects that are neither erased nor merged, newest first. Resumes before an id. One may
-   * fail alone.
-   */
-  list(wants: readonly ProspectsWant[]): Promise<readonly Outcome<Scanned<FoundProspect>>[]>
+  /** Prospects that are neither erased nor merged, newest first. Resumes before an id. */
+  list(want: ProspectsWant): Promise<Scanned<FoundProspect>>
   /**
    * Prospects that are not erased whose email begins like `emailStart`, or whose name or its last word begins like
    * `nameStart`: newest first, at most `limit`. Includes merged ones. Reads at most `SEARCHED_MAX` rows of each kind.

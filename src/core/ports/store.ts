@@ -35,7 +35,7 @@ export type SignalListener = (signal: Signal) => void
  * All that the use cases need from a database, in domain words. Implement it to use a database of your choice.
  *
  * - Every verb that serves a caller names the tenant: another tenant's resource is a missing resource.
- * - Verbs take lists, because the use cases handle many requests at once. A list may have one member and mix tenants.
+ * - `recall` and `record` of activities and pages take lists, which may mix tenants. Every other verb handles one thing.
  * - `record` saves all of its list or nothing. It returns `overtaken`, with nothing saved, if another writer has in the
  *   meantime taken an email or an idempotency key or archived a page group; the use case recalls and decides again.
  * - Times are ISO 8601 in UTC with milliseconds. Ids sort by age.

@@ -4,7 +4,7 @@ import type { Backlog, SliceWant, Timestamp } from './world.ts'
 
 /** Identifies one version of a page. */
 export type VersionWant = PageWant & { readonly versionId: string }
-type VersionByKey = PageWant & { readonly idempotencyKey: string }
+export type VersionByKey = PageWant & { readonly idempotencyKey: string }
 /** A version that was created under an idempotency key, and the hash of that request. */
 export type CreatedByKey = Pick<StoredVersion, 'versionId' | 'versionNumber' | 'createdAt'> & {
   readonly requestHash: string | null
@@ -50,12 +50,12 @@ export type ClaimWant = {
 }
 /** The part of a store that shows versions, hands them to publishers and saves the results. */
 export type Versions = {
-  /** For each want, in order: the versions of the page, newest first; none if there is no such page. */
-  list(wants: readonly (SliceWant & PageWant)[]): Promise<readonly (readonly StoredVersion[])[]>
-  /** For each want, in order: the version, or null. */
-  find(wants: readonly VersionWant[]): Promise<readonly (StoredVersionWithContent | null)[]>
-  /** For each want, in order: the version created under this idempotency key, or null. */
-  findByKey(wants: readonly VersionByKey[]): Promise<readonly (CreatedByKey | null)[]>
+  /** The versions of the page, newest first; none if there is no such page. */
+  list(want: SliceWant & PageWant): Promise<readonly StoredVersion[]>
+  /** The version, or null. */
+  find(want: VersionWant): Promise<StoredVersionWithContent | null>
+  /** The version created under this idempotency key, or null. */
+  findByKey(want: VersionByKey): Promise<CreatedByKey | null>
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
    * each tenant those that have waited longest. They are leased until `until`. Returns none only if there is

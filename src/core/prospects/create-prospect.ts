@@ -2,14 +2,13 @@ import type { MatchedProspect, NewProspect } from '../../shapes/prospect.ts'
 import { assumedOf, knownProspects, recallWithSurvivors } from '../activities/known-prospects.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { DomainFailure } from '../engine/failures.ts'
-import { runValid } from '../engine/in-order.ts'
-import { attemptEach, type Outcome } from '../engine/outcome.ts'
+import { asOutcome, attemptEach, type Outcome } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { ActivityWants, KnownActivities } from '../ports/activities.ts'
 import type { NewEvent, Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
-import { getProspects } from './get-prospect.ts'
+import { getProspect } from './get-prospect.ts'
 import { identifiersOf, isIdentified, type Matchable, wantedBy } from './identifiers.ts'
 import { refuseUnidentified } from './refuse-unidentified.ts'
 
@@ -67,11 +66,16 @@ export const createProspects =
       decide,
       record: ({ events, ...changes }) => store.activities.record(changes, events),
     })
-    return runValid(saved, async (wants) =>
-      attemptEach(await getProspects({ store })(wants), (prospect, i) => ({
-        prospect: { ...prospect, emailTakenBy: wants[i]?.emailTakenBy ?? null },
-        created: wants[i]?.created ?? false,
-      })),
+    const get = getProspect({ store })
+    return Promise.all(
+      saved.map(async (one) => {
+        if (one instanceof DomainFailure) return one
+        const { emailTakenBy, created, ...want } = one
+        const prospect = await get(want).catch(asOutcome)
+        return prospect instanceof DomainFailure
+          ? prospect
+          : { prospect: { ...prospect, emailTakenBy }, created }
+      }),
     )
   }
 

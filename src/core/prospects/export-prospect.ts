@@ -58,8 +58,7 @@ export const exportProspect = ({ store, getProspect, listTimeline }: Deps) => {
     return merged.map(({ prospectId }) => prospectId)
   }
   const readMerged = manyOf(async (want: ProspectWant) => {
-    const [found] = await store.prospects.find([want])
-    const { prospectId, email, externalId } = shownProspect(found)
+    const { prospectId, email, externalId } = shownProspect(await store.prospects.find(want))
     return { prospectId, email, externalId }
   })
   const mergedOne = gather(readMerged, { ...ONE_BY_ONE, groupOf: ({ tenantId }) => tenantId })

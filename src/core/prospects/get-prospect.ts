@@ -1,17 +1,16 @@
 import type { Prospect } from '../../shapes/prospect.ts'
 import { prospectErased, prospectNotFound } from '../engine/failures.ts'
-import { attemptEach, type Outcome } from '../engine/outcome.ts'
 import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
-import { findSurvivors } from './survivors.ts'
+import { findSurvivor } from './survivors.ts'
 
-/** Reads prospects, many at once; those that were merged as their survivors. Refuses, per prospect: `prospect_not_found`, `prospect_erased`. */
-export const getProspects =
+/** Reads a prospect; a merged one as its survivor. Refuses `prospect_not_found`, `prospect_erased`. */
+export const getProspect =
   ({ store }: Pick<Needs<'prospects'>, 'store'>) =>
-  async (wants: readonly ProspectWant[]): Promise<readonly Outcome<Prospect>[]> =>
-    attemptEach(await findSurvivors(store.prospects, wants), shownProspect)
+  async (want: ProspectWant): Promise<Prospect> =>
+    shownProspect(await findSurvivor(store.prospects, want))
 
-export const shownProspect = (found: FoundProspect | null | undefined): Prospect => {
+export const shownProspect = (found: FoundProspect | null): Prospect => {
   if (!found) return prospectNotFound()
   return found.erasedAt === null ? prospectOf(found) : prospectErased()
 }

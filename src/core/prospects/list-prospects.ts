@@ -1,67 +1,51 @@
 import type { ProspectQuery } from '../../shapes/prospect.ts'
 import { ITEMS_MAX } from '../../shapes/slice.ts'
-import { DomainFailure, refuse } from '../engine/failures.ts'
-import { asOutcome, type Outcome } from '../engine/outcome.ts'
-import { slicesOf } from '../engine/slices.ts'
+import { refuse } from '../engine/failures.ts'
+import { sliceOf } from '../engine/slices.ts'
 import type { FoundProspect, ProspectsWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Scanned } from '../ports/world.ts'
 import { prospectOf } from './get-prospect.ts'
 import { identifiersOf } from './identifiers.ts'
 import { searchKeysOf } from './search-keys.ts'
-import { survivorsOf } from './survivors.ts'
+import { survivorOf } from './survivors.ts'
 
 export type ProspectListing = ProspectQuery & { readonly tenantId: string }
 type Listing = ProspectListing & { readonly limit: number }
 
 /**
- * Lists tenants' prospects, newest first, many lists at once. With an email or an external id: the one that has it, if
- * any; never for a blank or a placeholder. With a search: those whose email or name begins like it. Refuses, per list:
- * `invalid_cursor`, and `invalid_request` for two of these at once.
+ * Lists a tenant's prospects, newest first. With an email or an external id: the one that has it, if any; never for a
+ * blank or a placeholder. With a search: those whose email or name begins like it. Refuses `invalid_cursor`, and
+ * `invalid_request` for two of these at once.
  */
 export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
-  const withSurvivors = async (list: Scanned<FoundProspect>) => {
-    const rows = await survivorsOf(store.prospects, list.rows)
-    return { ...list, rows: rows.filter((row) => row?.erasedAt === null) as FoundProspect[] }
+  const withSurvivors = async (rows: readonly FoundProspect[]) => {
+    const survivors = await Promise.all(rows.map((row) => survivorOf(store.prospects, row)))
+    return survivors.filter((row): row is FoundProspect => row?.erasedAt === null)
   }
-  const search = async ({
-    tenantId,
-    limit,
-    search = '',
-  }: Listing): Promise<Outcome<Scanned<FoundProspect>>> => {
+  const search = async ({ tenantId, limit, search = '' }: Listing): Promise<Scanned<FoundProspect>> => {
     const found = await store.prospects.search({ tenantId, limit, ...searchKeysOf(search) })
-    const { rows } = await withSurvivors({ rows: found, resume: null })
     // Two merged prospects may have the same survivor, which is as old as itself.
-    const byId = new Map(rows.map((row) => [row.prospectId, row]))
+    const byId = new Map((await withSurvivors(found)).map((row) => [row.prospectId, row]))
     const newestFirst = [...byId.values()].sort((a, b) => (a.prospectId < b.prospectId ? 1 : -1))
     return { rows: newestFirst, resume: null }
   }
-  const slices = slicesOf({
+  const list = sliceOf({
     nameOf: (listing: Listing) => {
       if (listing.search !== undefined) return searchOf(listing)
       const identifier = identifierIn(listing)
       return identifier === null ? 'prospects' : `prospects?${identifier.kind}=${identifier.hash}`
     },
-    find: async (wants) => {
-      const listed = wants.filter((want) => want.search === undefined)
-      const found = (
-        await store.prospects.list(listed.map((want) => ({ ...want, identifier: identifierIn(want) })))
-      ).values()
-      return Promise.all(
-        wants.map((want) => {
-          if (want.search !== undefined) return search(want).catch(asOutcome)
-          const list = found.next().value as Outcome<Scanned<FoundProspect>>
-          return list instanceof DomainFailure ? list : withSurvivors(list)
-        }),
-      )
+    find: async (want) => {
+      if (want.search !== undefined) return search(want)
+      const { rows, resume } = await store.prospects.list({ ...want, identifier: identifierIn(want) })
+      return { rows: await withSurvivors(rows), resume }
     },
     positionOf: ({ prospectId }) => prospectId,
     itemOf: prospectOf,
   })
-  return (listings: readonly ProspectListing[]) =>
-    slices(
-      listings.map((one) => ({ ...one, limit: one.limit ?? (one.search === undefined ? LIMIT : ITEMS_MAX) })),
-    )
+  return (listing: ProspectListing) =>
+    list({ ...listing, limit: listing.limit ?? (listing.search === undefined ? LIMIT : ITEMS_MAX) })
 }
 
 const LIMIT = 20

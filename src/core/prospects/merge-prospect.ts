@@ -9,7 +9,7 @@ import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
 import { shownProspect } from './get-prospect.ts'
-import { findSurvivors } from './survivors.ts'
+import { findSurvivor } from './survivors.ts'
 
 /** Maximum number of prospects merged into one survivor. They are erased in one statement. */
 const MERGED_MAX = 100
@@ -27,8 +27,8 @@ export const mergeProspect =
   ({ store: { prospects, merges }, clock, newId }: Needs<'prospects' | 'merges'>) =>
   ({ tenantId, prospectId, into, apiKeyId }: ProspectMerging): Promise<Prospect> =>
     untilRecorded(async () => {
-      const wants = [prospectId, into].map((prospectId) => ({ tenantId, prospectId }))
-      const [from, to] = (await findSurvivors(prospects, wants)).map(shownProspect) as [Prospect, Prospect]
+      const from = shownProspect(await findSurvivor(prospects, { tenantId, prospectId }))
+      const to = shownProspect(await findSurvivor(prospects, { tenantId, prospectId: into }))
       if (from.prospectId === to.prospectId) {
         if (from.prospectId !== prospectId && into !== prospectId) return to
         refuse('invalid_request', 'A prospect cannot be merged into itself.', {

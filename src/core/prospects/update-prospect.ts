@@ -10,7 +10,7 @@ import type { Needs } from '../ports/store.ts'
 import { prospectOf } from './get-prospect.ts'
 import { IDENTIFIER_KINDS, identifiersOf, type Matchable, wantedBy } from './identifiers.ts'
 import { NO_IDENTIFIER } from './refuse-unidentified.ts'
-import { findSurvivors } from './survivors.ts'
+import { findSurvivor } from './survivors.ts'
 
 /** The prospect to correct, and its new values. */
 export type ProspectCorrection = ProspectWant & ProspectChanges & Requester
@@ -32,7 +32,7 @@ export const updateProspect =
     const now = isoTime(clock())
 
     return untilRecorded(async () => {
-      const [before] = await findSurvivors(store.prospects, [{ tenantId, prospectId }])
+      const before = await findSurvivor(store.prospects, { tenantId, prospectId })
       if (!before) return prospectNotFound()
       if (before.erasedAt !== null) return prospectErased()
       const after = corrected(before, changes, matchable, now)

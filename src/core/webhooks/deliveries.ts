@@ -10,9 +10,8 @@ import type {
 import { equalShares } from '../engine/equal-shares.ts'
 import { refuse } from '../engine/failures.ts'
 import { idsSince } from '../engine/id-times.ts'
-import { manyOf } from '../engine/in-order.ts'
 import { shareLoop } from '../engine/share-loop.ts'
-import { ROWS_SCANNED_MAX, slicesOf } from '../engine/slices.ts'
+import { ROWS_SCANNED_MAX, sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
 import { untilRecorded } from '../engine/until-recorded.ts'
 import type { eventData } from '../events/event-data.ts'
@@ -36,17 +35,17 @@ type ReadDeps = Needs<'webhooks' | 'events'> & { readonly dataOf: ReturnType<typ
 type TestDeps = Deps & ReadDeps & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'> }
 
 /**
- * Lists the deliveries of endpoints, newest event first, many lists at once.
- * Refuses, per list: `webhook_endpoint_not_found`, `invalid_cursor`.
+ * Lists the deliveries of an endpoint, newest event first.
+ * Refuses `webhook_endpoint_not_found`, `invalid_cursor`.
  */
 export const listDeliveries = ({ store }: Pick<Deps, 'store'>) =>
-  slicesOf({
+  sliceOf({
     nameOf: ({ webhookEndpointId, status }: DeliveryQuery & EndpointWant) =>
       `deliveries/${webhookEndpointId}?${status ?? ''}`,
-    find: manyOf(async ({ tenantId, webhookEndpointId, status = null, limit, beforeId }) => {
+    find: async ({ tenantId, webhookEndpointId, status = null, limit, beforeId }) => {
       await existingEndpoint(store, { tenantId, webhookEndpointId })
       return store.webhooks.deliveries({ tenantId, webhookEndpointId, status, limit, beforeId })
-    }),
+    },
     positionOf: ({ eventId }) => eventId,
     itemOf: deliveryOf,
   })

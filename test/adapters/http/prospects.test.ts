@@ -279,11 +279,10 @@ t.test('410: an erased prospect is gone', async (t) => {
       ...store,
       prospects: {
         ...store.prospects,
-        find: async (wants) =>
-          wants.map((want) => ({ ...someProspect(want.tenantId), ...want, mergedInto: null, erasedAt })),
+        find: async (want) => ({ ...someProspect(want.tenantId), ...want, mergedInto: null, erasedAt }),
         update: async () => null,
       },
-      prospectLogs: { ...store.prospectLogs, timeline: async (wants) => wants.map(() => 'prospect_erased') },
+      prospectLogs: { ...store.prospectLogs, timeline: async () => 'prospect_erased' },
     }),
   })
   const path = `/v0/prospects/${idOf('prospect', 1)}`

@@ -2,7 +2,8 @@ import t from 'tap'
 import type { Api } from '../../../src/adapters/http/requests.ts'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
-import { heldLists, openScene } from '../../support/api.ts'
+import type { Store } from '../../../src/core/ports/store.ts'
+import { openScene } from '../../support/api.ts'
 import { scrapeOf } from '../../support/scrape.ts'
 
 const COUNT = 'prospect_pages_http_request_duration_seconds_count'
@@ -65,16 +66,27 @@ t.test('callers cannot create labels: unknown paths share one, and unknown metho
 })
 
 t.test('a scrape shows requests in flight, queued calls and the length of the lists', async (t) => {
-  const { storeAs, letGo } = heldLists()
+  const { promise, resolve: letGo } = Promise.withResolvers<void>()
+  const storeAs = (store: Store): Store => ({
+    ...store,
+    activities: {
+      ...store.activities,
+      record: (changes, events) => promise.then(() => store.activities.record(changes, events)),
+    },
+  })
   const { api, call } = await openScene({ metrics: createMetrics(), storeAs })
-  const list = (...limits: number[]) =>
-    Promise.all(limits.map((limit) => call(`GET /v0/page_groups?limit=${limit}`)))
-  const held = list(1, 2, 3)
+  const log = (count: number) =>
+    Promise.all(
+      Array.from({ length: count }, () =>
+        call('POST /v0/prospect_logs', { json: { source: 'crm', payload: {} } }),
+      ),
+    )
+  const held = log(3)
   // While the first list is in flight, later calls wait for the next.
   await someTurns()
-  const later = list(4, 5)
+  const later = log(2)
   await someTurns()
-  const operation = 'listPageGroups'
+  const operation = 'logProspectActivity'
   const during = scrapeOf((await scraped(api)).body)
   t.equal(during.value('prospect_pages_http_requests_in_flight'), 6, 'those five and the scrape')
   t.equal(during.value('prospect_pages_list_queued_calls', { operation }), 2)

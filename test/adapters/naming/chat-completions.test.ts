@@ -165,6 +165,6 @@ t.test('from server to page, a name becomes one clean line', async (t) => {
   await createPagesWithVersion(deps)([group])
   const patient = namePatiently({ namer, patienceMs: 60_000, sleep: () => new Promise(() => {}) })
   await publishVersions({ ...deps, namer: patient, claimMax: 1, leaseMs: 1_000 })(GOING_ON)
-  const [pages] = await deps.store.pages.list([{ ...group, beforeId: null, limit: 1 }])
+  const pages = await deps.store.pages.list({ ...group, beforeId: null, limit: 1 })
   t.match(pages, [{ computedName: 'Spring Flowers' }])
 })

@@ -3,8 +3,10 @@ import { createOutbox } from '../../../src/adapters/postgres/outbox.ts'
 import { postgresProspectLogs } from '../../../src/adapters/postgres/prospect-logs.ts'
 import { postgresProspects } from '../../../src/adapters/postgres/prospects.ts'
 import type { Query } from '../../../src/adapters/postgres/sql.ts'
+import { readsTogether } from '../../../src/adapters/stores/together.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 
+const together = readsTogether()
 const away = unavailable('The database cannot answer now.')
 /** Finds nothing, and cannot answer for one tenant. */
 const query: Query = (tenantId) => async () => {
@@ -25,14 +27,17 @@ t.test('a tenant whose statement fails fails no other tenant that is read with i
     beforeId: null,
     idempotencyKey: null,
   }))
-  const logs = postgresProspectLogs(query)
+  const logs = postgresProspectLogs(query, together)
   const nothing = { rows: [], resume: null }
-  t.strictSame(await logs.list(wants), [away, nothing])
-  t.strictSame(await logs.timeline(wants), [away, 'prospect_not_found'])
+  const each = (read: (want: (typeof wants)[number]) => Promise<unknown>) =>
+    Promise.all(wants.map((want) => read(want).catch((why: unknown) => why)))
+  t.strictSame(await each(logs.list), [away, nothing])
+  t.strictSame(await each(logs.timeline), [away, 'prospect_not_found'])
   const prospects = postgresProspects(
     query,
     createOutbox(false, () => {}),
+    together,
   )
   for (const identifier of [null, { kind: 'email', hash: 'hash' } as const])
-    t.strictSame(await prospects.list(wants.map((want) => ({ ...want, identifier }))), [away, nothing])
+    t.strictSame(await each((want) => prospects.list({ ...want, identifier })), [away, nothing])
 })

@@ -1,11 +1,9 @@
 import t from 'tap'
-import { unavailable } from '../../../src/core/engine/failures.ts'
 import { idsSince } from '../../../src/core/engine/id-times.ts'
 import type { NewLog } from '../../../src/core/ports/activities.ts'
-import type { ProspectLogsWant, TimelineWant } from '../../../src/core/ports/prospect-logs.ts'
-import { createNewId, listProspectLogs, listTimelines } from '../../../src/entry/use-cases.ts'
+import { createNewId, listProspectLogs, listTimeline } from '../../../src/entry/use-cases.ts'
 import { at, changesOf, newId, someLog, someProspect } from '../../support/rows.ts'
-import { one, storeWith } from '../scene.ts'
+import { storeWith } from '../scene.ts'
 
 const LOOKED_AT = 10_000
 
@@ -16,8 +14,8 @@ const setting = async (...fields: readonly Partial<NewLog>[]) => {
   const logs = fields.map((each) => someLog(prospect, each))
   await store.activities.record(changesOf([prospect], logs))
   const { tenantId, prospectId } = prospect
-  const list = one(listProspectLogs({ store }))
-  const timeline = one(listTimelines({ store }))
+  const list = listProspectLogs({ store })
+  const timeline = listTimeline({ store })
   return { logs, tenantId, prospectId, list, timeline }
 }
 
@@ -74,25 +72,4 @@ t.test('a timeline ends with 1970, however many activities begin it', async (t) 
     items: [],
     hasMore: false,
   })
-})
-
-t.test('a list or timeline that cannot be read now fails alone', async (t) => {
-  const prospect = someProspect(newId('tenant'))
-  const store = storeWith(prospect.tenantId)
-  const { prospectLogs } = store
-  const away = unavailable('The database cannot answer now.')
-  const failing = {
-    ...prospectLogs,
-    list: async (wants: readonly ProspectLogsWant[]) => [away, ...(await prospectLogs.list(wants.slice(1)))],
-    timeline: async (wants: readonly TimelineWant[]) => [
-      away,
-      ...(await prospectLogs.timeline(wants.slice(1))),
-    ],
-  }
-  await store.activities.record(changesOf([prospect]))
-  const { tenantId, prospectId } = prospect
-  const wants = ['one', tenantId].map((tenantId) => ({ tenantId, prospectId, limit: 5 }))
-  const answers = [away, { items: [], hasMore: false }]
-  t.strictSame(await listProspectLogs({ store: { prospectLogs: failing } })(wants), answers)
-  t.strictSame(await listTimelines({ store: { prospectLogs: failing } })(wants), answers)
 })

@@ -1,7 +1,5 @@
 import t from 'tap'
-import { DomainFailure, pageGroupNotFound } from '../../../src/core/engine/failures.ts'
-import { attemptEach, type Outcome } from '../../../src/core/engine/outcome.ts'
-import { afterCursor, charactersOf, SLICE_BYTES_MAX, slicesOf } from '../../../src/core/engine/slices.ts'
+import { afterCursor, charactersOf, SLICE_BYTES_MAX, sliceOf } from '../../../src/core/engine/slices.ts'
 import { writeJson } from '../../../src/json/write-json.ts'
 import { idOf } from '../../support/setting.ts'
 import { noOf } from '../scene.ts'
@@ -12,18 +10,13 @@ const rowsOf = (count: number): Row[] =>
   Array.from({ length: count }, (_, i) => ({ id: idOf('page', i + 1) }))
 const heavy = (...kilobytes: readonly number[]): Row[] =>
   kilobytes.map((size, i) => ({ id: idOf('page', i + 1), text: 'x'.repeat(size * 1_024) }))
-const slices = (limit: number, ...found: readonly (readonly Row[] | null)[]) =>
-  slicesOf({
+const slice = (rows: readonly Row[], limit: number, cursor?: string) =>
+  sliceOf({
     nameOf: () => LIST,
-    find: async () => attemptEach(found, (rows) => rows ?? pageGroupNotFound()),
-    positionOf: ({ id }) => id,
+    find: async () => rows,
+    positionOf: ({ id }: Row) => id,
     itemOf: ({ id, text }) => ({ row: id, text }),
-  })(found.map(() => ({ tenantId: 'tenant', limit })))
-const answerOf = <Answer>(outcome: Outcome<Answer> | undefined): Answer => {
-  if (outcome === undefined || outcome instanceof DomainFailure) throw outcome
-  return outcome
-}
-const slice = async (rows: readonly Row[], limit: number) => answerOf((await slices(limit, rows))[0])
+  })({ tenantId: 'tenant', limit, cursor })
 const shownOf = ({ items }: { items: readonly { row: string }[] }) => items.map(({ row }) => row)
 const cursorAt = (id: string, list = LIST) => Buffer.from(`1:${list}:${id}`).toString('base64url')
 
@@ -79,30 +72,17 @@ t.test('the characters of a row are never more than the bytes of its JSON', asyn
   t.equal(charactersOf(row), 6)
 })
 
-t.test('many lists at once are each answered in their place, also beside wrong cursors', async (t) => {
-  const rows = rowsOf(2)
-  const [first, missing, empty] = await slices(1, rows, null, [])
-  t.strictSame(shownOf(answerOf(first)), [rows[0]?.id])
-  t.match(missing, { kind: 'page_group_not_found' })
-  t.strictSame(empty, { items: [], hasMore: false })
-  const queries = [undefined, 'wrong', cursorAt(idOf('page', 1))].map((cursor) => ({
-    ...{ tenantId: 'tenant', limit: 1 },
-    cursor,
-  }))
-  const list = {
+t.test('a list goes on behind its cursor, and with a wrong one nothing is read', async (t) => {
+  const list = sliceOf({
     nameOf: () => LIST,
-    find: async (wants: readonly { readonly beforeId: string | null }[]) =>
-      wants.map(({ beforeId }) => [{ id: beforeId ?? 'none' }]),
+    find: async ({ beforeId }) => [{ id: beforeId ?? 'none' }],
     positionOf: ({ id }: Row) => id,
     itemOf: (row: Row) => row,
-  }
-  t.match(await slicesOf(list)(queries), [
-    { items: [{ id: 'none' }] },
-    { kind: 'invalid_cursor' },
-    { items: [{ id: idOf('page', 1) }] },
-  ])
-  const find = () => Promise.reject(new Error('nothing was to be read'))
-  t.match(await slicesOf({ ...list, find })(queries.slice(1, 2)), [{ kind: 'invalid_cursor' }])
+  })
+  const query = { tenantId: 'tenant', limit: 1 }
+  t.match(await list(query), { items: [{ id: 'none' }] })
+  t.match(await list({ ...query, cursor: cursorAt(idOf('page', 1)) }), { items: [{ id: idOf('page', 1) }] })
+  t.match(await noOf(slice(rowsOf(1), 1, 'wrong')), { kind: 'invalid_cursor' })
 })
 
 t.test('without a cursor a list begins at its beginning', async (t) => {

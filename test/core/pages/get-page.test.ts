@@ -1,7 +1,7 @@
 import t from 'tap'
-import { getPages } from '../../../src/core/pages/get-page.ts'
+import { getPage } from '../../../src/core/pages/get-page.ts'
 import { idOf } from '../../support/setting.ts'
-import { noOf, one, scene } from '../scene.ts'
+import { noOf, scene } from '../scene.ts'
 
 t.test('a page that is not published yet is read all the same', async (t) => {
   const { createPage, newGroup, readPage } = await scene()
@@ -41,19 +41,17 @@ t.test('nothing that only a store knows is shown', async (t) => {
   const { createPage, newGroup, store } = await scene()
   const { page } = await createPage(await newGroup())
   const find = async () => {
-    const found = await one(store.pages.find)(page)
+    const found = await store.pages.find(page)
     if (typeof found === 'string') throw new Error(found)
     const secret = { secret: 1 }
-    return [
-      {
-        ...found,
-        ...secret,
-        latest: { ...found.latest, ...secret },
-        published: { ...found.latest, ...secret, content: null },
-      },
-    ]
+    return {
+      ...found,
+      ...secret,
+      latest: { ...found.latest, ...secret },
+      published: { ...found.latest, ...secret, content: null },
+    }
   }
-  const read = one(getPages({ store: { pages: { ...store.pages, find } } }))
+  const read = getPage({ store: { pages: { ...store.pages, find } } })
   t.notOk(JSON.stringify(await read(page)).includes('secret'))
 })
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { listPageGroups } from '../../../src/core/pages/list-page-groups.ts'
 import type { PageGroupQuery, PageGroupSlice } from '../../../src/shapes/page-group.ts'
-import { noOf, one, scene } from '../scene.ts'
+import { noOf, scene } from '../scene.ts'
 
 const setting = async () => {
   const it = await scene()
@@ -52,8 +52,8 @@ t.test('a page group shows every field, unset ones too, and headerActionId last'
 t.test('nothing that only a store knows is shown', async (t) => {
   const { newGroup, store, tenantId } = await scene()
   const kept = await store.pageGroups.find(await newGroup())
-  const pageGroups = { ...store.pageGroups, list: async () => [[{ ...kept, secret: 1 } as never]] }
-  const { items } = await one(listPageGroups({ store: { pageGroups } }))({ tenantId, limit: 20 })
+  const pageGroups = { ...store.pageGroups, list: async () => [{ ...kept, secret: 1 } as never] }
+  const { items } = await listPageGroups({ store: { pageGroups } })({ tenantId, limit: 20 })
   t.equal(items.length, 1)
   t.notOk(JSON.stringify(items).includes('secret'))
 })

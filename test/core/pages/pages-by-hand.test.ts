@@ -3,7 +3,7 @@ import { createPageGroup } from '../../../src/core/pages/create-page-group.ts'
 import type { PageToCreate } from '../../../src/core/pages/create-page-with-version.ts'
 import { createVersion, type VersionToCreate } from '../../../src/core/pages/create-version.ts'
 import { getPageGroup } from '../../../src/core/pages/get-page-group.ts'
-import { getVersions, listVersions } from '../../../src/core/pages/list-versions.ts'
+import { getVersion, listVersions } from '../../../src/core/pages/list-versions.ts'
 import type { PatientNamer } from '../../../src/core/pages/name-patiently.ts'
 import { publishVersion, unpublishPage } from '../../../src/core/pages/publish-version.ts'
 import { publishVersions } from '../../../src/core/pages/publish-versions.ts'
@@ -12,7 +12,7 @@ import { deletePageGroup, updatePageGroup } from '../../../src/core/pages/update
 import { statusAfter } from '../../../src/core/pages/version-states.ts'
 import type { PageWant } from '../../../src/core/ports/pages.ts'
 import { idOf } from '../../support/setting.ts'
-import { noOf, one, scene } from '../scene.ts'
+import { noOf, scene } from '../scene.ts'
 
 const CONTENT = { rawJson: '{ "a":1.0 }' }
 const OTHER_CONTENT = { rawJson: '{"b":2}' }
@@ -42,8 +42,8 @@ const setting = async (fields: Pick<PageToCreate, 'content'> = {}) => {
     rename: async (customName: string | null, ifRevision?: readonly number[]) =>
       updatePage(it)({ ...want, customName, ifRevision }),
     remove: async (ifRevision?: readonly number[]) => deletePage(it)({ ...want, ifRevision }),
-    versions: async () => (await one(listVersions(it))({ ...want, limit: 20 })).items,
-    version: async (versionId: string) => one(getVersions(it))({ ...want, versionId }),
+    versions: async () => (await listVersions(it)({ ...want, limit: 20 })).items,
+    version: async (versionId: string) => getVersion(it)({ ...want, versionId }),
   }
   /** Another version that its publisher leaves `ready`. */
   const readyVersion = async (fields: Partial<VersionToCreate> = {}) => {
@@ -247,10 +247,10 @@ t.test('a page has at most 1,000 versions', async (t) => {
   const it = await published()
   const { newVersion, versions, want } = it
   const { pages } = it.store
-  const find: typeof pages.find = async (wants) =>
-    (await pages.find(wants)).map((page) =>
-      typeof page === 'string' ? page : { ...page, latest: { ...page.latest, versionNumber: 1_000 } },
-    )
+  const find: typeof pages.find = async (want) => {
+    const page = await pages.find(want)
+    return typeof page === 'string' ? page : { ...page, latest: { ...page.latest, versionNumber: 1_000 } }
+  }
   const { version } = await newVersion({ idempotencyKey: 'k' })
   const full = createVersion({ ...it, store: { ...it.store, pages: { ...pages, find } } })
   t.match(await noOf(full({ ...want, publish: true })), { kind: 'limit_reached', message: /1,000/ })
@@ -282,8 +282,8 @@ t.test('of a deleted group, and of a stranger’s, nothing is found', async (t) 
   const callsAs = (tenantId: string) => {
     const named: PageWant = { ...want, tenantId }
     return [
-      () => one(listVersions(it))({ ...named, limit: 20 }),
-      () => one(getVersions(it))({ ...named, versionId: firstId }),
+      () => listVersions(it)({ ...named, limit: 20 }),
+      () => getVersion(it)({ ...named, versionId: firstId }),
       () => createVersion(it)({ ...named, publish: true }),
       () => publishVersion(it)({ ...named, versionId: firstId }),
       () => unpublishPage(it)(named),
@@ -304,8 +304,8 @@ t.test('unknown pages and versions are not found', async (t) => {
   const { createPage, group, want, publish, firstId } = it
   const unknown = { ...want, pageId: idOf('page', 99_999) }
   for (const call of [
-    () => one(listVersions(it))({ ...unknown, limit: 20 }),
-    () => one(getVersions(it))({ ...unknown, versionId: firstId }),
+    () => listVersions(it)({ ...unknown, limit: 20 }),
+    () => getVersion(it)({ ...unknown, versionId: firstId }),
     () => createVersion(it)({ ...unknown, publish: true }),
     () => publishVersion(it)({ ...unknown, versionId: firstId }),
     () => unpublishPage(it)(unknown),
@@ -314,7 +314,7 @@ t.test('unknown pages and versions are not found', async (t) => {
   ])
     t.equal((await noOf(call())).kind, 'page_not_found')
   const { page: other } = await createPage(group)
-  const [others] = (await one(listVersions(it))({ ...want, pageId: other.pageId, limit: 1 })).items
+  const [others] = (await listVersions(it)({ ...want, pageId: other.pageId, limit: 1 })).items
   for (const versionId of [idOf('pageversion', 99_999), 'not an id', String(others?.versionId)]) {
     t.equal((await noOf(publish(versionId))).kind, 'version_not_found')
     t.equal((await noOf(it.version(versionId))).kind, 'version_not_found')

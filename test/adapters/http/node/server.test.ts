@@ -401,7 +401,7 @@ t.test('past the number of connections a new one is not taken', async (t) => {
 
 t.test('a server that ends answers what is under way and lets nobody hold it', async (t) => {
   const called = Promise.withResolvers<void>()
-  const rows = Promise.withResolvers<never[][]>()
+  const rows = Promise.withResolvers<never[]>()
   const list = () => {
     called.resolve()
     return rows.promise
@@ -417,7 +417,7 @@ t.test('a server that ends answers what is under way and lets nobody hold it', a
   await Promise.all([idle.answers(1), halfSent.answers(1), called.promise])
 
   const drained = http.drain(1_000)
-  rows.resolve([[]])
+  rows.resolve([])
   const [answer] = await underWay.closed()
   t.match(answer, { status: 200, headers: { connection: 'close' } })
   await Promise.all([drained, idle.fault(), halfSent.fault()])

@@ -1,0 +1,38 @@
+import t from 'tap'
+import { unavailable } from '../../../src/core/engine/failures.ts'
+import { shareEqual } from '../../../src/core/engine/share-equal.ts'
+import { noOf } from '../scene.ts'
+
+const tenantId = 'tenant'
+
+t.test('equal reads that arrive together are read once, and others each for themselves', async (t) => {
+  const read: string[] = []
+  const find = shareEqual(async ({ id }: { readonly tenantId: string; readonly id: string }) => {
+    read.push(id)
+    return { id }
+  })
+  const [first, second, other] = await Promise.all(['a', 'a', 'b'].map((id) => find({ tenantId, id })))
+  t.strictSame(read, ['a', 'b'])
+  t.equal(first, second)
+  t.strictSame(other, { id: 'b' })
+  await find({ tenantId, id: 'a' })
+  t.strictSame(read, ['a', 'b', 'a'], 'one that comes later is read again')
+})
+
+t.test('a read sees what was written before it was asked for', async (t) => {
+  let written = 0
+  const find = shareEqual(async (_: { readonly tenantId: string }) => written)
+  const early = find({ tenantId })
+  written = 1
+  const late = find({ tenantId })
+  t.strictSame(await Promise.all([early, late]), [1, 1])
+})
+
+t.test('all who share a read get its refusal', async (t) => {
+  const find = shareEqual(async (_: { readonly tenantId: string }): Promise<never> => {
+    throw unavailable('The database cannot answer now.')
+  })
+  const [first, second] = await Promise.all([noOf(find({ tenantId })), noOf(find({ tenantId }))])
+  t.equal(first.kind, 'unavailable')
+  t.strictSame(first, second)
+})
