@@ -108,13 +108,13 @@ const LATE_MS = 500
 
 /**
  * Calls a function after this time, unless it is cancelled. After a process stood still its timers are over before it has
- * read what arrived meanwhile: then it has another moment to do so.
+ * read what arrived meanwhile, or sent what it held: then it has the same time once more.
  */
 const callAfter = (ms: number, act: () => void): (() => void) => {
   const dueMs = performance.now() + ms
   let timer = setTimeout(() => {
     if (performance.now() - dueMs < LATE_MS) act()
-    else timer = setTimeout(act, LATE_MS)
+    else timer = setTimeout(act, ms)
   }, ms)
   return () => clearTimeout(timer)
 }
