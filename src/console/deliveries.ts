@@ -47,7 +47,7 @@ export const deliveriesOf = (
     // An endpoint that keeps failing rests between attempts: this ends its rest.
     if (endpointNow().failures > 0) await call('PATCH', url, { body: { status: 'enabled' } })
     notify('Sending again.')
-    await anew()
+    await reload()
   }
   const rowOf = (delivery: WebhookDelivery) => {
     const {
@@ -99,7 +99,7 @@ export const deliveriesOf = (
         : none,
     )
   }
-  const anew = async (): Promise<void> => {
+  const reload = async (): Promise<void> => {
     isLonger = false
     poll = repeated(`${url}/deliveries`)
     await refresh()
@@ -107,7 +107,7 @@ export const deliveriesOf = (
   const choose = (chosen: string) => {
     status = chosen
     replaceAddress(['webhooks', place.id ?? ''], { status })
-    void anew()
+    void reload()
   }
   return {
     element: card(h('p', segments('State of the deliveries', STATUSES, status, choose)), list, older.element),

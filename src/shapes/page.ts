@@ -63,10 +63,7 @@ const later = (description: string) => v.optional(dateTime(`${description} ${YEA
 /** How a new version is published, be it the first of a new page or a later one. */
 const publishing = {
   publish: v.optional(
-    described(
-      v.boolean(),
-      'Whether to publish it once it is ready, unless a newer one is published by then.',
-    ),
+    described(v.boolean(), 'Whether to publish it once it is ready, unless a newer one has been published.'),
     true,
   ),
   publishAt: later('When to publish it. By default, or if that time is past, once it is ready.'),

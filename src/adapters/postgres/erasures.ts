@@ -87,7 +87,7 @@ export const postgresErasures = (
 
   /**
    * `changed` has a row if the prospect was unchanged or, if there is none, if the identifier leads to no one. The prospect
-   * is locked first, as it is by whoever adds an identifier to it: so none is left out. An identifier that is to be blocked,
+   * is locked first, as it is by every write that adds an identifier to it: so none is left out. An identifier that is to be blocked,
    * and was added meanwhile, is refused by the table: it leads to a prospect or is blocked.
    */
   record: async ({ tenantId, now, until, prospects, identifier, erasures }, events) => {

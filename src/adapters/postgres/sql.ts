@@ -34,8 +34,8 @@ export const queryOver =
   }
 
 /**
- * Adds a piece to a template that has only parameters left. The driver makes a promise of each piece that is nested in a
- * template of its own, which with five of them takes a third more of Node's time for a statement.
+ * Adds a piece to a template that has only parameters left. The driver makes a promise of each nested template, which with
+ * five of them takes a third more of Node's time for a statement.
  */
 const splice = ({ texts, values }: Piece, whole: string[], parameters: Parameter[]): void => {
   let i = 0

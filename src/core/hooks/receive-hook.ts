@@ -98,8 +98,8 @@ export const receiveHooks = ({ store, clock, newId, hooks, useCases, limits }: D
       ready.set(remembered, hook)
       if (hook.isAddressedBy(token, clock())) return hook
       const stored = await known.findAnew(hookId)
-      const anew = stored && readyHook(stored, hooks)
-      return anew?.isAddressedBy(token, clock()) ? anew : notFound()
+      const current = stored && readyHook(stored, hooks)
+      return current?.isAddressedBy(token, clock()) ? current : notFound()
     },
 
     /**
