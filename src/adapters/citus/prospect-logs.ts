@@ -47,14 +47,17 @@ export const postgresProspectLogs = (
     /** Lists logs along the primary key, or finds one by its key. */
     list: async (want) => {
       const { tenantId, type, idempotencyKey, limit } = want
-      const [from, before] = [want.fromId ?? '', want.beforeId ?? AFTER_ALL_IDS]
+      const from = want.fromId ?? ''
+      const before = want.beforeId ?? AFTER_ALL_IDS
       if (idempotencyKey !== null) {
         const [found] = await findByKey([want])
         const isBetween = found && found.prospectLogId >= from && found.prospectLogId < before
         return { rows: isBetween && found.type === (type ?? found.type) ? [found] : [], resume: null }
       }
       const { rows, resume } = await walk<LogRow>(query, tenantId, {
-        ...{ selected: SHOWN.selected, bytes: BYTES, limit },
+        selected: SHOWN.selected,
+        bytes: BYTES,
+        limit,
         along: sql`
             from prospect_logs l
             where l.tenant_id = ${tenantId} and l.prospect_log_id >= ${from} and l.prospect_log_id < ${before}`,
@@ -70,7 +73,9 @@ export const postgresProspectLogs = (
       const from = want.since ?? '1970-01-01T00:00:00.000Z'
       const end = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
       const { first, rows, resume } = await walk<TimelineRow>(query, tenantId, {
-        ...{ selected: SHOWN.selected, bytes: BYTES, limit },
+        selected: SHOWN.selected,
+        bytes: BYTES,
+        limit,
         along: alongTimeline(pinned, want, [
           timelineKey(prospectId, from),
           timelineKey(prospectId, end.occurredAt),

@@ -95,7 +95,8 @@ export const citusPorts =
       (place: string): Ask =>
       (statement) =>
         ask(statement, place)
-    const [query, central] = [queryOver(ask), queryOver(to(COORDINATOR))]
+    const query = queryOver(ask)
+    const central = queryOver(to(COORDINATOR))
     const every = citusForms(placeOf)
     const forms: Forms = options.everyEvent ? every : { ...every, used: usedOn(query) }
     const over = (ask: Ask, its = forms) =>

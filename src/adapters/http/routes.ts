@@ -168,7 +168,8 @@ const holdsRawJson: (shape: object) => boolean = memoized(
 const routeOf = (operationId: keyof Rows, row: Row): Route => {
   const operation: Operation = operations[operationId]
   const { query, answer, takes = {} } = operation
-  const [takesKey, takesRevision] = ['idempotencyKey' in takes, 'ifRevision' in takes]
+  const takesKey = 'idempotencyKey' in takes
+  const takesRevision = 'ifRevision' in takes
   const ofIds = Object.entries(PROBLEMS_OF_IDS).flatMap(([id, found]) => (row.path.includes(id) ? found : []))
   const problems: ProblemCode[] = [
     ...(query && 'cursor' in query.entries ? (['invalid_cursor'] as const) : []),

@@ -143,7 +143,10 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
     if (publishedAt && [before, automaticAfter].some((id) => id && id >= version.versionId)) return false
     const computedName = row.computedName ?? version.computedName
     versions.change(version, {
-      ...{ status, publishedAt, failureReason, computedName },
+      status,
+      publishedAt,
+      failureReason,
+      computedName,
       claimableAt: row.claimableAt ?? version.claimableAt,
       attempts: version.attempts - row.uncounted,
     })

@@ -159,7 +159,8 @@ export const watchPlace = (file: DatabaseSync, place: string) => {
 
 /** Looks at the place again: it may be a link that now refers to a different file. */
 const lookAt = (place: string, real: string) => {
-  const [file, journal] = [place, `${real}-wal`].map((path) => orNull(() => statSync(path)))
+  const file = orNull(() => statSync(place))
+  const journal = orNull(() => statSync(`${real}-wal`))
   const inode = (found?: { readonly dev: number; readonly ino: number } | null) =>
     `${found?.dev} ${found?.ino}`
   return { file: inode(file), journal: inode(journal), writtenMs: file?.mtimeMs }

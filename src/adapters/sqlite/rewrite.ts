@@ -80,7 +80,8 @@ const FILE = `
  */
 export const isTimeToRewrite = ({ bytes, lastMinute, since, until = null }: File, nowMs: number): boolean => {
   if (Math.abs(Math.floor(nowMs / MINUTE_MS) - lastMinute) < MINUTES_BETWEEN) return false
-  const [sinceMs, untilMs] = [Date.parse(since), Date.parse(until ?? '')]
+  const sinceMs = Date.parse(since)
+  const untilMs = Date.parse(until ?? '')
   if (Math.abs(untilMs - sinceMs) < MINUTE_MS && nowMs - sinceMs < MINUTES_BETWEEN * MINUTE_MS) return false
   const isQuiet = QUIET_HOURS.includes(new Date(nowMs).getHours())
   return bytes < QUICK_BYTES_MAX || isQuiet || nowMs - sinceMs >= WAIT_MS_MAX
