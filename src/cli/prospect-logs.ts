@@ -1,4 +1,5 @@
-import { logProspectActivities } from '../core/activities/log-prospect-activity.ts'
+import { logProspectActivities } from '../core/activities/log-prospect-activities.ts'
+import { logProspectActivity } from '../core/activities/log-prospect-activity.ts'
 import { utcOf } from '../shapes/time.ts'
 import { type Command, TENANT, type Texts, valued, wrongUse } from './command.ts'
 import { IMPORT_OPTIONS, importFile, keepSmall } from './import-file.ts'
@@ -26,7 +27,12 @@ export const prospectLogCommands: readonly Command[] = [
         'activities',
         async (lines, isCsv, world, { requireIdentity }) => {
           const { importProspectLogs } = await import('../operations/import-prospect-logs.ts')
-          return importProspectLogs(logProspectActivities({ ...world, requireIdentity }))(lines, isCsv)
+          return importProspectLogs(
+            logProspectActivities({
+              ...world,
+              logProspectActivity: logProspectActivity({ ...world, requireIdentity }),
+            }),
+          )(lines, isCsv)
         },
       )
     },

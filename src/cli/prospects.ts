@@ -1,4 +1,4 @@
-import { createProspects } from '../core/prospects/create-prospect.ts'
+import { createProspect } from '../core/prospects/create-prospect.ts'
 import { type Command, TENANT, valued } from './command.ts'
 import { IMPORT_OPTIONS, importFile, isCsvIn, keepSmall } from './import-file.ts'
 
@@ -19,7 +19,7 @@ export const prospectCommands: readonly Command[] = [
     async *run(input, open, shell) {
       yield* importFile(input, open, shell, 'prospects', async (lines, isCsv, world) => {
         const { importProspects } = await import('../operations/import-prospects.ts')
-        return importProspects(createProspects(world))(lines, isCsv)
+        return importProspects(createProspect(world))(lines, isCsv)
       })
     },
   },

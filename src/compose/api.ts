@@ -3,18 +3,20 @@ import { createApi } from '../adapters/http/api.ts'
 import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
 import { limitForms } from '../adapters/http/limits/form-limit.ts'
 import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
+import { shareLoop } from '../adapters/http/share-loop.ts'
+import { stopwatch } from '../adapters/stopwatch.ts'
+import { rememberRows } from '../adapters/stores/remember-rows.ts'
 import type { Config } from '../config/config.ts'
-import { rememberProspects } from '../core/activities/remember-prospects.ts'
-import { rememberRows } from '../core/engine/remember-rows.ts'
-import { stopwatch } from '../core/engine/times.ts'
-import { receiveHooks } from '../core/hooks/receive-hook.ts'
+import { findEnabled, receiveHooks } from '../core/hooks/receive-hook.ts'
 import type { Signal } from '../core/ports/store.ts'
 import { type Caller, identify } from '../core/tenants/identify.ts'
-import { composeUseCases } from '../core/use-cases.ts'
 import { warnUnattended } from '../service/unattended.ts'
+import { composeUseCases } from '../service/use-cases.ts'
 
 /** How long a request waits for its turn. */
 const WAIT_MS_MAX = 2_000
+/** Calls this then, unless the process ends before. */
+export const callLater = (ms: number, act: () => void): void => void setTimeout(act, ms).unref()
 /** Keys, and hooks. */
 const KEYS_REMEMBERED_MAX = 10_000
 
@@ -31,15 +33,7 @@ export type ApiSettings = Pick<
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Made =
-  | 'remembered'
-  | 'hooks'
-  | 'receiver'
-  | 'useCases'
-  | 'identify'
-  | 'rateLimit'
-  | 'limitForms'
-  | 'admission'
+type Made = 'hooks' | 'receiver' | 'useCases' | 'identify' | 'rateLimit' | 'limitForms' | 'admission'
 type Composed = keyof ApiSettings | Made
 type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
   readonly settings: ApiSettings
@@ -57,13 +51,21 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: D
   const limits = { rowsMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
   const findKeys = (keyHashes: readonly string[]) => apiKeys.findByHashes(keyHashes)
   const keys = rememberRows(findKeys, ({ keyHash }) => keyHash, stopwatch, limits)
-  const hooks = { secrets: deps.webhooks.secrets, publicUrl }
+  const hooks = { secrets: deps.webhooks.secrets, publicUrl, shareLoop }
+  const known = rememberRows(findEnabled(store.hooks), ({ hookId }) => hookId, stopwatch, limits)
   const limitGuesses = limitFailedAuth(settings.failedAuthPerMinute, stopwatch)
   const byKey = identify({ apiKeys, keys, clock, limitGuesses })
-  const remembered = rememberProspects(settings.prospectsRememberedMax)
-  const composed = composeUseCases({ ...deps, ...settings, remembered, hooks })
+  const composed = composeUseCases({ ...deps, ...settings, hooks })
   const useCases = warnUnattended(composed, deps.store, deps.background)
-  const receiver = receiveHooks({ store, clock, newId, hooks, useCases, limits })
+  const receiver = receiveHooks({
+    store,
+    clock,
+    newId,
+    hooks,
+    known,
+    logProspectActivity: useCases.logProspectActivity,
+    later: callLater,
+  })
   const api = createApi({
     ...deps,
     useCases,

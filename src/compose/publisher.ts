@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
+import { createHandOver, type HandOver } from '../adapters/hand-over.ts'
+import { shareLoop } from '../adapters/http/share-loop.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
-import { LIST_LENGTH_MAX } from '../core/engine/in-order.ts'
-import { createHandOver, type HandOver } from '../core/pages/hand-over.ts'
 import { namePatiently } from '../core/pages/name-patiently.ts'
 import { publishVersions } from '../core/pages/publish-versions.ts'
 import { runSchedules } from '../core/pages/run-schedules.ts'
@@ -16,6 +16,8 @@ import type { Clock, NewId } from '../core/ports/world.ts'
 const REST_MS = 10
 /** Pause between two looks at schedules, because every new version causes one, though it needs none. */
 const SCHEDULES_REST_MS = 30
+/** Versions that a publisher without a namer publishes at a time. */
+const LIST_LENGTH_MAX = 200
 /** A lease outlives the patience with the namer by this. */
 const LEASE_MARGIN_MS = 20_000
 
@@ -69,7 +71,7 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
     },
     {
       ...{ name: 'run schedules', signal: 'versions', pollMs, restMs: SCHEDULES_REST_MS },
-      stepWith: (onError) => runSchedules({ store, clock, newId, sleep, aheadMs, onError }),
+      stepWith: (onError) => runSchedules({ store, clock, newId, shareLoop, sleep, aheadMs, onError }),
     },
   ]
 }

@@ -10,11 +10,11 @@ import { createNewId } from '../adapters/ids.ts'
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
+import { gather } from '../adapters/stores/gather.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { countUsage } from '../core/counts/count-usage.ts'
 import { readyToRead, unavailable } from '../core/engine/failures.ts'
-import { gather } from '../core/engine/gather.ts'
 import { MINUTE_MS } from '../core/engine/times.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
@@ -51,7 +51,13 @@ const openStore = async (config: Config, log: Log, metrics: Metrics | null = nul
     if (risky)
       log.warn({ path: database.path, fileSystem: risky }, `The database is on ${risky}: ${NETWORK_RISK}`)
     const beforeMigrating = backUpFirst(database.path, config, log)
-    const settings = { path: database.path, busyMsMax: config.statementMsMax, everyEvent, beforeMigrating }
+    const settings = {
+      path: database.path,
+      busyMsMax: config.statementMsMax,
+      everyEvent,
+      beforeMigrating,
+      gathering: metrics?.gathering,
+    }
     const notify = (message: string, isUsable: boolean) => log[isUsable ? 'info' : 'error'](message)
     const { sqliteStore } = await import('../adapters/sqlite/store.ts')
     return sqliteStore(settings, readMigrations('sqlite'), notify)
@@ -118,18 +124,15 @@ export const compose = (config: Config, runtime: Runtime) => {
   const handOver = config.namer ? undefined : handOverOf(clock)
   const { api, useCases, onSignal } = composeApi({
     ...requests,
-    store: { ...store, apiKeys, hooks },
+    store: { ...store, apiKeys, hooks, pages: handOver?.over(store.pages) ?? store.pages },
     clock,
     newId,
     newRequestId: randomUUID,
-    handOver,
     webhooks,
     publicUrl: config.publicUrl,
     background: 'elsewhere',
     settings: config,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
-    // The embedded database does one thing at a time; on PostgreSQL a second list fills the time the first one waits.
-    listsInFlightMax: config.database.kind === 'postgres' ? 2 : 1,
     ready: () => ready(null),
     rawRoutes: [
       ...(config.docs ? docsRoutes() : []),

@@ -1,4 +1,5 @@
 import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
+import { shareLoop } from '../adapters/http/share-loop.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { yieldToRequests } from '../adapters/yield-to-requests.ts'
 import { checkOptions } from '../config/check-options.ts'
@@ -7,9 +8,9 @@ import { eventData } from '../core/events/event-data.ts'
 import { numberEvents } from '../core/events/number-events.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
-import { eventReaders } from '../core/readers.ts'
 import { type OnEndpoint, sendWebhooks } from '../core/webhooks/send-webhooks.ts'
 import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
+import { eventReaders } from '../service/event-readers.ts'
 import { type WebhookOptions, webhookTools } from '../service/webhook-tools.ts'
 
 /** Pause between two steps, in which requests get the database. */
@@ -45,7 +46,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
   return [
     {
       ...{ name: 'number events', signal: 'events', pollMs, restMs: REST_MS },
-      stepWith: (onError) => numberEvents({ ...deps, onError }),
+      stepWith: (onError) => numberEvents({ ...deps, shareLoop, onError }),
     },
     {
       ...{ name: 'send webhooks', signal: 'deliveries', pollMs, restMs: REST_MS },

@@ -14,7 +14,6 @@ import { SliceQuery } from '../shapes/slice.ts'
 import * as webhooks from '../shapes/webhook.ts'
 import * as deliveries from '../shapes/webhook-delivery.ts'
 import type { Scope } from './ports/api-keys.ts'
-import type { UseCases } from './use-cases.ts'
 
 type Shape = v.ObjectSchema<v.ObjectEntries, undefined>
 /** The input and the answer of an operation, and who may call it. Its use case has the same name. */
@@ -272,7 +271,7 @@ export const operations = {
   tryHook: { scope: 'hooks:write', ids: hook, body: hooks.HookTrial, answer: hooks.HookTrialResult },
   /** Reads an API key, without the key itself. Over HTTP: that of the request. */
   getApiKey: { scope: null, ids: { apiKeyId: anyId }, answer: apiKeys.ApiKey },
-} satisfies { readonly [Name in keyof UseCases]: Operation }
+} satisfies { readonly [name: string]: Operation }
 
 type Operations = typeof operations
 export type OperationId = keyof Operations

@@ -10,8 +10,8 @@ import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
-import type { Optional } from '../core/use-cases.ts'
 import type { ServiceOptions } from '../service/create-service.ts'
+import type { Optional } from '../service/use-cases.ts'
 import { webhookTools } from '../service/webhook-tools.ts'
 
 export type { Handler } from '../adapters/http/node/handler.ts'
@@ -46,7 +46,6 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     newId = createNewId(),
     docs,
     console: isConsole,
-    listsInFlightMax = 1,
     webhooks,
     publicUrl,
     background,
@@ -55,7 +54,7 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     ...settings
   } = checkOptions('createApi', options)
   const { api, onSignal } = composeApi({
-    ...{ store, clock, newId, background, listsInFlightMax, onAnswered, onError },
+    ...{ store, clock, newId, background, onAnswered, onError },
     settings: withDefaults(settings),
     webhooks: webhookTools(webhooks, clock),
     publicUrl: publicUrl ?? null,

@@ -18,12 +18,10 @@ export type { ReadPageGroup } from '../core/pages/get-page-group.ts'
 // For a store that you write: its parts, and what their verbs take and return.
 export type {
   Activities,
-  ActivityChanges,
-  ActivityWants,
-  KnownActivities,
+  ActivityChange,
+  ActivityWant,
+  KnownActivity,
   NewLog,
-  ProspectChange,
-  RememberedLog,
   StoredProspect,
   StoredReceipt,
 } from '../core/ports/activities.ts'
@@ -76,14 +74,14 @@ export type {
 } from '../core/ports/page-groups.ts'
 export type {
   FoundPage,
-  KnownPages,
+  KnownPage,
   NewPageRow,
+  NewPageWant,
   NewVersionRow,
   PageChange,
   Pages,
   PagesWant,
   PageWant,
-  PageWants,
   Schedule,
   StoredPage,
   StoredPageWithVersions,

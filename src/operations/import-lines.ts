@@ -1,6 +1,4 @@
 import { DomainFailure } from '../core/engine/failures.ts'
-import { inOrder, LIST_LENGTH_MAX } from '../core/engine/in-order.ts'
-import type { Outcome } from '../core/engine/outcome.ts'
 import type { Store } from '../core/ports/store.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
 import { batchesOf } from './batches.ts'
@@ -28,12 +26,10 @@ export type Import = {
   readonly onReported: (line: ReportedLine) => void
   readonly onProgress: (soFar: Imported) => void
 }
-type Steps<Item, Answer, Kind extends string> = {
+type Steps<Answer, Kind extends string> = {
   readonly lines: AsyncIterable<Line>
-  /** Checks one line. Its failure is its answer. */
-  readonly prepare: (line: Line) => Item
-  /** A use case for many at once. */
-  readonly run: (items: readonly Item[]) => Promise<readonly Outcome<Answer>[]>
+  /** Stores lines in order, and returns each with its answer or its error. */
+  readonly store: (lines: readonly Line[]) => Promise<readonly (Answer | Error)[]>
   /** The possible results of a line that is not refused. */
   readonly kinds: readonly Kind[]
   readonly kindsOf: (answer: Answer) => readonly Kind[]
@@ -41,15 +37,16 @@ type Steps<Item, Answer, Kind extends string> = {
   readonly conflictOf?: (answer: Answer) => DomainFailure | null
 }
 
-const LIST_MAX = { count: LIST_LENGTH_MAX, size: 1_048_576 }
+/** A stop is noticed after each list. */
+const LIST_MAX = { count: 200, size: 1_048_576 }
 
 /**
  * Imports the lines of a file in order, a short list at a time, in constant memory. Blank lines count for nothing. Ends
  * early at a stop, or at an error that is not the fault of a line: that is `why`. Refuses `not_found`: the tenant.
  */
-export const importLines = async <Item, Answer, Kind extends string>(
-  { store, tenantId, fromLine, stop, onReported, onProgress }: Import,
-  { lines, prepare, run, kinds, kindsOf, conflictOf }: Steps<Item, Answer, Kind>,
+export const importLines = async <Answer, Kind extends string>(
+  { store: { tenants }, tenantId, fromLine, stop, onReported, onProgress }: Import,
+  { lines, store, kinds, kindsOf, conflictOf }: Steps<Answer, Kind>,
 ) => {
   type Counts = Record<keyof Imported<Kind>, number>
   const zeros = Object.fromEntries(['read', ...kinds, 'refused'].map((name) => [name, 0]))
@@ -57,12 +54,12 @@ export const importLines = async <Item, Answer, Kind extends string>(
   async function* wanted() {
     for await (const line of lines) if (line.number >= fromLine && !isBlank(line)) yield line
   }
-  await brandsOf(store, tenantId)
+  await brandsOf({ tenants }, tenantId)
   try {
     for await (const list of batchesOf(wanted(), ({ bytes }) => bytes?.length ?? 0, LIST_MAX)) {
       // It may be deleted in the meantime: rows written behind its removal would stay.
-      await brandsOf(store, tenantId)
-      const answers = await inOrder(list, { prepare, run })
+      await brandsOf({ tenants }, tenantId)
+      const answers = await store(list)
       for (const [i, answer] of answers.entries()) {
         const { number } = list[i] as Line
         const isRefused = answer instanceof Error

@@ -1,5 +1,5 @@
+import type { logProspectActivities } from '../core/activities/log-prospect-activities.ts'
 import { parseActivity } from '../core/activities/new-log.ts'
-import type { UseCases } from '../core/use-cases.ts'
 import { isJson } from '../json/is-json.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { NewProspectLog } from '../shapes/prospect-log.ts'
@@ -12,15 +12,14 @@ import { type Line, linesOf, textOf } from './lines.ts'
  * null, and an empty field, count as left out.
  */
 export const importProspectLogs =
-  (logProspectActivities: UseCases['logProspectActivities']) =>
+  (logAll: ReturnType<typeof logProspectActivities>) =>
   (input: Import, isCsv = false) => {
     const { tenantId, chunks, lineBytesMax } = input
     const csv = isCsv ? csvRows(input, MEMBERS, LEAST) : null
     const bodyOf = (line: Line) => (csv ? bodyIn(csv.rowOf(line)) : withoutNulls(textOf(line, lineBytesMax)))
     return importLines(input, {
       lines: csv?.lines ?? linesOf(chunks, lineBytesMax),
-      prepare: (line) => ({ ...parseActivity(bodyOf(line)), tenantId }),
-      run: logProspectActivities,
+      store: (list) => logAll(list, { prepare: (line) => ({ ...parseActivity(bodyOf(line)), tenantId }) }),
       kinds: ['logged', 'replayed'],
       kindsOf: ({ replayed }) => [replayed ? 'replayed' : 'logged'],
     })

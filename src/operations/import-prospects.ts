@@ -1,6 +1,8 @@
+import { namesOfPerson } from '../core/activities/log-prospect-activities.ts'
 import { DomainFailure } from '../core/engine/failures.ts'
+import { inOrder } from '../core/engine/in-order.ts'
 import { parseJson, refuseFaults } from '../core/engine/parse-input.ts'
-import type { CreatedProspect, createProspects } from '../core/prospects/create-prospect.ts'
+import type { CreatedProspect, createProspect } from '../core/prospects/create-prospect.ts'
 import { checkShape } from '../shapes/json.ts'
 import { NewProspect } from '../shapes/prospect.ts'
 import { csvRows } from './csv-rows.ts'
@@ -15,7 +17,7 @@ export const PROSPECT_COLUMNS = ['externalId', 'email', 'name'] as const
  * or an empty field counts as left out, so that an export can be imported.
  */
 export const importProspects =
-  (create: ReturnType<typeof createProspects>) => (input: Import, isCsv: boolean) => {
+  (create: ReturnType<typeof createProspect>) => (input: Import, isCsv: boolean) => {
     const { tenantId, chunks, lineBytesMax } = input
     const csv = isCsv ? csvRows(input, PROSPECT_COLUMNS, LEAST) : null
     const prepare = (line: Line) => {
@@ -23,7 +25,9 @@ export const importProspects =
       return { ...prospectIn(given), tenantId }
     }
     const lines = csv?.lines ?? linesOf(chunks, lineBytesMax)
-    return importLines(input, { lines, prepare, run: create, kinds: KINDS, kindsOf, conflictOf })
+    const storeLines = (list: readonly Line[]) =>
+      inOrder(list, { prepare, namesOf: namesOfPerson, run: create })
+    return importLines(input, { lines, store: storeLines, kinds: KINDS, kindsOf, conflictOf })
   }
 
 const LEAST = {

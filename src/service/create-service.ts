@@ -1,12 +1,15 @@
 import type * as v from 'valibot'
+import { shareLoop } from '../adapters/http/share-loop.ts'
 import { createNewId } from '../adapters/ids.ts'
+import { stopwatch } from '../adapters/stopwatch.ts'
+import { rememberRows } from '../adapters/stores/remember-rows.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
-import { rememberProspects } from '../core/activities/remember-prospects.ts'
+import type { LoggedActivity } from '../core/activities/log-prospect-activity.ts'
+import type { NewActivity } from '../core/activities/new-log.ts'
 import { refuse } from '../core/engine/failures.ts'
-import { inOrder } from '../core/engine/in-order.ts'
 import { asOutcome, type Outcome } from '../core/engine/outcome.ts'
-import { type Received, receiveHooks } from '../core/hooks/receive-hook.ts'
+import { findEnabled, type Received, receiveHooks } from '../core/hooks/receive-hook.ts'
 import type { Delivery } from '../core/hooks/verify.ts'
 import { type EntriesOf, type Operation, type OperationId, operations } from '../core/operations.ts'
 import type { Store } from '../core/ports/store.ts'
@@ -21,10 +24,10 @@ import {
 import { listApiKeys } from '../core/tenants/list-api-keys.ts'
 import { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
-import { composeUseCases, type Optional, type UseCaseSettings, type UseCases } from '../core/use-cases.ts'
 import { ApiKeyInput, type InTenant, inTenant, RotationInput, TenantInput } from '../shapes/input.ts'
 import { checked, type Given } from './checked-input.ts'
 import { warnUnattended } from './unattended.ts'
+import { composeUseCases, type Optional, type UseCaseSettings, type UseCases } from './use-cases.ts'
 import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
 
 export type { WebhookOptions } from './webhook-tools.ts'
@@ -47,7 +50,7 @@ type Operations = typeof operations
 type Many<Name extends OperationId, One> = 'item' extends keyof Operations[Name] ? readonly One[] : One
 /** The checked inputs of the use cases. An error here names one whose input differs from its declaration. */
 type Checked = {
-  readonly [Name in OperationId]: (
+  readonly [Name in Exclude<OperationId, 'logProspectActivities'>]: (
     input: Many<Name, v.InferOutput<InTenant<EntriesOf<Operations[Name]>>>>,
   ) => Promise<unknown>
 }
@@ -70,7 +73,9 @@ export type HookDelivery = {
 export type Service = {
   readonly [Name in keyof Operations]: (
     given: Many<Name, Given<EntriesOf<Operations[Name]>>>,
-  ) => ReturnType<UseCases[Name]>
+  ) => Name extends 'logProspectActivities'
+    ? Promise<readonly Outcome<LoggedActivity>[]>
+    : ReturnType<UseCases[Name]>
 } & {
   /** Stops listening to the store, which stays open. Only a program that makes many services over one store needs it. */
   readonly close: () => void
@@ -115,21 +120,17 @@ export type Service = {
 export const createService = (options: ServiceOptions): Service => {
   const { store, clock = Date.now, newId = createNewId() } = checkOptions('createService', options)
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
-  const { requireIdentity = false, listsInFlightMax = 1 } = options
-  const { counts = true } = options
+  const { requireIdentity = false, counts = true } = options
   const deps = { store, clock, newId }
   const webhooks = webhookTools(options.webhooks, clock)
-  const settings = {
-    requireIdentity,
-    prospectsRememberedMax,
-    listsInFlightMax,
-    counts,
-  }
-  const remembered = rememberProspects(prospectsRememberedMax)
-  const hooks = { secrets: webhooks.secrets, publicUrl: options.publicUrl ?? null }
-  const composed = composeUseCases({ ...deps, ...settings, remembered, webhooks, hooks })
+  const settings = { requireIdentity, prospectsRememberedMax, counts }
+  const hooks = { secrets: webhooks.secrets, publicUrl: options.publicUrl ?? null, shareLoop }
+  const composed = composeUseCases({ ...deps, ...settings, webhooks, hooks })
   const useCases: Checked = warnUnattended(composed, store, options.background)
-  const receiver = receiveHooks({ ...deps, hooks, useCases: composed, limits: HOOKS_REMEMBERED })
+  const known = rememberRows(findEnabled(store.hooks), ({ hookId }) => hookId, stopwatch, HOOKS_REMEMBERED)
+  const { logProspectActivity } = composed
+  const later = (ms: number, act: () => void) => void setTimeout(act, ms).unref()
+  const receiver = receiveHooks({ ...deps, hooks, known, logProspectActivity, later })
   const tenants = new Map<string, Promise<unknown>>()
   const close = store.watch((signal) => {
     if (signal === 'keys') {
@@ -152,18 +153,17 @@ export const createService = (options: ServiceOptions): Service => {
   const callOf = (name: OperationId, { ids, query, body, takes, item }: Operation) => {
     const shape = inTenant({ ...ids, ...query?.entries, ...(item ?? body)?.entries, ...takes }, body)
     const prepare = async (given: unknown) => ofTenant(checked(shape, given))
-    const run = useCases[name] as (input: object) => Promise<unknown>
+    const run = useCases[name as keyof Checked] as (input: object) => Promise<unknown>
     if (item === undefined) return async (given: unknown) => run(await prepare(given))
+    const prepareActivity = prepare as (given: unknown) => Promise<NewActivity>
     return async (given: readonly unknown[]) => {
       if (!Array.isArray(given)) refuse('invalid_request', 'Pass an array.')
-      const answers = await inOrder(given, {
-        prepare,
-        run: run as (inputs: object) => Promise<Outcome<unknown>[]>,
-      })
+      const answers = await composed.logProspectActivities(given, { prepare: prepareActivity })
       return answers.map((answer) => (answer instanceof Error ? asOutcome(answer) : answer))
     }
   }
-  const calls = Object.entries(operations).map(([name, one]) => [name, callOf(name as OperationId, one)])
+  const all: { readonly [Name in keyof UseCases]: Operation } = operations
+  const calls = Object.entries(all).map(([name, one]) => [name, callOf(name as OperationId, one)])
 
   return {
     ...Object.fromEntries(calls),

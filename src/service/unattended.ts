@@ -1,5 +1,5 @@
 import type { Store } from '../core/ports/store.ts'
-import type { UseCases } from '../core/use-cases.ts'
+import type { UseCases } from './use-cases.ts'
 
 /** Stores with work in the background, or warned about, by `watch`, which a store made from another one keeps. */
 export const storesWithWorkers = new WeakSet<Store['watch']>()

@@ -5,7 +5,7 @@ import { createLog } from '../../src/adapters/log.ts'
 import { createRuntime } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { caller, databaseKinds, newTenantIn, startServer } from '../support/program.ts'
-import { changesOf, someProspect, someRememberedLog } from '../support/rows.ts'
+import { logChangeOf, recordAll, someLog, someProspect } from '../support/rows.ts'
 
 const LOGS = 100_000
 const CALLERS = 32
@@ -21,9 +21,10 @@ for (const kind of databaseKinds().filter(({ name }) => name.includes(process.ar
   await world.store.migrate()
   const { tenantId, apiKey } = await newTenantIn(world)
   const [merged, survivor] = [someProspect(tenantId), someProspect(tenantId)]
-  await world.store.activities.record(changesOf([merged, survivor]))
+  await recordAll(world.store.activities, [merged, survivor])
+  const { record } = world.store.activities
   for (let made = 0; made < LOGS; made += 1_000)
-    await world.store.activities.recordLogs(Array.from({ length: 1_000 }, () => someRememberedLog(merged)))
+    await Promise.all(Array.from({ length: 1_000 }, () => record(logChangeOf(merged, someLog(merged)))))
   await world.store.close()
 
   const server = await startServer(owner, env)

@@ -37,7 +37,7 @@ const latenessOn = async (url: string) => {
   const pages = Array.from({ length: SCHEDULED }, (_, i) =>
     somePage(group, { createdAt, publishAt: new Date(firstMs + i * APART_MS).toISOString() }),
   )
-  await store.pages.record(pages)
+  await Promise.all(pages.map((page) => store.pages.record(page)))
   const publisher = createPublisher({ store })
   publisher.start()
   const publishedAt = async () =>
@@ -65,7 +65,7 @@ const rateOf = async (url: string, count: number, isNamed: boolean, seconds: num
   const perSecond = isNamed ? (CALLS * 1_000) / NAMING_MS : 5_000
   const pagesCount = Math.ceil(perSecond * seconds * (isNamed ? count : 1))
   for (let made = 0; made < pagesCount; made += 500)
-    await store.pages.record(Array.from({ length: 500 }, () => somePage(group)))
+    await Promise.all(Array.from({ length: 500 }, () => store.pages.record(somePage(group))))
   const namer = async () => {
     await pause(NAMING_MS)
     return 'Name'

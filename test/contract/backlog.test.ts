@@ -10,8 +10,7 @@ overStores(async (t, kind) => {
     const tested = await opened(t, kind)
     const group = someGroup(await addTenant(tested.store))
     await tested.store.pageGroups.add(group)
-    if (seconds.length > 0)
-      await tested.store.pages.record(seconds.map((s) => somePage(group, { createdAt: at(s * 1_000) })))
+    for (const s of seconds) await tested.store.pages.record(somePage(group, { createdAt: at(s * 1_000) }))
     return { ...tested, backlog: tested.store.versions.backlog }
   }
 

@@ -3,9 +3,9 @@ import { runChild, sourceUrl } from '../support/children.ts'
 import {
   addTenant,
   at,
-  changesOf,
   emailIdentifier,
   newId,
+  recordAll,
   someClaim,
   someErasure,
   someGroup,
@@ -37,7 +37,7 @@ overStores(
       const group = someGroup(await addTenant(store))
       await store.pageGroups.add(group)
       const pages = Array.from({ length: 6 }, (_, ms) => somePage(group, { createdAt: at(ms) }))
-      await store.pages.record(pages)
+      for (const page of pages) await store.pages.record(page)
       const claimed = async () => ids(await store.versions.claim(someClaim({ now: at(100), max: 3 })))
       const sql = openPostgres(String(address), { max: 1 })
       t.teardown(() => sql.end())
@@ -52,7 +52,7 @@ overStores(
       const { tenantId } = await addTenant(store)
       const bob = someProspect(tenantId)
       const logs = Array.from({ length: 4 }, () => someLog(bob))
-      await store.activities.record(changesOf([bob], logs))
+      await recordAll(store.activities, [bob], logs)
       for (const email of ['a@x', 'b@x', 'c@x', 'd@x']) {
         const erasures = [someErasure(tenantId)]
         const identifier = emailIdentifier(tenantId, email)
@@ -97,13 +97,13 @@ const ids = (versions: readonly { readonly versionId: string }[]) =>
 /** A process that logs a hundred activities one after another, from a separate place, and returns how many it replayed. */
 const LOG_HUNDRED = `
   const { createRuntime } = await import('${sourceUrl('compose/service.ts')}')
-  const { composeUseCases } = await import('${sourceUrl('core/use-cases.ts')}')
+  const { composeUseCases } = await import('${sourceUrl('service/use-cases.ts')}')
   const { readConfig } = await import('${sourceUrl('config/config.ts')}')
   const { createLog } = await import('${sourceUrl('adapters/log.ts')}')
   const [kind, address, tenantId, first] = process.argv.slice(1)
   const config = readConfig({ DATABASE_URL: kind === 'sqlite' ? 'sqlite:' + address : address })
   const world = await createRuntime(config, createLog('silent'))
-  const { logProspectActivity } = composeUseCases({ ...world, requireIdentity: false, listsInFlightMax: 1 })
+  const { logProspectActivity } = composeUseCases({ ...world, requireIdentity: false, prospectsRememberedMax: 100 })
   let replays = 0
   for (let i = 0; i < 100; i++) {
     const n = (i + Number(first) * 33) % 100

@@ -188,8 +188,7 @@ overStores(
             await new Promise<void>((open) => gates.push(open))
             return write(...input)
           }
-        const { record, recordLogs } = store.activities
-        const activities = { ...store.activities, record: gated(record), recordLogs: gated(recordLogs) }
+        const activities = { ...store.activities, record: gated(store.activities.record) }
         const slow = createService({
           store: { ...store, activities },
           clock,

@@ -1,10 +1,9 @@
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
-import { logProspectActivities } from '../../src/core/activities/log-prospect-activity.ts'
-import { DomainFailure } from '../../src/core/engine/failures.ts'
+import { logProspectActivity } from '../../src/core/activities/log-prospect-activity.ts'
 import { createPageGroup } from '../../src/core/pages/create-page-group.ts'
-import { createPagesWithVersion } from '../../src/core/pages/create-page-with-version.ts'
+import { createPageWithVersion } from '../../src/core/pages/create-page-with-version.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import { migrate, postgresStore } from '../../src/entry/postgres.ts'
 import { testContractOn } from '../support/contract.ts'
@@ -82,8 +81,9 @@ t.test(
       const { sql, told, tenantId, pageGroupId, activity, logsIn } = await embedded(t)
       const work = async (transaction: postgres.TransactionSql) => {
         const deps = { ...told, store: postgresStore(transaction) }
-        await logProspectActivities(deps)([activity, { ...activity, ...ada }])
-        await createPagesWithVersion(deps)([{ tenantId, pageGroupId }])
+        const log = logProspectActivity(deps)
+        await Promise.all([log(activity), log({ ...activity, ...ada })])
+        await createPageWithVersion(deps)({ tenantId, pageGroupId })
         t.equal((await transaction`select 1 from prospect_logs`).length, 2, 'it sees its own')
         t.equal(await logsIn(), 0, 'nobody else does')
       }
@@ -102,18 +102,18 @@ t.test(
       'a refusal of the database in the middle of a use case does not end the transaction',
       async (t) => {
         const { sql, told, store, activity, logsIn } = await embedded(t)
-        const outcomes = await sql.begin(async (transaction) => {
+        const logged = await sql.begin(async (transaction) => {
           const own = postgresStore(transaction)
           let others = 0
           // Another writer saves the same email after it was looked for, and before it is written.
-          const record: typeof own.activities.record = async (changes) => {
-            if (others++ === 0) await logProspectActivities({ ...told, store })([{ ...activity, ...ada }])
-            return own.activities.record(changes)
+          const record: typeof own.activities.record = async (change) => {
+            if (others++ === 0) await logProspectActivity({ ...told, store })({ ...activity, ...ada })
+            return own.activities.record(change)
           }
           const raced = { activities: { ...own.activities, record } }
-          return logProspectActivities({ ...told, store: raced })([{ ...activity, ...ada }])
+          return logProspectActivity({ ...told, store: raced })({ ...activity, ...ada })
         })
-        t.match(outcomes, [{ receipt: { createdProspect: false } }])
+        t.match(logged, { receipt: { createdProspect: false } })
         t.equal(await logsIn(), 2)
         t.equal((await sql`select 1 from prospects`).length, 1)
       },
@@ -126,7 +126,7 @@ t.test(
         const create = createPageGroup(deps)
         const good = () => create({ tenantId, name: 'a', title: 'A' })
         const bad = create({ tenantId, name: 'nul \0', title: 'A' })
-        const all = await Promise.allSettled([good(), bad, good(), logProspectActivities(deps)([activity])])
+        const all = await Promise.allSettled([good(), bad, good(), logProspectActivity(deps)(activity)])
         t.strictSame(
           all.map(({ status }) => status),
           ['fulfilled', 'rejected', 'fulfilled', 'fulfilled'],
@@ -140,11 +140,11 @@ t.test(
       const { sql, told, activity, logsIn } = await embedded(t)
       await sql.begin(async (transaction) => {
         const log = (of: postgres.TransactionSql) =>
-          logProspectActivities({ ...told, store: postgresStore(of) })
-        await log(transaction)([activity])
+          logProspectActivity({ ...told, store: postgresStore(of) })
+        await log(transaction)(activity)
         await transaction
           .savepoint(async (inner) => {
-            await log(inner)([activity])
+            await log(inner)(activity)
             throw new Error('not this one')
           })
           .catch(() => {})
@@ -154,11 +154,9 @@ t.test(
 
     t.test('rows are the same whatever the instance makes of names, times and numbers', async (t) => {
       const { sql, store, tenantId, pageGroupId, told } = await embedded(t)
-      const [created] = await createPagesWithVersion({ ...told, store })([
-        { tenantId, pageGroupId, customName: 'ü' },
-      ])
-      if (created === undefined || created instanceof DomainFailure) throw created
-      const want = { tenantId, pageGroupId, pageId: created.page.pageId }
+      const create = createPageWithVersion({ ...told, store })
+      const { page } = await create({ tenantId, pageGroupId, customName: 'ü' })
+      const want = { tenantId, pageGroupId, pageId: page.pageId }
       const expected = await store.pages.find(want)
       t.match(expected, [
         { createdAt: '2026-01-01T00:00:00.000Z', customName: 'ü', latest: { versionNumber: 1 } },
@@ -196,7 +194,7 @@ t.test(
       const { sql, store, tenantId, pageGroupId, told } = await embedded(t)
       const heard: string[] = []
       store.watch((signal) => heard.push(signal))
-      await createPagesWithVersion({ ...told, store })([{ tenantId, pageGroupId }])
+      await createPageWithVersion({ ...told, store })({ tenantId, pageGroupId })
       await store.apiKeys.end(newId('apikey'), { revokedAt: '2026-01-01T00:00:00.000Z' })
       t.strictSame(heard, ['versions', 'keys'])
       await store.close()

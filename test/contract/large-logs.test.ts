@@ -2,14 +2,15 @@ import t from 'tap'
 import {
   addTenant,
   at,
-  changesOf,
+  logChangeOf,
   newId,
+  recordAll,
   someClaim,
   someErasure,
   someGroup,
+  someLog,
   somePage,
   someProspect,
-  someRememberedLog,
 } from '../support/rows.ts'
 import { opened, sqliteKind } from '../support/stores.ts'
 
@@ -21,11 +22,11 @@ t.test(
     const { store } = await opened(t, sqliteKind())
     const { tenantId } = await addTenant(store)
     const bob = someProspect(tenantId)
-    await store.activities.record(changesOf([bob]))
+    await recordAll(store.activities, [bob])
     const payload = { rawJson: JSON.stringify({ text: 'x'.repeat(600_000) }) }
     const add = async () => {
-      const logs = Array.from({ length: LOGS }, () => someRememberedLog(bob, { payload }))
-      await store.activities.recordLogs(logs)
+      const logs = Array.from({ length: LOGS }, () => someLog(bob, { payload }))
+      for (const log of logs) await store.activities.record(logChangeOf(bob, log))
       return logs.map(({ prospectLogId }) => prospectLogId)
     }
     const countLeft = async () => (await store.erasures.namesAfter(tenantId, '', 100)).length
@@ -66,7 +67,7 @@ t.test(
     for (const tenant of tenants) {
       const group = someGroup(tenant)
       await store.pageGroups.add(group)
-      await store.pages.record(Array.from({ length: 5 }, () => somePage(group, { content })))
+      for (let i = 0; i < 5; i++) await store.pages.record(somePage(group, { content }))
     }
     const claim = async (max: number) => {
       const claimed = await store.versions.claim(someClaim({ max }))

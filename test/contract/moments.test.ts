@@ -15,7 +15,7 @@ import { untilCompleted } from '../store-contract/completed.ts'
 import { placeOf } from '../support/place.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { until } from '../support/program.ts'
-import { addTenant, idAt, someRememberedLog } from '../support/rows.ts'
+import { addTenant, idAt, logChangeOf, someLog } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
 
@@ -61,13 +61,13 @@ const setting = async (t: Test, server: ThrowawayPostgres) => {
       () => {},
       {},
     )
-    const { updatedAt } = await service.getProspect({ tenantId, prospectId })
+    const ada = await service.getProspect({ tenantId, prospectId })
     return {
       /** Logs an activity of Ada. */
       log: async () => {
         const prospectLogId = deps.newId('prospectlog')
-        const log = someRememberedLog({ tenantId, prospectId, updatedAt }, { prospectLogId })
-        t.strictSame(await activities.recordLogs([log]), [log.prospectLogId])
+        const log = someLog(ada, { prospectLogId })
+        t.equal(await activities.record(logChangeOf(ada, log)), 'recorded')
       },
       run: (statement: string) => sql.unsafe(statement),
     }

@@ -3,13 +3,14 @@ import type { ClaimedEndpoint } from '../../src/core/ports/webhooks.ts'
 import {
   addTenant,
   at,
-  changesOf,
+  logChangeOf,
+  recordAll,
   someClaim,
   someEndpoint,
   someEvent,
   someGroup,
+  someLog,
   someProspect,
-  someRememberedLog,
 } from '../store-contract/rows.ts'
 import { passTime } from '../support/setting.ts'
 import { opened, overStores, sentBy } from '../support/stores.ts'
@@ -17,7 +18,7 @@ import { opened, overStores, sentBy } from '../support/stores.ts'
 /** A prospect whose activities are logged from memory. */
 const remembered = async ({ activities }: Store, tenantId: string) => {
   const prospect = someProspect(tenantId)
-  await activities.record(changesOf([prospect]))
+  await recordAll(activities, [prospect])
   return prospect
 }
 
@@ -30,7 +31,7 @@ overStores(
       const { tenantId } = tenant
       const prospect = await remembered(store, tenantId)
       const writtenBy = async (count: number) => {
-        t.equal((await store.activities.recordLogs([someRememberedLog(prospect)])).length, 1)
+        t.equal(await store.activities.record(logChangeOf(prospect, someLog(prospect))), 'recorded')
         t.equal(await store.pageGroups.add(someGroup(tenant), [someEvent(tenantId)]), 'recorded')
         t.equal(await store.events.number({ tenantId, now: at(0), max: 10 }), count)
       }
@@ -46,7 +47,7 @@ overStores(
       const tested = await opened(t, kind)
       const { tenantId } = await addTenant(tested.store)
       const prospect = await remembered(tested.store, tenantId)
-      const log = () => tested.store.activities.recordLogs([someRememberedLog(prospect)])
+      const log = () => tested.store.activities.record(logChangeOf(prospect, someLog(prospect)))
       const countOf = async () =>
         (await sentBy(tested, log)).filter(({ text }) => !text.includes('pg_notify')).length
       // A cluster looks up before who uses events.
@@ -94,7 +95,7 @@ overStores(
         for (const ms of [-3_600_000, 3_600_000, 0])
           for (const isAsleep of [true, false]) {
             const set = passTime(t, ms, isAsleep)
-            t.equal((await store.activities.recordLogs([someRememberedLog(prospect)])).length, 1)
+            t.equal(await store.activities.record(logChangeOf(prospect, someLog(prospect))), 'recorded')
             set.restore()
           }
       },

@@ -84,7 +84,7 @@ overStores(
       const group = someGroup(await addTenant(store))
       await store.pageGroups.add(group)
       const { tenantId, pageGroupId } = group
-      await store.pages.record([somePage(group, { pageId: PAGE })])
+      await store.pages.record(somePage(group, { pageId: PAGE }))
       const seen = preparedFrom(t)
       const wanted = {
         tenantId,

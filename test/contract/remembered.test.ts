@@ -22,8 +22,7 @@ const stoppable = (store: Store) => {
       if (isStopped) await new Promise<void>((go) => held.push(go))
       return write(...input)
     }
-  const { record, recordLogs } = store.activities
-  const activities = { ...store.activities, record: holding(record), recordLogs: holding(recordLogs) }
+  const activities = { ...store.activities, record: holding(store.activities.record) }
   /** Begins a write, and lets it go on when others have done this. */
   const stopWhile = async <Answer>(begin: () => Promise<Answer>, others: () => Promise<unknown>) => {
     isStopped = true

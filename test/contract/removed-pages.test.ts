@@ -11,7 +11,7 @@ overStores(
         const group = someGroup(await addTenant(store))
         await store.pageGroups.add(group)
         const pages = [somePage(group), somePage(group)] as const
-        await store.pages.record(pages)
+        for (const page of pages) await store.pages.record(page)
         const pointers = {
           publishedVersionId: null,
           automaticAfter: null,

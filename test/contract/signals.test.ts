@@ -5,9 +5,9 @@ import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { listEvents } from '../../src/core/events/list-events.ts'
-import { waitForEvents } from '../../src/core/events/wait-for-events.ts'
 import type { Signal, Store } from '../../src/core/ports/store.ts'
 import { mergeProspect } from '../../src/core/prospects/merge-prospect.ts'
+import { waitForEvents } from '../../src/service/wait-for-events.ts'
 import { outboxOf } from '../store-contract/outbox.ts'
 import { endSomeKey, watching as watchingAtOnce } from '../store-contract/signals.ts'
 import { placeOf } from '../support/place.ts'
@@ -15,9 +15,9 @@ import { until } from '../support/program.ts'
 import {
   addTenant,
   at,
-  changesOf,
   foundProspect,
   newId,
+  recordAll,
   someErasure,
   someEvent,
   someGroup,
@@ -68,7 +68,7 @@ overStores(async (t, kind) => {
     await store.pageGroups.add(group)
     const watcher = await watching(await another(), kind)
     const signal = watcher.next('versions')
-    await store.pages.record([somePage(group)])
+    await store.pages.record(somePage(group))
     await t.resolves(signal)
   })
 
@@ -101,7 +101,7 @@ overStores(async (t, kind) => {
     const { tenantId } = group
     await store.pageGroups.add(group)
     const [ada, bob, eve] = [someProspect(tenantId), someProspect(tenantId), someProspect(tenantId)]
-    await store.activities.record(changesOf([ada, bob, eve]))
+    await recordAll(store.activities, [ada, bob, eve])
     const watcher = await watching(await another(), kind)
     const erase = async () => {
       const erasures = [someErasure(tenantId, { prospectId: eve.prospectId })]
@@ -112,7 +112,7 @@ overStores(async (t, kind) => {
     const merge = () => mergeProspect(deps)({ ...ada, into: bob.prospectId })
     for (const change of [erase, merge]) {
       const signals = [watcher.next('versions'), watcher.next('prospects')]
-      await store.pages.record([somePage(group)])
+      await store.pages.record(somePage(group))
       await change()
       await t.resolves(Promise.all(signals), 'beside new pages')
     }
@@ -122,7 +122,7 @@ overStores(async (t, kind) => {
     const { store } = await opened(t, kind)
     const { tenantId } = await addTenant(store)
     const before = foundProspect(someProspect(tenantId))
-    await store.activities.record(changesOf([before]))
+    await recordAll(store.activities, [before])
     const watcher = await watching(store, kind)
     const count = watcher.count('prospects')
     const after = { ...before, name: 'Ada', updatedAt: at(1) }
@@ -136,7 +136,7 @@ overStores(async (t, kind) => {
     await store.pageGroups.add(group)
     const watcher = await watching(store, kind)
     const before = watcher.count('versions')
-    await store.pages.record([somePage(group)])
+    await store.pages.record(somePage(group))
     t.ok(watcher.count('versions') > before, 'at once, so that nothing waits for the publisher')
     const signal = watcher.next('keys')
     await endSomeKey(store, group.tenantId)
@@ -148,12 +148,12 @@ overStores(async (t, kind) => {
     const group = someGroup(await addTenant(store))
     await store.pageGroups.add(group)
     const fields = { idempotencyKey: 'one', requestHash: 'hash' }
-    await store.pages.record([somePage(group, fields)])
+    await store.pages.record(somePage(group, fields))
     const watcher = await watching(store, kind)
     // A slow heartbeat emits one signal of each kind.
     const versionsAlone = () => watcher.count('versions') - watcher.count('keys')
     const before = versionsAlone()
-    t.equal(await store.pages.record([somePage(group, fields)]), 'overtaken')
+    t.equal(await store.pages.record(somePage(group, fields)), 'overtaken')
     t.equal(versionsAlone(), before)
   })
 

@@ -1,14 +1,16 @@
-import { logProspectActivities } from '../../src/core/activities/log-prospect-activity.ts'
+import { assumingActive } from '../../src/adapters/stores/assuming-active.ts'
+import { remembering } from '../../src/adapters/stores/remembering.ts'
+import { logProspectActivities } from '../../src/core/activities/log-prospect-activities.ts'
+import { logProspectActivity } from '../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../src/core/activities/new-log.ts'
-import { rememberProspects } from '../../src/core/activities/remember-prospects.ts'
-import { createPagesWithVersion } from '../../src/core/pages/create-page-with-version.ts'
+import { createPageWithVersion, type PageToCreate } from '../../src/core/pages/create-page-with-version.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import {
   addTenant,
-  changesOf,
   foundProspect,
   newId,
   readEach,
+  recordAll,
   someGroup,
   someProspect,
 } from '../support/rows.ts'
@@ -25,33 +27,35 @@ overStores(
   async (t, kind) => {
     t.test('one activity alone costs two statements, and two hundred together the same two', async (t) => {
       const tested = await opened(t, kind)
-      const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId })
+      const log = logProspectActivity({ ...tested, clock: stoppedClock(), newId })
+      const logAll = (activities: readonly NewActivity[]) => Promise.all(activities.map(log))
       const activities = activitiesOf((await addTenant(tested.store)).tenantId)
-      t.equal((await sentBy(tested, () => log(activities.slice(0, 1)))).length, 2)
-      t.equal((await sentBy(tested, () => log(activities))).length, 2)
+      t.equal((await sentBy(tested, () => log(activities[0] as NewActivity))).length, 2)
+      t.equal((await sentBy(tested, () => logAll(activities.slice(1)))).length, 2)
+      t.equal((await sentBy(tested, () => logAll(activities))).length, 1, 'replays are only looked up')
       const [prospect] = (await tested.kept()).prospects
       const own = {
         email: undefined,
         externalId: undefined,
         idempotencyKey: undefined,
         prospectId: prospect?.prospectId,
+        name: undefined,
       }
       const byId = activities.map((activity) => ({ ...activity, ...own }))
-      t.equal((await sentBy(tested, () => log(byId))).length, 2)
-      t.equal((await sentBy(tested, () => log(activities))).length, 1, 'replays are only looked up')
+      t.equal((await sentBy(tested, () => logAll(byId))).length, 2)
     })
 
     t.test('activities of remembered prospects cost one statement', async (t) => {
       const tested = await opened(t, kind)
-      const remembered = rememberProspects(1_000)
-      const logAll = logProspectActivities({ ...tested, clock: stoppedClock(), newId, remembered })
-      const log = (activities: readonly NewActivity[]) => logAll(activities.map(remembered.locate))
+      const store = { activities: remembering(tested.store.activities, 1_000) }
+      const log = logProspectActivity({ store, clock: stoppedClock(), newId })
+      const logAll = (activities: readonly NewActivity[]) => Promise.all(activities.map(log))
       const activities = activitiesOf((await addTenant(tested.store)).tenantId)
-      await log(activities)
+      await logAll(activities)
       const more = activities.map((activity, i) => ({ ...activity, idempotencyKey: `more ${i}` }))
-      t.equal((await sentBy(tested, () => log(more.slice(0, 1)))).length, 1)
-      t.equal((await sentBy(tested, () => log(more.slice(1)))).length, 1)
-      t.equal((await sentBy(tested, () => log(more))).length, 2, 'replays are turned away, then looked up')
+      t.equal((await sentBy(tested, () => log(more[0] as NewActivity))).length, 1)
+      t.equal((await sentBy(tested, () => logAll(more.slice(1)))).length, 1)
+      t.equal((await sentBy(tested, () => logAll(more))).length, 2, 'replays are turned away, then looked up')
       const { prospects } = await tested.kept()
       const byId = prospects.map(
         ({ tenantId, prospectId }) =>
@@ -63,24 +67,52 @@ overStores(
             idempotencyKey: undefined,
           }) as NewActivity,
       )
-      await log(byId)
-      t.equal((await sentBy(tested, () => log(byId))).length, 1)
+      await logAll(byId)
+      t.equal((await sentBy(tested, () => logAll(byId))).length, 1)
     })
+
+    for (const [whom, fieldsOf] of [
+      ['one new person a thousand times', () => ({ email: 'ada@example.com' })],
+      ['a thousand new people', (i: number) => ({ email: `${i}@example.com` })],
+    ] as const)
+      t.test(`a batch that names ${whom} takes at most six statements`, async (t) => {
+        for (const entriesMax of [0, 10_000]) {
+          const tested = await opened(t, kind)
+          const store = { activities: remembering(tested.store.activities, entriesMax) }
+          const log = logProspectActivities({
+            logProspectActivity: logProspectActivity({ store, clock: stoppedClock(), newId }),
+            newId,
+          })
+          const { tenantId } = await addTenant(tested.store)
+          const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
+          const activities = Array.from(
+            { length: 1_000 },
+            (_, i) => ({ ...activity, ...fieldsOf(i) }) as NewActivity,
+          )
+          const sent = await sentBy(tested, () => log(activities))
+          t.ok(sent.length <= 6, `${sent.length} with ${entriesMax} remembered`)
+          t.equal((await tested.kept()).logs.length, 1_000)
+        }
+      })
 
     t.test('one page created costs two statements, and two hundred together the same two', async (t) => {
       const tested = await opened(t, kind)
-      const create = createPagesWithVersion({ ...tested, clock: stoppedClock(), newId })
+      const store = { pages: assumingActive(tested.store.pages) }
+      const create = createPageWithVersion({ store, clock: stoppedClock(), newId })
       const group = someGroup(await addTenant(tested.store))
       await tested.store.pageGroups.add(group)
-      const pages = Array.from({ length: 200 }, (_, i) => ({ ...group, idempotencyKey: `${i}` }))
-      t.equal((await sentBy(tested, () => create(pages.slice(0, 1)))).length, 2)
-      t.equal((await sentBy(tested, () => create(pages))).length, 2)
+      const pages: PageToCreate[] = Array.from({ length: 200 }, (_, i) => {
+        const { tenantId, pageGroupId } = group
+        return { tenantId, pageGroupId, idempotencyKey: `${i}` }
+      })
+      t.equal((await sentBy(tested, () => create(pages[0] as PageToCreate))).length, 2)
+      t.equal((await sentBy(tested, () => Promise.all(pages.slice(1).map(create)))).length, 2)
       const plain = pages.map((page) => ({
         ...page,
         idempotencyKey: undefined,
         supplementaryContext: 'Sale',
       }))
-      t.equal((await sentBy(tested, () => create(plain))).length, 1)
+      t.equal((await sentBy(tested, () => Promise.all(plain.map(create)))).length, 1)
     })
 
     t.test(
@@ -123,7 +155,7 @@ overStores(
       const tested = await opened(t, kind)
       const { prospects, prospectLogs, activities } = tested.store
       const prospect = someProspect((await addTenant(tested.store)).tenantId)
-      await activities.record(changesOf([prospect]))
+      await recordAll(activities, [prospect])
       const want = { ...prospect, prospectLogId: newId('prospectlog') }
       const slice = { ...want, beforeId: null, limit: 20 }
       const list = { ...slice, source: null, type: 'rare', idempotencyKey: null, fromId: null }
@@ -151,12 +183,12 @@ overStores(
       )
     })
 
-    t.test('from eight activities on a text is sent the same however long the list', async (t) => {
+    t.test('a text is sent the same however long the list', async (t) => {
       const tested = await opened(t, kind)
-      const log = logProspectActivities({ ...tested, clock: stoppedClock(), newId })
+      const log = logProspectActivity({ ...tested, clock: stoppedClock(), newId })
       const activities = activitiesOf((await addTenant(tested.store)).tenantId)
       const sent = await sentBy(tested, async () => {
-        for (const length of [8, 9, 60]) await log(activities.splice(0, length))
+        for (const length of [1, 8, 60]) await Promise.all(activities.splice(0, length).map(log))
       })
       t.equal(new Set(sent.map(({ text }) => text)).size, 2)
     })

@@ -9,7 +9,7 @@ import { postgresTarget } from '../../src/operations/move-to-postgres.ts'
 import { fillSource, postgresRows, sqliteRows } from '../support/moving.ts'
 import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { embeddedDatabase, newFolder } from '../support/program.ts'
-import { addTenant, at, changesOf, someGroup, someLog, somePage, someProspect } from '../support/rows.ts'
+import { addTenant, at, recordAll, someGroup, someLog, somePage, someProspect } from '../support/rows.ts'
 
 t.setTimeout(0)
 
@@ -26,13 +26,13 @@ const setting = async (t: Test) => {
   })
   const merged = someProspect(tenant.tenantId)
   const second = someLog(merged, { occurredAt: at(-1_000), createdProspect: true })
-  await store.activities.record(changesOf([ada, merged], [first, second]))
+  await recordAll(store.activities, [ada, merged], [first, second])
   const shown = someGroup(tenant, { name: 'spring', title: 'Spring' })
   const deleted = someGroup(tenant)
   for (const group of [shown, deleted]) await store.pageGroups.add(group)
   const published = somePage(shown, { customName: 'Tulips' })
   const pages = [published, somePage(shown, { customName: '  ', computedName: 'Roses' }), somePage(deleted)]
-  for (const page of pages) await store.pages.record([page])
+  for (const page of pages) await store.pages.record(page)
   await store.close()
   const { versionId, pageId } = published
   const file = new DatabaseSync(path)

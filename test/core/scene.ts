@@ -1,12 +1,12 @@
 import { type MemoryStore, memoryStore } from '../../src/adapters/memory/store.ts'
 import { DomainFailure } from '../../src/core/engine/failures.ts'
-import type { Outcome } from '../../src/core/engine/outcome.ts'
+import { asOutcome, type Outcome } from '../../src/core/engine/outcome.ts'
 import {
   createPageGroup,
   type NewPageGroup,
   type PageGroupFields,
 } from '../../src/core/pages/create-page-group.ts'
-import { createPagesWithVersion } from '../../src/core/pages/create-page-with-version.ts'
+import { createPageWithVersion } from '../../src/core/pages/create-page-with-version.ts'
 import { getPage } from '../../src/core/pages/get-page.ts'
 import { listPageGroups } from '../../src/core/pages/list-page-groups.ts'
 import { listPages } from '../../src/core/pages/list-pages.ts'
@@ -43,21 +43,21 @@ export const scene = async () => {
       (await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers', ...fields })).pageGroup,
     updateGroup: async (pageGroupId: string, fields: PageGroupFields) =>
       (await updatePageGroup(deps)({ tenantId, pageGroupId, ...fields })).pageGroup,
-    createPages: createPagesWithVersion(deps),
-    createPage: one(createPagesWithVersion(deps)),
+    createPages: each(createPageWithVersion(deps)),
+    createPage: createPageWithVersion(deps),
     readPage: async (want: PageWant) => (await getPage(deps)(want)).page,
     listPages: listPages(deps),
     listGroups: listPageGroups(deps),
   }
 }
 
-/** Runs what takes a list with a list of one, and says its no by throwing it. */
-export const one =
-  <Input, Answer>(run: (inputs: readonly Input[]) => Promise<readonly Outcome<Answer>[]>) =>
-  async (input: Input): Promise<Answer> => {
-    const [outcome] = await run([input])
-    if (outcome instanceof DomainFailure) throw outcome
-    return outcome as Answer
+/** Runs this for one input after the other, and returns what each got: an answer or a refusal. */
+export const each =
+  <Input, Answer>(run: (input: Input) => Promise<Answer>) =>
+  async (inputs: readonly Input[]): Promise<readonly Outcome<Answer>[]> => {
+    const outcomes: Outcome<Answer>[] = []
+    for (const input of inputs) outcomes.push(await run(input).catch(asOutcome))
+    return outcomes
   }
 
 /** All that a caller learns from a refusal, so that two of them can be compared. */

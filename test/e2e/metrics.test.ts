@@ -22,7 +22,7 @@ for (const kind of databaseKinds())
       })
       t.equal(value(COUNT, { method: 'POST', route: PAGES, status: '201' }), 5)
       t.equal(value('prospect_pages_versions_created_total'), 5)
-      t.equal(value('prospect_pages_list_length_sum', { operation: 'createPageWithVersion' }), 5)
+      t.equal(value('prospect_pages_list_length_sum', { operation: 'pages.record' }), 5)
       t.equal(value('prospect_pages_store_call_duration_seconds_count', { verb: 'pages.record' }), 5)
       const statements = value('prospect_pages_database_statement_duration_seconds_count') ?? 0
       if (kind.name === 'postgres') t.ok(statements > 10)

@@ -21,7 +21,7 @@ const ERASE = `
   import { createNewId } from '${sourceUrl('adapters/ids.ts')}'
   import { readMigrations } from '${sourceUrl('adapters/stores/migrations.ts')}'
   import { sqliteStore } from '${sourceUrl('adapters/sqlite/store.ts')}'
-  import { logProspectActivities } from '${sourceUrl('core/activities/log-prospect-activity.ts')}'
+  import { logProspectActivity } from '${sourceUrl('core/activities/log-prospect-activity.ts')}'
   import { eraseProspects } from '${sourceUrl('core/erasures/erase-prospects.ts')}'
   import { requestErasure } from '${sourceUrl('core/erasures/request-erasure.ts')}'
   import { createTenant } from '${sourceUrl('core/tenants/create-tenant.ts')}'
@@ -32,7 +32,7 @@ const ERASE = `
   const { tenantId } = await createTenant(deps)({ name: 'Acme' })
   const payload = { rawJson: JSON.stringify('x'.repeat(1_000_000)) }
   const activities = Array.from({ length: 30 }, (_, n) => ({ tenantId, source: 'crm', type: 'form', email: n + '@example.com', payload }))
-  for (const activity of activities) await logProspectActivities(deps)([activity])
+  for (const activity of activities) await logProspectActivity(deps)(activity)
   await requestErasure(deps)({ tenantId, email: '1@example.com', blockDays: 30 })
   const step = eraseProspects(deps)
   while (await step(new AbortController().signal));

@@ -262,7 +262,6 @@ t.test('an error of the store is thrown as it is, and the next call asks again',
 t.test('options that would let nothing happen are refused by name', async (t) => {
   const store = memoryStore()
   const creating = [
-    () => createService({ store, listsInFlightMax: 0 }),
     () => createService({ store, prospectsRememberedMax: -1 }),
     () => createApi({ store, requestsAtOnceMax: 0 }),
     () => createApi({ store, requestsWaitingMax: Number.NaN }),
@@ -337,7 +336,6 @@ const EVERY_OPTION: Record<
   background: true,
   requireIdentity: true,
   prospectsRememberedMax: true,
-  listsInFlightMax: true,
   rateLimitPerMinute: true,
   failedAuthPerMinute: true,
   hookFormsPerMinute: true,

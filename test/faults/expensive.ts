@@ -5,7 +5,7 @@ import { ROUTES } from '../../src/adapters/http/routes.ts'
 import type { Needs, Store } from '../../src/core/ports/store.ts'
 import { mergeProspect } from '../../src/core/prospects/merge-prospect.ts'
 import { caller, until } from '../support/program.ts'
-import { changesOf, someProspect } from '../support/rows.ts'
+import { recordAll, someProspect } from '../support/rows.ts'
 import { requestText } from './crowd.ts'
 
 const MEBIBYTE = 1_048_576
@@ -39,7 +39,7 @@ export const furnishStore = async (world: Needs<keyof Store>, tenantId: string) 
     const prospectId = newId('prospect')
     const fields = { name: text(255), email: `${i}${text(980)}@example.com`, createdAt: now, updatedAt: now }
     const prospect = someProspect(tenantId, { prospectId, ...fields })
-    await store.activities.record(changesOf([prospect]))
+    await recordAll(store.activities, [prospect])
     return prospectId
   }
   const into = await added(0)

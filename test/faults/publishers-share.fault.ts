@@ -27,7 +27,7 @@ t.test(
     await store.migrate()
     const group = someGroup(await addTenant(store))
     await store.pageGroups.add(group)
-    await store.pages.record(Array.from({ length: PAGES }, () => somePage(group)))
+    await Promise.all(Array.from({ length: PAGES }, () => store.pages.record(somePage(group))))
 
     const { promise: done, resolve } = Promise.withResolvers<void>()
     let rounds = 0

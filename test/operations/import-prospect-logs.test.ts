@@ -2,11 +2,15 @@ import t from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { listProspectLogs } from '../../src/core/activities/list-prospect-logs.ts'
-import { logProspectActivities } from '../../src/core/activities/log-prospect-activity.ts'
+import { logProspectActivities } from '../../src/core/activities/log-prospect-activities.ts'
+import { logProspectActivity } from '../../src/core/activities/log-prospect-activity.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import type { CsvColumns } from '../../src/operations/csv.ts'
 import type { ReportedLine } from '../../src/operations/import-lines.ts'
 import { importProspectLogs } from '../../src/operations/import-prospect-logs.ts'
+
+const logAllOver = (deps: Parameters<typeof logProspectActivity>[0]) =>
+  logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
 
 const setting = async () => {
   const deps = { store: memoryStore(), clock: Date.now, newId: createNewId() }
@@ -16,7 +20,7 @@ const setting = async () => {
     async function* chunks() {
       yield Buffer.from(text)
     }
-    const { imported, why } = await importProspectLogs(logProspectActivities(deps))(
+    const { imported, why } = await importProspectLogs(logAllOver(deps))(
       {
         ...{ store: deps.store, tenantId, chunks: chunks(), lineBytesMax: 1_000, fromLine: 1, csv },
         ...{ stop: new AbortController().signal, onProgress: () => {} },
@@ -84,7 +88,7 @@ t.test('a member that is null counts as left out, and a payload stays byte for b
     yield Buffer.from('{"source":"a","email":null,"type": null ,"payload":{"n":1.0,"a": null}}\n')
     yield Buffer.from('{"source":null,"payload":{}}\n{"source":"a","payload":null}\n{"source":null,')
   }
-  const { imported } = await importProspectLogs(logProspectActivities(deps))({
+  const { imported } = await importProspectLogs(logAllOver(deps))({
     ...{ store: deps.store, tenantId, chunks: chunks(), lineBytesMax: 1_000, fromLine: 1 },
     ...{
       stop: new AbortController().signal,

@@ -1,11 +1,9 @@
 import type {
-  ActivityChanges,
-  ActivityWants,
+  ActivityChange,
+  ActivityWant,
   AssumedIdentifier,
   Identifier,
-  KnownActivities,
   NewLog,
-  ProspectChange,
   Store,
 } from 'prospect-pages'
 import { equal, ok, same } from './assertions.ts'
@@ -15,16 +13,23 @@ import {
   addTenant,
   assumedTo,
   at,
-  changesOf,
+  changeOf,
   emailIdentifier,
   externalIdentifier,
+  fillOf,
   foundProspect,
   identifiersOf,
   keyFields,
+  logChangeOf,
   newId,
   only,
+  readEach,
+  recordAll,
+  type SomeProspect,
   scribbleOn,
+  someEndpoint,
   someErasure,
+  someEvent,
   someLog,
   someProspect,
 } from './rows.ts'
@@ -55,40 +60,56 @@ export const activities = section(
   async ({ store, another, kept }) => {
     const { activities } = store
     const elsewhere = await another()
+    /** A tenant that uses its events. */
+    const newTenant = async () => {
+      const { tenantId } = await addTenant(store)
+      equal(await store.webhooks.add(someEndpoint(tenantId)), 'recorded')
+      return tenantId
+    }
     const keptOf = async (tenantId: string) => {
       const { prospects, logs } = await kept()
       const ours = (row: { tenantId: string }) => row.tenantId === tenantId
       return { prospects: prospects.filter(ours), logs: logs.filter(ours) }
     }
+    const eventsOf = async (tenantId: string) => {
+      while ((await store.events.number({ tenantId, now: at(0), max: 100 })) > 0);
+      return (await store.events.list({ tenantId, afterSequence: 0, limit: 1_000 })).rows
+    }
     /** Without the times of the last changes. */
-    const recall = async (wants: Partial<ActivityWants>) => {
-      const known = await activities.recall({
-        prospects: [],
-        identifiers: [],
-        keys: [],
-        tenantIds: [],
-        ...wants,
-      })
+    const recall = async (want: Partial<ActivityWant> & { readonly tenantId: string }) => {
+      const known = await activities.recall({ identifiers: [], ...want })
       return {
         prospects: withoutTwins(only(known.prospects, ...PROSPECT_FIELDS)),
-        identifiers: withoutTwins(only(known.identifiers, ...IDENTIFIER_FIELDS)),
-        receipts: withoutTwins(only(known.receipts, ...RECEIPT_FIELDS)),
-        counted: withoutTwins(only(known.counted, 'tenantId', 'countedId')),
+        identifiers: only(known.identifiers, ...IDENTIFIER_FIELDS),
+        receipt: known.receipt && only([known.receipt], ...RECEIPT_FIELDS)[0],
+        countedId: known.countedId,
       }
     }
-    const record = (
-      prospects: ProspectChange[],
-      logs: NewLog[] = [],
-      fields: Partial<ActivityChanges> = {},
-    ) => activities.record(changesOf(prospects, logs, fields))
-    const recorded = async (tenantId: string, fields: Partial<ProspectChange> = {}) => {
+    const record = (prospects: readonly SomeProspect[], logs: readonly NewLog[] = []) =>
+      recordAll(activities, prospects, logs)
+    const recorded = async (tenantId: string, fields: Partial<SomeProspect> = {}) => {
       const prospect = someProspect(tenantId, fields)
-      if ((await record([prospect], [someLog(prospect)])) !== 'recorded') throw new Error('not recorded')
+      equal(await record([prospect], [someLog(prospect)]), 'recorded')
       return prospect
     }
-    const merge = async (one: ProspectChange, into: ProspectChange) =>
+    /** Tries changes of one tenant, each with an event and without: they are overtaken, and leave nothing. */
+    const overtaken = async (...changes: readonly ActivityChange[]) => {
+      const { tenantId } = (changes[0] as ActivityChange).prospect
+      const wants = changes.map(({ identifiers, log }) => ({ tenantId, identifiers, key: keyOf(log) }))
+      const all = async () => ({
+        kept: await keptOf(tenantId),
+        known: await readEach(recall, wants),
+        events: await eventsOf(tenantId),
+      })
+      const before = await all()
+      for (const change of changes)
+        for (const events of [[], [someEvent(tenantId)]])
+          equal(await activities.record(change, events), 'overtaken')
+      same(await all(), before)
+    }
+    const merge = async (one: SomeProspect, into: SomeProspect) =>
       equal(await mergedBy(store, one, into), 'recorded')
-    const erase = async (prospect: ProspectChange) => equal(await erasedBy(store, prospect), 'recorded')
+    const erase = async (prospect: SomeProspect) => equal(await erasedBy(store, prospect), 'recorded')
     /** Blocks an identifier that leads to no one. */
     const block = async (identifier: Identifier) => {
       const { tenantId } = identifier
@@ -98,13 +119,27 @@ export const activities = section(
       return erasure
     }
     /** A prospect gives up what identifies it, as by a correction. */
-    const release = async (prospect: ProspectChange) => {
+    const release = async (prospect: SomeProspect) => {
       const before = foundProspect(prospect)
       const after = { ...before, email: null, externalId: null, updatedAt: at(1) }
       const released = identifiersOf(prospect)
       equal(await store.prospects.correct({ before, after, added: [], released }), 'recorded')
     }
-    return { activities, elsewhere, keptOf, recall, record, recorded, merge, erase, block, release }
+    return {
+      activities,
+      elsewhere,
+      newTenant,
+      keptOf,
+      eventsOf,
+      recall,
+      record,
+      recorded,
+      overtaken,
+      merge,
+      erase,
+      block,
+      release,
+    }
   },
   {
     'a recorded prospect is recalled by its id and by what identifies it': async (scene) => {
@@ -113,49 +148,65 @@ export const activities = section(
       const fields = { email: 'ada@example.com', externalId: 'crm 1', name: 'Ada' }
       const { prospectId } = await recorded(tenantId, fields)
       const stored = { tenantId, prospectId, ...fields, erasedAt: null, mergedInto: null }
-      const byId = await recall({ prospects: [{ tenantId, prospectId }] })
-      same(byId, { prospects: [stored], identifiers: [], receipts: [], counted: [] })
+      same(await recall({ tenantId, prospectId }), { ...NOTHING, prospects: [stored] })
       for (const identifier of [
         emailIdentifier(tenantId, 'ada@example.com'),
         externalIdentifier(tenantId, 'crm 1'),
       ]) {
-        const { prospects, identifiers } = await recall({ identifiers: [identifier] })
+        const { prospects, identifiers } = await recall({ tenantId, identifiers: [identifier] })
         same(prospects, [stored])
         same(identifiers, [{ ...identifier, prospectId, blockedUntil: null, erasureId: null }])
       }
     },
 
-    'no one is added for a tenant that is deleted or gone, nor is a blank filled': async (scene) => {
-      const { record, recorded, keptOf, store, newTenant } = scene
+    'a prospect is recalled with those that the identifiers lead to': async (scene) => {
+      const { recall, recorded } = scene
+      const tenantId = await scene.newTenant()
+      const ada = await recorded(tenantId, { name: 'Ada' })
+      const byEmail = await recorded(tenantId, { email: 'grace@x' })
+      const byExternalId = await recorded(tenantId, { externalId: '1' })
+      const identifiers = [...identifiersOf(byEmail), ...identifiersOf(byExternalId)]
+      const known = await recall({ tenantId, prospectId: ada.prospectId, identifiers })
+      same(idsOf(known.prospects), idsOf([ada, byEmail, byExternalId]))
+      same(idsOf(known.identifiers), idsOf([byEmail, byExternalId]))
+    },
+
+    'no one is added for a tenant that is deleted or gone': async ({
+      overtaken,
+      recorded,
+      store,
+      newTenant,
+    }) => {
       const deleted = await newTenant()
-      const ada = await recorded(deleted)
+      await recorded(deleted)
       await store.tenants.setState(deleted, { suspendedAt: at(1), deletedAt: at(1) })
       for (const tenantId of [deleted, newId('tenant')]) {
         const late = someProspect(tenantId, { email: 'late@x' })
-        equal(await record([late], [someLog(late, { createdProspect: true })]), 'overtaken')
+        await overtaken(changeOf(late, someLog(late, { createdProspect: true })), changeOf(late))
       }
-      equal(await record([{ ...ada, name: 'Ada' }], [someLog(ada)]), 'overtaken')
-      const { prospects, logs } = await keptOf(deleted)
-      same(prospects, [ada])
-      equal(logs.length, 1)
+    },
+
+    'no one is added under an id that exists': async ({ overtaken, recorded, newTenant }) => {
+      const ada = await recorded(await newTenant(), { name: 'Ada' })
+      const twin = { ...ada, email: 'twin@x' }
+      await overtaken(changeOf(twin, someLog(twin, keyFields('one'))))
     },
 
     'a prospect is recalled with the time of its last change': async ({
       activities,
-      record,
       recorded,
       newTenant,
     }) => {
       const ada = await recorded(await newTenant(), { email: 'ada@x' })
-      const wants = { prospects: [], identifiers: identifiersOf(ada), keys: [], tenantIds: [] }
+      const { tenantId, prospectId } = ada
       const timesNow = async () => {
-        const byIdentifier = await activities.recall(wants)
-        const byId = await activities.recall({ ...wants, prospects: [ada], identifiers: [] })
+        const byIdentifier = await activities.recall({ tenantId, identifiers: identifiersOf(ada) })
+        const byId = await activities.recall({ tenantId, prospectId, identifiers: [] })
         return [...byIdentifier.prospects, ...byId.prospects].map(({ updatedAt }) => updatedAt)
       }
       same(await timesNow(), [at(0), at(0)])
-      equal(await record([{ ...ada, name: 'Ada' }], [], { identifiers: [], assumed: [] }), 'recorded')
-      same(await timesNow(), [at(1), at(1)])
+      equal(await activities.record(fillOf(ada, { name: 'Ada', updatedAt: at(5) })), 'recorded')
+      same(await timesNow(), [at(5), at(5)])
     },
 
     'an email and an external id with one text are two identifiers': async ({
@@ -166,8 +217,8 @@ export const activities = section(
       const tenantId = await newTenant()
       const byEmail = await recorded(tenantId, { email: 'ada@x' })
       const byExternalId = await recorded(tenantId, { externalId: 'ada@x' })
-      const wants = [externalIdentifier(tenantId, 'ada@x'), emailIdentifier(tenantId, 'ada@x')]
-      const { identifiers } = await recall({ identifiers: wants })
+      const wanted = [externalIdentifier(tenantId, 'ada@x'), emailIdentifier(tenantId, 'ada@x')]
+      const { identifiers } = await recall({ tenantId, identifiers: wanted })
       same(
         new Map(identifiers.map(({ kind, prospectId }) => [kind, prospectId])),
         new Map([
@@ -179,9 +230,10 @@ export const activities = section(
 
     'a blocked identifier is recalled with its erasure and leads to no one': async (scene) => {
       const { block, recall } = scene
-      const identifier = emailIdentifier(await scene.newTenant(), 'gone@example.com')
+      const tenantId = await scene.newTenant()
+      const identifier = emailIdentifier(tenantId, 'gone@example.com')
       const { erasureId } = await block(identifier)
-      const known = await recall({ identifiers: [identifier] })
+      const known = await recall({ tenantId, identifiers: [identifier] })
       same(known.identifiers, [{ ...identifier, prospectId: null, blockedUntil: UNTIL, erasureId }])
       same(known.prospects, [])
     },
@@ -195,37 +247,38 @@ export const activities = section(
       const survivor = await recorded(tenantId)
       await erase(erased)
       await merge(merged, survivor)
-      const known = await recall({ prospects: [erased, merged] })
+      const known = await readEach(recall, [erased, merged])
       const blank = { email: null, externalId: null, name: null }
       same(
-        known.prospects.toSorted((a, b) => (a.prospectId < b.prospectId ? -1 : 1)),
+        known.map(({ prospects }) => prospects),
         [
-          { tenantId, prospectId: erased.prospectId, ...blank, erasedAt: at(1), mergedInto: null },
-          {
-            tenantId,
-            prospectId: merged.prospectId,
-            ...blank,
-            email: 'grace@x',
-            erasedAt: null,
-            mergedInto: survivor.prospectId,
-          },
+          [{ tenantId, prospectId: erased.prospectId, ...blank, erasedAt: at(1), mergedInto: null }],
+          [
+            {
+              tenantId,
+              prospectId: merged.prospectId,
+              ...blank,
+              email: 'grace@x',
+              erasedAt: null,
+              mergedInto: survivor.prospectId,
+            },
+          ],
         ],
       )
-      const { prospects } = await recall({ identifiers: [emailIdentifier(tenantId, 'grace@x')] })
+      const { prospects } = await recall({ tenantId, identifiers: [emailIdentifier(tenantId, 'grace@x')] })
       same(only(prospects, 'prospectId'), [{ prospectId: survivor.prospectId }])
     },
 
-    'for tenants whose logs are counted, it is recalled which id comes before new ones': async (scene) => {
+    'for a tenant whose logs are counted, it is recalled which id comes before new ones': async (scene) => {
       const { recall, recorded, store } = scene
-      const counted = await addTenant(store)
-      const { tenantId } = counted
+      const { tenantId } = await addTenant(store)
       await store.counts.markRead(tenantId, at(0))
-      const prospect = await recorded(tenantId, { email: 'ada@x' })
+      const { prospectId } = await recorded(tenantId, { email: 'ada@x' })
       const other = await recorded((await addTenant(store)).tenantId, { email: 'ada@x' })
       for (const countedId of ['', 'prospectlog_0']) {
         ok(await store.counts.close(tenantId, countedId, LONG_AGO))
-        same((await recall({ tenantIds: [other.tenantId, tenantId] })).counted, [{ tenantId, countedId }])
-        same((await recall({ prospects: [prospect] })).counted, [])
+        const known = await readEach(recall, [{ tenantId }, other, { tenantId, prospectId }])
+        same(only(known, 'countedId'), [{ countedId }, { countedId: null }, { countedId }])
       }
     },
 
@@ -240,27 +293,29 @@ export const activities = section(
       })
       await record([prospect], [log])
       const { tenantId, source } = log
-      const { receipts } = await recall({ keys: [{ tenantId, source, idempotencyKey: 'first' }] })
-      same(receipts, only([log as KnownActivities['receipts'][number]], ...RECEIPT_FIELDS))
+      const { receipt } = await recall({ tenantId, key: { source, idempotencyKey: 'first' } })
+      same(receipt, only([log], ...RECEIPT_FIELDS)[0])
     },
 
     'a prospect without email or name is recalled with nulls': async ({ recall, recorded, newTenant }) => {
       const { tenantId, prospectId } = await recorded(await newTenant())
-      const { prospects } = await recall({ prospects: [{ tenantId, prospectId }] })
+      const { prospects } = await recall({ tenantId, prospectId })
       const blank = { email: null, externalId: null, name: null, erasedAt: null, mergedInto: null }
       same(prospects, [{ tenantId, prospectId, ...blank }])
     },
 
     'only what is wanted is recalled': async ({ recall, recorded, newTenant }) => {
       const tenantId = await newTenant()
-      const wanted = await recorded(tenantId, { email: 'wanted@example.com' })
+      const { prospectId } = await recorded(tenantId, { email: 'wanted@example.com' })
       await recorded(tenantId, { email: 'neighbour@example.com' })
-      same(await recall({}), NOTHING)
-      const known = await recall({ prospects: [wanted] })
-      same(only(known.prospects, 'prospectId'), [{ prospectId: wanted.prospectId }])
-      same(known.receipts, [])
-      same(await recall({ prospects: [{ tenantId, prospectId: newId('prospect') }] }), NOTHING)
-      same(await recall({ identifiers: [emailIdentifier(tenantId, 'nobody@example.com')] }), NOTHING)
+      same(await recall({ tenantId }), NOTHING)
+      const known = await recall({ tenantId, prospectId })
+      same(only(known.prospects, 'prospectId'), [{ prospectId }])
+      same({ ...known, prospects: [] }, NOTHING)
+      same(await recall({ tenantId, prospectId: newId('prospect') }), NOTHING)
+      const nobody = emailIdentifier(tenantId, 'nobody@example.com')
+      same(await recall({ tenantId, identifiers: [nobody] }), NOTHING)
+      same(await recall({ tenantId, key: { source: 'crm', idempotencyKey: 'none' } }), NOTHING)
     },
 
     'another tenant recalls neither a prospect nor an email, an external id or an idempotency key': async (
@@ -274,42 +329,57 @@ export const activities = section(
       const log = someLog(prospect, keyFields('theirs'))
       await record([prospect], [log])
       const tenantId = await scene.newTenant()
-      const wants = {
-        prospects: [{ ...prospect, tenantId }],
-        identifiers: [emailIdentifier(tenantId, 'ada@example.com'), externalIdentifier(tenantId, 'crm 1')],
-        keys: [{ tenantId, source: log.source, idempotencyKey: 'theirs' }],
-      }
-      same(await recall(wants), NOTHING)
+      const { prospectId } = prospect
+      const identifiers = identifiersOf({ ...prospect, tenantId })
+      same(await recall({ tenantId, prospectId, identifiers, key: keyOf(log) }), NOTHING)
     },
 
     'another tenant that records under our ids changes nothing of ours': async (scene) => {
-      const { keptOf, recall, record, recorded } = scene
+      const { keptOf, overtaken, recall, record, recorded } = scene
       const ours = await recorded(await scene.newTenant())
-      const before = await keptOf(ours.tenantId)
+      const { tenantId } = ours
+      const before = await keptOf(tenantId)
       const theirs = {
         ...ours,
         tenantId: await scene.newTenant(),
         email: 'theirs@example.com',
         name: 'Theirs',
       }
+      await overtaken(...changesTo({ ...theirs, email: null }))
       equal(await record([theirs], [someLog(theirs)]), 'recorded')
-      same(await keptOf(ours.tenantId), before)
-      same(await recall({ identifiers: [emailIdentifier(ours.tenantId, 'theirs@example.com')] }), NOTHING)
+      same(await keptOf(tenantId), before)
+      const identifiers = [emailIdentifier(tenantId, 'theirs@example.com')]
+      same(await recall({ tenantId, identifiers }), NOTHING)
     },
 
-    'one call recalls for several tenants, and repeated wants do no harm': async ({
-      recall,
-      recorded,
-      newTenant,
-    }) => {
-      const one = await recorded(await newTenant(), { email: 'same@example.com' })
-      const two = await recorded(await newTenant(), { email: 'same@example.com' })
-      const wants = [one, two, one].map(({ tenantId }) => emailIdentifier(tenantId, 'same@example.com'))
-      const { prospects, identifiers } = await recall({ prospects: [two, one, two, two], identifiers: wants })
-      const both = new Set([identity(one), identity(two)])
-      same(new Set(prospects.map(identity)), both)
-      same(new Set(identifiers.map(identity)), both)
-      same([prospects.length, identifiers.length], [2, 2])
+    'many look-ups at once are each answered alone, and equal ones alike': async (scene) => {
+      const { recall, record } = scene
+      // One text names another person in each tenant.
+      const tenantIds = [await scene.newTenant(), await scene.newTenant()]
+      const people = tenantIds.flatMap((tenantId) => [
+        someProspect(tenantId, { email: 'same@x', externalId: '1' }),
+        someProspect(tenantId, { externalId: '2' }),
+      ])
+      const logs = people.map((person) => someLog(person, keyFields(String(person.externalId))))
+      equal(await record(people, logs), 'recorded')
+      const wants = people.map((person, i) => [
+        { tenantId: person.tenantId, prospectId: person.prospectId },
+        { tenantId: person.tenantId, identifiers: identifiersOf(person) },
+        { tenantId: person.tenantId, key: keyOf(logs[i] ?? null) },
+        { tenantId: person.tenantId, prospectId: newId('prospect') },
+      ])
+      const alone: unknown[] = []
+      for (const want of wants.flat()) alone.push(await recall(want))
+      same(
+        alone.map(
+          (known) =>
+            Object.values(known as object)
+              .flat()
+              .filter(Boolean).length,
+        ),
+        people.flatMap((person) => [1, identifiersOf(person).length + 1, 1, 0]),
+      )
+      same(await readEach(recall, [...wants.flat(), ...wants.flat()]), [...alone, ...alone])
     },
 
     'an idempotency key belongs to its source and its tenant': async ({
@@ -326,39 +396,61 @@ export const activities = section(
         someLog(theirs, { source: 'crm', ...keyFields('one') }),
       ]
       equal(await record([], logs), 'recorded')
-      for (const { tenantId, source, prospectLogId } of logs) {
-        const { receipts } = await recall({ keys: [{ tenantId, source, idempotencyKey: 'one' }] })
-        same(only(receipts, 'prospectLogId'), [{ prospectLogId }])
+      for (const log of logs) {
+        const { receipt } = await recall({ tenantId: log.tenantId, key: keyOf(log) })
+        equal(receipt?.prospectLogId, log.prospectLogId)
       }
     },
 
     'logs without an idempotency key never conflict': async ({ keptOf, record, recorded, newTenant }) => {
       const prospect = await recorded(await newTenant())
-      equal(await record([], [someLog(prospect), someLog(prospect)]), 'recorded')
-      equal(await record([], [someLog(prospect)]), 'recorded')
+      equal(await record([], [someLog(prospect), someLog(prospect), someLog(prospect)]), 'recorded')
       equal((await keptOf(prospect.tenantId)).logs.length, 4)
     },
 
-    'an identifier that was added meanwhile is overtaken, and nothing of the list is saved': async (
+    'a log is kept with every field, whether its prospect is added, filled or unchanged': async (scene) => {
+      const { activities, keptOf } = scene
+      const ada = someProspect(await scene.newTenant(), { email: 'ada@x' })
+      const filled = { ...ada, name: 'Ada', updatedAt: at(1) }
+      const logOf = (key: string) =>
+        someLog(ada, {
+          ...keyFields(key),
+          source: 'shop',
+          type: 'order',
+          payload: { rawJson: '{ "n" : 12345678901234567890 }' },
+          email: ' Ada@X',
+          name: 'Ada',
+          externalId: '1',
+          occurredAt: at(5),
+          createdAt: at(7),
+        })
+      const logs = ['1', '2', '3', '4'].map(logOf) as [NewLog, NewLog, NewLog, NewLog]
+      for (const change of [
+        changeOf(ada, logs[0]),
+        fillOf(ada, { name: 'Ada' }, logs[1]),
+        logChangeOf(filled, logs[2]),
+        logChangeOf(filled, logs[3], { assumed: [assumedTo(externalIdentifier(ada.tenantId, '1'), null)] }),
+      ])
+        equal(await activities.record(change), 'recorded')
+      same(await keptOf(ada.tenantId), { prospects: [filled], logs })
+    },
+
+    'a change that adds an identifier which was added meanwhile is overtaken, and leaves nothing': async (
       scene,
     ) => {
-      const { keptOf, recall, record, recorded } = scene
+      const { overtaken, recorded } = scene
+      const own = { email: 'own@x', externalId: 'own' }
       for (const taken of [{ email: 'taken@x' }, { externalId: 'taken' }]) {
         const tenantId = await scene.newTenant()
         await recorded(tenantId, taken)
-        const before = await keptOf(tenantId)
-        const free = someProspect(tenantId, { email: 'free@x', externalId: 'free' })
-        const late = someProspect(tenantId, taken)
-        const logs = [someLog(free, keyFields('one')), someLog(late)]
-        equal(await record([free, late], logs), 'overtaken')
-        // Nor if it adds the identifier without a word about where it led.
-        equal(await record([free, late], logs, { assumed: [] }), 'overtaken')
-        same(await keptOf(tenantId), before)
-        const left = await recall({
-          identifiers: identifiersOf(free),
-          keys: [{ tenantId, source: 'crm', idempotencyKey: 'one' }],
-        })
-        same(left, NOTHING)
+        const blank = await recorded(tenantId)
+        const late = someProspect(tenantId, { ...own, ...taken })
+        // Even if it adds the identifier without a word about where it led.
+        for (const change of [
+          changeOf(late, someLog(late, keyFields('one'))),
+          fillOf(blank, { ...own, ...taken }, someLog(blank, keyFields('one'))),
+        ])
+          await overtaken(change, { ...change, assumed: [] })
       }
     },
 
@@ -369,81 +461,90 @@ export const activities = section(
       equal((await keptOf(other.tenantId)).prospects.length, 1)
     },
 
-    'a list whose identifiers do not lead where it was decided is overtaken, and nothing of it is saved':
-      async (scene) => {
-        const { block, erase, keptOf, merge, recall, record, recorded, release } = scene
-        for (const [identifierOf, fields] of [
-          [emailIdentifier, { email: 'ada@x' }],
-          [externalIdentifier, { externalId: 'ada@x' }],
-        ] as const) {
-          const tenantId = await scene.newTenant()
-          const identifier = identifierOf(tenantId, 'ada@x')
-          const bystander = await recorded(tenantId, { name: 'Bystander' })
-          /** Tries to save a log of the bystander, and a new prospect, under these assumptions. */
-          const tried = async (...assumed: readonly AssumedIdentifier[]) => {
-            const before = await keptOf(tenantId)
-            const added = someProspect(tenantId, { email: `${newId('prospect')}@x` })
-            const outcome = await record([added], [someLog(bystander), someLog(added)], { assumed })
-            if (outcome === 'overtaken') {
-              same(await keptOf(tenantId), before)
-              same(await recall({ identifiers: identifiersOf(added) }), NOTHING)
-            }
-            return outcome
-          }
-          const toNone = assumedTo(identifier, null)
-          const elsewhere = assumedTo(identifierOf(tenantId, 'unknown@x'), null)
-          equal(await tried(elsewhere, toNone), 'recorded')
-          equal(await tried(elsewhere, assumedTo(identifier, bystander.prospectId)), 'overtaken')
-
-          const ada = await recorded(tenantId, fields)
-          const toAda = assumedTo(identifier, ada.prospectId)
-          equal(await tried(elsewhere, toAda), 'recorded')
-          equal(await tried(elsewhere, toNone), 'overtaken')
-          equal(await tried(assumedTo(identifier, bystander.prospectId)), 'overtaken')
-
-          await release(ada)
-          equal(await tried(elsewhere, toAda), 'overtaken')
-          equal(await tried(elsewhere, toNone), 'recorded')
-
-          const two = await recorded(tenantId, fields)
-          const survivor = await recorded(tenantId)
-          await merge(two, survivor)
-          equal(await tried(assumedTo(identifier, two.prospectId)), 'overtaken')
-          equal(await tried(assumedTo(identifier, survivor.prospectId)), 'recorded')
-
-          await erase({ ...survivor, updatedAt: at(1) })
-          equal(await tried(toNone), 'overtaken')
-          equal(await tried(assumedTo(identifier, survivor.prospectId)), 'overtaken')
-
-          const gone = identifierOf(tenantId, 'gone@x')
-          await block(gone)
-          equal(await tried(elsewhere, assumedTo(gone, null)), 'overtaken')
-          equal(await tried(elsewhere, assumedTo(gone, bystander.prospectId)), 'overtaken')
+    'a change whose identifiers do not lead where it was decided is overtaken, and leaves nothing': async (
+      scene,
+    ) => {
+      const { activities, block, erase, merge, overtaken, recorded, release } = scene
+      for (const [identifierOf, otherOf, kind] of [
+        [emailIdentifier, externalIdentifier, 'email'],
+        [externalIdentifier, emailIdentifier, 'externalId'],
+      ] as const) {
+        const tenantId = await scene.newTenant()
+        const identifier = identifierOf(tenantId, 'ada@x')
+        const fields = { [kind]: 'ada@x' }
+        const own = () => ({ [kind === 'email' ? 'externalId' : 'email']: newId('prospect') })
+        /** A new prospect, a log and a fill, each with an identifier of the other kind, under this assumption. */
+        const changes = async (assumed: AssumedIdentifier) => {
+          const added = someProspect(tenantId, own())
+          const logging = await recorded(tenantId)
+          const filled = await recorded(tenantId)
+          const toNone = assumedTo(otherOf(tenantId, 'unknown@x'), null)
+          const all = [
+            changeOf(added, someLog(added, keyFields(newId('prospectlog')))),
+            logChangeOf(logging, someLog(logging, keyFields(newId('prospectlog'))), { assumed: [toNone] }),
+            fillOf(filled, own(), someLog(filled)),
+          ]
+          return all.map((change) => ({ ...change, assumed: [...change.assumed, assumed] }))
         }
-      },
+        const right = async (prospectId: string | null) => {
+          for (const change of await changes(assumedTo(identifier, prospectId)))
+            equal(await activities.record(change), 'recorded')
+        }
+        const wrong = async (prospectId: string | null, of = identifier) => {
+          await overtaken(...(await changes(assumedTo(of, prospectId))))
+        }
+        const bystander = await recorded(tenantId, { name: 'Bystander' })
+        await right(null)
+        await wrong(bystander.prospectId)
 
-    'a blocked identifier cannot be added': async ({ block, keptOf, record, recorded, newTenant }) => {
+        const ada = await recorded(tenantId, fields)
+        await right(ada.prospectId)
+        await wrong(null)
+        await wrong(bystander.prospectId)
+
+        await release(ada)
+        await wrong(ada.prospectId)
+        await right(null)
+
+        const two = await recorded(tenantId, fields)
+        const survivor = await recorded(tenantId)
+        await merge(two, survivor)
+        await wrong(two.prospectId)
+        await right(survivor.prospectId)
+
+        await erase({ ...survivor, updatedAt: at(1) })
+        await wrong(null)
+        await wrong(survivor.prospectId)
+
+        const gone = identifierOf(tenantId, 'gone@x')
+        await block(gone)
+        await wrong(null, gone)
+        await wrong(bystander.prospectId, gone)
+      }
+    },
+
+    'a blocked identifier cannot be added': async ({ block, overtaken, recorded, newTenant }) => {
       const tenantId = await newTenant()
       await block(emailIdentifier(tenantId, 'gone@x'))
       const blank = await recorded(tenantId)
-      const before = await keptOf(tenantId)
-      for (const prospect of [someProspect(tenantId), blank]) {
-        const change = { ...prospect, email: 'gone@x' }
-        equal(await record([change], [someLog(change)], { assumed: [] }), 'overtaken')
-      }
-      same(await keptOf(tenantId), before)
+      const added = someProspect(tenantId, { email: 'gone@x' })
+      for (const change of [
+        changeOf(added, someLog(added)),
+        fillOf(blank, { email: 'gone@x' }, someLog(blank)),
+      ])
+        await overtaken(change, { ...change, assumed: [] })
     },
 
     'an identifier that was released leads where it is added next': async (scene) => {
-      const { recall, record, recorded, release } = scene
+      const { activities, recall, recorded, release } = scene
       const tenantId = await scene.newTenant()
       const first = await recorded(tenantId, { email: 'ada@x', externalId: '1' })
       await release(first)
       const second = await recorded(tenantId, { email: 'ada@x' })
       // The one that had it may get it back, too.
-      const change = { ...first, email: null, externalId: '1' }
-      equal(await record([change], [someLog(first)]), 'recorded')
-      const { identifiers } = await recall({ identifiers: identifiersOf(first) })
+      const blank = { ...first, email: null, externalId: null, updatedAt: at(1) }
+      equal(await activities.record(fillOf(blank, { externalId: '1' }, someLog(first))), 'recorded')
+      const { identifiers } = await recall({ tenantId, identifiers: identifiersOf(first) })
       same(
         new Map(identifiers.map(({ kind, prospectId }) => [kind, prospectId])),
         new Map([
@@ -453,123 +554,114 @@ export const activities = section(
       )
     },
 
-    'a taken idempotency key is overtaken, and nothing of the list is saved': async (scene) => {
-      const { keptOf, recall, record, recorded } = scene
+    'a change whose idempotency key is taken is overtaken, and leaves nothing': async (scene) => {
+      const { overtaken, record, recorded } = scene
       const prospect = await recorded(await scene.newTenant(), { name: null })
-      await record([], [someLog(prospect, keyFields('taken'))])
-      const before = await keptOf(prospect.tenantId)
-      const other = someProspect(prospect.tenantId, { email: 'new@example.com' })
-      const logs = [someLog(other, keyFields('free')), someLog(prospect, keyFields('taken'))]
-      equal(await record([other, { ...prospect, name: 'Ada' }], logs), 'overtaken')
-      same(await keptOf(prospect.tenantId), before)
-      same(await recall({ identifiers: identifiersOf(other) }), NOTHING)
+      const { tenantId } = prospect
+      const taken = keyFields('taken')
+      await record([], [someLog(prospect, taken)])
+      const other = someProspect(tenantId, { email: 'new@example.com' })
+      const toNone = assumedTo(emailIdentifier(tenantId, 'nobody@x'), null)
+      await overtaken(
+        changeOf(other, someLog(other, taken)),
+        fillOf(prospect, { name: 'Ada', email: 'ada@x' }, someLog(prospect, taken)),
+        logChangeOf(prospect, someLog(prospect, taken)),
+        logChangeOf(prospect, someLog(prospect, taken), { assumed: [toNone] }),
+      )
     },
 
-    'a log of a prospect that is unknown, erased or merged is overtaken, and nothing of the list is saved':
-      async (scene) => {
-        const { erase, keptOf, merge, record, recorded } = scene
-        const tenantId = await scene.newTenant()
-        const living = await recorded(tenantId)
-        const erased = await recorded(tenantId, { email: 'ada@x' })
-        const merged = await recorded(tenantId)
-        await erase(erased)
-        await merge(merged, living)
-        const before = await keptOf(tenantId)
-        const added = someProspect(tenantId)
-        for (const gone of [someProspect(tenantId), erased, merged]) {
-          equal(await record([added], [someLog(added), someLog(living), someLog(gone)]), 'overtaken')
-          const named = { ...gone, name: 'Late' }
-          if (gone === erased || gone === merged)
-            equal(await record([added, named], [someLog(added)]), 'overtaken')
-        }
-        same(await keptOf(tenantId), before)
-        equal(await record([added], [someLog(added), someLog(living)]), 'recorded')
-      },
-
-    'a log at or before the id up to which its tenant is closed is overtaken': async (scene) => {
-      const { keptOf, record, recorded, store } = scene
-      const { tenantId } = await addTenant(store)
-      await store.counts.markRead(tenantId, at(0))
-      const prospect = await recorded(tenantId)
-      const before = await keptOf(tenantId)
-      const early = someLog(prospect)
-      const last = someLog(prospect)
-      const next = someLog(prospect)
-      ok(await store.counts.close(tenantId, last.prospectLogId, LONG_AGO))
-      equal(await record([], [next, early]), 'overtaken')
-      equal(await record([], [last]), 'overtaken')
-      same(await keptOf(tenantId), before)
-      equal(await record([], [next]), 'recorded')
-      // Other tenants are not closed.
-      const other = await recorded(await scene.newTenant())
-      equal(await record([], [someLog(other, { prospectLogId: early.prospectLogId })]), 'recorded')
+    'a change whose prospect was changed since is overtaken, and leaves nothing': async (scene) => {
+      const { activities, erase, merge, overtaken, recorded, release } = scene
+      const tenantId = await scene.newTenant()
+      const person = () => recorded(tenantId, { externalId: newId('prospect') })
+      const fill = async (one: SomeProspect) => {
+        equal(await activities.record(fillOf(one, { name: 'Ada' })), 'recorded')
+      }
+      const changed = async (change: (one: SomeProspect) => Promise<void>) => {
+        const one = await person()
+        await change(one)
+        await overtaken(...changesTo(one))
+        return { ...one, updatedAt: at(1) }
+      }
+      for (const now of [
+        await changed(fill),
+        await changed(release),
+        await changed(async (one) => merge(await person(), one)),
+      ])
+        equal(await activities.record(logChangeOf(now, someLog(now))), 'recorded')
+      // Who is gone has no activities, not even as it is now.
+      for (const gone of [
+        await changed(erase),
+        await changed(async (one) => merge(one, await person())),
+        someProspect(tenantId),
+      ])
+        await overtaken(...changesTo(gone))
+      const unchanged = await person()
+      for (const ms of [-1, 1]) await overtaken(...changesTo({ ...unchanged, updatedAt: at(ms) }))
     },
 
-    'a change fills blanks with what identifies the prospect, and changes nothing that was set': async (
+    'a log at or before the id up to which its tenant is closed is overtaken, and leaves nothing': async (
       scene,
     ) => {
-      const { keptOf, recall, record, recorded } = scene
+      const { activities, overtaken, record, recorded, store } = scene
+      const tenantId = await scene.newTenant()
+      await store.counts.markRead(tenantId, at(0))
+      const prospect = await recorded(tenantId)
+      const early = newId('prospectlog')
+      const last = newId('prospectlog')
+      ok(await store.counts.close(tenantId, last, LONG_AGO))
+      for (const prospectLogId of [early, last]) {
+        const added = someProspect(tenantId, { email: 'ada@x' })
+        const logging = [changeOf(added, someLog(added)), ...changesTo(prospect)]
+        await overtaken(
+          ...logging.flatMap((change) =>
+            change.log === null ? [] : { ...change, log: { ...change.log, prospectLogId } },
+          ),
+        )
+      }
+      for (const change of changesTo(prospect).slice(0, 3)) equal(await activities.record(change), 'recorded')
+      // Other tenants are not closed.
+      const other = await recorded(await scene.newTenant())
+      equal(await record([], [someLog(other, { prospectLogId: early })]), 'recorded')
+    },
+
+    'a change fills blanks with what identifies the prospect': async (scene) => {
+      const { activities, keptOf, recall, recorded } = scene
       const blank = await recorded(await scene.newTenant(), { name: 'Ada' })
-      const filled = { email: 'ada@example.com', externalId: 'crm 1' }
-      const change = { ...blank, ...filled, name: 'Other', createdAt: at(5_000) }
-      equal(await record([change], [someLog(blank)]), 'recorded')
-      const { prospects } = await keptOf(blank.tenantId)
-      same(prospects, [{ ...blank, ...filled, updatedAt: at(1) }])
-      const { identifiers } = await recall({ identifiers: identifiersOf(change) })
-      same(identifiers.map(({ kind, prospectId }) => [kind, prospectId]).toSorted(), [
-        ['email', blank.prospectId],
-        ['externalId', blank.prospectId],
+      const { tenantId, prospectId } = blank
+      const fills = { email: 'ada@example.com', externalId: 'crm 1', updatedAt: at(5_000) }
+      const fill = fillOf(blank, fills, someLog(blank))
+      equal(await activities.record(fill), 'recorded')
+      same((await keptOf(tenantId)).prospects, [{ ...blank, ...fills }])
+      const { identifiers } = await recall({ tenantId, identifiers: fill.identifiers })
+      same(identifiers.map((found) => [found.kind, found.prospectId]).toSorted(), [
+        ['email', prospectId],
+        ['externalId', prospectId],
       ])
     },
 
-    'filling a blank that another writer filled with another value is overtaken': async (scene) => {
-      const { keptOf, recall, record, recorded } = scene
+    'filling a blank that another writer filled is overtaken, and leaves nothing': async (scene) => {
+      const { activities, overtaken, recorded } = scene
       for (const [first, second] of [
         [{ email: 'first@x' }, { email: 'second@x' }],
         [{ externalId: '1' }, { externalId: '2' }],
+        [{ name: 'Ada' }, { name: 'Grace' }],
+        [{ name: 'Ada' }, { email: 'second@x' }],
       ] as const) {
         const blank = await recorded(await scene.newTenant())
-        equal(await record([{ ...blank, ...first }], [someLog(blank)]), 'recorded')
-        const before = await keptOf(blank.tenantId)
-        const change = { ...blank, ...second, name: 'Second' }
-        equal(await record([change], [someLog(blank)]), 'overtaken')
-        same(await keptOf(blank.tenantId), before)
-        same(await recall({ identifiers: identifiersOf(change) }), NOTHING)
+        equal(await activities.record(fillOf(blank, first, someLog(blank))), 'recorded')
+        await overtaken(fillOf(blank, second, someLog(blank)))
       }
     },
 
-    'a blank filled with what leads to another prospect is overtaken': async (scene) => {
-      const { keptOf, record, recorded } = scene
-      for (const hers of [{ email: 'hers@example.com' }, { externalId: '1' }]) {
-        const tenantId = await scene.newTenant()
-        await recorded(tenantId, hers)
-        const blank = await recorded(tenantId)
-        const before = await keptOf(tenantId)
-        equal(await record([{ ...blank, ...hers }], [someLog(blank)]), 'overtaken')
-        same(await keptOf(tenantId), before)
-      }
-    },
-
-    'a name fills a blank name, never another, and leaves the email alone': async (scene) => {
-      const { keptOf, record, recorded } = scene
-      const nameless = await recorded(await scene.newTenant(), { email: 'ada@example.com' })
-      const nameOnly = { ...nameless, email: null, createdAt: at(9) }
-      equal(await record([{ ...nameOnly, name: 'Ada' }], [someLog(nameless)]), 'recorded')
-      equal(await record([{ ...nameOnly, name: 'Grace' }], [someLog(nameless)]), 'recorded')
-      same((await keptOf(nameless.tenantId)).prospects, [{ ...nameless, name: 'Ada', updatedAt: at(2) }])
-    },
-
-    'a change may repeat the email that the prospect has': async ({
-      keptOf,
-      record,
-      recorded,
-      newTenant,
-    }) => {
-      const owner = await recorded(await newTenant(), { email: 'mine@example.com' })
-      const assumed = identifiersOf(owner).map((own) => assumedTo(own, owner.prospectId))
-      const change = { ...owner, name: 'Ada' }
-      equal(await record([change], [someLog(owner)], { identifiers: [], assumed }), 'recorded')
-      same((await keptOf(owner.tenantId)).prospects, [{ ...owner, name: 'Ada', updatedAt: at(1) }])
+    'a name fills a blank, and leaves what identifies the prospect alone': async (scene) => {
+      const { activities, keptOf, recall, recorded } = scene
+      const nameless = await recorded(await scene.newTenant(), { email: 'ada@example.com', externalId: '1' })
+      const { tenantId, prospectId } = nameless
+      equal(await activities.record(fillOf(nameless, { name: 'Ada' }, someLog(nameless))), 'recorded')
+      same((await keptOf(tenantId)).prospects, [{ ...nameless, name: 'Ada', updatedAt: at(1) }])
+      const { identifiers } = await recall({ tenantId, identifiers: identifiersOf(nameless) })
+      same(only(identifiers, 'prospectId'), [{ prospectId }, { prospectId }])
     },
 
     'an email of ten thousand characters is kept, and differs from one with the same beginning': async (
@@ -582,7 +674,7 @@ export const activities = section(
       const logs = prospects.map((prospect) => someLog(prospect, { email: prospect.email }))
       equal(await record(prospects, logs), 'recorded')
       same(await keptOf(tenantId), { prospects, logs })
-      const known = await recall({ identifiers: [emailIdentifier(tenantId, emails[1] ?? '')] })
+      const known = await recall({ tenantId, identifiers: [emailIdentifier(tenantId, emails[1] ?? '')] })
       same(only(known.prospects, 'prospectId'), only(prospects.slice(1), 'prospectId'))
     },
 
@@ -590,10 +682,22 @@ export const activities = section(
       const prospect = await recorded(await newTenant())
       const logs = PAYLOADS.map((rawJson) => someLog(prospect, { payload: { rawJson } }))
       equal(await record([], logs), 'recorded')
+      const added = PAYLOADS.map((rawJson) => {
+        const another = someProspect(prospect.tenantId)
+        return { another, log: someLog(another, { payload: { rawJson } }) }
+      })
+      const people = added.map(({ another }) => another)
+      equal(
+        await record(
+          people,
+          added.map(({ log }) => log),
+        ),
+        'recorded',
+      )
       const { logs: rows } = await keptOf(prospect.tenantId)
       same(
         rows.slice(1).map(({ payload }) => payload.rawJson),
-        PAYLOADS,
+        [...PAYLOADS, ...PAYLOADS],
       )
     },
 
@@ -603,7 +707,7 @@ export const activities = section(
         someProspect(tenantId, { email: text, externalId: text, name: text }),
       )
       const logs = AWKWARD_TEXTS.map((text, i) =>
-        someLog(prospects[i] as ProspectChange, {
+        someLog(prospects[i] as SomeProspect, {
           source: text,
           type: text,
           email: text,
@@ -614,19 +718,15 @@ export const activities = section(
       )
       equal(await record(prospects, logs), 'recorded')
       same(await keptOf(tenantId), { prospects, logs })
-      const keys = logs.map(({ source, idempotencyKey }) => ({
-        tenantId,
-        source,
-        idempotencyKey: String(idempotencyKey),
-      }))
-      const known = await recall({ prospects, keys })
+      const wants = logs.map((log) => ({ tenantId, prospectId: log.prospectId, key: keyOf(log) }))
+      const known = await readEach(recall, wants)
       same(
-        known.receipts.map(({ source, type, idempotencyKey }) => [source, type, idempotencyKey]).sort(),
-        AWKWARD_TEXTS.map((text) => [text, text, text]).sort(),
+        known.map(({ receipt }) => [receipt?.source, receipt?.type, receipt?.idempotencyKey]),
+        AWKWARD_TEXTS.map((text) => [text, text, text]),
       )
       same(
-        known.prospects.map(({ email, externalId, name }) => [email, externalId, name]).sort(),
-        AWKWARD_TEXTS.map((text) => [text, text, text]).sort(),
+        known.map(({ prospects: [found] }) => [found?.email, found?.externalId, found?.name]),
+        AWKWARD_TEXTS.map((text) => [text, text, text]),
       )
     },
 
@@ -634,65 +734,247 @@ export const activities = section(
       const { recall, record, recorded } = scene
       const prospect = await recorded(await scene.newTenant())
       const source = Array.from({ length: 100 }, (_, i) => String.fromCodePoint(0x1f300 + i)).join('')
-      const key = Array.from({ length: 255 }, (_, i) => String.fromCodePoint(0x20000 + i * 7)).join('')
-      equal(await record([], [someLog(prospect, { source, ...keyFields(key) })]), 'recorded')
-      const wants = [{ tenantId: prospect.tenantId, source, idempotencyKey: key }]
-      equal((await recall({ keys: wants })).receipts.length, 1)
+      const idempotencyKey = Array.from({ length: 255 }, (_, i) =>
+        String.fromCodePoint(0x20000 + i * 7),
+      ).join('')
+      const log = someLog(prospect, { source, ...keyFields(idempotencyKey) })
+      equal(await record([], [log]), 'recorded')
+      const { receipt } = await recall({ tenantId: prospect.tenantId, key: { source, idempotencyKey } })
+      equal(receipt?.prospectLogId, log.prospectLogId)
     },
 
-    'two hundred prospects and logs are one list': async ({ keptOf, recall, record, newTenant }) => {
+    'two hundred changes at once are each recorded': async ({ activities, keptOf, recall, newTenant }) => {
       const tenantId = await newTenant()
       const prospects = Array.from({ length: 200 }, (_, i) =>
         someProspect(tenantId, { email: `p${i}@x`, externalId: `${i}` }),
       )
       const logs = prospects.map((prospect) => someLog(prospect, keyFields(prospect.prospectId)))
-      equal(await record(prospects, logs), 'recorded')
+      const outcomes = prospects.map((prospect, i) => activities.record(changeOf(prospect, logs[i])))
+      same(new Set(await Promise.all(outcomes)), new Set(['recorded']))
       same(await keptOf(tenantId), { prospects, logs })
-      const known = await recall({ identifiers: prospects.flatMap(identifiersOf) })
-      same([known.prospects.length, known.identifiers.length], [200, 400])
+      const wants = prospects.map((prospect) => ({ tenantId, identifiers: identifiersOf(prospect) }))
+      same(
+        (await readEach(recall, wants)).map(({ identifiers }) => idsOf(identifiers)),
+        prospects.map(({ prospectId }) => [prospectId, prospectId]),
+      )
     },
 
-    'of two writers that add one identifier or key at once, exactly one is recorded': async (scene) => {
-      const { activities, elsewhere, keptOf, record } = scene
+    'of many changes at once some are overtaken, and each is saved whole or not at all': async (scene) => {
+      const { activities, elsewhere, erase, eventsOf, keptOf, merge, recall, record, recorded } = scene
+      const tenantId = await scene.newTenant()
+      const living = await recorded(tenantId, { email: 'taken@x' })
+      const taken = keyFields('taken')
+      equal(await record([], [someLog(living, taken)]), 'recorded')
+      const merged = await recorded(tenantId)
+      const erased = await recorded(tenantId)
+      await merge(merged, await recorded(tenantId))
+      await erase(erased)
+      const rounds = Array.from({ length: 10 }, (_, i) => i)
+      const blanks: SomeProspect[] = []
+      for (const _ of [...rounds, ...rounds]) blanks.push(await recorded(tenantId))
+      const nextBlank = () => blanks.pop() as SomeProspect
+
+      const text = () => newId('prospect')
+      const added = (fields: Partial<SomeProspect> = {}, log: Partial<NewLog> = keyFields(text())) => {
+        const prospect = someProspect(tenantId, { email: `${text()}@x`, externalId: text(), ...fields })
+        return changeOf(prospect, someLog(prospect, { createdProspect: true, ...log }))
+      }
+      const filled = (one: SomeProspect, fields: Partial<SomeProspect> = {}) =>
+        fillOf(one, { email: `${text()}@x`, externalId: text(), ...fields }, someLog(one, keyFields(text())))
+      const logged = (one: SomeProspect, log: Partial<NewLog> = {}) => logChangeOf(one, someLog(one, log))
+      const assuming = (email: string) => ({
+        ...logged(living, keyFields(text())),
+        assumed: [assumedTo(emailIdentifier(tenantId, email), null)],
+      })
+      const right = rounds.flatMap(() => [
+        added(),
+        { ...added(), log: null },
+        filled(nextBlank()),
+        logged(living),
+        logged(living, keyFields(text())),
+        assuming('nobody@x'),
+      ])
+      const wrong = rounds.flatMap(() => {
+        const blank = nextBlank()
+        return [
+          added({ email: 'taken@x' }),
+          added({}, taken),
+          filled(blank, { email: 'taken@x' }),
+          logged(merged, keyFields(text())),
+          logged(living, taken),
+          assuming('taken@x'),
+          filled({ ...blank, updatedAt: at(-1) }),
+          filled({ ...erased, updatedAt: at(1) }),
+        ]
+      })
+      const all = [...right, ...wrong].map((change, i) => ({
+        change,
+        order: newId('event').slice(-1),
+        events: i % 7 < 4 ? [someEvent(tenantId)] : [],
+      }))
+      // Those that are right and those that are wrong by turns, and from both processes.
+      const turns = all.toSorted((a, b) => (a.order < b.order ? -1 : 1))
+      const before = await keptOf(tenantId)
+      const outcomes = await Promise.all(
+        turns.map(({ change, events }, i) =>
+          (i % 3 === 0 ? elsewhere.activities : activities).record(change, events),
+        ),
+      )
+      const isRight = (change: ActivityChange) => right.includes(change)
+      same(
+        outcomes,
+        turns.map(({ change }) => (isRight(change) ? 'recorded' : 'overtaken')),
+      )
+
+      const after = await keptOf(tenantId)
+      const saved = new Map(right.map(({ prospect }) => [prospect.prospectId, prospect]))
+      for (const one of before.prospects)
+        if (!saved.has(one.prospectId)) saved.set(one.prospectId, { ...foundProspect(one) })
+      const fields = ['prospectId', 'email', 'externalId', 'name', 'updatedAt'] as const
+      same(
+        only(after.prospects, ...fields),
+        only(
+          [...saved.values()].toSorted((a, b) => (a.prospectId < b.prospectId ? -1 : 1)),
+          ...fields,
+        ),
+      )
+      const logs = right.flatMap(({ log }) => log ?? [])
+      const allLogs = [...before.logs, ...logs]
+      same(
+        after.logs,
+        allLogs.toSorted((a, b) => (a.prospectLogId < b.prospectLogId ? -1 : 1)),
+      )
+      for (const { identifiers, prospect, ...change } of [...right, ...wrong]) {
+        const isSaved = right.some((one) => one.identifiers === identifiers)
+        const found = (await recall({ tenantId, identifiers, key: keyOf(change.log) })).identifiers
+        const theirs = found.filter(({ prospectId }) => prospectId === prospect.prospectId)
+        equal(theirs.length, isSaved ? identifiers.length : 0)
+      }
+      const events = (await eventsOf(tenantId)).map(({ type, ids, eventId }) =>
+        type === 'prospect_log.created' ? ids.prospectLogId : type === 'prospect.created' ? [] : eventId,
+      )
+      const expected = [
+        ...allLogs.map(({ prospectLogId }) => prospectLogId),
+        ...all.flatMap(({ change, events }) => (isRight(change) ? events.map(({ eventId }) => eventId) : [])),
+      ]
+      same(events.flat().toSorted(), expected.toSorted())
+    },
+
+    'of writers in two processes that add one identifier or key at once, exactly one is recorded': async (
+      scene,
+    ) => {
+      const { activities, elsewhere, eventsOf, keptOf, recall } = scene
       for (let round = 0; round < ROUNDS; round++)
         for (const fields of [{ email: `${round}@x` }, { externalId: `${round}` }, {}]) {
           const tenantId = await scene.newTenant()
           const isByKey = Object.keys(fields).length === 0
-          const listOf = () => {
-            const prospect = someProspect(tenantId, fields)
-            const log = someLog(prospect, isByKey ? keyFields('one') : {})
-            return changesOf([prospect], [log])
-          }
+          const text = () => newId('prospect')
+          const changes = Array.from({ length: 8 }, (_, i) => {
+            // The one that they want, and another one of their own.
+            const prospect = someProspect(tenantId, { email: `${text()}@x`, externalId: text(), ...fields })
+            const rawJson = JSON.stringify({ a: 'x'.repeat(i % 4 < 2 ? 1 : 70_000) })
+            return changeOf(
+              prospect,
+              someLog(prospect, { ...keyFields(isByKey ? 'one' : text()), payload: { rawJson } }),
+            )
+          })
           const outcomes = await Promise.all(
-            [activities, elsewhere.activities, activities, elsewhere.activities].map((on) =>
-              on.record(listOf()),
+            changes.map((change, i) =>
+              (i % 2 === 0 ? activities : elsewhere.activities).record(change, [someEvent(tenantId)]),
             ),
           )
-          same(outcomes.toSorted(), ['overtaken', 'overtaken', 'overtaken', 'recorded'])
+          same(outcomes.toSorted(), [...Array(7).fill('overtaken'), 'recorded'])
+          const winner = changes[outcomes.indexOf('recorded')] as ActivityChange
           const { prospects, logs } = await keptOf(tenantId)
-          same([prospects.length, logs.length], [1, 1])
+          same(only(prospects, 'prospectId'), only([winner.prospect], 'prospectId'))
+          same(logs, [winner.log])
+          equal((await eventsOf(tenantId)).length, 2)
+          for (const change of changes) {
+            const { identifiers, log, prospect } = change
+            const known = await recall({ tenantId, identifiers, key: keyOf(log) })
+            const theirs = known.identifiers.filter(({ prospectId }) => prospectId === prospect.prospectId)
+            equal(theirs.length, change === winner ? 2 : 0)
+            if (!isByKey)
+              equal(known.receipt?.prospectLogId, change === winner ? log?.prospectLogId : undefined)
+          }
           const late = someProspect(tenantId, fields)
-          equal(await record([late], [someLog(late, isByKey ? keyFields('one') : {})]), 'overtaken')
+          const change = changeOf(late, someLog(late, isByKey ? keyFields('one') : {}))
+          equal(await activities.record(change), 'overtaken')
         }
+    },
+
+    'of a new prospect, a fill and logs under one key at once, exactly one is recorded': async (scene) => {
+      const { activities, elsewhere, keptOf, recall, recorded } = scene
+      for (let round = 0; round < ROUNDS; round++) {
+        const tenantId = await scene.newTenant()
+        const blank = await recorded(tenantId)
+        const ada = await recorded(tenantId)
+        const added = someProspect(tenantId, { email: 'new@x' })
+        const log = (owner: SomeProspect) => someLog(owner, keyFields('one'))
+        const changes = [
+          changeOf(added, log(added)),
+          fillOf(blank, { email: 'fill@x' }, log(blank)),
+          logChangeOf(ada, log(ada)),
+          logChangeOf(blank, log(blank)),
+        ]
+        const turns = [...changes.slice(round % 4), ...changes.slice(0, round % 4)]
+        const outcomes = await Promise.all(
+          turns.map((change, i) => (i % 2 === 0 ? activities : elsewhere.activities).record(change)),
+        )
+        same(outcomes.toSorted(), ['overtaken', 'overtaken', 'overtaken', 'recorded'])
+        const winner = turns[outcomes.indexOf('recorded')] as ActivityChange
+        const { logs, prospects } = await keptOf(tenantId)
+        same(logs.slice(2), [winner.log])
+        equal(prospects.length, winner === changes[0] ? 3 : 2)
+        for (const { prospect, identifiers } of changes.slice(0, 2)) {
+          const known = await recall({ tenantId, identifiers })
+          equal(known.identifiers.length, winner.prospect === prospect ? 1 : 0)
+        }
+      }
+    },
+
+    'of equal keys in two processes at once each is recorded once': async (scene) => {
+      const { activities, elsewhere, keptOf, recorded } = scene
+      const ada = await recorded(await scene.newTenant())
+      const logAll = async (on: Store['activities'], keys: readonly string[]) => {
+        const logs = keys.map((key) => someLog(ada, keyFields(key)))
+        const outcomes = await Promise.all(logs.map((log) => on.record(logChangeOf(ada, log))))
+        return logs.filter((_, i) => outcomes[i] === 'recorded')
+      }
+      const keys = Array.from({ length: 40 }, (_, i) => `${i}`)
+      const here = logAll(activities, keys)
+      const there = logAll(elsewhere.activities, keys.toReversed())
+      const added = [...(await here), ...(await there)]
+      same(added.map(({ idempotencyKey }) => idempotencyKey).toSorted(), keys.toSorted())
+      const { logs } = await keptOf(ada.tenantId)
+      same(
+        new Set(logs.slice(1).map(({ prospectLogId }) => prospectLogId)),
+        new Set(added.map(({ prospectLogId }) => prospectLogId)),
+      )
     },
 
     'of two writers that fill one blank with two emails at once, exactly one is recorded': async (scene) => {
       const { activities, elsewhere, keptOf, recall, recorded } = scene
       for (let round = 0; round < ROUNDS; round++) {
         const blank = await recorded(await scene.newTenant())
-        const changes = ['one@x', 'two@x'].map((email) => ({ ...blank, email }))
+        const { tenantId } = blank
+        const emails = ['one@x', 'two@x']
         const outcomes = await Promise.all(
-          changes.map((change, i) =>
-            (i === 0 ? activities : elsewhere.activities).record(changesOf([change], [someLog(blank)])),
+          emails.map((email, i) =>
+            (i === round % 2 ? activities : elsewhere.activities).record(
+              fillOf(blank, { email }, someLog(blank)),
+            ),
           ),
         )
         same(outcomes.toSorted(), ['overtaken', 'recorded'])
-        const email = changes[outcomes.indexOf('recorded')]?.email
-        const { prospects, logs } = await keptOf(blank.tenantId)
-        same(only(prospects, 'email'), [{ email }])
+        const { prospects, logs } = await keptOf(tenantId)
+        same(only(prospects, 'email'), [{ email: emails[outcomes.indexOf('recorded')] }])
         equal(logs.length, 2)
-        const { identifiers } = await recall({ identifiers: changes.flatMap(identifiersOf) })
-        same(only(identifiers, 'hash'), [{ hash: emailIdentifier('', String(email)).hash }])
+        const wants = emails.map((email) => ({ tenantId, identifiers: [emailIdentifier(tenantId, email)] }))
+        same(
+          (await readEach(recall, wants)).map(({ identifiers }) => identifiers.length),
+          outcomes.map((outcome) => (outcome === 'recorded' ? 1 : 0)),
+        )
       }
     },
 
@@ -705,8 +987,8 @@ export const activities = section(
           const tenantId = await scene.newTenant()
           const person = await recorded(tenantId)
           const survivor = await recorded(tenantId)
-          const change = { ...person, email: 'ada@x', externalId: '1' }
-          const filling = () => activities.record(changesOf([change], [someLog(person)]))
+          const fill = fillOf(person, { email: 'ada@x', externalId: '1' }, someLog(person))
+          const filling = () => activities.record(fill)
           const ending = () =>
             isErased ? erasedBy(elsewhere, person) : mergedBy(elsewhere, person, survivor)
           // Whichever is faster, the other finds the prospect changed.
@@ -715,7 +997,7 @@ export const activities = section(
               ? await Promise.all([filling(), ending()])
               : (await Promise.all([ending(), filling()])).toReversed()
           same([filled, ended].toSorted(), ['overtaken', 'recorded'])
-          const { identifiers } = await recall({ identifiers: identifiersOf(change) })
+          const { identifiers } = await recall({ tenantId, identifiers: fill.identifiers })
           same(
             new Set(identifiers.map(({ prospectId }) => prospectId)),
             new Set(filled === 'recorded' ? [person.prospectId] : []),
@@ -725,44 +1007,89 @@ export const activities = section(
         }
     },
 
+    'of logs that are added while their prospect is erased or merged, none is added later': async (scene) => {
+      const { activities, elsewhere, keptOf, overtaken, recorded, store } = scene
+      for (let round = 0; round < ROUNDS; round++) {
+        const tenantId = await scene.newTenant()
+        const ada = await recorded(tenantId, { email: 'ada@x' })
+        const other = await recorded(tenantId)
+        const logging = async (on: Store['activities']) => {
+          const logs = [someLog(ada), someLog(ada)]
+          const outcomes = await Promise.all(logs.map((log) => on.record(logChangeOf(ada, log))))
+          return logs.filter((_, i) => outcomes[i] === 'recorded')
+        }
+        const ending = round % 2 === 0 ? erasedBy(store, ada) : mergedBy(store, ada, other)
+        const [ended, ...added] = await Promise.all([
+          ending,
+          logging(elsewhere.activities),
+          logging(activities),
+        ])
+        equal(ended, 'recorded')
+        await overtaken(logChangeOf(ada, someLog(ada)))
+        const { logs } = await keptOf(tenantId)
+        same(
+          new Set(logs.slice(2).map(({ prospectLogId }) => prospectLogId)),
+          new Set(added.flat().map(({ prospectLogId }) => prospectLogId)),
+        )
+      }
+    },
+
     'a caller that changes what was recalled changes nothing in the store': async (scene) => {
       const { activities, block, keptOf, recall, record, recorded } = scene
       const prospect = await recorded(await scene.newTenant(), { email: 'ada@example.com', name: 'Ada' })
-      const { tenantId } = prospect
+      const { tenantId, prospectId } = prospect
       const log = someLog(prospect, keyFields('one'))
       await record([], [log])
       const gone = externalIdentifier(tenantId, 'gone')
       await block(gone)
       const before = await keptOf(tenantId)
-      const wants = {
-        prospects: [prospect],
-        identifiers: [emailIdentifier(tenantId, 'ada@example.com'), gone],
-        keys: [{ ...log, idempotencyKey: 'one' }],
-        tenantIds: [],
-      }
-      const expected = await recall(wants)
-      scribbleOn(await activities.recall(wants))
-      same(await recall(wants), expected)
+      const identifiers = [emailIdentifier(tenantId, 'ada@example.com'), gone]
+      const want = { tenantId, prospectId, identifiers, key: { source: log.source, idempotencyKey: 'one' } }
+      const expected = await recall(want)
+      scribbleOn(await activities.recall(want))
+      same(await recall(want), expected)
       same(await keptOf(tenantId), before)
     },
 
     'a caller that changes what it recorded changes nothing in the store': async (scene) => {
       const { activities, keptOf, recall } = scene
-      const prospect = someProspect(await scene.newTenant(), { email: 'ada@example.com', name: 'Ada' })
-      const changes = changesOf([prospect], [someLog(prospect, keyFields('one'))])
-      const { prospects, identifiers, logs } = structuredClone(changes)
+      const prospect = someProspect(await scene.newTenant(), { email: 'ada@example.com' })
       const { tenantId } = prospect
-      equal(await activities.record(changes), 'recorded')
-      scribbleOn(changes)
-      same(await keptOf(tenantId), { prospects, logs })
-      const known = await recall({ identifiers })
-      same(only(known.identifiers, 'hash', 'prospectId'), only(identifiers, 'hash', 'prospectId'))
+      const filled = { ...prospect, name: 'Ada', externalId: '1', updatedAt: at(1) }
+      const changes = [
+        changeOf(prospect, someLog(prospect, keyFields('one'))),
+        fillOf(prospect, { name: 'Ada', externalId: '1' }, someLog(prospect, keyFields('two'))),
+        logChangeOf(filled, someLog(prospect)),
+      ]
+      const copies = structuredClone(changes)
+      for (const change of changes) {
+        equal(await activities.record(change), 'recorded')
+        scribbleOn(change)
+      }
+      const logs = copies.map(({ log }) => log)
+      same(await keptOf(tenantId), { prospects: [filled], logs })
+      const known = await recall({ tenantId, identifiers: identifiersOf(filled) })
+      same(idsOf(known.identifiers), [filled.prospectId, filled.prospectId])
     },
   },
 )
 
+/** Changes to a prospect that exists: a log, one that also says where an identifier leads, and fills. */
+const changesTo = (prospect: SomeProspect): ActivityChange[] => {
+  const { tenantId } = prospect
+  const log = () => someLog(prospect, keyFields(newId('prospectlog')))
+  const toNone = assumedTo(emailIdentifier(tenantId, 'nobody@x'), null)
+  return [
+    logChangeOf(prospect, log()),
+    logChangeOf(prospect, log(), { assumed: [toNone] }),
+    fillOf(prospect, { email: `${newId('prospect')}@x` }, log()),
+    fillOf(prospect, { name: 'Late' }, log()),
+    fillOf(prospect, { email: `${newId('prospect')}@x`, name: 'Late' }),
+  ]
+}
+
 /** Erases a prospect that no other process has changed. */
-const erasedBy = (store: Store, prospect: ProspectChange) => {
+const erasedBy = (store: Store, prospect: SomeProspect) => {
   const { tenantId, prospectId } = prospect
   const erasures = [someErasure(tenantId, { prospectId })]
   const prospects = [foundProspect(prospect)]
@@ -770,7 +1097,7 @@ const erasedBy = (store: Store, prospect: ProspectChange) => {
 }
 
 /** Merges one prospect into another, which keeps its fields. */
-const mergedBy = (store: Store, one: ProspectChange, into: ProspectChange) => {
+const mergedBy = (store: Store, one: SomeProspect, into: SomeProspect) => {
   const { tenantId, prospectId } = one
   const before = foundProspect(one)
   const survivor = foundProspect(into)
@@ -782,7 +1109,7 @@ const mergedBy = (store: Store, one: ProspectChange, into: ProspectChange) => {
   })
 }
 
-const NOTHING = { prospects: [], identifiers: [], receipts: [], counted: [] }
+const NOTHING = { prospects: [], identifiers: [], receipt: null, countedId: null }
 const PROSPECT_FIELDS = [
   'tenantId',
   'prospectId',
@@ -805,10 +1132,13 @@ const RECEIPT_FIELDS = [
   'createdAt',
 ] as const
 
-const identity = ({ tenantId, prospectId }: { tenantId: string; prospectId: string | null }) =>
-  `${tenantId} ${prospectId}`
+const keyOf = (log: NewLog | null): ActivityWant['key'] =>
+  log?.idempotencyKey == null ? undefined : { source: log.source, idempotencyKey: log.idempotencyKey }
 
-/** A row that was wanted in two ways may come twice. */
+const idsOf = (rows: readonly { readonly prospectId: string | null }[]) =>
+  rows.map(({ prospectId }) => prospectId).toSorted()
+
+/** A prospect that was wanted in two ways may come twice. */
 const withoutTwins = <Row>(rows: readonly Row[]): Row[] => [
   ...new Map(rows.map((row) => [JSON.stringify(row), row])).values(),
 ]

@@ -46,8 +46,8 @@ const settingOf = async (subject: Subject) => {
     }
   }
   const newPage = async (): Promise<PageWant> => {
-    const [page] = await core.createPagesWithVersion(processes[0])([group])
-    return { ...group, pageId: (page as { page: PageWant }).page.pageId }
+    const { page } = await core.createPageWithVersion(processes[0])(group)
+    return { ...group, pageId: page.pageId }
   }
   /** Creates a version; its publisher leaves it `ready`. */
   const readyVersion = async (page: PageWant) => {

@@ -1,5 +1,5 @@
-import type { NewLog, ProspectChange, Store } from 'prospect-pages'
-import { addTenant } from './rows.ts'
+import type { NewLog, Store } from 'prospect-pages'
+import { addTenant, type SomeProspect } from './rows.ts'
 
 /** The use cases that work on the store under test. */
 export type Core = typeof import('#use-cases')
@@ -9,7 +9,7 @@ export type TestRunner = (title: string, body: () => Promise<void>) => unknown
 
 /** The recorded prospects and logs, each in the order of their ids. */
 export type Kept = {
-  readonly prospects: readonly ProspectChange[]
+  readonly prospects: readonly SomeProspect[]
   readonly logs: readonly NewLog[]
 }
 

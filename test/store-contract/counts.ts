@@ -2,7 +2,18 @@ import { setTimeout } from 'node:timers/promises'
 import type { LogCount, LogCounts } from 'prospect-pages'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { AWKWARD_TEXTS, addTenant, at, changesOf, idBefore, newId, someLog, someProspect } from './rows.ts'
+import {
+  AWKWARD_TEXTS,
+  addTenant,
+  at,
+  changeOf,
+  idBefore,
+  logChangeOf,
+  newId,
+  recordAll,
+  someLog,
+  someProspect,
+} from './rows.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -33,7 +44,7 @@ export const counts = section(
     const logged = async (tenantId: string, fields: object = {}) => {
       const prospect = someProspect(tenantId)
       const log = someLog(prospect, fields)
-      equal(await store.activities.record(changesOf([prospect], [log])), 'recorded')
+      equal(await recordAll(store.activities, [prospect], [log]), 'recorded')
       return log.prospectLogId
     }
     const add = (tenantId: string, from: string, to: string, ...add: LogCount[]) =>
@@ -110,7 +121,7 @@ export const counts = section(
         await logged(tenantId)
         const prospect = someProspect(tenantId)
         const logs = Array.from({ length: 20 }, () => someLog(prospect))
-        equal(await store.activities.record(changesOf([prospect])), 'recorded')
+        equal(await recordAll(store.activities, [prospect]), 'recorded')
         const to = String(logs[10]?.prospectLogId)
         const closing = counts.close(tenantId, to, LONG_AGO).then(async (isClosed) => {
           ok(isClosed)
@@ -118,11 +129,11 @@ export const counts = section(
           while (!(await store.moments.arePast([moment]))[0]) await setTimeout(1)
           return (await counts.tally({ tenantId, afterId: '', beforeId: to, max: 99 }))[0]?.count
         })
-        const recording = logs.map(async (log, i) => {
+        const recording = logs.map((log, i) => {
           const on = i % 2 === 0 ? store : elsewhere
-          if (i % 4 < 2) return on.activities.record(changesOf([], [log]))
-          const added = await on.activities.recordLogs([{ ...log, prospectUpdatedAt: at(0) }])
-          return added.length > 0 ? 'recorded' : 'overtaken'
+          if (i % 4 < 2) return on.activities.record(logChangeOf(prospect, log))
+          const added = someProspect(tenantId)
+          return on.activities.record(changeOf(added, { ...log, prospectId: added.prospectId }))
         })
         const [tallied, ...outcomes] = await Promise.all([closing, ...recording])
         const recorded = logs.filter((_, i) => outcomes[i] === 'recorded')

@@ -3,7 +3,6 @@ import type {
   FoundProspect,
   Identifier,
   Moments,
-  ProspectChange,
   ProspectLogReceipt,
   Store,
   StoredErasure,
@@ -15,7 +14,6 @@ import { section } from './contract.ts'
 import {
   addTenant,
   at,
-  changesOf,
   emailIdentifier,
   externalIdentifier,
   foundProspect,
@@ -23,6 +21,8 @@ import {
   identifiersOf,
   newId,
   readEach,
+  recordAll,
+  type SomeProspect,
   someClaim,
   someErasure,
   someLog,
@@ -59,16 +59,19 @@ export const erasures = section(
 
     /** A process on a store: what callers and the eraser do there, with prospects remembered. */
     const processOn = (on: Store) => {
-      const remembered = core.rememberProspects(1_000)
       const world = { ...deps, store: on }
-      const logAll = core.logProspectActivities({ ...world, remembered })
+      const activities = core.remembering(on.activities, 1_000)
+      const logAny = core.logProspectActivity({ ...deps, store: { activities } })
       return {
         /** The receipt, or the kind of the refusal. */
-        log: async (fields: Partial<NewActivity>): Promise<Logged> => {
-          const [outcome] = await logAll([remembered.locate(activityOf(tenantId, fields))])
-          if (outcome instanceof core.DomainFailure) return { kind: outcome.kind }
-          return { kind: 'logged', ...outcome?.receipt }
-        },
+        log: (fields: Partial<NewActivity>): Promise<Logged> =>
+          logAny(activityOf(tenantId, fields)).then(
+            ({ receipt }) => ({ kind: 'logged', ...receipt }),
+            (why) => {
+              if (why instanceof core.DomainFailure) return { kind: why.kind }
+              throw why
+            },
+          ),
         /** The erasure, or the kind of the refusal. */
         request: (fields: { prospectId?: string; email?: string; blockDays?: number }) =>
           core
@@ -104,9 +107,9 @@ export const erasures = section(
     const all = async () => JSON.stringify([await kept(), await listed()])
 
     /** A prospect, recorded by the store's verb. */
-    const person = async (fields: Partial<ProspectChange> = {}) => {
+    const person = async (fields: Partial<SomeProspect> = {}) => {
       const prospect = someProspect(tenantId, fields)
-      equal(await store.activities.record(changesOf([prospect])), 'recorded')
+      equal(await recordAll(store.activities, [prospect]), 'recorded')
       return foundProspect(prospect)
     }
     /** Gives a prospect other identifiers: those that it had are former ones. Returns it as it is now. */
@@ -169,14 +172,11 @@ export const erasures = section(
     const email = (text: string) => emailIdentifier(tenantId, text)
     /** Where these lead: to a prospect, or to the erasure that blocks them; undefined if neither. */
     const leadsOf = async (...identifiers: readonly Identifier[]) => {
-      const known = await store.activities.recall({ prospects: [], identifiers, keys: [], tenantIds: [] })
-      const leads = new Map(
-        known.identifiers.map(({ kind, hash, prospectId, erasureId }) => [
-          kind + hash,
-          prospectId ?? erasureId,
-        ]),
+      const known = await readEach(
+        store.activities.recall,
+        identifiers.map((identifier) => ({ tenantId: identifier.tenantId, identifiers: [identifier] })),
       )
-      return identifiers.map(({ kind, hash }) => leads.get(kind + hash))
+      return known.map(({ identifiers: [found] }) => found?.prospectId ?? found?.erasureId)
     }
     return {
       clock,
@@ -226,25 +226,20 @@ export const erasures = section(
       await here.log({ prospectId: String(other.prospectId), email: ` ${ADA}`, name: 'Ada', idempotencyKey })
       const ada = { tenantId, prospectId }
       const more = Array.from({ length: 1_001 }, () => someLog(ada))
-      await store.activities.record(changesOf([], more))
+      await recordAll(store.activities, [], more)
       const stranger = someProspect((await addTenant(store)).tenantId, { email: ADA })
-      await store.activities.record(changesOf([stranger], [someLog(stranger, { email: ADA })]))
+      await recordAll(store.activities, [stranger], [someLog(stranger, { email: ADA })])
       const erasure = await here.request({ email: ADA })
       await complete()
       like(await erasureOf(erasure), { status: 'completed', prospectId, logsErased: 1_002 })
       ok((await erasureOf(erasure))?.completedAt)
-      const key = { tenantId, source: 'crm', idempotencyKey }
-      const { receipts } = await store.activities.recall({
-        prospects: [],
-        identifiers: [],
-        keys: [key],
-        tenantIds: [],
-      })
-      equal(receipts.length, 1)
-      ok(!JSON.stringify(receipts).includes(ADA), 'nor has the receipt the email')
-      equal(receipts[0]?.requestHash, null, 'from which a guess could be confirmed')
+      const key = { source: 'crm', idempotencyKey }
+      const { receipt } = await store.activities.recall({ tenantId, identifiers: [], key })
+      ok(receipt !== null)
+      ok(!JSON.stringify(receipt).includes(ADA), 'nor has the receipt the email')
+      equal(receipt.requestHash, null, 'from which a guess could be confirmed')
       const retry = await here.log({ prospectId: String(other.prospectId), idempotencyKey })
-      equal(retry.prospectLogId, receipts[0]?.prospectLogId)
+      equal(retry.prospectLogId, receipt.prospectLogId)
       const { logs, prospects } = await kept()
       const ours = logs.filter((log) => log.tenantId === tenantId)
       same(
@@ -383,7 +378,7 @@ export const erasures = section(
       const { here, complete, kept, tenantId, store } = scene
       const bob = someProspect(tenantId, { email: 'bob@example.com' })
       const log = someLog(bob, { email: ADA, name: 'Ada', prospectLogId: idBefore('prospectlog', 1) })
-      await store.activities.record(changesOf([bob], [log]))
+      await recordAll(store.activities, [bob], [log])
       like(await here.request({ email: ADA }), { prospectId: null, status: 'processing' })
       same(await here.log({ email: ADA }), { kind: 'prospect_erased' })
       await complete()
@@ -515,13 +510,13 @@ export const erasures = section(
     ) => {
       const { here, store, tenantId, listed, clock, core, kept } = scene
       const bob = someProspect(tenantId)
-      await store.activities.record(changesOf([bob]))
+      await recordAll(store.activities, [bob])
       const emailOf = (n: number) => `person-${n}@example.com`
       for (let i = 0; i < 4; i++) {
         const logs = Array.from({ length: 1_100 }, (_, n) =>
           someLog(bob, n < 32 ? { email: emailOf(n) } : {}),
         )
-        await store.activities.record(changesOf([], logs))
+        await recordAll(store.activities, [], logs)
       }
       let rows = 0
       const namesAfter: Store['erasures']['namesAfter'] = async (...asked) => {
@@ -582,7 +577,7 @@ export const erasures = section(
       const { here, store, clock, tenantId, erasureOf, complete, kept, core } = scene
       const { prospectId = '' } = await here.log({ email: ADA })
       const logs = Array.from({ length: 1_200 }, () => someLog({ tenantId, prospectId }))
-      await store.activities.record(changesOf([], logs))
+      await recordAll(store.activities, [], logs)
       const erasure = await here.request({ email: ADA })
       const killed = { ...store.erasures, settle: () => Promise.reject(new Error('killed')) }
       for (let i = 0; i < 2; i++) {
@@ -599,7 +594,7 @@ export const erasures = section(
       const { here, there, store, tenantId, erasureOf, complete, clock, kept } = scene
       const { prospectId = '' } = await here.log({ email: ADA })
       const logs = Array.from({ length: 1_200 }, () => someLog({ tenantId, prospectId }))
-      await store.activities.record(changesOf([], logs))
+      await recordAll(store.activities, [], logs)
       const erasure = await here.request({ email: ADA })
       for (let pass = 0; pass < 2; pass++) {
         const claimed = await store.erasures.claim(someClaim({ until: at(0) }))
@@ -788,7 +783,7 @@ export const erasures = section(
       const { block, elsewhere, email, leadsOf, store, tenantId } = scene
       for (let round = 0; round < ROUNDS; round++) {
         const prospect = someProspect(tenantId, { email: `${round}@x` })
-        const record = (on: Store) => on.activities.record(changesOf([prospect], [someLog(prospect)]))
+        const record = (on: Store) => recordAll(on.activities, [prospect], [someLog(prospect)])
         const [{ outcome, erasure }, recorded] = await Promise.all(
           round % 2 === 0
             ? [block(email(`${round}@x`)), record(elsewhere)]
@@ -916,7 +911,7 @@ export const erasures = section(
       const bob = someProspect(tenantId)
       const email = 'x'.repeat(600_000)
       const logs = Array.from({ length: 5 }, () => someLog(bob, { email }))
-      await store.activities.record(changesOf([bob], logs))
+      await recordAll(store.activities, [bob], logs)
       const read = await store.erasures.namesAfter(tenantId, '', 100)
       ok(read.length >= 2 && read.length <= 3, `${read.length}`)
       const rest = await store.erasures.namesAfter(tenantId, String(logs[2]?.prospectLogId), 1)
@@ -938,7 +933,7 @@ export const erasures = section(
           createdAt: at(-days * DAY_MS),
         })
       }
-      await store.activities.record(changesOf([bob], [10, 20, 30].map(oldLog)))
+      await recordAll(store.activities, [bob], [10, 20, 30].map(oldLog))
       const keys = async () => (await kept()).logs.map(({ idempotencyKey }) => idempotencyKey).sort()
       await here.expire()
       equal((await keys()).length, 3, 'by default they are kept for ever')
@@ -962,7 +957,7 @@ export const erasures = section(
       for (let i = 0; i < 3; i++) {
         const one = someProspect((await addTenant(store)).tenantId)
         const logs = Array.from({ length: 600 }, () => someLog(one))
-        await store.activities.record(changesOf([one], logs))
+        await recordAll(store.activities, [one], logs)
       }
       await here.expire(1)
       equal((await kept()).logs.length, 0)
@@ -982,7 +977,7 @@ export const erasures = section(
     'several workers delete what has expired at once, and share it': async ({ here, there, store, kept }) => {
       const one = someProspect((await addTenant(store)).tenantId)
       const logs = Array.from({ length: 3_000 }, () => someLog(one))
-      await store.activities.record(changesOf([one], logs))
+      await recordAll(store.activities, [one], logs)
       await Promise.all([here, there, here, there].map((worker) => worker.expire(1)))
       equal((await kept()).logs.length, 0)
     },

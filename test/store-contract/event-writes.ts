@@ -4,10 +4,14 @@ import { type Subject, section } from './contract.ts'
 import { outboxOf } from './outbox.ts'
 import {
   at,
-  changesOf,
+  changeOf,
+  fillOf,
   foundProspect,
   keyFields,
+  logChangeOf,
   newId,
+  recordAll,
+  recordPages,
   type SomeTenant,
   someClaim,
   someErasure,
@@ -16,7 +20,6 @@ import {
   someLog,
   somePage,
   someProspect,
-  someRememberedLog,
 } from './rows.ts'
 
 type Write = (events: readonly NewEvent[]) => Promise<unknown>
@@ -24,19 +27,19 @@ type Write = (events: readonly NewEvent[]) => Promise<unknown>
 /** A write of each verb that saves all or nothing. Done once more it is overtaken. */
 const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Promise<Write>>> = {
   'activities.record': async ({ activities }, { tenantId }) => {
-    const changes = changesOf([someProspect(tenantId, { email: 'ada@x' })])
-    return (events) => activities.record(changes, events)
+    const change = changeOf(someProspect(tenantId, { email: 'ada@x' }))
+    return (events) => activities.record(change, events)
   },
   'prospects.correct': async ({ activities, prospects }, { tenantId }) => {
     const prospect = someProspect(tenantId)
-    await activities.record(changesOf([prospect]))
+    await recordAll(activities, [prospect])
     const before = foundProspect(prospect)
     const after = { ...before, name: 'Ada', updatedAt: at(1) }
     return (events) => prospects.correct({ before, after, added: [], released: [] }, events)
   },
   'merges.record': async ({ activities, merges }, { tenantId }) => {
     const both = [someProspect(tenantId), someProspect(tenantId)]
-    await activities.record(changesOf(both))
+    await recordAll(activities, both)
     const [before, survivor] = both.map(foundProspect) as [FoundProspect, FoundProspect]
     const intoId = survivor.prospectId
     const { prospectId } = before
@@ -49,7 +52,7 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
   },
   'erasures.record': async ({ activities, erasures }, { tenantId }) => {
     const prospect = someProspect(tenantId)
-    await activities.record(changesOf([prospect]))
+    await recordAll(activities, [prospect])
     const changes = {
       tenantId,
       now: at(1),
@@ -71,7 +74,7 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
   },
   'pages.record': async (store, tenant) => {
     const page = somePage(await addGroup(store, tenant), keyFields('one'))
-    return (events) => store.pages.record([page], events)
+    return (events) => store.pages.record(page, events)
   },
   'pages.change': async (store, tenant) => {
     const page = await addPage(store, tenant)
@@ -111,16 +114,19 @@ const testOf = (name: string): [title: string, body: (given: Subject) => Promise
 export const eventWrites = section('event writes', () => ({}), {
   ...Object.fromEntries(Object.keys(WRITES).map(testOf)),
 
-  'activities.record saves the events of those tenants of a list that use them': async ({ store }) => {
+  'of changes made at once the events of those tenants are saved that use them': async ({ store }) => {
     const one = await outboxOf(store)
     const other = await outboxOf(store)
     const two = await outboxOf(store)
     await one.addEndpoint()
     await two.addEndpoint()
     const prospects = [two, other, one].map(({ tenantId }) => someProspect(tenantId))
-    const events = prospects.map(({ tenantId }) => someEvent(tenantId))
-    await store.activities.record(changesOf(prospects), events)
+    const recording = prospects.map((prospect) =>
+      store.activities.record(changeOf(prospect), [someEvent(prospect.tenantId)]),
+    )
+    same(await Promise.all(recording), ['recorded', 'recorded', 'recorded'])
     same(await store.events.waiting('', 10), [one.tenantId, two.tenantId])
+    same([await one.number(), await other.number(), await two.number()], [1, 0, 1])
   },
 
   'the events of logs are saved with them, whatever saves them': async ({ store }) => {
@@ -136,15 +142,13 @@ export const eventWrites = section('event writes', () => ({}), {
       someLog(second, { hops: 2 }),
     ]
     const updated = someEvent(tenantId, { type: 'prospect.updated' })
-    equal(await store.activities.record(changesOf([first, second], created), [updated]), 'recorded')
-    const later = [
-      someRememberedLog(first, { apiKeyId, hops: 3, createdAt: at(8) }),
-      someRememberedLog(second),
-    ]
-    same(
-      [...(await store.activities.recordLogs(later))].sort(),
-      later.map(({ prospectLogId }) => prospectLogId),
-    )
+    equal(await recordAll(store.activities, [first, second], created, [updated]), 'recorded')
+    const later = [someLog(first, { apiKeyId, hops: 3, createdAt: at(8) }), someLog(second)] as const
+    const changes = [logChangeOf(first, later[0]), fillOf(second, { name: 'Ada' }, later[1])]
+    same(await Promise.all(changes.map((change) => store.activities.record(change))), [
+      'recorded',
+      'recorded',
+    ])
     await user.number()
     const expected = [...created, ...later].flatMap(eventsOf)
     same(
@@ -162,23 +166,25 @@ export const eventWrites = section('event writes', () => ({}), {
     const ours = someProspect(user.tenantId)
     const theirs = someProspect(other.tenantId)
     const first = someLog(ours, keyFields('taken'))
-    equal(await store.activities.record(changesOf([ours, theirs], [first])), 'recorded')
+    equal(await recordAll(store.activities, [ours, theirs], [first]), 'recorded')
     const late = someProspect(user.tenantId)
-    const taken = [someLog(late, { createdProspect: true }), someLog(ours, keyFields('taken'))]
-    equal(await store.activities.record(changesOf([late], taken), [someEvent(user.tenantId)]), 'overtaken')
-    const added = someRememberedLog(ours, keyFields('new'))
-    const logs = [
-      someRememberedLog(ours, keyFields('taken')),
-      added,
-      someRememberedLog(late),
-      someRememberedLog(ours, { prospectUpdatedAt: at(9) }),
-      someRememberedLog(theirs),
+    const taken = changeOf(late, someLog(late, { createdProspect: true, ...keyFields('taken') }))
+    equal(await store.activities.record(taken, [someEvent(user.tenantId)]), 'overtaken')
+    const added = someLog(ours, keyFields('new'))
+    const changes = [
+      logChangeOf(ours, someLog(ours, keyFields('taken'))),
+      logChangeOf(ours, added),
+      logChangeOf(late, someLog(late)),
+      logChangeOf({ ...ours, updatedAt: at(9) }, someLog(ours)),
+      logChangeOf(theirs, someLog(theirs)),
     ]
-    // It may skip all, and is then asked for each.
-    const ids = await store.activities.recordLogs(logs)
-    if (ids.length < 2)
-      for (const log of logs.filter(({ prospectLogId }) => !ids.includes(prospectLogId)))
-        await store.activities.recordLogs([log])
+    same(await Promise.all(changes.map((change) => store.activities.record(change))), [
+      'overtaken',
+      'recorded',
+      'overtaken',
+      'overtaken',
+      'recorded',
+    ])
     same([await user.number(), await other.number()], [2, 0])
     same(
       (await user.read()).map(({ sequence, ...event }) => event),
@@ -191,7 +197,7 @@ export const eventWrites = section('event writes', () => ({}), {
     await user.addEndpoint()
     const group = await addGroup(store, user.tenant)
     const pages = Array.from({ length: 4 }, () => somePage(group))
-    await store.pages.record(pages)
+    await recordPages(store.pages, pages)
     await store.versions.claim(someClaim())
     const settlements = pages.map(({ pageId, versionId }, i): Settlement => {
       const version = { pageId, versionId, attempt: i === 0 ? 7 : 1 }
@@ -238,6 +244,6 @@ const addGroup = async ({ pageGroups }: Store, tenant: SomeTenant) => {
 }
 const addPage = async (store: Store, tenant: SomeTenant) => {
   const page = somePage(await addGroup(store, tenant))
-  await store.pages.record([page])
+  await store.pages.record(page)
   return page
 }

@@ -27,8 +27,11 @@ export const externalIds = section(
       payload: { rawJson: '{}' },
       ...fields,
     })
-    const orKind = <Answer>(answer: Answer | DomainFailure | undefined) =>
-      answer instanceof core.DomainFailure ? answer.kind : answer
+    const orKind = <Answer>(answer: Answer) => {
+      if (answer instanceof core.DomainFailure) return answer.kind
+      if (answer instanceof Error) throw answer
+      return answer as Exclude<Answer, Error>
+    }
     const prospects = async () => (await kept()).prospects.filter((one) => one.tenantId === tenantId)
     const { erasures } = subject.store
     const eraseAll = () => {
@@ -48,13 +51,19 @@ export const externalIds = section(
       eraseAll,
       /** The prospects of activities in one list, or why there is none. */
       log: async (...list: readonly Named[]) =>
-        (await core.logProspectActivities(here)(list.map(activityOf)))
+        (
+          await core.logProspectActivities({ ...here, logProspectActivity: core.logProspectActivity(here) })(
+            list.map(activityOf),
+          )
+        )
           .map(orKind)
           .map((one) => (typeof one === 'object' ? one.receipt.prospectId : one)),
-      create: async (fields: Named & { name?: string }) => {
-        const [outcome] = await core.createProspects(here)([{ tenantId, ...fields }])
-        return orKind(outcome)
-      },
+      create: async (fields: Named & { name?: string }) =>
+        orKind(
+          await core
+            .createProspect(here)({ tenantId, ...fields })
+            .catch((why: Error) => why),
+        ),
       correct: (prospectId: string, fields: { externalId?: string | null; email?: string | null }) =>
         core
           .updateProspect(here)({ tenantId, prospectId, ...fields })
@@ -138,15 +147,10 @@ export const externalIds = section(
       equal(await outcomeOf({}), true)
       equal(await outcomeOf({ externalId: '1' }), 'idempotency_key_reused')
       equal(await outcomeOf({ externalId: at, occurredAt: undefined }), 'idempotency_key_reused')
-      const key = { tenantId, source: 'crm', idempotencyKey: 'one' }
-      const known = await store.activities.recall({
-        prospects: [],
-        identifiers: [],
-        keys: [key],
-        tenantIds: [],
-      })
-      const fields = JSON.stringify(['webhook', null, ADA, null, at])
-      equal(known.receipts[0]?.requestHash, `1:${sha256(fields)}:${sha256('{}')}`)
+      const key = { source: 'crm', idempotencyKey: 'one' }
+      const { receipt } = await store.activities.recall({ tenantId, identifiers: [], key })
+      const fields = JSON.stringify({ type: 'webhook', email: ADA, occurredAt: at })
+      equal(receipt?.requestHash, `1:${sha256(fields)}:${sha256('{}')}`)
     },
 
     'of many activities of one person in two processes at once one creates the prospect': async (scene) => {
@@ -212,18 +216,18 @@ export const externalIds = section(
     ) => {
       const { core, store, here, activityOf, prospects } = scene
       let lookUps = 0
-      const counting: Pick<Store, 'activities'> = {
-        activities: {
-          ...store.activities,
-          recall: (wants) => {
-            if (Object.values(wants).flat().length > 0) lookUps++
-            return store.activities.recall(wants)
-          },
+      const counting: Store['activities'] = {
+        ...store.activities,
+        recall: (want) => {
+          lookUps++
+          return store.activities.recall(want)
         },
       }
-      const remembered = core.rememberProspects(100)
-      const logAll = core.logProspectActivities({ ...here, store: counting, remembered })
-      const log = (fields: Named) => logAll([remembered.locate(activityOf(fields))])
+      const logAny = core.logProspectActivity({
+        ...here,
+        store: { activities: core.remembering(counting, 100) },
+      })
+      const log = (fields: Named) => logAny(activityOf(fields))
       for (const fields of [{ externalId: '1' }, { externalId: '1', email: ADA }, { email: ADA }]) {
         const before = lookUps
         await log(fields)
@@ -340,16 +344,15 @@ export const externalIds = section(
       const { core, here, log, correct, activityOf, prospects, store } = scene
       const [ada = ''] = await log({ externalId: '1', email: ADA })
       let isFirst = true
-      const recall: Store['activities']['recall'] = async (wants) => {
-        const known = await store.activities.recall(wants)
+      const recall: Store['activities']['recall'] = async (want) => {
+        const known = await store.activities.recall(want)
         if (isFirst) await correct(ada, { email: null, externalId: null })
         isFirst = false
         return known
       }
       const slow = { ...store, activities: { ...store.activities, recall } }
-      const logAll = core.logProspectActivities({ ...here, store: slow })
       const named = { ...activityOf({ prospectId: ada }), name: 'Ada' }
-      ok((await logAll([named])).every((outcome) => 'receipt' in outcome))
+      equal((await core.logProspectActivity({ ...here, store: slow })(named)).receipt.prospectId, ada)
       like(await prospects(), [{ email: null, externalId: null, name: 'Ada' }])
       const [second] = await log({ email: ADA })
       ok(second !== ada)

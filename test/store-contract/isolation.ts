@@ -19,7 +19,7 @@ const allOf = async ({ store, kept }: Subject, things: Things) => {
     prospects: prospects.filter(isOurs),
     logs: logs.filter(isOurs),
     found: await readEach(store.prospects.find, [prospect, survivor]),
-    known: await store.activities.recall({ prospects: [], identifiers, keys: [], tenantIds: [tenantId] }),
+    known: await store.activities.recall({ tenantId, identifiers }),
     blocked: await store.erasures.blockedBy(tenantId, [erasure.erasureId]),
     merges: await store.merges.completed({ tenantId, afterId: '', limit: 100 }),
     groups: await readEach(

@@ -6,11 +6,13 @@ import { section } from './contract.ts'
 import {
   addTenant,
   at,
-  changesOf,
   emailIdentifier,
+  fillOf,
   foundProspect,
   identifiersOf,
   newId,
+  readEach,
+  recordAll,
   someEndpoint,
   someErasure,
   someLog,
@@ -33,16 +35,15 @@ export const merges = section(
 
     /** A process on a store: what callers do there, with prospects remembered. */
     const processOn = (on: Store) => {
-      const remembered = core.rememberProspects(1_000)
       const world = { ...deps, store: on }
-      const logAll = core.logProspectActivities({ ...world, remembered })
+      const activities = core.remembering(on.activities, 1_000)
+      const logAny = core.logProspectActivity({ ...deps, store: { activities } })
       const kindOf = (why: { kind?: string }) => ({ kind: why.kind ?? String(why) })
       return {
         log: async (fields: Partial<NewActivity>) => {
           const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' }, ...fields }
-          const [outcome] = await logAll([remembered.locate(activity)])
-          if (outcome === undefined || outcome instanceof core.DomainFailure) throw outcome
-          return { ...outcome.receipt, replayed: outcome.replayed }
+          const { receipt, replayed } = await logAny(activity)
+          return { ...receipt, replayed }
         },
         merge: (prospectId: string, into: string) =>
           core.mergeProspect(world)({ tenantId, prospectId, into }),
@@ -79,7 +80,7 @@ export const merges = section(
       const all = Array.from({ length: logs }, (_, i) =>
         someLog(prospect, { occurredAt: at(from + i * 10_000) }),
       )
-      await store.activities.record(changesOf([prospect], all))
+      await recordAll(store.activities, [prospect], all)
       return { ...prospect, logIds: all.map(({ prospectLogId }) => prospectLogId) }
     }
     const read = async (prospectId: string) => {
@@ -117,11 +118,11 @@ export const merges = section(
     }
     /** Where these lead: to a prospect, or to the erasure that blocks them; undefined if neither. */
     const leadsOf = async (...identifiers: readonly Identifier[]) => {
-      const known = await store.activities.recall({ prospects: [], identifiers, keys: [], tenantIds: [] })
-      const leads = new Map(
-        known.identifiers.map((found) => [found.hash, found.prospectId ?? found.erasureId]),
+      const known = await readEach(
+        store.activities.recall,
+        identifiers.map((identifier) => ({ tenantId: identifier.tenantId, identifiers: [identifier] })),
       )
-      return identifiers.map(({ hash }) => leads.get(hash))
+      return known.map(({ identifiers: [found] }) => found?.prospectId ?? found?.erasureId)
     }
     return {
       clock,
@@ -270,7 +271,7 @@ export const merges = section(
           payload: { rawJson: JSON.stringify({ é: 'é'.repeat(200_000) }) },
         })
       const logs = Array.from({ length: 8 }, (_, i) => large(i % 3 ? one : two, i * 10_000))
-      for (const log of logs) await store.activities.record(changesOf([], [log]))
+      for (const log of logs) await recordAll(store.activities, [], [log])
       await here.merge(one.prospectId, two.prospectId)
       const ids = logs.map(({ prospectLogId }) => prospectLogId).toReversed()
       same(await timelineOf(two.prospectId, store, 100), ids)
@@ -560,12 +561,11 @@ export const merges = section(
       const first = mergeOf(foundProspect(a), foundProspect(b))
       equal(await store.merges.record(first), 'recorded')
       same(await leadsOf(x, y, z), [b.prospectId, b.prospectId, c.prospectId])
-      const second = { ...first.survivor.after, externalId: '1', updatedAt: at(1) }
-      const filled = { ...b, externalId: '1' }
-      const identifiers = identifiersOf({ ...filled, email: null })
-      equal(await store.activities.record(changesOf([filled], [], { identifiers })), 'recorded')
-      equal(await store.merges.record(mergeOf({ ...second, updatedAt: at(2) }, foundProspect(c))), 'recorded')
-      same(await leadsOf(x, y, z, ...identifiers), Array(4).fill(c.prospectId))
+      const fill = fillOf({ ...b, updatedAt: at(1) }, { externalId: '1' })
+      equal(await store.activities.record(fill), 'recorded')
+      const second = { ...first.survivor.after, externalId: '1', updatedAt: fill.prospect.updatedAt }
+      equal(await store.merges.record(mergeOf(second, foundProspect(c))), 'recorded')
+      same(await leadsOf(x, y, z, ...fill.identifiers), Array(4).fill(c.prospectId))
       same(await store.prospects.findWithMerged(b), [])
       const found = await store.prospects.findWithMerged(c)
       same(

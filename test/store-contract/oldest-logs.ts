@@ -1,7 +1,7 @@
 import type { NewLog } from 'prospect-pages'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { at, changesOf, keyFields, scribbleOn, someLog, someProspect } from './rows.ts'
+import { at, keyFields, recordAll, scribbleOn, someLog, someProspect } from './rows.ts'
 
 const EVERY = { afterId: '', beforeId: '~', limit: 500 }
 const idsOf = (logs: readonly { prospectLogId: string }[]) => logs.map(({ prospectLogId }) => prospectLogId)
@@ -14,7 +14,7 @@ export const oldestLogs = section(
       const prospect = someProspect(tenantId)
       const logs = Array.from({ length: count }, () => someLog(prospect, fields))
       // Not in the order of their ids.
-      equal(await store.activities.record(changesOf([prospect], logs.toReversed())), 'recorded')
+      equal(await recordAll(store.activities, [prospect], logs.toReversed()), 'recorded')
       return logs
     }
     return { tenantId, recorded, list: store.prospectLogs.listOldest }

@@ -33,7 +33,7 @@ export const pageChanges = section(
     const { tenantId, pageGroupId } = group
     const added = async (fields: Partial<NewPageRow> = {}) => {
       const page = somePage(group, fields)
-      await pages.record([page])
+      await pages.record(page)
       return { tenantId, pageGroupId, pageId: page.pageId, versionId: page.versionId }
     }
     const read = async (want: PageName) => {
@@ -235,7 +235,7 @@ export const pageChanges = section(
       like(await pageGroups.find(group), { pagesCount: 1 })
       const lost = claimed.filter(({ pageId }) => pageId === page.pageId).map((one) => published(one))
       same(await versions.settle(group.tenantId, lost), [])
-      equal(await pages.record([somePage(group, keyFields('one'))]), 'recorded')
+      equal(await pages.record(somePage(group, keyFields('one'))), 'recorded')
       like(await pages.find(other), { revision: 1 })
     },
 

@@ -8,6 +8,7 @@ import {
   at,
   newId,
   readEach,
+  recordPages,
   type SomeTenant,
   scribbleOn,
   someGroup,
@@ -185,7 +186,7 @@ export const pageGroups = section(
       const { store, pageGroups, pages, added } = given
       const tenant = await addTenant(store)
       const group = await added(tenant)
-      await pages.record([somePage(group), somePage(group)])
+      await recordPages(pages, [somePage(group), somePage(group)])
       const changed: StoredPageGroup = {
         ...group,
         name: 'changed',
@@ -230,8 +231,8 @@ export const pageGroups = section(
     'each group counts its recorded pages': async ({ store, pages, added, listed }) => {
       const tenant = await addTenant(store)
       const [one, two] = [await added(tenant), await added(tenant)]
-      await pages.record([somePage(one), somePage(two), somePage(one)])
-      await pages.record([somePage(one)])
+      await recordPages(pages, [somePage(one), somePage(two), somePage(one)])
+      await pages.record(somePage(one))
       same(await listed(tenant), [
         { ...two, pagesCount: 1 },
         { ...one, pagesCount: 3 },

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { NewPageRow, PagesWant, StoredPage, StoredPageGroup } from 'prospect-pages'
+import type { NewPageRow, NewPageWant, PagesWant, StoredPage, StoredPageGroup } from 'prospect-pages'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {
@@ -10,6 +10,7 @@ import {
   newId,
   only,
   readEach,
+  recordPages,
   type SomeTenant,
   scribbleOn,
   someGroup,
@@ -19,7 +20,7 @@ import {
 export const pages = section(
   'pages',
   ({ store }) => {
-    const { pageGroups, pages } = store
+    const { pageGroups, pages, versions } = store
     const addGroup = async (tenant: SomeTenant, fields: Partial<StoredPageGroup> = {}) => {
       const group = someGroup(tenant, fields)
       await pageGroups.add(group)
@@ -28,18 +29,21 @@ export const pages = section(
     const newGroup = async (fields: Partial<StoredPageGroup> = {}) => addGroup(await addTenant(store), fields)
     const added = async (group: StoredPageGroup, fields: Partial<NewPageRow> = {}) => {
       const page = somePage(group, fields)
-      if ((await pages.record([page])) !== 'recorded') throw new Error('not recorded')
+      if ((await pages.record(page)) !== 'recorded') throw new Error('not recorded')
       return page
     }
     const listed = async (group: Parent, want: Partial<PagesWant> = {}) =>
       await pages.list(wantOf(group, want))
-    const recall = async (wants: Partial<Parameters<typeof pages.recall>[0]>) => {
-      const known = await pages.recall({ groups: [], keys: [], ...wants })
-      return { groups: only(known.groups, ...GROUP_FIELDS), pages: only(known.pages, ...PAGE_FIELDS) }
+    const recall = async (group: Parent, want: Partial<NewPageWant> = {}) => {
+      const known = await pages.recall({ ...newPageIn(group), ...want })
+      const [found = null] = known.group === null ? [] : only([known.group], ...GROUP_FIELDS)
+      const [page = null] = known.page === null ? [] : only([known.page], ...PAGE_FIELDS)
+      return { group: found, page }
     }
+    const numberOf = async (page: NewPageRow) => (await versions.context(page))?.pageNumber
     const countOf = async (group: Parent) => (await pageGroups.find(group))?.pagesCount
 
-    return { pageGroups, pages, addGroup, newGroup, added, listed, recall, countOf }
+    return { pageGroups, pages, addGroup, newGroup, added, listed, recall, numberOf, countOf }
   },
   {
     'a recorded page is listed, and found with a version in processing': async (given) => {
@@ -75,51 +79,65 @@ export const pages = section(
       like(found, { customName: null, published: null, latest: { supplementaryContext: null } })
     },
 
-    'a group is recalled with its status, its title and its exact count, unless it is deleted': async (
-      given,
-    ) => {
-      const { store, pageGroups, pages, addGroup, recall } = given
+    'a group is recalled with its status and its title, unless it is deleted': async (given) => {
+      const { store, pageGroups, addGroup, recall } = given
       const tenant = await addTenant(store)
-      const statuses = ['active', 'archived', 'deleted'] as const
-      const groups: StoredPageGroup[] = []
-      for (const status of statuses) groups.push(await addGroup(tenant, { title: `Is ${status}` }))
-      await pages.record(groups.flatMap((group, i) => Array.from({ length: i }, () => somePage(group))))
-      for (const [i, status] of statuses.entries()) {
-        const group = { ...(groups[i] as StoredPageGroup), status }
-        groups[i] = { ...group, deletedAt: status === 'deleted' ? at(0) : null }
-        await pageGroups.change(groups[i], group.updatedAt)
-      }
-      for (const [pagesCount, group] of groups.entries()) {
-        const known = await recall({ groups: [group] })
-        const groups = group.status === 'deleted' ? [] : only([{ ...group, pagesCount }], ...GROUP_FIELDS)
-        same(known, { groups, pages: [] })
+      for (const status of ['active', 'archived', 'deleted'] as const) {
+        const group = await addGroup(tenant, { title: `Is ${status}` })
+        const changed = { ...group, status, deletedAt: status === 'deleted' ? at(0) : null }
+        await pageGroups.change(changed, group.updatedAt)
+        const [found] = only([changed], ...GROUP_FIELDS)
+        same(await recall(group), { group: status === 'deleted' ? null : found, page: null })
       }
     },
 
-    'only what is wanted is recalled, and repeated wants do no harm': async (given) => {
-      const { store, addGroup, added, recall } = given
+    'a title that is not wanted may be left out, but not the status': async ({
+      pageGroups,
+      newGroup,
+      recall,
+    }) => {
+      const group = await newGroup()
+      like(await recall(group, { isNamedByGroup: false }), { group: { status: 'active' }, page: null })
+      await pageGroups.change({ ...group, status: 'archived' }, group.updatedAt)
+      like(await recall(group, { isNamedByGroup: false }), { group: { status: 'archived' }, page: null })
+    },
+
+    'many wants at once are each recalled in their place': async (given) => {
+      const { store, pages, addGroup, newGroup, added } = given
       const tenant = await addTenant(store)
-      const [wanted, other] = [await addGroup(tenant), await addGroup(tenant)]
-      await added(wanted, keyFields('other'))
+      const [wanted, other, foreign] = [await addGroup(tenant), await addGroup(tenant), await newGroup()]
+      const two = await added(wanted, keyFields('two'))
       await added(other, keyFields('one'))
       const page = await added(wanted, keyFields('one'))
-      same(await recall({}), { groups: [], pages: [] })
-      const known = await recall({
-        groups: [wanted, wanted],
-        keys: [keyWant(page), keyWant(page), { ...keyWant(page), idempotencyKey: 'none' }],
-      })
-      same(new Set(known.groups.map(({ pageGroupId }) => pageGroupId)), new Set([wanted.pageGroupId]))
-      same(new Set(known.pages.map(({ pageId }) => pageId)), new Set([page.pageId]))
+      const wants: [NewPageWant, group: string | null, page: string | null][] = [
+        [newPageIn(wanted), wanted.pageGroupId, null],
+        [newPageIn(wanted, 'one'), wanted.pageGroupId, page.pageId],
+        [newPageIn(wanted, 'two'), wanted.pageGroupId, two.pageId],
+        [newPageIn({ ...wanted, tenantId: foreign.tenantId }), null, null],
+        [newPageIn(foreign), foreign.pageGroupId, null],
+        [newPageIn(wanted, 'one'), wanted.pageGroupId, page.pageId],
+        [newPageIn(wanted, 'none'), wanted.pageGroupId, null],
+        [newPageIn(foreign, 'one'), foreign.pageGroupId, null],
+        [newPageIn(wanted), wanted.pageGroupId, null],
+      ]
+      const known = await readEach(
+        pages.recall,
+        wants.map(([want]) => want),
+      )
+      same(
+        known.map(({ group, page }) => [group?.pageGroupId ?? null, page?.pageId ?? null]),
+        wants.map(([, group, page]) => [group, page]),
+      )
     },
 
     'a page is recalled by its idempotency key, in its own group and tenant only': async (given) => {
       const { addGroup, newGroup, added, recall } = given
       const group = await newGroup()
       const page = await added(group, { ...keyFields('one'), createdAt: at(77) })
-      same((await recall({ keys: [keyWant(page)] })).pages, only([page as RecalledPage], ...PAGE_FIELDS))
+      same([(await recall(group, keyWant(page))).page], only([page as RecalledPage], ...PAGE_FIELDS))
       const sibling = await addGroup(group)
-      same((await recall({ keys: [keyWant({ ...page, ...parentOf(sibling) })] })).pages, [])
-      same((await recall({ keys: [{ ...keyWant(page), tenantId: newId('tenant') }] })).pages, [])
+      equal((await recall(sibling, { idempotencyKey: 'one' })).page, null)
+      same(await recall(group, { ...keyWant(page), tenantId: newId('tenant') }), { group: null, page: null })
     },
 
     'another tenant recalls, lists and finds nothing': async (given) => {
@@ -127,7 +145,7 @@ export const pages = section(
       const group = await newGroup()
       const page = await added(group)
       const { tenantId } = await addTenant(store)
-      same(await recall({ groups: [{ ...group, tenantId }] }), { groups: [], pages: [] })
+      same(await recall({ ...group, tenantId }), { group: null, page: null })
       equal(await listed({ ...group, tenantId }), null)
       same(await pages.find({ ...page, tenantId }), 'page_group_not_found')
     },
@@ -137,42 +155,118 @@ export const pages = section(
       const group = await newGroup()
       const page = await added(group)
       const { tenantId } = await addTenant(store)
-      await pages.record([somePage({ ...group, tenantId })])
+      await pages.record(somePage({ ...group, tenantId }))
       equal(await countOf(group), 1)
       same(await listed(group), [storedPage(page)])
     },
 
-    'a taken idempotency key is overtaken, and nothing of the list is saved': async (given) => {
-      const { pages, addGroup, newGroup, added, listed, countOf } = given
+    'a taken idempotency key is overtaken alone: the others are saved, and it takes no number': async (
+      given,
+    ) => {
+      const { pages, addGroup, newGroup, added, listed, numberOf, countOf } = given
       const group = await newGroup()
       const page = await added(group, keyFields('taken'))
       const other = await addGroup(group)
-      const late = [somePage(other), somePage(group, keyFields('free')), somePage(group, keyFields('taken'))]
-      equal(await pages.record(late), 'overtaken')
-      same(await listed(group), [storedPage(page)])
-      same(await listed(other), [])
-      same([await countOf(group), await countOf(other)], [1, 0])
-      same(await readEach(pages.find, late), ['page_not_found', 'page_not_found', 'page_not_found'])
-      equal(await pages.record(late.slice(0, 2)), 'recorded')
+      const [free, taken] = [somePage(group, keyFields('free')), somePage(group, keyFields('taken'))]
+      const late = [somePage(other), taken, free]
+      same(await readEach(pages.record, late), ['recorded', 'overtaken', 'recorded'])
+      same(await listed(group), [free, page].map(storedPage))
+      same([await countOf(group), await countOf(other)], [2, 1])
+      equal(await pages.find(taken), 'page_not_found')
+      equal(await pages.record(taken), 'overtaken')
+      const next = await added(group)
+      same([await numberOf(page), await numberOf(free), await numberOf(next)], [1, 2, 3])
     },
 
-    'pages of a group archived or deleted meanwhile are overtaken, and nothing of the list is saved': async (
+    'pages of a group archived or deleted meanwhile are overtaken alone: the others are saved': async (
       given,
     ) => {
-      const { pageGroups, pages, addGroup, newGroup, listed, recall, countOf } = given
+      const { pageGroups, pages, addGroup, newGroup, recall, countOf } = given
       for (const status of ['archived', 'deleted'] as const) {
         const group = await newGroup()
         const other = await addGroup(group)
-        const known = await recall({ groups: [group] })
-        like(known.groups, [{ status: 'active' }])
+        like(await recall(group), { group: { status: 'active' } })
         const deletedAt = status === 'deleted' ? at(1) : null
         await pageGroups.change({ ...group, status, deletedAt }, group.updatedAt)
-        const late = [somePage(other), somePage(group)]
-        equal(await pages.record(late), 'overtaken')
-        same([await countOf(group), await countOf(other)], [0, 0])
-        same(await listed(other), [])
-        equal(await pages.record(late.slice(0, 1)), 'recorded')
+        const late = [somePage(other), somePage(group), somePage(other)] as const
+        same(await readEach(pages.record, late), ['recorded', 'overtaken', 'recorded'])
+        same([await countOf(group), await countOf(other)], [0, 2])
+        ok(typeof (await pages.find(late[1])) === 'string')
       }
+    },
+
+    'a page has the next number of its group, with which its name ends if it is numbered': async (given) => {
+      const { pages, newGroup, numberOf } = given
+      const [group, other] = [await newGroup(), await newGroup()]
+      const rows = [
+        somePage(group, { computedName: 'Offers', isNumbered: true }),
+        somePage(group, { computedName: 'Spring sale', isNumbered: false }),
+        somePage(other, { computedName: 'Offers', isNumbered: true }),
+        somePage(group, { computedName: 'Renamed', isNumbered: true, customName: 'Mine' }),
+        somePage(other, { computedName: '', isNumbered: true }),
+      ]
+      for (const row of rows) equal(await pages.record(row), 'recorded')
+      same(await Promise.all(rows.map(numberOf)), [1, 2, 1, 3, 2])
+      const names = ['Offers 1', 'Spring sale', 'Offers 1', 'Renamed 3', '2']
+      const found = await readEach(pages.find, rows)
+      same(
+        found.map((page) => typeof page === 'object' && [page.computedName, page.latest.computedName]),
+        names.map((name) => [name, name]),
+      )
+      same(
+        (await pages.list(wantOf(group)))?.map(({ computedName }) => computedName),
+        ['Renamed 3', 'Spring sale', 'Offers 1'],
+      )
+    },
+
+    'pages that two processes record at once have each a number and a name of their own': async (given) => {
+      const { pages, another, newGroup, added, listed, numberOf, countOf } = given
+      const group = await newGroup()
+      const [first, stores] = [await added(group), [pages, (await another()).pages]]
+      for (let round = 0; round < 5; round++) {
+        const rows = Array.from({ length: 20 }, () =>
+          somePage(group, { computedName: 'Offers', isNumbered: true }),
+        )
+        const recorded = await Promise.all(rows.map((row, i) => stores[i % 2]?.record(row)))
+        same(new Set(recorded), new Set(['recorded']))
+        const numbers = await Promise.all(rows.map(numberOf))
+        const from = 2 + round * rows.length
+        same(
+          numbers.toSorted((a, b) => Number(a) - Number(b)),
+          rows.map((_, i) => from + i),
+        )
+        const found = await readEach(pages.find, rows)
+        same(
+          found.map((page) => typeof page === 'object' && page.computedName),
+          numbers.map((number) => `Offers ${number}`),
+        )
+      }
+      same([await numberOf(first), await countOf(group)], [1, 101])
+      equal((await listed(group, { limit: 200 }))?.length, 101)
+    },
+
+    'of the pages that two processes record at once under one idempotency key one is saved': async (
+      given,
+    ) => {
+      const { pages, another, newGroup, added, listed, recall, numberOf, countOf } = given
+      const stores = [pages, (await another()).pages]
+      const group = await newGroup()
+      for (let round = 1; round <= 5; round++) {
+        const key = keyFields(`round ${round}`)
+        const rows = Array.from({ length: 8 }, () =>
+          somePage(group, { computedName: 'Offers', isNumbered: true, ...key }),
+        )
+        const recorded = await Promise.all(rows.map((row, i) => stores[i % 2]?.record(row)))
+        const saved = rows.filter((_, i) => recorded[i] === 'recorded')
+        same(
+          recorded.toSorted(),
+          rows.map((_, i) => (i < 7 ? 'overtaken' : 'recorded')),
+        )
+        equal((await recall(group, { idempotencyKey: key.idempotencyKey })).page?.pageId, saved[0]?.pageId)
+        same(await Promise.all(saved.map(numberOf)), [round])
+      }
+      const next = await added(group)
+      same([await numberOf(next), await countOf(group), (await listed(group))?.length], [6, 6, 6])
     },
 
     'an idempotency key belongs to its group and its tenant': async (given) => {
@@ -181,7 +275,7 @@ export const pages = section(
       const [sibling, stranger] = [await addGroup(group), await newGroup()]
       for (const parent of [group, sibling, stranger]) await added(parent, keyFields('one'))
       const without = [somePage(group), somePage(group)]
-      equal(await pages.record(without), 'recorded')
+      equal(await recordPages(pages, without), 'recorded')
       same([await countOf(group), await countOf(sibling), await countOf(stranger)], [3, 1, 1])
     },
 
@@ -190,8 +284,8 @@ export const pages = section(
       const group = await newGroup()
       const rows = Array.from({ length: 9 }, () => somePage(group))
       const shuffled = [4, 0, 8, 2, 6, 1, 7, 3, 5].map((i) => rows[i] as NewPageRow)
-      await pages.record(shuffled.slice(0, 4))
-      await pages.record(shuffled.slice(4))
+      for (const row of shuffled.slice(0, 4)) await pages.record(row)
+      await recordPages(pages, shuffled.slice(4))
       same(await listed(group), rows.toReversed().map(storedPage))
     },
 
@@ -314,15 +408,18 @@ export const pages = section(
           ...keyFields(text),
         }),
       )
-      equal(await pages.record(rows), 'recorded')
+      equal(await recordPages(pages, rows), 'recorded')
       same(await listed(group), rows.toReversed().map(storedPage))
       const found = await readEach(pages.find, rows)
       same(
         found.map((page) => typeof page === 'object' && page.latest.supplementaryContext),
         AWKWARD_TEXTS,
       )
-      const known = await recall({ keys: rows.map(keyWant) })
-      same(known.pages.map(({ idempotencyKey }) => idempotencyKey).sort(), [...AWKWARD_TEXTS].sort())
+      const known = await Promise.all(rows.map((row) => recall(group, keyWant(row))))
+      same(
+        known.map(({ page }) => page?.idempotencyKey),
+        AWKWARD_TEXTS,
+      )
     },
 
     'a context of a hundred thousand characters and the longest idempotency key are kept': async (given) => {
@@ -332,15 +429,15 @@ export const pages = section(
       const page = await added(group, { supplementaryContext: 'long '.repeat(20_000), ...keyFields(key) })
       const found = await pages.find(page)
       like(found, { latest: { supplementaryContext: page.supplementaryContext } })
-      same(only((await recall({ keys: [keyWant(page)] })).pages, 'pageId'), [{ pageId: page.pageId }])
+      equal((await recall(group, keyWant(page))).page?.pageId, page.pageId)
     },
 
-    'two hundred pages of several groups are one list, and each group counts its own': async (given) => {
+    'two hundred pages of several groups at once are saved, and each group counts its own': async (given) => {
       const { store, pages, addGroup, newGroup, countOf } = given
       const tenant = await addTenant(store)
       const groups = [await addGroup(tenant), await addGroup(tenant), await newGroup()]
       const rows = Array.from({ length: 200 }, (_, i) => somePage(groups[i % 3] as StoredPageGroup))
-      equal(await pages.record(rows), 'recorded')
+      equal(await recordPages(pages, rows), 'recorded')
       same(await Promise.all(groups.map(countOf)), [67, 67, 66])
       const lists = await readEach(
         pages.list,
@@ -359,12 +456,12 @@ export const pages = section(
       const group = await newGroup()
       const page = await added(group, keyFields('one'))
       const seen = async () => ({
-        known: await recall({ groups: [group], keys: [keyWant(page)] }),
+        known: await recall(group, keyWant(page)),
         list: await listed(group),
         found: await pages.find(page),
       })
       const before = structuredClone(await seen())
-      scribbleOn(await pages.recall({ groups: [group], keys: [keyWant(page)] }))
+      scribbleOn(await pages.recall(newPageIn(page, 'one')))
       scribbleOn(await pages.list(wantOf(group)))
       scribbleOn(await pages.find(page))
       same(await seen(), before)
@@ -390,9 +487,14 @@ const wantOf = (group: Parent, want: Partial<PagesWant> = {}): PagesWant => ({
   limit: 100,
   ...want,
 })
+const newPageIn = (group: Parent, idempotencyKey?: string): NewPageWant => ({
+  ...parentOf(group),
+  idempotencyKey,
+  isNamedByGroup: true,
+})
 const keyWant = (page: NewPageRow) => ({ ...parentOf(page), idempotencyKey: String(page.idempotencyKey) })
 
-const GROUP_FIELDS = ['tenantId', 'pageGroupId', 'status', 'title', 'pagesCount'] as const
+const GROUP_FIELDS = ['tenantId', 'pageGroupId', 'status', 'title'] as const
 const PAGE_FIELDS = [
   'tenantId',
   'pageGroupId',

@@ -1,13 +1,15 @@
-import type { NewLog, ProspectChange, ProspectLogsWant, StoredLog, TimelineWant } from 'prospect-pages'
+import type { NewLog, ProspectLogsWant, StoredLog, TimelineWant } from 'prospect-pages'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {
   AWKWARD_TEXTS,
   at,
-  changesOf,
   keyFields,
+  logChangeOf,
   newId,
   readEach,
+  recordAll,
+  type SomeProspect,
   scribbleOn,
   someLog,
   someProspect,
@@ -29,13 +31,15 @@ export const prospectLogs = section(
     const { activities, prospectLogs } = store
     const newProspect = async (tenantId?: string) => {
       const prospect = someProspect(tenantId ?? (await newTenant()))
-      await activities.record(changesOf([prospect]))
+      await recordAll(activities, [prospect])
       return prospect
     }
-    const logged = async (prospect: ProspectChange, ...all: readonly Partial<NewLog>[]) => {
+    const logged = async (prospect: SomeProspect, ...all: readonly Partial<NewLog>[]) => {
       const logs = all.map((fields) => someLog(prospect, fields))
-      for (let i = 0; i < logs.length; i += 1_000)
-        await activities.record(changesOf([], logs.slice(i, i + 1_000)))
+      for (let i = 0; i < logs.length; i += 1_000) {
+        const some = logs.slice(i, i + 1_000)
+        await Promise.all(some.map((log) => activities.record(logChangeOf(prospect, log))))
+      }
       return logs.map(shown)
     }
     const listed = async (want: Partial<ProspectLogsWant> & { tenantId: string }) => {
@@ -50,7 +54,7 @@ export const prospectLogs = section(
       return slice
     }
     const timeline = async (
-      { tenantId, prospectId }: Pick<ProspectChange, 'tenantId' | 'prospectId'>,
+      { tenantId, prospectId }: Pick<SomeProspect, 'tenantId' | 'prospectId'>,
       want: Partial<TimelineWant> = {},
     ) => {
       const wanted = { ...ALL, tenantId, prospectId, since: null, before: null, ...want }

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type {
-  ActivityChanges,
+  ActivityChange,
   AssumedIdentifier,
   ClaimWant,
   FoundProspect,
@@ -13,13 +13,15 @@ import type {
   NewPageGroupRow,
   NewPageRow,
   NewVersionRow,
-  ProspectChange,
-  RememberedLog,
+  Prospect,
+  Recorded,
   Store,
   StoredApiKey,
   StoredEndpoint,
   StoredErasure,
   StoredHook,
+  StoredIdentifier,
+  StoredProspect,
 } from 'prospect-pages'
 import { countedIds, START_MS } from './setting.ts'
 
@@ -72,6 +74,9 @@ export const addTenant = async ({ tenants }: Pick<Store, 'tenants'>): Promise<So
   return tenant
 }
 
+/** A prospect that is neither erased nor merged. */
+export type SomeProspect = Prospect
+
 /** Identifiers by their text, which must be normalized. */
 const identifier = (kind: IdentifierKind) => (tenantId: string, text: string) => ({
   tenantId,
@@ -82,7 +87,7 @@ export const emailIdentifier: (tenantId: string, email: string) => Identifier = 
 export const externalIdentifier: (tenantId: string, externalId: string) => Identifier =
   identifier('externalId')
 
-export const someProspect = (tenantId: string, fields: Partial<ProspectChange> = {}): ProspectChange => ({
+export const someProspect = (tenantId: string, fields: Partial<SomeProspect> = {}): SomeProspect => ({
   tenantId,
   prospectId: newId('prospect'),
   email: null,
@@ -94,7 +99,7 @@ export const someProspect = (tenantId: string, fields: Partial<ProspectChange> =
 })
 
 /** The prospect as a store finds it while it is neither erased nor merged. */
-export const foundProspect = (prospect: ProspectChange): FoundProspect => ({
+export const foundProspect = (prospect: SomeProspect): FoundProspect => ({
   tenantId: prospect.tenantId,
   prospectId: prospect.prospectId,
   email: prospect.email,
@@ -112,7 +117,7 @@ export const identifiersOf = ({
   prospectId,
   email,
   externalId,
-}: Pick<ProspectChange, 'tenantId' | 'prospectId' | 'email' | 'externalId'>): NewIdentifier[] => {
+}: Pick<SomeProspect, 'tenantId' | 'prospectId' | 'email' | 'externalId'>): NewIdentifier[] => {
   const added: NewIdentifier[] = []
   if (email !== null) added.push({ ...emailIdentifier(tenantId, email), value: email, prospectId })
   if (externalId !== null)
@@ -126,18 +131,100 @@ export const assumedTo = (
   prospectId: string | null,
 ): AssumedIdentifier => ({ tenantId, kind, hash, prospectId })
 
-/** The changes that add these prospects and logs, or fill blanks, with identifiers that led to no one before. */
-export const changesOf = (
-  prospects: readonly ProspectChange[],
-  logs: readonly NewLog[] = [],
-  fields: Partial<ActivityChanges> = {},
-): ActivityChanges => {
-  const identifiers = fields.identifiers ?? prospects.flatMap(identifiersOf)
-  const assumed = identifiers.map((added) => assumedTo(added, null))
-  return { prospects, identifiers, logs, assumed, ...fields }
+/** The change that adds this prospect with a log, with identifiers that led to no one before. */
+export const changeOf = (
+  prospect: SomeProspect,
+  log: NewLog | null = null,
+  fields: Partial<ActivityChange> = {},
+): ActivityChange => {
+  const { tenantId, prospectId, email, externalId, name, updatedAt } = prospect
+  const identifiers = fields.identifiers ?? identifiersOf(prospect)
+  return {
+    want: { tenantId, identifiers: identifiers.map(({ kind, hash }) => ({ tenantId, kind, hash })) },
+    prospect: { tenantId, prospectId, email, externalId, name, updatedAt, erasedAt: null, mergedInto: null },
+    unchangedSince: null,
+    identifiers,
+    assumed: identifiers.map((added) => assumedTo(added, null)),
+    log,
+    ...fields,
+  }
+}
+/** The change that logs for a prospect which exists as it is here. */
+export const logChangeOf = (
+  prospect: SomeProspect,
+  log: NewLog,
+  fields: Partial<ActivityChange> = {},
+): ActivityChange =>
+  changeOf(prospect, log, { unchangedSince: prospect.updatedAt, identifiers: [], assumed: [], ...fields })
+
+/** The change that fills blanks of a prospect, after its last change. */
+export const fillOf = (
+  before: SomeProspect,
+  fills: Partial<SomeProspect>,
+  log: NewLog | null = null,
+): ActivityChange => {
+  const after = { ...before, updatedAt: new Date(Date.parse(before.updatedAt) + 1).toISOString(), ...fills }
+  const identifiers = identifiersOf({
+    ...after,
+    email: fills.email ?? null,
+    externalId: fills.externalId ?? null,
+  })
+  return changeOf(after, log, { unchangedSince: before.updatedAt, identifiers })
 }
 
-type Owner = Pick<ProspectChange, 'tenantId' | 'prospectId'>
+/** The prospect with this id as it is now. */
+export const prospectNow = async (
+  { recall }: Pick<Store['activities'], 'recall'>,
+  { tenantId, prospectId }: Owner,
+): Promise<StoredProspect | undefined> =>
+  (await recall({ tenantId, prospectId, identifiers: [] })).prospects[0]
+
+/** Where these identifiers lead now: those that lead to anyone, or are blocked. */
+export const identifiersNow = async (
+  { recall }: Pick<Store['activities'], 'recall'>,
+  identifiers: readonly Identifier[],
+): Promise<StoredIdentifier[]> => {
+  const known = await Promise.all(
+    identifiers.map(({ tenantId, kind, hash }) =>
+      recall({ tenantId, identifiers: [{ tenantId, kind, hash }] }),
+    ),
+  )
+  return known.flatMap((found) => found.identifiers)
+}
+
+/**
+ * Adds prospects one by one, each with its first log, then the other logs. Returns `overtaken` if a change is.
+ * The events are saved with the first change.
+ */
+export const recordAll = async (
+  activities: Pick<Store['activities'], 'recall' | 'record'>,
+  prospects: readonly SomeProspect[],
+  logs: readonly NewLog[] = [],
+  events?: readonly NewEvent[],
+): Promise<Recorded> => {
+  const left = [...logs]
+  let more = events
+  const record = async (change: ActivityChange) => {
+    const recorded = await activities.record(change, more)
+    more = undefined
+    return recorded
+  }
+  for (const prospect of prospects) {
+    const first = left.findIndex(({ prospectId }) => prospectId === prospect.prospectId)
+    const [log = null] = first < 0 ? [] : left.splice(first, 1)
+    if ((await record(changeOf(prospect, log))) === 'overtaken') return 'overtaken'
+  }
+  const changes = await Promise.all(
+    left.map(async (log) => {
+      const now = await prospectNow(activities, log)
+      return now && logChangeOf({ ...now, createdAt: now.updatedAt }, log)
+    }),
+  )
+  const recorded = await Promise.all(changes.map((change) => (change ? record(change) : 'overtaken')))
+  return recorded.includes('overtaken') ? 'overtaken' : 'recorded'
+}
+
+type Owner = Pick<SomeProspect, 'tenantId' | 'prospectId'>
 export const someLog = ({ tenantId, prospectId }: Owner, fields: Partial<NewLog> = {}): NewLog => ({
   tenantId,
   prospectLogId: newId('prospectlog'),
@@ -153,16 +240,6 @@ export const someLog = ({ tenantId, prospectId }: Owner, fields: Partial<NewLog>
   createdProspect: false,
   occurredAt: at(0),
   createdAt: at(0),
-  ...fields,
-})
-
-/** A log of a prospect that was found in memory as it was. */
-export const someRememberedLog = (
-  owner: Owner & Partial<Pick<ProspectChange, 'updatedAt'>>,
-  fields: Partial<RememberedLog> = {},
-): RememberedLog => ({
-  ...someLog(owner),
-  prospectUpdatedAt: owner.updatedAt ?? at(0),
   ...fields,
 })
 
@@ -217,7 +294,7 @@ export const somePage = (
   pageId: newId('page'),
   customName: null,
   computedName: 'Offers 1',
-  pageNumber: 1,
+  isNumbered: false,
   supplementaryContext: null,
   content: null,
   publish: true,
@@ -230,6 +307,15 @@ export const somePage = (
   updatedAt: createdAt,
   ...fields,
 })
+
+/** Adds pages, all at once. Returns `overtaken` if a page is, beside those that are not. */
+export const recordPages = async (
+  { record }: Pick<Store['pages'], 'record'>,
+  pages: readonly NewPageRow[],
+): Promise<Recorded> => {
+  const recorded = await Promise.all(pages.map((page) => record(page)))
+  return recorded.includes('overtaken') ? 'overtaken' : 'recorded'
+}
 
 export const someVersion = (fields: Partial<NewVersionRow> = {}): NewVersionRow => ({
   versionId: newId('pageversion'),

@@ -57,10 +57,8 @@ const settingOf = async ({ core, store, another }: Subject) => {
   return {
     ...{ ...hand, clock, outbox, group, publish, run, read, processes },
     newPage: async (publishAt?: string): Promise<PageWant & Page> => {
-      const [made] = await core.createPagesWithVersion(process)([
-        { ...group, ...(publishAt && { publishAt }) },
-      ])
-      const { pageId } = (made as { page: PageWant }).page
+      const made = await core.createPageWithVersion(process)({ ...group, ...(publishAt && { publishAt }) })
+      const { pageId } = made.page
       await publish()
       return { ...group, pageId, versionId: (await read({ ...group, pageId })).latestVersion.versionId }
     },
@@ -120,8 +118,11 @@ export const schedules = section('schedules', settingOf, {
 
   'a version that is named after its time is published then': async ({ core, ...the }) => {
     const [process] = the.processes
-    const [made] = await core.createPagesWithVersion(process as never)([{ ...the.group, publishAt: at(5) }])
-    const want = { ...the.group, pageId: (made as { page: PageWant }).page.pageId }
+    const made = await core.createPageWithVersion(process as NonNullable<typeof process>)({
+      ...the.group,
+      publishAt: at(5),
+    })
+    const want = { ...the.group, pageId: made.page.pageId }
     the.clock.advance(10)
     equal(await the.run(), null)
     equal((await the.read(want)).latestVersion.status, 'processing')

@@ -17,7 +17,7 @@ export const signals = section(
     'each of several listeners gets every signal': async ({ store, group }) => {
       const watchers = [watching(store), watching(store), watching(store)]
       const emitted = watchers.flatMap(({ next }) => [next('versions'), next('keys')])
-      await store.pages.record([somePage(group)])
+      await store.pages.record(somePage(group))
       await endSomeKey(store, group.tenantId)
       await Promise.all(emitted)
     },
@@ -27,7 +27,7 @@ export const signals = section(
       one.remove()
       const before = one.count('versions')
       const emitted = other.next('versions')
-      await store.pages.record([somePage(group)])
+      await store.pages.record(somePage(group))
       await emitted
       equal(one.count('versions'), before)
     },
@@ -46,14 +46,13 @@ export const signals = section(
         })
         const { next } = watching(store)
         const emitted = [next('versions'), next('keys')]
-        equal(await store.pages.record([somePage(group)]), 'recorded')
+        equal(await store.pages.record(somePage(group)), 'recorded')
         await endSomeKey(store, group.tenantId)
         await Promise.all(emitted)
       } finally {
         console.error = error
       }
-      const { groups } = await store.pages.recall({ groups: [group], keys: [] })
-      equal(groups[0]?.pagesCount, 1, 'it is stored once')
+      equal((await store.pageGroups.find(group))?.pagesCount, 1, 'it is stored once')
       const messages = new Set(reports.map((report) => (report as Error).message))
       same([...messages].sort(), ['a listener rejected', 'a listener threw'])
     },

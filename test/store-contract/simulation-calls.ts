@@ -109,20 +109,23 @@ type Calls = <Name extends keyof Operations>(
   make: () => Parameters<Operations[Name]>[0],
 ) => Step
 
-/** Up to twenty calls of one use case at once, so that they share a list; now and then a call that was made before. */
+/**
+ * Up to twenty calls of one use case, at once as far as none depends on another, so that they share statements; now and
+ * then a call that was made before.
+ */
 export const manyCalls: Calls = (name, chance, useCase, seen, make) =>
-  callsOf(name, useCase, seen, inputsFor(name, chance, [CALLS_MAX, 8], seen, make), (inputs, call) =>
-    Promise.all(inputs.map(call)),
+  callsOf(name, seen, inputsFor(name, chance, [CALLS_MAX, 8], seen, make), ({ callAtOnce }, inputs) =>
+    callAtOnce(useCase, inputs),
   )
 export const callsInTurn: Calls = (name, chance, useCase, seen, make) =>
   callsOf(
     name,
-    useCase,
     seen,
     inputsFor(name, chance, [CHANGES_MAX, 4], seen, make),
-    async (inputs, call) => {
+    async ({ calls, refusal }, inputs) => {
+      const call = calls[useCase] as (input: unknown) => Promise<unknown>
       const answers: unknown[] = []
-      for (const input of inputs) answers.push(await call(input))
+      for (const input of inputs) answers.push(await call(input).catch(refusal))
       return answers
     },
   )
@@ -145,19 +148,15 @@ const answeredOf = (name: string) => `${name}: answered`
 
 const callsOf = (
   name: string,
-  useCase: keyof Operations,
   seen: Seen,
   inputs: readonly object[],
-  each: (inputs: readonly object[], call: (input: object) => Promise<unknown>) => Promise<unknown[]>,
+  run: (world: World, inputs: readonly object[]) => Promise<unknown[]>,
 ): Step => {
   const keep = (name: string, inputs: readonly object[]) =>
     seen.inputs.set(name, [...(seen.inputs.get(name) ?? []), ...inputs].slice(-200))
   return {
     name,
-    run: ({ calls, refusal }) => {
-      const call = calls[useCase] as (input: unknown) => Promise<unknown>
-      return each(inputs, (input) => call(input).catch(refusal))
-    },
+    run: (world) => run(world, inputs),
     learn: (answers) => {
       keep(name, inputs)
       keep(

@@ -1,5 +1,6 @@
 import type { FoundProspect, Identifier, NewIdentifier, Store } from 'prospect-pages'
 import { ok, same } from './assertions.ts'
+import { identifiersNow } from './rows.ts'
 
 /** Cases of an erasure that must occur for the simulation to prove anything. */
 export const ERASURE_CASES = {
@@ -32,18 +33,13 @@ export const identities = (store: Store) => {
     added.push(identifier)
   }
   const recallOf = async (identifiers: readonly Identifier[]) => {
-    const { identifiers: found } = await store.activities.recall({
-      prospects: [],
-      identifiers,
-      keys: [],
-      tenantIds: [],
-    })
+    const found = await identifiersNow(store.activities, identifiers)
     return new Map(found.map((identifier) => [nameOf(identifier), identifier]))
   }
 
-  const record: Store['activities']['record'] = async (changes, events) => {
-    const outcome = await store.activities.record(changes, events)
-    if (outcome === 'recorded') changes.identifiers.forEach(note)
+  const record: Store['activities']['record'] = async (change, events) => {
+    const outcome = await store.activities.record(change, events)
+    if (outcome === 'recorded') change.identifiers.forEach(note)
     return outcome
   }
   const correct: Store['prospects']['correct'] = async (correction, events) => {

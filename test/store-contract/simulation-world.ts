@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { hash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { NewEvent, NewId, Served, Store, StoredEvent } from 'prospect-pages'
@@ -7,6 +8,7 @@ import { operationsOver } from './processes.ts'
 import { idAt, only, someClaim, timeOf } from './rows.ts'
 import { stoppedClock } from './setting.ts'
 import { identities } from './simulation-identities.ts'
+import { turnsOf } from './simulation-turns.ts'
 import { VERBS } from './verbs.ts'
 
 /** As often a version is given to a namer. */
@@ -46,13 +48,6 @@ const NEVER = new AbortController().signal
 export type World = ReturnType<typeof worldOf>
 
 export const worldOf = (core: Core, opened: Store) => {
-  // A cluster may save such a list as a whole or not at all, and what is decided again gets other ids.
-  const recordLogs: Store['activities']['recordLogs'] = async (logs) => {
-    const added = [...(await opened.activities.recordLogs(logs))]
-    for (const log of logs.filter(({ prospectLogId }) => !added.includes(prospectLogId)))
-      added.push(...(await opened.activities.recordLogs([log])))
-    return added
-  }
   // What else runs on a database decides how often it is asked.
   const arePast: Store['moments']['arePast'] = async (moments) => {
     for (let round = 0; (await opened.moments.arePast(moments)).includes(false); round++) {
@@ -71,26 +66,38 @@ export const worldOf = (core: Core, opened: Store) => {
     isWaiting ||= !isAllowed
     return isAllowed && opened.erasures.rewrite(now)
   }
+  // How often something is decided, and in which order of the calls at once, must not show in the ids: each call has a
+  // number, and counts its ids from what it looked up last.
+  const callOf = new AsyncLocalStorage<{ readonly number: number; ids: number }>()
+  let lastNumber = 0
+  const counting =
+    <Want, Known>(recall: (want: Want) => Promise<Known>) =>
+    (want: Want): Promise<Known> => {
+      const call = callOf.getStore()
+      if (call !== undefined) call.ids = 0
+      return recall(want)
+    }
   const verbsCalled = new Set<string>()
   const alike = {
     ...opened,
-    activities: { ...opened.activities, recordLogs },
+    activities: { ...opened.activities, recall: counting(opened.activities.recall) },
+    pages: { ...opened.pages, recall: counting(opened.pages.recall) },
     erasures: { ...opened.erasures, rewrite },
     moments: { ...opened.moments, arePast },
   }
   const identified = identities(observed(alike, verbsCalled, clock))
   const { store } = identified
-  let ids = 0
   const newId: NewId = (prefix, after = '') => {
     // Events are named by what they are about.
-    if (prefix !== 'event') ids += 1
+    const isNamed = prefix === 'event'
+    const call = callOf.getStore() ?? { number: isNamed ? lastNumber : ++lastNumber, ids: 0 }
+    if (!isNamed) call.ids += 1
     const ms = Math.max(clock(), timeOf(after) + 1)
-    return idAt(prefix, ms, ids.toString(36).padStart(16, '0'))
+    return idAt(prefix, ms, digits(call.number, 12) + digits(call.ids, 4))
   }
   const world = { store, clock, newId }
   const now = (inMs = 0) => new Date(clock() + inMs).toISOString()
   const claimWant = () => someClaim({ now: now(), until: now(60_000), max: 100_000 })
-  const remembered = core.rememberProspects(10)
   const readers = core.eventReaders(world, READS)
   const dataOf = core.eventData(readers)
   let secrets = 0
@@ -105,6 +112,69 @@ export const worldOf = (core: Core, opened: Store) => {
   const mover = core.moveMerged(world)
   const publish = publisherOf(core, world)
   const lastRead = new Map<string, number>()
+  const refusal = (no: unknown) => {
+    if (no instanceof core.DomainFailure) return { kind: no.kind, detail: no.message, facts: no.facts }
+    return { bug: String(no) }
+  }
+  /** Each call gets the next number, unless it has one. */
+  const numbered = <Calls extends object>(calls: Calls): Calls =>
+    Object.fromEntries(
+      Object.entries(calls).map(([name, call]) => [
+        name,
+        (input: unknown) =>
+          callOf.getStore() === undefined
+            ? callOf.run({ number: ++lastNumber, ids: 0 }, () => call(input))
+            : call(input),
+      ]),
+    ) as Calls
+  const calls = numbered({
+    ...operationsOver(core, world, 10),
+    getProspect: core.getProspect(world),
+    updateProspect: core.updateProspect(world),
+    mergeProspect: core.mergeProspect(world),
+    listProspects: core.listProspects(world),
+    getProspectLog: core.getProspectLog(world),
+    listProspectLogs: core.listProspectLogs(world),
+    listTimeline: core.listTimeline(world),
+    eraseProspect: core.requestErasure(world),
+    getErasure: core.getErasure(world),
+    unblockErasure: core.unblockErasure(world),
+    listErasures: core.listErasures(world),
+    createPageGroup: core.createPageGroup(world),
+    getPageGroup: core.getPageGroup(world),
+    updatePageGroup: core.updatePageGroup(world),
+    updatePage: core.updatePage(world),
+    deletePage: core.deletePage(world),
+    createVersion: core.createVersion(world),
+    publishVersion: core.publishVersion(world),
+    unscheduleVersion: core.unscheduleVersion(world),
+    unpublishPage: core.unpublishPage(world),
+    getEvent: core.getEvent({ ...world, dataOf }),
+    listEvents: core.listEvents({ ...world, dataOf }),
+    createWebhookEndpoint: core.createWebhookEndpoint(withWebhooks),
+    getWebhookEndpoint: core.getWebhookEndpoint(world),
+    listWebhookEndpoints: core.listWebhookEndpoints(world),
+    updateWebhookEndpoint: core.updateWebhookEndpoint(withWebhooks),
+    deleteWebhookEndpoint: core.deleteWebhookEndpoint(withWebhooks),
+    rotateWebhookSecret: core.rotateWebhookSecret(withWebhooks),
+    listDeliveries: core.listDeliveries(world),
+    getDelivery: core.getDelivery({ ...world, dataOf }),
+    retryDelivery: core.retryDelivery(world),
+    replayDeliveries: core.replayDeliveries(world),
+  })
+  /** Calls at once, but in turn if one depends on another. Each is answered in its place. */
+  const callAtOnce = async (useCase: keyof typeof calls, inputs: readonly object[]): Promise<unknown[]> => {
+    const call = calls[useCase] as (input: unknown) => Promise<unknown>
+    const answers: unknown[] = inputs.map(() => undefined)
+    const first = lastNumber + 1
+    lastNumber += inputs.length
+    const callInTurn = async (places: readonly number[]) => {
+      for (const i of places)
+        answers[i] = await callOf.run({ number: first + i, ids: 0 }, () => call(inputs[i]).catch(refusal))
+    }
+    await Promise.all((await turnsOf(core, { ...world, store: alike }, useCase, inputs)).map(callInTurn))
+    return answers
+  }
   return {
     ...world,
     now,
@@ -112,45 +182,9 @@ export const worldOf = (core: Core, opened: Store) => {
     /** Identifiers that were ever added, and what has come about with them. */
     added: identified.added,
     cases: identified.cases,
-    calls: {
-      ...operationsOver(core, world, 1, remembered),
-      getProspect: core.getProspect(world),
-      updateProspect: core.updateProspect(world),
-      mergeProspect: core.mergeProspect(world),
-      listProspects: core.listProspects(world),
-      getProspectLog: core.getProspectLog(world),
-      listProspectLogs: core.listProspectLogs(world),
-      listTimeline: core.listTimeline(world),
-      eraseProspect: core.requestErasure(world),
-      getErasure: core.getErasure(world),
-      unblockErasure: core.unblockErasure(world),
-      listErasures: core.listErasures(world),
-      createPageGroup: core.createPageGroup(world),
-      getPageGroup: core.getPageGroup(world),
-      updatePageGroup: core.updatePageGroup(world),
-      updatePage: core.updatePage(world),
-      deletePage: core.deletePage(world),
-      createVersion: core.createVersion(world),
-      publishVersion: core.publishVersion(world),
-      unscheduleVersion: core.unscheduleVersion(world),
-      unpublishPage: core.unpublishPage(world),
-      getEvent: core.getEvent({ ...world, dataOf }),
-      listEvents: core.listEvents({ ...world, dataOf }),
-      createWebhookEndpoint: core.createWebhookEndpoint(withWebhooks),
-      getWebhookEndpoint: core.getWebhookEndpoint(world),
-      listWebhookEndpoints: core.listWebhookEndpoints(world),
-      updateWebhookEndpoint: core.updateWebhookEndpoint(withWebhooks),
-      deleteWebhookEndpoint: core.deleteWebhookEndpoint(withWebhooks),
-      rotateWebhookSecret: core.rotateWebhookSecret(withWebhooks),
-      listDeliveries: core.listDeliveries(world),
-      getDelivery: core.getDelivery({ ...world, dataOf }),
-      retryDelivery: core.retryDelivery(world),
-      replayDeliveries: core.replayDeliveries(world),
-    },
-    refusal: (no: unknown) => {
-      if (no instanceof core.DomainFailure) return { kind: no.kind, detail: no.message, facts: no.facts }
-      return { bug: String(no) }
-    },
+    calls,
+    callAtOnce,
+    refusal,
     publish: async () => {
       while (await publish(NEVER));
     },
@@ -221,6 +255,8 @@ export const worldOf = (core: Core, opened: Store) => {
     claimEndpoints: async () => sortedBy('webhookEndpointId', await store.webhooks.claim(claimWant())),
   }
 }
+
+const digits = (number: number, length: number) => number.toString(36).padStart(length, '0')
 
 /** Rows that have waited equally long are claimed in any order. */
 export const sortedBy = <Name extends string, Row extends Readonly<Record<Name, string>>>(

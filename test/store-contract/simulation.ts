@@ -3,7 +3,7 @@ import type { NewEvent, Store } from 'prospect-pages'
 import { same } from './assertions.ts'
 import { type Core, type Kept, type Subject, section } from './contract.ts'
 import { type Random, randomBy } from './random.ts'
-import { at, only, readEach, someEndpoint } from './rows.ts'
+import { at, identifiersNow, only, readEach, someEndpoint } from './rows.ts'
 import { type MakeStep, outcomeOf, type Seen, type Step } from './simulation-calls.ts'
 import { ERASURE_CASES } from './simulation-identities.ts'
 import * as pages from './simulation-pages.ts'
@@ -387,13 +387,15 @@ const everythingIn = async (world: World, kept: () => Promise<Kept>, seen: Seen)
 
 /** Where every identifier leads that was ever added, each once. */
 const knownIdentifiers = async ({ activities }: Store, { identifiers: wanted }: Seen) => {
-  const { identifiers } = await activities.recall({
-    prospects: [],
-    identifiers: wanted,
-    keys: [],
-    tenantIds: [],
-  })
-  const found = only(identifiers, 'tenantId', 'kind', 'hash', 'prospectId', 'blockedUntil', 'erasureId')
+  const found = only(
+    await identifiersNow(activities, wanted),
+    'tenantId',
+    'kind',
+    'hash',
+    'prospectId',
+    'blockedUntil',
+    'erasureId',
+  )
   const byName = new Map(found.map((row) => [`${row.tenantId} ${row.kind} ${row.hash}`, row]))
   return [...byName].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 }

@@ -3,23 +3,24 @@ import type {
   ClaimedErasure,
   ClaimedMerge,
   PageGroupsWant,
-  ProspectChange,
   Store,
   StoredEndpoint,
 } from 'prospect-pages'
 import { namesOf } from './outbox.ts'
 import {
   addTenant,
-  assumedTo,
   at,
-  changesOf,
+  changeOf,
   emailIdentifier,
+  fillOf,
   foundProspect,
   identifiersOf,
   keyFields,
   NOT_SEEN,
   newId,
   readEach,
+  recordAll,
+  type SomeProspect,
   type SomeTenant,
   someClaim,
   someEndpoint,
@@ -31,7 +32,6 @@ import {
   someLog,
   somePage,
   someProspect,
-  someRememberedLog,
   someVersion,
 } from './rows.ts'
 import { delivered } from './webhooks.ts'
@@ -70,34 +70,23 @@ export const VERBS = {
       serves: 'callers',
       ask: ({ activities }, { tenantId }, { prospect, log }) =>
         activities.recall({
-          prospects: [{ tenantId, prospectId: prospect.prospectId }],
+          tenantId,
+          prospectId: prospect.prospectId,
           identifiers: identifiersOf({ ...prospect, tenantId }),
-          keys: [{ tenantId, source: log.source, idempotencyKey: String(log.idempotencyKey) }],
-          tenantIds: [tenantId],
+          key: { source: log.source, idempotencyKey: String(log.idempotencyKey) },
         }),
-      toStrangers: { prospects: [], identifiers: [], receipts: [], counted: [] },
+      toStrangers: { prospects: [], identifiers: [], receipt: null, countedId: null },
     },
     record: {
       serves: 'callers',
       ask: ({ activities }, { tenantId }, { prospect }) => {
-        // A stranger adds all of it. Its owner has the prospect and its identifiers: they lead there.
         const named = { ...prospect, tenantId, name: 'Theirs' }
+        const log = someLog(named)
+        // A stranger adds all of it. Its owner has the prospect and its identifiers, and fills the name.
         const isOwner = tenantId === prospect.tenantId
-        const assumed = identifiersOf(named).map((own) =>
-          assumedTo(own, isOwner ? prospect.prospectId : null),
-        )
-        const identifiers = isOwner ? [] : identifiersOf(named)
-        return activities.record(changesOf([named], [someLog(named)], { identifiers, assumed }))
+        return activities.record(isOwner ? fillOf(prospect, { name: 'Theirs' }, log) : changeOf(named, log))
       },
       toStrangers: 'recorded',
-    },
-    recordLogs: {
-      serves: 'callers',
-      ask: async ({ activities }, { tenantId }, { prospect }) => {
-        const theirs = { ...prospect, tenantId }
-        return (await activities.recordLogs([someRememberedLog(theirs)])).length
-      },
-      toStrangers: 0,
     },
   },
   prospects: {
@@ -155,7 +144,7 @@ export const VERBS = {
     record: {
       serves: 'callers',
       ask: ({ merges }, { tenantId }, { prospect: { prospectId }, prospect, survivor }) => {
-        const statesOf = (one: ProspectChange) => {
+        const statesOf = (one: SomeProspect) => {
           const before = { ...foundProspect(one), tenantId }
           return { before, after: { ...before, updatedAt: at(2) } }
         }
@@ -270,14 +259,15 @@ export const VERBS = {
       serves: 'callers',
       ask: ({ pages }, { tenantId }, { page: { pageGroupId, idempotencyKey } }) =>
         pages.recall({
-          groups: [{ tenantId, pageGroupId }],
-          keys: [{ tenantId, pageGroupId, idempotencyKey: String(idempotencyKey) }],
+          ...{ tenantId, pageGroupId },
+          idempotencyKey: String(idempotencyKey),
+          isNamedByGroup: true,
         }),
-      toStrangers: { groups: [], pages: [] },
+      toStrangers: { group: null, page: null },
     },
     record: {
       serves: 'callers',
-      ask: ({ pages }, { tenantId }, { group }) => pages.record([somePage({ ...group, tenantId })]),
+      ask: ({ pages }, { tenantId }, { group }) => pages.record(somePage({ ...group, tenantId })),
       toStrangers: 'overtaken',
     },
     list: {
@@ -797,11 +787,11 @@ export const fillTenant = async (store: Ports) => {
   const tenant = await addTenant(store)
   const prospect = someProspect(tenant.tenantId, { email: 'ada@example.com', externalId: 'crm 1' })
   const log = someLog(prospect, keyFields('one'))
-  await store.activities.record(changesOf([prospect], [log]))
+  await recordAll(store.activities, [prospect], [log])
   const group = someGroup(tenant, keyFields('one'))
   await store.pageGroups.add(group)
   const page = somePage(group, keyFields('one'))
-  await store.pages.record([page])
+  await store.pages.record(page)
   const version = someVersion({ ...keyFields('one'), publish: false, publishAt: at(5) })
   await store.pages.change({
     ...{ ...page, revision: 1, publishedVersionId: null, automaticAfter: null, unpublishAt: at(5) },
@@ -856,7 +846,7 @@ const fillMerge = async (store: Ports, tenantId: string) => {
 const claimedMerge = async (store: Ports, tenantId: string) => {
   const merged = someProspect(tenantId)
   const survivor = someProspect(tenantId)
-  await store.activities.record(changesOf([merged, survivor], [someLog(merged)]))
+  await recordAll(store.activities, [merged, survivor], [someLog(merged)])
   const before = foundProspect(merged)
   const other = foundProspect(survivor)
   const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }

@@ -1,7 +1,16 @@
 import type { ClaimedVersion, NewPageRow, Settlement, Store, StoredPageGroup } from 'prospect-pages'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
-import { AWKWARD_TEXTS, addTenant, at, readEach, scribbleOn, someGroup, somePage } from './rows.ts'
+import {
+  AWKWARD_TEXTS,
+  addTenant,
+  at,
+  readEach,
+  recordPages,
+  scribbleOn,
+  someGroup,
+  somePage,
+} from './rows.ts'
 
 export const versions = section('versions', () => ({}), {
   'a new version is claimed': async ({ store }) => {
@@ -24,10 +33,11 @@ export const versions = section('versions', () => ({}), {
 
   'a namer gets the title and context of the group, and the context of the page': async ({ store }) => {
     const group = await addGroup(store, { title: 'Offers', pageContext: 'For friends' })
-    const page = await addPage(store, group, { supplementaryContext: 'Spring', pageNumber: 7 })
+    await addPage(store, group)
+    const page = await addPage(store, group, { supplementaryContext: 'Spring' })
     const context = {
       groupTitle: 'Offers',
-      pageNumber: 7,
+      pageNumber: 2,
       pageContext: 'For friends',
       supplementaryContext: 'Spring',
     }
@@ -59,15 +69,6 @@ export const versions = section('versions', () => ({}), {
     like(await claim(store, 1_000), [{ versionId: late.versionId, attempt: 2 }])
   },
 
-  'a page without a number gets the next one of its group': async ({ store }) => {
-    const group = await addGroup(store)
-    const pages = [1, 2, 3].map(() => somePage(group, { pageNumber: null }))
-    await store.pages.record(pages.slice(0, 1))
-    await store.pages.record(pages.slice(1))
-    const numbers = pages.map(async (page) => (await store.versions.context(page))?.pageNumber)
-    same(await Promise.all(numbers), [1, 2, 3])
-  },
-
   'a version is not claimed before its time': async ({ store }) => {
     const page = await addPage(store, await addGroup(store), { createdAt: at(10) })
     same(await claim(store, 9), [])
@@ -88,7 +89,7 @@ export const versions = section('versions', () => ({}), {
   'of versions of the same millisecond no more are claimed than wanted': async ({ store }) => {
     const group = await addGroup(store)
     const pages = Array.from({ length: 20 }, () => somePage(group))
-    await store.pages.record(pages)
+    await recordPages(store.pages, pages)
     const claimed: ClaimedVersion[] = []
     for (const took of [7, 7, 6, 0]) {
       const some = await claim(store, 0, { max: 7 })
@@ -111,7 +112,7 @@ export const versions = section('versions', () => ({}), {
   'a long backlog of one tenant does not hold up the single page of another': async ({ store }) => {
     const [busy, calm] = [await addGroup(store), await addGroup(store)]
     const backlog = Array.from({ length: 30 }, (_, ms) => somePage(busy, { createdAt: at(ms) }))
-    await store.pages.record(backlog)
+    await recordPages(store.pages, backlog)
     const single = await addPage(store, calm, { createdAt: at(99) })
     const first = await claim(store, 100, { max: 3 })
     same(ids(first), ids(backlog.slice(0, 3)))
@@ -122,7 +123,7 @@ export const versions = section('versions', () => ({}), {
 
   'a claim continues with the next tenant until it has as many as wanted': async ({ store }) => {
     const groups = [await addGroup(store), await addGroup(store), await addGroup(store)]
-    for (const group of groups) await store.pages.record([somePage(group), somePage(group)])
+    for (const group of groups) await recordPages(store.pages, [somePage(group), somePage(group)])
     const claimed = await claim(store, 0, { max: 3 })
     same(
       claimed.map(({ tenantId }) => tenantId).sort(),
@@ -144,7 +145,7 @@ export const versions = section('versions', () => ({}), {
     const { store, another } = given
     const group = await addGroup(store)
     const pages = Array.from({ length: 40 }, (_, ms) => somePage(group, { createdAt: at(ms) }))
-    await store.pages.record(pages)
+    await recordPages(store.pages, pages)
     const stores = [store, await another(), store, await another()]
     const claimed: ClaimedVersion[] = []
     while (claimed.length < pages.length) {
@@ -307,7 +308,7 @@ export const versions = section('versions', () => ({}), {
     for (const settled of [published, failed]) {
       const group = await addGroup(store)
       const pages = texts.map((text) => somePage(group, { supplementaryContext: text }))
-      await store.pages.record(pages)
+      await recordPages(store.pages, pages)
       const claimed = await claim(store, 0)
       await settle(
         store,
@@ -344,7 +345,7 @@ const addGroup = async (store: Store, fields: Partial<StoredPageGroup> = {}) => 
 
 const addPage = async (store: Store, group: StoredPageGroup, fields: Partial<NewPageRow> = {}) => {
   const page = somePage(group, fields)
-  await store.pages.record([page])
+  await store.pages.record(page)
   return page
 }
 

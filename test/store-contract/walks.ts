@@ -3,7 +3,7 @@ import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { twoProcesses } from './processes.ts'
 import { randomBy } from './random.ts'
-import { addTenant, newId, someGroup, somePage } from './rows.ts'
+import { addTenant, newId, recordPages, someGroup, somePage } from './rows.ts'
 import { walk, walkFaults } from './walk.ts'
 
 const SEED = 20_260_101
@@ -110,7 +110,7 @@ export const walks = section('walks', settingOf, {
     const { group, store, walkPages } = given
     const ids = Array.from({ length: 3_000 }, () => newId('page'))
     const rows = shuffled(ids).map((pageId) => somePage(group, { pageId }))
-    for (const list of inLists(rows)) await store.pages.record(list)
+    for (const list of inLists(rows)) await recordPages(store.pages, list)
     for (const limit of [7, 100]) sameWalk(await walkPages(limit, limit), ids)
   },
 
@@ -119,11 +119,11 @@ export const walks = section('walks', settingOf, {
       const ids = Array.from({ length: 2_000 }, () => newId('page'))
       const rowOf = (pageId: string) => somePage(group, { pageId })
       const there = ids.filter((_, i) => i % 2 === 0)
-      for (const list of inLists(there.map(rowOf))) await store.pages.record(list)
+      for (const list of inLists(there.map(rowOf))) await recordPages(store.pages, list)
       const waiting = shuffled(ids.filter((_, i) => i % 2 === 1)).map(rowOf)
       const addSome = async () => {
         const some = waiting.splice(0, 5)
-        if (some.length > 0) await store.pages.record(some)
+        await recordPages(store.pages, some)
       }
       await whileWriting(2, addSome, () =>
         Promise.all(

@@ -6,8 +6,8 @@ import { DELETED, findEndpoint, namesOf, outboxOf } from './outbox.ts'
 import {
   AWKWARD_TEXTS,
   at,
-  changesOf,
   newId,
+  recordAll,
   scribbleOn,
   someEndpoint,
   someEvent,
@@ -153,7 +153,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
       const events = logs.map(({ prospectLogId: id }) => ({ eventId: `event${id.slice(id.indexOf('_'))}` }))
       const erased = eventOf({ prospectLogId: newId('prospectlog') })
       const other = someEvent(ours.tenantId, { type: 'page.created' })
-      same(await store.activities.record(changesOf([prospect], logs), [erased, other]), 'recorded')
+      same(await recordAll(store.activities, [prospect], logs, [erased, other]), 'recorded')
       equal(await ours.number(), 6)
       const expected = [
         [sources, [0, 1, 2], [other]],

@@ -14,15 +14,18 @@ import {
   type RequestBody,
   type RequestLog,
 } from '../../src/adapters/http/requests.ts'
+import { shareLoop } from '../../src/adapters/http/share-loop.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../../src/adapters/open-telemetry.ts'
+import { stopwatch } from '../../src/adapters/stopwatch.ts'
+import { rememberRows } from '../../src/adapters/stores/remember-rows.ts'
 import { createAddresses } from '../../src/adapters/webhooks/addresses.ts'
 import { createSecrets } from '../../src/adapters/webhooks/secrets.ts'
-import { rememberProspects } from '../../src/core/activities/remember-prospects.ts'
+import { callLater } from '../../src/compose/api.ts'
 import type { ProblemCode } from '../../src/core/engine/failures.ts'
 import { DomainFailure } from '../../src/core/engine/failures.ts'
-import { receiveHooks } from '../../src/core/hooks/receive-hook.ts'
+import { findEnabled, receiveHooks } from '../../src/core/hooks/receive-hook.ts'
 import { createPageGroup, type PageGroupFields } from '../../src/core/pages/create-page-group.ts'
 import { publishVersions } from '../../src/core/pages/publish-versions.ts'
 import { runSchedules } from '../../src/core/pages/run-schedules.ts'
@@ -31,7 +34,7 @@ import type { Store } from '../../src/core/ports/store.ts'
 import type { SendWebhook } from '../../src/core/ports/webhooks.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import { issueApiKey } from '../../src/core/tenants/issue-api-key.ts'
-import { composeUseCases } from '../../src/core/use-cases.ts'
+import { composeUseCases } from '../../src/service/use-cases.ts'
 import type { CreatedPage, NewPage } from '../../src/shapes/page.ts'
 import { undocumented } from './answers.ts'
 import { identifyIn } from './identify.ts'
@@ -105,25 +108,27 @@ export const openScene = async ({
   const seen = storeAs(store)
   const answered: RequestLog[] = []
   const errors: { error: unknown; requestId: string }[] = []
-  const remembered = rememberProspects(100)
   let requests = 0
   const newRequestId = () => `request-${++requests}`
   const secrets = createSecrets(null)
-  const hooks = { secrets, publicUrl }
+  const hooks = { secrets, publicUrl, shareLoop }
   const useCases = composeUseCases({
     ...deps,
     store: seen,
     requireIdentity,
     prospectsRememberedMax: 100,
-    remembered,
     webhooks: { secrets, checkUrl: createAddresses({}).checkUrl, send },
     hooks,
-    listsInFlightMax: 1,
     counts,
     observerOf: metrics?.gathering,
   })
   const limits = { rowsMax: 100, msMax: 60_000 }
-  const receiver = receiveHooks({ store: seen, clock, newId, hooks, useCases, limits })
+  const known = rememberRows(findEnabled(seen.hooks), ({ hookId }) => hookId, stopwatch, limits)
+  const { logProspectActivity } = useCases
+  const receiver = receiveHooks({
+    ...{ store: seen, clock, newId, hooks },
+    ...{ known, logProspectActivity, later: callLater },
+  })
   store.watch((signal) => signal === 'keys' && receiver.forget())
   const api = documented(
     createApi({

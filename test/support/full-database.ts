@@ -1,6 +1,6 @@
 import type { Sql } from '../../src/adapters/postgres/open.ts'
 import { timelineKey } from '../../src/adapters/stores/timeline-key.ts'
-import type { RememberedLog } from '../../src/core/ports/activities.ts'
+import type { ActivityChange } from '../../src/core/ports/activities.ts'
 import type { ClaimedErasure } from '../../src/core/ports/erasures.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
 import type { PagesWant, PageWant } from '../../src/core/ports/pages.ts'
@@ -10,7 +10,7 @@ import type { IdPrefix } from '../../src/core/ports/world.ts'
 import { SEARCHED_MAX } from '../../src/core/prospects/search-keys.ts'
 import type { VersionStatus } from '../../src/shapes/page.ts'
 import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
-import { at, readEach, someClaim, someRememberedLog } from './rows.ts'
+import { at, logChangeOf, readEach, someClaim, someLog, someProspect } from './rows.ts'
 
 /** Tables that grow with use; page groups are fewer, but a tenant may have thousands. */
 export const GROWING = [
@@ -100,25 +100,26 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
   const cycled = <Want>(wants: readonly Want[], count: number) =>
     Array.from({ length: count }, (_, i) => wants[i % wants.length] as Want)
   const recallPages = (count: number) =>
-    pages.recall({
-      groups: cycled([small, big], count).map((pageGroupId) => ({ tenantId, pageGroupId })),
-      keys: cycled([small, big], count).map((pageGroupId, i) => ({
-        ...{ tenantId, pageGroupId },
-        idempotencyKey: `key ${2_000 + i}`,
-      })),
-    })
+    Promise.all(
+      cycled([small, big], count).map((pageGroupId, i) =>
+        pages.recall({
+          ...{ tenantId, pageGroupId, isNamedByGroup: true },
+          idempotencyKey: `key ${2_000 + i}`,
+        }),
+      ),
+    )
   const claim = (max: number) => versions.claim(someClaim({ until: at(0), max }))
   const recall = (count: number) => {
     const numbers = Array.from({ length: count }, (_, i) => 500 + i * 11)
-    return activities.recall({
-      prospects: numbers.map((n) => ({ tenantId, prospectId: idAt('prospect', n) })),
-      identifiers: numbers.flatMap((n) => [email(tenantId, n), externalId(tenantId, n)]),
-      keys: numbers.map((n) => ({ tenantId, source: 'crm', idempotencyKey: `key ${n}` })),
-      tenantIds: [tenantId],
-    })
+    const wants = numbers.map((n) => ({
+      ...{ tenantId, prospectId: idAt('prospect', n) },
+      identifiers: [email(tenantId, n), externalId(tenantId, n)],
+      key: { source: 'crm', idempotencyKey: `key ${n}` },
+    }))
+    return Promise.all(wants.map((want) => activities.recall(want)))
   }
   const recordLogs = (count: number) =>
-    activities.recordLogs(Array.from({ length: count }, (_, i) => rememberedLog(tenantId, 500 + i * 11)))
+    Promise.all(Array.from({ length: count }, (_, i) => activities.record(plainLog(tenantId, 500 + i * 11))))
   const settle = (count: number) =>
     versions.settle(
       tenantId,
@@ -438,9 +439,9 @@ const externalId = (tenantId: string, number: number) =>
   ({ tenantId, kind: 'externalId', hash: hashOf(number) }) as const
 
 /** A log of a prospect that was found in memory. */
-const rememberedLog = (tenantId: string, number: number): RememberedLog => {
-  const owner = { tenantId, prospectId: idAt('prospect', number) }
-  return someRememberedLog(owner, { prospectLogId: idAt('prospectlog', REMEMBERED + number) })
+const plainLog = (tenantId: string, number: number): ActivityChange => {
+  const owner = someProspect(tenantId, { prospectId: idAt('prospect', number), email: 'email' })
+  return logChangeOf(owner, someLog(owner, { prospectLogId: idAt('prospectlog', REMEMBERED + number) }))
 }
 const REMEMBERED = 2_000_000
 

@@ -7,12 +7,13 @@ import {
   AWKWARD_TEXTS,
   addTenant,
   at,
-  changesOf,
   emailIdentifier,
   foundProspect,
   identifiersOf,
   keyFields,
+  logChangeOf,
   newId,
+  recordAll,
   someClaim,
   someEndpoint,
   someErasure,
@@ -57,11 +58,11 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
     createdAt: at(7),
   })
   const awkward = AWKWARD_TEXTS.map((text) => someLog(prospect, { email: text, name: text }))
-  await store.activities.record(changesOf([prospect, ...others], [named, ...exact, ...awkward]))
+  await recordAll(store.activities, [prospect, ...others], [named, ...exact, ...awkward])
   const more = Array.from({ length: logs }, (_, n) =>
     someLog(prospect, { payload: { rawJson: `{"n":${n}}` } }),
   )
-  if (more.length > 0) await store.activities.record(changesOf([], more))
+  await Promise.all(more.map((log) => store.activities.record(logChangeOf(prospect, log))))
   await fillCorrections(store, tenantId)
   await fillPages(store, tenant)
   await fillErasures(store, tenantId)
@@ -90,7 +91,7 @@ const fillKeys = async (store: Store, tenantId: string): Promise<void> => {
 /** A prospect with more former emails than are kept as texts. */
 const fillCorrections = async ({ activities, prospects }: Store, tenantId: string): Promise<void> => {
   const prospect = someProspect(tenantId, { email: 'grace+0@example.com', externalId: 'crm 3' })
-  await activities.record(changesOf([prospect]))
+  await recordAll(activities, [prospect])
   let before = foundProspect(prospect)
   for (let i = 1; i <= FORMER_EMAILS; i++) {
     const after = { ...before, email: `grace+${i}@example.com`, externalId: null, updatedAt: at(i) }
@@ -106,7 +107,7 @@ const FORMER_EMAILS = 22
 const fillErasures = async (store: Store, tenantId: string): Promise<void> => {
   await store.tenants.update(tenantId, { retentionDays: 365 })
   const eve = someProspect(tenantId, { email: 'eve@example.com', externalId: 'crm 2' })
-  await store.activities.record(changesOf([eve], [someLog(eve)]))
+  await recordAll(store.activities, [eve], [someLog(eve)])
   await store.erasures.record({
     tenantId,
     now: at(600),
@@ -134,7 +135,7 @@ const fillErasures = async (store: Store, tenantId: string): Promise<void> => {
 const fillMerge = async (store: Store, tenantId: string): Promise<void> => {
   const merged = someProspect(tenantId, { email: `${newId('prospect')}@example.com` })
   const survivor = someProspect(tenantId)
-  await store.activities.record(changesOf([merged, survivor], [someLog(merged)]))
+  await recordAll(store.activities, [merged, survivor], [someLog(merged)])
   const before = foundProspect(merged)
   const other = foundProspect(survivor)
   const mergeId = newId('merge')
@@ -237,7 +238,7 @@ const fillPages = async (store: Store, tenant: { tenantId: string; brandId: stri
     somePage(group, { customName: 'Mine', supplementaryContext: 'Sale', ...keyFields('page') }),
     ...AWKWARD_TEXTS.filter((text) => text !== '').map((computedName) => somePage(group, { computedName })),
   ]
-  await store.pages.record(pages)
+  for (const page of pages) await store.pages.record(page)
 }
 
 const ISO_TIME = 'to_char(%, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'

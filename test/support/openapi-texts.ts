@@ -2,7 +2,7 @@
 
 import type { Route } from '../../src/adapters/http/route.ts'
 import type { ProblemCode } from '../../src/core/engine/failures.ts'
-import type { UseCases } from '../../src/core/use-cases.ts'
+import type { UseCases } from '../../src/service/use-cases.ts'
 import { EVENT_TYPES } from '../../src/shapes/event.ts'
 
 type Json = Record<string, unknown>

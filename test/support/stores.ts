@@ -13,12 +13,13 @@ import { portsOver } from '../../src/adapters/postgres/store.ts'
 import { openDatabase } from '../../src/adapters/sqlite/open.ts'
 import { sqliteStore } from '../../src/adapters/sqlite/store.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
-import type { NewLog, ProspectChange } from '../../src/core/ports/activities.ts'
+import type { NewLog } from '../../src/core/ports/activities.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { postgresStore as storeOverInstance } from '../../src/entry/postgres.ts'
 import { ADDED_BY_CITUS, runOn, startCitus, type ThrowawayCitus, whyNoCitus } from './citus.ts'
 import { placeOf } from './place.ts'
 import { type SharedPostgres, sharedPostgres, whyNoPostgres } from './postgres.ts'
+import type { SomeProspect } from './rows.ts'
 
 // A file against three stores may take longer than tap's half minute; `--test-timeout` is the limit.
 t.setTimeout(0)
@@ -36,7 +37,7 @@ export type TestedStore = {
   readonly statements: () => readonly Sent[] | null
   readonly close: () => Promise<void>
 }
-type Kept = { prospects: ProspectChange[]; logs: NewLog[] }
+type Kept = { prospects: SomeProspect[]; logs: NewLog[] }
 export type Sent = { readonly text: string; readonly parameters: readonly unknown[] }
 /** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver, `tenant-routed` a single PostgreSQL with the statements for Citus. `open` makes a new, empty, migrated one each time; on PostgreSQL it may be the emptied database of one that was closed, unless it must be unused. */
 export type StoreKind = {
@@ -135,14 +136,14 @@ const logOf = (row: LogRow): NewLog => ({
 
 export const keptInFile = (path: string): Kept => {
   const database = openDatabase(path, 5_000)
-  const prospects = database.all<ProspectChange>(PROSPECTS)
+  const prospects = database.all<SomeProspect>(PROSPECTS)
   const logs = database.all<LogRow>(LOGS).map(logOf)
   database.close()
   return { prospects, logs }
 }
 export const keptInPostgres = async (url: string): Promise<Kept> => {
   const sql = openPostgres(url, { max: 1 })
-  const prospects = [...(await sql.unsafe<ProspectChange[]>(PROSPECTS))]
+  const prospects = [...(await sql.unsafe<SomeProspect[]>(PROSPECTS))]
   const logs = await sql.unsafe<LogRow[]>(LOGS.replace('payload as payload', 'payload::text as payload'))
   await sql.end()
   return { prospects, logs: [...logs].map(logOf) }

@@ -27,7 +27,6 @@ export const readEverything = async (store: Store): Promise<Answers> => {
       clock: Date.now,
       newId,
       background: 'elsewhere',
-      listsInFlightMax: 1,
       keysRememberedMsMax: 0,
       settings: { ...config, rateLimitPerMinute: null },
       webhooks: webhooksOf(config, Date.now),

@@ -1,11 +1,12 @@
 import type { NewEvent } from '../../core/ports/events.ts'
 import { camelCase } from '../stores/columns.ts'
+import { firstVersionRow, newPageRow } from '../stores/page-rows.ts'
 import { sortedBy } from '../stores/rows.ts'
 import { eachTenant } from './by-tenant.ts'
 import type { Forms } from './forms.ts'
-import { COUNT_UP, COUNTS, newPageRows, PAGES, VERSIONS } from './new-pages.ts'
+import { COUNT_UP, COUNTS, PAGES, VERSIONS } from './new-pages.ts'
 import { subscribers } from './outbox.ts'
-import { type Query, sql, textArray } from './sql.ts'
+import { type Query, sql } from './sql.ts'
 
 /** A statement takes 65,535 parameters. Gathered batches are never that long. */
 const VALUES_ROWS_MAX = 2_000
@@ -30,29 +31,23 @@ const FEW_ROWS_MAX = 7
 const shortestInOrder: InOrder = (to, rows, order) => shortest(to, sorted(rows, order))
 
 /**
- * Inserts pages, one table after another. If a group is no longer active, the count of active groups is divided by
+ * Inserts a page, one table after another. If its group is no longer active, the count of active groups is divided by
  * zero: then nothing is saved.
  */
-const newPages: Forms['newPages'] = (created) => {
-  const { pages, versions, counts } = newPageRows(created)
-  const isOne = new Set(counts.map(({ tenantId }) => tenantId)).size === 1
-  const isWanted = isOne
-    ? sql`g.tenant_id = ${counts[0]?.tenantId ?? null}`
-    : sql`g.tenant_id = any (${textArray(counts.map(({ tenantId }) => tenantId))}::text[])
-        and g.tenant_id || g.page_group_id
-          = any (${textArray(counts.map(({ tenantId, pageGroupId }) => tenantId + pageGroupId))}::text[])`
+const newPages: Forms['newPages'] = (page, pageNumber) => {
+  const { tenantId, pageGroupId } = page
   const parts = sql`
     added as (
-      insert into pages ${shortest(PAGES, pages)}
+      insert into pages ${PAGES.values([newPageRow(page, pageNumber)])}
     ), versioned as (
-      insert into page_versions ${shortest(VERSIONS, versions)}
+      insert into page_versions ${VERSIONS.values([firstVersionRow(page)])}
     ), counted as (
-      insert into page_counts as c ${COUNTS.values(counts)} ${COUNT_UP}
+      insert into page_counts as c ${COUNTS.values([{ tenantId, pageGroupId, pagesCount: 1, changes: 1 }])} ${COUNT_UP}
     )`
   const done = sql`(
-    select count(*) / (count(*) = ${counts.length}::int)::int from page_groups g
-    where ${isWanted} and (g.status || '/' || g.page_group_id) collate "C"
-      = any (${textArray(counts.map(({ pageGroupId }) => `active/${pageGroupId}`))}::text[])) as done`
+    select count(*) / (count(*) = 1)::int from page_groups g
+    where g.tenant_id = ${tenantId}
+      and (g.status || '/' || g.page_group_id) collate "C" = ${`active/${pageGroupId}`}) as done`
   return { parts, done }
 }
 

@@ -48,8 +48,11 @@ export type Forms = {
   readonly used?: (events: readonly NewEvent[]) => Promise<readonly NewEvent[]>
   /** True if this is; otherwise the statement fails, and nothing is saved. */
   readonly required: (assumption: Fragment) => Fragment
-  /** The parts of the statement that saves new pages, and what it answers. */
-  readonly newPages: (created: readonly NewPageRow[]) => {
+  /** The parts of the statement that saves a new page, and what it answers. */
+  readonly newPages: (
+    created: NewPageRow,
+    pageNumber: number | null,
+  ) => {
     readonly parts: Fragment
     readonly done?: Fragment
   }

@@ -17,7 +17,7 @@ const CHANGES = columns('g', PAGE_GROUP_CHANGES)
 const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
 export const postgresPageGroups = (query: Query, outbox: Outbox, together: Together): PageGroups => ({
-  list: together('pageGroups.list', async (wants: readonly PageGroupsWant[]) => {
+  list: together.read('pageGroups.list', async (wants: readonly PageGroupsWant[]) => {
     const lists = await slicesByTenant(wants, async (its, { tenantId }) => {
       const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
       const asked = groups.map(([along, some]) => {
@@ -86,7 +86,7 @@ const bytes = sql`
     + octet_length(l.scripts)`
 
 // A look-up for each row: the planner could turn a join into a walk over all the counts.
-export const pagesCount = (tenantId: string | null = null) => sql`
+const pagesCount = (tenantId: string | null = null) => sql`
   (select c.pages_count::int from page_counts c
     where c.tenant_id = ${tenantId ?? TENANT_OF_GROUP} and c.page_group_id = l.page_group_id) as pages_count`
 const TENANT_OF_GROUP = sql`l.tenant_id`

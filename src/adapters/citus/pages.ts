@@ -1,18 +1,17 @@
-import type { KnownPages, Pages, PagesWant, StoredPage } from '../../core/ports/pages.ts'
-import { needsWork, newVersionRow, SHOWN_VERSION, storedPage } from '../stores/page-rows.ts'
+import type { KnownPage, NewPageRow, Pages, PagesWant, StoredPage } from '../../core/ports/pages.ts'
+import { nameWithNumber, needsWork, newVersionRow, SHOWN_VERSION, storedPage } from '../stores/page-rows.ts'
 import type { Together } from '../stores/together.ts'
 import { rowsOfEach, slicesByTenant } from './by-tenant.ts'
 import type { Forms, Of } from './forms.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { VERSIONS } from './new-pages.ts'
 import { AND_CHANGED, IS_CHANGED, type Outbox } from './outbox.ts'
-import { pagesCount } from './page-groups.ts'
 import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 import { slice } from './walk.ts'
 
 type RecallRow =
-  | (KnownPages['groups'][number] & { readonly pageId: null })
-  | (KnownPages['pages'][number] & { readonly pageId: string })
+  | (NonNullable<KnownPage['group']> & { readonly pageId: null })
+  | NonNullable<KnownPage['page']>
 type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
 const BY_GROUP = columns('want', 'tenant_id, page_group_id')
 const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
@@ -32,10 +31,11 @@ export const postgresPages = (
   outbox: Outbox,
   together: Together,
 ): Pages => ({
-  recall: async (wants) => {
-    const rows = await ofEach(wants, ({ groups, keys }, of) => {
+  recall: async (want) => {
+    const keys = want.idempotencyKey === undefined ? [] : [want]
+    const rows = await ofEach({ groups: [want], keys }, ({ groups, keys }, of) => {
       return query(of.tenantId)<RecallRow>`
-        select l.tenant_id, l.page_group_id, l.status, l.title, ${pagesCount(of.tenantId)},
+        select l.tenant_id, l.page_group_id, l.status, l.title,
           null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
         from ${BY_GROUP.from(groups)}
           cross join lateral (
@@ -45,19 +45,22 @@ export const postgresPages = (
         ${keys.length === 0 ? nothing : andByKey(keys, of)}`
     })
     return {
-      groups: rows.filter((row) => row.pageId === null),
-      pages: rows.filter((row) => row.pageId !== null),
+      group: rows.find((row) => row.pageId === null) ?? null,
+      page: rows.find((row) => row.pageId !== null) ?? null,
     }
   },
 
-  record: async (pages, events) => {
-    const { parts, done } = newPages(pages)
-    const recorded = await outbox.record(pages, events, [parts], done)
-    if (recorded === 'recorded' && pages.some(needsWork)) added()
+  /** Citus inserts no row that another part works out, so a number that is in a name is read before. */
+  record: async (page, events) => {
+    const pageNumber = page.isNumbered ? await nextNumber(query, page) : null
+    const named = pageNumber === null ? page : { ...page, computedName: nameWithNumber(page, pageNumber) }
+    const { parts, done } = newPages(named, pageNumber)
+    const recorded = await outbox.record([page], events, [parts], done)
+    if (recorded === 'recorded' && needsWork(page)) added()
     return recorded
   },
 
-  list: together('pages.list', async (wants: readonly PagesWant[]) => {
+  list: together.read('pages.list', async (wants: readonly PagesWant[]) => {
     const lists = await slicesByTenant(wants, (its, of) => {
       return query(of.tenantId)<ListedRow>`
         select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
@@ -140,6 +143,13 @@ export const postgresPages = (
   },
 })
 
+const nextNumber = async (query: Query, { tenantId, pageGroupId }: NewPageRow): Promise<number> => {
+  const [found] = await query(tenantId)<{ pagesCount: number }>`
+    select c.pages_count::int from page_counts c
+    where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId}`
+  return (found?.pagesCount ?? 0) + 1
+}
+
 /**
  * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed,
  * nothing is saved.
@@ -180,7 +190,7 @@ const andByKey = (keys: readonly object[], of: Of) => sql`
   union all
   select p.* from ${BY_KEY.from(keys)}
     cross join lateral (
-      select p.tenant_id, p.page_group_id, null, null, null::int,
+      select p.tenant_id, p.page_group_id, null, null,
         p.page_id, p.idempotency_key, p.request_hash, p.created_at
       from pages p
       where p.tenant_id = ${of.tenant} and p.page_group_id = want.page_group_id

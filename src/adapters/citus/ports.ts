@@ -1,5 +1,5 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
-import type { Optional } from '../../core/use-cases.ts'
+import type { Optional } from '../../service/use-cases.ts'
 import { postgresActivities } from '../postgres/activities.ts'
 import { postgresCounts } from '../postgres/counts.ts'
 import { postgresErasures } from '../postgres/erasures.ts'
@@ -12,7 +12,7 @@ import { createOutbox as createPlainOutbox } from '../postgres/outbox.ts'
 import { postgresProspects } from '../postgres/prospects.ts'
 import { queryOver as plainQueryOver } from '../postgres/sql.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
-import { readsTogether } from '../stores/together.ts'
+import { createTogether } from '../stores/together.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { postgresEvents } from './events.ts'
 import type { Forms } from './forms.ts'
@@ -48,9 +48,9 @@ export const portsOver = (
   const outbox = createOutbox(query, forms, { everyEvent, wrote })
   const plainQuery = plainQueryOver(ask)
   const plainOutbox = createPlainOutbox(everyEvent, wrote)
-  const together = readsTogether(observer?.gathering)
+  const together = createTogether({ listsInFlightMax: 2, observerOf: observer?.gathering })
   return {
-    activities: postgresActivities(plainQuery, plainOutbox),
+    activities: postgresActivities(plainQuery, plainOutbox, together),
     prospects: postgresProspects(plainQuery, plainOutbox, together),
     merges: postgresMerges(plainQuery, plainOutbox, prospectsChanged),
     prospectLogs: postgresProspectLogs(query, forms, together),

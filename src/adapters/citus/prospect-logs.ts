@@ -32,7 +32,7 @@ export const postgresProspectLogs = (
     storedLog,
   )
   return {
-    find: together(
+    find: together.read(
       'prospectLogs.find',
       findBy<ProspectLogWant, LogRow, StoredLog>(
         query,

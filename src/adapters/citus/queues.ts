@@ -1,11 +1,10 @@
 import type { ClaimedErasure } from '../../core/ports/erasures.ts'
 import type { ClaimedMerge } from '../../core/ports/merges.ts'
-import type { KnownPages, Pages } from '../../core/ports/pages.ts'
 import type { Store } from '../../core/ports/store.ts'
 import type { ClaimedVersion } from '../../core/ports/versions.ts'
 import { claimOnCluster, processing, type Queries, waitingOnCluster } from './claims.ts'
 import { SCHEDULED } from './schedules.ts'
-import { type Query, sql, textArray } from './sql.ts'
+import { sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 import { QUEUED_VERSIONS } from './versions.ts'
 import { type EndpointRow, QUEUED_ENDPOINTS, storedEndpoint } from './webhooks.ts'
@@ -55,19 +54,3 @@ export const queuesOn = (queries: Queries) => {
     uncounted: async (want: Want<'counts'>) => idsOf(await uncounted.look(want)),
   }
 }
-
-/** Recalls groups of any number of tenants on one machine by one statement; everything else by `recall`. */
-export const groupsTogether =
-  (query: Query, recall: Pages['recall']): Pages['recall'] =>
-  async (wants) => {
-    const { keys, groups } = wants
-    if (keys.length > 0 || groups.length < 2) return recall(wants)
-    const found = query(groups[0]?.tenantId)<KnownPages['groups'][number]>`
-      select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count::int as pages_count
-      from page_groups g
-        left join page_counts c on c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id
-      where g.tenant_id = any (${textArray(groups.map(({ tenantId }) => tenantId))}::text[])
-        and (case when g.status <> 'deleted' then g.page_group_id end)
-          = any (${textArray(groups.map(({ pageGroupId }) => pageGroupId))}::text[])`
-    return { groups: await found, pages: [] }
-  }

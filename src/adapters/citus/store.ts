@@ -13,7 +13,7 @@ import type { Forms } from './forms.ts'
 import { ALL_TENANTS, COORDINATOR, connectToNodes, LOOK_MS_MAX, otherNodes, withinLook } from './nodes.ts'
 import { findSessionObstacle, refuseOtherDatabase, refuseWorker } from './obstacle.ts'
 import { type Ports, type PortsOptions, portsOver } from './ports.ts'
-import { groupsTogether, queuesOn } from './queues.ts'
+import { queuesOn } from './queues.ts'
 import { PLAN_EACH } from './session.ts'
 import { postgresSignals as clusterSignals } from './signals.ts'
 import type { Ask } from './sql.ts'
@@ -107,7 +107,6 @@ export const citusPorts =
     const queues = queuesOn({ query, lookAt: queryOver(looking(ask)) })
     return {
       ...ports,
-      pages: { ...ports.pages, recall: groupsTogether(query, ports.pages.recall) },
       versions: {
         ...ports.versions,
         settle: oneByOne(ports.versions.settle),

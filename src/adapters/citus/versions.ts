@@ -56,7 +56,7 @@ export const postgresVersions = (
   outbox: Outbox,
   together: Together,
 ): Versions => ({
-  list: together('versions.list', async (wants: readonly (SliceWant & PageWant)[]) => {
+  list: together.read('versions.list', async (wants: readonly (SliceWant & PageWant)[]) => {
     const lists = await slicesByTenant(wants, (its, of) => {
       const rows = sql`
         select l.page_group_id, ${SHOWN.selected} from page_versions l
@@ -71,7 +71,7 @@ export const postgresVersions = (
     return lists.map((list) => list.map(storedVersion))
   }),
 
-  find: together(
+  find: together.read(
     'versions.find',
     findBy<VersionWant, VersionRow, StoredVersionWithContent>(
       query,
@@ -84,7 +84,7 @@ export const postgresVersions = (
     ),
   ),
 
-  findByKey: together(
+  findByKey: together.read(
     'versions.findByKey',
     findBy<VersionByKey, CreatedByKey, CreatedByKey>(
       query,

@@ -1,11 +1,10 @@
 import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
-import { shareLoop } from '../../core/engine/share-loop.ts'
-import { stopwatch } from '../../core/engine/times.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
-import type { UseCases } from '../../core/use-cases.ts'
+import type { UseCases } from '../../service/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
+import { stopwatch } from '../stopwatch.ts'
 import type { Admission } from './admission.ts'
 import { answerLines } from './answer-lines.ts'
 import { createWriteTagged, isKnown } from './entity-tags.ts'
@@ -35,6 +34,7 @@ import {
 import type { Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { ROUTES } from './routes.ts'
+import { shareLoop } from './share-loop.ts'
 
 type Deps = {
   readonly useCases: UseCases

@@ -1,8 +1,7 @@
-import { shareLoop } from '../../core/engine/share-loop.ts'
-import { stopwatch } from '../../core/engine/times.ts'
 import type { ReadyHook } from '../../core/hooks/ready-hook.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
 import { requireActiveTenant } from '../../core/tenants/identify.ts'
+import { stopwatch } from '../stopwatch.ts'
 import type { Admission, Slot } from './admission.ts'
 import { html, pageFor, takesHtml } from './html.ts'
 import type { LimitForms } from './limits/form-limit.ts'
@@ -18,6 +17,7 @@ import {
   type LogFields,
 } from './requests.ts'
 import type { Match } from './router.ts'
+import { shareLoop } from './share-loop.ts'
 
 /** A route that vendors post to. It has no API key: the hook names the tenant. */
 export type ReceivingRoute = {

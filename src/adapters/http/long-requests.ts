@@ -1,8 +1,8 @@
-import { shareLoop } from '../../core/engine/share-loop.ts'
-import { stopwatch } from '../../core/engine/times.ts'
-import type { WaitingListing } from '../../core/events/wait-for-events.ts'
+import type { WaitingListing } from '../../service/wait-for-events.ts'
+import { stopwatch } from '../stopwatch.ts'
 import type { Admission, Slot } from './admission.ts'
 import { type ApiRequest, type ApiResponse, isOld, type LogFields } from './requests.ts'
+import { shareLoop } from './share-loop.ts'
 
 /** Steps that only a batch needs, or a request that waits. */
 export type LongSteps = {

@@ -1,7 +1,7 @@
 import type * as v from 'valibot'
 import { parseActivity } from '../../core/activities/new-log.ts'
+import { eachInTurn } from '../../core/engine/each-in-turn.ts'
 import { refuse, tooLarge } from '../../core/engine/failures.ts'
-import { eachInTurn, inOrder } from '../../core/engine/in-order.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import { LONG_TEXT, parseJson } from '../../core/engine/parse-input.ts'
 import { isJson } from '../../json/is-json.ts'
@@ -9,6 +9,7 @@ import { splitAt } from '../../json/split-json.ts'
 import { checkShape } from '../../shapes/json.ts'
 import { ITEMS_MAX, type ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import type { Run } from './route.ts'
+import { shareLoop } from './share-loop.ts'
 
 /** The items as JSON texts. */
 type Batch = { readonly items: readonly string[] }
@@ -32,6 +33,7 @@ export const logBatch: Run<unknown, Batch> = async (
   // Before anything is stored, the rest of the body is checked to be JSON.
   const checkInTurn = () =>
     eachInTurn(
+      shareLoop,
       texts.map((text) => ({ tenantId, text })),
       ({ text }, i) => check(text, i),
     )
@@ -42,7 +44,7 @@ export const logBatch: Run<unknown, Batch> = async (
   }
   const weightOf = ({ text }: { text: string }) => text.length
   const { nextTurn: beforeList } = steps
-  const answers = await inOrder(items, { prepare, weightOf, run: logProspectActivities, beforeList })
+  const answers = await logProspectActivities(items, { prepare, weightOf, beforeList })
   // When the database is away, all items have the same reason, which is reported once.
   const refusalOf = memoized(steps.refusalOf)
   let retryAfter: string | undefined

@@ -1,7 +1,6 @@
 import { DESCRIPTION } from '../../config/version.ts'
 import { refuse } from '../../core/engine/failures.ts'
-import { gather } from '../../core/engine/gather.ts'
-import { shareLoop } from '../../core/engine/share-loop.ts'
+import { gather } from '../stores/gather.ts'
 import type { Admission } from './admission.ts'
 import { type Asset, assetOf } from './assets.ts'
 import { html, pageFor, takesHtml } from './html.ts'
@@ -11,6 +10,7 @@ import { PROBLEMS } from './problems.ts'
 import type { Api, ApiRequest, ApiResponse, LogFields } from './requests.ts'
 import { JSON_HEADERS, json, jsonLine } from './requests.ts'
 import type { Match } from './router.ts'
+import { shareLoop } from './share-loop.ts'
 
 /** The parts of the API that a route in it may use. */
 type Lent = {

@@ -1,6 +1,6 @@
 import type { ProblemCode } from '../../core/engine/failures.ts'
 import { orNull } from '../../core/engine/outcome.ts'
-import { stopwatch } from '../../core/engine/times.ts'
+import { stopwatch } from '../stopwatch.ts'
 
 /** A request without its socket. */
 export type ApiRequest = {

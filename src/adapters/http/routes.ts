@@ -1,8 +1,8 @@
 import type { ProblemCode } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import { type Operation, operations } from '../../core/operations.ts'
-import type { UseCases } from '../../core/use-cases.ts'
 import { writeJson } from '../../json/write-json.ts'
+import type { UseCases } from '../../service/use-cases.ts'
 import { logBatch } from './prospect-log-batch.ts'
 import {
   type CheckedRequest,

@@ -1,15 +1,12 @@
-import { keyOf } from '../../core/engine/keys.ts'
-import { laterThan } from '../../core/engine/until-recorded.ts'
 import { eventsOfLog } from '../../core/events/new-event.ts'
 import type {
   Activities,
+  ActivityChange,
   NewLog,
-  ProspectChange,
-  RememberedLog,
   StoredProspect,
   StoredReceipt,
 } from '../../core/ports/activities.ts'
-import type { AssumedIdentifier, Identifier, NewIdentifier } from '../../core/ports/identifiers.ts'
+import type { AssumedIdentifier, NewIdentifier } from '../../core/ports/identifiers.ts'
 import type { FoundProspect } from '../../core/ports/prospects.ts'
 import { isLiving, type KeptIdentifier, type People } from './people.ts'
 
@@ -25,86 +22,58 @@ export const memoryActivities = (
     if (found === undefined) return assumed.prospectId === null
     return found.prospectId !== null && found.prospectId === assumed.prospectId
   }
-  const isFree = (identifier: Identifier): boolean => identifiers.byHash.at(identifier) === undefined
-
-  /** Another writer may have erased or merged the prospect, or filled a blank with another value. */
-  const canBeSaved = (change: ProspectChange): boolean => {
-    const before = prospects.byId.at(change)
-    if (before === undefined) return true
-    const isFilled = (name: 'email' | 'externalId') =>
-      before[name] !== null && change[name] !== null && before[name] !== change[name]
-    return isLiving(before) && !isFilled('email') && !isFilled('externalId')
+  const isFree = (identifier: NewIdentifier): boolean => identifiers.byHash.at(identifier) === undefined
+  const isUnchanged = ({ prospect, unchangedSince }: ActivityChange): boolean => {
+    const now = prospects.byId.at(prospect)
+    if (unchangedSince === null) return now === undefined && isKept(prospect)
+    return now !== undefined && isLiving(now) && now.updatedAt === unchangedSince
   }
   const canBeAdded = (log: NewLog): boolean => {
     const closedTo = counted.byId.at(log)?.closedTo ?? ''
     return logs.byKey.at(log) === undefined && log.prospectLogId > closedTo
   }
-  const isUnchanged = (log: RememberedLog): boolean => {
-    const prospect = prospects.byId.at(log)
-    return prospect !== undefined && isLiving(prospect) && prospect.updatedAt === log.prospectUpdatedAt
-  }
 
-  const saveProspect = (change: ProspectChange) => {
-    const before = prospects.byId.at(change)
-    if (before === undefined) prospects.add({ ...change, erasedAt: null, mergedInto: null })
-    else
-      prospects.change(before, {
-        email: before.email ?? change.email,
-        externalId: before.externalId ?? change.externalId,
-        name: before.name ?? change.name,
-        updatedAt: laterThan(before.updatedAt, change.updatedAt),
-      })
+  const saveProspect = ({ prospect, unchangedSince }: ActivityChange): void => {
+    const { email, externalId, name, updatedAt } = prospect
+    if (unchangedSince === null) prospects.add({ ...prospect, createdAt: updatedAt })
+    else if (updatedAt !== unchangedSince)
+      prospects.change(prospects.byId.at(prospect), { email, externalId, name, updatedAt })
   }
   /** It is no former one of its prospect any more. */
-  const addIdentifier = (identifier: NewIdentifier) => {
+  const addIdentifier = (identifier: NewIdentifier): void => {
     const former = formerIdentifiers.byProspect.at(identifier)
     if (former !== undefined) formerIdentifiers.remove(former)
     identifiers.add({ ...identifier, blockedUntil: null, erasureId: null })
   }
-  const addLog = (log: NewLog) => logs.add(keptLog(log))
 
   return {
-    recall: async (wants) => {
-      const found = wants.identifiers.flatMap((want) => identifiers.byHash.at(want) ?? [])
-      const wanted = [...wants.prospects, ...found]
+    recall: async ({ tenantId, prospectId, identifiers: wanted, key }) => {
+      const found = wanted.flatMap((identifier) => identifiers.byHash.at(identifier) ?? [])
+      const ids = [prospectId, ...found.map((identifier) => identifier.prospectId)]
+      const receipt = key && logs.byKey.at({ tenantId, ...key })
       return {
-        prospects: wanted.flatMap((want) => prospects.byId.at(want) ?? []).map(storedProspect),
+        prospects: ids
+          .flatMap((id) => (id && prospects.byId.at({ tenantId, prospectId: id })) || [])
+          .map(storedProspect),
         identifiers: found.map(storedIdentifier),
-        receipts: wants.keys.flatMap((want) => logs.byKey.at(want) ?? []).map(storedReceipt),
-        counted: wants.tenantIds.flatMap((tenantId) => {
-          const tenant = counted.byId.at({ tenantId })
-          return tenant === undefined ? [] : [{ tenantId, countedId: tenant.closedTo }]
-        }),
+        receipt: receipt ? storedReceipt(receipt) : null,
+        countedId: counted.byId.at({ tenantId })?.closedTo ?? null,
       }
     },
 
-    record: async (changes, events = []) => {
-      const saved = new Set(changes.prospects.map(({ tenantId, prospectId }) => keyOf(tenantId, prospectId)))
-      const hasProspect = (log: NewLog): boolean => {
-        const prospect = prospects.byId.at(log)
-        return (
-          saved.has(keyOf(log.tenantId, log.prospectId)) || (prospect !== undefined && isLiving(prospect))
-        )
-      }
+    record: async (change, events = []) => {
+      const { log } = change
       const isAsDecided =
-        changes.assumed.every(isAsAssumed) &&
-        changes.identifiers.every(isFree) &&
-        changes.prospects.every(isKept) &&
-        changes.prospects.every(canBeSaved) &&
-        changes.logs.every((log) => canBeAdded(log) && hasProspect(log))
+        change.assumed.every(isAsAssumed) &&
+        change.identifiers.every(isFree) &&
+        isUnchanged(change) &&
+        (log === null || canBeAdded(log))
       if (!isAsDecided) return 'overtaken'
-      outbox.save([...changes.logs.flatMap(eventsOfLog), ...events])
-      changes.prospects.forEach(saveProspect)
-      changes.identifiers.forEach(addIdentifier)
-      changes.logs.forEach(addLog)
+      outbox.save([...(log === null ? [] : eventsOfLog(log)), ...events])
+      saveProspect(change)
+      change.identifiers.forEach(addIdentifier)
+      if (log !== null) logs.add(keptLog(log))
       return 'recorded'
-    },
-
-    recordLogs: async (wanted) => {
-      const added = wanted.filter((log) => canBeAdded(log) && isUnchanged(log))
-      outbox.save(added.flatMap(eventsOfLog))
-      added.forEach(addLog)
-      return added.map(({ prospectLogId }) => prospectLogId)
     },
   }
 }
@@ -113,11 +82,7 @@ const storedProspect = ({ createdAt, ...prospect }: FoundProspect): StoredProspe
 
 export const storedIdentifier = ({ value, ...identifier }: KeptIdentifier) => identifier
 
-/** The columns of a log. A remembered one has more members. */
-const keptLog = (log: NewLog & Partial<RememberedLog>): NewLog => {
-  const { apiKeyId, hops, prospectUpdatedAt, ...kept } = log
-  return { ...kept, payload: { ...log.payload } }
-}
+const keptLog = ({ apiKeyId, hops, ...log }: NewLog): NewLog => ({ ...log, payload: { ...log.payload } })
 
 /** The receipt of a log with an idempotency key. */
 const storedReceipt = ({ payload, email, name, externalId, occurredAt, ...receipt }: NewLog) =>

@@ -1,8 +1,9 @@
 import type { PageGroupRead } from '../../core/ports/page-groups.ts'
-import type { KnownPages, NewPageRow, Pages, PagesWant } from '../../core/ports/pages.ts'
+import type { KnownPage, Pages, PagesWant } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import {
   firstVersionRow,
+  nameWithNumber,
   needsWork,
   newPageRow,
   newVersionRow,
@@ -58,28 +59,28 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
   const withContent = (version: KeptVersion) => ({ ...storedVersion(version), content: version.content })
 
   const pagesPort: Pages = {
-    recall: async (wants) =>
+    recall: async (want) =>
       structuredClone({
-        groups: wants.groups.flatMap((want) => visibleGroup(want) ?? []),
-        pages: wants.keys.flatMap((want) => (pages.byKey.at(want) as KnownPages['pages'][number]) ?? []),
+        group: visibleGroup(want) ?? null,
+        page:
+          (pages.byKey.at({ ...want, idempotencyKey: want.idempotencyKey ?? null }) as KnownPage['page']) ??
+          null,
       }),
-    record: async (rows, events) => {
-      const isOvertaken = (row: NewPageRow) =>
-        groups.byId.at(row)?.status !== 'active' || pages.byKey.at(row) !== undefined
-      if (rows.some(isOvertaken)) return 'overtaken'
+    record: async (page, events) => {
+      const group = groups.byId.at(page)
+      if (group?.status !== 'active' || pages.byKey.at(page) !== undefined) return 'overtaken'
       outbox.save(events)
-      for (const page of rows) {
-        pages.add({
-          ...newPageRow(page),
-          pageNumber: page.pageNumber ?? (groups.byId.at(page) as KeptGroup).pagesCount + 1,
-          publishedVersionId: null,
-          automaticAfter: null,
-          unpublishAt: null,
-        })
-        addVersion(firstVersionRow(page))
-        countPages(groups.byId.at(page) as KeptGroup, 1)
-      }
-      if (rows.some(needsWork)) added()
+      const pageNumber = group.pagesCount + 1
+      const named = { ...page, computedName: nameWithNumber(page, pageNumber) }
+      pages.add({
+        ...newPageRow(named, pageNumber),
+        publishedVersionId: null,
+        automaticAfter: null,
+        unpublishAt: null,
+      })
+      addVersion(firstVersionRow(named))
+      countPages(group, 1)
+      if (needsWork(page)) added()
       return 'recorded'
     },
     list: async (want) => sliceOf(want, pages.byId.backFrom(want, want.beforeId).map(storedPage)),

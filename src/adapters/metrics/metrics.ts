@@ -1,6 +1,6 @@
-import type { GatherObserver } from '../../core/engine/gather.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import type { Store } from '../../core/ports/store.ts'
+import type { GatherObserver } from '../stores/gather.ts'
 import type { MetricsReport } from './aggregate.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { timed } from './observations.ts'
@@ -87,9 +87,9 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
   )
   for (const outcome of ['logged', 'replayed', 'ignored', 'invalid_signature', 'loop_detected'])
     received.inc({ outcome }, 0)
-  const lengths = histogram('list_length', 'Calls of one operation that were done as one list.', LIST_LENGTHS)
+  const lengths = histogram('list_length', 'Calls that were done as one list.', LIST_LENGTHS)
   const queuedCalls = new Map<string, number>()
-  gauge('list_queued_calls', 'Calls of one operation that wait for a list.', (gauge) => {
+  gauge('list_queued_calls', 'Calls that wait for a list.', (gauge) => {
     for (const [operation, calls] of queuedCalls) gauge.set({ operation }, calls)
   })
 
@@ -116,7 +116,7 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
 const storeMetrics = ({ gauge, histogram }: Instruments) => {
   const calls = histogram(
     'store_call_duration_seconds',
-    'Calls of the store, each for a whole list: one or two statements, and the wait for a connection.',
+    'Calls of the store: one or two statements, and the wait for calls that share them and for a connection.',
     STORE_SECONDS,
   )
   const durationOf = memoized((verb: string) => calls({ verb }))

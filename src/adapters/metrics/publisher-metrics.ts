@@ -70,14 +70,14 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         await erasures.saveClock(served)
         isPaused = served.pausedAt !== null
       }
-      const counted = (recorded: Recorded, versionsCount: number): Recorded => {
-        if (recorded === 'recorded') created.inc({}, versionsCount)
+      const counted = (recorded: Recorded, hasVersion: boolean): Recorded => {
+        if (recorded === 'recorded' && hasVersion) created.inc({}, 1)
         return recorded
       }
-      const record: typeof pages.record = async (rows, events) =>
-        counted(await pages.record(rows, events), rows.length)
+      const record: typeof pages.record = async (page, events) =>
+        counted(await pages.record(page, events), true)
       const change: typeof pages.change = async (change, events) =>
-        counted(await pages.change(change, events), change.added === null ? 0 : 1)
+        counted(await pages.change(change, events), change.added !== null)
       const settle: typeof versions.settle = async (tenantId, settlements, events) => {
         const settled = await versions.settle(tenantId, settlements, events)
         for (const done of settlements.filter(({ versionId }) => settled.includes(versionId))) {

@@ -1,54 +1,81 @@
-import type { Activities, KnownActivities, NewLog } from '../../core/ports/activities.ts'
+import type {
+  Activities,
+  ActivityChange,
+  ActivityWant,
+  NewLog,
+  StoredProspect,
+  StoredReceipt,
+} from '../../core/ports/activities.ts'
+import type { NewEvent } from '../../core/ports/events.ts'
+import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
+import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import { EVENT, type Events, type Outbox } from './outbox.ts'
-import { ifOvertaken } from './overtaken.ts'
+import { LOOKUPS_MAX, type Together } from '../stores/together.ts'
+import { numbered, rowsOfEach } from './numbered.ts'
+import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
+import { overtakenAlone } from './overtaken.ts'
 import { columns, type Query } from './sql.ts'
 
-/** One row of `recall`: which of the lists it belongs to shows in `part`. */
-type RecallRow =
-  | ({ readonly part: 'prospect' } & KnownActivities['prospects'][number])
-  | ({ readonly part: 'identifier' } & KnownActivities['identifiers'][number])
-  | ({ readonly part: 'receipt' } & KnownActivities['receipts'][number])
-  | ({ readonly part: 'counted' } & KnownActivities['counted'][number])
+/** One row of `recall`: what it is shows in `part`. */
+type RecallRow = { readonly number: number } & (
+  | ({ readonly part: 'prospect' } & StoredProspect)
+  | ({ readonly part: 'identifier' } & StoredIdentifier)
+  | ({ readonly part: 'receipt' } & StoredReceipt)
+  | { readonly part: 'counted'; readonly countedId: string }
+)
 
-const TENANT = columns('want', 'tenant_id')
-const BY_ID = columns('want', 'tenant_id, prospect_id')
-const BY_IDENTIFIER = columns('want', 'tenant_id, kind, hash')
-const BY_KEY = columns('want', 'tenant_id, source, idempotency_key')
+/** A change to record with its events. */
+type Recording = { readonly change: ActivityChange; readonly events: readonly NewEvent[] }
+
+const BY_ID = columns('want', 'number int, tenant_id, prospect_id')
+const BY_IDENTIFIER = columns('want', 'number int, tenant_id, kind, hash')
+const BY_KEY = columns('want', 'number int, tenant_id, source, idempotency_key')
+const OF_TENANT = columns('want', 'number int, tenant_id')
+const CHANGE = columns('change', {
+  number: 'int',
+  ...PROSPECT_CHANGES,
+  unchanged_since: 'timestamptz',
+  prospect_log_id: 'text',
+})
 const PROSPECT = columns('change', PROSPECT_CHANGES)
 const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
-const ASSUMED = columns('assumed', 'tenant_id, kind, hash, prospect_id')
+const NEW_IDENTIFIER = columns('identifier', 'number int, tenant_id, kind, hash, value, prospect_id')
+const ASSUMED = columns('assumed', 'number int, tenant_id, kind, hash, prospect_id')
 const LOG = columns('log', COLUMNS.prospect_logs)
 /** A log, and what only its events show. */
-const SENT_LOG = columns('log', { ...COLUMNS.prospect_logs, api_key_id: 'text', hops: 'int' })
-const sentLog = (log: NewLog) => ({ ...logRow(log), apiKeyId: log.apiKeyId ?? null, hops: log.hops || null })
-const REMEMBERED_LOG = columns('log', {
+const SENT_LOG = columns('log', { number: 'int', ...COLUMNS.prospect_logs, api_key_id: 'text', hops: 'int' })
+const PLAIN_LOG = columns('log', {
   ...COLUMNS.prospect_logs,
   api_key_id: 'text',
   hops: 'int',
-  prospect_updated_at: 'timestamptz',
+  unchanged_since: 'timestamptz',
 })
+const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 
 /** With its limit each look-up uses its whole key, whatever the planner assumes of the tables. */
-export const postgresActivities = (
-  query: Query,
-  { rowsOf, recorded, newEvents, everyEvent }: Outbox,
-): Activities => ({
-  recall: async ({ prospects, identifiers, keys, tenantIds }) => {
-    const tenants = tenantIds.map((tenantId) => ({ tenantId }))
+export const postgresActivities = (query: Query, outbox: Outbox, together: Together): Activities => {
+  const { rowsOf, everyEvent } = outbox
+
+  const recallAll = async (wants: readonly ActivityWant[]) => {
+    const all = numbered(wants)
+    const byId = all.filter(({ prospectId }) => prospectId !== undefined)
+    const identifiers = all.flatMap(({ number, identifiers }) =>
+      identifiers.map((identifier) => ({ ...identifier, number })),
+    )
+    const keys = all.flatMap(({ number, tenantId, key }) => (key ? [{ number, tenantId, ...key }] : []))
     const rows = await query()<RecallRow>`
-      select 'prospect' as part, p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.updated_at, p.erased_at,
-        p.merged_into,
+      select want.number, 'prospect' as part, p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.updated_at,
+        p.erased_at, p.merged_into,
         null as kind, null as hash, null::timestamptz as blocked_until, null as erasure_id, null as prospect_log_id,
         null as source, null as type, null as idempotency_key, null as request_hash, null::boolean as created_prospect,
         null::timestamptz as created_at, null as counted_id
-      from ${BY_ID.from(prospects)}
+      from ${BY_ID.from(byId)}
         cross join lateral (
           select * from prospects p where p.tenant_id = want.tenant_id and p.prospect_id = want.prospect_id limit 1
         ) p
       union all
-      select made.part, i.tenant_id, i.prospect_id, p.email, p.external_id, p.name, p.updated_at, null, null,
+      select want.number, made.part, i.tenant_id, i.prospect_id, p.email, p.external_id, p.name, p.updated_at, null, null,
         i.kind, i.hash, i.blocked_until, i.erasure_id, null, null, null, null, null, null, null, null
       from ${BY_IDENTIFIER.from(identifiers)}
         cross join lateral (
@@ -61,7 +88,7 @@ export const postgresActivities = (
         cross join (values ('identifier'), ('prospect')) made (part)
       where made.part = 'identifier' or p.prospect_id is not null
       union all
-      select 'receipt', l.tenant_id, l.prospect_id, null, null, null, null, null, null, null, null, null, null,
+      select want.number, 'receipt', l.tenant_id, l.prospect_id, null, null, null, null, null, null, null, null, null, null,
         l.prospect_log_id, l.source, l.type, l.idempotency_key, l.request_hash, l.created_prospect, l.created_at, null
       from ${BY_KEY.from(keys)}
         cross join lateral (
@@ -70,100 +97,99 @@ export const postgresActivities = (
             and l.idempotency_key = want.idempotency_key limit 1
         ) l
       union all
-      select 'counted', t.tenant_id, null, null, null, null, null, null, null, null, null, null, null,
+      select want.number, 'counted', t.tenant_id, null, null, null, null, null, null, null, null, null, null, null,
         null, null, null, null, null, null, null, t.closed_to
-      from ${TENANT.from(tenants)}
+      from ${OF_TENANT.from(all)}
         cross join lateral (select * from counted_tenants t where t.tenant_id = want.tenant_id limit 1) t`
-    return {
-      prospects: rows.filter((row) => row.part === 'prospect'),
-      identifiers: rows.filter((row) => row.part === 'identifier'),
-      receipts: rows.filter((row) => row.part === 'receipt'),
-      counted: rows
-        .filter((row) => row.part === 'counted')
-        .map(({ tenantId, countedId }) => ({ tenantId, countedId })),
-    }
-  },
+    return rowsOfEach(wants, rows).map(knownOf)
+  }
 
   /**
-   * An existing prospect keeps its values. If it was erased, merged or filled otherwise since this batch was decided, the
-   * time of its last change becomes null, which the table refuses: then nothing is saved, and the batch is decided again.
-   * An identifier that was added meanwhile is refused by its key. Everything else is compared first, in `changed`.
-   *
+   * Saves each change whole or not at all: `changed` are those whose assumptions hold, `saved` those whose prospect could
+   * also be filled. If another writer adds the same identifier or key at the same moment, the table refuses the statement.
    * An identifier that fills an existing prospect is no former one of it any more.
    *
-   * Rows are locked in the order in which they are sent, so that two batches that change the same prospects, or add the
+   * Rows are locked in the order in which they are sent, so that two lists that change the same prospects, or add the
    * same identifiers, do not wait for each other.
    */
-  record: ({ prospects, identifiers, logs, assumed }, events) => {
-    const isAdded = new Set(logs.flatMap((log) => (log.createdProspect ? [log.prospectId] : [])))
-    const filled = prospects.filter(({ prospectId }) => !isAdded.has(prospectId))
-    const changes = [
-      ...sortedBy(filled, 'tenantId', 'prospectId'),
-      ...prospects.filter(({ prospectId }) => isAdded.has(prospectId)),
-    ]
-    const regained = identifiers.filter(({ prospectId }) => !isAdded.has(prospectId))
-    return recorded(
-      query()<Events>`
-        with log as (
-          select * from ${SENT_LOG.from(logs.map(sentLog))}
-        ), change as (
-          select * from ${PROSPECT.from(changes)}
+  const recordAll = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
+    const changes = sortedBy(
+      recordings.map(({ change: { prospect, unchangedSince, log } }, number) => ({
+        ...prospect,
+        number,
+        createdAt: prospect.updatedAt,
+        unchangedSince,
+        prospectLogId: log?.prospectLogId ?? null,
+      })),
+      'tenantId',
+      'prospectId',
+    )
+    const each = <Row extends object>(rowsOfChange: (recording: Recording) => readonly Row[]) =>
+      recordings.flatMap((recording, number) => rowsOfChange(recording).map((row) => ({ ...row, number })))
+    const logs = each(({ change: { log } }) => (log === null ? [] : [sentLog(log)]))
+    const identifiers = each(({ change }) => change.identifiers)
+    const rows = await rowsOf(
+      query()<Events & { readonly number: number }>`
+        with change as (
+          select * from ${CHANGE.from(changes)}
+        ), broken as (
+          select assumed.number from ${ASSUMED.from(each(({ change }) => change.assumed))}
+            left join lateral (
+              select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
+              where i.tenant_id = assumed.tenant_id and i.kind = assumed.kind and i.hash = assumed.hash limit 1
+            ) i on true
+          where i.leads_to is distinct from assumed.prospect_id
         ), changed as (
-          select 1
-          where not exists (
-            select 1 from ${ASSUMED.from(assumed)}
-              left join lateral (
-                select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
-                where i.tenant_id = assumed.tenant_id and i.kind = assumed.kind and i.hash = assumed.hash limit 1
-              ) i on true
-            where i.leads_to is distinct from assumed.prospect_id
-          ) and not exists (
-            select 1 from log
-            where not exists (
-              select 1 from change c where c.tenant_id = log.tenant_id and c.prospect_id = log.prospect_id
-            ) and (
-              select true from prospects p
-              where p.tenant_id = log.tenant_id and p.prospect_id = log.prospect_id
-                and p.erased_at is null and p.merged_into is null limit 1
-            ) is null
-          ) and not exists (
-            select 1 from log
-              cross join lateral (
-                select * from counted_tenants t where t.tenant_id = log.tenant_id limit 1
-              ) t
-            where log.prospect_log_id <= t.closed_to
-          ) and not exists (
-            select 1 from change
-            where (
-              select true from tenants t where t.tenant_id = change.tenant_id and t.deleted_at is null limit 1
-            ) is null
-          )
+          select change.* from change
+          where (change.number in (select number from broken)) is not true
+            and case
+              when change.unchanged_since is null then (
+                select true from tenants t where t.tenant_id = change.tenant_id and t.deleted_at is null limit 1
+              )
+              else change.unchanged_since = (
+                select p.updated_at from prospects p
+                where p.tenant_id = change.tenant_id and p.prospect_id = change.prospect_id
+                  and p.erased_at is null and p.merged_into is null limit 1
+              )
+            end
+            and (change.prospect_log_id is null or change.prospect_log_id > coalesce((
+              select t.closed_to from counted_tenants t where t.tenant_id = change.tenant_id limit 1
+            ), ''))
+        ), added as (
+          insert into prospects (${PROSPECT.names})
+          select ${PROSPECT.values} from changed change where change.unchanged_since is null
+        ), filled as (
+          update prospects p set email = change.email, external_id = change.external_id, name = change.name,
+            updated_at = change.updated_at
+          from changed change
+          where change.updated_at <> change.unchanged_since
+            and p.tenant_id = change.tenant_id and p.prospect_id = change.prospect_id
+            and p.updated_at = change.unchanged_since and p.erased_at is null and p.merged_into is null
+          returning change.number
         ), saved as (
-          insert into prospects as p (${PROSPECT.names})
-          select ${PROSPECT.values} from change where exists (select 1 from changed)
-          on conflict (tenant_id, prospect_id) do update set
-            email = coalesce(p.email, excluded.email),
-            external_id = coalesce(p.external_id, excluded.external_id),
-            name = coalesce(p.name, excluded.name),
-            updated_at = case
-              when p.erased_at is null and p.merged_into is null
-                and (excluded.email is null or p.email is null or p.email = excluded.email)
-                and (excluded.external_id is null or p.external_id is null or p.external_id = excluded.external_id)
-              then greatest(excluded.updated_at, p.updated_at + interval '1 ms') end
+          select number from changed where unchanged_since is null or updated_at = unchanged_since
+          union all
+          select number from filled
         ), identified as (
           insert into identifiers (${IDENTIFIER.names})
           select ${IDENTIFIER.values}
-          from ${IDENTIFIER.from(sortedBy(identifiers, 'tenantId', 'kind', 'hash'))}
-          where exists (select 1 from changed)
+          from ${NEW_IDENTIFIER.from(sortedBy(identifiers, 'tenantId', 'kind', 'hash'))}
+          where (identifier.number in (select number from saved)) is true
         ), regained as (
-          delete from former_identifiers f using ${IDENTIFIER.from(regained)}
+          delete from former_identifiers f using ${NEW_IDENTIFIER.from(
+            identifiers.filter(({ number }) => recordings[number]?.change.unchangedSince !== null),
+          )}
           where f.tenant_id = identifier.tenant_id and f.prospect_id = identifier.prospect_id
-            and f.kind = identifier.kind and f.hash = identifier.hash and exists (select 1 from changed)
+            and f.kind = identifier.kind and f.hash = identifier.hash
+            and (identifier.number in (select number from saved)) is true
+        ), log as (
+          select * from ${SENT_LOG.from(logs)}
+          where (log.number in (select number from saved)) is true
         ), logged as (
           insert into prospect_logs (${LOG.names})
-          select ${LOG.values} from log where exists (select 1 from changed)
+          select ${LOG.values} from log
           order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
-        ), log_events as (
+        ), new_events as (
           insert into events (${EVENT.names})
           select log.tenant_id, 'event' || right(made.about, 27), null, made.type, made.ids, log.api_key_id, log.created_at
           from log
@@ -174,26 +200,41 @@ export const postgresActivities = (
                 ('prospect.created', case when log.created_prospect then log.prospect_id end,
                   json_strip_nulls(json_build_object('prospectId', log.prospect_id, 'hops', log.hops)))
             ) made (type, about, ids)
-          where made.about is not null and exists (select 1 from changed) and (${everyEvent} or (
+          where made.about is not null and (${everyEvent} or (
             select true from webhook_endpoints w
             where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
           ))
+          union all
+          select ${EVENT.values} from ${NEW_EVENT.from(each(({ events }) => events.map(eventRow)))}
+          where (event.number in (select number from saved)) is true and (${everyEvent} or (
+            select true from webhook_endpoints w
+            where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
+          ))
           returning 1
-        ), ${newEvents(events)}
-        select ((select count(*) from log_events) + (select count(*) from new_events))::int as events from changed`,
+        )
+        select number, (select count(*)::int from new_events) as events from saved`,
     )
-  },
+    const saved = new Set(rows.map(({ number }) => number))
+    return recordings.map((_, number) => (saved.has(number) ? 'recorded' : 'overtaken'))
+  }
 
-  /** Without `is true` the planner may join all logs with those that were stored. */
-  recordLogs: (logs) =>
-    rowsOf(
+  /**
+   * Saves changes that only log, each for a prospect that all of its identifiers lead to: then the time of its last change
+   * is all that is checked. Without `is true` the planner may join all logs with those that were stored.
+   */
+  const recordLogs = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
+    const logs = recordings.map(({ change: { log, unchangedSince } }) => ({
+      ...sentLog(log as NewLog),
+      unchangedSince,
+    }))
+    const rows = await rowsOf(
       query()<Events & { readonly id: string }>`
         with log as (
-          select * from ${REMEMBERED_LOG.from(logs.map(sentLog))}
+          select * from ${PLAIN_LOG.from(logs)}
         ), logged as (
           insert into prospect_logs (${LOG.names})
           select ${LOG.values} from log
-          where log.prospect_updated_at = (
+          where log.unchanged_since = (
             select p.updated_at from prospects p
             where p.tenant_id = log.tenant_id and p.prospect_id = log.prospect_id
               and p.erased_at is null and p.merged_into is null limit 1
@@ -217,5 +258,49 @@ export const postgresActivities = (
           returning 1
         )
         select prospect_log_id as id, (select count(*)::int from new_events) as events from logged`,
-    ).then((rows) => rows.map(({ id }) => id), ifOvertaken([])),
-})
+    )
+    const stored = new Set(rows.map(({ id }) => id))
+    return logs.map(({ prospectLogId }) => (stored.has(prospectLogId) ? 'recorded' : 'overtaken'))
+  }
+
+  const options = {
+    tenantOf: ({ change }: Recording) => change.want.tenantId,
+    weightOf: ({ change: { log } }: Recording) => log?.payload.rawJson.length ?? 0,
+  }
+  const recordChange = together.write('activities.record', overtakenAlone(recordAll), {
+    ...options,
+    claimsOf,
+  })
+  const recordLog = together.write('activities.record', overtakenAlone(recordLogs), options)
+
+  return {
+    recall: together.read('activities.recall', recallAll, { listLengthMax: LOOKUPS_MAX }),
+    record: (change, events = []) => {
+      const isUnchanged = change.prospect.updatedAt === change.unchangedSince && change.assumed.length === 0
+      const isOnlyLog = isUnchanged && change.log !== null && events.length === 0
+      return (isOnlyLog ? recordLog : recordChange)({ change, events })
+    },
+  }
+}
+
+const sentLog = (log: NewLog) => ({ ...logRow(log), apiKeyId: log.apiKeyId ?? null, hops: log.hops || null })
+
+const knownOf = (rows: readonly RecallRow[]) => {
+  const counted = rows.find((row) => row.part === 'counted')
+  return {
+    prospects: rows.filter((row) => row.part === 'prospect'),
+    identifiers: rows.filter((row) => row.part === 'identifier'),
+    receipt: rows.find((row) => row.part === 'receipt') ?? null,
+    countedId: counted?.countedId ?? null,
+  }
+}
+
+/** The identifiers and the key that a change adds, and the prospect that it fills. */
+const claimsOf = ({ change }: Recording): string[] => {
+  const { prospect, unchangedSince, identifiers, log } = change
+  const { tenantId, prospectId, updatedAt } = prospect
+  const claims = identifiers.map(({ kind, hash }) => `${tenantId} ${kind} ${hash}`)
+  if (unchangedSince !== null && updatedAt !== unchangedSince) claims.push(`${tenantId} ${prospectId}`)
+  if (log?.idempotencyKey != null) claims.push(`${tenantId} ${log.source}\0${log.idempotencyKey}`)
+  return claims
+}

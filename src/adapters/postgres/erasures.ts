@@ -67,7 +67,7 @@ export const postgresErasures = (
       and case when i.tenant_id = ${tenantId} then true else false end`,
 
   /** The `case` is for the planner: with a plain condition it assumes that few rows match, and sorts them all. */
-  list: together('erasures.list', async (wants: readonly SliceWant[]) => {
+  list: together.read('erasures.list', async (wants: readonly SliceWant[]) => {
     const rows = await query()<StoredErasure & { readonly number: number }>`
       select want.number, e.*
       from ${WANT.from(numberedSlices(wants))}

@@ -6,8 +6,8 @@ import {
   type PostgresServer,
   readPostgresAddress,
 } from '../../config/postgres-address.ts'
-import type { GatherObserver } from '../../core/engine/gather.ts'
 import { camelCase } from '../stores/columns.ts'
+import type { GatherObserver } from '../stores/gather.ts'
 import { dial, nameOf } from './dial.ts'
 import { isoFromPostgres } from './iso-time.ts'
 

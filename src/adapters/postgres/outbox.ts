@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
@@ -28,6 +29,9 @@ export type Outbox = {
   readonly recorded: (written: Promise<readonly Events[]>) => Promise<Recorded>
 }
 
+/** Random, so that processes which change the same row do not keep overtaking each other. */
+const PAUSE_MS_MAX = 10
+
 /** Events are written in the statement of their change. Calls `wrote` after a commit with events. */
 export const createOutbox = (everyEvent: boolean, wrote: () => void): Outbox => {
   const announced = <Row extends Events>(rows: readonly Row[]): readonly Row[] => {
@@ -46,10 +50,11 @@ export const createOutbox = (everyEvent: boolean, wrote: () => void): Outbox => 
         returning 1
       )`,
     rowsOf: (written) => written.then(announced),
-    recorded: (written) =>
-      written.then(
-        (rows) => (announced(rows).length > 0 ? 'recorded' : 'overtaken'),
-        ifOvertaken<Recorded>('overtaken'),
-      ),
+    recorded: async (written) => {
+      const rows = await written.catch(ifOvertaken([]))
+      if (announced(rows).length > 0) return 'recorded'
+      await pause(Math.random() * PAUSE_MS_MAX)
+      return 'overtaken'
+    },
   }
 }

@@ -3,16 +3,14 @@ import { sqlStateOf } from './error-codes.ts'
 
 /**
  * Whether another writer was faster: an identifier or an idempotency key was taken (23505), two writes waited for each
- * other (40P01, 40001), an identifier to block was taken (23514, by this constraint), a prospect was erased, merged or
- * filled (23502, of its last change, see `activities.record`), or a page group was archived (23502, of its count, see
- * `pages.record`). Nothing was saved. Only the message always names the column or constraint.
+ * other (40P01, 40001), or an identifier to block was taken (23514, by this constraint). Nothing was saved. Only the
+ * message always names the constraint.
  */
 const isOvertaken = (error: unknown): boolean => {
   const why = Object(error).cause ?? error
   const { message = '' } = Object(why)
   const code = sqlStateOf(why)
   if (code === '23514') return message.includes('identifiers_lead_or_are_blocked')
-  if (code === '23502') return /pages_count|updated_at/.test(message)
   return ['23505', '40P01', '40001'].includes(code)
 }
 
@@ -26,3 +24,14 @@ export const ifOvertaken =
 
 export const unlessOvertaken = (written: Promise<unknown>): Promise<Recorded> =>
   written.then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
+
+/** A statement for many changes that another writer overtook is halved; for one change, that is its result. */
+export const overtakenAlone =
+  <Change>(recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>) =>
+  (changes: readonly Change[]): Promise<readonly Recorded[]> =>
+    recordAll(changes).catch((error) => {
+      if (!isOvertaken(error)) throw error
+      if (changes.length === 1) return ['overtaken']
+      // A deadlock is `unavailable`, after which a list is not halved: nothing was saved, so it may be.
+      throw new Error('A list was overtaken.', { cause: error })
+    })

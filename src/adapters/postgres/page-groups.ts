@@ -32,7 +32,7 @@ export const postgresPageGroups = (
    * A list of all groups but the deleted ones and a list by status walk two indexes, each by the expression of its
    * index. The pages are counted by a look-up for each row: the planner could turn a join into a walk over all counts.
    */
-  list: together('pageGroups.list', async (wants: readonly PageGroupsWant[]) => {
+  list: together.read('pageGroups.list', async (wants: readonly PageGroupsWant[]) => {
     const rows = await query()<ListedRow>`
       select want.number, ${SHOWN.selected}, (
         select c.pages_count::int from page_counts c
@@ -71,7 +71,7 @@ export const postgresPageGroups = (
   }),
 
   /** A group may have 4 MiB: few are read at a time. */
-  find: together(
+  find: together.read(
     'pageGroups.find',
     (wants: readonly PageGroupWant[]) =>
       Promise.all(wants.map((want) => found(query, want).catch(asOutcome))),

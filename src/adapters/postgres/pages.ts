@@ -1,13 +1,16 @@
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
+import type { NewEvent } from '../../core/ports/events.ts'
 import type {
   FoundPage,
-  KnownPages,
+  KnownPage,
   NewPageRow,
+  NewPageWant,
   Pages,
   PagesWant,
   PageWant,
   StoredPage,
 } from '../../core/ports/pages.ts'
+import type { Recorded } from '../../core/ports/world.ts'
 import {
   firstVersionRow,
   NEW_PAGE_COLUMNS,
@@ -18,30 +21,36 @@ import {
   SHOWN_VERSION,
   storedPage,
 } from '../stores/page-rows.ts'
-import { COLUMNS, sortedBy, without } from '../stores/rows.ts'
-import type { Together } from '../stores/together.ts'
+import { COLUMNS, without } from '../stores/rows.ts'
+import { LOOKUPS_MAX, type Together } from '../stores/together.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
-import type { Events, Outbox } from './outbox.ts'
+import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
+import { overtakenAlone } from './overtaken.ts'
 import { columns, type Query } from './sql.ts'
 
-type RecallRow =
-  | (KnownPages['groups'][number] & { readonly pageId: null })
-  | (KnownPages['pages'][number] & { readonly pageId: string })
+type RecallRow = { readonly number: number } & (
+  | (NonNullable<KnownPage['group']> & { readonly pageId: null })
+  | NonNullable<KnownPage['page']>
+)
+/** A page to record with its events. */
+type Recording = { readonly page: NewPageRow; readonly events: readonly NewEvent[] }
 type ListedRow = StoredPage & { readonly number: number; readonly pageId: string | null }
 
-const BY_GROUP = columns('want', 'tenant_id, page_group_id')
-const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
+const BY_GROUP = columns('want', 'number int, tenant_id, page_group_id')
+const BY_KEY = columns('want', 'number int, tenant_id, page_group_id, idempotency_key')
 const LISTED = columns('want', 'number int, tenant_id, page_group_id, before_id, rows_max int')
 const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 const SHOWN = columns('v', SHOWN_VERSION)
 const PAGES_MAX = 64
 const VERSION = columns('version', NEW_VERSION_COLUMNS)
 const COUNT = columns('added', COLUMNS.page_counts)
-/** Columns of a new page but its number, which the statement works out. */
-const PAGE = columns('page', without(NEW_PAGE_COLUMNS, 'page_number'))
-/** `after` is how many pages of the same group follow in the batch. */
-const NUMBERED_PAGE = columns('page', { ...NEW_PAGE_COLUMNS, after: 'int' })
+/** Columns of a new page and its version but those that the statement works out. */
+const PAGE = columns('page', without(NEW_PAGE_COLUMNS, 'page_number', 'computed_name'))
+const FIRST_VERSION = columns('version', without(NEW_VERSION_COLUMNS, 'computed_name'))
+const NEW_PAGE = columns('page', { number: 'int', ...NEW_PAGE_COLUMNS, is_numbered: 'boolean' })
+const NEW_VERSION = columns('version', { number: 'int', ...NEW_VERSION_COLUMNS })
+const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 
 /**
  * Page groups are looked up by the expression of the index of those that are not deleted. The id alone would leave the
@@ -53,30 +62,23 @@ const NUMBERED_PAGE = columns('page', { ...NEW_PAGE_COLUMNS, after: 'int' })
  */
 export const postgresPages = (
   query: Query,
-  { recorded, newEvents }: Outbox,
+  { recorded, rowsOf, newEvents, everyEvent }: Outbox,
   together: Together,
   added: () => void,
 ): Pages => {
   const findWith = (content: boolean) =>
-    together('pages.find', (wants: readonly PageWant[]) => findAll(query, wants, content), {
+    together.read('pages.find', (wants: readonly PageWant[]) => findAll(query, wants, content), {
       listLengthMax: PAGES_MAX,
     })
   const withContent = findWith(true)
   const withoutContent = findWith(false)
 
-  return {
-    find: (want, content = true) => (content ? withContent : withoutContent)(want),
-
-    recall: async ({ groups, keys }) => {
-      // The count is looked up for each row: the planner could turn a join into a walk over all the counts.
-      const rows = await query()<RecallRow>`
-      select g.tenant_id, g.page_group_id, g.status, g.title,
-        (
-          select c.pages_count::int from page_counts c
-          where c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id
-        ) as pages_count,
+  const recallAll = async (wants: readonly NewPageWant[]): Promise<KnownPage[]> => {
+    const all = numbered(wants)
+    const rows = await query()<RecallRow>`
+      select want.number, g.tenant_id, g.page_group_id, g.status, g.title,
         null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
-      from ${BY_GROUP.from(groups)}
+      from ${BY_GROUP.from(all)}
         cross join lateral (
           select * from page_groups g
           where g.tenant_id = want.tenant_id
@@ -84,55 +86,96 @@ export const postgresPages = (
           limit 1
         ) g
       union all
-      select p.tenant_id, p.page_group_id, null, null, null,
+      select want.number, p.tenant_id, p.page_group_id, null, null,
         p.page_id, p.idempotency_key, p.request_hash, p.created_at
-      from ${BY_KEY.from(keys)}
+      from ${BY_KEY.from(all.filter(({ idempotencyKey }) => idempotencyKey !== undefined))}
         cross join lateral (
           select * from pages p
           where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
             and p.idempotency_key = want.idempotency_key
           limit 1
         ) p`
-      return {
-        groups: rows.filter((row) => row.pageId === null),
-        pages: rows.filter((row) => row.pageId !== null),
-      }
-    },
+    return rowsOfEach(wants, rows).map((found) => ({
+      group: found.find((row) => row.pageId === null) ?? null,
+      page: found.find((row) => row.pageId !== null) ?? null,
+    }))
+  }
 
-    /** The count of a group that is no longer active is null, which the table refuses: then nothing is saved. */
-    record: async (pages, events) => {
-      const { pageRows, versionRows, countRows } = rowsInLockOrder(pages)
-      const result = await recorded(
-        query()<Events>`
-        with changed as (
-          select 1
+  /** Saves each page whole, with the next number of its group, or not at all if the group is no longer active. */
+  const recordAll = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
+    const pages = numbered(recordings.map(({ page }) => page))
+    const versions = pages.map((page) => ({ ...firstVersionRow(page), number: page.number }))
+    const events = recordings.flatMap(({ events }, number) =>
+      events.map((event) => ({ ...eventRow(event), number })),
+    )
+    const rows = await rowsOf(
+      query()<Events & { readonly number: number }>`
+        with page as (
+          select page.*, count(*) over (partition by page.tenant_id, page.page_group_id) as places,
+            row_number() over (partition by page.tenant_id, page.page_group_id order by page.page_id) as place
+          from ${NEW_PAGE.from(pages.map((page) => ({ ...page, ...newPageRow(page, null) })))}
+          where (
+            select true from page_groups g
+            where g.tenant_id = page.tenant_id and g.status = 'active'
+              and (case when g.status <> 'deleted' then g.page_group_id end) = page.page_group_id
+            limit 1
+          )
         ), counted as (
           insert into page_counts as c (${COUNT.names})
-          select added.tenant_id, added.page_group_id, (
-            select added.pages_count from page_groups g
-            where g.tenant_id = added.tenant_id and g.status = 'active'
-              and (case when g.status <> 'deleted' then g.page_group_id end) = added.page_group_id
-          ), added.changes
-          from ${COUNT.from(countRows)}
+          select page.tenant_id, page.page_group_id, page.places, page.places from page where page.place = 1
+          order by page.tenant_id, page.page_group_id
           on conflict (tenant_id, page_group_id) do update set
             pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes
           returning c.tenant_id, c.page_group_id, c.pages_count
-        ), versioned as (
-          insert into page_versions (${VERSION.names})
-          select ${VERSION.values} from ${VERSION.from(versionRows)}
-        ), paged as (
-          insert into pages (${PAGE.names}, page_number)
-          select ${PAGE.values}, coalesce(page.page_number, counted.pages_count - page.after)
-          from ${NUMBERED_PAGE.from(pageRows)}
+        ), saved as (
+          select page.number, counted.pages_count - page.places + page.place as page_number
+          from page
             join counted on counted.tenant_id = page.tenant_id and counted.page_group_id = page.page_group_id
-        ), ${newEvents(events)}
-        select (select count(*)::int from new_events) as events`,
-      )
-      if (result === 'recorded' && pages.some(needsWork)) added()
-      return result
-    },
+        ), named as (
+          select page.number, saved.page_number,
+            case when page.is_numbered then ltrim(page.computed_name || ' ' || saved.page_number)
+              else page.computed_name end as computed_name
+          from page
+            join saved on saved.number = page.number
+        ), paged as (
+          insert into pages (${PAGE.names}, computed_name, page_number)
+          select ${PAGE.values}, named.computed_name, named.page_number
+          from page
+            join named on named.number = page.number
+          order by page.tenant_id, page.page_group_id, page.idempotency_key, page.page_id
+        ), versioned as (
+          insert into page_versions (${FIRST_VERSION.names}, computed_name)
+          select ${FIRST_VERSION.values}, named.computed_name
+          from ${NEW_VERSION.from(versions)}
+            join named on named.number = version.number
+        ), new_events as (
+          insert into events (${EVENT.names})
+          select ${EVENT.values} from ${NEW_EVENT.from(events)}
+          where (event.number in (select number from saved)) is true and (${everyEvent} or (
+            select true from webhook_endpoints w where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
+          ))
+          returning 1
+        )
+        select number, (select count(*)::int from new_events) as events from saved`,
+    )
+    const saved = new Set(rows.map(({ number }) => number))
+    if (recordings.some(({ page }, number) => saved.has(number) && needsWork(page))) added()
+    return recordings.map((_, number) => (saved.has(number) ? 'recorded' : 'overtaken'))
+  }
+  const recordPage = together.write('pages.record', overtakenAlone(recordAll), {
+    tenantOf: ({ page }) => page.tenantId,
+    weightOf: ({ page }) => page.content?.rawJson.length ?? 0,
+    claimsOf: ({ page: { tenantId, pageGroupId, idempotencyKey } }) =>
+      idempotencyKey === null ? [] : [`${tenantId} ${pageGroupId} ${idempotencyKey}`],
+  })
 
-    list: together('pages.list', async (wants: readonly PagesWant[]) => {
+  return {
+    find: (want, content = true) => (content ? withContent : withoutContent)(want),
+
+    recall: together.read('pages.recall', recallAll, { listLengthMax: LOOKUPS_MAX }),
+    record: (page, events = []) => recordPage({ page, events }),
+
+    list: together.read('pages.list', async (wants: readonly PagesWant[]) => {
       const rows = await query()<ListedRow>`
       select want.number, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
         l.created_at, l.updated_at
@@ -269,23 +312,4 @@ const findAll = async (
       ) v on true`
   const found = rowsOfEach(wants, rows)
   return wants.map((want, i) => foundPage(found[i] ?? [], want))
-}
-
-/** The rows of new pages, of their first versions, and of what is counted, in the order in which they are locked. */
-const rowsInLockOrder = (pages: readonly NewPageRow[]) => {
-  const sorted = sortedBy(pages, 'tenantId', 'pageGroupId', 'idempotencyKey', 'pageId')
-  const groups = [
-    ...Map.groupBy(sorted, ({ tenantId, pageGroupId }) => `${tenantId} ${pageGroupId}`).values(),
-  ]
-  return {
-    pageRows: groups.flatMap((ofGroup) =>
-      ofGroup.map((page, i) => ({ ...newPageRow(page), after: ofGroup.length - 1 - i })),
-    ),
-    versionRows: sorted.map(firstVersionRow),
-    countRows: groups.map((ofGroup) => ({
-      ...(ofGroup[0] as NewPageRow),
-      pagesCount: ofGroup.length,
-      changes: ofGroup.length,
-    })),
-  }
 }

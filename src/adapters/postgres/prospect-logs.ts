@@ -21,7 +21,7 @@ const SHOWN = columns('l', SHOWN_LOG)
 const WANT = columns('want', 'number int, tenant_id, prospect_log_id')
 
 export const postgresProspectLogs = (query: Query, together: Together): ProspectLogs => ({
-  find: together('prospectLogs.find', async (wants: readonly ProspectLogWant[]) => {
+  find: together.read('prospectLogs.find', async (wants: readonly ProspectLogWant[]) => {
     const rows = await query()<LogRow & { readonly number: number }>`
       select want.number, ${SHOWN.selected}
       from ${WANT.from(numbered(wants))}
@@ -30,14 +30,14 @@ export const postgresProspectLogs = (query: Query, together: Together): Prospect
   }),
 
   /** One statement for each, so that each can fail alone; only equal lists share theirs. */
-  list: together('prospectLogs.list', (wants: readonly ProspectLogsWant[]) =>
+  list: together.read('prospectLogs.list', (wants: readonly ProspectLogsWant[]) =>
     Promise.all(
       wants.map((want) => (want.idempotencyKey === null ? newest : withKey)(query, want).catch(asOutcome)),
     ),
   ),
 
   /** One statement for each, too. */
-  timeline: together('prospectLogs.timeline', (wants: readonly TimelineWant[]) =>
+  timeline: together.read('prospectLogs.timeline', (wants: readonly TimelineWant[]) =>
     Promise.all(wants.map((want) => timelineOf(query, want).catch(asOutcome))),
   ),
 

@@ -27,7 +27,7 @@ export const postgresProspects = (
   { recorded, newEvents }: Outbox,
   together: Together,
 ): Prospects => ({
-  find: together('prospects.find', async (wants: readonly ProspectWant[]) => {
+  find: together.read('prospects.find', async (wants: readonly ProspectWant[]) => {
     const rows = await query()<FoundProspect & { readonly number: number }>`
       select want.number, ${SHOWN.selected}
       from ${WANT.from(numbered(wants))}
@@ -44,7 +44,7 @@ export const postgresProspects = (
     order by merged_into nulls first, prospect_id`,
 
   /** One statement for each, so that each can fail alone; only equal lists share theirs. */
-  list: together('prospects.list', (wants: readonly ProspectsWant[]) =>
+  list: together.read('prospects.list', (wants: readonly ProspectsWant[]) =>
     Promise.all(
       wants.map((want) => (want.identifier === null ? newest : identified)(query, want).catch(asOutcome)),
     ),

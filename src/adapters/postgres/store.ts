@@ -1,6 +1,6 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
-import { readsTogether } from '../stores/together.ts'
+import { createTogether } from '../stores/together.ts'
 import { postgresActivities } from './activities.ts'
 import { postgresApiKeys } from './api-keys.ts'
 import { connect } from './connect.ts'
@@ -26,6 +26,9 @@ import { type Ask, queryOver } from './sql.ts'
 import { postgresTenants } from './tenants.ts'
 import { postgresVersions } from './versions.ts'
 import { postgresWebhooks } from './webhooks.ts'
+
+/** While one list is decided, the other is saved. */
+const LISTS_IN_FLIGHT_MAX = 2
 
 /** A store in PostgreSQL 14 or newer. Connects with its first statement. */
 export const postgresStore = (
@@ -71,14 +74,14 @@ export const portsOver = (
   { everyEvent = false, observer }: Pick<PostgresSettings, 'everyEvent' | 'observer'>,
 ): Omit<Store, 'migrate' | 'watch' | 'close'> => {
   const query = queryOver(ask)
-  const together = readsTogether(observer?.gathering)
+  const together = createTogether({ listsInFlightMax: LISTS_IN_FLIGHT_MAX, observerOf: observer?.gathering })
   const outbox = createOutbox(everyEvent, () => notify('events'))
   const refuseUnready = readiness(migrations)
   const refuseNoWrites = refuserOfNoWrites(ask)
   const prospectsChanged = () => notify('prospects')
   const keysChanged = () => notify('keys')
   return {
-    activities: postgresActivities(query, outbox),
+    activities: postgresActivities(query, outbox, together),
     prospects: postgresProspects(query, outbox, together),
     merges: postgresMerges(query, outbox, prospectsChanged),
     prospectLogs: postgresProspectLogs(query, together),

@@ -43,7 +43,7 @@ export const postgresVersions = (
   { rowsOf, everyEvent }: Outbox,
   together: Together,
 ): Versions => ({
-  list: together('versions.list', async (wants: readonly (SliceWant & PageWant)[]) => {
+  list: together.read('versions.list', async (wants: readonly (SliceWant & PageWant)[]) => {
     const rows = await query()<ShownVersion & OfWant>`
       select want.number, ${SHOWN.selected}
       from ${LISTED.from(numberedSlices(wants))}
@@ -71,7 +71,7 @@ export const postgresVersions = (
     return rowsOfEach(wants, rows).map((list) => list.map(storedVersion))
   }),
 
-  find: together('versions.find', async (wants: readonly VersionWant[]) => {
+  find: together.read('versions.find', async (wants: readonly VersionWant[]) => {
     const rows = await query()<VersionRow & OfWant>`
       select want.number, ${SHOWN.selected}, l.content::text as content
       from ${FOUND.from(numbered(wants))}
@@ -90,7 +90,7 @@ export const postgresVersions = (
     return rowsOfEach(wants, rows).map(([row]) => (row === undefined ? null : versionWithContent(row)))
   }),
 
-  findByKey: together('versions.findByKey', async (wants: readonly VersionByKey[]) => {
+  findByKey: together.read('versions.findByKey', async (wants: readonly VersionByKey[]) => {
     const rows = await query()<CreatedByKey & OfWant>`
       select want.number, l.version_id, l.version_number, l.created_at, l.request_hash
       from ${BY_KEY.from(numbered(wants))}

@@ -1,20 +1,21 @@
-import { keyOf, memoized } from '../../core/engine/keys.ts'
+import { memoized } from '../../core/engine/keys.ts'
 import type {
   Activities,
-  KnownActivities,
-  RememberedLog,
+  ActivityChange,
   StoredProspect,
   StoredReceipt,
 } from '../../core/ports/activities.ts'
+import type { NewEvent } from '../../core/ports/events.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
+import type { Recorded } from '../../core/ports/world.ts'
 import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import { columnsOf } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
+import type { Together } from '../stores/together.ts'
 import type { Outbox } from './events.ts'
 import { addIdentifier, forgetFormer, IS_IDENTIFIER, isAsAssumed } from './identifiers.ts'
 import { type Database, insertInto } from './open.ts'
-import { later } from './prospects.ts'
 import { IS_KEPT } from './tenants.ts'
 
 const PROSPECT = `
@@ -29,87 +30,87 @@ const RECEIPT = `
 const COUNTED = 'select tenant_id, closed_to as counted_id from counted_tenants where tenant_id = :tenantId'
 
 const NAME_KEYS = columnsOf('name_key, last_name_key')
-// Changes no row if the prospect was erased or merged, or has another email or external id.
-const SAVE_PROSPECT = `
-  ${insertInto('prospects as p', { ...PROSPECT_CHANGES, ...NAME_KEYS })} on conflict (tenant_id, prospect_id) do update set
-    email = coalesce(p.email, excluded.email),
-    external_id = coalesce(p.external_id, excluded.external_id),
-    name = coalesce(p.name, excluded.name),
-    name_key = iif(p.name is null, excluded.name_key, p.name_key),
-    last_name_key = iif(p.name is null, excluded.last_name_key, p.last_name_key),
-    updated_at = ${later('p.updated_at', 'excluded.updated_at')}
-  where p.erased_at is null and p.merged_into is null
-    and coalesce(p.email = excluded.email, true) and coalesce(p.external_id = excluded.external_id, true)`
-const LIVING = `
-  select 1 from prospects
-  where tenant_id = :tenantId and prospect_id = :prospectId and erased_at is null and merged_into is null`
-const UNCHANGED = `${LIVING} and updated_at = :prospectUpdatedAt`
-const ADD_LOG = insertInto('prospect_logs', COLUMNS.prospect_logs)
-const ADD_LOG_UNLESS_KNOWN = `
-  ${ADD_LOG} on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
+const ADD_PROSPECT = insertInto('prospects', { ...PROSPECT_CHANGES, ...NAME_KEYS })
+const UNCHANGED = `
+  tenant_id = :tenantId and prospect_id = :prospectId and updated_at = :unchangedSince
+    and erased_at is null and merged_into is null`
+const FILL_PROSPECT = `
+  update prospects set email = :email, external_id = :externalId, name = :name, name_key = :nameKey,
+    last_name_key = :lastNameKey, updated_at = :updatedAt
+  where ${UNCHANGED}`
+const IS_UNCHANGED = `select 1 from prospects where ${UNCHANGED}`
+const ADD_LOG = `
+  ${insertInto('prospect_logs', COLUMNS.prospect_logs)}
+  on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
 
-export const sqliteActivities = (database: Database, outbox: Outbox): Activities => {
-  const findCounted = (tenantId: string) =>
-    database.get<KnownActivities['counted'][number]>(COUNTED, { tenantId })
+/** What a change of a heavy payload costs is counted in characters. */
+const weightOf = ({ log }: ActivityChange): number => log?.payload.rawJson.length ?? 0
 
-  /** Whether the id of a log comes after everything that is counted. */
-  const comesAfterCounted = () => {
-    const countedId = memoized((tenantId: string) => findCounted(tenantId)?.countedId ?? '')
-    return (log: Pick<RememberedLog, 'tenantId' | 'prospectLogId'>): boolean =>
-      log.prospectLogId > countedId(log.tenantId)
+/** Changes that arrive together are saved in one transaction, each whole or not at all. */
+export const sqliteActivities = (database: Database, outbox: Outbox, together: Together): Activities => {
+  const findCounted = (tenantId: string): string | null =>
+    database.get<{ countedId: string }>(COUNTED, { tenantId })?.countedId ?? null
+
+  /** Adds, fills, or only checks the prospect of a change. */
+  const saveProspect = ({ prospect, unchangedSince }: ActivityChange, isKept: IsKept): Recorded => {
+    const { tenantId, prospectId, updatedAt } = prospect
+    if (unchangedSince === null) {
+      if (!isKept(tenantId)) return 'overtaken'
+      database.run(ADD_PROSPECT, { ...prospect, ...nameKeysOf(prospect.name), createdAt: updatedAt })
+      return 'recorded'
+    }
+    const isSaved =
+      updatedAt === unchangedSince
+        ? database.has(IS_UNCHANGED, { tenantId, prospectId, unchangedSince })
+        : database.run(FILL_PROSPECT, { ...prospect, ...nameKeysOf(prospect.name), unchangedSince }) === 1
+    return isSaved ? 'recorded' : 'overtaken'
   }
 
+  /** Saves changes of one transaction, for which each tenant is looked up once. */
+  const saver = () => {
+    const countedId = memoized((tenantId: string) => findCounted(tenantId) ?? '')
+    const isKept = memoized((tenantId: string) => database.has(IS_KEPT, { tenantId }))
+    const addEvents = outbox.ofTransaction()
+    return ({ change, events }: Recording): Recorded => {
+      const { log, identifiers, assumed, unchangedSince } = change
+      if (!assumed.every((identifier) => isAsAssumed(database, identifier))) return 'overtaken'
+      if (log !== null && log.prospectLogId <= countedId(log.tenantId)) return 'overtaken'
+      if (saveProspect(change, isKept) === 'overtaken') return 'overtaken'
+      for (const identifier of identifiers) {
+        addIdentifier(database, identifier)
+        if (unchangedSince !== null) forgetFormer(database, identifier)
+      }
+      if (log !== null && database.run(ADD_LOG, logRow(log)) === 0) return 'overtaken'
+      addEvents(events, log === null ? [] : [log])
+      return 'recorded'
+    }
+  }
+
+  const record = together.write(
+    'activities.record',
+    (list: readonly Recording[]) => database.recordEach(list, saver),
+    { weightOf: ({ change }) => weightOf(change), tenantOf: ({ change }) => change.want.tenantId },
+  )
+
   return {
-    recall: async ({ prospects, identifiers, keys, tenantIds }) => {
+    recall: async ({ tenantId, prospectId, identifiers, key }) => {
       const found = database.getEach<StoredIdentifier>(IDENTIFIER, identifiers)
-      const owners = found.filter(({ prospectId }) => prospectId !== null)
+      const ids = [prospectId, ...found.map((identifier) => identifier.prospectId)].filter(Boolean)
+      const receipt = key && database.get<StoredReceipt>(RECEIPT, { tenantId, ...key })
       return {
-        prospects: database.getEach<StoredProspect>(PROSPECT, [...prospects, ...owners]),
+        prospects: database.getEach<StoredProspect>(
+          PROSPECT,
+          ids.map((id) => ({ tenantId, prospectId: id })),
+        ),
         identifiers: found,
-        receipts: database
-          .getEach<StoredReceipt>(RECEIPT, keys)
-          .map((receipt) => ({ ...receipt, createdProspect: Boolean(receipt.createdProspect) })),
-        counted: tenantIds.flatMap((tenantId) => findCounted(tenantId) ?? []),
+        receipt: receipt ? { ...receipt, createdProspect: Boolean(receipt.createdProspect) } : null,
+        countedId: findCounted(tenantId),
       }
     },
 
-    record: ({ prospects, identifiers, logs, assumed }, events) =>
-      database.record(() => {
-        const isKept = memoized((tenantId: string) => database.has(IS_KEPT, { tenantId }))
-        if (!assumed.every((identifier) => isAsAssumed(database, identifier))) return 'overtaken'
-        if (!logs.every(comesAfterCounted())) return 'overtaken'
-        if (!prospects.every(({ tenantId }) => isKept(tenantId))) return 'overtaken'
-        for (const prospect of prospects)
-          if (database.run(SAVE_PROSPECT, { ...prospect, ...nameKeysOf(prospect.name) }) === 0)
-            return 'overtaken'
-        const isAdded = new Set(logs.flatMap((log) => (log.createdProspect ? [log.prospectId] : [])))
-        for (const identifier of identifiers) {
-          addIdentifier(database, identifier)
-          if (!isAdded.has(identifier.prospectId)) forgetFormer(database, identifier)
-        }
-        const living = new Set(
-          [...prospects, ...assumed].map(({ tenantId, prospectId }) => keyOf(tenantId, prospectId ?? '')),
-        )
-        for (const log of logs) {
-          if (!living.has(keyOf(log.tenantId, log.prospectId)) && !database.has(LIVING, log))
-            return 'overtaken'
-          database.run(ADD_LOG, logRow(log))
-        }
-        outbox(events, logs)
-        return 'recorded'
-      }),
-
-    recordLogs: (logs) =>
-      database.write(() => {
-        const isUncounted = comesAfterCounted()
-        const added = logs.filter(
-          (log) =>
-            isUncounted(log) &&
-            database.has(UNCHANGED, log) &&
-            database.run(ADD_LOG_UNLESS_KNOWN, logRow(log)) === 1,
-        )
-        outbox([], added)
-        return added.map(({ prospectLogId }) => prospectLogId)
-      }),
+    record: (change, events) => record({ change, events }),
   }
 }
+
+type IsKept = (tenantId: string) => boolean
+type Recording = { readonly change: ActivityChange; readonly events: readonly NewEvent[] | undefined }

@@ -13,16 +13,26 @@ const USES_EVENTS = "select 1 from webhook_endpoints where tenant_id = :tenantId
 const ADD = insertInto('events', COLUMNS.events)
 
 /** Within `write`, saves the events of a change, and those of its logs, for tenants that use events. */
-export type Outbox = (events: readonly NewEvent[] | undefined, logs?: readonly NewLog[]) => void
+export type Outbox = {
+  (events: readonly NewEvent[] | undefined, logs?: readonly NewLog[]): void
+  /** For one transaction with several changes: looks up once whether a tenant uses events. */
+  readonly ofTransaction: () => (events: readonly NewEvent[] | undefined, logs: readonly NewLog[]) => void
+}
 /** Calls `added` within the transaction that adds events. */
 export const sqliteOutbox = (database: Database, everyEvent: boolean, added: () => void): Outbox => {
-  return (events = [], logs = []) => {
+  const ofTransaction = () => {
     const usesEvents = memoized((tenantId: string) => everyEvent || database.has(USES_EVENTS, { tenantId }))
-    const ofLogs = logs.filter(({ tenantId }) => usesEvents(tenantId)).flatMap(eventsOfLog)
-    const saved = [...ofLogs, ...events.filter(({ tenantId }) => usesEvents(tenantId))]
-    for (const event of saved) addEvent(database, event)
-    if (saved.length > 0) added()
+    return (events: readonly NewEvent[] = [], logs: readonly NewLog[] = []) => {
+      const ofLogs = logs.filter(({ tenantId }) => usesEvents(tenantId)).flatMap(eventsOfLog)
+      const saved = [...ofLogs, ...events.filter(({ tenantId }) => usesEvents(tenantId))]
+      for (const event of saved) addEvent(database, event)
+      if (saved.length > 0) added()
+    }
   }
+  return Object.assign(
+    (events?: readonly NewEvent[], logs?: readonly NewLog[]) => ofTransaction()(events, logs),
+    { ofTransaction },
+  )
 }
 export const addEvent = (database: Database, event: NewEvent) =>
   database.run(ADD, { ...event, sequence: null, ids: JSON.stringify(event.ids) })

@@ -3,6 +3,7 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { obstacleOf } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
 import { orNull } from '../../core/engine/outcome.ts'
+import type { Recorded } from '../../core/ports/world.ts'
 import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import { isBusy, isOvertaken, OVERTAKEN, toDomainFailure, withMappedErrors } from './error-codes.ts'
@@ -48,9 +49,12 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     if (watched.isOverwritten()) refuseMoved()
     return statements(sql)
   }
+  let rowsChanged = 0
   const run = (sql: string, values: Values = {}): number => {
     const { statement, boundTo } = prepared(sql)
-    return Number(statement.run(...boundTo(values)).changes)
+    const changes = Number(statement.run(...boundTo(values)).changes)
+    rowsChanged += changes
+    return changes
   }
   const discard = (sql: string, values: Values): void => {
     file.exec(LEAVE_DELETED)
@@ -98,6 +102,21 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       }
       await pauseFor(AGAIN_MS)
     }
+  }
+  /** Within `write`. A work that was overtaken after it changed rows ends the transaction. */
+  const recordUnlessDirty = (work: () => Recorded): Recorded => {
+    const before = rowsChanged
+    const recorded = overtakenIn(work)
+    if (recorded === 'overtaken' && rowsChanged > before) throw DIRTY
+    return recorded
+  }
+  /** Within `write`, undoes a work that was overtaken. A savepoint copies every page that is changed after it. */
+  const recordApart = (work: () => Recorded): Recorded => {
+    run('savepoint work')
+    const recorded = overtakenIn(work)
+    if (recorded === 'overtaken') run('rollback to work')
+    run('release work')
+    return recorded
   }
   const get = <Row>(sql: string, values: Values = {}): Row | null =>
     withMappedErrors(() => {
@@ -154,6 +173,23 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       if (answer !== 'overtaken' && answer !== null) saved()
       return answer
     },
+    /**
+     * Saves each of these changes whole or not at all, in one transaction, by the function that `saver` makes for it. A
+     * change that is overtaken, or for which another writer has taken a key, leaves nothing.
+     */
+    recordEach: <Change>(
+      changes: readonly Change[],
+      saver: () => (change: Change) => Recorded,
+    ): Promise<Recorded[]> => {
+      const saveAll = (saveOne: typeof recordApart) => {
+        const save = saver()
+        return changes.map((change) => saveOne(() => save(change)))
+      }
+      return write(() => saveAll(recordUnlessDirty)).catch((error) => {
+        if (error !== DIRTY) throw error
+        return write(() => saveAll(recordApart))
+      })
+    },
     appliedMigrations: () => withMappedErrors(() => appliedMigrations(file)),
     /** Refuses `unavailable` while the path does not name the open file. */
     refuseMoved,
@@ -168,6 +204,17 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       orNull(refuseMoved)
       orNull(watched.close)
     },
+  }
+}
+
+/** Thrown within a transaction in which a work left changes that it should not have made. */
+const DIRTY = new Error('A work was overtaken after it had changed rows.')
+const overtakenIn = (work: () => Recorded): Recorded => {
+  try {
+    return work()
+  } catch (error) {
+    if (isOvertaken(error)) return 'overtaken'
+    throw error
   }
 }
 

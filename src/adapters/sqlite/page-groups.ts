@@ -1,4 +1,3 @@
-import { shareLoop } from '../../core/engine/share-loop.ts'
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
@@ -33,7 +32,6 @@ export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups
   },
 
   find: async (want) => {
-    await shareLoop(want.tenantId)
     const by = 'pageGroupId' in want ? BY_ID : BY_KEY
     const row = database.get<PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>>(by, want)
     return row && { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash }

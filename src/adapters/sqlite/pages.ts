@@ -1,10 +1,12 @@
 import { setImmediate } from 'node:timers/promises'
-import { shareLoop } from '../../core/engine/share-loop.ts'
-import type { FoundPage, PageChange, Pages, StoredPage } from '../../core/ports/pages.ts'
+import type { NewEvent } from '../../core/ports/events.ts'
+import type { FoundPage, NewPageRow, PageChange, Pages, StoredPage } from '../../core/ports/pages.ts'
+import type { Recorded } from '../../core/ports/world.ts'
 import {
   firstVersionRow,
   NEW_PAGE_COLUMNS,
   NEW_VERSION_COLUMNS,
+  nameWithNumber,
   needsWork,
   newPageRow,
   newVersionRow,
@@ -12,17 +14,14 @@ import {
   type VersionRow,
   versionWithContent,
 } from '../stores/page-rows.ts'
+import type { Together } from '../stores/together.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
 import { VERSION, WITH_CONTENT } from './versions.ts'
 
 const OF_GROUP = 'where tenant_id = :tenantId and page_group_id = :pageGroupId'
 const OF_PAGE = `${OF_GROUP} and page_id = :pageId`
-const GROUP = `
-  select g.tenant_id, g.page_group_id, g.status, g.title, c.pages_count
-  from page_groups g
-    join page_counts c on c.tenant_id = g.tenant_id and c.page_group_id = g.page_group_id
-  where g.tenant_id = :tenantId and g.page_group_id = :pageGroupId and g.status <> 'deleted'`
+const GROUP = `select tenant_id, page_group_id, status, title from page_groups ${OF_GROUP} and status <> 'deleted'`
 const BY_KEY = `
   select tenant_id, page_group_id, page_id, idempotency_key, request_hash, created_at
   from pages ${OF_GROUP} and idempotency_key = :idempotencyKey`
@@ -80,7 +79,6 @@ const createRemoval = (database: Database) => {
   const run = async (): Promise<void> => {
     for (const tenantId of tenants) {
       await setImmediate()
-      await shareLoop(tenantId)
       tenants.delete(tenantId)
       if (await database.write(() => removeSome(database, tenantId))) tenants.add(tenantId)
     }
@@ -102,76 +100,90 @@ export const sqlitePages = (
   database: Database,
   outbox: Outbox,
   added: () => void,
+  together: Together,
   removeLater = createRemoval(database),
-): Pages => ({
-  recall: async ({ groups, keys }) => ({
-    groups: database.getEach(GROUP, groups),
-    pages: database.getEach(BY_KEY, keys),
-  }),
-
-  record: (pages, events) =>
-    database.record(
-      () => {
-        if (!pages.every((page) => database.has(GROUP_IS_ACTIVE, page))) return 'overtaken'
-        for (const page of pages) {
-          const next = database.get<Values>(COUNT_UP, { ...page, more: 1 })
-          database.run(ADD, {
-            ...newPageRow(page),
-            pageNumber: page.pageNumber ?? next?.['pageNumber'] ?? null,
-          })
-          database.run(ADD_VERSION, firstVersionRow(page))
-        }
-        outbox(events)
-        return 'recorded'
-      },
-      pages.some(needsWork) ? added : undefined,
-    ),
-
-  list: async (want) => (database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null),
-
-  find: async (want, withContent = true) =>
-    database.read((): FoundPage => {
-      const group = database.get<Pick<Exclude<FoundPage, string>, 'groupStatus'>>(GROUP_EXISTS, want)
-      if (group === null) return 'page_group_not_found'
-      const row = database.get<PageRow>(FIND, want)
-      if (row === null) return 'page_not_found'
-      const { publishedVersionId, latestVersionId, ...page } = row
-      const version = (sql: string, versionId: string) =>
-        database.get<VersionRow>(sql, { ...want, versionId }) as VersionRow
-      const shown = withContent ? WITH_CONTENT : VERSION
-      const published = publishedVersionId === null ? null : version(shown, publishedVersionId)
-      const latest = latestVersionId === publishedVersionId ? published : version(VERSION, latestVersionId)
-      return {
-        ...page,
-        ...group,
-        published: published && versionWithContent(published),
-        latest: storedVersion(latest as VersionRow),
-      }
+): Pages => {
+  /** Saves pages of one transaction. */
+  const saver = () => {
+    const addEvents = outbox.ofTransaction()
+    return ({ page, events }: Recording): Recorded => {
+      if (!database.has(GROUP_IS_ACTIVE, page)) return 'overtaken'
+      // Looked up first: an overtaken page must not have changed the count.
+      if (page.idempotencyKey !== null && database.has(BY_KEY, page)) return 'overtaken'
+      const { pageNumber = 0 } = database.get<{ pageNumber: number }>(COUNT_UP, { ...page, more: 1 }) ?? {}
+      const named = { ...page, computedName: nameWithNumber(page, pageNumber) }
+      database.run(ADD, newPageRow(named, pageNumber))
+      database.run(ADD_VERSION, firstVersionRow(named))
+      addEvents(events, [])
+      return 'recorded'
+    }
+  }
+  const record = together.write(
+    'pages.record',
+    async (list: readonly Recording[]) => {
+      const saved = await database.recordEach(list, saver)
+      if (list.some(({ page }, i) => saved[i] === 'recorded' && needsWork(page))) added()
+      return saved
+    },
+    { weightOf: ({ page }) => page.content?.rawJson.length ?? 0, tenantOf: ({ page }) => page.tenantId },
+  )
+  return {
+    recall: async (want) => ({
+      group: database.get(GROUP, want),
+      page: want.idempotencyKey === undefined ? null : database.get(BY_KEY, want),
     }),
 
-  change: ({ added: version, publishes, schedule, ...change }, events) =>
-    database.record(
-      () => {
-        if (!database.has(version || publishes ? GROUP_IS_ACTIVE : GROUP_EXISTS, change)) return 'overtaken'
-        if (database.run(CHANGE, { ...change, addedId: version?.versionId ?? null }) === 0) return 'overtaken'
-        if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
-        if (publishes) database.run(PUBLISH, change)
-        if (schedule !== null) database.run(SCHEDULE, { ...change, ...schedule })
-        outbox(events)
-        return 'recorded'
-      },
-      version || schedule?.publishAt || change.unpublishAt ? added : undefined,
-    ),
+    record: (page, events) => record({ page, events }),
 
-  remove: (page, events) =>
-    database.record(
-      () => {
-        if (!database.has(GROUP_EXISTS, page) || database.run(HIDE, page) === 0) return 'overtaken'
-        removePiece(database, page)
-        database.run(COUNT, { ...page, more: -1 })
-        outbox(events)
-        return 'recorded'
-      },
-      () => removeLater(page.tenantId),
-    ),
-})
+    list: async (want) => (database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null),
+
+    find: async (want, withContent = true) =>
+      database.read((): FoundPage => {
+        const group = database.get<Pick<Exclude<FoundPage, string>, 'groupStatus'>>(GROUP_EXISTS, want)
+        if (group === null) return 'page_group_not_found'
+        const row = database.get<PageRow>(FIND, want)
+        if (row === null) return 'page_not_found'
+        const { publishedVersionId, latestVersionId, ...page } = row
+        const version = (sql: string, versionId: string) =>
+          database.get<VersionRow>(sql, { ...want, versionId }) as VersionRow
+        const shown = withContent ? WITH_CONTENT : VERSION
+        const published = publishedVersionId === null ? null : version(shown, publishedVersionId)
+        const latest = latestVersionId === publishedVersionId ? published : version(VERSION, latestVersionId)
+        return {
+          ...page,
+          ...group,
+          published: published && versionWithContent(published),
+          latest: storedVersion(latest as VersionRow),
+        }
+      }),
+
+    change: ({ added: version, publishes, schedule, ...change }, events) =>
+      database.record(
+        () => {
+          if (!database.has(version || publishes ? GROUP_IS_ACTIVE : GROUP_EXISTS, change)) return 'overtaken'
+          if (database.run(CHANGE, { ...change, addedId: version?.versionId ?? null }) === 0)
+            return 'overtaken'
+          if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
+          if (publishes) database.run(PUBLISH, change)
+          if (schedule !== null) database.run(SCHEDULE, { ...change, ...schedule })
+          outbox(events)
+          return 'recorded'
+        },
+        version || schedule?.publishAt || change.unpublishAt ? added : undefined,
+      ),
+
+    remove: (page, events) =>
+      database.record(
+        () => {
+          if (!database.has(GROUP_EXISTS, page) || database.run(HIDE, page) === 0) return 'overtaken'
+          removePiece(database, page)
+          database.run(COUNT, { ...page, more: -1 })
+          outbox(events)
+          return 'recorded'
+        },
+        () => removeLater(page.tenantId),
+      ),
+  }
+}
+
+type Recording = { readonly page: NewPageRow; readonly events: readonly NewEvent[] | undefined }

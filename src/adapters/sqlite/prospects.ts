@@ -32,9 +32,6 @@ const NEWEST = `
   select prospect_id, email, name_key, last_name_key from prospects
   where tenant_id = :tenantId and prospect_id < '${AFTER_ALL_IDS}' order by prospect_id desc limit ${SEARCHED_MAX}`
 type SearchRow = ProspectWant & Readonly<Record<'email' | 'nameKey' | 'lastNameKey', string | null>>
-/** `laterThan` for expressions. */
-export const later = (last: string, now: string): string =>
-  `max(${now}, strftime('%Y-%m-%dT%H:%M:%fZ', ${last}, '+0.001 seconds'))`
 const CORRECT = `
   update prospects set email = :email, external_id = :externalId, name = :name, name_key = :nameKey,
     last_name_key = :lastNameKey, updated_at = :updatedAt

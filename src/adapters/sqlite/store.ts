@@ -1,7 +1,9 @@
 import { VERSION } from '../../config/version.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
+import type { GatherObserver } from '../stores/gather.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { checksumOf, type Migration, missingMigrations, readiness } from '../stores/migrations.ts'
+import { createTogether } from '../stores/together.ts'
 import { sqliteActivities } from './activities.ts'
 import { sqliteCounts } from './counts.ts'
 import { sqliteErasures } from './erasures.ts'
@@ -27,13 +29,15 @@ export type SqliteSettings = {
   readonly everyEvent?: boolean
   /** Called before a migration of a file that already has some; nothing is written to the file during the call. */
   readonly beforeMigrating?: () => void
+  /** For the metrics: counts the writes of a verb that share a transaction. */
+  readonly gathering?: ((verb: string) => GatherObserver) | undefined
 }
 
 const LOOK_EVERY_MS = 200
 
 /** A store in one file, by the SQLite inside Node. Other processes may open the same file. */
 export const sqliteStore = (
-  { path, busyMsMax, everyEvent = false, beforeMigrating }: SqliteSettings,
+  { path, busyMsMax, everyEvent = false, beforeMigrating, gathering }: SqliteSettings,
   migrations: readonly Migration[],
   /** Called with a sentence when a watched file becomes unusable, and when it is usable again. */
   notify: (message: string, isUsable: boolean) => void = () => {},
@@ -45,6 +49,7 @@ export const sqliteStore = (
   const emit = (...signals: Signal[]) => queueMicrotask(() => listeners.emit(...signals))
   const onChange = () => listeners.emit('prospects')
   const outbox = sqliteOutbox(database, everyEvent, () => emit('events'))
+  const together = createTogether({ listsInFlightMax: 1, observerOf: gathering })
   const refuseUnready = readiness(migrations, database.place)
   let looking: NodeJS.Timeout | undefined
 
@@ -63,13 +68,13 @@ export const sqliteStore = (
   }
 
   return {
-    activities: sqliteActivities(database, outbox),
+    activities: sqliteActivities(database, outbox, together),
     prospects: sqliteProspects(database, outbox),
     merges: sqliteMerges(database, outbox, onChange),
     prospectLogs: sqliteProspectLogs(database),
     counts: sqliteCounts(database),
     pageGroups: sqlitePageGroups(database, outbox),
-    pages: sqlitePages(database, outbox, () => listeners.emit('versions')),
+    pages: sqlitePages(database, outbox, () => listeners.emit('versions'), together),
     versions: sqliteVersions(database, outbox),
     schedules: sqliteSchedules(database),
     erasures: sqliteErasures(database, outbox, onChange),

@@ -1,35 +1,84 @@
-import { type GatherObserver, type GatherOptions, gather } from '../../core/engine/gather.ts'
 import type { Outcome } from '../../core/engine/outcome.ts'
+import type { Recorded } from '../../core/ports/world.ts'
+import { type GatherObserver, type GatherOptions, gather } from './gather.ts'
 
 /** A slice or a page may each be as large as a body. */
-const LIST_LENGTH_MAX = 32
-/** On PostgreSQL two are faster than one, as one is decided while the other is read. */
-const LISTS_IN_FLIGHT_MAX = 2
+const READS_MAX = 32
+/** A statement with 500 small members costs little more than one with a single member, and blocks nobody for long. */
+const WRITES_MAX = 500
+/** Total length of the payloads of a list. */
+const LIST_CHARACTERS_MAX = 1_048_576
+/** From this length on, a write takes the database many times as long as a small one, which does not wait for it. */
+const LARGE_WRITE = 65_536
+/** Look-ups by whole keys are small. */
+export const LOOKUPS_MAX = 500
 
 type OfTenant = { readonly tenantId: string }
-/** A statement that reads for many at once, each in its place. One may fail alone. */
-type ReadAll<Want, Found> = (wants: readonly Want[]) => Promise<readonly Outcome<Found>[]>
 type ReadOptions<Want> = Pick<Partial<GatherOptions<Want>>, 'listLengthMax' | 'dedupeKey'>
-
-/** See `readsTogether`. */
-export type Together = <Want extends OfTenant, Found>(
-  verb: string,
-  readAll: ReadAll<Want, Found>,
-  options?: ReadOptions<Want>,
-) => (want: Want) => Promise<Found>
+type WriteOptions<Change> = {
+  readonly tenantOf: (change: Change) => string
+  /** The length of a change, in characters. */
+  readonly weightOf: (change: Change) => number
+  /**
+   * What a change adds or changes alone, such as an identifier or a key. Changes with the same never share a list, and
+   * once one of them is recorded, those that wait are overtaken.
+   */
+  readonly claimsOf?: (change: Change) => readonly string[]
+}
 
 /**
- * Turns reads that arrive together into one statement, and gives each caller its own answer; equal ones share it. A read
- * that finds nothing waiting starts at once. `observerOf` counts the reads of a verb, such as `pages.find`.
+ * Turns calls that arrive together into one statement or transaction, and gives each caller its own answer. A call that
+ * finds nothing waiting starts at once. `verb`, such as `pages.find`, names the calls for the metrics.
  */
-export const readsTogether =
-  (observerOf: (verb: string) => GatherObserver | undefined = () => undefined): Together =>
-  (verb, readAll, options) =>
+export type Together = {
+  /** Reads, each in its place; one may fail alone, and equal ones share an answer. */
+  readonly read: <Want extends OfTenant, Found>(
+    verb: string,
+    readAll: (wants: readonly Want[]) => Promise<readonly Outcome<Found>[]>,
+    options?: ReadOptions<Want>,
+  ) => (want: Want) => Promise<Found>
+  /** Writes, each saved whole or not at all. */
+  readonly write: <Change>(
+    verb: string,
+    recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>,
+    options: WriteOptions<Change>,
+  ) => (change: Change) => Promise<Recorded>
+}
+
+type Settings = {
+  /** Lists of one verb in flight at a time. On PostgreSQL two are faster than one: one is decided while the other is saved. */
+  readonly listsInFlightMax: number
+  /** Counts the calls of a verb, and its lists. */
+  readonly observerOf?: ((verb: string) => GatherObserver | undefined) | undefined
+}
+
+export const createTogether = ({ listsInFlightMax, observerOf = () => undefined }: Settings): Together => ({
+  read: (verb, readAll, options) =>
     gather(readAll, {
-      listLengthMax: LIST_LENGTH_MAX,
-      listsInFlightMax: LISTS_IN_FLIGHT_MAX,
+      listLengthMax: READS_MAX,
+      listsInFlightMax,
       groupOf: ({ tenantId }) => tenantId,
       dedupeKey: JSON.stringify,
       observer: observerOf(verb),
       ...options,
-    })
+    }),
+
+  write: (verb, recordAll, { tenantOf, weightOf, claimsOf }) => {
+    const options = {
+      listLengthMax: WRITES_MAX,
+      listsInFlightMax,
+      listWeightMax: LIST_CHARACTERS_MAX,
+      weightOf,
+      groupOf: tenantOf,
+      observer: observerOf(verb),
+    }
+    const gathered = () =>
+      gather<Parameters<typeof weightOf>[0], Recorded>(
+        recordAll,
+        options,
+        claimsOf && { of: claimsOf, wins: (recorded) => recorded === 'recorded', lost: 'overtaken' },
+      )
+    const [recordSmall, recordLarge] = [gathered(), gathered()]
+    return (change) => (weightOf(change) < LARGE_WRITE ? recordSmall(change) : recordLarge(change))
+  },
+})

@@ -1,7 +1,7 @@
 import type { RawJson } from '../../shapes/json.ts'
 import { NewProspectLog, type ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { refuse } from '../engine/failures.ts'
-import { keyOf, requestHashOf } from '../engine/keys.ts'
+import { type Named, requestHashOf } from '../engine/keys.ts'
 import { parseText, refuseFaults, SEE_ERRORS } from '../engine/parse-input.ts'
 import { DAY_MS } from '../engine/times.ts'
 import type { NewLog } from '../ports/activities.ts'
@@ -17,6 +17,8 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
     readonly isVerified?: true
     /** It identifies no one, and belongs to the one prospect of its hook, who is named like the source. */
     readonly isShared?: true
+    /** The id for its log, made before, so that those of a batch are in order. */
+    readonly prospectLogId?: string
   }
 /** How much memory an activity takes, in characters. */
 export const weightOf = ({ payload, email = '' }: NewActivity): number =>
@@ -34,42 +36,31 @@ export const nameIn = ({ isShared, source, name }: NewActivity): string | null =
   return text?.trim() ? text : null
 }
 
-/** A prospect as it was when an activity was stored all of whose identifiers led to it. */
-export type RememberedProspect = {
-  readonly prospectId: string
-  readonly updatedAt: Timestamp
-  readonly hasName: boolean
-}
-/** `remembered`: its prospect as found by `rememberProspects`. Such a prospect is not looked up. */
-export type LocatedActivity = NewActivity & { readonly remembered?: RememberedProspect | undefined }
+/** What makes two requests under one key the same. Source and key are the key. */
+type SameRequest = Named<Omit<NewProspectLog, 'source' | 'payload' | 'idempotencyKey'>>
 
-/** The activity with its idempotency key and request hash, if it has a key. */
-export type KeyedActivity = ReturnType<typeof withKey>
-export const withKey = (activity: LocatedActivity) => {
-  const { tenantId, source, type, payload, prospectId, email, externalId, name, occurredAt, idempotencyKey } =
-    activity
-  if (idempotencyKey === undefined) return { ...activity, key: null, requestHash: null }
-  // Fields added later are left out if they were not sent, so that the hashes of older requests stay the same.
-  const added = externalId === undefined ? [occurredAt ?? []].flat() : [occurredAt, externalId]
-  const fields = [type, prospectId, email, name, ...added]
-  const key = keyOf(tenantId, source, idempotencyKey)
-  return { ...activity, key, requestHash: requestHashOf(fields, payload) }
+/** The hash of a request under an idempotency key; null without a key. */
+export const requestHashIn = (activity: NewActivity): string | null => {
+  if (activity.idempotencyKey === undefined) return null
+  const { type, prospectId, email, externalId, name, occurredAt } = activity
+  const same: SameRequest = { type, prospectId, email, externalId, name, occurredAt }
+  return requestHashOf(same, activity.payload)
 }
 
 /** The log to store. Refuses as `occurredAtOf` does. */
 export const newLog = (
-  activity: KeyedActivity,
+  activity: NewActivity,
   prospectId: string,
   createdProspect: boolean,
   createdAt: Timestamp,
   newId: NewId,
   /** Its id must come after this one. */
-  afterId?: string,
+  afterId: string | null,
 ): NewLog => ({
   tenantId: activity.tenantId,
   apiKeyId: activity.apiKeyId,
   hops: activity.hops,
-  prospectLogId: newId('prospectlog', afterId),
+  prospectLogId: isAfter(activity.prospectLogId, afterId) ?? newId('prospectlog', afterId ?? undefined),
   prospectId,
   source: activity.source,
   type: activity.type,
@@ -78,11 +69,14 @@ export const newLog = (
   name: activity.name ?? null,
   externalId: activity.externalId ?? null,
   idempotencyKey: activity.idempotencyKey ?? null,
-  requestHash: activity.requestHash,
+  requestHash: requestHashIn(activity),
   createdProspect,
   occurredAt: occurredAtOf(activity, createdAt),
   createdAt,
 })
+
+const isAfter = (id: string | undefined, afterId: string | null) =>
+  id !== undefined && id > (afterId ?? '') ? id : undefined
 
 /** When it happened. Refuses `invalid_request` if that is more than a day ahead. */
 export const occurredAtOf = ({ occurredAt = '' }: NewActivity, now: Timestamp): Timestamp => {

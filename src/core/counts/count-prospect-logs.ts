@@ -26,7 +26,7 @@ type Closing = { readonly to: string; readonly moment: Moment }
  * A clock that was set back makes ids that come before the counted ones: everything from the beginning of that day is
  * counted again.
  */
-export const countProspectLogs = ({ store: { counts, moments }, clock, onError }: Deps) => {
+export const countProspectLogs = ({ store: { counts, moments }, clock, onError, shareLoop }: Deps) => {
   const closings = new Map<string, Closing>()
   const horizonMs = () => clock() - CLOCKS_APART_MS
 
@@ -83,6 +83,7 @@ export const countProspectLogs = ({ store: { counts, moments }, clock, onError }
     },
     work: count,
     onError,
+    shareLoop,
   })
 }
 

@@ -3,9 +3,9 @@ import {
   type ProspectLogCountQuery,
   type ProspectLogCounts,
 } from '../../shapes/prospect-log-count.ts'
+import { atOnce } from '../engine/each-in-turn.ts'
 import { refuse } from '../engine/failures.ts'
 import { timeOfId } from '../engine/id-times.ts'
-import { shareLoop } from '../engine/share-loop.ts'
 import { DAY_MS, HOUR_MS, isoTime } from '../engine/times.ts'
 import type { CountedTenant, Counts, LogCount, LogCounts } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
@@ -29,7 +29,7 @@ const DEFAULT_MS = { hour: 48 * HOUR_MS, day: 30 * DAY_MS }
  * its counts are first read. Refuses `invalid_request`: too many counts; `not_found`: activities are not counted.
  */
 export const listProspectLogCounts =
-  ({ store: { counts }, clock, counts: isCounted }: Deps) =>
+  ({ store: { counts }, clock, counts: isCounted, shareLoop = atOnce }: Deps) =>
   async (counting: ProspectLogCounting): Promise<ProspectLogCounts> => {
     const { tenantId, by, source = null, type = null, ...given } = counting
     if (!isCounted) refuse('not_found', 'Activities are not counted here: COUNTS is off.')

@@ -1,9 +1,8 @@
 import { DomainFailure, isUnavailable } from './failures.ts'
 import { asOutcome, attempt, countThatFit, type Outcome } from './outcome.ts'
-import { shareLoop } from './share-loop.ts'
 
-/** A list of 200 costs little more than a list of one; a longer one keeps its callers waiting. */
-export const LIST_LENGTH_MAX = 200
+/** A longer list costs little less for each, and keeps other callers waiting. */
+export const LIST_LENGTH_MAX = 500
 /** Total weight of the inputs of one list, which are prepared at once. */
 const LIST_WEIGHT_MAX = 1_048_576
 
@@ -12,79 +11,79 @@ type Steps<Input, Item, Answer> = {
   readonly weightOf?: (input: Input) => number
   /** Checks one input. Its failure is its answer. */
   readonly prepare: (input: Input) => Item | Promise<Item>
-  /** A use case for many at once. */
-  readonly run: (items: readonly Item[]) => Promise<readonly Outcome<Answer>[]>
+  /** What an item names, such as an email: it must find what an earlier item with one of these names creates. */
+  readonly namesOf: (item: Item) => readonly string[]
+  readonly run: (item: Item) => Promise<Answer>
   /** Resolves when a list of this length may begin. */
-  readonly beforeList?: (length: number) => Promise<void> | undefined
+  readonly beforeList?: ((length: number) => Promise<void> | undefined) | undefined
 }
 
 /**
- * Runs any number of inputs, a list at a time, in order: an input finds what those before it created. Returns each, in
- * order, with its answer or its error. If a list fails, its members are run one by one, so that none fails for another;
- * but after `unavailable` the rest is not tried, and fails alike.
+ * Runs any number of inputs as if one after the other, a list at a time: an input finds what those before it created.
+ * Returns each, in order, with its answer or its error. After `unavailable` the rest is not tried, and fails alike.
  */
 export const inOrder = async <Input, Item, Answer>(
   inputs: readonly Input[],
-  { weightOf = () => 0, prepare, run, beforeList = () => undefined }: Steps<Input, Item, Answer>,
+  { weightOf = () => 0, prepare, namesOf, run, beforeList }: Steps<Input, Item, Answer>,
 ): Promise<readonly (Answer | Error)[]> => {
   const answers: (Answer | Error)[] = []
-  let oneByOne = 0
+  /** Names of items that have ended. */
+  const settled = new Set<string>()
   while (answers.length < inputs.length) {
-    const length = oneByOne-- > 0 ? 1 : LIST_LENGTH_MAX
-    const next = inputs.slice(answers.length, answers.length + length)
+    const next = inputs.slice(answers.length, answers.length + LIST_LENGTH_MAX)
     const list = next.slice(0, countThatFit(next, weightOf, LIST_WEIGHT_MAX))
-    try {
-      // Other callers get a turn in between, even if the database never makes anyone wait.
-      await new Promise(setImmediate)
-      await beforeList(list.length)
-      const prepared = list.map((input) => attempt(() => prepare(input)))
-      const caught = prepared.map((item) => (item instanceof Promise ? item.catch(asOutcome) : item))
-      const isWaiting = caught.some((item) => item instanceof Promise)
-      const items = isWaiting ? await Promise.all(caught) : (caught as Outcome<Item>[])
-      answers.push(...(await runValid(items, run)))
-    } catch (why) {
-      if (isUnavailable(why)) return [...answers, ...inputs.slice(answers.length).map(() => why)]
-      if (list.length === 1) answers.push(why as Error)
-      else oneByOne = list.length
-    }
+    const begun = await Promise.resolve(beforeList?.(list.length)).catch(asOutcome)
+    if (begun instanceof DomainFailure) return [...answers, ...inputs.slice(answers.length).map(() => begun)]
+    const items = await Promise.all(list.map((input) => prepared(input, prepare)))
+    answers.push(...(await inWaves(items, { namesOf, run, settled })))
+    const away = answers.find(isUnavailable)
+    if (away !== undefined) return [...answers, ...inputs.slice(answers.length).map(() => away)]
   }
   return answers
 }
 
-/** Runs those that have not failed, as one list, and puts their answers in their places. */
-const runValid = async <One, Answer>(
-  list: readonly Outcome<One>[],
-  run: (valid: readonly One[]) => Promise<readonly Answer[]>,
-): Promise<readonly Outcome<Answer>[]> => {
-  const valid = list.filter((one): one is One => !(one instanceof DomainFailure))
-  if (valid.length > 0 && valid.length === list.length) return run(valid)
-  const answers = (valid.length === 0 ? [] : await run(valid)).values()
-  return list.map((one) => (one instanceof DomainFailure ? one : (answers.next().value as Answer)))
+/** The item to run, or its failure. */
+const prepared = <Input, Item>(
+  input: Input,
+  prepare: (input: Input) => Item | Promise<Item>,
+): Outcome<Item> | Promise<Outcome<Item>> => {
+  const item = attempt(() => prepare(input))
+  return item instanceof Promise ? item.catch(asOutcome) : item
 }
 
-/** Runs this for each want, in order, each as a piece of work of its tenant. */
-export const eachInTurn = async <Want extends { readonly tenantId: string }, Found>(
-  wants: readonly Want[],
-  run: (want: Want, i: number) => Found,
-): Promise<Found[]> => {
-  const found: Found[] = []
-  for (const [i, want] of wants.entries()) {
-    const busy = shareLoop(want.tenantId)
-    if (busy) await busy
-    found.push(run(want, i))
-  }
-  return found
-}
-
-/** A read of one as a read of many. One member's failure never affects another. */
-export const manyOf =
-  <Want extends { readonly tenantId: string }, Answer>(read: (want: Want) => Promise<Answer>) =>
-  async (wants: readonly Want[]): Promise<Outcome<Answer>[]> => {
-    const readOne = (want: Want) => {
-      const answer = read(want).catch(asOutcome)
-      // It may fail while the next want waits for its turn, before anyone awaits this one.
-      answer.catch(() => {})
-      return answer
+/**
+ * Runs items in waves: an item that names what an earlier one was the first to name goes in a later wave than that one,
+ * and all others with that name go together. Names that are `settled` hold nothing up.
+ */
+const inWaves = async <Item, Answer>(
+  items: readonly Outcome<Item>[],
+  { namesOf, run, settled }: Pick<Steps<unknown, Item, Answer>, 'namesOf' | 'run'> & { settled: Set<string> },
+): Promise<(Answer | Error)[]> => {
+  const answers = new Array<Answer | Error>(items.length)
+  const waves: number[][] = []
+  /** The wave of the first item with a name. */
+  const firstWaves = new Map<string, number>()
+  for (const [i, item] of items.entries()) {
+    if (item instanceof DomainFailure) {
+      answers[i] = item
+      continue
     }
-    return Promise.all(await eachInTurn(wants, readOne))
+    const names = namesOf(item).filter((name) => !settled.has(name))
+    let wave = 0
+    for (const name of names) wave = Math.max(wave, (firstWaves.get(name) ?? -1) + 1)
+    for (const name of names) if (!firstWaves.has(name)) firstWaves.set(name, wave)
+    const others = waves[wave]
+    if (others === undefined) waves[wave] = [i]
+    else others.push(i)
   }
+  let away: Error | undefined
+  for (const wave of waves) {
+    const runOne = async (i: number) => {
+      answers[i] = away ?? (await run(items[i] as Item).catch((why): Error => why))
+    }
+    await Promise.all(wave.map(runOne))
+    away ??= answers.find((answer): answer is Error => isUnavailable(answer))
+  }
+  for (const name of firstWaves.keys()) settled.add(name)
+  return answers
+}

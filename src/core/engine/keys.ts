@@ -24,11 +24,12 @@ export const memoized = <Key, Value>(make: (key: Key) => Value): ((key: Key) => 
 const FORM = '1:'
 const REUSED = 'This idempotency key was already used with a different request.'
 
+/** Every member of a shape by its name, even those that may be missing: none can be forgotten. */
+export type Named<Shape> = { readonly [Name in keyof Required<Shape>]: Shape[Name] | undefined }
+
 /** Two requests are the same if these fields and the exact text of their JSON are equal. Each of the two has its own hash. */
-export const requestHashOf = (
-  fields: readonly (string | null | undefined)[],
-  json: RawJson = { rawJson: '' },
-): string => `${FORM}${sha256(JSON.stringify(fields.map((field) => field ?? null)))}:${sha256(json.rawJson)}`
+export const requestHashOf = (fields: object, json: RawJson = { rawJson: '' }): string =>
+  `${FORM}${sha256(JSON.stringify(fields))}:${sha256(json.rawJson)}`
 
 /** Refuses `idempotency_key_reused` unless this repeats the first request. An erasure removes the hash of a request. */
 export const requireSame = (
@@ -38,23 +39,4 @@ export const requireSame = (
 ): void => {
   if (first.requestHash !== null && first.requestHash !== requestHash)
     refuse('idempotency_key_reused', REUSED, facts)
-}
-
-/** The requests already made under their idempotency keys. `factsOf` names the first one in a refusal. */
-export const earlierRequests = <Earlier extends { readonly requestHash: string | null }>(
-  known: Iterable<readonly [key: string, Earlier]>,
-  factsOf: (first: Earlier) => FailureFacts,
-) => {
-  const byKey = new Map(known)
-  return {
-    /** The first request under this key, to answer again. Refuses `idempotency_key_reused` if it differs. */
-    find: (key: string | null, requestHash: string | null): Earlier | undefined => {
-      const first = key === null ? undefined : byKey.get(key)
-      if (first !== undefined) requireSame(first, requestHash, factsOf(first))
-      return first
-    },
-    add: (key: string | null, request: Earlier): void => {
-      if (key !== null) byKey.set(key, request)
-    },
-  }
 }

@@ -18,13 +18,6 @@ export const asOutcome = (why: unknown): DomainFailure => {
   throw why
 }
 
-/** Decides each member of a list. A member that already failed keeps its failure. */
-export const attemptEach = <One, Answer>(
-  list: readonly Outcome<One>[],
-  decideOne: (one: One, i: number) => Outcome<Answer>,
-): Outcome<Answer>[] =>
-  list.map((one, i) => (one instanceof DomainFailure ? one : attempt(() => decideOne(one, i))))
-
 /** The result of the attempt, or null if it throws. */
 export const orNull = <Answer>(attempt: () => Answer): Answer | null => {
   try {

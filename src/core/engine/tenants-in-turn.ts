@@ -1,5 +1,6 @@
+import type { ShareLoop } from '../ports/world.ts'
+import { atOnce } from './each-in-turn.ts'
 import { callHook } from './outcome.ts'
-import { shareLoop } from './share-loop.ts'
 
 /** Tenants in progress at a time: the others have their turn soon. */
 const TENANTS_MAX = 8
@@ -11,10 +12,11 @@ type Work = {
   readonly work: (tenantId: string) => Promise<boolean>
   /** Called for each tenant whose turn failed: its next one is in the next round. */
   readonly onError: (error: unknown) => void
+  readonly shareLoop?: ShareLoop | undefined
 }
 
 /** Work for tenants in turn. Each call takes one step, and returns whether there may be more to do. */
-export const tenantsInTurn = ({ waiting, work, onError }: Work) => {
+export const tenantsInTurn = ({ waiting, work, onError, shareLoop = atOnce }: Work) => {
   let lastTenantId = ''
   /** Whether this round did anything. */
   let isUseful = false

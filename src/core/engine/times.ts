@@ -1,22 +1,11 @@
 import type { Timestamp } from '../ports/world.ts'
 
-export const isoTime = (ms: number): Timestamp => new Date(ms).toISOString()
 export const MINUTE_MS = 60_000
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
 
-/**
- * Makes a clock in milliseconds for values with a maximum age. The monotonic clock can stand still while the machine
- * sleeps, and the wall clock can be set back: this one jumps if the wall clock got a second ahead, and never goes back.
- */
-export const createStopwatch = (monotonic = () => performance.now(), wall = () => Date.now()) => {
-  let [leadMs, apartMs] = [0, wall() - monotonic()]
-  return (): number => {
-    const nowMs = monotonic()
-    const leapMs = wall() - nowMs - apartMs
-    if (Math.abs(leapMs) > 1_000) apartMs += leapMs
-    if (leapMs > 1_000) leadMs += leapMs
-    return nowMs + leadMs
-  }
-}
-export const stopwatch = createStopwatch()
+export const isoTime = (ms: number): Timestamp => new Date(ms).toISOString()
+
+/** Now, or just after the last change: the time of its last change shows whether a row is unchanged. */
+export const laterThan = (last: Timestamp, now: Timestamp): Timestamp =>
+  last < now ? now : isoTime(Date.parse(last) + 1)

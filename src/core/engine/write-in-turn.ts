@@ -1,5 +1,6 @@
+import type { ShareLoop } from '../ports/world.ts'
+import { atOnce } from './each-in-turn.ts'
 import { refuse } from './failures.ts'
-import { shareLoop } from './share-loop.ts'
 import { untilRecorded } from './until-recorded.ts'
 
 /** The revisions of a page or page group that a change accepts. Undefined: any. */
@@ -19,14 +20,17 @@ export const createTurns = () => {
   }
 }
 /** Serializes within one process. By default writers do not wait for each other. */
-export type Turns = { readonly inTurn?: ReturnType<typeof createTurns> }
+export type Turns = {
+  readonly inTurn?: ReturnType<typeof createTurns> | undefined
+  readonly shareLoop?: ShareLoop | undefined
+}
 
 /**
  * Loads a page or page group, then writes; starts again on a conflict. Refuses `precondition_failed`, with the current
  * revision, if `ifRevision` does not contain it.
  */
 export const writeInTurn = <Found extends { readonly tenantId: string; readonly revision: number }, Answer>(
-  { inTurn = (_, work) => work() }: Turns,
+  { inTurn = (_, work) => work(), shareLoop = atOnce }: Turns,
   id: string,
   { ifRevision }: IfRevision,
   load: () => Promise<Found>,

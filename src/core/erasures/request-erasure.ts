@@ -1,5 +1,4 @@
 import type { Erasure, NewErasure } from '../../shapes/erasure.ts'
-import { recallWithSurvivors } from '../activities/known-prospects.ts'
 import { prospectErased, prospectNotFound, refuse } from '../engine/failures.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import { untilRecorded } from '../engine/until-recorded.ts'
@@ -8,6 +7,7 @@ import type { StoredErasure } from '../ports/erasures.ts'
 import type { Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import { identifiersOf, wantedBy } from '../prospects/identifiers.ts'
+import { recallWithSurvivor } from '../prospects/match-prospect.ts'
 import { NO_IDENTIFIER } from '../prospects/refuse-unidentified.ts'
 import { getErasure } from './list-erasures.ts'
 
@@ -35,12 +35,7 @@ export const requestErasure =
     const until = isoTime(nowMs + Math.max(blockDays * DAY_MS, BLOCK_MS_MIN))
 
     return untilRecorded(async () => {
-      const { prospects: found, identifiers } = await recallWithSurvivors(store.activities, {
-        prospects: target.prospects,
-        identifiers: target.identifiers,
-        keys: [],
-        tenantIds: [],
-      })
+      const { prospects: found, identifiers } = await recallWithSurvivor(store.activities, target)
       const live = found.find(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null)
       if (live === undefined) {
         const [blocked] = identifiers
@@ -93,9 +88,9 @@ const erasureTarget = ({ tenantId, prospectId, email, externalId }: ErasureReque
   if (prospectId !== undefined && email !== undefined) refuseAs('must not be given with a prospectId')
   if (externalId !== undefined && (prospectId ?? email) !== undefined)
     refuseAs('must not be given with a prospectId or an email', 'externalId')
-  if (prospectId !== undefined) return { prospects: [{ tenantId, prospectId }], identifiers: [] }
+  if (prospectId !== undefined) return { tenantId, prospectId, identifiers: [] }
   const identifiers = wantedBy(tenantId, identifiersOf({ email, externalId }))
-  if (identifiers.length > 0) return { prospects: [], identifiers }
+  if (identifiers.length > 0) return { tenantId, identifiers }
   if (externalId !== undefined) return refuseAs(NO_IDENTIFIER.externalId, 'externalId')
   const isMissing = email === undefined
   return refuseAs(isMissing ? 'is required without a prospectId or externalId' : NO_IDENTIFIER.email)

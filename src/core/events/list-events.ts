@@ -1,7 +1,7 @@
 import { writeJson } from '../../json/write-json.ts'
 import type { Event, EventQuery, EventSlice } from '../../shapes/event.ts'
+import { atOnce } from '../engine/each-in-turn.ts'
 import { refuse } from '../engine/failures.ts'
-import { shareLoop } from '../engine/share-loop.ts'
 import { afterCursor, cursorAt, invalidCursor, ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../engine/slices.ts'
 import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
@@ -10,7 +10,7 @@ import { dataOfMany, type eventData } from './event-data.ts'
 /** Which slice of the feed of a tenant to read. */
 export type EventListing = Omit<EventQuery, 'wait'> & { readonly tenantId: string }
 export type EventRead = { readonly tenantId: string; readonly eventId: string }
-type Deps = Pick<Needs<'events'>, 'store'> & { readonly dataOf: ReturnType<typeof eventData> }
+type Deps = Pick<Needs<'events'>, 'store' | 'shareLoop'> & { readonly dataOf: ReturnType<typeof eventData> }
 
 /** Rows that are read at a time if there is a filter. */
 const ROWS_AT_ONCE = 1_000
@@ -29,7 +29,7 @@ export const positionOf = (cursor: string): number => Number(afterCursor(cursor,
  * Refuses `invalid_cursor`, `cursor_expired`.
  */
 export const listEvents =
-  ({ store, dataOf }: Deps) =>
+  ({ store, dataOf, shareLoop = atOnce }: Deps) =>
   async ({ tenantId, cursor, limit, types }: EventListing): Promise<EventSlice> => {
     const isLatest = cursor === 'latest'
     const given = isLatest ? null : afterCursor(cursor, FEED, POSITION)
@@ -54,7 +54,7 @@ export const listEvents =
       }
       if (!types || position >= last) break
     }
-    const items = await thatFit(matching, dataOfMany(dataOf))
+    const items = await thatFit(matching, dataOfMany(dataOf), () => shareLoop(tenantId))
     if (items.length < matching.length) position = items.at(-1)?.sequence ?? position
     return { items, hasMore: position < last, nextCursor: cursorOf(position) }
   }
@@ -68,13 +68,17 @@ export const getEvent =
   }
 
 /** The first events, as many as fit into one slice. */
-const thatFit = async (events: readonly StoredEvent[], dataOf: Deps['dataOf']): Promise<Event[]> => {
+const thatFit = async (
+  events: readonly StoredEvent[],
+  dataOf: Deps['dataOf'],
+  shareLoop: () => Promise<void> | undefined,
+): Promise<Event[]> => {
   const items: Event[] = []
   let bytes = 0
   while (items.length < events.length) {
     const some = events.slice(items.length, items.length + DATA_AT_ONCE)
     const read = await Promise.all(some.map(eventOf(dataOf)))
-    await shareLoop(events[0]?.tenantId ?? '')
+    await shareLoop()
     for (const item of read) {
       bytes += Buffer.byteLength(writeJson(item)) + 1
       if (bytes > SLICE_BYTES_MAX) return items

@@ -1,5 +1,5 @@
 import type { EventType } from '../../shapes/event.ts'
-import type { ActivityChanges, NewLog } from '../ports/activities.ts'
+import type { NewLog } from '../ports/activities.ts'
 import type { EventIds, NewEvent, Requester } from '../ports/events.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 
@@ -29,17 +29,4 @@ export const eventsOfLog = (log: NewLog): NewEvent[] => {
   )
   if (!log.createdProspect) return [logged]
   return [eventWith(eventIdOf(prospectId), 'prospect.created', log, { prospectId }, createdAt), logged]
-}
-
-/** The events of prospects whose blanks are filled by these activities, each with its first one. */
-export const eventsOfFilled = (
-  newId: NewId,
-  { prospects, logs }: Pick<ActivityChanges, 'prospects' | 'logs'>,
-): NewEvent[] => {
-  const filled = new Set(prospects.map(({ prospectId }) => prospectId))
-  return logs.flatMap((log) => {
-    const { prospectId, createdProspect, createdAt } = log
-    if (!filled.delete(prospectId) || createdProspect) return []
-    return newEvent(newId, 'prospect.updated', log, { prospectId }, createdAt)
-  })
 }

@@ -11,9 +11,10 @@ type Deps = Omit<Needs<'events'>, 'newId'> & Pick<Parameters<typeof tenantsInTur
  * Numbers the events that wait for it, which creates their deliveries. Several processes share the work: the store lets
  * only one of them number the events of a tenant.
  */
-export const numberEvents = ({ store: { events }, clock, onError }: Deps) =>
+export const numberEvents = ({ store: { events }, clock, onError, shareLoop }: Deps) =>
   tenantsInTurn({
     waiting: events.waiting,
     work: async (tenantId) => (await events.number({ tenantId, now: isoTime(clock()), max: EVENTS_MAX })) > 0,
     onError,
+    shareLoop,
   })

@@ -10,6 +10,7 @@ import { untilRecorded } from '../engine/until-recorded.ts'
 import type { HookWant, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Secrets } from '../ports/webhooks.ts'
+import type { ShareLoop } from '../ports/world.ts'
 import { newHookToken } from '../tenants/api-key-text.ts'
 import { PRESET_ROWS } from './presets.ts'
 import { keyTextOf } from './verify.ts'
@@ -23,6 +24,7 @@ export type HookTools = {
   readonly secrets: Secrets
   /** The URL at which vendors reach this service, without a trailing slash; null if unknown. */
   readonly publicUrl: string | null
+  readonly shareLoop?: ShareLoop | undefined
 }
 type Deps = Needs<'hooks'> & { readonly hooks: HookTools }
 type Tenant = Pick<HookWant, 'tenantId'>

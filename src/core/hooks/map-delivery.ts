@@ -6,9 +6,10 @@ import { elementsFrom } from '../../json/split-json.ts'
 import { fitsMember, type HookMap, MEMBER_LENGTH_MAX } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { ITEMS_MAX } from '../../shapes/prospect-log.ts'
-import { eachInTurn } from '../engine/in-order.ts'
+import { atOnce, eachInTurn } from '../engine/each-in-turn.ts'
 import { memoized, sha256 } from '../engine/keys.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
+import type { ShareLoop } from '../ports/world.ts'
 import { identifiersOf } from '../prospects/identifiers.ts'
 import { isPlaceholder } from '../prospects/placeholders.ts'
 import { type Document, documentOf, jsonDocument, type Warn, written } from './read-body.ts'
@@ -30,11 +31,21 @@ type Read = (part: string) => string | undefined
 /** The text at a place, by its parts. */
 type Lookup = (parts: readonly string[]) => string | undefined
 
+type MapperOptions = {
+  readonly tenantId?: string
+  readonly isKeyOfType?: boolean
+  readonly shareLoop?: ShareLoop
+}
+
 /**
  * Makes activities of deliveries by a map: one, or one for each element of the array that `each` leads to. With `isKeyOfType` a
  * key names a message among those of its type: the id of an object is the same in all messages about it.
  */
-export const mapperOf = (map: HookMap, each: string | null, tenantId = '', isKeyOfType = false) => {
+export const mapperOf = (
+  map: HookMap,
+  each: string | null,
+  { tenantId = '', isKeyOfType = false, shareLoop = atOnce }: MapperOptions = {},
+) => {
   const places = new Map(
     Object.entries(map).map(([member, places = []]) => [member as Member, places.map(partsOf)]),
   )
@@ -84,7 +95,7 @@ export const mapperOf = (map: HookMap, each: string | null, tenantId = '', isKey
     // Once for all elements.
     const ofAll = memoized((member: Member) => ({ text: ofWhole(member) }))
     const wants = elements.map((text) => ({ tenantId, text }))
-    return eachInTurn(wants, ({ text }, i) => {
+    return eachInTurn(shareLoop, wants, ({ text }, i) => {
       const element = elementOf(text)
       const inElement = readerOf(findInJson(element.text, tree))
       const read: Read = (part) => (isPointer(part) ? inElement(part) : inWhole(part))

@@ -1,9 +1,9 @@
 import { findInJson, pointerTree } from '../../json/find-in-json.ts'
+import { atOnce } from '../engine/each-in-turn.ts'
 import { unavailable } from '../engine/failures.ts'
 import { memoized } from '../engine/keys.ts'
 import { LONG_TEXT } from '../engine/parse-input.ts'
 import { validSecrets } from '../engine/sealed-secrets.ts'
-import { shareLoop } from '../engine/share-loop.ts'
 import type { OfTenant } from '../ports/api-keys.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import { identifiersOf, isIdentified } from '../prospects/identifiers.ts'
@@ -19,13 +19,16 @@ const CHALLENGE = /^[\w.~-]{1,255}$/
 export type ReadyHook = ReturnType<typeof readyHook>
 
 /** A hook's functions, made once from its stored row. */
-export const readyHook = (stored: StoredHook & Partial<OfTenant>, { secrets }: HookTools) => {
+export const readyHook = (
+  stored: StoredHook & Partial<OfTenant>,
+  { secrets, shareLoop = atOnce }: HookTools,
+) => {
   const { tenantId, hookId, source, isSuspended = false } = stored
   const { hmac, map, isKeyOfType, each, handshake, headerPrefixes, unidentified, ...others } = rulesOf(stored)
   const { redirectTo, origins, trap } = others
   const verify = hmac && verifierOf(hmac)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
-  const mapped = mapperOf(map, each, tenantId, isKeyOfType)
+  const mapped = mapperOf(map, each, { tenantId, isKeyOfType, shareLoop })
   /** With the names of headers that the preset expects. */
   const renamed = (delivery: Delivery): Delivery => {
     const [to = '', from = ''] = headerPrefixes ?? []

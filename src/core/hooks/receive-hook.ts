@@ -1,13 +1,11 @@
+import { logProspectActivities } from '../activities/log-prospect-activities.ts'
 import type { LoggedActivity } from '../activities/log-prospect-activity.ts'
 import { type NewActivity, weightOf } from '../activities/new-log.ts'
-import { DomainFailure, refuse } from '../engine/failures.ts'
-import { inOrder } from '../engine/in-order.ts'
-import { asOutcome, type Outcome } from '../engine/outcome.ts'
-import { type RowLimits, rememberRows } from '../engine/remember-rows.ts'
-import { isoTime, stopwatch } from '../engine/times.ts'
-import type { HookWant, StoredHook } from '../ports/hooks.ts'
+import { refuse } from '../engine/failures.ts'
+import { asOutcome } from '../engine/outcome.ts'
+import { isoTime } from '../engine/times.ts'
+import type { Hooks, HookWant, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
-import type { UseCases } from '../use-cases.ts'
 import { type HookTools, notFound } from './hooks.ts'
 import { type ReadyHook, readyHook } from './ready-hook.ts'
 import { type Delivery, loopIn } from './verify.ts'
@@ -39,18 +37,30 @@ type Seen = { receivedMs?: number; refusedMs?: number; refusal?: string; warnedM
 const SEEN_MS = 10_000
 const HOOK_ID = /^hook_[a-z0-9]{26}$/
 
+/** Hooks that are enabled, kept in memory like API keys. */
+type KnownHooks = {
+  readonly find: (hookId: string) => StoredHook | Promise<StoredHook | null>
+  /** Looks one up as if it were not remembered, so that both take equally long. */
+  readonly findAnew: (hookId: string) => Promise<StoredHook | null>
+  readonly forget: () => void
+}
 type Deps = Needs<'hooks'> & {
   readonly hooks: HookTools
-  readonly useCases: Pick<UseCases, 'logProspectActivity' | 'logProspectActivities'>
-  /** For how long hooks are kept in memory, like API keys. */
-  readonly limits: RowLimits
+  readonly known: KnownHooks
+  readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
+  /** Calls this after so many milliseconds, if the process still runs. */
+  readonly later: (ms: number, act: () => void) => void
 }
 
+/** The hooks of these ids that are enabled. */
+export const findEnabled =
+  (hooks: Pick<Hooks, 'findByIds'>) =>
+  async (hookIds: readonly string[]): Promise<readonly StoredHook[]> =>
+    (await hooks.findByIds(hookIds)).filter(({ status }) => status === 'enabled')
+
 /** Receives deliveries from vendors: finds the hook, verifies the delivery, and logs the activities in it. */
-export const receiveHooks = ({ store, clock, newId, hooks, useCases, limits }: Deps) => {
-  const enabled = async (hookIds: readonly string[]) =>
-    (await store.hooks.findByIds(hookIds)).filter(({ status }) => status === 'enabled')
-  const known = rememberRows(enabled, ({ hookId }) => hookId, stopwatch, limits)
+export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectActivity, later }: Deps) => {
+  const logAll = logProspectActivities({ logProspectActivity, newId })
   const ready = new WeakMap<StoredHook, ReadyHook>()
   /** The unsaved facts of each hook seen within the last ten seconds, saved when they are over. */
   const seen = new Map<string, Seen>()
@@ -68,20 +78,12 @@ export const receiveHooks = ({ store, clock, newId, hooks, useCases, limits }: D
     }
     const refused = { lastRefusedAt: timeOf(refusedMs), lastRefusal: refusal }
     store.hooks.markSeen({ tenantId, hookId }, { ...received, ...refused }).catch(() => {})
-    const later: Seen = {}
-    seen.set(hookId, later)
-    setTimeout(() => {
+    const unsaved: Seen = {}
+    seen.set(hookId, unsaved)
+    later(SEEN_MS, () => {
       seen.delete(hookId)
-      if (Object.keys(later).length > 0) markSeen({ tenantId, hookId }, later)
-    }, SEEN_MS).unref()
-  }
-
-  const logAll = async (activities: readonly NewActivity[], { nextTurn: beforeList }: Steps) => {
-    const [only, another] = activities
-    if (only && !another) return [await useCases.logProspectActivity(only).catch(asOutcome)]
-    const prepare = (activity: NewActivity) => activity
-    const run = useCases.logProspectActivities
-    return inOrder(activities, { prepare, weightOf, run, ...(beforeList && { beforeList }) })
+      if (Object.keys(unsaved).length > 0) markSeen({ tenantId, hookId }, unsaved)
+    })
   }
 
   return {
@@ -127,7 +129,11 @@ export const receiveHooks = ({ store, clock, newId, hooks, useCases, limits }: D
         steps.onTrapped?.()
         return { prospectLogIds: [newId('prospectlog')], replayed: false }
       }
-      const outcomes = await logAll(activities, steps)
+      const outcomes = await logAll(activities, {
+        prepare: (activity) => activity,
+        weightOf,
+        beforeList: steps.nextTurn,
+      })
       steps.onLogged?.(outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.replayed).length)
       const results = outcomes.map(resultOf)
       markSeen(hook, seen)
@@ -143,10 +149,10 @@ export const receiveHooks = ({ store, clock, newId, hooks, useCases, limits }: D
 export type HookReceiver = ReturnType<typeof receiveHooks>
 
 /** The result to return; null for a person who was erased. */
-const resultOf = (outcome: Outcome<LoggedActivity> | Error) => {
+const resultOf = (outcome: LoggedActivity | Error) => {
   if (!(outcome instanceof Error))
     return { prospectLogId: outcome.receipt.prospectLogId, replayed: outcome.replayed }
-  const { kind, facts } = outcome instanceof DomainFailure ? outcome : { kind: null, facts: null }
+  const { kind, facts } = asOutcome(outcome)
   if (kind === 'prospect_erased') return null
   const prospectLogId = kind === 'idempotency_key_reused' ? facts.prospectLogId : undefined
   if (prospectLogId === undefined) throw outcome

@@ -1,5 +1,5 @@
 import { refuse } from '../engine/failures.ts'
-import { requestHashOf, requireSame } from '../engine/keys.ts'
+import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
 import { isoTime } from '../engine/times.ts'
 import { untilRecorded } from '../engine/until-recorded.ts'
 import { newEvent } from '../events/new-event.ts'
@@ -64,9 +64,22 @@ export const createPageGroup =
       return recorded === 'overtaken' ? recorded : { pageGroup, revision: 1, replayed: false }
     })
 
-/** Members are sorted by name: their order in the request does not matter. */
-const hashOf = (wanted: PageGroupFields): string =>
-  requestHashOf([JSON.stringify(Object.entries(wanted).sort(([a], [b]) => (a < b ? -1 : 1)))])
+/** The request's hash, by its fields. */
+const hashOf = (wanted: PageGroupFields): string => {
+  const { brandId, name, title, pageContext, status, headerActionId, actions, footerLinks, scripts } = wanted
+  const same: Named<PageGroupFields> = {
+    brandId,
+    name,
+    title,
+    pageContext,
+    status,
+    headerActionId,
+    actions,
+    footerLinks,
+    scripts,
+  }
+  return requestHashOf(same)
+}
 
 /** The brand with this id, or the tenant's first. */
 export const brandFor = async (store: Pick<Store, 'tenants'>, tenantId: string, brandId?: string) => {

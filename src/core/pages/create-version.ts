@@ -1,7 +1,7 @@
 import type { RawJson } from '../../shapes/json.ts'
 import type { CreatedVersion, NewVersion } from '../../shapes/page.ts'
 import { refuse } from '../engine/failures.ts'
-import { requestHashOf, requireSame } from '../engine/keys.ts'
+import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Requester } from '../ports/events.ts'
 import type { NewVersionRow, PageWant } from '../ports/pages.ts'
@@ -31,14 +31,14 @@ export type VersionCreation = { readonly version: CreatedVersion; readonly repla
  */
 export const createVersion =
   (deps: PageDeps & Needs<'versions'>) =>
-  ({ supplementaryContext, content, publish, ...input }: VersionToCreate): Promise<VersionCreation> => {
+  ({ supplementaryContext, content, publish, publishAt, ...input }: VersionToCreate) => {
     const { store, clock, newId } = deps
-    const { idempotencyKey = null, publishAt: at, ...want } = input
-    const fields = [JSON.stringify(supplementaryContext), String(publish), ...(at === undefined ? [] : [at])]
+    const { idempotencyKey = null, ...want } = input
+    const same: SameRequest = { supplementaryContext, publish, publishAt }
     const requestHash =
-      idempotencyKey === null ? null : requestHashOf(fields, content ?? { rawJson: String(content) })
+      idempotencyKey === null ? null : requestHashOf(same, content ?? { rawJson: String(content) })
 
-    return changePage(deps, want, async (page) => {
+    return changePage<VersionCreation>(deps, want, async (page) => {
       const { latest, published, computedName } = page
       const first = idempotencyKey ? await store.versions.findByKey({ ...want, idempotencyKey }) : null
       if (first) {
@@ -48,7 +48,7 @@ export const createVersion =
       if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
       requireActiveGroup(page)
       const now = clock()
-      const publication = publicationOf(publish, at, now)
+      const publication = publicationOf(publish, publishAt, now)
       if (publication.publishAt !== null) requireRoom(page)
       const newest = content === undefined ? await store.versions.find({ ...want, ...latest }) : null
       const isSame = supplementaryContext === undefined
@@ -72,6 +72,9 @@ export const createVersion =
       return { edit, answer: creationOf(want, added, false) }
     })
   }
+
+/** What makes two requests under one key the same, besides their content. */
+type SameRequest = Named<Omit<NewVersion, 'content' | 'idempotencyKey'>>
 
 const creationOf = (
   { tenantId, pageGroupId, pageId }: PageWant,

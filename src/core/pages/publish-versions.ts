@@ -3,7 +3,6 @@ import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Needs } from '../ports/store.ts'
 import type { ClaimedVersion, Settlement } from '../ports/versions.ts'
-import type { HandOver } from './hand-over.ts'
 import type { PatientNamer } from './name-patiently.ts'
 import { shownStatus, statusAfter } from './version-states.ts'
 
@@ -19,9 +18,11 @@ type Deps = Needs<'versions'> & {
   /** Longer than the namer may take. */
   readonly leaseMs: number
   /** Versions that this process creates for this publisher, already claimed. Needs no namer. */
-  readonly handOver?: HandOver | undefined
+  readonly handOver?: HandedOver | undefined
 }
 
+/** Versions that are handed over to a publisher; `accept` without a function ends that. */
+type HandedOver = { readonly accept: () => void; readonly take: () => readonly ClaimedVersion[] }
 type Ended = ClaimedVersion & Settlement
 
 const failed = statusAfter('processing', 'fail')

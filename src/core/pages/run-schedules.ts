@@ -44,6 +44,7 @@ export const runSchedules = ({ aheadMs, sleep, onError, ...deps }: Deps) => {
       return due.length > 0
     },
     onError,
+    shareLoop: deps.shareLoop,
   })
 
   return async (stop: AbortSignal, woken: Promise<void>): Promise<boolean> => {

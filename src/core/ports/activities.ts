@@ -13,53 +13,51 @@ export type StoredReceipt = Pick<StoredLog, 'tenantId' | keyof ProspectLogReceip
   readonly idempotencyKey: string
   readonly requestHash: string
 }
-/** Lookups for a list of activities: prospects by id, identifiers, receipts by key, and what is counted of tenants. */
-export type ActivityWants = {
-  readonly prospects: readonly ProspectWant[]
+/** What names the person of an activity, and the key of its request. Undefined: the request has none. */
+export type ActivityWant = {
+  readonly tenantId: string
+  readonly prospectId?: string | undefined
+  /** At most one of each kind. */
   readonly identifiers: readonly Identifier[]
-  readonly keys: readonly Pick<StoredReceipt, 'tenantId' | 'source' | 'idempotencyKey'>[]
-  /** Tenants for which logs are decided, each once. */
-  readonly tenantIds: readonly string[]
+  readonly key?: Pick<StoredReceipt, 'source' | 'idempotencyKey'> | undefined
 }
-/** The existing ones: prospects by id and those that the identifiers lead to, each once or several times. */
-export type KnownActivities = {
+/** What exists of that. */
+export type KnownActivity = {
+  /** The prospect with the wanted id, and those that the identifiers lead to, each once or several times. */
   readonly prospects: readonly StoredProspect[]
   readonly identifiers: readonly StoredIdentifier[]
-  readonly receipts: readonly StoredReceipt[]
-  /** For tenants whose logs are counted: an id of a new log must come after this one. */
-  readonly counted: readonly { readonly tenantId: string; readonly countedId: string }[]
+  readonly receipt: StoredReceipt | null
+  /** If the tenant's logs are counted: the id of a new log must come after this one. */
+  readonly countedId: string | null
 }
-/** A prospect to add. If its id exists, only its blanks are filled; if it was erased or merged, nothing is saved. */
-export type ProspectChange = Omit<FoundProspect, 'erasedAt' | 'mergedInto'>
 /** A logged activity to store. Its payload is kept as its exact text. */
 export type NewLog = StoredLog & Requester & { readonly requestHash: string | null }
-/** The changes by logging a list of activities: all of them are saved, or nothing. */
-export type ActivityChanges = {
-  readonly prospects: readonly ProspectChange[]
+/** An activity to log, or a prospect to create: all of it is saved, or nothing. */
+export type ActivityChange = {
+  /** What was looked up to decide this. */
+  readonly want: ActivityWant
+  /** The prospect as it is once this is saved. */
+  readonly prospect: StoredProspect
+  /**
+   * When the prospect was last changed, as it was recalled; null if it is new. If it is unchanged since, each identifier
+   * that led to it still does. The prospect is written only if its own `updatedAt` is another one.
+   */
+  readonly unchangedSince: Timestamp | null
+  /** Identifiers that lead to the prospect from now on. */
   readonly identifiers: readonly NewIdentifier[]
-  readonly logs: readonly NewLog[]
-  /** Every identifier in the list, as it was recalled. */
+  /** The wanted identifiers that led elsewhere, or to no one. */
   readonly assumed: readonly AssumedIdentifier[]
+  /** Null if only a prospect is created or filled. */
+  readonly log: NewLog | null
 }
-/**
- * A log of a prospect that was found in memory, and when that prospect was last changed. If this still holds, so does all
- * that was seen with it: each identifier in the log leads to the prospect, which has no blank that the log could fill.
- */
-export type RememberedLog = NewLog & { readonly prospectUpdatedAt: Timestamp }
 /** The part of a store that keeps prospects and their activities. */
 export type Activities = {
-  /** Returns the existing ones of the wanted prospects, identifiers and receipts. */
-  recall(wants: ActivityWants): Promise<KnownActivities>
+  recall(want: ActivityWant): Promise<KnownActivity>
   /**
-   * Saves all changes or nothing. Nothing, if another writer was faster: an identifier leads elsewhere than assumed, is
-   * taken, or is blocked; an idempotency key is taken; a prospect was erased or merged; the tenant is gone; or an id lies
-   * at or before what is counted. Adds the events of the logs, see `eventsOfLog`, and these others.
+   * Saves all of a change or nothing. Nothing, and returns `overtaken`, if another writer was faster: the prospect was
+   * changed, erased or merged; an identifier leads elsewhere than assumed; the idempotency key is taken; the tenant of a
+   * new prospect is gone; or the id of the log lies at or before what is counted. Adds the events of the log, see
+   * `eventsOfLog`, and these others.
    */
-  record(changes: ActivityChanges, events?: readonly NewEvent[]): Promise<Recorded>
-  /**
-   * Adds logs of prospects that exist, each under a different idempotency key or none, with its events, and returns their
-   * ids. Skips those whose prospect was changed, erased or merged since, whose key is taken, or whose id lies at or before
-   * what is counted; and may skip all if another writer was faster.
-   */
-  recordLogs(logs: readonly RememberedLog[]): Promise<readonly string[]>
+  record(change: ActivityChange, events?: readonly NewEvent[]): Promise<Recorded>
 }

@@ -31,25 +31,30 @@ export type NewVersionRow = Omit<
   readonly requestHash: string | null
 }
 /**
- * A page to store, with its first version, which has the idempotency key of the page. Its number in its group is the next
- * one if it is null. If `claimedUntil` is set, a publisher of this process has claimed the version until then.
+ * A page to store, with its first version, which has the idempotency key of the page. The store gives it the next number
+ * in its group. If `claimedUntil` is set, a publisher of this process has claimed the version until then.
  */
 export type NewPageRow = StoredPage &
-  NewVersionRow & { readonly pageNumber: number | null; readonly claimedUntil?: Timestamp | undefined }
+  NewVersionRow & {
+    /** Whether its computed name ends with its number, after a blank. */
+    readonly isNumbered: boolean
+    readonly claimedUntil?: Timestamp | undefined
+  }
 /** A page created under an idempotency key. */
 type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | 'createdAt'> & {
   readonly idempotencyKey: string
   readonly requestHash: string
 }
-/** Lookups for creating a list of pages: their groups, and pages by idempotency key. */
-export type PageWants = {
-  readonly groups: readonly PageGroupRead[]
-  readonly keys: readonly Pick<StoredCreation, 'tenantId' | 'pageGroupId' | 'idempotencyKey'>[]
+/** What a new page needs: its group, and the page with the same idempotency key, if it has one. */
+export type NewPageWant = PageGroupRead & {
+  readonly idempotencyKey?: string | undefined
+  /** Whether the page is named by the title of its group. */
+  readonly isNamedByGroup: boolean
 }
-/** The existing ones of the wanted groups and pages. */
-export type KnownPages = {
-  readonly groups: readonly Pick<StoredPageGroup, keyof PageGroupRead | 'status' | 'title' | 'pagesCount'>[]
-  readonly pages: readonly StoredCreation[]
+/** Null: does not exist. A deleted group does not. */
+export type KnownPage = {
+  readonly group: Pick<StoredPageGroup, keyof PageGroupRead | 'status' | 'title'> | null
+  readonly page: StoredCreation | null
 }
 /** The slice of the pages of a group to read. */
 export type PagesWant = SliceWant & PageGroupRead
@@ -79,10 +84,12 @@ export type PageChange = PageWant &
   }
 /** The part of a store that keeps pages. */
 export type Pages = {
-  /** Returns the existing ones; for groups, those that are not deleted. */
-  recall(wants: PageWants): Promise<KnownPages>
-  /** Adds pages, each with a version in `processing` that waits to be claimed or is, and counts them in their groups. */
-  record(pages: readonly NewPageRow[], events?: readonly NewEvent[]): Promise<Recorded>
+  recall(want: NewPageWant): Promise<KnownPage>
+  /**
+   * Adds a page with a version in `processing` that waits to be claimed or is, and counts it in its group. Returns
+   * `overtaken` if the group is not active, or the idempotency key is taken.
+   */
+  record(page: NewPageRow, events?: readonly NewEvent[]): Promise<Recorded>
   /** The pages of a group, newest first; null if the group is missing or deleted. */
   list(want: PagesWant): Promise<readonly StoredPage[] | null>
   /** The page, or which of the two is missing. The content may be null if it is not wanted. */

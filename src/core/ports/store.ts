@@ -13,7 +13,7 @@ import type { Schedules } from './schedules.ts'
 import type { Tenants } from './tenants.ts'
 import type { Versions } from './versions.ts'
 import type { Webhooks } from './webhooks.ts'
-import type { Clock, Moment, NewId } from './world.ts'
+import type { Clock, Moment, NewId, ShareLoop } from './world.ts'
 
 /**
  * A change in this process or in another on the same database; `deliveries`: in this one, some became due; `prospects`:
@@ -35,9 +35,9 @@ export type SignalListener = (signal: Signal) => void
  * All that the use cases need from a database, in domain words. Implement it to use a database of your choice.
  *
  * - Every verb that serves a caller names the tenant: another tenant's resource is a missing resource.
- * - `recall` and `record` of activities and pages take lists, which may mix tenants. Every other verb handles one thing.
- * - `record` saves all of its list or nothing. It returns `overtaken`, with nothing saved, if another writer has in the
- *   meantime taken an email or an idempotency key or archived a page group; the use case recalls and decides again.
+ * - Every verb that serves a caller handles one thing. A store may gather calls that arrive together.
+ * - A write saves all of its change or nothing. It returns `overtaken`, with nothing saved, if what its decision assumed
+ *   no longer holds: the use case loads and decides again.
  * - Times are ISO 8601 in UTC with milliseconds. Ids sort by age.
  * - A store that cannot respond now refuses with `unavailable`; whether a write happened is then unknown.
  */
@@ -75,9 +75,11 @@ export type Store = {
   watch(listener: SignalListener): () => void
   close(): Promise<void>
 }
-/** The dependencies of a use case: these parts of the store, the time, and ids. */
+/** The dependencies of a use case: these parts of the store, the time, ids, and turns for long work. */
 export type Needs<Part extends keyof Store> = {
   readonly store: Pick<Store, Part>
   readonly clock: Clock
   readonly newId: NewId
+  /** By default long work lets nobody else take a turn. */
+  readonly shareLoop?: ShareLoop | undefined
 }

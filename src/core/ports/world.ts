@@ -19,6 +19,11 @@ export type IdPrefix =
   | 'hook'
 /** A new id, greater than every one made before in this process, and than `after`. */
 export type NewId = (prefix: IdPrefix, after?: string) => string
+/**
+ * Call it before each piece of work that may take milliseconds: returns undefined if the work may begin at once, else a
+ * promise of the tenant's turn. Within a tenant, work that `wasBegun` goes first.
+ */
+export type ShareLoop = (tenantId: string, wasBegun?: boolean) => Promise<void> | undefined
 /** A moment of a store, in its own form: see `moments`. */
 export type Moment = string
 /** Whether a list was saved, or nothing was because another writer was faster. */

@@ -4,25 +4,23 @@ import type { ProspectLog, ProspectLogSlice } from '../../shapes/prospect-log.ts
 import { ITEMS_MAX } from '../../shapes/slice.ts'
 import { cursorAfter, type TimelineListing } from '../activities/list-timeline.ts'
 import { DomainFailure } from '../engine/failures.ts'
-import { gather } from '../engine/gather.ts'
-import { manyOf } from '../engine/in-order.ts'
 import { asOutcome, countThatFit } from '../engine/outcome.ts'
 import { charactersOf } from '../engine/slices.ts'
 import { erasureOf } from '../erasures/list-erasures.ts'
-import type { ProspectWant } from '../ports/prospects.ts'
+import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import { shownProspect } from './get-prospect.ts'
 
 type Deps = Pick<Needs<'erasures' | 'prospects'>, 'store'> & {
   readonly getProspect: (want: ProspectWant) => Promise<Prospect>
   readonly listTimeline: (listing: TimelineListing) => Promise<ProspectLogSlice>
+  /** Reads a merged prospect. Each may be as large as a request, so that few should be read at once. */
+  readonly findMerged: (want: ProspectWant) => Promise<FoundProspect | null>
 }
 
 /** Total length of the activities that are kept while a reader waits. A single one may be longer. */
 const KEPT_LENGTH_MAX = 32_768
 const FIRST_LIMIT = 10
-/** Each may be as large as a request. */
-const ONE_BY_ONE = { listLengthMax: 1, listsInFlightMax: 2 }
 
 /**
  * Everything about one person, for a request for access: the prospect, those that were merged into it, each activity,
@@ -31,7 +29,7 @@ const ONE_BY_ONE = { listLengthMax: 1, listsInFlightMax: 2 }
  * may be in it or not, and the erasure of the person ends it with `prospect_erased`. Refuses `prospect_not_found`,
  * `prospect_erased`.
  */
-export const exportProspect = ({ store, getProspect, listTimeline }: Deps) => {
+export const exportProspect = ({ store, getProspect, listTimeline, findMerged }: Deps) => {
   /** While a reader waits it holds ids and a few activities: an email may be as large as a request. */
   async function* linesOf(want: ProspectWant): AsyncGenerator<ProspectExportLine> {
     const { tenantId, prospectId } = want
@@ -57,11 +55,10 @@ export const exportProspect = ({ store, getProspect, listTimeline }: Deps) => {
     const [, ...merged] = await store.prospects.findWithMerged(want)
     return merged.map(({ prospectId }) => prospectId)
   }
-  const readMerged = manyOf(async (want: ProspectWant) => {
-    const { prospectId, email, externalId } = shownProspect(await store.prospects.find(want))
+  const mergedOne = async (want: ProspectWant) => {
+    const { prospectId, email, externalId } = shownProspect(await findMerged(want))
     return { prospectId, email, externalId }
-  })
-  const mergedOne = gather(readMerged, { ...ONE_BY_ONE, groupOf: ({ tenantId }) => tenantId })
+  }
 
   /** The beginning of a slice, and where to go on. */
   const someOf = async (listing: TimelineListing) => {

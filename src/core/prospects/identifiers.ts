@@ -9,30 +9,38 @@ const PLAIN_ADDRESS = /^\w[\w.+'=~!&/?-]*@[a-z\d][\w-]*(?:\.[\w-]+)+$/
 const PLAIN_ID = /^(?:[a-z]{2}[\w:.-]*)?[1-9][\w:.-]*$/i
 
 /** The normalized text of an identifier, and its hash. */
-export type Normalized = { readonly value: string; readonly hash: string }
+type Normalized = { readonly value: string; readonly hash: string }
 /** What identifies a prospect besides its id; null if missing, or if the given text identifies no person. */
 export type Matchable = Readonly<Record<IdentifierKind, Normalized | null>>
 export const IDENTIFIER_KINDS = ['email', 'externalId'] as const
 type Sent = { readonly [Kind in IdentifierKind]?: string | null | undefined }
 
 /** The one place that decides which texts identify a person: only it normalizes emails and knows placeholders. */
-export const identifiersOf = ({ email, externalId }: Sent): Matchable => ({
-  email: matchableEmail(email),
-  externalId: matchableExternalId(externalId),
+export const normalizedTexts = ({
+  email,
+  externalId,
+}: Sent): Readonly<Record<IdentifierKind, string | null>> => ({
+  email: normalizedEmail(email),
+  externalId: normalizedExternalId(externalId),
 })
 
+export const identifiersOf = (sent: Sent): Matchable => {
+  const { email, externalId } = normalizedTexts(sent)
+  return {
+    email: email === null ? null : { value: email, hash: sha256(email) },
+    externalId: externalId === null ? null : { value: externalId, hash: sha256(externalId) },
+  }
+}
+
 /** The email in its normalized form; null unless it is an address. */
-const matchableEmail = (sent?: string | null): Normalized | null => {
+const normalizedEmail = (sent?: string | null): string | null => {
   const lower = (sent ?? '').trim().toLowerCase()
-  const value = PLAIN_ADDRESS.test(lower) && lower.length <= ADDRESS_LENGTH_MAX ? lower : addressIn(lower)
-  return value === null ? null : { value, hash: sha256(value) }
+  return PLAIN_ADDRESS.test(lower) && lower.length <= ADDRESS_LENGTH_MAX ? lower : addressIn(lower)
 }
 
 /** The id that another system has for a prospect, exactly as sent; null for a placeholder. */
-const matchableExternalId = (externalId?: string | null): Normalized | null =>
-  !externalId || (!PLAIN_ID.test(externalId) && isPlaceholder(externalId))
-    ? null
-    : { value: externalId, hash: sha256(externalId) }
+const normalizedExternalId = (sent?: string | null): string | null =>
+  !sent || (!PLAIN_ID.test(sent) && isPlaceholder(sent)) ? null : sent
 
 export const isIdentified = ({ email, externalId }: Matchable): boolean =>
   email !== null || externalId !== null

@@ -1,7 +1,7 @@
 import type { Prospect, ProspectChanges } from '../../shapes/prospect.ts'
 import { prospectErased, prospectNotFound, refuse } from '../engine/failures.ts'
-import { isoTime } from '../engine/times.ts'
-import { laterThan, untilRecorded } from '../engine/until-recorded.ts'
+import { isoTime, laterThan } from '../engine/times.ts'
+import { untilRecorded } from '../engine/until-recorded.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
 import type { Identifier, NewIdentifier } from '../ports/identifiers.ts'
@@ -38,10 +38,8 @@ export const updateProspect =
       const after = corrected(before, changes, matchable, now)
       if (after === null) return prospectOf(before)
       const known = await store.activities.recall({
-        prospects: [],
+        tenantId,
         identifiers: wantedBy(tenantId, matchable),
-        keys: [],
-        tenantIds: [],
       })
       for (const kind of IDENTIFIER_KINDS)
         for (const { prospectId: ownerId } of known.identifiers.filter((found) => found.kind === kind))

@@ -7,10 +7,10 @@ import type {
   WebhookDelivery,
   WebhookDeliveryWithAttempts,
 } from '../../shapes/webhook-delivery.ts'
+import { atOnce } from '../engine/each-in-turn.ts'
 import { equalShares } from '../engine/equal-shares.ts'
 import { refuse } from '../engine/failures.ts'
 import { idsSince } from '../engine/id-times.ts'
-import { shareLoop } from '../engine/share-loop.ts'
 import { ROWS_SCANNED_MAX, sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
 import { untilRecorded } from '../engine/until-recorded.ts'
@@ -84,7 +84,7 @@ export const retryDelivery =
  * Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `invalid_request`: neither or both, and
  * `rate_limited` while too many replays of the tenant, or of all tenants, are in flight.
  */
-export const replayDeliveries = ({ store, clock }: Deps) => {
+export const replayDeliveries = ({ store, clock, shareLoop = atOnce }: Deps) => {
   const limited = limitLong('replays')
   return async ({ since, cursor, onlyUndelivered, ...endpoint }: EndpointWant & Replay) => {
     if ((since === undefined) === (cursor === undefined)) refuse('invalid_request', TWO_STARTS, START)

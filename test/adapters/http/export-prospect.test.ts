@@ -4,7 +4,7 @@ import type { Store } from '../../../src/core/ports/store.ts'
 import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
 import { suspendTenant } from '../../../src/core/tenants/suspend-tenant.ts'
 import { DATABASE_AWAY, openScene } from '../../support/api.ts'
-import { changesOf, someProspect } from '../../support/rows.ts'
+import { recordAll, someProspect } from '../../support/rows.ts'
 
 const LOG = 'POST /v0/prospect_logs'
 /** Two slices, by the bytes of their payloads. */
@@ -146,7 +146,7 @@ t.test('of merged prospects one is read at a time, and nothing of them before', 
     // As an older version stored it.
     const email = `${i}${LARGE}@x`
     const old = someProspect(owner.tenantId, { email })
-    await store.activities.record(changesOf([old]))
+    await recordAll(store.activities, [old])
     await call(`POST /v0/prospects/${old.prospectId}/merge`, { json: { into: prospectId } })
   }
   const want = { tenantId: owner.tenantId, prospectId: String(prospectId) }

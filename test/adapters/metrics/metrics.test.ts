@@ -2,6 +2,7 @@ import t from 'tap'
 import type { Api } from '../../../src/adapters/http/requests.ts'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { createMetrics } from '../../../src/adapters/metrics/metrics.ts'
+import { createTogether } from '../../../src/adapters/stores/together.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { openScene } from '../../support/api.ts'
 import { scrapeOf } from '../../support/scrape.ts'
@@ -67,14 +68,21 @@ t.test('callers cannot create labels: unknown paths share one, and unknown metho
 
 t.test('a scrape shows requests in flight, queued calls and the length of the lists', async (t) => {
   const { promise, resolve: letGo } = Promise.withResolvers<void>()
-  const storeAs = (store: Store): Store => ({
-    ...store,
-    activities: {
-      ...store.activities,
-      record: (changes, events) => promise.then(() => store.activities.record(changes, events)),
-    },
-  })
-  const { api, call } = await openScene({ metrics: createMetrics(), storeAs })
+  const metrics = createMetrics()
+  const operation = 'activities.record'
+  const { write } = createTogether({ listsInFlightMax: 1, observerOf: metrics.gathering })
+  const storeAs = (store: Store): Store => {
+    type Recording = Parameters<Store['activities']['record']>
+    const recordAll = async (list: readonly Recording[]) => {
+      await promise
+      return Promise.all(list.map((recording) => store.activities.record(...recording)))
+    }
+    const tenantOf = ([{ want }]: Recording) => want.tenantId
+    const together = write(operation, recordAll, { tenantOf, weightOf: () => 0 })
+    const record = (...recording: Recording) => together(recording)
+    return { ...store, activities: { ...store.activities, record } }
+  }
+  const { api, call } = await openScene({ metrics, storeAs })
   const log = (count: number) =>
     Promise.all(
       Array.from({ length: count }, () =>
@@ -86,7 +94,6 @@ t.test('a scrape shows requests in flight, queued calls and the length of the li
   await someTurns()
   const later = log(2)
   await someTurns()
-  const operation = 'logProspectActivity'
   const during = scrapeOf((await scraped(api)).body)
   t.equal(during.value('prospect_pages_http_requests_in_flight'), 6, 'those five and the scrape')
   t.equal(during.value('prospect_pages_list_queued_calls', { operation }), 2)

@@ -20,7 +20,7 @@ const setting = async (pages: number, namer: Namer | null = null) => {
   const group = someGroup(await addTenant(store))
   await store.pageGroups.add(group)
   const rows = Array.from({ length: pages }, () => somePage(group))
-  await store.pages.record(rows)
+  for (const row of rows) await store.pages.record(row)
   const clock = stoppedClock(Date.now())
   /** Retries at once, but never ends a call. */
   const sleep = (ms: number) => (ms < PATIENCE_MS ? Promise.resolve() : new Promise<void>(() => {}))

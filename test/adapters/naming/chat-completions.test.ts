@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { memoryStore } from '../../../src/adapters/memory/store.ts'
 import { chatCompletionsNamer } from '../../../src/adapters/naming/chat-completions.ts'
 import { createPageGroup } from '../../../src/core/pages/create-page-group.ts'
-import { createPagesWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
+import { createPageWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
 import { namePatiently } from '../../../src/core/pages/name-patiently.ts'
 import { publishVersions } from '../../../src/core/pages/publish-versions.ts'
 import { createTenant } from '../../../src/core/tenants/create-tenant.ts'
@@ -162,7 +162,7 @@ t.test('from server to page, a name becomes one clean line', async (t) => {
   const deps = { store: memoryStore(), clock: stoppedClock(), newId: countedIds() }
   const { tenantId } = await createTenant(deps)({ name: 'Acme' })
   const { pageGroup: group } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
-  await createPagesWithVersion(deps)([group])
+  await createPageWithVersion(deps)(group)
   const patient = namePatiently({ namer, patienceMs: 60_000, sleep: () => new Promise(() => {}) })
   await publishVersions({ ...deps, namer: patient, claimMax: 1, leaseMs: 1_000 })(GOING_ON)
   const pages = await deps.store.pages.list({ ...group, beforeId: null, limit: 1 })

@@ -3,10 +3,10 @@ import { createOutbox } from '../../../src/adapters/postgres/outbox.ts'
 import { postgresProspectLogs } from '../../../src/adapters/postgres/prospect-logs.ts'
 import { postgresProspects } from '../../../src/adapters/postgres/prospects.ts'
 import type { Query } from '../../../src/adapters/postgres/sql.ts'
-import { readsTogether } from '../../../src/adapters/stores/together.ts'
+import { createTogether } from '../../../src/adapters/stores/together.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 
-const together = readsTogether()
+const together = createTogether({ listsInFlightMax: 2 })
 const away = unavailable('The database cannot answer now.')
 /** Finds nothing, and cannot answer for one tenant. */
 const query: Query = (tenantId) => async () => {

@@ -69,7 +69,7 @@ const addPages = async (pageGroupId: string, count: number): Promise<void> => {
       computedName: BODY_TEXT.computedName,
       supplementaryContext: BODY_TEXT.supplementaryContext,
       content: null,
-      pageNumber: 1,
+      isNumbered: false,
       publish: true,
       publishAt: null,
       idempotencyKey: null,
@@ -79,7 +79,7 @@ const addPages = async (pageGroupId: string, count: number): Promise<void> => {
       createdAt: at,
       updatedAt: at,
     }))
-    await store.pages.record(pages)
+    for (const page of pages) await store.pages.record(page)
     if (pageGroupId === groupIds.at(-1)) pageIds.push(...pages.map((page) => page.pageId))
     const claimed = await store.versions.claim({
       ...{ now: at, until: at, horizon: at },
@@ -103,15 +103,20 @@ for (const groupId of groupIds.slice(0, -1)) await addPages(groupId, size.pagesO
 await addPages(groupIds.at(-1) as string, size.bigGroupPages)
 
 const emails = Array.from({ length: size.prospects }, (_, i) => emailOf(i + 1))
-const prospects = emails.map((email) => {
+const LIVING = { erasedAt: null, mergedInto: null }
+for (const email of emails) {
   const prospectId = newId('prospect')
-  return { tenantId, prospectId, email, externalId: null, name: null, createdAt: at, updatedAt: at }
-})
-const identifiers = prospects.flatMap(({ email, prospectId }) => {
   const normalized = identifiersOf({ email }).email
-  return normalized === null ? [] : [{ tenantId, kind: 'email' as const, ...normalized, prospectId }]
-})
-await store.activities.record({ prospects, identifiers, logs: [], assumed: [] })
+  const wanted = normalized === null ? [] : [{ tenantId, kind: 'email' as const, hash: normalized.hash }]
+  await store.activities.record({
+    want: { tenantId, identifiers: wanted },
+    prospect: { tenantId, prospectId, email, externalId: null, name: null, updatedAt: at, ...LIVING },
+    unchangedSince: null,
+    identifiers: wanted.map((one) => ({ ...one, value: normalized?.value ?? '', prospectId })),
+    assumed: wanted.map((one) => ({ ...one, prospectId: null })),
+    log: null,
+  })
+}
 
 const filled: Filled = {
   tenantId,

@@ -2,7 +2,7 @@ import t from 'tap'
 import { idsSince } from '../../../src/core/engine/id-times.ts'
 import type { NewLog } from '../../../src/core/ports/activities.ts'
 import { createNewId, listProspectLogs, listTimeline } from '../../../src/entry/use-cases.ts'
-import { at, changesOf, newId, someLog, someProspect } from '../../support/rows.ts'
+import { at, newId, recordAll, someLog, someProspect } from '../../support/rows.ts'
 import { storeWith } from '../scene.ts'
 
 const LOOKED_AT = 10_000
@@ -12,7 +12,7 @@ const setting = async (...fields: readonly Partial<NewLog>[]) => {
   const prospect = someProspect(newId('tenant'))
   const store = storeWith(prospect.tenantId)
   const logs = fields.map((each) => someLog(prospect, each))
-  await store.activities.record(changesOf([prospect], logs))
+  await recordAll(store.activities, [prospect], logs)
   const { tenantId, prospectId } = prospect
   const list = listProspectLogs({ store })
   const timeline = listTimeline({ store })

@@ -1,14 +1,12 @@
 import t from 'tap'
-import {
-  gatherActivities,
-  logProspectActivities,
-} from '../../../src/core/activities/log-prospect-activity.ts'
+import { remembering } from '../../../src/adapters/stores/remembering.ts'
+import { logProspectActivities } from '../../../src/core/activities/log-prospect-activities.ts'
+import { logProspectActivity } from '../../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
-import { rememberProspects } from '../../../src/core/activities/remember-prospects.ts'
 import { updateProspect } from '../../../src/core/prospects/update-prospect.ts'
-import { changesOf, someProspect } from '../../support/rows.ts'
+import { recordAll, someProspect } from '../../support/rows.ts'
 import { countedIds, idOf, stoppedClock } from '../../support/setting.ts'
-import { noOf, one, storeWith } from '../scene.ts'
+import { noOf, storeWith } from '../scene.ts'
 
 const HOUR_MS = 3_600_000
 const ACME = idOf('tenant', 1)
@@ -28,11 +26,17 @@ const keyed: NewActivity = { ...unkeyed, idempotencyKey: 'k' }
 const setting = async () => {
   const store = storeWith(ACME, idOf('tenant', 2))
   const clock = stoppedClock()
-  await store.activities.record(changesOf([someProspect(ACME, { prospectId: PROSPECT })]))
+  await recordAll(store.activities, [someProspect(ACME, { prospectId: PROSPECT })])
   const newId = countedIds()
   newId('prospect')
-  const logAll = logProspectActivities({ store, clock, newId })
-  return { logAll, log: one(logAll), clock, store, ...store.kept }
+  const log = logProspectActivity({ store, clock, newId })
+  return {
+    logAll: logProspectActivities({ logProspectActivity: log, newId }),
+    log,
+    clock,
+    store,
+    ...store.kept,
+  }
 }
 
 t.test('a request that is sent again is answered as the first time, and stored once', async (t) => {
@@ -160,16 +164,12 @@ t.test('a remembered prospect is looked up again only if the store finds it chan
   const clock = stoppedClock()
   const newId = countedIds()
   let recalled = 0
-  const recall: typeof store.activities.recall = (wants) => {
-    recalled += wants.identifiers.length
-    return store.activities.recall(wants)
+  const recall: typeof store.activities.recall = (want) => {
+    recalled += want.identifiers.length
+    return store.activities.recall(want)
   }
-  const remembered = rememberProspects(10)
-  const deps = { clock, newId, remembered, store: { activities: { ...store.activities, recall } } }
-  const log = gatherActivities(logProspectActivities(deps), remembered, {
-    listLengthMax: 200,
-    listsInFlightMax: 1,
-  })
+  const activities = remembering({ ...store.activities, recall }, 10)
+  const log = logProspectActivity({ clock, newId, store: { activities } })
   const first = await log(unkeyed)
   clock.advance(24 * HOUR_MS)
   t.equal((await log(unkeyed)).receipt.prospectId, first.receipt.prospectId)
@@ -180,21 +180,4 @@ t.test('a remembered prospect is looked up again only if the store finds it chan
   t.equal(recalled, 2)
   await log(unkeyed)
   t.equal(recalled, 2, 'and is remembered as it is now')
-})
-
-t.test('a small activity does not wait for the write of a large one', async (t) => {
-  const { logAll, store } = await setting()
-  const { record } = store.activities
-  const held = Promise.withResolvers<void>()
-  store.activities.record = async (changes, events) => {
-    if (changes.logs.some(({ payload }) => payload.rawJson.length > 65_536)) await held.promise
-    return record(changes, events)
-  }
-  const options = { listLengthMax: 200, listsInFlightMax: 1 }
-  const log = gatherActivities(logAll, rememberProspects(0), options)
-  const large = log({ ...unkeyed, email: 'bob@example.com', payload: { rawJson: `"${'x'.repeat(65_536)}"` } })
-  await new Promise(setImmediate)
-  t.equal((await log(unkeyed)).replayed, false)
-  held.resolve()
-  t.equal((await large).replayed, false)
 })

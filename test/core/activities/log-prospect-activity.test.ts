@@ -1,9 +1,10 @@
 import t from 'tap'
-import { logProspectActivities } from '../../../src/core/activities/log-prospect-activity.ts'
+import { logProspectActivities } from '../../../src/core/activities/log-prospect-activities.ts'
+import { logProspectActivity } from '../../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
 import type { Activities } from '../../../src/core/ports/activities.ts'
 import { countedIds, idOf, START_MS, stoppedClock } from '../../support/setting.ts'
-import { noOf, one, storeWith } from '../scene.ts'
+import { noOf, storeWith } from '../scene.ts'
 
 const ACME = idOf('tenant', 1)
 const STRANGER = idOf('tenant', 2)
@@ -12,8 +13,9 @@ const activity: NewActivity = { tenantId: ACME, source: 'crm', type: 'webhook', 
 
 const setting = (settings: { requireIdentity?: boolean } = {}) => {
   const store = storeWith(ACME, STRANGER)
-  const logAll = logProspectActivities({ store, clock: stoppedClock(), newId: countedIds(), ...settings })
-  return { logAll, log: one(logAll), ...store.kept }
+  const newId = countedIds()
+  const log = logProspectActivity({ store, clock: stoppedClock(), newId, ...settings })
+  return { logAll: logProspectActivities({ logProspectActivity: log, newId }), log, ...store.kept }
 }
 
 /** Lets a rival act between the first recall and the record that follows it. */
@@ -21,10 +23,10 @@ const overtakenOnce = (activities: Activities, rival: () => Promise<unknown>): A
   let came = false
   return {
     ...activities,
-    record: async (changes) => {
+    record: async (change) => {
       if (!came) await rival()
       came = true
-      return activities.record(changes)
+      return activities.record(change)
     },
   }
 }
@@ -289,24 +291,25 @@ t.test('where somebody else takes the email first, the activity is that prospect
   const store = storeWith(ACME, STRANGER)
   const newId = countedIds()
   const clock = stoppedClock()
-  const rival = one(logProspectActivities({ store, clock, newId }))
+  const rival = logProspectActivity({ store, clock, newId })
   const activities = overtakenOnce(store.activities, () => rival({ ...activity, email: 'ada@example.com' }))
-  const log = one(logProspectActivities({ store: { activities }, clock, newId }))
+  const log = logProspectActivity({ store: { activities }, clock, newId })
   const { receipt } = await log({ ...activity, email: 'ada@example.com' })
   t.equal(receipt.createdProspect, false)
   t.equal(receipt.prospectId, store.kept.logs()[0]?.prospectId)
   t.equal(store.kept.prospects().length, 1)
 })
 
-t.test('the clock is asked once for a whole list', async (t) => {
+t.test('the clock is asked once for an activity', async (t) => {
   const store = storeWith(ACME, STRANGER)
   let asked = 0
   const clock = () => START_MS + asked++
-  await logProspectActivities({ store, clock, newId: countedIds() })([activity, activity])
+  const log = logProspectActivity({ store, clock, newId: countedIds() })
+  await log({ ...activity, email: 'ada@example.com' })
   t.equal(asked, 1)
   t.strictSame(
     [...store.kept.logs(), ...store.kept.prospects()].map(({ createdAt }) => createdAt),
-    Array(4).fill('2026-01-01T00:00:00.000Z'),
+    Array(2).fill('2026-01-01T00:00:00.000Z'),
   )
 })
 
@@ -314,6 +317,6 @@ t.test('a bug is no answer to anybody', async (t) => {
   const newId = () => {
     throw new TypeError('a bug')
   }
-  const log = logProspectActivities({ store: storeWith(ACME, STRANGER), clock: stoppedClock(), newId })
-  await t.rejects(log([activity]), TypeError)
+  const log = logProspectActivity({ store: storeWith(ACME, STRANGER), clock: stoppedClock(), newId })
+  await t.rejects(log(activity), TypeError)
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { shareLoop } from '../../../src/core/engine/share-loop.ts'
+import { shareLoop } from '../../../src/adapters/http/share-loop.ts'
 import { numberEvents } from '../../../src/core/events/number-events.ts'
 import type { Events } from '../../../src/core/ports/events.ts'
 import { stoppedClock } from '../../support/setting.ts'
@@ -88,7 +88,7 @@ t.test('between two tenants whose events take long to number, a request has its 
     },
   }
   const store = { events: events as unknown as Events }
-  const step = numberEvents({ store, clock: stoppedClock(), onError: t.error })
+  const step = numberEvents({ store, clock: stoppedClock(), onError: t.error, shareLoop })
   await step(ON)
   t.strictSame(done, ['t1', 'quiet', 't2', 't3'])
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createPagesWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
-import { createHandOver } from '../../../src/core/pages/hand-over.ts'
+import { createHandOver } from '../../../src/adapters/hand-over.ts'
+import { createPageWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
 import type { PatientNamer } from '../../../src/core/pages/name-patiently.ts'
 import { ATTEMPTS_MAX, publishVersions } from '../../../src/core/pages/publish-versions.ts'
 import type { NewEvent } from '../../../src/core/ports/events.ts'
@@ -174,10 +174,10 @@ t.test('versions that are handed over are published without a claim', async (t) 
   const it = await setting()
   await it.publish(null)
   const handOver = createHandOver({ clock: it.clock, max: 2, leaseMs: LEASE_MS })
-  const create = createPagesWithVersion({ ...it, handOver })
-  const created = async () => {
-    const outcomes = await create([1, 2, 3].map(() => ({ ...it.group, supplementaryContext: 'Sale' })))
-    return outcomes.map((one) => ('page' in one ? one.page : it.group)) as PageWant[]
+  const create = createPageWithVersion({ ...it, store: { pages: handOver.over(it.store.pages) } })
+  const created = async (): Promise<PageWant[]> => {
+    const one = { ...it.group, supplementaryContext: 'Sale' }
+    return (await Promise.all([one, one, one].map(create))).map(({ page }) => page)
   }
   const statuses = (pages: readonly PageWant[]) =>
     Promise.all(pages.map(async (page) => (await it.readPage(page)).latestVersion.status))
@@ -190,7 +190,7 @@ t.test('versions that are handed over are published without a claim', async (t) 
   let wakes = 0
   handOver.accept(() => wakes++)
   const pages = await created()
-  t.equal(wakes, 1)
+  t.equal(wakes, 2, 'once for each')
   t.equal(await step(GOING_ON, undefined, false), true)
   t.strictSame([await statuses(pages), claims()], [['published', 'published', 'processing'], 0])
   await step(GOING_ON)
@@ -207,7 +207,7 @@ t.test('versions that are handed over are published without a claim', async (t) 
   await created()
   await step(AbortSignal.abort(), undefined, false)
   await created()
-  t.equal(wakes, 3, 'after the stop nothing is handed over')
+  t.equal(wakes, 6, 'after the stop nothing is handed over')
 })
 
 t.test(
@@ -217,7 +217,8 @@ t.test(
     await it.publish(null)
     const handOver = createHandOver({ clock: it.clock, max: 2, leaseMs: LEASE_MS })
     handOver.accept(() => {})
-    await createPagesWithVersion({ ...it, handOver })([it.group])
+    const pages = handOver.over(it.store.pages)
+    await createPageWithVersion({ ...it, store: { pages } })(it.group)
     it.clock.advance(LEASE_MS)
     const events: NewEvent[] = []
     const settle: Store['versions']['settle'] = (tenantId, settlements, its = []) => {

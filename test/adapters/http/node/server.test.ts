@@ -479,10 +479,21 @@ t.test('what is not HTTP is told after the answers to what came before it', asyn
 t.test(
   'too many requests at once on one connection: the next one is refused, and the rest not begun',
   async (t) => {
-    const { dial, logOf, store } = await serve(t)
-    const answers = await dial()
-      .say(Array.from({ length: 40 }, () => logOf(ACTIVITY)).join(''))
-      .closed()
+    const allSaid = Promise.withResolvers<void>()
+    const storeAs = (store: Store): Store => ({
+      ...store,
+      activities: {
+        ...store.activities,
+        record: async (change, events) => {
+          await allSaid.promise
+          return store.activities.record(change, events)
+        },
+      },
+    })
+    const { dial, logOf, store } = await serve(t, { storeAs })
+    const line = dial().say(Array.from({ length: 40 }, () => logOf(ACTIVITY)).join(''))
+    setTimeout(allSaid.resolve, 50)
+    const answers = await line.closed()
     t.strictSame(codesOf(answers), [...Array.from({ length: 32 }, () => 201), 'unavailable'])
     t.match(answers.at(-1)?.headers, { connection: 'close', 'retry-after': '1' })
     t.equal(store.kept.logs().length, 32)

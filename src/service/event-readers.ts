@@ -1,13 +1,13 @@
-import { getProspectLog } from './activities/get-prospect-log.ts'
-import { type GatherOptions, gather } from './engine/gather.ts'
-import { manyOf } from './engine/in-order.ts'
-import type { EventReaders } from './events/event-data.ts'
-import { getPage } from './pages/get-page.ts'
-import { getPageGroup } from './pages/get-page-group.ts'
-import { getVersion } from './pages/list-versions.ts'
-import type { Needs, Store } from './ports/store.ts'
-import { getProspect } from './prospects/get-prospect.ts'
-import { getWebhookEndpoint } from './webhooks/webhook-endpoints.ts'
+import { manyOf } from '../adapters/http/many-of.ts'
+import { type GatherOptions, gather } from '../adapters/stores/gather.ts'
+import { getProspectLog } from '../core/activities/get-prospect-log.ts'
+import type { EventReaders } from '../core/events/event-data.ts'
+import { getPage } from '../core/pages/get-page.ts'
+import { getPageGroup } from '../core/pages/get-page-group.ts'
+import { getVersion } from '../core/pages/list-versions.ts'
+import type { Needs, Store } from '../core/ports/store.ts'
+import { getProspect } from '../core/prospects/get-prospect.ts'
+import { getWebhookEndpoint } from '../core/webhooks/webhook-endpoints.ts'
 
 type OfTenant = { readonly tenantId: string }
 /** Page groups that are read at a time: each may have 4 MiB. */

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import { type Claims, type GatherOptions, gather } from '../../../src/adapters/stores/gather.ts'
 import { DomainFailure } from '../../../src/core/engine/failures.ts'
-import { type GatherOptions, gather } from '../../../src/core/engine/gather.ts'
 import type { Outcome } from '../../../src/core/engine/outcome.ts'
 
 type Options = GatherOptions<string>
@@ -17,7 +17,7 @@ const settled = async () => {
 }
 
 /** Gathers, and keeps the lists that were run. */
-const setting = (run: Run = upper, options: Partial<Options> = {}) => {
+const setting = (run: Run = upper, options: Partial<Options> = {}, claims?: Claims<string, string>) => {
   const lists: string[][] = []
   const call = gather<string, string>(
     (inputs) => {
@@ -25,6 +25,7 @@ const setting = (run: Run = upper, options: Partial<Options> = {}) => {
       return run(inputs)
     },
     { ...OPTIONS, ...options },
+    claims,
   )
   return { call, lists }
 }
@@ -120,12 +121,72 @@ t.test('a no to one member goes to its caller alone', async (t) => {
   t.equal(lists.length, 1)
 })
 
-t.test('when a list fails its members are tried one by one, so nobody fails for a neighbour', async (t) => {
+t.test('when a list fails its halves are tried, so nobody fails for a neighbour', async (t) => {
   const bug = new Error('a bug')
   const { call, lists } = setting((inputs) => (inputs.includes('b') ? Promise.reject(bug) : upper(inputs)))
   const answers = await Promise.allSettled(['a', 'b', 'c'].map(call))
   t.match(answers, [{ value: 'A' }, { reason: bug }, { value: 'C' }])
-  t.strictSame(lists, [['a', 'b', 'c'], ['a'], ['b'], ['c']])
+  t.strictSame(lists, [['a', 'b', 'c'], ['a', 'b'], ['a'], ['b'], ['c']])
+})
+
+t.test(
+  'of a long list only the bad member fails, after few runs, and each other is answered once',
+  async (t) => {
+    const bug = new Error('a bug')
+    const inputs = Array.from({ length: 100 }, (_, i) => `i${i}`)
+    for (const bad of ['i0', 'i37', 'i99']) {
+      const answered: string[] = []
+      const { call, lists } = setting(async (list) => {
+        if (list.includes(bad)) throw bug
+        answered.push(...list)
+        return upper(list)
+      })
+      const answers = await Promise.allSettled(inputs.map(call))
+      t.strictSame(
+        answers.map((answer) => (answer.status === 'fulfilled' ? answer.value : answer.reason)),
+        inputs.map((input) => (input === bad ? bug : input.toUpperCase())),
+      )
+      t.strictSame(
+        answered,
+        inputs.filter((input) => input !== bad),
+        'each once, in order',
+      )
+      t.ok(lists.length <= 1 + 2 * Math.ceil(Math.log2(inputs.length)), `${lists.length} runs`)
+    }
+  },
+)
+
+t.test('two bad members of one list fail, each with its own reason', async (t) => {
+  const { call } = setting(async (list) => {
+    const bad = list.find((input) => input.startsWith('bad'))
+    if (bad) throw new Error(bad)
+    return upper(list)
+  })
+  const answers = await Promise.allSettled(['bad1', 'a', 'b', 'bad2', 'c'].map(call))
+  t.match(answers, [
+    { reason: { message: 'bad1' } },
+    { value: 'A' },
+    { value: 'B' },
+    { reason: { message: 'bad2' } },
+    { value: 'C' },
+  ])
+})
+
+t.test('a half that fails as unavailable ends the rest of its list, which is not tried', async (t) => {
+  const { call, lists } = setting(async (list) => {
+    if (list.length > 2) throw new Error('a bug')
+    if (list.includes('c')) throw unavailable
+    return upper(list)
+  })
+  const answers = await Promise.allSettled(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(call))
+  t.match(answers, [
+    ...[{ value: 'A' }, { value: 'B' }],
+    ...Array.from({ length: 6 }, () => ({ reason: unavailable })),
+  ])
+  t.strictSame(
+    lists.map((list) => list.join('')),
+    ['abcdefgh', 'abcd', 'ab', 'cd'],
+  )
 })
 
 t.test('a list that failed as unavailable is not tried again, for it may have been written', async (t) => {
@@ -237,6 +298,97 @@ t.test('a list runs in the context of the call that started it, and of no other 
   t.strictSame(seen, ['a a', 'b undefined', 'c undefined'])
   for (const _ of calls) letGo()
   t.strictSame(await Promise.all(calls), ['A', 'B', 'C'])
+})
+
+/** `a b!` claims a and b, and wins. */
+const claims: Claims<string, string> = {
+  of: (input) => input.replace('!', '').split(' ').filter(Boolean),
+  wins: (answer) => answer.endsWith('!'),
+  lost: 'lost',
+}
+
+t.test('calls that claim the same never share a list, nor are in flight at once', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { listsInFlightMax: 3 }, claims)
+  const answers = Promise.all(['a', 'a', 'b', 'a c', ''].map(call))
+  await settled()
+  t.strictSame(lists, [['a', 'b', '']])
+  for (const next of [['a'], ['a c']]) {
+    letGo()
+    await settled()
+    t.strictSame(lists.at(-1), next)
+  }
+  letGo()
+  t.strictSame(await answers, ['A', 'A', 'B', 'A C', ''])
+  t.equal(lists.length, 3)
+})
+
+t.test('a call passes no earlier one that waits for the same', async (t) => {
+  const { run, letGo } = heldRun()
+  const { call, lists } = setting(run, { listsInFlightMax: 3 }, claims)
+  const answers = Promise.all(['a', 'a b', 'b', 'c'].map(call))
+  await settled()
+  t.strictSame(lists, [['a', 'c']], 'b is free, but another waits for it')
+  letGo()
+  await settled()
+  t.strictSame(lists.at(-1), ['a b'])
+  letGo()
+  await settled()
+  t.strictSame(lists.at(-1), ['b'])
+  letGo()
+  t.strictSame(await answers, ['A', 'A B', 'B', 'C'])
+})
+
+t.test('once a call wins, those that wait for the same have lost, without a list', async (t) => {
+  const { run, letGo } = heldRun()
+  const queued: number[] = []
+  const observer = { list: () => {}, queued: (change: number) => queued.push(change) }
+  const { call, lists } = setting(run, { observer }, claims)
+  const answers = Promise.all(['a!', 'a', 'x', 'a b', 'b', 'a!'].map(call))
+  await settled()
+  t.strictSame(lists, [['a!', 'x']], 'b waits behind an earlier claim')
+  letGo()
+  await settled()
+  t.strictSame(lists, [['a!', 'x'], ['b']])
+  letGo()
+  t.strictSame(await answers, ['A!', 'lost', 'X', 'lost', 'B', 'lost'])
+  t.equal(
+    queued.reduce((sum, change) => sum + change, 0),
+    0,
+    'none of them is counted as waiting any more',
+  )
+  const again = call('a')
+  await settled()
+  letGo()
+  t.equal(await again, 'A', 'one that comes later is tried')
+})
+
+t.test('a call that loses, is refused or fails leaves what it claimed to the next', async (t) => {
+  const no = new DomainFailure('page_not_found', 'no')
+  const { call, lists } = setting(
+    async (inputs) => {
+      if (lists.length === 1) return inputs.map(() => no)
+      if (lists.length === 2) throw new Error('a bug')
+      return lists.length === 3 ? inputs.map(() => 'lost too') : upper(inputs)
+    },
+    {},
+    claims,
+  )
+  const answers = await Promise.allSettled(['a!', 'a!', 'a!', 'a!', 'a!'].map(call))
+  t.match(answers, [
+    { reason: no },
+    { reason: { message: 'a bug' } },
+    { value: 'lost too' },
+    { value: 'A!' },
+    { value: 'lost' },
+  ])
+  t.strictSame(lists, [['a!'], ['a!'], ['a!'], ['a!']])
+})
+
+t.test('calls that claim nothing wait for nobody', async (t) => {
+  const { call, lists } = setting(upper, {}, claims)
+  t.strictSame(await Promise.all(['', '!', '', 'a'].map(call)), ['', '!', '', 'A'])
+  t.equal(lists.length, 1)
 })
 
 t.test('under a backlog that never ends, nothing keeps what is answered alive', async (t) => {

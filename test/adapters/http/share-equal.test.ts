@@ -1,7 +1,7 @@
 import t from 'tap'
+import { shareEqual } from '../../../src/adapters/http/share-equal.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
-import { shareEqual } from '../../../src/core/engine/share-equal.ts'
-import { noOf } from '../scene.ts'
+import { noOf } from '../../core/scene.ts'
 
 const tenantId = 'tenant'
 

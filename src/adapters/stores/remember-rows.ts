@@ -1,8 +1,8 @@
 import { gather } from './gather.ts'
-import { LIST_LENGTH_MAX } from './in-order.ts'
+import { LOOKUPS_MAX } from './together.ts'
 
 /** However many ids are guessed at once, they are looked up by one statement at a time. Rows that exist wait for no slow one. */
-const LOOK_UPS = { listLengthMax: LIST_LENGTH_MAX, listsInFlightMax: 1, dedupeKey: String }
+const LOOK_UPS = { listLengthMax: LOOKUPS_MAX, listsInFlightMax: 1, dedupeKey: String }
 
 /** How many rows are kept, and for how long at most. */
 export type RowLimits = { readonly rowsMax: number; readonly msMax: number }

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { memoryStore } from '../../../src/adapters/memory/store.ts'
-import { cursorOf } from '../../../src/core/events/list-events.ts'
-import { waitForEvents } from '../../../src/core/events/wait-for-events.ts'
+import { memoryStore } from '../../src/adapters/memory/store.ts'
+import { cursorOf } from '../../src/core/events/list-events.ts'
+import { waitForEvents } from '../../src/service/wait-for-events.ts'
 
 t.test('ten tenants with 100 readers each leave an equal share to the readers of others', async (t) => {
   const slice = { items: [], hasMore: false, nextCursor: cursorOf(0) }

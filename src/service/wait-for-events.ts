@@ -1,10 +1,10 @@
-import type { EventSlice } from '../../shapes/event.ts'
-import { equalShares } from '../engine/equal-shares.ts'
-import { unavailable } from '../engine/failures.ts'
-import { type GatherOptions, gather } from '../engine/gather.ts'
-import { manyOf } from '../engine/in-order.ts'
-import type { Store } from '../ports/store.ts'
-import { cursorOf, type EventListing, positionOf } from './list-events.ts'
+import { manyOf } from '../adapters/http/many-of.ts'
+import { type GatherOptions, gather } from '../adapters/stores/gather.ts'
+import { equalShares } from '../core/engine/equal-shares.ts'
+import { unavailable } from '../core/engine/failures.ts'
+import { cursorOf, type EventListing, positionOf } from '../core/events/list-events.ts'
+import type { Store } from '../core/ports/store.ts'
+import type { EventSlice } from '../shapes/event.ts'
 
 /** Where to read on, or the end of a range without events. */
 type Found = { readonly position: number; readonly isNew: boolean }

@@ -1,7 +1,7 @@
-import { isoTime } from '../engine/times.ts'
-import type { NewPageRow } from '../ports/pages.ts'
-import type { ClaimedVersion } from '../ports/versions.ts'
-import type { Clock, Recorded } from '../ports/world.ts'
+import { isoTime } from '../core/engine/times.ts'
+import type { NewPageRow, Pages } from '../core/ports/pages.ts'
+import type { ClaimedVersion } from '../core/ports/versions.ts'
+import type { Clock } from '../core/ports/world.ts'
 
 type Settings = {
   readonly clock: Clock
@@ -25,27 +25,25 @@ export const createHandOver = ({ clock, max, leaseMs }: Settings) => {
       wake = wakeUp
     },
     take: (): readonly ClaimedVersion[] => waiting.splice(0),
-    /** Stores pages; as many as there is room for are claimed. */
-    record: async <Row extends NewPageRow>(
-      pages: readonly Row[],
-      record: (pages: readonly Row[]) => Promise<Recorded>,
-    ): Promise<Recorded> => {
-      const count = wake ? Math.max(0, Math.min(pages.length, max - saving - waiting.length)) : 0
-      if (count === 0) return record(pages)
-      const claimedUntil = isoTime(clock() + leaseMs)
-      const mine = pages.slice(0, count).map((page) => ({ ...page, claimedUntil }))
-      saving += count
-      try {
-        const recorded = await record([...mine, ...pages.slice(count)])
-        if (recorded === 'recorded') {
-          waiting.push(...mine.map(claimedVersion))
-          wake?.()
+    /** Pages whose new versions are handed over, as many as there is room for. */
+    over: (pages: Pages): Pages => ({
+      ...pages,
+      record: async (page, events) => {
+        if (wake === undefined || saving + waiting.length >= max) return pages.record(page, events)
+        const claimedUntil = isoTime(clock() + leaseMs)
+        saving++
+        try {
+          const recorded = await pages.record({ ...page, claimedUntil }, events)
+          if (recorded === 'recorded') {
+            waiting.push(claimedVersion(page))
+            wake?.()
+          }
+          return recorded
+        } finally {
+          saving--
         }
-        return recorded
-      } finally {
-        saving -= count
-      }
-    },
+      },
+    }),
   }
 }
 

@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import t from 'tap'
-import { noteConnection, shareLoop } from '../../../src/core/engine/share-loop.ts'
+import { noteConnection, shareLoop } from '../../../src/adapters/http/share-loop.ts'
 
 /** Pieces of work that each take all of a turn of the loop, in the order in which they are done. */
 let now = 0

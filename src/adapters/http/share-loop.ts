@@ -1,3 +1,5 @@
+import type { ShareLoop } from '../../core/ports/world.ts'
+
 /** Work begins for this long in a turn of the event loop. Then sockets are read and waiting callers get their turns. */
 const TURN_MS_MAX = 8
 
@@ -28,7 +30,7 @@ export const noteConnection = (): void => {
  * service: another tenant's small write takes 15 seconds, and `/healthz` does not answer. All services of a process
  * share its one loop, so the state belongs to the module.
  */
-export const shareLoop = (tenantId: string, wasBegun = false): Promise<void> | undefined => {
+export const shareLoop: ShareLoop = (tenantId, wasBegun = false) => {
   if (!isCounting) countTurn()
   if (waiting.size === 0 && performance.now() < turnEndsMs) return undefined
   return new Promise((resolve) => {

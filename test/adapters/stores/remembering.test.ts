@@ -1,0 +1,185 @@
+import t from 'tap'
+import { remembering } from '../../../src/adapters/stores/remembering.ts'
+import type { Activities, ActivityWant, KnownActivity } from '../../../src/core/ports/activities.ts'
+import type { Recorded } from '../../../src/core/ports/world.ts'
+import {
+  assumedTo,
+  at,
+  changeOf,
+  emailIdentifier,
+  externalIdentifier,
+  fillOf,
+  logChangeOf,
+  type SomeProspect,
+  someLog,
+  someProspect,
+} from '../../support/rows.ts'
+import { idOf } from '../../support/setting.ts'
+
+const TENANT = idOf('tenant', 1)
+const NOTHING: KnownActivity = { prospects: [], identifiers: [], receipt: null, countedId: null }
+const emailOf = (n: number) => `${n}@example.com`
+const prospect = (n: number, fields: Partial<SomeProspect> = {}) =>
+  someProspect(TENANT, { prospectId: idOf('prospect', n), email: emailOf(n), ...fields })
+const byEmail = (email: string, tenantId = TENANT): ActivityWant => ({
+  tenantId,
+  identifiers: [emailIdentifier(tenantId, email)],
+})
+const byId = (n: number): ActivityWant => ({
+  tenantId: TENANT,
+  prospectId: idOf('prospect', n),
+  identifiers: [],
+})
+
+/** Remembers over a store that knows nothing, counts its look-ups, and may let every change be overtaken. */
+const setting = (entriesMax = 10) => {
+  const state = { recalled: 0, recorded: 'recorded' as Recorded }
+  const store = {
+    recall: async () => {
+      state.recalled++
+      return NOTHING
+    },
+    record: async () => state.recorded,
+  } satisfies Activities
+  const activities = remembering(store, entriesMax)
+  const find = async (want: ActivityWant) => (await activities.recall(want)).prospects[0]
+  const findId = async (want: ActivityWant) => (await find(want))?.prospectId
+  return { ...activities, state, find, findId, store }
+}
+
+t.test('what was recorded is recalled without a look-up, as it is then', async (t) => {
+  const { record, recall, state } = setting()
+  const change = changeOf(prospect(1, { name: 'Ada' }))
+  await record(change)
+  t.strictSame(await recall(change.want), {
+    prospects: [change.prospect],
+    identifiers: [
+      {
+        ...emailIdentifier(TENANT, emailOf(1)),
+        prospectId: idOf('prospect', 1),
+        blockedUntil: null,
+        erasureId: null,
+      },
+    ],
+    receipt: null,
+    countedId: null,
+  })
+  t.equal(state.recalled, 0)
+})
+
+t.test('a log of a prospect that was looked up is remembered, by its id or by its email', async (t) => {
+  const { record, findId } = setting()
+  const ada = prospect(1)
+  for (const want of [byId(1), byEmail(emailOf(1))]) {
+    t.equal(await findId(want), undefined)
+    await record(logChangeOf(ada, someLog(ada), { want }))
+    t.equal(await findId(want), ada.prospectId)
+  }
+})
+
+t.test('a fill is remembered with the time of the change', async (t) => {
+  const { record, find } = setting()
+  const ada = prospect(1)
+  const want = byEmail(emailOf(1))
+  await record(logChangeOf(ada, someLog(ada), { want }))
+  await record({ ...fillOf(ada, { name: 'Ada', updatedAt: at(5) }), identifiers: [], assumed: [], want })
+  t.match(await find(want), { name: 'Ada', updatedAt: at(5) })
+})
+
+t.test('what was overtaken is forgotten, and can be remembered again', async (t) => {
+  const { record, findId, state } = setting()
+  const changes = [changeOf(prospect(1)), changeOf(prospect(3))]
+  for (const change of changes) await record(change)
+  state.recorded = 'overtaken'
+  t.equal(
+    await record(logChangeOf(prospect(1), someLog(prospect(1)), { want: byEmail(emailOf(1)) })),
+    'overtaken',
+  )
+  t.equal(await findId(byEmail(emailOf(1))), undefined)
+  t.equal(await findId(byEmail(emailOf(3))), idOf('prospect', 3), 'nothing else is forgotten')
+  await record(changeOf(prospect(4)))
+  t.equal(await findId(byEmail(emailOf(4))), undefined, 'nor is what was not saved remembered')
+  state.recorded = 'recorded'
+  await record(changeOf(prospect(2, { email: emailOf(1) })))
+  t.equal(await findId(byEmail(emailOf(1))), idOf('prospect', 2))
+})
+
+t.test('a prospect is found as it was wanted, within its tenant only', async (t) => {
+  const { record, findId } = setting()
+  await record(changeOf(prospect(1)))
+  t.equal(await findId(byEmail(emailOf(1))), idOf('prospect', 1))
+  t.equal(await findId(byEmail(emailOf(2))), undefined)
+  t.equal(await findId(byEmail(emailOf(1), idOf('tenant', 2))), undefined)
+  t.equal(await findId(byId(1)), undefined, 'an id is no email')
+  t.equal(await findId({ ...byEmail(emailOf(1)), prospectId: idOf('prospect', 1) }), undefined)
+})
+
+t.test('an external id and an email are found only as they were seen together', async (t) => {
+  const { record, findId } = setting()
+  await record(changeOf(prospect(1, { externalId: 'crm 1' })))
+  const email = emailIdentifier(TENANT, emailOf(1))
+  const both = (text: string) => ({
+    tenantId: TENANT,
+    identifiers: [email, externalIdentifier(TENANT, text)],
+  })
+  t.equal(await findId(both('crm 1')), idOf('prospect', 1))
+  t.equal(await findId(both('crm 2')), undefined)
+  t.equal(await findId(byEmail(emailOf(1))), undefined)
+})
+
+t.test('a want that names no one is not remembered: the next is another person', async (t) => {
+  const { record, findId } = setting()
+  const nobody = changeOf(prospect(1, { email: null }))
+  await record(nobody)
+  t.equal(await findId(nobody.want), undefined)
+})
+
+t.test('a want with an identifier that leads elsewhere, or to no one, is not remembered', async (t) => {
+  const { record, findId } = setting()
+  const ada = prospect(1)
+  const want = { ...byId(1), identifiers: [emailIdentifier(TENANT, 'other@example.com')] }
+  for (const owner of [idOf('prospect', 2), null]) {
+    const assumed = [assumedTo(emailIdentifier(TENANT, 'other@example.com'), owner)]
+    await record(logChangeOf(ada, someLog(ada), { want, assumed }))
+    t.equal(await findId(want), undefined)
+  }
+})
+
+t.test('an identifier that is added with the change leads to the prospect from then on', async (t) => {
+  const { record, findId } = setting()
+  const ada = prospect(1, { email: null })
+  const fill = fillOf(ada, { email: emailOf(1) })
+  const want = { ...byId(1), identifiers: fill.want.identifiers }
+  await record({ ...fill, want })
+  t.equal(await findId(want), ada.prospectId)
+})
+
+t.test('a prospect that was merged is not remembered under its own id', async (t) => {
+  const { record, findId } = setting()
+  const survivor = prospect(2)
+  await record(logChangeOf(survivor, someLog(survivor), { want: byId(1) }))
+  t.equal(await findId(byId(1)), undefined)
+})
+
+t.test('an idempotency key is left to the store, which overtakes', async (t) => {
+  const { record, findId } = setting()
+  await record(changeOf(prospect(1)))
+  const key = { source: 'crm', idempotencyKey: 'k' }
+  t.equal(await findId({ ...byEmail(emailOf(1)), key }), idOf('prospect', 1))
+})
+
+t.test('past the bound the least recently used go first', async (t) => {
+  const { record, findId } = setting(4)
+  for (let n = 1; n <= 100; n++) {
+    await record(changeOf(prospect(n)))
+    if (n > 1) t.equal(await findId(byEmail(emailOf(1))), idOf('prospect', 1))
+  }
+  let kept = 0
+  for (let n = 1; n <= 100; n++) if (await findId(byEmail(emailOf(n)))) kept++
+  t.ok(kept >= 2 && kept <= 4, `${kept} of 4`)
+})
+
+t.test('a memory for none is none', async (t) => {
+  const { store } = setting()
+  t.equal(remembering(store, 0), store)
+})
