@@ -30,7 +30,7 @@ const RULES: readonly Rule[] = [
   whole(/(Max|PerMinute)$/, 1, 1e11),
 ]
 const SERVICE =
-  'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax listsInFlightMax counts'
+  'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax counts'
 const PUBLISHER =
   'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
 const ERASER = 'store! clock newId retentionDays eventDaysKept onPause onError onStep'

@@ -9,13 +9,14 @@ export { type MemoryStore, memoryStore } from '../adapters/memory/store.ts'
 export type { LoggedActivity } from '../core/activities/log-prospect-activity.ts'
 export { DomainFailure, type FailureFacts, type FailureKind, type Fault } from '../core/engine/failures.ts'
 export type { Outcome } from '../core/engine/outcome.ts'
+// For a store that you write: the events of a log, its parts, and what their verbs take and return.
+export { eventsOfLog } from '../core/events/new-event.ts'
 export type { Received } from '../core/hooks/receive-hook.ts'
 export type { PageGroupCreation } from '../core/pages/create-page-group.ts'
 export type { PageCreation } from '../core/pages/create-page-with-version.ts'
 export type { VersionCreation } from '../core/pages/create-version.ts'
 export type { ReadPage } from '../core/pages/get-page.ts'
 export type { ReadPageGroup } from '../core/pages/get-page-group.ts'
-// For a store that you write: its parts, and what their verbs take and return.
 export type {
   Activities,
   ActivityChange,

@@ -1,4 +1,4 @@
-import { namesOfPerson } from '../core/activities/log-prospect-activities.ts'
+import { namesOf } from '../core/activities/log-prospect-activities.ts'
 import { DomainFailure } from '../core/engine/failures.ts'
 import { inOrder } from '../core/engine/in-order.ts'
 import { parseJson, refuseFaults } from '../core/engine/parse-input.ts'
@@ -25,11 +25,11 @@ export const importProspects =
       return { ...prospectIn(given), tenantId }
     }
     const lines = csv?.lines ?? linesOf(chunks, lineBytesMax)
-    const storeLines = (list: readonly Line[]) =>
-      inOrder(list, { prepare, namesOf: namesOfPerson, run: create })
+    const storeLines = (list: readonly Line[]) => inOrder(list, { prepare, tiesOf, run: create })
     return importLines(input, { lines, store: storeLines, kinds: KINDS, kindsOf, conflictOf })
   }
 
+const tiesOf = (prospect: NewProspect) => ({ names: namesOf(prospect), fills: prospect.name ?? '' })
 const LEAST = {
   oneOf: ['externalId', 'email'],
   expected:

@@ -113,7 +113,7 @@ export const composeUseCases = ({ store, ...given }: Deps) => {
     getVersion: shareEqual(getVersion(deps)),
     getWebhookEndpoint: endpoints.getWebhookEndpoint(deps),
     logProspectActivity: logActivity,
-    logProspectActivities: logProspectActivities({ logProspectActivity: logActivity, newId: deps.newId }),
+    logProspectActivities: logProspectActivities({ ...deps, logProspectActivity: logActivity }),
     listProspects: shareEqual(listProspects(deps)),
     createProspect: createProspect(deps),
     updateProspect: updateProspect(deps),

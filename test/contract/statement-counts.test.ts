@@ -4,14 +4,20 @@ import { logProspectActivities } from '../../src/core/activities/log-prospect-ac
 import { logProspectActivity } from '../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../src/core/activities/new-log.ts'
 import { createPageWithVersion, type PageToCreate } from '../../src/core/pages/create-page-with-version.ts'
+import type { ActivityChange } from '../../src/core/ports/activities.ts'
 import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
+import type { NewPageRow } from '../../src/core/ports/pages.ts'
 import {
   addTenant,
+  changeOf,
   foundProspect,
+  keyFields,
   newId,
   readEach,
   recordAll,
   someGroup,
+  someLog,
+  somePage,
   someProspect,
 } from '../support/rows.ts'
 import { stoppedClock } from '../support/setting.ts'
@@ -81,6 +87,7 @@ overStores(
           const store = { activities: remembering(tested.store.activities, entriesMax) }
           const log = logProspectActivities({
             logProspectActivity: logProspectActivity({ store, clock: stoppedClock(), newId }),
+            clock: stoppedClock(),
             newId,
           })
           const { tenantId } = await addTenant(tested.store)
@@ -94,6 +101,62 @@ overStores(
           t.equal((await tested.kept()).logs.length, 1_000)
         }
       })
+
+    t.test('writes that another process was faster with are found by one more statement', async (t) => {
+      const tested = await opened(t, kind)
+      const other = await tested.another()
+      const tenant = await addTenant(tested.store)
+      const group = someGroup(tenant)
+      await tested.store.pageGroups.add(group)
+      const changes = Array.from({ length: 200 }, (_, i) => {
+        const prospect = () => someProspect(tenant.tenantId)
+        return [prospect(), prospect()].map((each) => changeOf(each, someLog(each, keyFields(`key ${i}`))))
+      })
+      const pages = Array.from({ length: 200 }, (_, i) =>
+        [1, 2].map(() => somePage(group, keyFields(`key ${i}`))),
+      )
+      await Promise.all(changes.map(([theirs]) => other.activities.record(theirs as ActivityChange)))
+      await Promise.all(pages.map(([theirs]) => other.pages.record(theirs as NewPageRow)))
+      const { activities, pages: port } = tested.store
+      const logged = changes.map(
+        ([, ours]) =>
+          () =>
+            activities.record(ours as ActivityChange),
+      )
+      const paged = pages.map(
+        ([, ours]) =>
+          () =>
+            port.record(ours as NewPageRow),
+      )
+      for (const writes of [logged, paged]) {
+        const recorded: string[] = []
+        const write = async () => void recorded.push(...(await Promise.all(writes.map((each) => each()))))
+        t.equal((await sentBy(tested, write)).length, 1)
+        t.strictSame(new Set(recorded), new Set(['overtaken']))
+        t.equal(recorded.length, 200)
+      }
+    })
+
+    t.test('texts as long as a request share no statement with many others', async (t) => {
+      const tested = await opened(t, kind)
+      const { activities, pages } = tested.store
+      const tenant = await addTenant(tested.store)
+      const group = someGroup(tenant)
+      await tested.store.pageGroups.add(group)
+      const text = 'x'.repeat(400_000)
+      const six = Array.from({ length: 6 }, (_, i) => i)
+      const logs = six.map(() => {
+        const prospect = someProspect(tenant.tenantId)
+        return changeOf(prospect, someLog(prospect, { email: text }))
+      })
+      t.equal((await sentBy(tested, () => Promise.all(logs.map((log) => activities.record(log))))).length, 3)
+      for (const fields of [{ supplementaryContext: text }, { customName: text }])
+        t.equal(
+          (await sentBy(tested, () => Promise.all(six.map(() => pages.record(somePage(group, fields))))))
+            .length,
+          3,
+        )
+    })
 
     t.test('one page created costs two statements, and two hundred together the same two', async (t) => {
       const tested = await opened(t, kind)

@@ -11,7 +11,7 @@ import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import { LOOKUPS_MAX, type Together } from '../stores/together.ts'
+import { LOOKUPS_MAX, type Together, weightOfChange } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
 import { overtakenAlone } from './overtaken.ts'
@@ -37,6 +37,8 @@ const CHANGE = columns('change', {
   ...PROSPECT_CHANGES,
   unchanged_since: 'timestamptz',
   prospect_log_id: 'text',
+  source: 'text',
+  idempotency_key: 'text',
 })
 const PROSPECT = columns('change', PROSPECT_CHANGES)
 const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
@@ -112,7 +114,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
    * Rows are locked in the order in which they are sent, so that two lists that change the same prospects, or add the
    * same identifiers, do not wait for each other.
    */
-  const recordAll = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
+  const saveChanges = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
     const changes = sortedBy(
       recordings.map(({ change: { prospect, unchangedSince, log } }, number) => ({
         ...prospect,
@@ -120,6 +122,8 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
         createdAt: prospect.updatedAt,
         unchangedSince,
         prospectLogId: log?.prospectLogId ?? null,
+        source: log?.source ?? null,
+        idempotencyKey: log?.idempotencyKey ?? null,
       })),
       'tenantId',
       'prospectId',
@@ -155,6 +159,11 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
             and (change.prospect_log_id is null or change.prospect_log_id > coalesce((
               select t.closed_to from counted_tenants t where t.tenant_id = change.tenant_id limit 1
             ), ''))
+            and (change.idempotency_key is null or (
+              select true from prospect_logs l
+              where l.tenant_id = change.tenant_id and l.source = change.source
+                and l.idempotency_key = change.idempotency_key limit 1
+            ) is null)
         ), added as (
           insert into prospects (${PROSPECT.names})
           select ${PROSPECT.values} from changed change where change.unchanged_since is null
@@ -222,7 +231,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
    * Saves changes that only log, each for a prospect that all of its identifiers lead to: then the time of its last change
    * is all that is checked. Without `is true` the planner may join all logs with those that were stored.
    */
-  const recordLogs = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
+  const saveLogs = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
     const logs = recordings.map(({ change: { log, unchangedSince } }) => ({
       ...sentLog(log as NewLog),
       unchangedSince,
@@ -265,13 +274,13 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
 
   const options = {
     tenantOf: ({ change }: Recording) => change.want.tenantId,
-    weightOf: ({ change: { log } }: Recording) => log?.payload.rawJson.length ?? 0,
+    weightOf: ({ change }: Recording) => weightOfChange(change),
   }
-  const recordChange = together.write('activities.record', overtakenAlone(recordAll), {
+  const recordChange = together.write('activities.record', overtakenAlone(saveChanges), {
     ...options,
     claimsOf,
   })
-  const recordLog = together.write('activities.record', overtakenAlone(recordLogs), options)
+  const recordLog = together.write('activities.record', overtakenAlone(saveLogs), options)
 
   return {
     recall: together.read('activities.recall', recallAll, { listLengthMax: LOOKUPS_MAX }),

@@ -25,13 +25,22 @@ export const ifOvertaken =
 export const unlessOvertaken = (written: Promise<unknown>): Promise<Recorded> =>
   written.then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
 
-/** A statement for many changes that another writer overtook is halved; for one change, that is its result. */
+/**
+ * A statement for many changes that another writer overtook is tried once more: mostly it finds now what the other one
+ * has added. If not, it is halved. For one change, having been overtaken is its result.
+ */
 export const overtakenAlone =
   <Change>(recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>) =>
-  (changes: readonly Change[]): Promise<readonly Recorded[]> =>
-    recordAll(changes).catch((error) => {
-      if (!isOvertaken(error)) throw error
-      if (changes.length === 1) return ['overtaken']
-      // A deadlock is `unavailable`, after which a list is not halved: nothing was saved, so it may be.
-      throw new Error('A list was overtaken.', { cause: error })
+  (changes: readonly Change[]): Promise<readonly Recorded[]> => {
+    const recorded = recordAll(changes)
+    if (changes.length === 1) return recorded.catch(ifOvertaken<readonly Recorded[]>(['overtaken']))
+    const again = recorded.catch((error) => {
+      if (isOvertaken(error)) return recordAll(changes)
+      throw error
     })
+    return again.catch((error) => {
+      // A deadlock is `unavailable`, after which a list is not halved: nothing was saved, so it may be.
+      if (isOvertaken(error)) throw new Error('A list was overtaken.', { cause: error })
+      throw error
+    })
+  }

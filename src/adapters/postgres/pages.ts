@@ -22,7 +22,7 @@ import {
   storedPage,
 } from '../stores/page-rows.ts'
 import { COLUMNS, without } from '../stores/rows.ts'
-import { LOOKUPS_MAX, type Together } from '../stores/together.ts'
+import { LOOKUPS_MAX, type Together, weightOfPage } from '../stores/together.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
@@ -45,11 +45,18 @@ const SHOWN = columns('v', SHOWN_VERSION)
 const PAGES_MAX = 64
 const VERSION = columns('version', NEW_VERSION_COLUMNS)
 const COUNT = columns('added', COLUMNS.page_counts)
-/** Columns of a new page and its version but those that the statement works out. */
+/** Columns of a new page and of its version but those that the statement works out. The key is the page's. */
 const PAGE = columns('page', without(NEW_PAGE_COLUMNS, 'page_number', 'computed_name'))
-const FIRST_VERSION = columns('version', without(NEW_VERSION_COLUMNS, 'computed_name'))
-const NEW_PAGE = columns('page', { number: 'int', ...NEW_PAGE_COLUMNS, is_numbered: 'boolean' })
-const NEW_VERSION = columns('version', { number: 'int', ...NEW_VERSION_COLUMNS })
+const FIRST_VERSION = columns(
+  'page',
+  without(NEW_VERSION_COLUMNS, 'computed_name', 'idempotency_key', 'request_hash'),
+)
+const NEW_PAGE = columns('page', {
+  number: 'int',
+  ...NEW_VERSION_COLUMNS,
+  ...without(NEW_PAGE_COLUMNS, 'page_number'),
+  is_numbered: 'boolean',
+})
 const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 
 /**
@@ -101,10 +108,19 @@ export const postgresPages = (
     }))
   }
 
-  /** Saves each page whole, with the next number of its group, or not at all if the group is no longer active. */
-  const recordAll = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
-    const pages = numbered(recordings.map(({ page }) => page))
-    const versions = pages.map((page) => ({ ...firstVersionRow(page), number: page.number }))
+  /**
+   * Saves each page whole, with the next number of its group, or not at all if the group is no longer active or another page
+   * has its idempotency key. The counts of all groups are one value: a join with them would compare each page with each.
+   */
+  const savePages = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
+    const pages = recordings.map(({ page }, number) => ({
+      ...firstVersionRow(page),
+      ...newPageRow(page, null),
+      content: page.content,
+      supplementaryContext: page.supplementaryContext,
+      isNumbered: page.isNumbered,
+      number,
+    }))
     const events = recordings.flatMap(({ events }, number) =>
       events.map((event) => ({ ...eventRow(event), number })),
     )
@@ -113,13 +129,18 @@ export const postgresPages = (
         with page as (
           select page.*, count(*) over (partition by page.tenant_id, page.page_group_id) as places,
             row_number() over (partition by page.tenant_id, page.page_group_id order by page.page_id) as place
-          from ${NEW_PAGE.from(pages.map((page) => ({ ...page, ...newPageRow(page, null) })))}
+          from ${NEW_PAGE.from(pages)}
           where (
             select true from page_groups g
             where g.tenant_id = page.tenant_id and g.status = 'active'
               and (case when g.status <> 'deleted' then g.page_group_id end) = page.page_group_id
             limit 1
-          )
+          ) and (page.idempotency_key is null or (
+            select true from pages p
+            where p.tenant_id = page.tenant_id and p.page_group_id = page.page_group_id
+              and p.idempotency_key = page.idempotency_key
+            limit 1
+          ) is null)
         ), counted as (
           insert into page_counts as c (${COUNT.names})
           select page.tenant_id, page.page_group_id, page.places, page.places from page where page.place = 1
@@ -127,44 +148,42 @@ export const postgresPages = (
           on conflict (tenant_id, page_group_id) do update set
             pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes
           returning c.tenant_id, c.page_group_id, c.pages_count
-        ), saved as (
-          select page.number, counted.pages_count - page.places + page.place as page_number
+        ), counts as (
+          select jsonb_object_agg(counted.tenant_id || ' ' || counted.page_group_id, counted.pages_count) as of_group
+          from counted
+        ), numbered as (
+          select page.*, (counts.of_group ->> (page.tenant_id || ' ' || page.page_group_id))::int
+            - page.places + page.place as page_number
           from page
-            join counted on counted.tenant_id = page.tenant_id and counted.page_group_id = page.page_group_id
+            cross join counts
         ), named as (
-          select page.number, saved.page_number,
-            case when page.is_numbered then ltrim(page.computed_name || ' ' || saved.page_number)
-              else page.computed_name end as computed_name
-          from page
-            join saved on saved.number = page.number
+          select page.*, case when page.is_numbered then ltrim(page.computed_name || ' ' || page.page_number)
+            else page.computed_name end as whole_name
+          from numbered page
         ), paged as (
           insert into pages (${PAGE.names}, computed_name, page_number)
-          select ${PAGE.values}, named.computed_name, named.page_number
-          from page
-            join named on named.number = page.number
+          select ${PAGE.values}, page.whole_name, page.page_number from named page
           order by page.tenant_id, page.page_group_id, page.idempotency_key, page.page_id
         ), versioned as (
           insert into page_versions (${FIRST_VERSION.names}, computed_name)
-          select ${FIRST_VERSION.values}, named.computed_name
-          from ${NEW_VERSION.from(versions)}
-            join named on named.number = version.number
+          select ${FIRST_VERSION.values}, page.whole_name from named page
         ), new_events as (
           insert into events (${EVENT.names})
           select ${EVENT.values} from ${NEW_EVENT.from(events)}
-          where (event.number in (select number from saved)) is true and (${everyEvent} or (
+          where (event.number in (select number from page)) is true and (${everyEvent} or (
             select true from webhook_endpoints w where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
           ))
           returning 1
         )
-        select number, (select count(*)::int from new_events) as events from saved`,
+        select number, (select count(*)::int from new_events) as events from page`,
     )
     const saved = new Set(rows.map(({ number }) => number))
     if (recordings.some(({ page }, number) => saved.has(number) && needsWork(page))) added()
     return recordings.map((_, number) => (saved.has(number) ? 'recorded' : 'overtaken'))
   }
-  const recordPage = together.write('pages.record', overtakenAlone(recordAll), {
+  const recordPage = together.write('pages.record', overtakenAlone(savePages), {
     tenantOf: ({ page }) => page.tenantId,
-    weightOf: ({ page }) => page.content?.rawJson.length ?? 0,
+    weightOf: ({ page }) => weightOfPage(page),
     claimsOf: ({ page: { tenantId, pageGroupId, idempotencyKey } }) =>
       idempotencyKey === null ? [] : [`${tenantId} ${pageGroupId} ${idempotencyKey}`],
   })

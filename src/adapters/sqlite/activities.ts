@@ -12,7 +12,7 @@ import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import { columnsOf } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
-import type { Together } from '../stores/together.ts'
+import { type Together, weightOfChange } from '../stores/together.ts'
 import type { Outbox } from './events.ts'
 import { addIdentifier, forgetFormer, IS_IDENTIFIER, isAsAssumed } from './identifiers.ts'
 import { type Database, insertInto } from './open.ts'
@@ -42,9 +42,6 @@ const IS_UNCHANGED = `select 1 from prospects where ${UNCHANGED}`
 const ADD_LOG = `
   ${insertInto('prospect_logs', COLUMNS.prospect_logs)}
   on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
-
-/** What a change of a heavy payload costs is counted in characters. */
-const weightOf = ({ log }: ActivityChange): number => log?.payload.rawJson.length ?? 0
 
 /** Changes that arrive together are saved in one transaction, each whole or not at all. */
 export const sqliteActivities = (database: Database, outbox: Outbox, together: Together): Activities => {
@@ -89,7 +86,7 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
   const record = together.write(
     'activities.record',
     (list: readonly Recording[]) => database.recordEach(list, saver),
-    { weightOf: ({ change }) => weightOf(change), tenantOf: ({ change }) => change.want.tenantId },
+    { weightOf: ({ change }) => weightOfChange(change), tenantOf: ({ change }) => change.want.tenantId },
   )
 
   return {

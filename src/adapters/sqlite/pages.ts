@@ -14,7 +14,7 @@ import {
   type VersionRow,
   versionWithContent,
 } from '../stores/page-rows.ts'
-import type { Together } from '../stores/together.ts'
+import { type Together, weightOfPage } from '../stores/together.ts'
 import type { Outbox } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
 import { VERSION, WITH_CONTENT } from './versions.ts'
@@ -125,7 +125,7 @@ export const sqlitePages = (
       if (list.some(({ page }, i) => saved[i] === 'recorded' && needsWork(page))) added()
       return saved
     },
-    { weightOf: ({ page }) => page.content?.rawJson.length ?? 0, tenantOf: ({ page }) => page.tenantId },
+    { weightOf: ({ page }) => weightOfPage(page), tenantOf: ({ page }) => page.tenantId },
   )
   return {
     recall: async (want) => ({

@@ -159,10 +159,10 @@ export const gather = <Input, Answer>(
   /** Ends the waiting calls that claim what this one has. */
   const loseTo = (winner: Member<Input, Answer>, lost: Answer): void => {
     const won = new Set(winner.claims)
-    const losers = pending.filter((member) => member.claims.some((claim) => won.has(claim)))
-    if (losers.length === 0) return
-    pending = pending.filter((member) => !losers.includes(member))
-    observer?.queued(-losers.length)
+    const losers = new Set(pending.filter((member) => member.claims.some((claim) => won.has(claim))))
+    if (losers.size === 0) return
+    pending = pending.filter((member) => !losers.has(member))
+    observer?.queued(-losers.size)
     for (const loser of losers) loser.resolve(lost)
   }
 

@@ -1,4 +1,10 @@
-import type { Activities, ActivityChange, ActivityWant, KnownActivity } from '../../core/ports/activities.ts'
+import type {
+  Activities,
+  ActivityChange,
+  ActivityWant,
+  KnownActivity,
+  StoredProspect,
+} from '../../core/ports/activities.ts'
 
 /**
  * Activities whose `recall` answers from memory if a change with the same want was recorded before, and all of its
@@ -14,25 +20,25 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
   let recent = entries()
   let older = entries()
 
-  const keep = (want: ActivityWant, known: KnownActivity): void => {
+  const keep = (want: ActivityWant, prospect: StoredProspect): void => {
     if (recent.size() >= halfMax) {
       older = recent
       recent = entries()
     }
-    recent.set(want, known)
+    recent.set(want, prospect)
   }
-  const find = (want: ActivityWant): KnownActivity | undefined => {
+  const find = (want: ActivityWant): StoredProspect | undefined => {
     const used = recent.get(want)
     if (used !== undefined) return used
-    const known = older.get(want)
-    if (known !== undefined) keep(want, known)
-    return known
+    const prospect = older.get(want)
+    if (prospect !== undefined) keep(want, prospect)
+    return prospect
   }
 
   return {
     recall: (want) => {
-      const known = find(want)
-      return known === undefined ? activities.recall(want) : Promise.resolve(known)
+      const prospect = find(want)
+      return prospect === undefined ? activities.recall(want) : Promise.resolve(knownAs(prospect, want))
     },
 
     record: async (change, events) => {
@@ -41,44 +47,45 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
       if (recorded === 'overtaken') {
         recent.delete(want)
         older.delete(want)
-      } else if (prospect !== find(want)?.prospects[0] && isWhole(change)) keep(want, knownAfter(change))
+      } else if (prospect !== find(want) && isWhole(change)) keep(want, prospect)
       return recorded
     },
   }
 }
 
-/** Whether the want names the prospect, and all of its identifiers lead there from now on. */
+/**
+ * Whether the want names the prospect, and all of its identifiers lead there from now on: those that did not are the ones
+ * that were added.
+ */
 const isWhole = ({ want, prospect, identifiers, assumed }: ActivityChange): boolean => {
   const isNamed =
     want.prospectId === undefined ? want.identifiers.length > 0 : want.prospectId === prospect.prospectId
   return isNamed && assumed.length === identifiers.length
 }
 
-/** What a look-up finds after this change. An idempotency key, and what is counted, only the store knows. */
-const knownAfter = ({ want, prospect }: ActivityChange): KnownActivity => ({
+/** What a look-up finds if all identifiers lead to this prospect. A receipt, and what is counted, only the store knows. */
+const knownAs = (prospect: StoredProspect, want: ActivityWant): KnownActivity => ({
   prospects: [prospect],
-  identifiers: want.identifiers.map((identifier) => ({
-    ...identifier,
-    prospectId: prospect.prospectId,
-    blockedUntil: null,
-    erasureId: null,
-  })),
+  identifiers: want.identifiers.map(({ tenantId, kind, hash }) => {
+    const { prospectId } = prospect
+    return { tenantId, kind, hash, prospectId, blockedUntil: null, erasureId: null }
+  }),
   receipt: null,
   countedId: null,
 })
 
 /** A map for each tenant, because a hash alone is a cheaper key than a text that combines it with its tenant. */
 const entries = () => {
-  const ofTenants = new Map<string, Map<string, KnownActivity>>()
+  const ofTenants = new Map<string, Map<string, StoredProspect>>()
   let size = 0
   return {
     size: () => size,
     get: (want: ActivityWant) => ofTenants.get(want.tenantId)?.get(keyOf(want)),
-    set: (want: ActivityWant, known: KnownActivity): void => {
-      const ofTenant = ofTenants.get(want.tenantId) ?? new Map<string, KnownActivity>()
+    set: (want: ActivityWant, prospect: StoredProspect): void => {
+      const ofTenant = ofTenants.get(want.tenantId) ?? new Map<string, StoredProspect>()
       if (ofTenant.size === 0) ofTenants.set(want.tenantId, ofTenant)
       size -= ofTenant.size
-      ofTenant.set(keyOf(want), known)
+      ofTenant.set(keyOf(want), prospect)
       size += ofTenant.size
     },
     delete: (want: ActivityWant): void => {

@@ -1,4 +1,6 @@
 import type { Outcome } from '../../core/engine/outcome.ts'
+import type { ActivityChange } from '../../core/ports/activities.ts'
+import type { NewPageRow } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { type GatherObserver, type GatherOptions, gather } from './gather.ts'
 
@@ -51,6 +53,12 @@ type Settings = {
   /** Counts the calls of a verb, and its lists. */
   readonly observerOf?: ((verb: string) => GatherObserver | undefined) | undefined
 }
+
+/** The length of the texts that may be as long as a request, in characters. */
+export const weightOfChange = ({ log }: ActivityChange): number =>
+  log === null ? 0 : log.payload.rawJson.length + (log.email?.length ?? 0)
+export const weightOfPage = ({ content, supplementaryContext, customName }: NewPageRow): number =>
+  (content?.rawJson.length ?? 0) + (supplementaryContext?.length ?? 0) + (customName?.length ?? 0)
 
 export const createTogether = ({ listsInFlightMax, observerOf = () => undefined }: Settings): Together => ({
   read: (verb, readAll, options) =>

@@ -1,12 +1,12 @@
-import { inOrder } from '../engine/in-order.ts'
-import type { NewId } from '../ports/world.ts'
+import { inOrder, type Ties } from '../engine/in-order.ts'
+import { isoTime } from '../engine/times.ts'
+import type { Needs } from '../ports/store.ts'
 import { IDENTIFIER_KINDS, normalizedTexts } from '../prospects/identifiers.ts'
 import type { LoggedActivity } from './log-prospect-activity.ts'
 import { type NewActivity, weightOf } from './new-log.ts'
 
-type Deps = {
+type Deps = Omit<Needs<never>, 'store'> & {
   readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
-  readonly newId: NewId
 }
 type Steps<Input> = {
   /** Makes the activity, when its turn comes. Its failure is its answer. */
@@ -21,19 +21,20 @@ type Steps<Input> = {
  * Logs activities of one tenant in order: each finds the prospects that those before it created, and their ids rise.
  * Returns each with its answer or its error. After `unavailable` the rest is not tried, and fails alike.
  */
-export const logProspectActivities = ({ logProspectActivity, newId }: Deps): LogAll => {
-  const withId = (activity: NewActivity): NewActivity => ({
+export const logProspectActivities = ({ logProspectActivity, clock, newId }: Deps): LogAll => {
+  // The time is read when the ids are made: what arrived since a time is found by the times in ids.
+  const reserve = (activity: NewActivity): NewActivity => ({
     ...activity,
-    prospectLogId: newId('prospectlog'),
+    reserved: { createdAt: isoTime(clock()), prospectLogId: newId('prospectlog') },
   })
   const logInOrder = <Input>(inputs: readonly Input[], { prepare, ...steps }: Steps<Input>) =>
     inOrder(inputs, {
       ...steps,
       prepare: (input) => {
         const activity = prepare(input)
-        return activity instanceof Promise ? activity.then(withId) : withId(activity)
+        return activity instanceof Promise ? activity.then(reserve) : reserve(activity)
       },
-      namesOf: namesIn,
+      tiesOf,
       run: logProspectActivity,
     })
   return <Input>(inputs: readonly Input[], steps?: Steps<Input>) =>
@@ -46,21 +47,14 @@ type LogAll = {
 }
 const PREPARED: Steps<NewActivity> = { prepare: (activity) => activity, weightOf }
 
-/** What an activity names: its prospect, and its idempotency key. */
-const namesIn = ({
-  source,
-  idempotencyKey,
-  prospectId,
-  ...sent
-}: Pick<NewActivity, 'source' | 'idempotencyKey' | 'prospectId' | 'email' | 'externalId'>): string[] => {
-  const names = namesOfPerson(sent)
-  if (prospectId !== undefined) names.push(`id ${prospectId}`)
-  if (idempotencyKey !== undefined) names.push(`key ${source}\0${idempotencyKey}`)
-  return names
-}
+const tiesOf = ({ source, idempotencyKey, prospectId, ...activity }: NewActivity): Ties => ({
+  names: prospectId === undefined ? namesOf(activity) : [...namesOf(activity), `id ${prospectId}`],
+  fills: activity.name ?? '',
+  key: idempotencyKey === undefined ? undefined : `${source}\0${idempotencyKey}`,
+})
 
 /** What names a person, whichever way it is written. */
-export const namesOfPerson = (sent: Pick<NewActivity, 'email' | 'externalId'>): string[] => {
+export const namesOf = (sent: Pick<NewActivity, 'email' | 'externalId'>): string[] => {
   const texts = normalizedTexts(sent)
   return IDENTIFIER_KINDS.flatMap((kind) => (texts[kind] === null ? [] : `${kind} ${texts[kind]}`))
 }

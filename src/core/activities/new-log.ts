@@ -17,8 +17,8 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
     readonly isVerified?: true
     /** It identifies no one, and belongs to the one prospect of its hook, who is named like the source. */
     readonly isShared?: true
-    /** The id for its log, made before, so that those of a batch are in order. */
-    readonly prospectLogId?: string
+    /** The id and the time for its log, made before, so that those of a batch are in order. */
+    readonly reserved?: Pick<NewLog, 'prospectLogId' | 'createdAt'>
   }
 /** How much memory an activity takes, in characters. */
 export const weightOf = ({ payload, email = '' }: NewActivity): number =>
@@ -57,10 +57,10 @@ export const newLog = (
   /** Its id must come after this one. */
   afterId: string | null,
 ): NewLog => ({
+  ...idAndTime(activity, createdAt, newId, afterId),
   tenantId: activity.tenantId,
   apiKeyId: activity.apiKeyId,
   hops: activity.hops,
-  prospectLogId: isAfter(activity.prospectLogId, afterId) ?? newId('prospectlog', afterId ?? undefined),
   prospectId,
   source: activity.source,
   type: activity.type,
@@ -71,12 +71,18 @@ export const newLog = (
   idempotencyKey: activity.idempotencyKey ?? null,
   requestHash: requestHashIn(activity),
   createdProspect,
-  occurredAt: occurredAtOf(activity, createdAt),
-  createdAt,
+  occurredAt: occurredAtOf(activity, activity.reserved?.createdAt ?? createdAt),
 })
 
-const isAfter = (id: string | undefined, afterId: string | null) =>
-  id !== undefined && id > (afterId ?? '') ? id : undefined
+const idAndTime = (
+  { reserved }: NewActivity,
+  createdAt: Timestamp,
+  newId: NewId,
+  afterId: string | null,
+): Pick<NewLog, 'prospectLogId' | 'createdAt'> => {
+  if (reserved !== undefined && reserved.prospectLogId > (afterId ?? '')) return reserved
+  return { prospectLogId: newId('prospectlog', afterId ?? undefined), createdAt }
+}
 
 /** When it happened. Refuses `invalid_request` if that is more than a day ahead. */
 export const occurredAtOf = ({ occurredAt = '' }: NewActivity, now: Timestamp): Timestamp => {

@@ -1,5 +1,5 @@
 import type { Recorded } from '../ports/world.ts'
-import { unavailable } from './failures.ts'
+import { refuse } from './failures.ts'
 
 export const ROUNDS_MAX = 20
 
@@ -27,6 +27,8 @@ export const decideAndSave = async <Known, Change, Answer>({
   return gaveUp()
 }
 
-export const gaveUp = (): never => {
-  throw unavailable(`Gave up after ${ROUNDS_MAX} conflicting writes; retry.`)
-}
+export const gaveUp = (): never =>
+  refuse('unavailable', `Gave up after ${ROUNDS_MAX} conflicting writes; retry.`, {
+    retryAfterS: 1,
+    isContended: true,
+  })

@@ -70,6 +70,8 @@ export type FailureFacts = EventIds & {
   readonly retryAfterS?: number
   readonly allow?: string
   readonly obstacle?: Obstacle
+  /** Other writers of the same thing were faster, each time. */
+  readonly isContended?: true
 }
 
 /** An expected failure. Anything else that is thrown is a bug. */
@@ -116,6 +118,9 @@ export const readyToRead = (store: { ready: () => Promise<void> }): Promise<void
   })
 export const isUnavailable = (why: unknown): why is DomainFailure =>
   why instanceof DomainFailure && why.kind === 'unavailable'
+
+/** Whether the database cannot respond at all: what is tried next fails alike. */
+export const isAway = (why: unknown): why is DomainFailure => isUnavailable(why) && !why.facts.isContended
 
 export const prospectNotFound = (): never => refuse('prospect_not_found', 'Prospect not found.')
 export const prospectErased = (): never => refuse('prospect_erased', 'The prospect was erased.')

@@ -60,7 +60,7 @@ export const findEnabled =
 
 /** Receives deliveries from vendors: finds the hook, verifies the delivery, and logs the activities in it. */
 export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectActivity, later }: Deps) => {
-  const logAll = logProspectActivities({ logProspectActivity, newId })
+  const logAll = logProspectActivities({ logProspectActivity, clock, newId })
   const ready = new WeakMap<StoredHook, ReadyHook>()
   /** The unsaved facts of each hook seen within the last ten seconds, saved when they are over. */
   const seen = new Map<string, Seen>()

@@ -26,7 +26,7 @@ export type NewId = (prefix: IdPrefix, after?: string) => string
 export type ShareLoop = (tenantId: string, wasBegun?: boolean) => Promise<void> | undefined
 /** A moment of a store, in its own form: see `moments`. */
 export type Moment = string
-/** Whether a list was saved, or nothing was because another writer was faster. */
+/** Whether a change was saved; nothing of it was if another writer was faster. */
 export type Recorded = 'recorded' | 'overtaken'
 /**
  * The newest rows older than `beforeId`: one more than `limit`, to show that more follow, or fewer if the texts of all

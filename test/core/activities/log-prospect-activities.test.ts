@@ -1,4 +1,5 @@
 import t from 'tap'
+import { createNewId } from '../../../src/adapters/ids.ts'
 import { remembering } from '../../../src/adapters/stores/remembering.ts'
 import { logProspectActivities } from '../../../src/core/activities/log-prospect-activities.ts'
 import {
@@ -7,6 +8,7 @@ import {
 } from '../../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
 import { DomainFailure } from '../../../src/core/engine/failures.ts'
+import { timeOfId } from '../../../src/core/engine/id-times.ts'
 import type { Activities } from '../../../src/core/ports/activities.ts'
 import { createProspect } from '../../../src/core/prospects/create-prospect.ts'
 import { type Random, randomBy } from '../../store-contract/random.ts'
@@ -17,13 +19,13 @@ const ACME = idOf('tenant', 1)
 const ROUNDS = 400
 const activity: NewActivity = { tenantId: ACME, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
 
-/** A tenant with three prospects: one of an email, one of an external id, and one of both. */
+/** A tenant with three prospects, each with one name that identifies it. */
 const setting = async (dress: (activities: Activities) => Activities = (activities) => activities) => {
   const store = storeWith(ACME)
   const world = { clock: stoppedClock(), newId: countedIds() }
   const create = createProspect({ store, ...world })
   const known: string[] = []
-  for (const person of [{ email: 'a@x' }, { externalId: 'x' }, { email: 'b@x', externalId: 'y' }])
+  for (const person of [{ email: 'a@x' }, { externalId: 'x' }, { email: 'b@x' }])
     known.push((await create({ tenantId: ACME, ...person })).prospect.prospectId)
   const log = logProspectActivity({ store: { activities: dress(store.activities) }, ...world })
   return { log, logAll: logProspectActivities({ ...world, logProspectActivity: log }), known, ...store.kept }
@@ -36,6 +38,7 @@ const randomPerson = (chance: Random, known: readonly string[]) =>
     : {
         email: chance.oneOf([undefined, undefined, 'a@x', 'b@x', ' C@x', 'c@X', 'd@x', 'e@x']),
         externalId: chance.oneOf([undefined, undefined, undefined, 'x', 'y', 'z', 'w']),
+        name: chance.oneOf([undefined, undefined, 'Ada', 'Grace']),
       }
 const randomActivity = (chance: Random, known: readonly string[]): NewActivity => ({
   ...activity,
@@ -110,4 +113,19 @@ t.test('an email, both, and an external id of a new person are one person, in or
     [{ email, externalId }],
   )
   t.equal(prospects().length, 4)
+})
+
+t.test('activities of a batch have rising ids, and the times at which these were made', async (t) => {
+  let ms = Date.parse('2026-01-01T00:00:00.000Z')
+  const world = { clock: () => ms++, newId: createNewId(() => ms) }
+  const log = logProspectActivity({ store: storeWith(ACME), ...world })
+  const logAll = logProspectActivities({ ...world, logProspectActivity: log })
+  const answers = await logAll(['a@x', 'a@x', 'b@x', 'a@x'].map((email) => ({ ...activity, email })))
+  const receipts = answers.map((answer) => (answer as LoggedActivity).receipt)
+  t.strictSame(
+    receipts.map(({ prospectLogId }) => prospectLogId),
+    receipts.map(({ prospectLogId }) => prospectLogId).toSorted(),
+  )
+  for (const { prospectLogId, createdAt } of receipts)
+    t.ok(Math.abs(timeOfId(prospectLogId) - Date.parse(createdAt)) <= 1)
 })

@@ -31,7 +31,7 @@ const setting = async () => {
   newId('prospect')
   const log = logProspectActivity({ store, clock, newId })
   return {
-    logAll: logProspectActivities({ logProspectActivity: log, newId }),
+    logAll: logProspectActivities({ logProspectActivity: log, clock, newId }),
     log,
     clock,
     store,

@@ -14,8 +14,9 @@ const activity: NewActivity = { tenantId: ACME, source: 'crm', type: 'webhook', 
 const setting = (settings: { requireIdentity?: boolean } = {}) => {
   const store = storeWith(ACME, STRANGER)
   const newId = countedIds()
-  const log = logProspectActivity({ store, clock: stoppedClock(), newId, ...settings })
-  return { logAll: logProspectActivities({ logProspectActivity: log, newId }), log, ...store.kept }
+  const clock = stoppedClock()
+  const log = logProspectActivity({ store, clock, newId, ...settings })
+  return { logAll: logProspectActivities({ logProspectActivity: log, clock, newId }), log, ...store.kept }
 }
 
 /** Lets a rival act between the first recall and the record that follows it. */

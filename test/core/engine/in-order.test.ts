@@ -2,7 +2,7 @@ import t from 'tap'
 import { DomainFailure, unavailable } from '../../../src/core/engine/failures.ts'
 import { inOrder, LIST_LENGTH_MAX } from '../../../src/core/engine/in-order.ts'
 
-/** Items are their names, such as `a b`. What begins and ends is noted. */
+/** Items are their names, what they fill and their key, such as `a b/x/k`. What begins and ends is noted. */
 const setting = (failures: Readonly<Record<string, Error>> = {}) => {
   const steps: string[] = []
   const running: string[] = []
@@ -16,9 +16,12 @@ const setting = (failures: Readonly<Record<string, Error>> = {}) => {
     if (failures[item]) throw failures[item]
     return item.toUpperCase()
   }
-  const namesOf = (item: string) => item.split(' ').filter((name) => name !== '_')
+  const tiesOf = (item: string) => {
+    const [names = '', fills = '', key] = item.split('/')
+    return { names: names.split(' ').filter((name) => name !== '_'), fills, key }
+  }
   const prepare = (item: string) => item
-  return { steps, given: { prepare, namesOf, run }, mostAtOnce: () => mostAtOnce }
+  return { steps, given: { prepare, tiesOf, run }, mostAtOnce: () => mostAtOnce }
 }
 const refused = new DomainFailure('page_not_found', 'no')
 
@@ -52,11 +55,14 @@ t.test('once an input with a name has ended, all others with it go together', as
   t.equal(mostAtOnce(), 49)
 })
 
-t.test('an input with a name that has ended still waits for its other name', async (t) => {
-  const { given, steps } = setting()
-  await inOrder(['a', 'a b', 'a b', 'a'], given)
-  t.strictSame(steps, ['+a', '-a', '+a b', '+a', '-a b', '-a', '+a b', '-a b'])
-})
+t.test(
+  'what names a thing otherwise goes alone, and what repeats an earlier input goes together',
+  async (t) => {
+    const { given, steps } = setting()
+    await inOrder(['a', 'a b', 'a b', 'a', 'a c'], given)
+    t.strictSame(steps, ['+a', '-a', '+a b', '-a b', '+a b', '+a', '-a b', '-a', '+a c', '-a c'])
+  },
+)
 
 t.test('a name settles although its input is refused, and no other input fails for that', async (t) => {
   const bug = new TypeError('a bug')
@@ -123,4 +129,28 @@ t.test('a list that may not begin fails with all that follow', async (t) => {
   }
   const answers = await inOrder(Array<string>(LIST_LENGTH_MAX + 2).fill('_'), { ...given, beforeList })
   t.strictSame(answers.slice(-3), ['_', refused, refused])
+})
+
+t.test('inputs that fill the same thing differently go one after the other', async (t) => {
+  const { given, steps } = setting()
+  await inOrder(['a', 'a/x', 'a/y', 'a/x'], given)
+  t.strictSame(steps, ['+a', '-a', '+a/x', '-a/x', '+a/y', '+a/x', '-a/y', '-a/x'])
+})
+
+t.test('an input that joins two things waits for both, and those after it for it', async (t) => {
+  const { given, steps } = setting()
+  await inOrder(['a', 'b', 'a b', 'b'], given)
+  t.strictSame(steps, ['+a', '+b', '-a', '-b', '+a b', '+b', '-a b', '-b'])
+})
+
+t.test('of inputs with one key the others wait for the first', async (t) => {
+  const { given, steps } = setting()
+  await inOrder(['a//k', 'b//k', 'c//k'], given)
+  t.strictSame(steps, ['+a//k', '-a//k', '+b//k', '+c//k', '-b//k', '-c//k'])
+})
+
+t.test('one that was contended does not stop the others', async (t) => {
+  const contended = new DomainFailure('unavailable', 'no', { isContended: true })
+  const { given } = setting({ a: contended })
+  t.strictSame(await inOrder(['a', 'a', 'b'], given), [contended, contended, 'B'])
 })
