@@ -1,9 +1,11 @@
 import { createSecrets } from '../adapters/webhooks/secrets.ts'
 import type { Config } from '../config/config.ts'
+import { decideAndSave } from '../core/engine/decide-and-save.ts'
 import { resealed } from '../core/engine/sealed-secrets.ts'
-import { isoTime } from '../core/engine/times.ts'
-import { untilRecorded } from '../core/engine/until-recorded.ts'
+import { isoTime, laterThan } from '../core/engine/times.ts'
+import type { StoredHook } from '../core/ports/hooks.ts'
 import type { Needs } from '../core/ports/store.ts'
+import type { Secrets, StoredEndpoint } from '../core/ports/webhooks.ts'
 import { examineSecrets } from './examine-secrets.ts'
 import { commandOf } from './findings.ts'
 import { readDatabase } from './read-database.ts'
@@ -16,20 +18,25 @@ type Deps = Omit<Needs<'webhooks' | 'hooks'>, 'newId'>
 export const reencryptSecrets = (config: Config, { store, clock }: Deps) => {
   const { reseal } = createSecrets(config.secretsKey, config.secretsKeyPrevious)
   const rewrite = (tenantId: string, id: string) =>
-    untilRecorded(async () => {
-      const endpoints = await store.webhooks.list(tenantId)
-      const endpoint = endpoints.find(({ webhookEndpointId }) => webhookEndpointId === id)
-      const found = endpoint ?? (await store.hooks.find({ tenantId, hookId: id }))
-      if (!found) return null
-      // Always later, so that another writer that read it before is overtaken.
-      const updatedAt = isoTime(Math.max(clock(), Date.parse(found.updatedAt) + 1))
-      const changes = { ...resealed(found, clock(), reseal).sealed, updatedAt }
-      return 'hookId' in found
-        ? store.hooks.change({ ...found, ...changes }, found.updatedAt)
-        : store.webhooks.change({ ...found, ...changes }, found.updatedAt)
+    decideAndSave({
+      recall: async () => {
+        const endpoints = await store.webhooks.list(tenantId)
+        const endpoint = endpoints.find(({ webhookEndpointId }) => webhookEndpointId === id)
+        return endpoint ?? (await store.hooks.find({ tenantId, hookId: id }))
+      },
+      decide: (found) => ({ answer: null, change: found && encrypted(found, clock(), reseal) }),
+      record: ({ before, after }) =>
+        'hookId' in after
+          ? store.hooks.change(after, before.updatedAt)
+          : store.webhooks.change(after, before.updatedAt),
     })
   return readDatabase(config, async ({ read }) => {
     const { sum, lost } = await examineSecrets(read, config, clock(), rewrite)
     return { ...sum, toReplace: lost.map(commandOf) }
   })
+}
+
+const encrypted = (before: StoredEndpoint | StoredHook, nowMs: number, reseal: Secrets['reseal']) => {
+  const updatedAt = laterThan(before.updatedAt, isoTime(nowMs))
+  return { before, after: { ...before, ...resealed(before, nowMs, reseal).sealed, updatedAt } }
 }

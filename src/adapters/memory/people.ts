@@ -1,4 +1,4 @@
-import type { NewLog } from '../../core/ports/activities.ts'
+import type { NewLog, StoredProspect } from '../../core/ports/activities.ts'
 import type { CountedTenant } from '../../core/ports/counts.ts'
 import type { Identifier, StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { FoundProspect } from '../../core/ports/prospects.ts'
@@ -22,7 +22,7 @@ type KeptCount = Omit<CountedTenant, 'nextId'> & { readonly tenantId: string }
 export type People = ReturnType<typeof memoryPeople>
 
 /** Whether a prospect is unchanged, along with all prospects that were merged into it. */
-export const isUnchanged = (now: FoundProspect | undefined, before: FoundProspect): boolean =>
+export const isUnchanged = (now: FoundProspect | undefined, before: StoredProspect): boolean =>
   (['erasedAt', 'mergedInto', 'updatedAt', 'email', 'externalId', 'name'] as const).every(
     (name) => now?.[name] === before[name],
   )

@@ -1,11 +1,13 @@
 import type { Erasure, NewErasure } from '../../shapes/erasure.ts'
+import { decideAndSave } from '../engine/decide-and-save.ts'
 import { prospectErased, prospectNotFound, refuse } from '../engine/failures.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
-import { untilRecorded } from '../engine/until-recorded.ts'
 import { newEvent } from '../events/new-event.ts'
-import type { StoredErasure } from '../ports/erasures.ts'
+import type { ActivityWant, StoredProspect } from '../ports/activities.ts'
+import type { ErasureChanges, StoredErasure } from '../ports/erasures.ts'
 import type { Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
+import type { NewId, Timestamp } from '../ports/world.ts'
 import { identifiersOf, wantedBy } from '../prospects/identifiers.ts'
 import { recallWithSurvivor } from '../prospects/match-prospect.ts'
 import { NO_IDENTIFIER } from '../prospects/refuse-unidentified.ts'
@@ -34,53 +36,89 @@ export const requestErasure =
     const now = isoTime(nowMs)
     const until = isoTime(nowMs + Math.max(blockDays * DAY_MS, BLOCK_MS_MIN))
 
-    return untilRecorded(async () => {
-      const { prospects: found, identifiers } = await recallWithSurvivor(store.activities, target)
-      const live = found.find(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null)
-      if (live === undefined) {
-        const [blocked] = identifiers
-        const erasedId = found.at(-1)?.prospectId
-        const running =
-          erasedId === undefined
-            ? blocked?.erasureId && (await store.erasures.find({ tenantId, erasureId: blocked.erasureId }))
-            : await store.erasures.find({ tenantId, prospectId: erasedId })
-        if (running && running.status === 'processing') {
-          await store.erasures.extend(running, until)
-          return getErasure({ store })(running)
+    const erasureId = await decideAndSave({
+      recall: () => recall(store, target),
+      decide: (known) => decide(target, known, now, until, newId),
+      record: async (change) => {
+        if ('running' in change) {
+          await store.erasures.extend(change.running, until)
+          return 'recorded'
         }
-        if (request.prospectId !== undefined) return erasedId ? prospectErased() : prospectNotFound()
-      }
-      const prospects = live === undefined ? [] : await store.prospects.findWithMerged(live)
-      if (live !== undefined && prospects.length === 0) return 'overtaken'
-
-      const begun = (prospectId: string | null, partOf: string | null): StoredErasure => ({
-        tenantId,
-        erasureId: newId('erasure'),
-        prospectId,
-        partOf,
-        status: 'processing',
-        requestedAt: now,
-        completedAt: null,
-        logsErased: 0,
-        blockedUntil: null,
-        pass: 1,
-        settlesAfter: null,
-      })
-      const [person, ...merged] = prospects
-      const own = begun(person?.prospectId ?? null, null)
-      const parts = merged.map(({ prospectId }) => begun(prospectId, own.erasureId))
-      const [identifier = null] = person === undefined ? target.identifiers : []
-      const events = prospects.map(({ prospectId }) =>
-        newEvent(newId, 'prospect.erased', { tenantId, apiKeyId }, { prospectId }, now),
-      )
-      const changes = { tenantId, now, until, prospects, identifier, erasures: [own, ...parts] }
-      const recorded = await store.erasures.record(changes, events)
-      return recorded === 'recorded' ? getErasure({ store })(own) : recorded
+        const events = change.prospects.map(({ prospectId }) =>
+          newEvent(newId, 'prospect.erased', { tenantId, apiKeyId }, { prospectId }, now),
+        )
+        return store.erasures.record(change, events)
+      },
     })
+    return getErasure({ store })({ tenantId, erasureId })
   }
 
+type Known = {
+  /** The person, followed by those that were merged into it; none if nobody is found who is not erased. */
+  readonly people: readonly StoredProspect[]
+  /** The id of the person that is found, but erased. */
+  readonly erasedId: string | undefined
+  /** The erasure of the person, or of the identifier, if nobody else is found. */
+  readonly running: StoredErasure | null
+}
+
+const recall = async (
+  store: Needs<'activities' | 'prospects' | 'erasures'>['store'],
+  target: ActivityWant,
+): Promise<Known> => {
+  const { tenantId } = target
+  const { prospects: found, identifiers } = await recallWithSurvivor(store.activities, target)
+  const live = found.find(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null)
+  if (live !== undefined) {
+    // None if the person was erased or merged since: then the store returns `overtaken`.
+    const [person = live, ...merged] = await store.prospects.findWithMerged(live)
+    return { people: [person, ...merged], erasedId: undefined, running: null }
+  }
+  const erasedId = found.at(-1)?.prospectId
+  const blockedBy = identifiers[0]?.erasureId
+  const want = erasedId !== undefined ? { prospectId: erasedId } : blockedBy && { erasureId: blockedBy }
+  const running = want ? await store.erasures.find({ tenantId, ...want }) : null
+  return { people: [], erasedId, running }
+}
+
+/** To erase a person, or to extend the block of an erasure that is running. */
+type Change = ErasureChanges | { readonly running: StoredErasure }
+
+/** The answer is the id of the erasure. */
+const decide = (
+  target: ActivityWant,
+  { people, erasedId, running }: Known,
+  now: Timestamp,
+  until: Timestamp,
+  newId: NewId,
+): { readonly answer: string; readonly change: Change } => {
+  const { tenantId, identifiers } = target
+  const [person, ...merged] = people
+  if (running?.status === 'processing') return { answer: running.erasureId, change: { running } }
+  if (person === undefined && target.prospectId !== undefined)
+    return erasedId === undefined ? prospectNotFound() : prospectErased()
+  const begun = (prospectId: string | null, partOf: string | null): StoredErasure => ({
+    tenantId,
+    erasureId: newId('erasure'),
+    prospectId,
+    partOf,
+    status: 'processing',
+    requestedAt: now,
+    completedAt: null,
+    logsErased: 0,
+    blockedUntil: null,
+    pass: 1,
+    settlesAfter: null,
+  })
+  const own = begun(person?.prospectId ?? null, null)
+  const parts = merged.map(({ prospectId }) => begun(prospectId, own.erasureId))
+  const [identifier = null] = person === undefined ? identifiers : []
+  const change = { tenantId, now, until, prospects: people, identifier, erasures: [own, ...parts] }
+  return { answer: own.erasureId, change }
+}
+
 /** Whom to look up: the prospect with this id, or the one that an identifier leads to. */
-const erasureTarget = ({ tenantId, prospectId, email, externalId }: ErasureRequest) => {
+const erasureTarget = ({ tenantId, prospectId, email, externalId }: ErasureRequest): ActivityWant => {
   const refuseAs = (detail: string, name = 'email') =>
     refuse('invalid_request', 'An erasure names a person by one of prospectId, externalId and email.', {
       errors: [{ detail, pointer: `/${name}` }],

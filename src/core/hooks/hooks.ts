@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 import type { Hook, HookChanges, NewHook } from '../../shapes/hook.ts'
 import { isByToken } from '../../shapes/hook-rules.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
+import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { rotatedTo } from '../engine/sealed-secrets.ts'
 import { sliceOf } from '../engine/slices.ts'
-import { isoTime } from '../engine/times.ts'
-import { untilRecorded } from '../engine/until-recorded.ts'
+import { isoTime, laterThan } from '../engine/times.ts'
 import type { HookWant, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Secrets } from '../ports/webhooks.ts'
-import type { ShareLoop } from '../ports/world.ts'
+import type { NewId, ShareLoop } from '../ports/world.ts'
 import { newHookToken } from '../tenants/api-key-text.ts'
 import { PRESET_ROWS } from './presets.ts'
 import { keyTextOf } from './verify.ts'
@@ -63,21 +63,27 @@ export const createHook =
     const { sealed, token } = issued(hooks, given.verify)
     const rules = rulesText(given)
     const now = isoTime(clock())
-    return untilRecorded(async () => {
-      const taken = new Set(await store.hooks.slots(tenantId))
-      const slot = SLOTS.find((slot) => !taken.has(slot)) ?? tooMany()
-      const hook: StoredHook = {
-        ...{ tenantId, hookId: newId('hook'), source, description, status: 'enabled', slot },
-        rules,
-        ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
-        ...{ createdAt: now, updatedAt: now },
-        ...{ lastReceivedAt: null, lastRefusedAt: null, lastRefusal: null },
-        ...{ lastWarnedAt: null, lastWarning: null },
-      }
-      const recorded = await store.hooks.add(hook)
-      return recorded === 'recorded' ? hookOf(hook, hooks, token) : recorded
+    const hook: Omit<StoredHook, 'hookId' | 'slot'> = {
+      ...{ tenantId, source, description, status: 'enabled' },
+      rules,
+      ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
+      ...{ createdAt: now, updatedAt: now },
+      ...{ lastReceivedAt: null, lastRefusedAt: null, lastRefusal: null },
+      ...{ lastWarnedAt: null, lastWarning: null },
+    }
+    const added = await decideAndSave({
+      recall: () => store.hooks.slots(tenantId),
+      decide: (taken) => inFreeSlot(hook, taken, newId),
+      record: (change) => store.hooks.add(change),
     })
+    return hookOf(added, hooks, token)
   }
+
+const inFreeSlot = (hook: Omit<StoredHook, 'hookId' | 'slot'>, taken: readonly number[], newId: NewId) => {
+  const slot = SLOTS.find((slot) => !taken.includes(slot)) ?? tooMany()
+  const added: StoredHook = { ...hook, hookId: newId('hook'), slot }
+  return { answer: added, change: added }
+}
 const tooMany = () => refuse('limit_reached', `A tenant has at most ${SLOTS.length} hooks.`)
 
 /** Lists a tenant's hooks, newest first. Refuses `invalid_cursor`. */
@@ -102,32 +108,49 @@ export const getHook =
 export const updateHook =
   ({ store, clock, hooks }: Deps) =>
   async ({ tenantId, hookId, overlapHours, ...fields }: HookWant & HookChanges): Promise<Hook> => {
-    const { source, description, status, verify } = fields
-    const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+    const { verify } = fields
     const { sealed, token } = verify ? issued(hooks, verify) : { sealed: null, token: undefined }
-    return untilRecorded(async () => {
-      const found = await existingHook(store, { tenantId, hookId })
-      const now = clock()
-      const { rules: _, ...before } = found
-      const old: HookRules = JSON.parse(found.rules.rawJson)
-      const isSameWay = verify !== undefined && wayOf(verify) === wayOf(old.verify)
-      // A repeated request must not end the old secret.
-      const isRepeated =
-        isSameWay && token === undefined && hooks.secrets.open(found.secret) === verify.secret
-      const changed: StoredHook = {
-        ...before,
-        ...(sealed !== null && !isRepeated && rotatedTo(sealed, found, isSameWay ? overlapHours : 0, now)),
-        source: source ?? found.source,
-        description: description === undefined ? found.description : description,
-        status: status ?? found.status,
-        rules: rulesText({ ...old, ...given }),
-        // Always later, so that another writer that read it before is overtaken.
-        updatedAt: isoTime(Math.max(now, Date.parse(found.updatedAt) + 1)),
-      }
-      const recorded = await store.hooks.change(changed, found.updatedAt)
-      return recorded === 'recorded' ? hookOf(changed, hooks, token) : recorded
+    const update = { fields, overlapHours, sealed, token }
+    const changed = await decideAndSave({
+      recall: () => store.hooks.find({ tenantId, hookId }),
+      decide: (found) => decideUpdate(update, found ?? notFound(), clock(), hooks.secrets.open),
+      record: ({ before, after }) => store.hooks.change(after, before.updatedAt),
     })
+    return hookOf(changed, hooks, token)
   }
+
+/** `sealed`: the stored form of a new secret, or of a new `token`. */
+type HookUpdate = {
+  readonly fields: Omit<HookChanges, 'overlapHours'>
+  readonly overlapHours: number
+  readonly sealed: string | null
+  readonly token: string | undefined
+}
+
+const decideUpdate = (
+  { fields, overlapHours, sealed, token }: HookUpdate,
+  found: StoredHook,
+  nowMs: number,
+  open: Secrets['open'],
+) => {
+  const { source, description, status, verify } = fields
+  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+  const { rules: _, ...before } = found
+  const old: HookRules = JSON.parse(found.rules.rawJson)
+  const isSameWay = verify !== undefined && wayOf(verify) === wayOf(old.verify)
+  // A repeated request must not end the old secret.
+  const isRepeated = isSameWay && token === undefined && open(found.secret) === verify.secret
+  const after: StoredHook = {
+    ...before,
+    ...(sealed !== null && !isRepeated && rotatedTo(sealed, found, isSameWay ? overlapHours : 0, nowMs)),
+    source: source ?? found.source,
+    description: description === undefined ? found.description : description,
+    status: status ?? found.status,
+    rules: rulesText({ ...old, ...given }),
+    updatedAt: laterThan(found.updatedAt, isoTime(nowMs)),
+  }
+  return { answer: after, change: { before: found, after } }
+}
 
 /** Deletes a hook: its address is unknown from then on. Refuses `hook_not_found`. */
 export const deleteHook =

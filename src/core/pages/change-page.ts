@@ -1,34 +1,56 @@
 import { refuse } from '../engine/failures.ts'
-import { type IfRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
+import { isoTime } from '../engine/times.ts'
+import { type IfRevision, requireRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
 import type { Requester } from '../ports/events.ts'
 import type { PageWant, StoredPageWithVersions } from '../ports/pages.ts'
 import { loadPage, type ReadPage, readPageOf } from './get-page.ts'
-import { type CurrentPage, currentPage, type Edit, type ScheduleDeps, savePage } from './schedules.ts'
+import {
+  type CurrentPage,
+  currentPage,
+  type Edit,
+  editedPage,
+  type ScheduleDeps,
+  savePage,
+} from './schedules.ts'
 
 export type PageDeps = ScheduleDeps & Turns
 export type PageWrite = PageWant & IfRevision & Requester
+/** The page, and what else a decision needs. */
+type KnownPage = { readonly page: CurrentPage }
 
-/** The form of every change of a page by hand. Refuses as `loadPage`, and `precondition_failed`. */
-export const changePage = <Answer>(
+/**
+ * The form of every change of a page by hand: `recall` adds to the page what else the decision needs, and `decide` is
+ * pure. Refuses as `loadPage`, and `precondition_failed`.
+ */
+export const changePage = <Known extends KnownPage, Answer>(
   deps: PageDeps,
   want: PageWrite,
-  decide: (page: CurrentPage) => Promise<{ readonly edit: Edit; readonly answer: Answer }>,
-): Promise<Answer> => {
-  const load = () => currentPage(deps, want)
-  return writeInTurn(deps, want.pageId, want, load, async (page) => {
-    const { edit, answer } = await decide(page)
-    const recorded = edit && (await savePage(deps, page, edit, want))
-    return recorded === 'overtaken' ? recorded : answer
+  recall: (page: CurrentPage) => Promise<Known>,
+  decide: (known: Known, nowMs: number) => { readonly edit: Edit; readonly answer: Answer },
+): Promise<Answer> =>
+  writeInTurn(deps, want.pageId, {
+    load: () => currentPage(deps, want),
+    recall,
+    decide: (known) => {
+      requireRevision(known.page, want)
+      const nowMs = deps.clock()
+      const { edit, answer } = decide(known, nowMs)
+      return { answer, change: edit && editedPage(known.page, edit, isoTime(nowMs)) }
+    },
+    record: (edited) => savePage(deps, edited, want),
   })
-}
+
+/** `recall` of a decision that needs only the page. */
+export const onlyPage = async (page: CurrentPage): Promise<KnownPage> => ({ page })
 
 /** Returns the page as it is afterwards. */
-export const changeAndRead = async (
+export const changeAndRead = async <Known extends KnownPage>(
   deps: PageDeps,
   want: PageWrite,
-  decide: (page: CurrentPage) => Edit | Promise<Edit>,
+  recall: (page: CurrentPage) => Promise<Known>,
+  decide: (known: Known, nowMs: number) => Edit,
 ): Promise<ReadPage> => {
-  await changePage(deps, want, async (page) => ({ edit: await decide(page), answer: null }))
+  await changePage(deps, want, recall, (known, nowMs) => ({ edit: decide(known, nowMs), answer: null }))
   return readPageOf(await loadPage(deps.store, want, true))
 }
 

@@ -1,12 +1,13 @@
+import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
 import { isoTime } from '../engine/times.ts'
-import { untilRecorded } from '../engine/until-recorded.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
-import type { StoredPageGroup } from '../ports/page-groups.ts'
-import type { Needs, Store } from '../ports/store.ts'
-import { brandsOf } from '../tenants/create-tenant.ts'
+import type { FoundPageGroup, NewPageGroupRow, StoredPageGroup } from '../ports/page-groups.ts'
+import type { Needs } from '../ports/store.ts'
+import type { NewId, Timestamp } from '../ports/world.ts'
+import { unknownTenant } from '../tenants/create-tenant.ts'
 import type { ReadPageGroup } from './get-page-group.ts'
 
 /** The fields of a page group that a person sets. A field left out keeps its value, or a new group's default. */
@@ -29,40 +30,77 @@ export type PageGroupCreation = ReadPageGroup & { readonly replayed: boolean }
  */
 export const createPageGroup =
   ({ store, clock, newId }: Needs<'pageGroups' | 'tenants'>) =>
-  ({ idempotencyKey, apiKeyId, ...wanted }: NewPageGroup): Promise<PageGroupCreation> =>
-    untilRecorded(async () => {
-      const { tenantId, actions = EMPTY, footerLinks = EMPTY, scripts = EMPTY } = wanted
-      const requestHash = idempotencyKey === undefined ? null : hashOf(wanted)
-      const first = idempotencyKey && (await store.pageGroups.find({ tenantId, idempotencyKey }))
-      if (first) requireSame(first, requestHash, { pageGroupId: first.pageGroupId })
-      // The same request makes the same group, except for its id and time: a replay returns the group as created.
-      const now = first ? first.createdAt : isoTime(clock())
-      const pageGroupId = first ? first.pageGroupId : newId('pagegroup')
-      const status = wanted.status ?? 'active'
-      const pageGroup: StoredPageGroup = {
-        pageGroupId,
-        tenantId,
-        brandId: await brandFor(store, tenantId, wanted.brandId),
-        name: wanted.name,
-        title: wanted.title,
-        pageContext: wanted.pageContext ?? null,
-        status,
-        pagesCount: 0,
-        actions,
-        footerLinks,
-        scripts,
-        createdAt: now,
-        updatedAt: now,
-        deletedAt: status === 'deleted' ? now : null,
-        headerActionId: wanted.headerActionId ?? null,
-      }
-      if (first) return { pageGroup, revision: 1, replayed: true }
-      const recorded = await store.pageGroups.add(
-        { ...pageGroup, idempotencyKey: idempotencyKey ?? null, requestHash },
-        [newEvent(newId, 'page_group.created', { tenantId, apiKeyId }, { pageGroupId }, now)],
-      )
-      return recorded === 'overtaken' ? recorded : { pageGroup, revision: 1, replayed: false }
+  (creation: NewPageGroup): Promise<PageGroupCreation> => {
+    const { tenantId, idempotencyKey, apiKeyId } = creation
+    return decideAndSave({
+      recall: async () => ({
+        first: idempotencyKey ? await store.pageGroups.find({ tenantId, idempotencyKey }) : null,
+        brands: await store.tenants.brands(tenantId),
+      }),
+      decide: (known) => decide(creation, known, isoTime(clock()), newId),
+      record: (row) => {
+        const { pageGroupId, createdAt } = row
+        const event = newEvent(
+          newId,
+          'page_group.created',
+          { tenantId, apiKeyId },
+          { pageGroupId },
+          createdAt,
+        )
+        return store.pageGroups.add(row, [event])
+      },
     })
+  }
+
+type Known = { readonly first: FoundPageGroup | null; readonly brands: readonly string[] | null }
+
+const decide = (
+  creation: NewPageGroup,
+  { first, brands }: Known,
+  now: Timestamp,
+  newId: NewId,
+): { readonly answer: PageGroupCreation; readonly change: NewPageGroupRow | null } => {
+  const { idempotencyKey = null } = creation
+  const requestHash = idempotencyKey === null ? null : hashOf(creation)
+  if (first) requireSame(first, requestHash, { pageGroupId: first.pageGroupId })
+  const brandId = brandIn(brands, creation.brandId)
+  if (first) {
+    // The same request makes the same group, except for its id and time: a replay returns the group as created.
+    const pageGroup = newPageGroup(creation, first.pageGroupId, brandId, first.createdAt)
+    return { answer: { pageGroup, revision: 1, replayed: true }, change: null }
+  }
+  const pageGroup = newPageGroup(creation, newId('pagegroup'), brandId, now)
+  return {
+    answer: { pageGroup, revision: 1, replayed: false },
+    change: { ...pageGroup, idempotencyKey, requestHash },
+  }
+}
+
+const newPageGroup = (
+  wanted: NewPageGroup,
+  pageGroupId: string,
+  brandId: string,
+  now: Timestamp,
+): StoredPageGroup => {
+  const { status = 'active', actions = EMPTY, footerLinks = EMPTY, scripts = EMPTY } = wanted
+  return {
+    pageGroupId,
+    tenantId: wanted.tenantId,
+    brandId,
+    name: wanted.name,
+    title: wanted.title,
+    pageContext: wanted.pageContext ?? null,
+    status,
+    pagesCount: 0,
+    actions,
+    footerLinks,
+    scripts,
+    createdAt: now,
+    updatedAt: now,
+    deletedAt: status === 'deleted' ? now : null,
+    headerActionId: wanted.headerActionId ?? null,
+  }
+}
 
 /** The request's hash, by its fields. */
 const hashOf = (wanted: PageGroupFields): string => {
@@ -81,10 +119,10 @@ const hashOf = (wanted: PageGroupFields): string => {
   return requestHashOf(same)
 }
 
-/** The brand with this id, or the tenant's first. */
-export const brandFor = async (store: Pick<Store, 'tenants'>, tenantId: string, brandId?: string) => {
-  const brands = await brandsOf(store, tenantId)
-  const brand = brandId === undefined ? brands[0] : brands.find((known) => known === brandId)
+/** The brand with this id, or the tenant's first. Refuses `not_found`: the tenant, and `invalid_request`. */
+export const brandIn = (brands: readonly string[] | null, brandId?: string): string => {
+  const known = brands ?? unknownTenant()
+  const brand = brandId === undefined ? known[0] : known.find((one) => one === brandId)
   const errors = [{ detail: 'must be a brand of the tenant', pointer: '/brandId' }]
   return brand ?? refuse('invalid_request', 'This tenant has no brand with this id.', { errors })
 }

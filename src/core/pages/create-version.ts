@@ -4,12 +4,13 @@ import { refuse } from '../engine/failures.ts'
 import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Requester } from '../ports/events.ts'
-import type { NewVersionRow, PageWant } from '../ports/pages.ts'
+import type { NewVersionRow, PageWant, StoredVersionWithContent } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
-import type { CreatedByKey } from '../ports/versions.ts'
+import type { CreatedByKey, VersionContext } from '../ports/versions.ts'
+import type { NewId } from '../ports/world.ts'
 import { changePage, type PageDeps, requireActiveGroup } from './change-page.ts'
 import { firstWords, nameInGroup } from './first-words.ts'
-import { publicationOf, requireRoom } from './schedules.ts'
+import { type CurrentPage, type Edit, publicationOf, requireRoom } from './schedules.ts'
 
 const VERSIONS_MAX = 1_000
 
@@ -20,6 +21,7 @@ export type VersionToCreate = PageWant &
     readonly content?: RawJson | null | undefined
     readonly idempotencyKey?: string | undefined
   }
+type Deps = PageDeps & Needs<'versions'>
 /** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
 export type VersionCreation = { readonly version: CreatedVersion; readonly replayed: boolean }
 
@@ -30,51 +32,89 @@ export type VersionCreation = { readonly version: CreatedVersion; readonly repla
  * and `invalid_request`: the time, or a time although the version will not be published.
  */
 export const createVersion =
-  (deps: PageDeps & Needs<'versions'>) =>
-  ({ supplementaryContext, content, publish, publishAt, ...input }: VersionToCreate) => {
-    const { store, clock, newId } = deps
-    const { idempotencyKey = null, ...want } = input
-    const same: SameRequest = { supplementaryContext, publish, publishAt }
-    const requestHash =
-      idempotencyKey === null ? null : requestHashOf(same, content ?? { rawJson: String(content) })
+  (deps: Deps) =>
+  (creation: VersionToCreate): Promise<VersionCreation> =>
+    changePage(
+      deps,
+      creation,
+      (page) => recall(deps.store, creation, page),
+      (known, nowMs) => decide(creation, known, nowMs, deps.newId),
+    )
 
-    return changePage<VersionCreation>(deps, want, async (page) => {
-      const { latest, published, computedName } = page
-      const first = idempotencyKey ? await store.versions.findByKey({ ...want, idempotencyKey }) : null
-      if (first) {
-        requireSame(first, requestHash, { versionId: first.versionId })
-        return { edit: null, answer: creationOf(want, first, true) }
-      }
-      if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
-      requireActiveGroup(page)
-      const now = clock()
-      const publication = publicationOf(publish, publishAt, now)
-      if (publication.publishAt !== null) requireRoom(page)
-      const newest = content === undefined ? await store.versions.find({ ...want, ...latest }) : null
-      const isSame = supplementaryContext === undefined
-      const context = isSame ? latest.supplementaryContext : supplementaryContext
-      const group = isSame ? null : await store.versions.context({ ...want, ...latest })
-      const added: NewVersionRow = {
-        versionId: newId('pageversion', latest.versionId),
-        versionNumber: latest.versionNumber + 1,
-        supplementaryContext: context,
-        computedName: group
-          ? firstWords(context) || nameInGroup(group.groupTitle, group.pageNumber)
-          : latest.computedName,
-        content: content === undefined ? (newest?.content ?? null) : content,
-        ...publication,
-        idempotencyKey,
-        requestHash,
-        createdAt: isoTime(now),
-      }
-      // The page shows the name of its published version, or that of its newest one until there is a published one.
-      const edit = { added, computedName: published === null ? added.computedName : computedName }
-      return { edit, answer: creationOf(want, added, false) }
-    })
+type Known = {
+  readonly page: CurrentPage
+  /** The version with the same idempotency key. */
+  readonly first: CreatedByKey | null
+  /** The newest version, if the new one has its content. */
+  readonly newest: StoredVersionWithContent | null
+  /** What the new version is named by, if it isn't named as the newest one. */
+  readonly context: VersionContext | null
+}
+
+const recall = async (
+  { versions }: Deps['store'],
+  creation: VersionToCreate,
+  page: CurrentPage,
+): Promise<Known> => {
+  const { tenantId, pageGroupId, pageId, idempotencyKey, supplementaryContext, content } = creation
+  const want = { tenantId, pageGroupId, pageId }
+  const latest = { ...want, versionId: page.latest.versionId }
+  const first = idempotencyKey ? await versions.findByKey({ ...want, idempotencyKey }) : null
+  if (first) return { page, first, newest: null, context: null }
+  return {
+    page,
+    first,
+    newest: content === undefined ? await versions.find(latest) : null,
+    context: supplementaryContext === undefined ? null : await versions.context(latest),
   }
+}
+
+const decide = (
+  creation: VersionToCreate,
+  { page, first, newest, context: group }: Known,
+  nowMs: number,
+  newId: NewId,
+): { readonly edit: Edit; readonly answer: VersionCreation } => {
+  const { content, publish, publishAt, idempotencyKey = null } = creation
+  const { latest, published, computedName } = page
+  const requestHash = requestHashIn(creation)
+  if (first) {
+    requireSame(first, requestHash, { versionId: first.versionId })
+    return { edit: null, answer: creationOf(creation, first, true) }
+  }
+  if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
+  requireActiveGroup(page)
+  const publication = publicationOf(publish, publishAt, nowMs)
+  if (publication.publishAt !== null) requireRoom(page)
+  const { supplementaryContext = latest.supplementaryContext } = creation
+  const added: NewVersionRow = {
+    versionId: newId('pageversion', latest.versionId),
+    versionNumber: latest.versionNumber + 1,
+    supplementaryContext,
+    computedName: group
+      ? firstWords(supplementaryContext) || nameInGroup(group.groupTitle, group.pageNumber)
+      : latest.computedName,
+    content: content === undefined ? (newest?.content ?? null) : content,
+    ...publication,
+    idempotencyKey,
+    requestHash,
+    createdAt: isoTime(nowMs),
+  }
+  // The page shows the name of its published version, or that of its newest one until there is a published one.
+  const edit = { added, computedName: published === null ? added.computedName : computedName }
+  return { edit, answer: creationOf(creation, added, false) }
+}
 
 /** What makes two requests under one key the same, besides their content. */
 type SameRequest = Named<Omit<NewVersion, 'content' | 'idempotencyKey'>>
+
+/** The hash of a request under an idempotency key; null without a key. */
+const requestHashIn = (creation: VersionToCreate): string | null => {
+  const { idempotencyKey, supplementaryContext, content, publish, publishAt } = creation
+  if (idempotencyKey === undefined) return null
+  const same: SameRequest = { supplementaryContext, publish, publishAt }
+  return requestHashOf(same, content ?? { rawJson: String(content) })
+}
 
 const creationOf = (
   { tenantId, pageGroupId, pageId }: PageWant,

@@ -1,17 +1,27 @@
 import type { Publication, VersionStatus, VersionWithContent } from '../../shapes/page.ts'
 import { refuse, versionNotFound } from '../engine/failures.ts'
-import type { StoredPageWithVersions } from '../ports/pages.ts'
+import type { StoredPageWithVersions, StoredVersionWithContent } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { VersionWant } from '../ports/versions.ts'
 import {
   changeAndRead,
   changePage,
+  onlyPage,
   type PageDeps,
   type PageWrite,
   requireActiveGroup,
 } from './change-page.ts'
 import type { ReadPage } from './get-page.ts'
-import { publication, requireRoom, timeAhead, unscheduled, withdrawal, withdrawalTime } from './schedules.ts'
+import {
+  type CurrentPage,
+  type Edit,
+  publication,
+  requireRoom,
+  timeAhead,
+  unscheduled,
+  withdrawal,
+  withdrawalTime,
+} from './schedules.ts'
 import { statusAfter } from './version-states.ts'
 
 type Deps = PageDeps & Needs<'versions'>
@@ -25,26 +35,29 @@ type VersionWrite = PageWrite & VersionWant
  */
 export const publishVersion =
   (deps: Deps) =>
-  ({ publishAt: at, unpublishAt: until, ...want }: VersionWrite & Publication): Promise<ReadPage> =>
-    changeAndRead(deps, want, async (page) => {
-      requireActiveGroup(page)
-      const { versionId } = want
-      const found = await findVersion(deps, want)
-      if (statusAfter(found.status, 'publish') === null) notReady(found.status, 'published')
-      const now = deps.clock()
-      const publishAt = timeAhead(at, now, 'publishAt')
-      const unpublishAt = withdrawalTime(until, now, publishAt)
-      if (publishAt !== null) {
-        requireRoom(page, versionId)
-        if (found.publishAt === publishAt && found.unpublishAt === unpublishAt) return null
-        const schedule = { versionId, publishAt, unpublishAt, scheduleNote: null }
-        return { schedule, event: 'page_version.scheduled' }
-      }
-      const isSame = page.published?.versionId === versionId && page.unpublishAt === unpublishAt
-      return isSame && found.publishAt === null
-        ? skipPendingVersions(page)
-        : publication(page, found, unpublishAt)
-    })
+  ({ publishAt, unpublishAt, ...want }: VersionWrite & Publication): Promise<ReadPage> =>
+    changeAndRead(deps, want, recallVersion(deps, want), (known, nowMs) =>
+      decidePublication({ publishAt, unpublishAt }, known, nowMs),
+    )
+
+const decidePublication = (wanted: Publication, { page, version }: Known, nowMs: number): Edit => {
+  requireActiveGroup(page)
+  const found = version ?? versionNotFound()
+  const { versionId } = found
+  if (statusAfter(found.status, 'publish') === null) notReady(found.status, 'published')
+  const publishAt = timeAhead(wanted.publishAt, nowMs, 'publishAt')
+  const unpublishAt = withdrawalTime(wanted.unpublishAt, nowMs, publishAt)
+  if (publishAt !== null) {
+    requireRoom(page, versionId)
+    if (found.publishAt === publishAt && found.unpublishAt === unpublishAt) return null
+    const schedule = { versionId, publishAt, unpublishAt, scheduleNote: null }
+    return { schedule, event: 'page_version.scheduled' }
+  }
+  const isSame = page.published?.versionId === versionId && page.unpublishAt === unpublishAt
+  return isSame && found.publishAt === null
+    ? skipPendingVersions(page)
+    : publication(page, found, unpublishAt)
+}
 
 /**
  * Ends the schedule of a version, if it has one, and returns the version.
@@ -53,14 +66,19 @@ export const publishVersion =
 export const unscheduleVersion =
   (deps: Deps) =>
   async (want: VersionWrite): Promise<VersionWithContent> => {
-    await changePage(deps, want, async () => {
-      const { status } = await findVersion(deps, want)
-      if (statusAfter(status, 'unschedule') === null) notReady(status, 'unscheduled')
-      const edit = { schedule: unscheduled(want), event: 'page_version.ready' } as const
-      return { edit: status === 'scheduled' ? edit : null, answer: null }
-    })
-    return findVersion(deps, want)
+    await changePage(deps, want, recallVersion(deps, want), ({ version }) => ({
+      edit: decideUnscheduling(version),
+      answer: null,
+    }))
+    return (await deps.store.versions.find(want)) ?? versionNotFound()
   }
+
+const decideUnscheduling = (version: Known['version']): Edit => {
+  const found = version ?? versionNotFound()
+  if (statusAfter(found.status, 'unschedule') === null) notReady(found.status, 'unscheduled')
+  if (found.status !== 'scheduled') return null
+  return { schedule: unscheduled(found), event: 'page_version.ready' }
+}
 
 /**
  * Withdraws the published version: readers see nothing until a version is published again.
@@ -69,7 +87,7 @@ export const unscheduleVersion =
 export const unpublishPage =
   (deps: PageDeps) =>
   (want: PageWrite): Promise<ReadPage> =>
-    changeAndRead(deps, want, (page) =>
+    changeAndRead(deps, want, onlyPage, ({ page }) =>
       page.published === null ? skipPendingVersions(page) : withdrawal(page),
     )
 
@@ -77,8 +95,10 @@ export const unpublishPage =
 const skipPendingVersions = ({ published, automaticAfter, latest: { versionId } }: StoredPageWithVersions) =>
   [published?.versionId, automaticAfter].includes(versionId) ? null : { automaticAfter: versionId }
 
-const findVersion = async ({ store }: Deps, want: VersionWant) =>
-  (await store.versions.find(want)) ?? versionNotFound()
+type Known = { readonly page: CurrentPage; readonly version: StoredVersionWithContent | null }
+const recallVersion =
+  ({ store }: Deps, want: VersionWant) =>
+  async (page: CurrentPage): Promise<Known> => ({ page, version: await store.versions.find(want) })
 
 const notReady = (status: VersionStatus, what: string): never =>
   refuse('version_not_ready', `The version is \`${status}\` and cannot be ${what}.`)

@@ -18,6 +18,7 @@ export type CurrentPage = StoredPageWithVersions & { readonly scheduled: readonl
 export type Edit =
   | (Partial<Omit<PageChange, keyof PageWant | 'revision' | 'updatedAt'>> & { readonly event?: EventType })
   | null
+type EditedPage = { readonly change: PageChange; readonly event: EventType | undefined }
 
 /**
  * Loads a page once everything that is due on it is done, in the order of its times. Publishers call this at a due
@@ -28,9 +29,10 @@ export const currentPage = async (deps: ScheduleDeps, want: PageWant): Promise<C
   for (;;) {
     const page = await loadPage(deps.store, want)
     const scheduled = await deps.store.schedules.ofPage(page)
-    const due = dueOf(page, scheduled, isoTime(deps.clock()))
+    const now = isoTime(deps.clock())
+    const due = dueOf(page, scheduled, now)
     if (due === null) return { ...page, scheduled }
-    await savePage(deps, page, due, { tenantId: page.tenantId })
+    await savePage(deps, editedPage(page, due, now), { tenantId: page.tenantId })
   }
 }
 
@@ -67,22 +69,30 @@ export const unscheduled = ({ versionId }: { readonly versionId: string }, note:
   return { versionId, publishAt: null, unpublishAt: null, scheduleNote: note }
 }
 
-/** Saves a change of the page as loaded, with its event. */
-export const savePage = (
-  { store, clock, newId }: ScheduleDeps,
+/** The change of a page as loaded by an edit, and the event to emit. */
+export const editedPage = (
   page: StoredPageWithVersions,
   { event, ...changes }: NonNullable<Edit>,
-  by: Requester & { readonly tenantId: string },
-): Promise<Recorded> => {
-  const change: PageChange = {
+  now: Timestamp,
+): EditedPage => ({
+  change: {
     ...page,
     publishedVersionId: page.published?.versionId ?? null,
     added: null,
     publishes: false,
     schedule: null,
     ...changes,
-    updatedAt: isoTime(clock()),
-  }
+    updatedAt: now,
+  },
+  event,
+})
+
+/** Saves the change of a page with its event. */
+export const savePage = (
+  { store, newId }: ScheduleDeps,
+  { change, event }: EditedPage,
+  by: Requester & { readonly tenantId: string },
+): Promise<Recorded> => {
   const { pageGroupId, pageId, publishes, publishedVersionId, schedule, updatedAt } = change
   const versionId = schedule?.versionId ?? (publishes ? publishedVersionId : null)
   const ids = { pageGroupId, pageId, ...(versionId !== null && { versionId }) }

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isoTime } from '../engine/times.ts'
-import { type IfRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
+import { isoTime, laterThan } from '../engine/times.ts'
+import { type IfRevision, requireRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
-import type { PageGroupRead } from '../ports/page-groups.ts'
+import type { FoundPageGroup, PageGroupRead } from '../ports/page-groups.ts'
 import type { Needs } from '../ports/store.ts'
-import { brandFor, type PageGroupFields } from './create-page-group.ts'
+import type { Timestamp } from '../ports/world.ts'
+import { brandIn, type PageGroupFields } from './create-page-group.ts'
 import { existingPageGroup, getPageGroup, type ReadPageGroup } from './get-page-group.ts'
 
 /** Which page group a person writes to. */
@@ -23,21 +24,33 @@ export const updatePageGroup =
     const { ifRevision, tenantId, pageGroupId, apiKeyId, ...fields } = update
     const { store, clock, newId } = deps
     const want = { tenantId, pageGroupId }
-    const load = () => existingPageGroup(deps, want)
-    await writeInTurn(deps, pageGroupId, update, load, async (group) => {
-      if (fields.brandId !== undefined) await brandFor(store, tenantId, fields.brandId)
-      if (isDeepStrictEqual({ ...group, ...fields }, group)) return 'recorded'
-      // Always later, so that another writer that read the group before is overtaken.
-      const now = isoTime(Math.max(clock(), Date.parse(group.updatedAt) + 1))
-      const status = fields.status ?? group.status
-      const deletedAt = status === 'deleted' ? now : null
-      const after = { ...group, ...fields, status, updatedAt: now, deletedAt }
-      return store.pageGroups.change(after, group.updatedAt, ifRevision && group.revision, [
-        newEvent(newId, 'page_group.updated', { tenantId, apiKeyId }, { pageGroupId }, now),
-      ])
+    await writeInTurn(deps, pageGroupId, {
+      load: () => existingPageGroup(deps, want),
+      recall: async (group) => ({
+        group,
+        brands: fields.brandId === undefined ? null : await store.tenants.brands(tenantId),
+      }),
+      decide: ({ group, brands }) => {
+        requireRevision(group, update)
+        if (fields.brandId !== undefined) brandIn(brands, fields.brandId)
+        return { answer: null, change: changed(group, fields, isoTime(clock())) }
+      },
+      record: ({ before, after }) =>
+        store.pageGroups.change(after, before.updatedAt, ifRevision && before.revision, [
+          newEvent(newId, 'page_group.updated', { tenantId, apiKeyId }, { pageGroupId }, after.updatedAt),
+        ]),
     })
     return getPageGroup({ store, seesDeleted: true })(want)
   }
+
+/** The page group before and with these fields; null if they change nothing. */
+const changed = (before: FoundPageGroup, fields: PageGroupFields, now: Timestamp) => {
+  if (isDeepStrictEqual({ ...before, ...fields }, before)) return null
+  const updatedAt = laterThan(before.updatedAt, now)
+  const status = fields.status ?? before.status
+  const deletedAt = status === 'deleted' ? updatedAt : null
+  return { before, after: { ...before, ...fields, status, updatedAt, deletedAt } }
+}
 
 /** Deletes a page group: callers find neither it nor its pages. Refuses `page_group_not_found`, `precondition_failed`. */
 export const deletePageGroup =

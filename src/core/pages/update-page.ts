@@ -1,10 +1,10 @@
 import type { PageChanges } from '../../shapes/page.ts'
 import { isoTime } from '../engine/times.ts'
-import { writeInTurn } from '../engine/write-in-turn.ts'
+import { requireRevision, writeInTurn } from '../engine/write-in-turn.ts'
 import { newEvent } from '../events/new-event.ts'
-import { changeAndRead, type PageDeps, type PageWrite } from './change-page.ts'
+import { changeAndRead, onlyPage, type PageDeps, type PageWrite } from './change-page.ts'
 import { loadPage, type ReadPage } from './get-page.ts'
-import { withdrawalTime } from './schedules.ts'
+import { type CurrentPage, type Edit, withdrawalTime } from './schedules.ts'
 
 /**
  * Renames a page, or sets when it is unpublished; null removes its custom name or that time.
@@ -13,12 +13,16 @@ import { withdrawalTime } from './schedules.ts'
 export const updatePage =
   (deps: PageDeps) =>
   ({ customName, unpublishAt, ...want }: PageWrite & PageChanges): Promise<ReadPage> =>
-    changeAndRead(deps, want, (page) => {
-      const name = customName === undefined ? page.customName : customName
-      const time = unpublishAt === undefined ? page.unpublishAt : withdrawalTime(unpublishAt, deps.clock())
-      if (name === page.customName && time === page.unpublishAt) return null
-      return { customName: name, unpublishAt: time, event: 'page.updated' }
-    })
+    changeAndRead(deps, want, onlyPage, ({ page }, nowMs) =>
+      decideChange({ customName, unpublishAt }, page, nowMs),
+    )
+
+const decideChange = ({ customName, unpublishAt }: PageChanges, page: CurrentPage, nowMs: number): Edit => {
+  const name = customName === undefined ? page.customName : customName
+  const time = unpublishAt === undefined ? page.unpublishAt : withdrawalTime(unpublishAt, nowMs)
+  if (name === page.customName && time === page.unpublishAt) return null
+  return { customName: name, unpublishAt: time, event: 'page.updated' }
+}
 
 /**
  * Deletes a page with its versions, published or not. Pending results of its publisher are ignored.
@@ -29,10 +33,15 @@ export const deletePage =
   async (want: PageWrite): Promise<void> => {
     const { store, clock, newId } = deps
     const { pageGroupId, pageId } = want
-    const load = () => loadPage(store, want)
-    await writeInTurn(deps, pageId, want, load, (page) =>
-      store.pages.remove(page, [
-        newEvent(newId, 'page.deleted', want, { pageGroupId, pageId }, isoTime(clock())),
-      ]),
-    )
+    const about = { pageGroupId, pageId }
+    await writeInTurn(deps, pageId, {
+      load: () => loadPage(store, want),
+      recall: async (page) => page,
+      decide: (page) => {
+        requireRevision(page, want)
+        return { answer: null, change: { page, now: isoTime(clock()) } }
+      },
+      record: ({ page, now }) =>
+        store.pages.remove(page, [newEvent(newId, 'page.deleted', want, about, now)]),
+    })
   }

@@ -1,8 +1,8 @@
 import type { Erasure } from '../../shapes/erasure.ts'
+import type { StoredProspect } from './activities.ts'
 import type { NewEvent } from './events.ts'
 import type { Identifier, StoredIdentifier } from './identifiers.ts'
 import type { StoredLog } from './prospect-logs.ts'
-import type { FoundProspect } from './prospects.ts'
 import type { ClaimWant } from './versions.ts'
 import type { Backlog, Moment, Recorded, Served, SliceWant, Timestamp } from './world.ts'
 
@@ -31,7 +31,7 @@ export type ErasureChanges = {
    * become tombstones. Overtaken if the first has changed. Every identifier that leads to it is blocked, as are former ones
    * of all of them, unless they lead to another prospect.
    */
-  readonly prospects: readonly FoundProspect[]
+  readonly prospects: readonly StoredProspect[]
   /** An identifier to block that led to no prospect. Overtaken if it leads to one. */
   readonly identifier: Identifier | null
   /** Erasures to add: the first one blocks the identifiers. The others are its parts. */

@@ -10,9 +10,12 @@ export const getProspect =
   async (want: ProspectWant): Promise<Prospect> =>
     shownProspect(await findSurvivor(store.prospects, want))
 
-export const shownProspect = (found: FoundProspect | null): Prospect => {
+export const shownProspect = (found: FoundProspect | null): Prospect => prospectOf(livingProspect(found))
+
+/** Refuses `prospect_not_found`, `prospect_erased`. */
+export const livingProspect = (found: FoundProspect | null): FoundProspect => {
   if (!found) return prospectNotFound()
-  return found.erasedAt === null ? prospectOf(found) : prospectErased()
+  return found.erasedAt === null ? found : prospectErased()
 }
 
 export const prospectOf = (prospect: FoundProspect): Prospect => ({

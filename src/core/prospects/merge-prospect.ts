@@ -1,14 +1,14 @@
 import type { Prospect, ProspectMerge } from '../../shapes/prospect.ts'
+import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { isoTime, laterThan } from '../engine/times.ts'
-import { untilRecorded } from '../engine/until-recorded.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
 import type { MergeChanges } from '../ports/merges.ts'
-import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
+import type { FoundProspect, Prospects, ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
-import type { Timestamp } from '../ports/world.ts'
-import { shownProspect } from './get-prospect.ts'
+import type { NewId, Timestamp } from '../ports/world.ts'
+import { livingProspect, prospectOf } from './get-prospect.ts'
 import { findSurvivor } from './survivors.ts'
 
 /** Maximum number of prospects merged into one survivor. They are erased in one statement. */
@@ -25,36 +25,69 @@ export type ProspectMerging = ProspectWant & ProspectMerge & Requester
  */
 export const mergeProspect =
   ({ store: { prospects, merges }, clock, newId }: Needs<'prospects' | 'merges'>) =>
-  ({ tenantId, prospectId, into, apiKeyId }: ProspectMerging): Promise<Prospect> =>
-    untilRecorded(async () => {
-      const from = shownProspect(await findSurvivor(prospects, { tenantId, prospectId }))
-      const to = shownProspect(await findSurvivor(prospects, { tenantId, prospectId: into }))
-      if (from.prospectId === to.prospectId) {
-        if (from.prospectId !== prospectId && into !== prospectId) return to
-        refuse('invalid_request', 'A prospect cannot be merged into itself.', {
-          errors: [{ detail: 'must be another prospect', pointer: '/into' }],
-        })
-      }
-      const [merged, ...mergedBefore] = await prospects.findWithMerged(from)
-      const [survivor, ...others] = await prospects.findWithMerged(to)
-      if (merged === undefined || survivor === undefined) return 'overtaken'
-      if (mergedBefore.length + others.length >= MERGED_MAX)
-        refuse('limit_reached', `At most ${MERGED_MAX} prospects can be merged into one.`)
-
-      const now = isoTime(clock())
-      const by = { tenantId, apiKeyId: apiKeyId ?? null }
-      const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }
-      const merge = { ...by, ...ids, mergeId: newId('merge'), requestedAt: now }
-      const changes = { merge, ...mergedStates(merged, survivor, now) }
-      const { before, after } = changes.survivor
-      const isFilled = (['email', 'externalId', 'name'] as const).some(
-        (field) => before[field] !== after[field],
-      )
-      const about = { prospectId: survivor.prospectId }
-      const events = isFilled ? [newEvent(newId, 'prospect.updated', by, about, now)] : []
-      const recorded = await merges.record(changes, events)
-      return recorded === 'recorded' ? shownProspect(after) : recorded
+  (merging: ProspectMerging): Promise<Prospect> =>
+    decideAndSave({
+      recall: () => recall(prospects, merging),
+      decide: (known) => decide(merging, known, isoTime(clock()), newId),
+      record: (changes) => merges.record(changes, eventsOf(changes, newId)),
     })
+
+type Known = {
+  readonly from: FoundProspect | null
+  readonly to: FoundProspect | null
+  /** Each of the two, if they are two, followed by the prospects that were merged into it. */
+  readonly ofFrom: readonly FoundProspect[]
+  readonly ofTo: readonly FoundProspect[]
+}
+
+/** Reads no more than the decision needs. */
+const recall = async (
+  prospects: Prospects,
+  { tenantId, prospectId, into }: ProspectMerging,
+): Promise<Known> => {
+  const from = await findSurvivor(prospects, { tenantId, prospectId })
+  const to = from?.erasedAt === null ? await findSurvivor(prospects, { tenantId, prospectId: into }) : null
+  if (from === null || to?.erasedAt !== null || from.prospectId === to.prospectId)
+    return { from, to, ofFrom: [], ofTo: [] }
+  return {
+    from,
+    to,
+    ofFrom: await prospects.findWithMerged(from),
+    ofTo: await prospects.findWithMerged(to),
+  }
+}
+
+const decide = (
+  { tenantId, prospectId, into, apiKeyId = null }: ProspectMerging,
+  known: Known,
+  now: Timestamp,
+  newId: NewId,
+): { readonly answer: Prospect; readonly change: MergeChanges | null } => {
+  const from = livingProspect(known.from)
+  const to = livingProspect(known.to)
+  if (from.prospectId === to.prospectId) {
+    if (from.prospectId !== prospectId && into !== prospectId) return { answer: prospectOf(to), change: null }
+    refuse('invalid_request', 'A prospect cannot be merged into itself.', {
+      errors: [{ detail: 'must be another prospect', pointer: '/into' }],
+    })
+  }
+  // A list is empty if its prospect was erased or merged since: then the store returns `overtaken`.
+  const [merged = from, ...mergedBefore] = known.ofFrom
+  const [survivor = to, ...others] = known.ofTo
+  if (mergedBefore.length + others.length >= MERGED_MAX)
+    refuse('limit_reached', `At most ${MERGED_MAX} prospects can be merged into one.`)
+  const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }
+  const merge = { tenantId, apiKeyId, ...ids, mergeId: newId('merge'), requestedAt: now }
+  const states = mergedStates(merged, survivor, now)
+  return { answer: prospectOf(states.survivor.after), change: { merge, ...states } }
+}
+
+/** The event of a survivor whose blanks are filled. */
+const eventsOf = ({ merge, survivor: { before, after } }: MergeChanges, newId: NewId) => {
+  const isFilled = (['email', 'externalId', 'name'] as const).some((field) => before[field] !== after[field])
+  if (!isFilled) return []
+  return [newEvent(newId, 'prospect.updated', merge, { prospectId: merge.intoId }, merge.requestedAt)]
+}
 
 /** The survivor's blanks are filled. The merged one keeps what it is shown with; all its identifiers lead to the survivor. */
 const mergedStates = (

@@ -1,13 +1,14 @@
 import type { Prospect, ProspectChanges } from '../../shapes/prospect.ts'
-import { prospectErased, prospectNotFound, refuse } from '../engine/failures.ts'
+import { decideAndSave } from '../engine/decide-and-save.ts'
+import { refuse } from '../engine/failures.ts'
 import { isoTime, laterThan } from '../engine/times.ts'
-import { untilRecorded } from '../engine/until-recorded.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
-import type { Identifier, NewIdentifier } from '../ports/identifiers.ts'
-import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
+import type { Identifier, NewIdentifier, StoredIdentifier } from '../ports/identifiers.ts'
+import type { FoundProspect, ProspectCorrected, ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
-import { prospectOf } from './get-prospect.ts'
+import type { Timestamp } from '../ports/world.ts'
+import { livingProspect, prospectOf } from './get-prospect.ts'
 import { IDENTIFIER_KINDS, identifiersOf, type Matchable, wantedBy } from './identifiers.ts'
 import { NO_IDENTIFIER } from './refuse-unidentified.ts'
 import { findSurvivor } from './survivors.ts'
@@ -29,39 +30,56 @@ export const updateProspect =
     const matchable = identifiersOf(changes)
     for (const kind of IDENTIFIER_KINDS)
       if (changes[kind] != null && matchable[kind] === null) refuseMember(kind)
+    const wanted = wantedBy(tenantId, matchable)
     const now = isoTime(clock())
 
-    return untilRecorded(async () => {
-      const before = await findSurvivor(store.prospects, { tenantId, prospectId })
-      if (!before) return prospectNotFound()
-      if (before.erasedAt !== null) return prospectErased()
-      const after = corrected(before, changes, matchable, now)
-      if (after === null) return prospectOf(before)
-      const known = await store.activities.recall({
-        tenantId,
-        identifiers: wantedBy(tenantId, matchable),
-      })
-      for (const kind of IDENTIFIER_KINDS)
-        for (const { prospectId: ownerId } of known.identifiers.filter((found) => found.kind === kind))
-          if (ownerId !== before.prospectId) refuseTaken(kind, ownerId)
-
-      const about = { prospectId: before.prospectId }
-      const events = [newEvent(newId, 'prospect.updated', { tenantId, apiKeyId }, about, now)]
-      const added = IDENTIFIER_KINDS.flatMap((kind) => identifierOf(after, kind, matchable))
-      const released = IDENTIFIER_KINDS.flatMap((kind) =>
-        before[kind] === after[kind] ? [] : identifierOf(before, kind, identifiersOf(before)),
-      )
-      const recorded = await store.prospects.correct({ before, after, added, released }, events)
-      return recorded === 'recorded' ? prospectOf(after) : recorded
+    return decideAndSave({
+      recall: async () => {
+        const before = await findSurvivor(store.prospects, { tenantId, prospectId })
+        if (before?.erasedAt !== null || wanted.length === 0) return { before, identifiers: [] }
+        const { identifiers } = await store.activities.recall({ tenantId, identifiers: wanted })
+        return { before, identifiers }
+      },
+      decide: (known) => decide(changes, matchable, known, now),
+      record: (correction) => {
+        const about = { prospectId: correction.before.prospectId }
+        const event = newEvent(newId, 'prospect.updated', { tenantId, apiKeyId }, about, now)
+        return store.prospects.correct(correction, [event])
+      },
     })
   }
+
+type Known = {
+  readonly before: FoundProspect | null
+  /** Where the new email and external id lead. */
+  readonly identifiers: readonly StoredIdentifier[]
+}
+
+const decide = (
+  changes: ProspectChanges,
+  matchable: Matchable,
+  known: Known,
+  now: Timestamp,
+): { readonly answer: Prospect; readonly change: ProspectCorrected | null } => {
+  const before = livingProspect(known.before)
+  const after = corrected(before, changes, matchable, now)
+  if (after === null) return { answer: prospectOf(before), change: null }
+  for (const kind of IDENTIFIER_KINDS)
+    for (const { prospectId: ownerId } of known.identifiers.filter((found) => found.kind === kind))
+      if (ownerId !== before.prospectId) refuseTaken(kind, ownerId)
+  const added = IDENTIFIER_KINDS.flatMap((kind) => identifierOf(after, kind, matchable))
+  const released = IDENTIFIER_KINDS.flatMap((kind) =>
+    before[kind] === after[kind] ? [] : identifierOf(before, kind, identifiersOf(before)),
+  )
+  return { answer: prospectOf(after), change: { before, after, added, released } }
+}
 
 /** The prospect with its new values; null if none is given. */
 const corrected = (
   before: FoundProspect,
   { email, externalId, name }: ProspectChanges,
   matchable: Matchable,
-  now: string,
+  now: Timestamp,
 ): FoundProspect | null => {
   if (email === undefined && externalId === undefined && name === undefined) return null
   return {

@@ -7,13 +7,13 @@ import type {
   WebhookDelivery,
   WebhookDeliveryWithAttempts,
 } from '../../shapes/webhook-delivery.ts'
+import { gaveUp, ROUNDS_MAX } from '../engine/decide-and-save.ts'
 import { atOnce } from '../engine/each-in-turn.ts'
 import { equalShares } from '../engine/equal-shares.ts'
 import { refuse } from '../engine/failures.ts'
 import { idsSince } from '../engine/id-times.ts'
 import { ROWS_SCANNED_MAX, sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
-import { untilRecorded } from '../engine/until-recorded.ts'
 import type { eventData } from '../events/event-data.ts'
 import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
@@ -100,7 +100,7 @@ export const replayDeliveries = ({ store, clock, shareLoop = atOnce }: Deps) => 
     ): Promise<ReplayResult> => {
       await shareLoop(tenantId)
       const some = { ...want, afterEventId: after, max: REPLAYED_AT_ONCE }
-      const found = await untilRecorded(() => store.webhooks.replay(some))
+      const found = await replaySome(store, some)
       const deliveries = made + found.made
       if (found.lastEventId === null || left <= REPLAYED_AT_ONCE || lost.aborted)
         return { deliveries, nextCursor: found.lastEventId }
@@ -108,6 +108,18 @@ export const replayDeliveries = ({ store, clock, shareLoop = atOnce }: Deps) => 
     }
     return limited(tenantId, replay)
   }
+}
+
+/** There is nothing to decide here: a replay that was overtaken is made again. */
+const replaySome = async (
+  { webhooks }: Deps['store'],
+  some: Parameters<Deps['store']['webhooks']['replay']>[0],
+) => {
+  for (let round = 1; round <= ROUNDS_MAX; round++) {
+    const found = await webhooks.replay(some)
+    if (found !== 'overtaken') return found
+  }
+  return gaveUp()
 }
 
 /** Runs slow calls, and refuses `rate_limited` while too many are in flight. `lost`: another tenant needs its slot. */

@@ -5,12 +5,13 @@ import type {
   WebhookEndpointChanges,
   WebhookEndpointWithSecret,
 } from '../../shapes/webhook.ts'
+import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { rotatedTo } from '../engine/sealed-secrets.ts'
-import { isoTime } from '../engine/times.ts'
-import { untilRecorded } from '../engine/until-recorded.ts'
+import { isoTime, laterThan } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, Secrets, SendWebhook, StoredEndpoint } from '../ports/webhooks.ts'
+import type { NewId } from '../ports/world.ts'
 import { sealedHeaders, shownHeaders } from './webhook-headers.ts'
 import { templateText } from './webhook-template.ts'
 
@@ -38,22 +39,33 @@ export const createWebhookEndpoint =
     const template = templateText(body)
     const now = isoTime(clock())
     const { secret, sealed } = webhooks.secrets.issue()
-    return untilRecorded(async () => {
-      const taken = new Set((await store.webhooks.list(tenantId)).map((endpoint) => endpoint.slot))
-      const slot = SLOTS.find((slot) => !taken.has(slot)) ?? tooMany()
-      const endpoint: StoredEndpoint = {
-        ...{ tenantId, webhookEndpointId: newId('webhookendpoint'), slot },
-        ...{ url, types, sources: jsonOf(sources), logTypes: jsonOf(logTypes), description },
-        headers: sealedHeaders(headers, webhooks.secrets.seal),
-        ...{ method, body: template },
-        ...ENABLED,
-        ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
-        ...{ createdAt: now, updatedAt: now },
-      }
-      const recorded = await store.webhooks.add(endpoint)
-      return recorded === 'recorded' ? { ...endpointOf(endpoint), secret } : recorded
+    const endpoint: Omit<StoredEndpoint, 'webhookEndpointId' | 'slot'> = {
+      tenantId,
+      ...{ url, types, sources: jsonOf(sources), logTypes: jsonOf(logTypes), description },
+      headers: sealedHeaders(headers, webhooks.secrets.seal),
+      ...{ method, body: template },
+      ...ENABLED,
+      ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
+      ...{ createdAt: now, updatedAt: now },
+    }
+    const added = await decideAndSave({
+      recall: () => store.webhooks.list(tenantId),
+      decide: (others) => inFreeSlot(endpoint, others, newId),
+      record: (change) => store.webhooks.add(change),
     })
+    return { ...endpointOf(added), secret }
   }
+
+const inFreeSlot = (
+  endpoint: Omit<StoredEndpoint, 'webhookEndpointId' | 'slot'>,
+  others: readonly StoredEndpoint[],
+  newId: NewId,
+) => {
+  const taken = new Set(others.map(({ slot }) => slot))
+  const slot = SLOTS.find((slot) => !taken.has(slot)) ?? tooMany()
+  const added: StoredEndpoint = { ...endpoint, webhookEndpointId: newId('webhookendpoint'), slot }
+  return { answer: added, change: added }
+}
 const tooMany = () => refuse('limit_reached', `A tenant has at most ${SLOTS.length} webhook endpoints.`)
 const NO_FAILURES = { failures: 0, failingSince: null, lastError: null }
 const ENABLED = { status: 'enabled', disabledReason: null, ...NO_FAILURES } as const
@@ -79,28 +91,28 @@ export const updateWebhookEndpoint =
   (deps: Deps) =>
   async (update: EndpointUpdate): Promise<WebhookEndpoint> => {
     const { url, types, sources, logTypes, headers, method, body, description, status, ...want } = update
-    const { seal } = deps.webhooks.secrets
     if (url !== undefined) requireUrl(deps.webhooks, url)
     const template = body === undefined ? undefined : templateText(body)
+    const { seal } = deps.webhooks.secrets
+    const sealed = headers === undefined ? undefined : sealedHeaders(headers, seal)
     const resetsFailures = (found: StoredEndpoint) =>
       status === 'enabled' ||
       (url ?? found.url) !== found.url ||
       (method ?? found.method) !== found.method ||
       (template !== undefined && template !== found.body)
-    const decide = (found: StoredEndpoint) => ({
+    const fieldsOf = (found: StoredEndpoint) => ({
       url: url ?? found.url,
       types: types === undefined ? found.types : types,
       sources: sources === undefined ? found.sources : jsonOf(sources),
       logTypes: logTypes === undefined ? found.logTypes : jsonOf(logTypes),
-      headers: headers === undefined ? found.headers : sealedHeaders(headers, seal),
+      headers: sealed === undefined ? found.headers : sealed,
       method: method ?? found.method,
       body: template === undefined ? found.body : template,
       description: description === undefined ? found.description : description,
       ...(resetsFailures(found) && NO_FAILURES),
       ...(status === 'enabled' ? ENABLED : { status: status ?? found.status }),
     })
-    const changed = await change(deps, want, decide, resetsFailures)
-    return endpointOf(changed)
+    return endpointOf(await change(deps, want, fieldsOf, resetsFailures))
   }
 
 /** Deletes an endpoint: nothing more is delivered to it. Refuses `webhook_endpoint_not_found`. */
@@ -124,30 +136,34 @@ export const rotateWebhookSecret =
   }
 
 /** Refuses `webhook_endpoint_not_found`. */
-export const existingEndpoint = async (
-  store: Deps['store'],
-  { tenantId, webhookEndpointId }: EndpointWant,
-): Promise<StoredEndpoint> => {
-  const endpoints = await store.webhooks.list(tenantId)
+export const existingEndpoint = async (store: Deps['store'], want: EndpointWant): Promise<StoredEndpoint> =>
+  endpointIn(await store.webhooks.list(want.tenantId), want)
+
+const endpointIn = (
+  endpoints: readonly StoredEndpoint[],
+  { webhookEndpointId }: EndpointWant,
+): StoredEndpoint => {
   const found = endpoints.find((endpoint) => endpoint.webhookEndpointId === webhookEndpointId)
   return found ?? refuse('webhook_endpoint_not_found', 'Webhook endpoint not found.')
 }
 
+/** Changes fields of an endpoint, and returns it. Both functions are pure. Refuses `webhook_endpoint_not_found`. */
 const change = (
   { store, clock }: Deps,
   want: EndpointWant,
-  decide: (found: StoredEndpoint) => Partial<StoredEndpoint>,
+  fieldsOf: (found: StoredEndpoint) => Partial<StoredEndpoint>,
   resetsFailures = (_: StoredEndpoint) => false,
 ): Promise<StoredEndpoint> =>
-  untilRecorded(async () => {
-    const found = await existingEndpoint(store, want)
-    // Always later, so that another writer that read it before is overtaken.
-    const updatedAt = isoTime(Math.max(clock(), Date.parse(found.updatedAt) + 1))
-    const changed = { ...found, ...decide(found), updatedAt }
-    const recorded = await store.webhooks.change(changed, found.updatedAt, {
-      resetsFailures: resetsFailures(found),
-    })
-    return recorded === 'recorded' ? changed : recorded
+  decideAndSave({
+    recall: () => store.webhooks.list(want.tenantId),
+    decide: (endpoints) => {
+      const before = endpointIn(endpoints, want)
+      const updatedAt = laterThan(before.updatedAt, isoTime(clock()))
+      const after: StoredEndpoint = { ...before, ...fieldsOf(before), updatedAt }
+      return { answer: after, change: { before, after } }
+    },
+    record: ({ before, after }) =>
+      store.webhooks.change(after, before.updatedAt, { resetsFailures: resetsFailures(before) }),
   })
 
 const requireUrl = ({ checkUrl }: Deps['webhooks'], url: string): void => {
