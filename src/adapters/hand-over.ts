@@ -34,10 +34,8 @@ export const createHandOver = ({ clock, max, leaseMs }: Settings) => {
         saving++
         try {
           const recorded = await pages.record({ ...page, claimedUntil }, events)
-          if (recorded === 'recorded') {
-            waiting.push(claimedVersion(page))
-            wake?.()
-          }
+          // Woken for the first, the publisher takes all.
+          if (recorded === 'recorded' && waiting.push(claimedVersion(page)) === 1) wake?.()
           return recorded
         } finally {
           saving--

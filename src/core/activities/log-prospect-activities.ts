@@ -1,7 +1,7 @@
 import { inOrder, type Ties } from '../engine/in-order.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
-import { IDENTIFIER_KINDS, normalizedTexts } from '../prospects/identifiers.ts'
+import { normalizedTexts } from '../prospects/identifiers.ts'
 import type { LoggedActivity } from './log-prospect-activity.ts'
 import { type NewActivity, weightOf } from './new-log.ts'
 
@@ -22,11 +22,15 @@ type Steps<Input> = {
  * Returns each with its answer or its error. After `unavailable` the rest is not tried, and fails alike.
  */
 export const logProspectActivities = ({ logProspectActivity, clock, newId }: Deps): LogAll => {
+  let reservedMs = Number.NaN
+  let createdAt = ''
   // The time is read when the ids are made: what arrived since a time is found by the times in ids.
-  const reserve = (activity: NewActivity): NewActivity => ({
-    ...activity,
-    reserved: { createdAt: isoTime(clock()), prospectLogId: newId('prospectlog') },
-  })
+  const reserve = (activity: NewActivity): NewActivity => {
+    const nowMs = clock()
+    if (nowMs !== reservedMs) createdAt = isoTime(nowMs)
+    reservedMs = nowMs
+    return { ...activity, reserved: { createdAt, prospectLogId: newId('prospectlog') } }
+  }
   const logInOrder = <Input>(inputs: readonly Input[], { prepare, ...steps }: Steps<Input>) =>
     inOrder(inputs, {
       ...steps,
@@ -55,6 +59,7 @@ const tiesOf = ({ source, idempotencyKey, prospectId, ...activity }: NewActivity
 
 /** What names a person, whichever way it is written. */
 export const namesOf = (sent: Pick<NewActivity, 'email' | 'externalId'>): string[] => {
-  const texts = normalizedTexts(sent)
-  return IDENTIFIER_KINDS.flatMap((kind) => (texts[kind] === null ? [] : `${kind} ${texts[kind]}`))
+  const { email, externalId } = normalizedTexts(sent)
+  const names = email === null ? [] : [`email ${email}`]
+  return externalId === null ? names : [...names, `externalId ${externalId}`]
 }

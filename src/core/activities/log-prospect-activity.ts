@@ -6,6 +6,7 @@ import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { ActivityChange, KnownActivity } from '../ports/activities.ts'
 import type { Needs } from '../ports/store.ts'
+import type { Timestamp } from '../ports/world.ts'
 import { identifiersOf, isIdentified, wantedBy } from '../prospects/identifiers.ts'
 import {
   addedProspect,
@@ -41,10 +42,14 @@ export const logProspectActivity =
     return decideAndSave({
       recall: () => recallWithSurvivor(store.activities, person.want),
       // The time is read when the ids are made: what arrived since a time is found by the times in ids.
-      decide: (known) => decide(activity, person, known, isoTime(clock()), deps),
+      decide: (known) => decide(activity, person, known, timeFor(activity, known) ?? isoTime(clock()), deps),
       record: (change) => store.activities.record(change, eventsOf(change, newId)),
     })
   }
+
+/** The time that was reserved with an id, if that id comes after what is counted. */
+const timeFor = ({ reserved }: NewActivity, { countedId }: KnownActivity): Timestamp | null =>
+  reserved !== undefined && reserved.prospectLogId > (countedId ?? '') ? reserved.createdAt : null
 
 const personIn = (activity: NewActivity): Person => {
   const { tenantId, prospectId, source, idempotencyKey } = activity

@@ -57,10 +57,10 @@ export const newLog = (
   /** Its id must come after this one. */
   afterId: string | null,
 ): NewLog => ({
-  ...idAndTime(activity, createdAt, newId, afterId),
   tenantId: activity.tenantId,
   apiKeyId: activity.apiKeyId,
   hops: activity.hops,
+  prospectLogId: reservedAfter(activity, afterId) ?? newId('prospectlog', afterId ?? undefined),
   prospectId,
   source: activity.source,
   type: activity.type,
@@ -71,18 +71,12 @@ export const newLog = (
   idempotencyKey: activity.idempotencyKey ?? null,
   requestHash: requestHashIn(activity),
   createdProspect,
-  occurredAt: occurredAtOf(activity, activity.reserved?.createdAt ?? createdAt),
+  occurredAt: occurredAtOf(activity, createdAt),
+  createdAt,
 })
 
-const idAndTime = (
-  { reserved }: NewActivity,
-  createdAt: Timestamp,
-  newId: NewId,
-  afterId: string | null,
-): Pick<NewLog, 'prospectLogId' | 'createdAt'> => {
-  if (reserved !== undefined && reserved.prospectLogId > (afterId ?? '')) return reserved
-  return { prospectLogId: newId('prospectlog', afterId ?? undefined), createdAt }
-}
+const reservedAfter = ({ reserved }: NewActivity, afterId: string | null): string | null =>
+  reserved !== undefined && reserved.prospectLogId > (afterId ?? '') ? reserved.prospectLogId : null
 
 /** When it happened. Refuses `invalid_request` if that is more than a day ahead. */
 export const occurredAtOf = ({ occurredAt = '' }: NewActivity, now: Timestamp): Timestamp => {

@@ -92,31 +92,38 @@ const createWaves = () => {
   }
   /** The one thing that all of these names mean. */
   const joined = (names: readonly string[]): Thing => {
-    const known = new Set(names.flatMap((name) => thingOf(name) ?? []))
-    const [first = { wave: -1, firstWaves: new Map() }, ...others] = known
-    for (const other of others) {
-      first.wave = Math.max(first.wave, other.wave)
-      for (const [text, wave] of other.firstWaves) first.firstWaves.set(text, wave)
-      other.joinedTo = first
+    let thing: Thing | undefined
+    for (const name of names) {
+      const known = thingOf(name)
+      if (thing === undefined || known === undefined) thing ??= known
+      else if (known !== thing) join(known, thing)
     }
-    for (const name of names) things.set(name, first)
-    return first
+    thing ??= { wave: -1, firstWaves: new Map() }
+    for (const name of names) things.set(name, thing)
+    return thing
+  }
+  const join = (one: Thing, to: Thing): void => {
+    to.wave = Math.max(to.wave, one.wave)
+    for (const [text, wave] of one.firstWaves) to.firstWaves.set(text, wave)
+    one.joinedTo = to
   }
   /** The first wave for an item that says this about a thing. */
   const waveAfter = ({ wave, firstWaves }: Thing, text: string): number => {
     const first = firstWaves.get(text)
     return first === undefined ? wave + 1 : Math.max(wave, first + 1)
   }
+  const note = (thing: Thing, text: string, wave: number): void => {
+    thing.wave = wave
+    if (!thing.firstWaves.has(text)) thing.firstWaves.set(text, wave)
+  }
 
   const waveOf = ({ names, fills, key }: Ties): number => {
-    const said: [Thing, string][] = []
-    if (names.length > 0) said.push([joined(names), [...names, fills].join('\0')])
-    if (key !== undefined) said.push([joined([`\0${key}`]), ''])
-    const wave = Math.max(0, ...said.map(([thing, text]) => waveAfter(thing, text)))
-    for (const [thing, text] of said) {
-      thing.wave = wave
-      if (!thing.firstWaves.has(text)) thing.firstWaves.set(text, wave)
-    }
+    const thing = names.length === 0 ? null : joined(names)
+    const keyed = key === undefined ? null : joined([`\0${key}`])
+    const text = names.length === 1 ? `${names[0]}\0${fills}` : [...names, fills].join('\0')
+    const wave = Math.max(thing ? waveAfter(thing, text) : 0, keyed ? waveAfter(keyed, '') : 0)
+    if (thing) note(thing, text, wave)
+    if (keyed) note(keyed, '', wave)
     return wave
   }
 
