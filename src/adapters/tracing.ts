@@ -15,8 +15,10 @@ const ROOT = contextOf(new Map())
 /** A context in which instrumentation makes no spans and propagates nothing. */
 const SUPPRESSED = ROOT.setValue(Symbol.for('OpenTelemetry SDK Context Key SUPPRESS_TRACING'), true)
 const ACTIVE_SPAN = Symbol.for('OpenTelemetry Context Key SPAN')
-/** The numbers of this span kind and this status in the OpenTelemetry API. */
-const [CLIENT, ERROR] = [2, 2]
+/** The number of this span kind in the OpenTelemetry API. */
+const CLIENT = 2
+/** The number of this status in the OpenTelemetry API. */
+const ERROR = 2
 const NAME = 'prospect-pages'
 const LINKS_MAX = 32
 

@@ -56,7 +56,11 @@ export const apiCommand: Command = {
     await brandsOf(store, tenantId)
     let cause: unknown
     const { api } = composeApi({
-      ...{ store, clock, newId, background: 'elsewhere', listsInFlightMax: 1, keysRememberedMsMax: 0 },
+      store,
+      clock,
+      newId,
+      background: 'elsewhere',
+      keysRememberedMsMax: 0,
       settings: { ...config, rateLimitPerMinute: null },
       webhooks: webhooksOf(config, clock),
       publicUrl: config.publicUrl,
@@ -77,7 +81,9 @@ export const apiCommand: Command = {
     }
     const call = async (target: string, end?: AbortSignal): Promise<string> => {
       const answer = await api({
-        ...{ method: method.toUpperCase(), target, untilEnd: end && (() => end) },
+        method: method.toUpperCase(),
+        target,
+        untilEnd: end && (() => end),
         headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
         body: { bytesMax: config.bodyBytesMax, batchBytesMax: config.batchBytesMax, read },
       })

@@ -15,7 +15,8 @@ export const groupIn = ([word, ...more]: readonly string[], commands: readonly C
 export const unknownCommand = (args: readonly string[], commands: readonly Command[]): never => {
   const verbs = groupIn(args, commands).map(({ words }) => words.split(' ')[1])
   if (verbs.length > 0) wrongUse(`${args[0]} needs one of: ${verbs.join(', ')}`)
-  const [known, words] = [commands.map(({ words }) => words), args.slice(0, 2).join(' ')]
+  const known = commands.map(({ words }) => words)
+  const words = args.slice(0, 2).join(' ')
   const firsts = known.map((words) => words.replace(/ .*/, '')).filter((first) => first !== args[0])
   return wrongUse(`unknown command: ${words}${suggestion(words, known) || suggestion(args[0], firsts)}`)
 }

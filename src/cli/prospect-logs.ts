@@ -59,7 +59,8 @@ export const prospectLogCommands: readonly Command[] = [
     },
     format: { isLines: true },
     async *run({ texts }, open) {
-      const [since, until] = [timeOf(texts, 'since'), timeOf(texts, 'until')]
+      const since = timeOf(texts, 'since')
+      const until = timeOf(texts, 'until')
       const { store } = await open()
       keepSmall()
       const { exportProspectLogs } = await import('../operations/export.ts')

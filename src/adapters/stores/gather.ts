@@ -167,7 +167,8 @@ export const gather = <Input, Answer>(
   }
 
   // A list started by a call runs in the context of that call; any other list runs in no caller's context.
-  const [goOn, answerApart] = [AsyncLocalStorage.bind(startSoon), AsyncLocalStorage.bind(answer)]
+  const goOn = AsyncLocalStorage.bind(startSoon)
+  const answerApart = AsyncLocalStorage.bind(answer)
   return (input) => {
     const key = dedupeKey?.(input)
     let member = key === undefined ? undefined : joinable.get(key)

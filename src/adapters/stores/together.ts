@@ -86,7 +86,8 @@ export const createTogether = ({ listsInFlightMax, observerOf = () => undefined 
         options,
         claimsOf && { of: claimsOf, wins: (recorded) => recorded === 'recorded', lost: 'overtaken' },
       )
-    const [recordSmall, recordLarge] = [gathered(), gathered()]
+    const recordSmall = gathered()
+    const recordLarge = gathered()
     return (change) => (weightOf(change) < LARGE_WRITE ? recordSmall(change) : recordLarge(change))
   },
 })

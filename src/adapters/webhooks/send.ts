@@ -38,7 +38,8 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
       'webhook-hops': `${webhook.hops}`,
       ...signatureHeaders(webhook, clock()),
     }
-    const [agent, lookup] = [isKept && agents[protocol], lookups[protocol]]
+    const agent = isKept && agents[protocol]
+    const lookup = lookups[protocol]
     const sent = request(url, { method: webhook.method, agent, lookup, headers, signal }).end(webhook.body)
     return answerTo(sent, (address) => addresses.mayKeep(url, address))
   }
