@@ -10,7 +10,7 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
-import { logRow } from '../stores/timeline-key.ts'
+import { timelineKey } from '../stores/timeline-key.ts'
 import { LOOKUPS_MAX, type Together, weightOfChange } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
@@ -232,10 +232,9 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
    * is all that is checked. Without `is true` the planner may join all logs with those that were stored.
    */
   const saveLogs = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
-    const logs = recordings.map(({ change: { log, unchangedSince } }) => ({
-      ...sentLog(log as NewLog),
-      unchangedSince,
-    }))
+    const logs = recordings.map(({ change: { log, unchangedSince } }) =>
+      sentLog(log as NewLog, unchangedSince),
+    )
     const rows = await rowsOf(
       query()<Events & { readonly id: string }>`
         with log as (
@@ -292,7 +291,13 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
   }
 }
 
-const sentLog = (log: NewLog) => ({ ...logRow(log), apiKeyId: log.apiKeyId ?? null, hops: log.hops || null })
+const sentLog = (log: NewLog, unchangedSince: string | null = null) => ({
+  ...log,
+  timelineKey: timelineKey(log.prospectId, log.occurredAt),
+  apiKeyId: log.apiKeyId ?? null,
+  hops: log.hops || null,
+  unchangedSince,
+})
 
 const knownOf = (rows: readonly RecallRow[]) => {
   const counted = rows.find((row) => row.part === 'counted')

@@ -56,13 +56,14 @@ export const inOrder = async <Input, Item, Answer>(
   return answers
 }
 
-/** The item to run, or its failure. */
-const prepared = async <Input, Item>(
+/** The item to run, or its failure. Most are ready at once, and need no promise. */
+const prepared = <Input, Item>(
   input: Input,
   prepare: (input: Input) => Item | Promise<Item>,
-): Promise<Outcome<Item>> => {
+): Outcome<Item> | Promise<Outcome<Item>> => {
   try {
-    return await prepare(input)
+    const item = prepare(input)
+    return item instanceof Promise ? item.catch(asOutcome) : item
   } catch (why) {
     return asOutcome(why)
   }

@@ -46,8 +46,9 @@ export const isIdentified = ({ email, externalId }: Matchable): boolean =>
   email !== null || externalId !== null
 
 /** The identifiers of a tenant to look up for this. */
-export const wantedBy = (tenantId: string, matchable: Matchable): Identifier[] =>
-  IDENTIFIER_KINDS.flatMap((kind) => {
-    const identifier = matchable[kind]
-    return identifier === null ? [] : [{ tenantId, kind, hash: identifier.hash }]
-  })
+export const wantedBy = (tenantId: string, { email, externalId }: Matchable): Identifier[] => {
+  const wanted: Identifier[] = []
+  if (email !== null) wanted.push({ tenantId, kind: 'email', hash: email.hash })
+  if (externalId !== null) wanted.push({ tenantId, kind: 'externalId', hash: externalId.hash })
+  return wanted
+}
