@@ -5,6 +5,8 @@ import { countThatFit, type Outcome } from '../../core/engine/outcome.ts'
 /** How calls are gathered into lists. */
 export type GatherOptions<Input> = {
   readonly listLengthMax: number
+  /** If more are waiting, the lists that may start share them. */
+  readonly unsharedMax?: number
   readonly listsInFlightMax: number
   /** The group of a call, such as its tenant. If the waiting calls do not fit into one list, groups take turns. */
   readonly groupOf?: (input: Input) => string
@@ -49,7 +51,8 @@ export const gather = <Input, Answer>(
   options: GatherOptions<Input>,
   claims?: Claims<Input, Answer> | undefined,
 ): ((input: Input) => Promise<Answer>) => {
-  const { listLengthMax, listsInFlightMax, dedupeKey, observer } = options
+  const { listLengthMax, unsharedMax = listLengthMax } = options
+  const { listsInFlightMax, dedupeKey, observer } = options
   const { listWeightMax = Infinity, weightOf = () => 0, groupOf = () => '' } = options
   let pending: Member<Input, Answer>[] = []
   const joinable = new Map<string, Member<Input, Answer>>()
@@ -59,8 +62,11 @@ export const gather = <Input, Answer>(
   let starting = false
 
   /** How many of these calls one list takes. */
-  const lengthOf = (members: readonly Member<Input, Answer>[]): number =>
-    countThatFit(members.slice(0, listLengthMax), ({ input }) => weightOf(input), listWeightMax)
+  const lengthOf = (members: readonly Member<Input, Answer>[]): number => {
+    const share = Math.ceil(members.length / (listsInFlightMax - inFlight))
+    const lengthMax = Math.min(Math.max(share, unsharedMax), listLengthMax)
+    return countThatFit(members.slice(0, lengthMax), ({ input }) => weightOf(input), listWeightMax)
+  }
 
   /** The first call of each group, then the second of each, and so on. */
   const inTurns = (members: readonly Member<Input, Answer>[]): Member<Input, Answer>[] => {

@@ -8,6 +8,8 @@ import { type GatherObserver, type GatherOptions, gather } from './gather.ts'
 const READS_MAX = 32
 /** A statement with 500 small members costs little more than one with a single member, and blocks nobody for long. */
 const WRITES_MAX = 500
+/** More than these are shared among the lists that may start: the service prepares one while the database saves the other. */
+const WRITES_UNSHARED = 200
 /** Total length of the payloads of a list. */
 const LIST_CHARACTERS_MAX = 1_048_576
 /** From this length on, a write takes the database many times as long as a small one, which does not wait for it. */
@@ -74,6 +76,7 @@ export const createTogether = ({ listsInFlightMax, observerOf = () => undefined 
   write: (verb, recordAll, { tenantOf, weightOf, claimsOf }) => {
     const options = {
       listLengthMax: WRITES_MAX,
+      unsharedMax: WRITES_UNSHARED,
       listsInFlightMax,
       listWeightMax: LIST_CHARACTERS_MAX,
       weightOf,
