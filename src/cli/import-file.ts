@@ -2,7 +2,7 @@ import { accessSync, createReadStream, statSync } from 'node:fs'
 import { addAbortSignal } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { type Config, readConfig } from '../config/config.ts'
-import type { Import, Imported, ReportedLine } from '../operations/import-lines.ts'
+import type { Import, Imported, ReportedLine } from '../maintenance/import-lines.ts'
 import {
   type Command,
   type CommandDeps,

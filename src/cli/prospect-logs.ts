@@ -26,7 +26,7 @@ export const prospectLogCommands: readonly Command[] = [
         shell,
         'activities',
         async (lines, isCsv, world, { requireIdentity }) => {
-          const { importProspectLogs } = await import('../operations/import-prospect-logs.ts')
+          const { importProspectLogs } = await import('../maintenance/import-prospect-logs.ts')
           return importProspectLogs(
             logProspectActivities({
               ...world,
@@ -63,7 +63,7 @@ export const prospectLogCommands: readonly Command[] = [
       const until = timeOf(texts, 'until')
       const { store } = await open()
       keepSmall()
-      const { exportProspectLogs } = await import('../operations/export.ts')
+      const { exportProspectLogs } = await import('../maintenance/export.ts')
       yield* exportProspectLogs(store, { tenantId: texts['tenant'] ?? '', since, until })
     },
   },

@@ -18,7 +18,7 @@ export const prospectCommands: readonly Command[] = [
     },
     async *run(input, open, shell) {
       yield* importFile(input, open, shell, 'prospects', async (lines, isCsv, world) => {
-        const { importProspects } = await import('../operations/import-prospects.ts')
+        const { importProspects } = await import('../maintenance/import-prospects.ts')
         return importProspects(createProspect(world))(lines, isCsv)
       })
     },
@@ -37,7 +37,7 @@ export const prospectCommands: readonly Command[] = [
       const isCsv = isCsvIn(texts)
       const { store } = await open()
       keepSmall()
-      const { exportProspects } = await import('../operations/export.ts')
+      const { exportProspects } = await import('../maintenance/export.ts')
       yield* exportProspects(store, texts['tenant'] ?? '', isCsv)
     },
   },

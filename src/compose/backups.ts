@@ -7,8 +7,8 @@ import { backupMetrics } from '../adapters/metrics/backup-metrics.ts'
 import type { Config } from '../config/config.ts'
 import { orNull } from '../core/engine/outcome.ts'
 import type { Store } from '../core/ports/store.ts'
-import { backUpBeforeMigration } from '../operations/backup.ts'
-import { isBackupDue, lastBackupMs } from '../operations/backup-folder.ts'
+import { backUpBeforeMigration } from '../maintenance/backup.ts'
+import { isBackupDue, lastBackupMs } from '../maintenance/backup-folder.ts'
 import type { Telemetry } from './telemetry.ts'
 
 const POLL_MS = 60_000

@@ -3,7 +3,7 @@
 // buildah, replay. `CONTAINER_BASE` names another base image.
 import { strict as assert } from 'node:assert'
 import { readFileSync } from 'node:fs'
-import type { Check } from '../../src/operations/check.ts'
+import type { Check } from '../../src/maintenance/check.ts'
 import { buildah } from './buildah.ts'
 import { docker } from './docker.ts'
 import { type Image, ROOT, type Running, type Way } from './image.ts'

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
-import type { Check } from '../../src/operations/check.ts'
-import type { Finding } from '../../src/operations/findings.ts'
+import type { Check } from '../../src/maintenance/check.ts'
+import type { Finding } from '../../src/maintenance/findings.ts'
 import { mountSmallDisk, whyNoSmallDisk } from '../faults/small-disk.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 import { diagnosed } from '../support/doctor.ts'
@@ -245,7 +245,7 @@ t.test('a file or a folder that the user cannot write to is reported', async (t)
       if (process.getuid() === 0) process.setuid(${UNPRIVILEGED})
       const checks = examineSqlite(process.argv[2], [], false)
       process.stdout.write(JSON.stringify(checks.filter(({ name, state }) => state === 'failed' && name !== 'privacy')))`
-    return JSON.parse(await runChild(script, sourceUrl('operations/examine-sqlite.ts'), path))
+    return JSON.parse(await runChild(script, sourceUrl('maintenance/examine-sqlite.ts'), path))
   }
   chmodSync(path, 0o444)
   chmodSync(folder, 0o777)

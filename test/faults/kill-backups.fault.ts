@@ -5,8 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import t, { type Test } from 'tap'
 import { backupBefore, readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { readConfig } from '../../src/config/config.ts'
-import { backUpIntoFolder } from '../../src/operations/backup-folder.ts'
-import { restore } from '../../src/operations/restore.ts'
+import { backUpIntoFolder } from '../../src/maintenance/backup-folder.ts'
+import { restore } from '../../src/maintenance/restore.ts'
 import { runChild, sourceUrl } from '../support/children.ts'
 import { startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { databaseAt, newFolder, runCommand, seed } from '../support/program.ts'
@@ -105,7 +105,7 @@ const settings = (path: string, dir: string) =>
   readConfig({ DATABASE_URL: `sqlite:${path}`, BACKUP_DIR: dir, BACKUPS_KEPT: '1' })
 
 const BACK_UP = `
-  const { backUpIntoFolder } = await import('${sourceUrl('operations/backup-folder.ts')}')
+  const { backUpIntoFolder } = await import('${sourceUrl('maintenance/backup-folder.ts')}')
   const { readConfig } = await import('${sourceUrl('config/config.ts')}')
   const [path, dir] = process.argv.slice(1)
   backUpIntoFolder(readConfig({ DATABASE_URL: 'sqlite:' + path, BACKUP_DIR: dir, BACKUPS_KEPT: '1' }), dir, false)`
@@ -139,7 +139,7 @@ t.test('a backup that is killed never counts, and the next one removes what is l
 })
 
 const RESTORE = `
-  const { restore } = await import('${sourceUrl('operations/restore.ts')}')
+  const { restore } = await import('${sourceUrl('maintenance/restore.ts')}')
   const [path, backup] = process.argv.slice(1)
   restore({ kind: 'sqlite', path }, backup)`
 
@@ -180,7 +180,7 @@ const OURS_ON_POSTGRES = readMigrations('postgres').length
 const MIGRATE = `
   const { sqliteStore } = await import('${sourceUrl('adapters/sqlite/store.ts')}')
   const { readMigrations } = await import('${sourceUrl('adapters/stores/migrations.ts')}')
-  const { backUpBeforeMigration } = await import('${sourceUrl('operations/backup.ts')}')
+  const { backUpBeforeMigration } = await import('${sourceUrl('maintenance/backup.ts')}')
   const [path] = process.argv.slice(1)
   const ours = readMigrations('sqlite')
   const migrations = [...ours, { number: ours.length + 1, name: 'next.sql', sql: '${NEXT}' }]

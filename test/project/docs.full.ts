@@ -3,7 +3,7 @@ import t from 'tap'
 import { PROBLEMS } from '../../src/adapters/http/problems.ts'
 import { settingsHelp } from '../../src/config/settings.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
-import { KINDS } from '../../src/operations/findings.ts'
+import { KINDS } from '../../src/maintenance/findings.ts'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
@@ -74,7 +74,7 @@ t.test('the page on troubleshooting explains all that the service can say is wro
   const names = {
     'the code of a problem': Object.keys(PROBLEMS),
     'a finding of status': [...KINDS, 'database', 'migrations'],
-    'a check of doctor': textsIn('src/operations/*.ts', checks),
+    'a check of doctor': textsIn('src/maintenance/*.ts', checks),
   }
   for (const [what, list] of Object.entries(names))
     for (const name of list) t.ok(page.includes(`\`${name}\``), `${what}: ${name}`)

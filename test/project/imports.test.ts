@@ -13,9 +13,10 @@ const files = globSync('**/*.ts', { cwd: SRC }).map((file) => ({
 const ORDER = [
   /^(entry|cli)\//,
   /^compose\//,
-  /^(service|operations)\//,
+  /^(service(?!\/operations)|maintenance)\//,
   /^adapters\//,
   /^config\//,
+  /^service\/operations\//,
   /^core\//,
   /^shapes\//,
   /^json\//,
@@ -30,7 +31,7 @@ const PACKAGES: Readonly<Record<string, RegExp>> = {
   ulid: /^adapters\/ids\.ts$/,
   '@opentelemetry/api': /^adapters\/open-telemetry\.ts$/,
   'node:http': /^adapters\/(http\/node|webhooks)\//,
-  'node:sqlite': /^(adapters\/sqlite|operations)\//,
+  'node:sqlite': /^(adapters\/sqlite|maintenance)\//,
 }
 
 const mayImport = (file: string, from: string): boolean => {

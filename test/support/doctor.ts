@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { Check } from '../../src/operations/check.ts'
+import type { Check } from '../../src/maintenance/check.ts'
 import { type Environment, runCommand } from './program.ts'
 
 /** Runs `doctor`. Its exit code and its remedies are checked each time. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { csvFieldsOf, csvLine, csvLinesOf } from '../../src/operations/csv.ts'
+import { csvFieldsOf, csvLine, csvLinesOf } from '../../src/maintenance/csv.ts'
 
 const BYTES_MAX = 100
 /** The records of a text that comes in pieces of this size: where each begins, and its text; null if it is too long. */

@@ -1,6 +1,6 @@
 import { readConfig } from '../config/config.ts'
 import { database } from '../config/database-address.ts'
-import type { Progress } from '../operations/move.ts'
+import type { Progress } from '../maintenance/move.ts'
 import { type Command, type Texts, valued, wrongUse } from './command.ts'
 import { reportEverySecond, withCommand } from './output.ts'
 import { databaseNames } from './refusals.ts'
@@ -39,7 +39,7 @@ export const operationCommands: readonly Command[] = [
     examples: { 'before the first server of a new release starts': 'prospect-pages migrate' },
     run: async ({ values }, open, shell) => {
       if (values['dry-run'] === true) {
-        const { planMigration } = await import('../operations/plan-migration.ts')
+        const { planMigration } = await import('../maintenance/plan-migration.ts')
         return { database: databaseNames({}, shell), ...(await planMigration(readConfig(shell.env))) }
       }
       const applied = await (await open('migrates')).store.migrate()
@@ -57,7 +57,7 @@ export const operationCommands: readonly Command[] = [
     examples: { 'what is wrong, if anything': 'prospect-pages doctor' },
     format: { list: 'checks' },
     run: async ({ values }, _open, shell) => {
-      const { diagnose } = await import('../operations/doctor.ts') // what serves needs none of it
+      const { diagnose } = await import('../maintenance/doctor.ts') // what serves needs none of it
       const diagnosis = await diagnose(shell.env, values['thorough'] === true)
       if (!diagnosis.ok) shell.exitCode = 1
       if (values['json'] || !shell.stdout.isTTY) return diagnosis
@@ -70,7 +70,7 @@ export const operationCommands: readonly Command[] = [
     details: ['The exit code is 1 if there is anything. Changes nothing, and waits for no lock.'],
     examples: { 'what needs attention': 'prospect-pages status' },
     run: async ({ values }, _open, shell) => {
-      const { findAttention } = await import('../operations/findings.ts') // what serves needs none of it
+      const { findAttention } = await import('../maintenance/findings.ts') // what serves needs none of it
       const findings = await findAttention(readConfig(shell.env), Date.now())
       if (findings.length > 0) shell.exitCode = 1
       else if (shell.stdout.isTTY && !values['json']) shell.stdout.write('Nothing needs attention.\n')
@@ -85,7 +85,7 @@ export const operationCommands: readonly Command[] = [
     run: async (_input, open, shell) => {
       const config = readConfig(shell.env)
       if (config.secretsKey === null) wrongUse('SECRETS_KEY is not set')
-      const { reencryptSecrets } = await import('../operations/reencrypt-secrets.ts')
+      const { reencryptSecrets } = await import('../maintenance/reencrypt-secrets.ts')
       const answer = await reencryptSecrets(config, await open())
       if (answer.undecipherable > 0) shell.exitCode = 1
       return answer
@@ -107,10 +107,10 @@ export const operationCommands: readonly Command[] = [
       const config = readConfig(env)
       const isIfDue = values['if-due'] === true
       if (file?.trim() && isIfDue) return wrongUse('--if-due is for backups in BACKUP_DIR')
-      if (file?.trim()) return (await import('../operations/backup.ts')).backUp(config.database, file)
+      if (file?.trim()) return (await import('../maintenance/backup.ts')).backUp(config.database, file)
       // An empty one comes from a shell variable that is not set.
       if (file === '' || config.backupDir === null) return wrongUse('FILE is required without BACKUP_DIR')
-      const { backUpIntoFolder } = await import('../operations/backup-folder.ts')
+      const { backUpIntoFolder } = await import('../maintenance/backup-folder.ts')
       const copy = backUpIntoFolder(config, config.backupDir, isIfDue)
       return copy ?? { skipped: 'no backup is due' }
     },
@@ -122,7 +122,7 @@ export const operationCommands: readonly Command[] = [
     operands: ['FILE'],
     examples: { 'after the server was stopped': 'prospect-pages restore copy-2026-11-21-0300.db' },
     run: async ({ operands: [file = ''] }, _open, { env }) => {
-      const { restore } = await import('../operations/restore.ts')
+      const { restore } = await import('../maintenance/restore.ts')
       return restore(readConfig(env).database, file)
     },
   },
@@ -150,7 +150,7 @@ export const operationCommands: readonly Command[] = [
         const { step, table, rows, of } = progress
         report(`${step} ${table}: ${rows} of ${of}`, progress, rows >= of)
       }
-      const { moveToPostgres } = await import('../operations/move.ts') // brings the driver
+      const { moveToPostgres } = await import('../maintenance/move.ts') // brings the driver
       return { moved: true, ...(await moveToPostgres(from.path, to.url, onProgress, warn)) }
     },
   },

@@ -4,10 +4,10 @@ import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { requestErasure } from '../../src/core/erasures/request-erasure.ts'
 import { createProspect } from '../../src/core/prospects/create-prospect.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
-import type { CsvColumns } from '../../src/operations/csv.ts'
-import { exportProspects } from '../../src/operations/export.ts'
-import type { ReportedLine } from '../../src/operations/import-lines.ts'
-import { importProspects } from '../../src/operations/import-prospects.ts'
+import type { CsvColumns } from '../../src/maintenance/csv.ts'
+import { exportProspects } from '../../src/maintenance/export.ts'
+import type { ReportedLine } from '../../src/maintenance/import-lines.ts'
+import { importProspects } from '../../src/maintenance/import-prospects.ts'
 
 const setting = async () => {
   const deps = { store: memoryStore(), clock: Date.now, newId: createNewId() }

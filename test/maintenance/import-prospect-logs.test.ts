@@ -5,9 +5,9 @@ import { listProspectLogs } from '../../src/core/activities/list-prospect-logs.t
 import { logProspectActivities } from '../../src/core/activities/log-prospect-activities.ts'
 import { logProspectActivity } from '../../src/core/activities/log-prospect-activity.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
-import type { CsvColumns } from '../../src/operations/csv.ts'
-import type { ReportedLine } from '../../src/operations/import-lines.ts'
-import { importProspectLogs } from '../../src/operations/import-prospect-logs.ts'
+import type { CsvColumns } from '../../src/maintenance/csv.ts'
+import type { ReportedLine } from '../../src/maintenance/import-lines.ts'
+import { importProspectLogs } from '../../src/maintenance/import-prospect-logs.ts'
 
 const logAllOver = (deps: Parameters<typeof logProspectActivity>[0]) =>
   logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
