@@ -11,7 +11,6 @@ import { refuse } from '../core/engine/failures.ts'
 import { asOutcome, type Outcome } from '../core/engine/outcome.ts'
 import { findEnabled, type Received, receiveHooks } from '../core/hooks/receive-hook.ts'
 import type { Delivery } from '../core/hooks/verify.ts'
-import { type EntriesOf, type Operation, type OperationId, operations } from '../core/operations.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { brandsOf, createTenant } from '../core/tenants/create-tenant.ts'
@@ -26,6 +25,8 @@ import { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
 import { ApiKeyInput, type InTenant, inTenant, RotationInput, TenantInput } from '../shapes/input.ts'
 import { checked, type Given } from './checked-input.ts'
+import type { Operation } from './operations/operation.ts'
+import { type EntriesOf, type OperationId, type Operations, operations } from './operations/operations.ts'
 import { warnUnattended } from './unattended.ts'
 import { composeUseCases, type Optional, type UseCaseSettings, type UseCases } from './use-cases.ts'
 import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
@@ -46,7 +47,6 @@ export type ServiceOptions = { readonly store: Store } & Optional<
     readonly publicUrl?: string | undefined
   }
 
-type Operations = typeof operations
 type Many<Name extends OperationId, One> = 'item' extends keyof Operations[Name] ? readonly One[] : One
 /** The checked inputs of the use cases. An error here names one whose input differs from its declaration. */
 type Checked = {

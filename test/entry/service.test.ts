@@ -1,6 +1,5 @@
 import t from 'tap'
 import { OPTIONS } from '../../src/config/check-options.ts'
-import { type Operation, operations } from '../../src/core/operations.ts'
 import { publishVersions } from '../../src/core/pages/publish-versions.ts'
 import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { type ApiOptions, createApi, createHandler, type HandlerOptions } from '../../src/entry/http.ts'
@@ -25,6 +24,8 @@ import {
 } from '../../src/entry/publisher.ts'
 import { type SqliteOptions, sqliteStore } from '../../src/entry/sqlite.ts'
 import { TIMES } from '../../src/service/checked-input.ts'
+import type { Operation } from '../../src/service/operations/operation.ts'
+import { operations } from '../../src/service/operations/operations.ts'
 import { caller } from '../support/api.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 

@@ -103,7 +103,7 @@ t.test('editors show the members of an input and the doc comment of each', async
   )
   t.match(list, /readonly limit\?: number \| undefined;\n.*readonly since\?: string \| Date/s)
   // The compiler of the checkout does not show these yet; TypeScript 5 does.
-  for (const file of ['core/operations', 'shapes/prospect-log'])
+  for (const file of ['service/operations/activities', 'shapes/prospect-log'])
     t.match(
       readFileSync(join(installed, `dist/${file}.d.ts`), 'utf8'),
       /\/\*\* The kind of activity. By default `webhook`. \*\/\n +readonly type: /,

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type * as v from 'valibot'
-import { type Operation, operations } from '../../src/core/operations.ts'
+import type { Operation } from '../../src/service/operations/operation.ts'
+import { operations } from '../../src/service/operations/operations.ts'
 import { NewErasure } from '../../src/shapes/erasure.ts'
 import { checkShape } from '../../src/shapes/json.ts'
 import { NewPage, NewVersion } from '../../src/shapes/page.ts'

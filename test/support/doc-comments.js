@@ -16,7 +16,7 @@ const textOf = (shape) => {
   return text && typeof shape.default === 'string' ? `${text} By default \`${shape.default}\`.` : text
 }
 
-for (const file of ['core/operations.d.ts', ...globSync('shapes/*.d.ts', { cwd: DIST })]) {
+for (const file of globSync(['service/operations/*.d.ts', 'shapes/*.d.ts'], { cwd: DIST })) {
   const url = new URL(file, DIST)
   const parts = [await import(new URL(file.replace('.d.ts', '.js'), DIST).href)]
   const lines = readFileSync(url, 'utf8').split('\n')

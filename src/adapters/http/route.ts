@@ -1,7 +1,8 @@
-import { type Fault, type ProblemCode, refuse } from '../../core/engine/failures.ts'
+import { type Fault, refuse } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
-import type { Operation, OperationId } from '../../core/operations.ts'
 import { writeJson } from '../../json/write-json.ts'
+import type { Operation } from '../../service/operations/operation.ts'
+import type { OperationId } from '../../service/operations/operations.ts'
 import type { UseCases } from '../../service/use-cases.ts'
 import type { PageWithVersion } from '../../shapes/page.ts'
 import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
@@ -35,31 +36,14 @@ export type Run<Query = unknown, Body = unknown> = (
   request: CheckedRequest<Query, Body>,
   steps: () => LongSteps,
 ) => Promise<Answer>
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-
-/** Properties that HTTP adds to an operation. */
-export type Row = {
-  readonly method: Method
-  readonly path: string
-  readonly summary: string
-  /** By default 200, or 204 without an answer. */
-  readonly status?: number
-  /** True if no body means `{}`. */
-  readonly bodyOptional?: boolean
-  /** By default `writeJson` if the answer contains JSON text, else `JSON.stringify`. */
-  readonly write?: (answer: object) => string
-  /** Problems in addition to those of every operation, of the ids in the path, of the cursor and of the headers. */
-  readonly problems?: readonly ProblemCode[]
-  /** By default calls the use case with the tenant, the ids in the path, the query and the body. */
-  readonly run?: Run<never, never>
-}
-export type Rows = Readonly<Record<OperationId, Row>>
 
 /** One operation, as the router, the parser and the OpenAPI document read it. */
 export type Route = Operation &
-  Required<Omit<Row, 'bodyOptional'>> & {
+  Required<Pick<Operation, 'status' | 'problems'>> & {
     readonly operationId: OperationId
-    readonly bodyOptional?: boolean
+    /** By default `writeJson` if the answer contains JSON text, else `JSON.stringify`. */
+    readonly write: (answer: object) => string
+    readonly run: Run<never, never>
     /** Whether its header `Idempotency-Key` is read. */
     readonly takesKey: boolean
   }
@@ -73,7 +57,7 @@ type Result = Omit<Answer, 'body'> & {
  * group, version, receipt or prospect in it, with its revision and whether it was replayed or found: then 200.
  */
 export const runOf =
-  (operationId: OperationId, method: Method, { ids = {}, takes = {} }: Operation): Run =>
+  (operationId: OperationId, { method, ids, takes = {} }: Operation): Run =>
   async (useCases, { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision }, steps) => {
     const input: Record<string, unknown> =
       method === 'GET' ? { ...(query as object), tenantId } : { ...(body as object), tenantId, apiKeyId }
