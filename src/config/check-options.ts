@@ -14,7 +14,7 @@ const RULES: readonly Rule[] = [
   [/^store$/, (value) => Object(value).watch !== undefined, 'is required, such as memoryStore()'],
   [/^api$/, isFunction, 'must be what createApi returns'],
   [/^sql$/, isFunction, 'must be an instance of postgres.js'],
-  [/^(on[A-Z]\w*|clock|newId)$/, isFunction, 'must be a function'],
+  [/^(on[A-Z]\w*|clock|newId|addressOf)$/, isFunction, 'must be a function'],
   [/^namer$/, (value) => value === null || isFunction(value), 'must be a function, or null'],
   [/path$|^model$/i, isString, 'must be a string'],
   [/^(url|publicUrl)$/, (value) => /^https?:\/\/./.test(String(value)), 'must be an http: or https: URL'],
@@ -31,6 +31,8 @@ const RULES: readonly Rule[] = [
 ]
 const SERVICE =
   'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax counts'
+const API = `${SERVICE} rateLimitPerMinute failedAuthPerMinute hookFormsPerMinute requestsAtOnceMax requestsWaitingMax
+  bodyBytesHeldMax docs console onAnswered onError`
 const PUBLISHER =
   'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
 const ERASER = 'store! clock newId retentionDays eventDaysKept onPause onError onStep'
@@ -38,8 +40,8 @@ const WEBHOOKS = 'store! clock newId webhooks pollMs onEndpoint onError onStep'
 /** The options of each function; `!` marks the required ones. */
 export const OPTIONS = {
   createService: SERVICE,
-  createApi: `${SERVICE} rateLimitPerMinute failedAuthPerMinute hookFormsPerMinute requestsAtOnceMax requestsWaitingMax bodyBytesHeldMax
-    docs console onAnswered onError`,
+  createApi: API,
+  createFetchHandler: `${API} basePath bodyBytesMax batchBytesMax addressOf`,
   createHandler: 'api! basePath bodyBytesMax batchBytesMax unsentBytesMax',
   startBackground: `${PUBLISHER} ${ERASER} ${WEBHOOKS} counts`,
   createPublisher: PUBLISHER,

@@ -3,13 +3,14 @@ import './needs-node.ts'
 import { randomUUID } from 'node:crypto'
 import { consoleRoutes } from '../adapters/http/console/routes.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
+import { basePathFrom } from '../adapters/http/mounted.ts'
 import { createHandler as createHandlerOver, type Handler } from '../adapters/http/node/handler.ts'
 import type { MessageLimits } from '../adapters/http/node/message.ts'
 import type { Api, RequestLog } from '../adapters/http/requests.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
 import { checkOptions } from '../config/check-options.ts'
-import { DEFAULTS } from '../config/config.ts'
+import { withDefaults } from '../config/with-defaults.ts'
 import type { ServiceOptions } from '../service/create-service.ts'
 import type { Optional } from '../service/use-cases.ts'
 import { webhookTools } from '../service/webhook-tools.ts'
@@ -63,14 +64,14 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     rawRoutes: [...(docs ? docsRoutes() : []), ...(isConsole ? consoleRoutes(console.warn) : [])],
     newRequestId: randomUUID,
   })
-  return Object.assign(api, { close: store.watch(onSignal) })
+  const called: Api = (request) => {
+    if (request instanceof Request) throw new TypeError(FETCH_REQUEST)
+    return api(request)
+  }
+  return Object.assign(called, { close: store.watch(onSignal) })
 }
-
-/** The settings of the service, except for the given ones. */
-const withDefaults = (given: object) => {
-  const isGiven = ([, value]: [string, unknown]) => value !== undefined
-  return { ...DEFAULTS, ...Object.fromEntries(Object.entries(given).filter(isGiven)) }
-}
+const FETCH_REQUEST =
+  'The API takes no Request of the Fetch standard: pass it to createFetchHandler of prospect-pages/fetch.'
 
 /** Where the API is mounted, and the limits of its requests. */
 export type HandlerOptions = Optional<MessageLimits> & {
@@ -92,7 +93,7 @@ export const createHandler = (api: Api, { basePath = '', ...limits }: HandlerOpt
   checkOptions('createHandler', { api, basePath, ...limits })
   return createHandlerOver({
     api,
-    basePath: basePath.replace(/^\/*(?=.)/, '/').replace(/\/+$/, ''),
+    basePath: basePathFrom(basePath),
     limits: withDefaults(limits),
     newRequestId: randomUUID,
   })

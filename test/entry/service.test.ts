@@ -2,6 +2,7 @@ import t from 'tap'
 import { OPTIONS } from '../../src/config/check-options.ts'
 import { publishVersions } from '../../src/core/pages/publish-versions.ts'
 import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
+import { createFetchHandler, type FetchOptions } from '../../src/entry/fetch.ts'
 import { type ApiOptions, createApi, createHandler, type HandlerOptions } from '../../src/entry/http.ts'
 import {
   createService,
@@ -324,7 +325,13 @@ t.test('options that are nonsense are refused in words', async (t) => {
 
 /** The options of every factory: the compiler sees when one is missing here. */
 const EVERY_OPTION: Record<
-  | keyof (ApiOptions & HandlerOptions & PublisherOptions & EraserOptions & WebhooksOptions & WebhookOptions)
+  | keyof (ApiOptions &
+      FetchOptions &
+      HandlerOptions &
+      PublisherOptions &
+      EraserOptions &
+      WebhooksOptions &
+      WebhookOptions)
   | keyof (SqliteOptions & ChatCompletionsSettings & NonNullable<Parameters<typeof postgresStore>[1]>),
   true
 > = {
@@ -347,6 +354,7 @@ const EVERY_OPTION: Record<
   console: true,
   onAnswered: true,
   onError: true,
+  addressOf: true,
   basePath: true,
   bodyBytesMax: true,
   batchBytesMax: true,
@@ -382,6 +390,7 @@ t.test('every function takes its own options and refuses others by name', async 
   const calls: Record<keyof typeof OPTIONS, (options: object) => unknown> = {
     createService: (options) => createService({ ...options, store }),
     createApi: (options) => createApi({ ...options, store }),
+    createFetchHandler: (options) => createFetchHandler({ ...options, store }),
     createHandler: (options) => createHandler(api, options),
     startBackground: (options) => startBackground({ ...options, store }).stop(),
     createPublisher: (options) => createPublisher({ ...options, store }),

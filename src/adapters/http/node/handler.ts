@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { DomainFailure } from '../../../core/engine/failures.ts'
+import { targetUnder } from '../mounted.ts'
 import { refusal } from '../problems.ts'
 import type { Api } from '../requests.ts'
 import { type MessageLimits, messageHandler } from './message.ts'
@@ -32,12 +33,3 @@ export const createHandler = ({ api, basePath, limits, newRequestId }: Deps): Ha
 
 /** Express and similar frameworks remove the path that they mount at from `url`, and keep it here. */
 type Mounted = IncomingMessage & { readonly originalUrl?: string; readonly baseUrl?: string }
-
-/** `/prospects/v0/page_groups?limit=5` becomes `/v0/page_groups?limit=5`; null when outside the base path. */
-const targetUnder = (basePath: string, url: string): string | null => {
-  const local = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
-  if (!local.startsWith(basePath)) return null
-  const rest = local.slice(basePath.length)
-  if (rest === '' || rest.startsWith('?')) return `/${rest}`
-  return rest.startsWith('/') ? rest : null
-}

@@ -2,8 +2,8 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { DomainFailure } from '../../../core/engine/failures.ts'
 import { http } from '../../node-http.ts'
+import { malformed } from '../malformed.ts'
 import type { ApiResponse } from '../requests.ts'
-import { malformed } from './message.ts'
 
 const GRACE_MS = 1_000
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
-import { DomainFailure, unavailable } from '../../../core/engine/failures.ts'
+import { type DomainFailure, unavailable } from '../../../core/engine/failures.ts'
+import { malformed } from '../malformed.ts'
 import type { Api } from '../requests.ts'
 import { type ApiResponse, isBuffered } from '../requests.ts'
 import { bodyOf } from './body.ts'
@@ -116,8 +117,6 @@ const faultOf = ({ httpVersion, headers }: IncomingMessage, repeated: readonly s
   if (httpVersion === '1.1' && headers.host === undefined) return malformed('The Host header is missing.')
   return null
 }
-
-export const malformed = (detail: string) => new DomainFailure('invalid_request', detail)
 
 type Tenant = { readonly id: string; bytes: number; readonly pending: Map<ServerResponse, number> }
 

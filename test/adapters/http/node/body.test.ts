@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import { malformed } from '../../../../src/adapters/http/malformed.ts'
 import { bodyOf } from '../../../../src/adapters/http/node/body.ts'
-import { malformed } from '../../../../src/adapters/http/node/message.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')

@@ -1,0 +1,76 @@
+import { tooLarge } from '../../core/engine/failures.ts'
+import { malformed } from './malformed.ts'
+import { targetUnder } from './mounted.ts'
+import type { Api, ApiResponse, RequestBody } from './requests.ts'
+
+type Deps = {
+  readonly api: Api
+  /** The path at which the API is mounted, such as `/prospects`. Empty if it is mounted at the root. */
+  readonly basePath: string
+  readonly limits: { readonly bodyBytesMax: number; readonly batchBytesMax: number }
+  readonly addressOf: (request: Request) => string | undefined
+}
+
+/** Answers a request of the Fetch standard. A request outside the base path gets 404. It never rejects. */
+export type FetchHandler = (request: Request) => Promise<Response>
+
+export const fetchHandler =
+  ({ api, basePath, limits, addressOf }: Deps): FetchHandler =>
+  async (request) => {
+    const { pathname, search } = new URL(request.url)
+    const answer = await api({
+      method: request.method,
+      // No route has an empty target.
+      target: targetUnder(basePath, pathname + search) ?? '',
+      basePath,
+      headers: Object.fromEntries(request.headers),
+      address: addressOf(request),
+      untilEnd: () => request.signal,
+      body: request.body === null ? undefined : bodyOf(request, limits),
+    })
+    return responseTo(request, answer)
+  }
+
+const bodyOf = (request: Request, { bodyBytesMax, batchBytesMax }: Deps['limits']): RequestBody => ({
+  bytesMax: bodyBytesMax,
+  batchBytesMax,
+  read: async (bytesMax) => {
+    if (request.bodyUsed || request.body === null)
+      throw new Error('The body was already read: pass the request to prospect-pages first.')
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    const reader = request.body.getReader()
+    const next = () => reader.read().catch(() => Promise.reject(malformed('The request ended early.')))
+    for (let { done, value } = await next(); !done; { done, value } = await next()) {
+      bytes += value?.length ?? 0
+      if (value) chunks.push(value)
+      if (bytes <= bytesMax) continue
+      void reader.cancel().catch(() => {})
+      throw tooLarge(bytesMax)
+    }
+    return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+  },
+})
+
+/** Statuses of answers that must have no body. */
+const WITHOUT_BODY = [204, 304]
+
+const responseTo = ({ method }: Request, { status, headers, body }: ApiResponse): Response => {
+  if (WITHOUT_BODY.includes(status) || method === 'HEAD') return new Response(null, { status, headers })
+  if (typeof body === 'string') return new Response(body, { status, headers })
+  if (body instanceof Uint8Array) return new Response(body as Uint8Array<ArrayBuffer>, { status, headers })
+  return new Response(streamOf(body), { status, headers })
+}
+
+/** The parts are made while they are read. An error of theirs ends the answer early. */
+const streamOf = (parts: AsyncGenerator<string>): ReadableStream<Uint8Array> => {
+  const encoder = new TextEncoder()
+  return new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await parts.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    cancel: async () => void (await parts.return(undefined)),
+  })
+}
