@@ -214,8 +214,8 @@ t.test('the store contract passes on a good store, and names what a faulty one d
     'pages: many reads in one call distinguish a missing page from a missing group',
   ])
   t.strictSame((await failedWith('activities')).slice(0, 2), [
-    'activities: a taken email is overtaken, and nothing of the list is saved',
-    'activities: a taken idempotency key is overtaken, and nothing of the list is saved',
+    'activities: no one is added for a tenant that is deleted or gone',
+    'activities: no one is added under an id that exists',
   ])
 })
 
@@ -232,11 +232,11 @@ const faults = {
       owners.set(group.pageGroupId, group.tenantId)
       return pageGroups.add(group, events)
     }
-    const find = (wants) => pages.find(wants.map(owned))
+    const find = (want) => pages.find(owned(want))
     return { pageGroups: { ...pageGroups, add }, pages: { ...pages, find } }
   },
   activities: ({ activities }) => {
-    const record = async (changes) => (await activities.record(changes)) && 'recorded'
+    const record = async (...change) => (await activities.record(...change)) && 'recorded'
     return { activities: { ...activities, record } }
   },
 }
