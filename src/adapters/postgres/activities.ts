@@ -10,7 +10,7 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { COLUMNS, PROSPECT_CHANGES, sortedBy } from '../stores/rows.ts'
-import { timelineKey } from '../stores/timeline-key.ts'
+import { logRow } from '../stores/timeline-key.ts'
 import { LOOKUPS_MAX, type Together, weightOfChange } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
@@ -292,8 +292,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
 }
 
 const sentLog = (log: NewLog, unchangedSince: string | null = null) => ({
-  ...log,
-  timelineKey: timelineKey(log.prospectId, log.occurredAt),
+  ...logRow(log),
   apiKeyId: log.apiKeyId ?? null,
   hops: log.hops || null,
   unchangedSince,

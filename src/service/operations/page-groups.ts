@@ -31,7 +31,7 @@ export const pageGroupOperations = {
     scope: 'page_groups:read',
     answer: PageGroup,
   }),
-  /** Changes the given fields. `ifRevision`, here and below: only if the revision is one of these. */
+  /** Changes the given fields. `ifRevision`, here and wherever it is taken: only if the revision is one of these. */
   updatePageGroup: patch('/v0/page_groups/{page_group_id}', {
     summary: 'Change or archive a page group',
     scope: 'page_groups:write',

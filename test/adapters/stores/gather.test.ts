@@ -53,6 +53,25 @@ t.test('a caller alone waits for nobody', async (t) => {
   t.equal(await answer, 'A')
 })
 
+t.test('lists that may start together share what waits, unless it is little', async (t) => {
+  const { run } = heldRun()
+  const little = setting(run, { listsInFlightMax: 2, unsharedMax: 3 })
+  for (const each of ['a', 'b', 'c']) void little.call(each)
+  await settled()
+  t.strictSame(little.lists, [['a', 'b', 'c']])
+  const much = setting(run, { listsInFlightMax: 2, unsharedMax: 3 })
+  for (const each of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) void much.call(each)
+  await settled()
+  t.strictSame(much.lists, [
+    ['a', 'b', 'c', 'd'],
+    ['e', 'f', 'g', 'h'],
+  ])
+  const none = setting(run, { listsInFlightMax: 2 })
+  for (const each of ['a', 'b', 'c', 'd', 'e']) void none.call(each)
+  await settled()
+  t.strictSame(none.lists, [['a', 'b', 'c', 'd', 'e']])
+})
+
 t.test('while a list is in flight the next one grows', async (t) => {
   const { run, letGo } = heldRun()
   const { call, lists } = setting(run)
