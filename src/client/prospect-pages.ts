@@ -3,10 +3,14 @@
  * It runs wherever there is `fetch` and Web Crypto: Node 20 or newer, Bun, Deno, workers. MIT license.
  */
 
-const [ITEMS_MAX, BYTES_MAX] = [1_000, 8 * 1_024 * 1_024]
+const ITEMS_MAX = 1_000
+const BYTES_MAX = 8 * 1_024 * 1_024
 const HMAC = { name: 'HMAC', hash: 'SHA-256' }
 const UNREADABLE = { code: 'no_answer', detail: 'The answer has not one result for each activity.' }
-const [BACKOFF_MS, BACKOFF_MS_MAX, RETRY_AFTER_MS_MAX, WEBHOOK_AGE_MS_MAX] = [200, 5_000, 60_000, 300_000]
+const BACKOFF_MS = 200
+const BACKOFF_MS_MAX = 5_000
+const RETRY_AFTER_MS_MAX = 60_000
+const WEBHOOK_AGE_MS_MAX = 300_000
 /** A POST to the former is sent with an idempotency key; one to the latter can be repeated. */
 const KEYED = /\/(page_groups|pages|versions)$/
 const REPEATABLE =
@@ -93,7 +97,8 @@ export class ProblemError extends Error {
   activity?: Activity
   constructor(status: number, problem: ProblemError['problem'], retryAfterMs = 0, options?: ErrorOptions) {
     super(String(problem['detail'] ?? `The server returned status ${status}.`), options)
-    const [code, requestId] = [String(problem['code'] ?? status), String(problem['instance'] ?? '')]
+    const code = String(problem['code'] ?? status)
+    const requestId = String(problem['instance'] ?? '')
     Object.assign(this, { status, code, errors: problem['errors'] ?? [], requestId, retryAfterMs, problem })
   }
 }
@@ -291,7 +296,8 @@ export const verifyWebhook = async ({ secrets, headers, body }: ReceivedWebhook)
   const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const given = typeof headers.get === 'function' ? (headers as Pick<Headers, 'get'>) : lower
   const header = (name: string) => String(given.get(name) ?? '')
-  const [eventId, timestamp] = [header('webhook-id'), header('webhook-timestamp')]
+  const eventId = header('webhook-id')
+  const timestamp = header('webhook-timestamp')
   const bytes = typeof body === 'string' ? utf8(body) : new Uint8Array(body)
   const signed = new Uint8Array([...utf8(`${eventId}.${timestamp}.`), ...bytes])
   const fits = async (secret: string, signature: string): Promise<boolean> => {

@@ -58,7 +58,9 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
   const aheadMs = 2 * pollMs
   const stepWith = () =>
     publishVersions({
-      ...{ store, clock, newId },
+      store,
+      clock,
+      newId,
       namer: namer && namePatiently({ namer, patienceMs, sleep, onFailedAttempt }),
       claimMax: namer ? namerCallsMax : LIST_LENGTH_MAX,
       leaseMs: (namer ? patienceMs : 0) + LEASE_MARGIN_MS,
@@ -66,11 +68,18 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
     })
   return [
     {
-      ...{ name: 'publish versions', signal: 'versions', pollMs, restMs: namer ? 0 : REST_MS, stepWith },
+      name: 'publish versions',
+      signal: 'versions',
+      pollMs,
+      restMs: namer ? 0 : REST_MS,
+      stepWith,
       accept: handOver?.accept,
     },
     {
-      ...{ name: 'run schedules', signal: 'versions', pollMs, restMs: SCHEDULES_REST_MS },
+      name: 'run schedules',
+      signal: 'versions',
+      pollMs,
+      restMs: SCHEDULES_REST_MS,
       stepWith: (onError) => runSchedules({ store, clock, newId, shareLoop, sleep, aheadMs, onError }),
     },
   ]

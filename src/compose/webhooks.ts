@@ -45,11 +45,17 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
   const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }
   return [
     {
-      ...{ name: 'number events', signal: 'events', pollMs, restMs: REST_MS },
+      name: 'number events',
+      signal: 'events',
+      pollMs,
+      restMs: REST_MS,
       stepWith: (onError) => numberEvents({ ...deps, shareLoop, onError }),
     },
     {
-      ...{ name: 'send webhooks', signal: 'deliveries', pollMs, restMs: REST_MS },
+      name: 'send webhooks',
+      signal: 'deliveries',
+      pollMs,
+      restMs: REST_MS,
       stepWith: (onError) => sendWebhooks({ ...deps, dataOf, onError }),
     },
   ]

@@ -36,10 +36,20 @@ const FORM = 'must be postgres://user:password@host:5432/database'
 const MODES = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full']
 const OTHER_MODES: Readonly<Record<string, string>> = { allow: 'prefer', 'no-verify': 'require' }
 const FROM_ENVIRONMENT = Object.entries({
-  ...{ PGHOST: 'host', PGPORT: 'port', PGUSER: 'user', PGPASSWORD: 'password', PGDATABASE: 'dbname' },
-  ...{ PGSSLMODE: 'sslmode', PGSSLROOTCERT: 'sslrootcert', PGSSLCERT: 'sslcert', PGSSLKEY: 'sslkey' },
-  ...{ PGOPTIONS: 'options', PGCONNECT_TIMEOUT: 'connect_timeout', PGSSLNEGOTIATION: 'sslnegotiation' },
-  ...{ PGCHANNELBINDING: 'channel_binding', PGGSSENCMODE: 'gssencmode' },
+  PGHOST: 'host',
+  PGPORT: 'port',
+  PGUSER: 'user',
+  PGPASSWORD: 'password',
+  PGDATABASE: 'dbname',
+  PGSSLMODE: 'sslmode',
+  PGSSLROOTCERT: 'sslrootcert',
+  PGSSLCERT: 'sslcert',
+  PGSSLKEY: 'sslkey',
+  PGOPTIONS: 'options',
+  PGCONNECT_TIMEOUT: 'connect_timeout',
+  PGSSLNEGOTIATION: 'sslnegotiation',
+  PGCHANNELBINDING: 'channel_binding',
+  PGGSSENCMODE: 'gssencmode',
   PGTARGETSESSIONATTRS: 'target_session_attrs',
 })
 /** Parameters with these values have no effect here. */

@@ -103,8 +103,15 @@ export const activityTable = (options: TailOptions) => {
     mark.set(state())
   }
   const tail = followLogs({
-    ...{ signal, query, state, onRows, onWaiting, onState: mark.set, shown: () => rows },
-    ...{ limit: Math.min(max, SLICE_LENGTH), onGone },
+    signal,
+    query,
+    state,
+    onRows,
+    onWaiting,
+    onState: mark.set,
+    shown: () => rows,
+    limit: Math.min(max, SLICE_LENGTH),
+    onGone,
   })
   const element = table(['When', 'Who', 'Source', 'Type', 'Payload'], [])
   element.tBodies[0]?.replaceWith(body)

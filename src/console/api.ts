@@ -95,7 +95,9 @@ const respond = async (method: string, path: string, options: Options): Promise<
       ...(ifMatch && { 'if-match': ifMatch }),
     },
     body: typeof body === 'string' ? body : (JSON.stringify(body) ?? null),
-    ...{ cache: 'no-store', credentials: 'omit', redirect: 'error' },
+    cache: 'no-store',
+    credentials: 'omit',
+    redirect: 'error',
     signal,
   }).catch((cause) => {
     throw cause.name === 'AbortError' ? cause : new Error('The server cannot be reached.', { cause })

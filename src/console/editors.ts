@@ -11,7 +11,8 @@ import { row, table } from './lists.ts'
 import { code, gated, notify, pretty } from './notices.ts'
 
 /** As large as the service sends: see `webhook-body.ts` and `event-data.ts`. */
-const [BODY_BYTES_MAX, DATA_BYTES_MAX] = [262_144, 20_480]
+const BODY_BYTES_MAX = 262_144
+const DATA_BYTES_MAX = 20_480
 const bytesOf = (text: string) => new TextEncoder().encode(text).length
 
 /** The newest activity as the event that its webhook shows; null if there is none. */

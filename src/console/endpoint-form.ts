@@ -75,8 +75,11 @@ export const chosenIn = (values: Readonly<Record<string, string>>) => {
     return [name.trim(), value.join(':').trim()]
   })
   return {
-    ...{ url, types: someOf(names), description: description || null },
-    ...{ sources: someOf(linesOf(sources)), logTypes: someOf(linesOf(logTypes)) },
+    url,
+    types: someOf(names),
+    description: description || null,
+    sources: someOf(linesOf(sources)),
+    logTypes: someOf(linesOf(logTypes)),
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
   }
 }

@@ -3,7 +3,8 @@ import { type Answer, call, itemTexts, memberOf, Problem, type Query, repeated, 
 import { counted, h } from './dom.ts'
 import { showError } from './notices.ts'
 
-const [HIDDEN_MS, POLL_MS] = [3_600_000, 2_000]
+const HIDDEN_MS = 3_600_000
+const POLL_MS = 2_000
 
 /** Pauses for a time, or until the page is seen again, or the view has ended. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>

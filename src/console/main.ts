@@ -53,7 +53,8 @@ const show = async (): Promise<void> => {
     const content = can(scope) ? await (await load()).view(place, signal) : lacking(title, scope)
     if (signal.aborted) return
     main.replaceChildren(h('div.view', content))
-    const [moved, shown] = [[place.view, place.id, place.subId].join(), lastPlace]
+    const moved = [place.view, place.id, place.subId].join()
+    const shown = lastPlace
     lastPlace = moved
     if (shown !== '' && shown !== moved) {
       clearErrors()

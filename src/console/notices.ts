@@ -147,7 +147,8 @@ export const watchExpiry = (): void => {
   const element = document.getElementById('expires')
   if (!self?.expiresAt || element === null) return
   const minutes = Math.max(Math.ceil((Date.parse(self.expiresAt) - Date.now()) / 60_000), 0)
-  const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
+  const hours = Math.floor(minutes / 60)
+  const rest = minutes % 60
   element.textContent = hours > 48 ? '' : `, expires in ${hours > 0 ? `${hours} h ` : ''}${rest} min`
   if (announced || minutes * 60_000 > EXPIRY_MS) return
   const notice: HTMLElement = h(

@@ -47,7 +47,8 @@ const todayIn = async (signal: AbortSignal): Promise<string> => {
   const query = { by: 'hour', since: since.toISOString() }
   const found = await get<ProspectLogCounts>('/prospect_log_counts', query, signal).catch(() => null)
   if (!found?.items.length || Date.now() - Date.parse(found.countedUntil) > LATE_MS) return ''
-  const [today, yesterday] = [[0, 0] as [number, number], [0, 0] as [number, number]]
+  const today = [0, 0] as [number, number]
+  const yesterday = [0, 0] as [number, number]
   for (const { at, count, newProspects } of found.items) {
     const day = Date.parse(at) < midnight ? yesterday : today
     day[0] += count

@@ -16,7 +16,10 @@ export const textOf = (read: Read): string =>
 export const readersOf = ({ publishedVersion, latestVersion, unpublishAt }: PageWithVersion): Child => {
   const { versionNumber, status, publishAt } = latestVersion
   const states = {
-    ...{ processing: 'is being processed', failed: 'failed', ready: 'is ready', published: 'is not shown' },
+    processing: 'is being processed',
+    failed: 'failed',
+    ready: 'is ready',
+    published: 'is not shown',
     scheduled: publishAt ? `goes live on ${absolute(publishAt)}` : 'is scheduled',
   }
   const isNewer = versionNumber > (publishedVersion?.versionNumber ?? 0)
@@ -64,7 +67,8 @@ const sharedLines = (a: readonly string[], b: readonly string[]): readonly [bool
   while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++
   for (let i = 0; i < start; i++) shared[0][i] = shared[1][i] = true
   for (let i = 1; i <= end; i++) shared[0][a.length - i] = shared[1][b.length - i] = true
-  const [rows, columns] = [a.length - start - end, b.length - start - end]
+  const rows = a.length - start - end
+  const columns = b.length - start - end
   if (Math.max(rows, columns) > LINES_MAX) return shared
   // The length of the longest sequence that the rests from here on have in common.
   const lengths = Array.from({ length: rows + 1 }, () => new Uint16Array(columns + 1))

@@ -113,7 +113,8 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
     )
   }
   const edit = () => {
-    const [change, before] = [group.hold(), group.value]
+    const change = group.hold()
+    const before = group.value
     ask({
       title: 'Edit the group',
       action: 'Save',

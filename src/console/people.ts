@@ -108,8 +108,12 @@ const personView = async (id: string, signal: AbortSignal) => {
     refill(
       about,
       facts({
-        ...{ Email: bdi(email), 'External id': bdi(externalId), Name: bdi(name) },
-        ...{ Since: absolute(createdAt), Changed: changed, Id: idOf(id) },
+        Email: bdi(email),
+        'External id': bdi(externalId),
+        Name: bdi(name),
+        Since: absolute(createdAt),
+        Changed: changed,
+        Id: idOf(id),
       }),
     )
   }

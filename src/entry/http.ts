@@ -55,7 +55,12 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     ...settings
   } = checkOptions('createApi', options)
   const { api, onSignal } = composeApi({
-    ...{ store, clock, newId, background, onAnswered, onError },
+    store,
+    clock,
+    newId,
+    background,
+    onAnswered,
+    onError,
     settings: withDefaults(settings),
     webhooks: webhookTools(webhooks, clock),
     publicUrl: publicUrl ?? null,

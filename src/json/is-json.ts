@@ -10,7 +10,10 @@ import {
   skipBlanks,
 } from './raw-json.ts'
 
-const [COMMA, COLON, ZERO, NINE] = [0x2c, 0x3a, 0x30, 0x39]
+const COMMA = 0x2c
+const COLON = 0x3a
+const ZERO = 0x30
+const NINE = 0x39
 
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 

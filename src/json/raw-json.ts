@@ -54,7 +54,10 @@ export const nameIn = (quoted: string): string | null => {
 // Character codes: comparing them allocates no string.
 const BACKSLASH = 0x5c
 export const QUOTE = 0x22
-export const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d] as const
+export const OPEN_OBJECT = 0x7b
+export const CLOSE_OBJECT = 0x7d
+export const OPEN_ARRAY = 0x5b
+export const CLOSE_ARRAY = 0x5d
 
 export const skipBlanks = (text: string, from: number): number => {
   let at = from

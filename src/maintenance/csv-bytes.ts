@@ -1,6 +1,8 @@
 import { refuse } from '../core/engine/failures.ts'
 
-const [QUOTE, NEWLINE, RETURN] = [34, 10, 13]
+const QUOTE = 34
+const NEWLINE = 10
+const RETURN = 13
 export const SAVE_AS_UTF8 = 'Save the file as CSV UTF-8.'
 const UTF8_MARK = Buffer.from('\ufeff')
 

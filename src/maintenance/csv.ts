@@ -2,7 +2,8 @@ import { refuse } from '../core/engine/failures.ts'
 import { memoized } from '../core/engine/keys.ts'
 import { type Line, linesOf } from './lines.ts'
 
-const [QUOTE, NEWLINE] = [34, 10]
+const QUOTE = 34
+const NEWLINE = 10
 /** Delimiters of fields, the likeliest first. */
 export const DELIMITERS = [',', ';', '\t', '|']
 

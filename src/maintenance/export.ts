@@ -11,7 +11,8 @@ import { csvLine } from './csv.ts'
 import { PROSPECT_COLUMNS } from './import-prospects.ts'
 
 /** Small at first: on PostgreSQL a page of large payloads is read as a whole before it is cut. */
-const [FIRST_PAGE, PAGE_MAX] = [20, 200]
+const FIRST_PAGE = 20
+const PAGE_MAX = 200
 
 /** All rows, a page at a time in constant memory. Each page is one short read; rows added meanwhile are read too. */
 async function* pagesOf<Row>(read: (last: Row | undefined, limit: number) => Promise<readonly Row[]>) {

@@ -12,7 +12,8 @@ export const retentionPause = (rows: readonly object[], nowMs: number): Check =>
   const [served] = rows as readonly Served[]
   if (served === undefined || checkClock(served, nowMs).pausedAt === null)
     return passed('retention', 'expired data is deleted')
-  const [now, then] = [nowMs, Date.parse(served.servedAt)].map(isoTime)
+  const now = isoTime(nowMs)
+  const then = isoTime(Date.parse(served.servedAt))
   const detail = `deletion of expired data is paused for a day: the clock says ${now}, but the database was last served at ${then}`
   return failed('retention', detail, REMEDY)
 }

@@ -1,8 +1,10 @@
 import * as v from 'valibot'
 import { isNear } from './near.ts'
 
-/** Unknown members of one body that are compared, and how long their names may be: comparing costs next to nothing. */
-const [COMPARED_MAX, LENGTH_MAX] = [32, 40]
+/** Unknown members of one body that are compared: that costs next to nothing. */
+const COMPARED_MAX = 32
+/** How long their names may be, in characters. */
+const LENGTH_MAX = 40
 /** Two letters may be wrong in names from this length on: `customerName` is not `customName`. */
 const LONG = 15
 /** Different words, one letter away from a member. */
@@ -57,7 +59,8 @@ const meantBy = (key: string, given: Given, members: Members) => {
   if (OTHER_WORDS.has(word)) return undefined
   return members.find(({ name, word: wanted, schema }) => {
     const isLong = Math.min(word.length, wanted.length) > 3
-    const [isSingular, isPlural] = [isLong && `${word}s` === wanted, isLong && word === `${wanted}s`]
+    const isSingular = isLong && `${word}s` === wanted
+    const isPlural = isLong && word === `${wanted}s`
     if (word !== wanted && !isSingular && !isPlural) return isTypo(word, wanted)
     return !Object.hasOwn(given, name) && (!isPlural || v.is(schema, given[key]))
   })

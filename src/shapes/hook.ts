@@ -168,7 +168,13 @@ const { source, type, email, externalId, name, occurredAt, idempotencyKey } = Ne
 /** An activity as it would be logged. */
 export const TriedActivity = v.pipe(
   v.object({
-    ...{ source, type, email, externalId, name, occurredAt, idempotencyKey },
+    source,
+    type,
+    email,
+    externalId,
+    name,
+    occurredAt,
+    idempotencyKey,
     payload: ProspectLog.entries.payload,
   }),
   v.description('An activity as it would be logged.'),

@@ -2,7 +2,8 @@
 export const isNear = (a: string, b: string, edits: number): boolean => {
   if (edits < 0 || Math.abs(a.length - b.length) > edits) return false
   if (a === b) return true
-  const [moreA, moreB] = [a.slice(1), b.slice(1)]
+  const moreA = a.slice(1)
+  const moreB = b.slice(1)
   if (a[0] === b[0]) return isNear(moreA, moreB, edits)
   if (a[0] === b[1] && a[1] === b[0] && isNear(a.slice(2), b.slice(2), edits - 1)) return true
   return isNear(moreA, moreB, edits - 1) || isNear(moreA, b, edits - 1) || isNear(a, moreB, edits - 1)

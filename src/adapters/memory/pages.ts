@@ -177,7 +177,9 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
         },
       ),
     context: async (want) => {
-      const [version, group, page] = [versions.byId.at(want), groups.byId.at(want), pages.byId.at(want)]
+      const version = versions.byId.at(want)
+      const group = groups.byId.at(want)
+      const page = pages.byId.at(want)
       if (version === undefined || group === undefined || page === undefined) return null
       const { title: groupTitle, pageContext } = group
       const { supplementaryContext } = version

@@ -58,7 +58,8 @@ const sumOf = (condition: string) => `
     min(min(at)) over () as since
   from (select * from usage_counts where ${condition} order by at desc limit :rowsMax)
   group by tenant_id, api_key_id order by requests desc limit :limit`
-const [SUM, SUM_ALL] = [sumOf('tenant_id = :tenantId and at >= :since'), sumOf('at >= :since')]
+const SUM = sumOf('tenant_id = :tenantId and at >= :since')
+const SUM_ALL = sumOf('at >= :since')
 
 export const sqliteCounts = (database: Database): Counts => ({
   markRead: (tenantId, readAt) => database.write(() => void database.run(MARK, { tenantId, readAt })),

@@ -32,7 +32,11 @@ const wantOf = (want: ProspectLogListing & SliceWant): ProspectLogsWant => {
     })
   const ends = [want.beforeId ?? [], until === undefined ? [] : idsSince('prospectlog', until)].flat()
   return {
-    ...{ tenantId, limit, source, type, idempotencyKey },
+    tenantId,
+    limit,
+    source,
+    type,
+    idempotencyKey,
     beforeId: ends.sort()[0] ?? null,
     fromId: since === undefined ? null : idsSince('prospectlog', since),
   }

@@ -61,7 +61,8 @@ export const countProspectLogs = ({ store: { counts, moments }, clock, onError, 
     const tallied = await counts.tally({ tenantId, afterId: from, beforeId, max: LOGS_MAX })
     const knownIn = async (unit: CountUnit): Promise<LogCount[]> => {
       const ms = startOf(unit, hourMs)
-      const [at, until] = [isoTime(ms), isoTime(ms + UNIT_MS[unit])]
+      const at = isoTime(ms)
+      const until = isoTime(ms + UNIT_MS[unit])
       const all = { source: null, type: null, after: null, limit: PAIRS_MAX + 1 }
       const known = await counts.list({ tenantId, unit, since: at, until, ...all })
       return decideCounts(unit, at, known.rows, tallied)

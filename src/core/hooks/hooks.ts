@@ -51,7 +51,9 @@ export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
     handshake: preset?.handshake,
     headerPrefixes: preset?.headerPrefixes,
     unidentified: unidentified ?? 'new',
-    ...{ redirectTo: redirectTo ?? null, origins: origins ?? [], trap: trap ?? null },
+    redirectTo: redirectTo ?? null,
+    origins: origins ?? [],
+    trap: trap ?? null,
   }
 }
 export const hashOfToken = (token: string): string => hash('sha256', token, 'base64url')
@@ -64,12 +66,21 @@ export const createHook =
     const rules = rulesText(given)
     const now = isoTime(clock())
     const hook: Omit<StoredHook, 'hookId' | 'slot'> = {
-      ...{ tenantId, source, description, status: 'enabled' },
+      tenantId,
+      source,
+      description,
+      status: 'enabled',
       rules,
-      ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
-      ...{ createdAt: now, updatedAt: now },
-      ...{ lastReceivedAt: null, lastRefusedAt: null, lastRefusal: null },
-      ...{ lastWarnedAt: null, lastWarning: null },
+      secret: sealed,
+      previousSecret: null,
+      previousSecretUntil: null,
+      createdAt: now,
+      updatedAt: now,
+      lastReceivedAt: null,
+      lastRefusedAt: null,
+      lastRefusal: null,
+      lastWarnedAt: null,
+      lastWarning: null,
     }
     const added = await decideAndSave({
       recall: () => store.hooks.slots(tenantId),
@@ -208,7 +219,10 @@ const hookOf = (hook: StoredHook, { publicUrl }: HookTools, token?: string): Hoo
     verify,
     map,
     each,
-    ...{ redirectTo, origins, trap, unidentified },
+    redirectTo,
+    origins,
+    trap,
+    unidentified,
     path,
     url: publicUrl === null ? null : publicUrl + path,
     createdAt: hook.createdAt,

@@ -68,7 +68,8 @@ export const mapperOf = (
     { payload }: Document,
     find: (member: Member) => string | undefined,
   ): MappedActivity => {
-    const [type, key] = [find('type'), find('idempotencyKey')]
+    const type = find('type')
+    const key = find('idempotencyKey')
     return {
       type: type ?? 'webhook',
       payload,

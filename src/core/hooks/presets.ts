@@ -18,8 +18,12 @@ export type Preset = {
 type Row = Omit<Preset, 'map'> & { readonly [Member in keyof HookMap]?: string }
 
 const HEX: Omit<Hmac, 'header'> = {
-  ...{ algorithm: 'sha256', encoding: 'hex', prefix: '', template: '{body}' },
-  ...{ toleranceSeconds: 300, secretEncoding: 'utf8' },
+  algorithm: 'sha256',
+  encoding: 'hex',
+  prefix: '',
+  template: '{body}',
+  toleranceSeconds: 300,
+  secretEncoding: 'utf8',
 }
 const hex = (header: string, prefix = ''): Hmac => ({ ...HEX, header, prefix })
 const base64 = (header: string, prefix = ''): Hmac => ({ ...HEX, encoding: 'base64', header, prefix })
@@ -35,17 +39,22 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   'standard-webhooks': {
     hmac: {
       ...timed(base64('webhook-signature', 'v1,'), '{id}.{timestamp}.{body}', 'webhook-timestamp'),
-      ...{ idHeader: 'webhook-id', secretEncoding: 'base64' },
+      idHeader: 'webhook-id',
+      secretEncoding: 'base64',
     },
     headerPrefixes: ['webhook-', 'svix-'],
     // Most vendors, Clerk, Polar.
     email: '/data/email /data/email_addresses/0/email_address /data/customer/email',
     name: '/data/name /data/fullName /data/first_name + /data/last_name /data/customer/name',
-    ...{ type: '/type', occurredAt: '/timestamp /created_at', idempotencyKey: 'header:webhook-id' },
+    type: '/type',
+    occurredAt: '/timestamp /created_at',
+    idempotencyKey: 'header:webhook-id',
   },
   stripe: {
     hmac: timed(hex('stripe-signature', 'v1='), '{timestamp}.{body}'),
-    ...{ type: '/type', occurredAt: '/created', idempotencyKey: '/id' },
+    type: '/type',
+    occurredAt: '/created',
+    idempotencyKey: '/id',
     email: `/data/object/customer_details/email /data/object/billing_details/email /data/object/customer_email
       /data/object/receipt_email /data/object/email`,
     name: `/data/object/customer_details/name /data/object/billing_details/name /data/object/customer_name
@@ -53,14 +62,17 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   },
   github: {
     hmac: hex('x-hub-signature-256', 'sha256='),
-    ...{ type: 'header:x-github-event', idempotencyKey: 'header:x-github-delivery' },
-    ...{ email: '/pusher/email /head_commit/author/email', name: '/head_commit/author/name /sender/login' },
+    type: 'header:x-github-event',
+    idempotencyKey: 'header:x-github-delivery',
+    email: '/pusher/email /head_commit/author/email',
+    name: '/head_commit/author/name /sender/login',
     occurredAt: '/head_commit/timestamp',
   },
   shopify: {
     hmac: base64('x-shopify-hmac-sha256'),
     headerPrefixes: ['x-shopify-', 'shopify-'],
-    ...{ type: 'header:x-shopify-topic', idempotencyKey: 'header:x-shopify-webhook-id' },
+    type: 'header:x-shopify-topic',
+    idempotencyKey: 'header:x-shopify-webhook-id',
     email: '/email /contact_email /customer/email',
     name: `/billing_address/name /shipping_address/name /customer/first_name + /customer/last_name
       /first_name + /last_name /default_address/name`,
@@ -68,39 +80,50 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   },
   typeform: {
     hmac: base64('typeform-signature', 'sha256='),
-    ...{ type: '/event_type', occurredAt: '/form_response/submitted_at', idempotencyKey: '/event_id' },
+    type: '/event_type',
+    occurredAt: '/form_response/submitted_at',
+    idempotencyKey: '/event_id',
     email: `/form_response/hidden/email /form_response/answers[type=email]/email`,
     name: `/form_response/hidden/name /form_response/hidden/first_name + /form_response/hidden/last_name
       /form_response/hidden/firstname + /form_response/hidden/lastname`,
   },
   calendly: {
     hmac: timed(hex('calendly-webhook-signature', 'v1='), '{timestamp}.{body}'),
-    ...{ type: '/event', email: '/payload/email', occurredAt: '/created_at' },
+    type: '/event',
+    email: '/payload/email',
+    occurredAt: '/created_at',
     name: '/payload/name /payload/first_name + /payload/last_name',
   },
   slack: {
     hmac: timed(hex('x-slack-signature', 'v0='), 'v0:{timestamp}:{body}', 'x-slack-request-timestamp'),
-    ...{ type: '/event/type /type', occurredAt: '/event_time', idempotencyKey: '/event_id' },
+    type: '/event/type /type',
+    occurredAt: '/event_time',
+    idempotencyKey: '/event_id',
     email: '/event/user/profile/email',
     name: '/event/user/profile/real_name /event/user/real_name',
     handshake: 'url_verification',
   },
   intercom: {
     hmac: { ...hex('x-hub-signature', 'sha1='), algorithm: 'sha1' },
-    ...{ type: '/topic', occurredAt: '/created_at', idempotencyKey: '/id' },
+    type: '/topic',
+    occurredAt: '/created_at',
+    idempotencyKey: '/id',
     email: '/data/item/email /data/item/user/email /data/item/source/author/email',
     name: '/data/item/name /data/item/user/name /data/item/source/author/name',
   },
   'cal.com': {
     hmac: hex('x-cal-signature-256'),
-    ...{ type: '/triggerEvent', occurredAt: '/createdAt' },
+    type: '/triggerEvent',
+    occurredAt: '/createdAt',
     email: '/payload/attendees/0/email /payload/responses/email/value',
     name: `/payload/attendees/0/name /payload/responses/name/value
       /payload/responses/name/value/firstName + /payload/responses/name/value/lastName`,
   },
   tally: {
     hmac: base64('tally-signature'),
-    ...{ type: '/eventType', occurredAt: '/createdAt', idempotencyKey: '/eventId' },
+    type: '/eventType',
+    occurredAt: '/createdAt',
+    idempotencyKey: '/eventId',
     email:
       '/data/fields[type=INPUT_EMAIL]/value /data/fields[label=email]/value /data/fields[label=Email]/value',
     // The labels were chosen by the author of the form.
@@ -109,15 +132,20 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   },
   woocommerce: {
     hmac: base64('x-wc-webhook-signature'),
-    ...{ type: 'header:x-wc-webhook-topic', email: '/email /billing/email', handshake: 'webhook_id' },
+    type: 'header:x-wc-webhook-topic',
+    email: '/email /billing/email',
+    handshake: 'webhook_id',
     name: '/first_name + /last_name /billing/first_name + /billing/last_name',
     // In UTC, without a sign of it.
     occurredAt: '/date_modified_gmt + =Z /date_created_gmt + =Z',
   },
   paddle: {
     hmac: timed(hex('paddle-signature', 'h1='), '{timestamp}:{body}'),
-    ...{ type: '/event_type', occurredAt: '/occurred_at', idempotencyKey: '/event_id' },
-    ...{ email: '/data/email', name: '/data/name' },
+    type: '/event_type',
+    occurredAt: '/occurred_at',
+    idempotencyKey: '/event_id',
+    email: '/data/email',
+    name: '/data/name',
   },
   zendesk: {
     hmac: timed(
@@ -125,7 +153,10 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
       '{timestamp}{body}',
       'x-zendesk-webhook-signature-timestamp',
     ),
-    ...{ type: '/type', email: '/detail/email', occurredAt: '/time', idempotencyKey: '/id' },
+    type: '/type',
+    email: '/detail/email',
+    occurredAt: '/time',
+    idempotencyKey: '/id',
   },
   hubspot: {
     hmac: timed(
@@ -133,7 +164,9 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
       '{method}{url}{body}{timestamp}',
       'x-hubspot-request-timestamp',
     ),
-    ...{ type: '/subscriptionType /eventType', occurredAt: '/occurredAt', each: '' },
+    type: '/subscriptionType /eventType',
+    occurredAt: '/occurredAt',
+    each: '',
     // A workflow sends one object: a contact, or the properties that were chosen.
     email: '/properties/email/value /properties/email /email',
     name: `/properties/firstname/value + /properties/lastname/value
@@ -141,21 +174,27 @@ const ROWS: Readonly<Record<PresetName, Row>> = {
   },
   meta: {
     hmac: hex('x-hub-signature-256', 'sha256='),
-    ...{ type: '/changes/0/field /object', occurredAt: '/changes/0/value/created_time /time' },
-    ...{ each: '/entry', handshake: 'hub.challenge' },
+    type: '/changes/0/field /object',
+    occurredAt: '/changes/0/value/created_time /time',
+    each: '/entry',
+    handshake: 'hub.challenge',
   },
   'lemon-squeezy': {
     hmac: hex('x-signature'),
     type: '/meta/event_name',
-    ...{ email: '/data/attributes/user_email', name: '/data/attributes/user_name' },
+    email: '/data/attributes/user_email',
+    name: '/data/attributes/user_name',
   },
   webflow: {
     hmac: timed(hex('x-webflow-signature'), '{timestamp}:{body}', 'x-webflow-timestamp'),
-    ...{ type: '/triggerType', occurredAt: '/payload/submittedAt' },
-    ...{ email: '/payload/data/email /payload/data/Email', name: '/payload/data/name /payload/data/Name' },
+    type: '/triggerType',
+    occurredAt: '/payload/submittedAt',
+    email: '/payload/data/email /payload/data/Email',
+    name: '/payload/data/name /payload/data/Name',
   },
   mailchimp: {
-    ...{ type: '/type', email: '/data[email] /data[new_email]' },
+    type: '/type',
+    email: '/data[email] /data[new_email]',
     name: '/data[merges][FNAME] + /data[merges][LNAME]',
   },
 }

@@ -17,7 +17,9 @@ export type Inflated = Delivery & { readonly unread?: string }
 /** Maximum size of an inflated body, unless the delivery names another. */
 const BYTES_MAX = 1_048_576
 const INFLATES: Readonly<Record<string, (bytes: Uint8Array, options: ZlibOptions) => Buffer>> = {
-  ...{ gzip: gunzipSync, 'x-gzip': gunzipSync, br: brotliDecompressSync },
+  gzip: gunzipSync,
+  'x-gzip': gunzipSync,
+  br: brotliDecompressSync,
   // Some programs leave out the header of zlib, whose first byte ends in 8.
   deflate: (bytes, options) => (((bytes[0] ?? 0) & 0xf) === 8 ? inflateSync : inflateRawSync)(bytes, options),
 }

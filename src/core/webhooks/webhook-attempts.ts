@@ -49,8 +49,14 @@ export const UNSIGNED =
   'The secret or a header cannot be decrypted. Restore SECRETS_KEY, or rotate the secret and set the headers again.'
 /** A delivery that was not attempted, for a reason that is not the fault of its receiver. */
 export const deliveryUnsent = (due: DueDelivery, nowMs: number, lastError: string): DeliveryResult => ({
-  ...{ eventId: due.event.eventId, status: 'pending', attempts: due.attempts, attempt: null },
-  ...{ nextAttemptAt: isoTime(nowMs + REST_MS), lastStatus: null, lastError, deliveredAt: null },
+  eventId: due.event.eventId,
+  status: 'pending',
+  attempts: due.attempts,
+  attempt: null,
+  nextAttemptAt: isoTime(nowMs + REST_MS),
+  lastStatus: null,
+  lastError,
+  deliveredAt: null,
 })
 
 export const TOO_LARGE = 'The body would be larger than 256 KiB: the template inserts too much.'

@@ -41,12 +41,20 @@ export const createWebhookEndpoint =
     const { secret, sealed } = webhooks.secrets.issue()
     const endpoint: Omit<StoredEndpoint, 'webhookEndpointId' | 'slot'> = {
       tenantId,
-      ...{ url, types, sources: jsonOf(sources), logTypes: jsonOf(logTypes), description },
+      url,
+      types,
+      sources: jsonOf(sources),
+      logTypes: jsonOf(logTypes),
+      description,
       headers: sealedHeaders(headers, webhooks.secrets.seal),
-      ...{ method, body: template },
+      method,
+      body: template,
       ...ENABLED,
-      ...{ secret: sealed, previousSecret: null, previousSecretUntil: null },
-      ...{ createdAt: now, updatedAt: now },
+      secret: sealed,
+      previousSecret: null,
+      previousSecretUntil: null,
+      createdAt: now,
+      updatedAt: now,
     }
     const added = await decideAndSave({
       recall: () => store.webhooks.list(tenantId),

@@ -13,7 +13,10 @@ type Shown = Record<string, unknown>
 export class Refused extends Error {}
 
 // Limits in bytes of JSON, so that no result has more than 20 kB.
-const [LIST_MAX, TEXT_MAX, LONG_TEXT_MAX, LISTED_TEXT_MAX] = [17_000, 400, 8_000, 1_500]
+const LIST_MAX = 17_000
+const TEXT_MAX = 400
+const LONG_TEXT_MAX = 8_000
+const LISTED_TEXT_MAX = 1_500
 /** Members that are of no use to an assistant, or of unbounded length. */
 const HIDDEN =
   /^(tenantId|brandId|idempotencyKey|actions|footerLinks|scripts|header.*|types|sources|logTypes|description)$/
