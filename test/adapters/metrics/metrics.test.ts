@@ -70,6 +70,7 @@ t.test('a scrape shows requests in flight, queued calls and the length of the li
   const { promise, resolve: letGo } = Promise.withResolvers<void>()
   const metrics = createMetrics()
   const operation = 'activities.record'
+  let arrived = 0
   const { write } = createTogether({ listsInFlightMax: 1, observerOf: metrics.gathering })
   const storeAs = (store: Store): Store => {
     type Recording = Parameters<Store['activities']['record']>
@@ -79,7 +80,10 @@ t.test('a scrape shows requests in flight, queued calls and the length of the li
     }
     const tenantOf = ([{ want }]: Recording) => want.tenantId
     const together = write(operation, recordAll, { tenantOf, weightOf: () => 0 })
-    const record = (...recording: Recording) => together(recording)
+    const record = (...recording: Recording) => {
+      arrived++
+      return together(recording)
+    }
     return { ...store, activities: { ...store.activities, record } }
   }
   const { api, call } = await openScene({ metrics, storeAs })
@@ -89,21 +93,26 @@ t.test('a scrape shows requests in flight, queued calls and the length of the li
         call('POST /v0/prospect_logs', { json: { source: 'crm', payload: {} } }),
       ),
     )
-  const held = log(3)
+  /** Calls arrive in turns of the event loop, on a busy machine in several. */
+  const arrival = async (count: number) => {
+    while (arrived < count) await someTurns()
+    await someTurns()
+  }
+  const held = log(1)
+  await arrival(1)
   // While the first list is in flight, later calls wait for the next.
-  await someTurns()
   const later = log(2)
-  await someTurns()
+  await arrival(3)
   const during = scrapeOf((await scraped(api)).body)
-  t.equal(during.value('prospect_pages_http_requests_in_flight'), 6, 'those five and the scrape')
+  t.equal(during.value('prospect_pages_http_requests_in_flight'), 4, 'those three and the scrape')
   t.equal(during.value('prospect_pages_list_queued_calls', { operation }), 2)
-  t.equal(during.value('prospect_pages_list_length_sum', { operation }), 3)
+  t.equal(during.value('prospect_pages_list_length_sum', { operation }), 1)
   letGo()
   await Promise.all([held, later])
   const after = scrapeOf((await scraped(api)).body)
   t.equal(after.value('prospect_pages_http_requests_in_flight'), 1)
   t.equal(after.value('prospect_pages_list_queued_calls', { operation }), 0)
-  t.equal(after.value('prospect_pages_list_length_sum', { operation }), 5)
+  t.equal(after.value('prospect_pages_list_length_sum', { operation }), 3)
   t.equal(after.value('prospect_pages_list_length_count', { operation }), 2)
 })
 
