@@ -82,6 +82,18 @@ t.test('bodies that are too long, end early or were read before', async (t) => {
     { status: long.status, json: await long.json() },
     { status: 413, json: { code: 'payload_too_large' } },
   )
+  let sent = 0
+  const endless = new ReadableStream({
+    pull: (controller) => {
+      if (++sent > 50) controller.close()
+      else controller.enqueue(new TextEncoder().encode('x'.repeat(100)))
+    },
+  })
+  t.equal((await log(endless)).status, 413)
+  const unread = streamOf('{"source":"crm",', '"payload":{}}')
+  t.equal((await log(unread, '/v0/nothing')).status, 404)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(sent, 51, 'the rest is dropped, so that the sender reads the answer')
   const cut = await log(streamOf('{"source":', new Error('reset')))
   t.match({ status: cut.status, json: await cut.json() }, { status: 400, json: { code: 'invalid_request' } })
   const errors: unknown[] = []

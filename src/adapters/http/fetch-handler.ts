@@ -28,8 +28,23 @@ export const fetchHandler =
       untilEnd: () => request.signal,
       body: request.body === null ? undefined : bodyOf(request, limits),
     })
+    if (request.body !== null && !request.bodyUsed) void discard(request.body.getReader())
     return responseTo(request, answer)
   }
+
+const DISCARD_MS_MAX = 1_000
+
+/** Drops the rest of a body. A sender cut off while it sends would not get the answer. */
+const discard = async (reader: ReadableStreamDefaultReader): Promise<void> => {
+  const giveUp = setTimeout(() => void reader.cancel().catch(() => {}), DISCARD_MS_MAX)
+  try {
+    while (!(await reader.read()).done);
+  } catch {
+    // The sender is gone.
+  } finally {
+    clearTimeout(giveUp)
+  }
+}
 
 const bodyOf = (request: Request, { bodyBytesMax, batchBytesMax }: Deps['limits']): RequestBody => ({
   bytesMax: bodyBytesMax,
@@ -45,7 +60,7 @@ const bodyOf = (request: Request, { bodyBytesMax, batchBytesMax }: Deps['limits'
       bytes += value?.length ?? 0
       if (value) chunks.push(value)
       if (bytes <= bytesMax) continue
-      void reader.cancel().catch(() => {})
+      void discard(reader)
       throw tooLarge(bytesMax)
     }
     return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
