@@ -51,8 +51,11 @@ const thatFit = <Item extends object>(items: Item[]): Item[] => {
   const characters = items.reduce((sum, item) => sum + charactersOf(item), 0)
   // The usual case: nothing is serialized just to be measured.
   if (JSON_BYTES_MAX * characters + NAMES_BYTES_MAX * items.length <= SLICE_BYTES_MAX) return items
+  // Items that cannot fit, and one that stands alone, need no measuring either.
+  const countMax = countThatFit(items, charactersOf, SLICE_BYTES_MAX)
+  if (countMax <= 1) return items.slice(0, 1)
   const bytesOf = (item: Item) => Buffer.byteLength(writeJson(item)) + 1
-  return items.slice(0, countThatFit(items, bytesOf, SLICE_BYTES_MAX))
+  return items.slice(0, countThatFit(items.slice(0, countMax), bytesOf, SLICE_BYTES_MAX))
 }
 
 /** Maximum size of one character: `\u0001`. */
