@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { buffer } from 'node:stream/consumers'
 import { jsonFor } from '../adapters/escaped.ts'
-import { isBuffered } from '../adapters/http/requests.ts'
+import { isWhole } from '../adapters/http/requests.ts'
 import { composeApi } from '../compose/api.ts'
 import { webhooksOf } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
@@ -88,7 +88,7 @@ export const apiCommand: Command = {
         body: { bytesMax: config.bodyBytesMax, batchBytesMax: config.batchBytesMax, read },
       })
       if (answer.status >= 500 && cause !== undefined) throw cause
-      if (!isBuffered(answer.body)) return printParts(answer.body, shell)
+      if (!isWhole(answer.body)) return printParts(answer.body, shell)
       const text = String(answer.body).trimEnd()
       if (answer.status < 400) return text
       stderr.write(jsonFor(stderr, `${text}\n`))

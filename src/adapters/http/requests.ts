@@ -125,13 +125,14 @@ export const ALWAYS: Headers = {
   'x-content-type-options': 'nosniff',
 }
 
-export const isBuffered = (body: ApiResponse['body']): body is string | Uint8Array =>
+/** Whether a body is there as a whole: others come in parts. */
+export const isWhole = <Parts>(body: string | Uint8Array | Parts): body is string | Uint8Array =>
   typeof body === 'string' || body instanceof Uint8Array
 
 /** The whole response. Headers of the answer take precedence over `alwaysSent`. */
 export const responseOf = ({ status, headers, body, tenantId }: ApiResponse, alwaysSent: Headers) => {
   Object.assign(alwaysSent, headers)
-  if (status !== 204 && status !== 304 && isBuffered(body))
+  if (status !== 204 && status !== 304 && isWhole(body))
     alwaysSent['content-length'] ??= String(Buffer.byteLength(body))
   return { status, headers: alwaysSent, body, tenantId }
 }

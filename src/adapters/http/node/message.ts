@@ -3,7 +3,8 @@ import { setImmediate } from 'node:timers/promises'
 import { type DomainFailure, unavailable } from '../../../core/engine/failures.ts'
 import { malformed } from '../malformed.ts'
 import type { Api } from '../requests.ts'
-import { type ApiResponse, isBuffered } from '../requests.ts'
+import { type ApiResponse, isWhole } from '../requests.ts'
+import { shareLoop } from '../share-loop.ts'
 import { bodyOf } from './body.ts'
 import { writeParts } from './write-parts.ts'
 
@@ -65,11 +66,12 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
     if (isHttp1 && !req.complete) await setImmediate()
     const unread = req.complete ? undefined : requestBody
     // An answer that takes long may end while the server drains.
-    const closes = isHttp1 && (draining?.aborted || fault || unread || !isBuffered(answer.body))
+    const closes = isHttp1 && (draining?.aborted || fault || unread || !isWhole(answer.body))
     if (closes) res.setHeader('connection', 'close')
     res.writeHead(status, headers)
     const limit = () => limitPending(res, tenantId)
-    const body = isBuffered(answer.body) ? answer.body : await writeParts(answer.body, res, limit, before)
+    const parts = isLarge(answer.body) ? partsOf(answer.body, tenantId) : answer.body
+    const body = isWhole(parts) ? parts : await writeParts(parts, res, limit, before)
     const endsLater = isHttp1 && unread !== undefined
     // Text with as many bytes as characters is ASCII, which Node writes faster as Latin-1.
     if (!endsLater) res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')
@@ -84,6 +86,22 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
   }
   return (req: IncomingMessage, res: ServerResponse, received: Received): Promise<void> =>
     handle(req, res, received).catch(() => void res.destroy())
+}
+
+/** Longer answers are written in parts of this size. */
+const PART_BYTES_MAX = 262_144
+const isLarge = (body: ApiResponse['body']): body is Uint8Array =>
+  body instanceof Uint8Array && body.length > PART_BYTES_MAX
+
+/**
+ * Each part is written in its tenant's turn of the loop: copying megabytes into the sockets of a hundred callers in one
+ * turn would make every other tenant wait.
+ */
+async function* partsOf(body: Uint8Array, tenantId = ''): AsyncGenerator<Uint8Array> {
+  for (let from = 0; from < body.length; from += PART_BYTES_MAX) {
+    await shareLoop(tenantId, true)
+    yield body.subarray(from, from + PART_BYTES_MAX)
+  }
 }
 
 /** Aborts when the server drains, or when the connection or the answer ends. */

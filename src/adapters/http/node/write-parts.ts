@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream'
  * answer comes `before` on the connection. Returns the rest to write: nothing.
  */
 export const writeParts = async (
-  parts: AsyncGenerator<string>,
+  parts: AsyncGenerator<string> | AsyncGenerator<Uint8Array>,
   res: ServerResponse,
   onWritten: () => void,
   before?: ServerResponse,
