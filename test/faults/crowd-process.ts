@@ -1,19 +1,13 @@
-import { startCrowd } from './crowd.ts'
-
-/** A crowd in a separate process, so that its work delays no measurement. Each caller sends these in turn. */
-export type CrowdOrder = {
-  readonly url: string
-  readonly callers: number
-  readonly texts: readonly string[]
-}
+import { type CrowdOrder, startCrowd } from './crowd.ts'
 
 // Nothing else would end it if the test is killed.
 process.once('disconnect', () => process.exit())
-process.once('message', ({ url, callers, texts }: CrowdOrder) => {
+process.once('message', ({ texts, ...order }: CrowdOrder) => {
   let asked = 0
-  const crowd = startCrowd(url, { callers, request: () => texts[asked++ % texts.length] ?? '' })
-  process.once('message', async () => {
-    crowd.hangUp()
-    process.send?.([...crowd.tally.statuses], () => process.exit())
+  const crowd = startCrowd(order.url, { ...order, request: () => texts[asked++ % texts.length] ?? '' })
+  process.once('message', async (how: 'hang up' | 'wait') => {
+    if (how === 'hang up') crowd.hangUp()
+    else await crowd.done()
+    process.send?.({ ...crowd.tally, ms: [] }, () => process.exit())
   })
 })

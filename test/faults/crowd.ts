@@ -1,4 +1,7 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
 
 /** The results of the requests of many callers. */
 export type Tally = {
@@ -103,6 +106,25 @@ export const startCrowd = (url: string, { callers, request, requestsMax = 1e6, p
       for (const socket of sockets) socket.destroy()
     },
   }
+}
+
+/** Each caller sends these in turn. */
+export type CrowdOrder = Omit<Crowd, 'request'> & { readonly url: string; readonly texts: readonly string[] }
+
+/** A crowd in a separate process, so that its work delays no measurement. The tally has no times. */
+export const startCrowdProcess = (order: CrowdOrder) => {
+  const crowd = fork(fileURLToPath(new URL('crowd-process.ts', import.meta.url)), {
+    serialization: 'advanced',
+  })
+  crowd.send(order)
+  const end = async (how: 'hang up' | 'wait'): Promise<Tally> => {
+    const answered = once(crowd, 'message')
+    crowd.send(how)
+    const [tally] = await answered
+    await once(crowd, 'exit')
+    return tally
+  }
+  return { hangUp: () => end('hang up'), done: () => end('wait') }
 }
 
 type Heard = { readonly status: number; readonly retryAfter: boolean }

@@ -1,5 +1,3 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -17,8 +15,7 @@ import {
   startServer,
 } from '../support/program.ts'
 import { createCaller } from './call.ts'
-import { quantileOf, requestText, startCrowd } from './crowd.ts'
-import type { CrowdOrder } from './crowd-process.ts'
+import { type CrowdOrder, quantileOf, requestText, startCrowd, startCrowdProcess } from './crowd.ts'
 import { floodsOf, furnish, furnishStore } from './expensive.ts'
 import { peakMemoryMb } from './verdict.ts'
 
@@ -136,18 +133,6 @@ const openMemory = async (t: Test): Promise<Started> => {
   return { server, loud: { ...loud, survivorId: line.survivorId }, quiet }
 }
 
-const startCrowdProcess = (order: CrowdOrder) => {
-  const crowd = fork(at('crowd-process.ts'))
-  crowd.send(order)
-  return async (): Promise<string> => {
-    const answered = once(crowd, 'message')
-    crowd.send('stop')
-    const [statuses] = (await answered) as [[number, number][]]
-    await once(crowd, 'exit')
-    return statuses.map(([status, count]) => `${count} × ${status}`).join(', ')
-  }
-}
-
 /**
  * One caller with one small activity after the other, and one who asks whether the service lives; beside them the same
  * activities to a service that does nothing else.
@@ -160,7 +145,7 @@ const quietBeside = async (server: Program, apiKey: string, order: CrowdOrder, i
   } as const
   const small = requestText('POST', activity.path, apiKey, JSON.stringify(activity.body))
   const one = startCrowd(server.url, { callers: 1, request: () => small })
-  const stop = startCrowdProcess(order)
+  const crowd = startCrowdProcess(order)
   await pause(SETTLED_MS)
   one.tally.ms.length = 0
   const { call, close } = createCaller(idle.apiKey, 10_000)
@@ -185,7 +170,8 @@ const quietBeside = async (server: Program, apiKey: string, order: CrowdOrder, i
   ])
   close()
   const { ms, statuses: answers } = await tallied
-  const statuses = await stop()
+  const { statuses: loud } = await crowd.hangUp()
+  const statuses = [...loud].map(([status, count]) => `${count} × ${status}`).join(', ')
   return { answers: [...answers.keys()], ...summaryOf(ms), probeMs: probe.max, control, statuses }
 }
 const summaryOf = (ms: readonly number[]) => {

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { newApiKeyText } from '../../src/core/tenants/api-key-text.ts'
 import { startPostgres, type ThrowawayPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { databaseAt, type Environment, seed, startServer, type TestedDatabase } from '../support/program.ts'
-import { countOf, quantileOf, requestText, startCrowd, type Tally } from './crowd.ts'
+import { countOf, quantileOf, requestText, startCrowd, startCrowdProcess, type Tally } from './crowd.ts'
 import { watchHealth } from './health.ts'
 import { peakMemoryMb } from './verdict.ts'
 
@@ -159,10 +159,8 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
   t.test('batches of one tenant, long ones and large ones, beside single writes of another', async (t) => {
     const { server, loud, quiet, ended } = await open(t, postgres)
     const batches = [batchOf(1_000, 100), batchOf(8, MEBIBYTE - 100), batchOf(1_000, 8_000)]
-    let asked = 0
-    const request = () =>
-      requestText('POST', '/v0/prospect_logs/batch', loud.apiKey, batches[asked++ % batches.length])
-    const flood = startCrowd(server.url, { callers: 100, requestsMax: 300, request })
+    const texts = batches.map((body) => requestText('POST', '/v0/prospect_logs/batch', loud.apiKey, body))
+    const flood = startCrowdProcess({ url: server.url, callers: 100, requestsMax: 300, texts })
     const floodQuiet = await quietFor(server.url, quiet.apiKey, 6_000)
     const during = await flood.done()
     t.ok(

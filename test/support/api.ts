@@ -10,7 +10,7 @@ import type { Api } from '../../src/adapters/http/requests.ts'
 import {
   type ApiRequest,
   type ApiResponse,
-  isBuffered,
+  isWhole,
   type RequestBody,
   type RequestLog,
 } from '../../src/adapters/http/requests.ts'
@@ -206,7 +206,7 @@ export const documented =
   (api: Api): Api =>
   async (request) => {
     const response = await api(request)
-    if (isBuffered(response.body)) mustBeDocumented(request, response)
+    if (isWhole(response.body)) mustBeDocumented(request, response)
     else return { ...response, body: documentedParts(request, response, response.body) }
     return response
   }
@@ -226,7 +226,7 @@ async function* documentedParts(
 
 /** The text of an answer, to its end. */
 const textOf = async (body: ApiResponse['body']): Promise<string> => {
-  if (isBuffered(body)) return String(body)
+  if (isWhole(body)) return String(body)
   let text = ''
   for await (const part of body) text += part
   return text
