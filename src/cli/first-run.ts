@@ -32,7 +32,7 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
  */
 const firstRun = async (deps: CommandDeps, config: Config, url: string, reference: string) => {
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
-  const { pageGroup } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
+  const { value: pageGroup } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: SCOPES, lifeMs: null })
   const look = `
 ${paint('bold', 'Open this link to look at it in a browser. It contains the key:')}

@@ -36,11 +36,11 @@ const LEAST = {
     'The first line of CSV names the columns externalId, email and name: one of the first two at least.',
 }
 const KINDS = ['created', 'found', 'conflicts'] as const
-const kindsOf = ({ created, prospect }: CreatedProspect) => [
+const kindsOf = ({ created, value: prospect }: CreatedProspect) => [
   created ? ('created' as const) : ('found' as const),
   ...(prospect.emailTakenBy === null ? [] : (['conflicts'] as const)),
 ]
-const conflictOf = ({ prospect: { prospectId, emailTakenBy } }: CreatedProspect) =>
+const conflictOf = ({ value: { prospectId, emailTakenBy } }: CreatedProspect) =>
   emailTakenBy === null
     ? null
     : new DomainFailure(

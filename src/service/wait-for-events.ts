@@ -2,6 +2,7 @@ import { manyOf } from '../adapters/http/many-of.ts'
 import { type GatherOptions, gather } from '../adapters/stores/gather.ts'
 import { equalShares } from '../core/engine/equal-shares.ts'
 import { unavailable } from '../core/engine/failures.ts'
+import type { Result } from '../core/engine/result.ts'
 import { cursorOf, type EventListing, positionOf } from '../core/events/list-events.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { EventSlice } from '../shapes/event.ts'
@@ -18,7 +19,7 @@ export type WaitingListing = EventListing & {
 type Reader = Pick<EventListing, 'types'> & { readonly after: number; readonly end: (found: Found) => void }
 type Deps = {
   readonly store: Pick<Store, 'events' | 'watch'>
-  readonly read: (listing: EventListing) => Promise<EventSlice>
+  readonly read: (listing: EventListing) => Promise<Result<EventSlice>>
   readonly looking: GatherOptions<{ readonly tenantId: string }>
 }
 
@@ -98,14 +99,14 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
 
   return async ({ wait: seconds, signal, withoutSlot = (wait) => wait(), ...listing }: WaitingListing) => {
     const endMs = performance.now() + seconds * 1_000
-    let slice = await read(listing)
+    let { value: slice } = await read(listing)
     for (;;) {
       const leftMs = signal?.aborted ? 0 : endMs - performance.now()
-      if (slice.items.length > 0 || slice.hasMore || leftMs <= 0) return slice
+      if (slice.items.length > 0 || slice.hasMore || leftMs <= 0) return { value: slice }
       const reader = { after: positionOf(slice.nextCursor), types: listing.types }
       const { position, isNew } = await withoutSlot(() => wait(listing.tenantId, reader, leftMs, signal))
       const nextCursor = cursorOf(position)
-      slice = isNew ? await read({ ...listing, cursor: nextCursor }) : { ...slice, nextCursor }
+      slice = isNew ? (await read({ ...listing, cursor: nextCursor })).value : { ...slice, nextCursor }
     }
   }
 }

@@ -43,12 +43,12 @@ t.test('a program erases a person: at once for callers, and by an eraser that is
   for (let i = 0; i < 2; i++) await log()
   eraser.start()
   const completed = stepTo('completed')
-  const { erasureId } = await service.eraseProspect({ tenantId, email: ADA })
+  const { erasureId } = (await service.eraseProspect({ tenantId, email: ADA })).value
   t.equal(await kindOf(log()), 'prospect_erased', 'though the service remembers the prospect')
   t.match(await completed, { status: 'completed', completedAt: '2026-01-01T00:00:00.000Z' })
-  t.match(await service.getErasure({ tenantId, erasureId }), { status: 'completed', logsErased: 2 })
-  t.match(await service.listErasures({ tenantId }), { items: [{ erasureId }], hasMore: false })
-  t.match(await service.unblockErasure({ tenantId, erasureId }), { blockedUntil: null })
+  t.match((await service.getErasure({ tenantId, erasureId })).value, { status: 'completed', logsErased: 2 })
+  t.match((await service.listErasures({ tenantId })).value, { items: [{ erasureId }], hasMore: false })
+  t.match((await service.unblockErasure({ tenantId, erasureId })).value, { blockedUntil: null })
   t.equal(await kindOf(log()), 'done')
   t.strictSame(errors, [])
 })
@@ -75,7 +75,7 @@ t.test('an error is reported, and erasing goes on after the lease', async (t) =>
       throw new Error('away')
     },
   })
-  const { erasureId } = await service.eraseProspect({ tenantId, email: ADA })
+  const { erasureId } = (await service.eraseProspect({ tenantId, email: ADA })).value
   const failing = createEraser({ store, clock, onError: (error) => errors.push(error) })
   failing.start()
   await failed.promise
@@ -85,7 +85,7 @@ t.test('an error is reported, and erasing goes on after the lease', async (t) =>
   const step = stepTo('pass 1')
   eraser.start()
   await step
-  t.match(await service.getErasure({ tenantId, erasureId }), { logsErased: 1 })
+  t.match((await service.getErasure({ tenantId, erasureId })).value, { logsErased: 1 })
 })
 
 t.test('no step means that erasing works again until a rewrite that failed has succeeded', async (t) => {

@@ -56,7 +56,7 @@ const setting = async (t: Test, kind: StoreKind) => {
   const log = (fields: object = {}, of = tenantId) =>
     service.logProspectActivity({ tenantId: of, source: 'crm', payload, email: 'ada@example.com', ...fields })
   const counts = async (want: object = {}) => {
-    const { items, countedUntil } = await service.listProspectLogCounts({ tenantId, ...want })
+    const { items, countedUntil } = (await service.listProspectLogCounts({ tenantId, ...want })).value
     return {
       rows: items.map(({ at, source, type, count }) => `${at.slice(8, 13)} ${source} ${type} ${count}`),
       countedUntil,
@@ -117,7 +117,7 @@ overStores(
       }
       const rows = [...expected].map(([row, count]) => `${row} ${count}`).sort()
       t.strictSame((await counts()).rows, rows)
-      const { items } = await service.listProspects({ tenantId })
+      const { items } = (await service.listProspects({ tenantId })).value
       for (const { prospectId } of items) await service.eraseProspect({ tenantId, prospectId })
       await Promise.all(counters.map((count) => count()))
       t.strictSame((await counts()).rows, rows)
@@ -217,7 +217,7 @@ overStores(
             for (const open of gates.splice(0)) open()
             await setTimeout(0)
           }
-          t.equal(timeOfId((await logged).receipt.prospectLogId), decidedMs + HOUR_MS)
+          t.equal(timeOfId((await logged).value.prospectLogId), decidedMs + HOUR_MS)
           clock.advance(MINUTE_MS)
           await count()
           t.strictSame((await counts()).rows, rows)
@@ -239,7 +239,7 @@ overStores(
       await log()
       clock.advance(2 * MINUTE_MS)
       await counter()()
-      const { items } = await service.listProspectLogCounts({ tenantId })
+      const { items } = (await service.listProspectLogCounts({ tenantId })).value
       t.equal(
         items.reduce((sum, { count }) => sum + count, 0),
         2,
@@ -295,7 +295,7 @@ overStores(
       await logAll(types(0, 1_000))
       await logAll(types(5, 1_000))
       await count()
-      const { items } = await service.listProspectLogCounts({ tenantId })
+      const { items } = (await service.listProspectLogCounts({ tenantId })).value
       t.equal(items.length, 1_001)
       t.match(items[0], { source: null, type: null, count: 5 })
       t.equal(items.filter(({ count }) => count === 2).length, 995)

@@ -326,7 +326,7 @@ overStores(
           i % 3 === 0 ? bytes : JSON.stringify({ id: i, type: bytes.toString('latin1'), email: [i], a: i })
         const { status, json } = await deliver(hook, body)
         const [prospectLogId = ''] = json.prospectLogIds ?? []
-        const { payload } = await service.getProspectLog({ tenantId, prospectLogId })
+        const { payload } = (await service.getProspectLog({ tenantId, prospectLogId })).value
         t.equal(status, 200)
         ids.add(prospectLogId)
         if (i % 3 !== 0) t.equal(payload.rawJson, body)

@@ -36,7 +36,7 @@ t.test(
       const store = postgresStore(sql)
       const { tenantId } = await createTenant({ ...told, store })({ name: 'a tenant' })
       const group = await createPageGroup({ ...told, store })({ tenantId, name: 'a', title: 'A' })
-      const { pageGroupId } = group.pageGroup
+      const { pageGroupId } = group.value
       const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
       const logsIn = async () => (await sql`select 1 from prospect_logs`).length
       return { sql, told, store, tenantId, pageGroupId, activity, logsIn }
@@ -155,7 +155,7 @@ t.test(
     t.test('rows are the same whatever the instance makes of names, times and numbers', async (t) => {
       const { sql, store, tenantId, pageGroupId, told } = await embedded(t)
       const create = createPageWithVersion({ ...told, store })
-      const { page } = await create({ tenantId, pageGroupId, customName: 'ü' })
+      const { value: page } = await create({ tenantId, pageGroupId, customName: 'ü' })
       const want = { tenantId, pageGroupId, pageId: page.pageId }
       const expected = await store.pages.find(want)
       t.match(expected, [

@@ -45,7 +45,7 @@ const setting = async (t: Test, server: ThrowawayPostgres) => {
   t.teardown(service.close)
   const { tenantId } = await addTenant(store)
   const logged = (email: string) => service.logProspectActivity({ tenantId, source: 'crm', email, payload })
-  const { prospectId } = (await logged(EMAIL)).receipt
+  const { prospectId } = (await logged(EMAIL)).value
   const connect = (address = url) => {
     const sql = openPostgres(address, { max: 1, onnotice: () => {} })
     t.teardown(() => sql.end())
@@ -61,7 +61,7 @@ const setting = async (t: Test, server: ThrowawayPostgres) => {
       () => {},
       {},
     )
-    const ada = await service.getProspect({ tenantId, prospectId })
+    const ada = (await service.getProspect({ tenantId, prospectId })).value
     return {
       /** Logs an activity of Ada. */
       log: async () => {
@@ -73,7 +73,7 @@ const setting = async (t: Test, server: ThrowawayPostgres) => {
     }
   }
   const logsOf = async (prospectId: string) =>
-    (await service.listTimeline({ tenantId, prospectId })).items.length
+    (await service.listTimeline({ tenantId, prospectId })).value.items.length
   const logs = async () =>
     Number((await connect().unsafe('select count(*) from prospect_logs'))[0]?.['count'])
   return { ...deps, url, service, tenantId, prospectId, logged, connect, begin, logs, logsOf }
@@ -154,12 +154,12 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
   t.test('a process that stands still while it sends a statement holds nothing back', async (t) => {
     const { url, store, clock, service, tenantId } = await setting(t, server)
     await sendHalf(t, url)
-    const { erasureId } = await service.eraseProspect({ tenantId, email: EMAIL })
+    const { erasureId } = (await service.eraseProspect({ tenantId, email: EMAIL })).value
     const step = eraseProspects({ store, clock })
     await untilCompleted(store.erasures, clock, async () => {
       while (await step(ON));
     })
-    t.match(await service.getErasure({ tenantId, erasureId }), { status: 'completed', logsErased: 1 })
+    t.match((await service.getErasure({ tenantId, erasureId })).value, { status: 'completed', logsErased: 1 })
   })
 
   t.test('a role that sees no other sessions is held back by a transaction that has written', async (t) => {
@@ -190,7 +190,7 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
         const { log, run } = await begin()
         await log()
         for (const statement of prepare) await run(statement)
-        const { erasureId } = await service.eraseProspect({ tenantId, email: EMAIL })
+        const { erasureId } = (await service.eraseProspect({ tenantId, email: EMAIL })).value
         const step = eraseProspects({ store, clock })
         const work = async () => {
           while (await step(ON));
@@ -198,13 +198,16 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
         for (let minute = 0; minute < 5; minute++) {
           await work()
           clock.advance(MINUTE_MS)
-          const erasure = await service.getErasure({ tenantId, erasureId })
+          const erasure = (await service.getErasure({ tenantId, erasureId })).value
           t.match(erasure, { status: 'processing', waitingFor: 'second_pass', logsErased: 1 })
         }
         await run(commit)
         t.equal(await logs(), 2, 'the late one, and the one of Bob')
         await untilCompleted(store.erasures, clock, work)
-        t.match(await service.getErasure({ tenantId, erasureId }), { status: 'completed', logsErased: 2 })
+        t.match((await service.getErasure({ tenantId, erasureId })).value, {
+          status: 'completed',
+          logsErased: 2,
+        })
         t.equal(await logs(), 1)
       },
     )
@@ -212,14 +215,16 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
   t.test('an erasure is completed while other sessions are idle, and within seconds', async (t) => {
     const { store, clock, service, tenantId, connect } = await setting(t, server)
     await connect().unsafe('select 1')
-    const { erasureId } = await service.eraseProspect({ tenantId, email: EMAIL })
+    const { erasureId } = (await service.eraseProspect({ tenantId, email: EMAIL })).value
     const step = eraseProspects({ store, clock })
-    const erasure = await until('it is completed', async () => {
-      while (await step(ON));
-      clock.advance(500)
-      const erasure = await service.getErasure({ tenantId, erasureId })
-      return erasure.status === 'completed' ? erasure : null
-    })
+    const erasure = (
+      await until('it is completed', async () => {
+        while (await step(ON));
+        clock.advance(500)
+        const erasure = (await service.getErasure({ tenantId, erasureId })).value
+        return erasure.status === 'completed' ? erasure : null
+      })
+    ).value
     t.ok(Date.parse(String(erasure.completedAt)) - NOON <= 10_000, String(erasure.completedAt))
   })
 
@@ -228,7 +233,7 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
       t,
       server,
     )
-    const into = (await logged('bob@example.com')).receipt.prospectId
+    const into = (await logged('bob@example.com')).value.prospectId
     const { log, run } = await begin()
     await log()
     await service.mergeProspect({ tenantId, prospectId, into })
@@ -286,7 +291,7 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
         while (await step(ON));
         return (await position()) !== ''
       })
-      t.match(await service.listProspectLogCounts({ tenantId }), { items: [{ count: 2 }] })
+      t.match((await service.listProspectLogCounts({ tenantId })).value, { items: [{ count: 2 }] })
     },
   )
 })

@@ -45,11 +45,11 @@ const setting = async (t: Test, kind: StoreKind) => {
   const there = createService({ ...deps, store: await another(), background: 'elsewhere' })
   const { tenantId } = await there.createTenant({ name: 'Acme' })
   const logThere = async (fields: object) =>
-    (await there.logProspectActivity({ tenantId, ...ACTIVITY, ...fields })).receipt
+    (await there.logProspectActivity({ tenantId, ...ACTIVITY, ...fields })).value
   /** The receipt, or the kind of the refusal. */
   const log = async (fields: object) =>
     here.logProspectActivity({ tenantId, ...ACTIVITY, ...fields }).then(
-      ({ receipt }) => receipt,
+      ({ value: receipt }) => receipt,
       ({ kind }) => ({ kind, prospectId: '' }),
     )
   const logAll = (some: readonly object[]) =>
@@ -65,8 +65,8 @@ const setting = async (t: Test, kind: StoreKind) => {
     })
   }
   const logsOf = async (prospectId: string) =>
-    (await there.listTimeline({ tenantId, prospectId, limit: 100 })).items.length
-  const logs = async () => (await there.listProspectLogs({ tenantId, limit: 100 })).items
+    (await there.listTimeline({ tenantId, prospectId, limit: 100 })).value.items.length
+  const logs = async () => (await there.listProspectLogs({ tenantId, limit: 100 })).value.items
   return { tenantId, there, log, logAll, logThere, complete, logs, logsOf, stopWhile }
 }
 
@@ -140,7 +140,7 @@ overStores(
       const { prospectId } = await log(ada)
       await there.updateProspect({ tenantId, prospectId, name: null })
       t.match(await log({ ...ada, name: 'Lovelace' }), { prospectId })
-      t.match(await there.getProspect({ tenantId, prospectId }), { name: 'Lovelace' })
+      t.match((await there.getProspect({ tenantId, prospectId })).value, { name: 'Lovelace' })
     })
 
     t.test('of a batch only the activities whose people have changed are decided again', async (t) => {
@@ -149,7 +149,7 @@ overStores(
         email: `${name}@example.com`,
       }))
       const [corrected, merged, erased, unchanged] = (await logAll(people)).map((outcome) =>
-        'receipt' in outcome ? outcome.receipt.prospectId : '',
+        'receipt' in outcome ? outcome.value.prospectId : '',
       ) as [string, string, string, string]
       await there.updateProspect({ tenantId, prospectId: corrected, email: null })
       await there.mergeProspect({ tenantId, prospectId: merged, into: unchanged })
@@ -182,7 +182,7 @@ overStores(
         )
         t.match(late, { kind: 'prospect_erased' })
         t.strictSame(await logs(), [])
-        t.strictSame((await there.listProspects({ tenantId })).items, [])
+        t.strictSame((await there.listProspects({ tenantId })).value.items, [])
       })
 
     for (const [whom, name] of [

@@ -228,7 +228,7 @@ const openService = async (t: Test, kind: StoreKind) => {
     const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
     const call = (...[operation, sent = {}]: Request) => scene.call(operation, { ...sent, key: apiKey })
     const newGroup = async (title: string) =>
-      (await createPageGroup(deps)({ tenantId, name, title })).pageGroup.pageGroupId
+      (await createPageGroup(deps)({ tenantId, name, title })).value.pageGroupId
     const [group, archived, deleted] = [await newGroup('One'), await newGroup('Two'), await newGroup('Three')]
     await updatePageGroup(deps)({ tenantId, pageGroupId: archived, status: 'archived' })
     await updatePageGroup(deps)({ tenantId, pageGroupId: deleted, status: 'deleted' })

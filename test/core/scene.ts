@@ -40,12 +40,12 @@ export const scene = async () => {
     tenantId,
     strangerId,
     newGroup: async (fields: Partial<NewPageGroup> = {}) =>
-      (await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers', ...fields })).pageGroup,
+      (await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers', ...fields })).value,
     updateGroup: async (pageGroupId: string, fields: PageGroupFields) =>
-      (await updatePageGroup(deps)({ tenantId, pageGroupId, ...fields })).pageGroup,
+      (await updatePageGroup(deps)({ tenantId, pageGroupId, ...fields })).value,
     createPages: each(createPageWithVersion(deps)),
     createPage: createPageWithVersion(deps),
-    readPage: async (want: PageWant) => (await getPage(deps)(want)).page,
+    readPage: async (want: PageWant) => (await getPage(deps)(want)).value,
     listPages: listPages(deps),
     listGroups: listPageGroups(deps),
   }

@@ -46,10 +46,12 @@ const newEndpoint = async (env: Environment, tenantId: string): Promise<string> 
     body: null,
   } as const
   const endpoint = { tenantId, url: 'https://example.com', ...all, description: null }
-  const { webhookEndpointId } = await createWebhookEndpoint({
-    ...world,
-    webhooks: webhookTools({}, world.clock),
-  })(endpoint)
+  const { webhookEndpointId } = (
+    await createWebhookEndpoint({
+      ...world,
+      webhooks: webhookTools({}, world.clock),
+    })(endpoint)
+  ).value
   await world.store.close()
   return webhookEndpointId
 }
@@ -64,7 +66,7 @@ const newHook = async (env: Environment, tenantId: string): Promise<string> => {
     map: {},
     each: null,
   } as const
-  const { hookId } = await createHook({ ...world, hooks })(hook)
+  const { hookId } = (await createHook({ ...world, hooks })(hook)).value
   await world.store.close()
   return hookId
 }

@@ -140,20 +140,24 @@ for (const kind of databaseKinds())
       }
       const endpoint = { tenantId, url: 'https://crm.example', ...UNFILTERED }
       const hook = { tenantId, source: 'git', description: null, map: {}, each: null }
-      const { webhookEndpointId } = await createWebhookEndpoint(toolsOf(before))({
-        ...endpoint,
-        headers: { 'x-token': 'secret' },
-      })
+      const { webhookEndpointId } = (
+        await createWebhookEndpoint(toolsOf(before))({
+          ...endpoint,
+          headers: { 'x-token': 'secret' },
+        })
+      ).value
       const first = { tenantId, webhookEndpointId }
       await rotateWebhookSecret(toolsOf(before))({ ...first, overlapHours: 24 })
       await createWebhookEndpoint(toolsOf(null))(endpoint)
-      const { hookId } = await createHook(toolsOf(before))({
-        ...hook,
-        verify: { preset: 'github', secret: 'shared' },
-      })
+      const { hookId } = (
+        await createHook(toolsOf(before))({
+          ...hook,
+          verify: { preset: 'github', secret: 'shared' },
+        })
+      ).value
       await createHook(toolsOf(before))({ ...hook, verify: { token: true } })
       // Its secret is known; of the overlap, the key is lost.
-      const half = await createWebhookEndpoint(toolsOf(lost))(endpoint)
+      const half = (await createWebhookEndpoint(toolsOf(lost))(endpoint)).value
       const [found] = (await webhooks.list(tenantId)).filter(
         (one) => one.webhookEndpointId === half.webhookEndpointId,
       )

@@ -17,14 +17,14 @@ t.test('one call completes whatever is accepted', async (t) => {
   const background = startBackground({ store, clock, onError: (error) => t.fail(String(error)) })
   t.teardown(background.stop)
   const { tenantId } = await service.createTenant({ name: 'Acme' })
-  const { pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
+  const { value: pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
   const { pageGroupId } = pageGroup
-  const { page } = await service.createPageWithVersion({ tenantId, pageGroupId })
+  const { value: page } = await service.createPageWithVersion({ tenantId, pageGroupId })
   await service.logProspectActivity({ tenantId, ...ACTIVITY })
-  const { erasureId } = await service.eraseProspect({ tenantId, email: EMAIL })
+  const { erasureId } = (await service.eraseProspect({ tenantId, email: EMAIL })).value
   const isCompleted = async () => {
-    const { publishedVersion } = (await service.getPage({ tenantId, pageGroupId, pageId: page.pageId })).page
-    const { status } = await service.getErasure({ tenantId, erasureId })
+    const { publishedVersion } = (await service.getPage({ tenantId, pageGroupId, pageId: page.pageId })).value
+    const { status } = (await service.getErasure({ tenantId, erasureId })).value
     const { items } = await service.listEvents({ tenantId, types: 'prospect.erased' })
     return publishedVersion !== null && status === 'completed' && items.length === 1
   }

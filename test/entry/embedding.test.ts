@@ -24,7 +24,7 @@ const embedded = async (options: Partial<ApiOptions> = {}, store: Store = memory
   const service = createService({ store })
   await store.migrate()
   const { tenantId } = await service.createTenant({ name: 'a tenant' })
-  const { pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
+  const { value: pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
   const { pageGroupId } = pageGroup
   const key = await service.issueApiKey({ tenantId, scopes: SCOPES })
   const api = createApi({ store, ...options })

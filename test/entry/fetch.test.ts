@@ -63,10 +63,10 @@ t.test('a request of the Fetch standard is answered as over HTTP', async (t) => 
 
 t.test('an answer without a body, and one made of parts', async (t) => {
   const { service, tenantId, fetch } = await embedded()
-  const { pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
+  const { value: pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
   const deleted = await fetch(`/v0/page_groups/${pageGroup.pageGroupId}`, { method: 'DELETE' })
   t.match({ status: deleted.status, body: deleted.body }, { status: 204, body: null })
-  const { receipt } = await service.logProspectActivity({ tenantId, source: 'crm', payload: {} })
+  const { value: receipt } = await service.logProspectActivity({ tenantId, source: 'crm', payload: {} })
   const exported = await fetch(`/v0/prospects/${receipt.prospectId}/export`)
   const lines = (await exported.text()).trimEnd().split('\n')
   t.ok(lines.length > 1)

@@ -35,7 +35,7 @@ const opened = async (options: { requireIdentity?: boolean } = {}) => {
   const deps = { store: memoryStore(), clock: stoppedClock(), newId: countedIds() }
   const service = createService({ ...deps, ...options })
   const { tenantId } = await service.createTenant({ name: 'Acme' })
-  const { pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
+  const { value: pageGroup } = await service.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
   const { pageGroupId } = pageGroup
   const activity = { tenantId, source: 'crm', payload: { rawJson: '{ "a": 1.0 }' } }
   return { ...deps, service, tenantId, pageGroupId, activity }
@@ -54,16 +54,16 @@ t.test('input that is nearly a member is refused, except beside activities', asy
   const why = await refusalOf(service.createPageWithVersion({ tenantId, pageGroupId, ...{ publsh: false } }))
   t.strictSame(why.facts.errors, [{ detail: 'is not a member; did you mean `publish`?', pointer: '/publsh' }])
   const near = { ...activity, emial: 'ada@example.com' }
-  t.ok((await service.logProspectActivity(near)).receipt)
+  t.ok((await service.logProspectActivity(near)).value)
   t.match(await service.logProspectActivities([near]), [{ replayed: false }])
 })
 
 t.test('everything about a person comes line by line', async (t) => {
   const { service, tenantId, activity } = await opened()
-  const { receipt } = await service.logProspectActivity(activity)
+  const { value: receipt } = await service.logProspectActivity(activity)
   const { prospectId } = receipt
   const lines: object[] = []
-  for await (const line of await service.exportProspect({ tenantId, prospectId })) lines.push(line)
+  for await (const line of (await service.exportProspect({ tenantId, prospectId })).value) lines.push(line)
   t.match(lines, [
     { prospect: { prospectId } },
     { prospectLog: { payload: activity.payload } },
@@ -77,7 +77,7 @@ t.test('every operation works, and the API answers the same', async (t) => {
   const { apiKey } = await service.issueApiKey({ tenantId, scopes: SCOPES })
   const call = caller(createApi({ store, clock }), apiKey)
 
-  const { receipt, replayed } = await service.logProspectActivity({ ...activity, idempotencyKey: 'k' })
+  const { value: receipt, replayed } = await service.logProspectActivity({ ...activity, idempotencyKey: 'k' })
   t.match({ receipt, replayed }, { receipt: { type: 'webhook', createdProspect: true }, replayed: false })
   t.strictSame(await service.logProspectActivity({ ...activity, idempotencyKey: 'k' }), {
     receipt,
@@ -85,18 +85,21 @@ t.test('every operation works, and the API answers the same', async (t) => {
   })
   t.equal(store.kept.logs()[0]?.payload.rawJson, '{ "a": 1.0 }')
 
-  const { page } = await service.createPageWithVersion({ tenantId, pageGroupId, customName: 'Spring' })
+  const { value: page } = await service.createPageWithVersion({ tenantId, pageGroupId, customName: 'Spring' })
   await service.createPageWithVersion({ tenantId, pageGroupId })
   const path = `/v0/page_groups/${pageGroupId}/pages`
   const read = await service.getPage({ tenantId, pageGroupId, pageId: page.pageId })
   const answer = await call(`GET ${path}/${page.pageId}`)
-  t.strictSame([read.page, `"r${read.revision}"`], [answer.json, answer.headers['etag']])
-  const slice = await service.listPages({ tenantId, pageGroupId, limit: 1 })
+  t.strictSame([read.value, `"r${read.revision}"`], [answer.json, answer.headers['etag']])
+  const slice = (await service.listPages({ tenantId, pageGroupId, limit: 1 })).value
   t.strictSame(slice, (await call(`GET ${path}?limit=1`)).json)
   const next = { tenantId, pageGroupId, cursor: slice.nextCursor }
-  t.match(await service.listPages(next), { items: [{ customName: 'Spring' }], hasMore: false })
-  t.match(await service.listPageGroups({ tenantId }), { items: [{ pageGroupId, pagesCount: 2 }], limit: 20 })
-  t.match(await service.listPageGroups({ tenantId, status: 'archived' }), { items: [] })
+  t.match((await service.listPages(next)).value, { items: [{ customName: 'Spring' }], hasMore: false })
+  t.match((await service.listPageGroups({ tenantId })).value, {
+    items: [{ pageGroupId, pagesCount: 2 }],
+    limit: 20,
+  })
+  t.match((await service.listPageGroups({ tenantId, status: 'archived' })).value, { items: [] })
 })
 
 t.test('a page group, a page and its versions are changed by hand, for a revision if given', async (t) => {
@@ -110,7 +113,7 @@ t.test('a page group, a page and its versions are changed by hand, for a revisio
     leaseMs: 1_000,
   })
   const creation = { tenantId, name: 'a', title: 'A', idempotencyKey: 'k' }
-  const { pageGroup } = await service.createPageGroup(creation)
+  const { value: pageGroup } = await service.createPageGroup(creation)
   t.match(await service.createPageGroup(creation), { pageGroup, revision: 1, replayed: true })
   const group = { tenantId, pageGroupId: pageGroup.pageGroupId }
   const titled = await service.updatePageGroup({ ...group, title: 'B', ifRevision: [1] })
@@ -120,14 +123,14 @@ t.test('a page group, a page and its versions are changed by hand, for a revisio
   t.match(late, { kind: 'precondition_failed', facts: { revision: 2 } })
 
   const content = { rawJson: '{ "a": 1.0 }' }
-  const { pageId } = (await service.createPageWithVersion({ ...group, content })).page
+  const { pageId } = (await service.createPageWithVersion({ ...group, content })).value
   const page = { ...group, pageId }
   await publisher(AbortSignal.any([]))
   t.match(await service.getPage(page), { page: { publishedVersion: { content } }, revision: 2 })
-  const { versionId } = (await service.createVersion({ ...page, content: null, publish: false })).version
-  t.match(await service.getVersion({ ...page, versionId }), { status: 'processing', content: null })
+  const { versionId } = (await service.createVersion({ ...page, content: null, publish: false })).value
+  t.match((await service.getVersion({ ...page, versionId })).value, { status: 'processing', content: null })
   await publisher(AbortSignal.any([]))
-  const statuses = (await service.listVersions(page)).items.map(({ status }) => status)
+  const statuses = (await service.listVersions(page)).value.items.map(({ status }) => status)
   t.strictSame(statuses, ['ready', 'published'])
   const { revision, ...published } = await service.publishVersion({ ...page, versionId })
   t.match(published, { page: { publishedVersion: { versionId, content: undefined } } })
@@ -222,7 +225,7 @@ t.test('a tenant that does not exist is refused by every operation, until it doe
     name: 'late',
     createdAt: '2026-01-01T00:00:00.000Z',
   })
-  t.match(await service.listPageGroups({ tenantId }), { items: [] })
+  t.match((await service.listPageGroups({ tenantId })).value, { items: [] })
 })
 
 t.test('many activities are logged in order, each for itself', async (t) => {
@@ -235,7 +238,7 @@ t.test('many activities are logged in order, each for itself', async (t) => {
     ...Array.from({ length: 450 }, () => ada),
     activity,
   ])
-  const codes = outcomes.map((one) => (one instanceof DomainFailure ? one.kind : one.receipt.createdProspect))
+  const codes = outcomes.map((one) => (one instanceof DomainFailure ? one.kind : one.value.createdProspect))
   t.strictSame(codes, [
     'invalid_request',
     true,
@@ -449,12 +452,13 @@ t.test('an object is stored as its JSON text, and a text byte for byte', async (
     ['{"a":[1,"ü"]}', '{"sent":"1970-01-01T00:00:00.000Z"}', odd, '{"b":1}', '{}'],
   )
   const group = { tenantId, name: 'a', title: 'A', actions: [{ b: 1 }], scripts: { rawJson: '[ ]' } }
-  const { pageGroup } = await service.createPageGroup(group)
+  const { value: pageGroup } = await service.createPageGroup(group)
   t.match(pageGroup, { actions: { rawJson: '[{"b":1}]' }, scripts: { rawJson: '[ ]' } })
-  const { page } = await service.createPageWithVersion({ tenantId, pageGroupId, content: { c: 1 } })
+  const { value: page } = await service.createPageWithVersion({ tenantId, pageGroupId, content: { c: 1 } })
   const { pageId } = page
-  const { version } = await service.createVersion({ tenantId, pageGroupId, pageId, content: { d: 1 } })
-  const read = await service.getVersion({ tenantId, pageGroupId, pageId, versionId: version.versionId })
+  const { value: version } = await service.createVersion({ tenantId, pageGroupId, pageId, content: { d: 1 } })
+  const read = (await service.getVersion({ tenantId, pageGroupId, pageId, versionId: version.versionId }))
+    .value
   t.strictSame(read.content, { rawJson: '{"d":1}' })
 })
 
@@ -478,16 +482,16 @@ t.test('a payload that is no object, or that JSON cannot hold, is one fault', as
 t.test('a time may be a Date', async (t) => {
   const { service, tenantId, pageGroupId, activity, clock } = await opened()
   const occurredAt = new Date(clock() - 1_500)
-  const { prospectId } = (await service.logProspectActivity({ ...activity, occurredAt })).receipt
+  const { prospectId } = (await service.logProspectActivity({ ...activity, occurredAt })).value
   const listed = { tenantId, prospectId, since: occurredAt }
-  t.match((await service.listTimeline(listed)).items, [{ occurredAt: '2025-12-31T23:59:58.500Z' }])
-  t.strictSame((await service.listTimeline({ ...listed, until: occurredAt })).items, [])
+  t.match((await service.listTimeline(listed)).value.items, [{ occurredAt: '2025-12-31T23:59:58.500Z' }])
+  t.strictSame((await service.listTimeline({ ...listed, until: occurredAt })).value.items, [])
   const later = new Date(clock() + 60_000)
   const created = { tenantId, pageGroupId, publishAt: later }
-  const { pageId } = (await service.createPageWithVersion(created)).page
+  const { pageId } = (await service.createPageWithVersion(created)).value
   const changed = await service.updatePage({ tenantId, pageGroupId, pageId, unpublishAt: later })
-  t.equal(changed.page.unpublishAt, later.toISOString())
-  t.equal(changed.page.latestVersion.publishAt, later.toISOString())
+  t.equal(changed.value.unpublishAt, later.toISOString())
+  t.equal(changed.value.latestVersion.publishAt, later.toISOString())
   for (const wrong of [new Date(Number.NaN), new Date(8.64e15), new Date(-1)]) {
     const { facts } = await refusalOf(service.logProspectActivity({ ...activity, occurredAt: wrong }))
     t.match(facts.errors, [{ pointer: '/occurredAt', detail: /^must be an RFC 3339 date-time/ }])

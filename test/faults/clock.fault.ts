@@ -45,7 +45,7 @@ const setting = async (t: Test, kind: StoreKind, environment: Record<string, str
   const newKey = (lifeMs: number | null) =>
     issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs })
   const { apiKey } = await newKey(null)
-  const { pageGroup } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
+  const { value: pageGroup } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
   const { pageGroupId } = pageGroup
   const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
   const call = caller(service.api, apiKey)
@@ -105,7 +105,7 @@ overStores(async (t, kind) => {
     ] as { tenantId: string; pageGroupId: string }[]
     const later: string[] = []
     const ids = await walk(async (cursor) => {
-      later.push((await other.useCases.createPageWithVersion({ tenantId, pageGroupId })).page.pageId)
+      later.push((await other.useCases.createPageWithVersion({ tenantId, pageGroupId })).value.pageId)
       return sliceAfter(cursor)
     }, pageIdOf)
     t.strictSame(walkFaults(ids, throughout), [])
@@ -170,7 +170,10 @@ overStores(async (t, kind) => {
       const newPeople = (name: string) =>
         Promise.all(
           LEAPS_MS.map(async (_, i) => {
-            const { prospect } = await serviceOf(i).createProspect({ tenantId, email: `${name}-${i}@x.org` })
+            const { value: prospect } = await serviceOf(i).createProspect({
+              tenantId,
+              email: `${name}-${i}@x.org`,
+            })
             return prospect.prospectId
           }),
         )
@@ -185,7 +188,7 @@ overStores(async (t, kind) => {
           const activity = { tenantId, source: 'crm', email, payload: {} }
           const answer = await service.logProspectActivity(activity).catch((why: unknown) => why)
           if (answer instanceof Error) t.match(answer, { kind: 'prospect_erased' })
-          else acknowledged.set((answer as LoggedActivity).receipt.prospectLogId, email)
+          else acknowledged.set((answer as LoggedActivity).value.prospectLogId, email)
         }
       }
       const emails = ['gone', 'merged', 'corrected'].flatMap((name) =>

@@ -104,7 +104,7 @@ export const openFuzz = async (tested: TestedStore) => {
   const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
   const newGroup = async (fields: PageGroupFields = {}) =>
-    (await createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })).pageGroup
+    (await createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })).value
   const ask = async (
     method: string,
     target: string,

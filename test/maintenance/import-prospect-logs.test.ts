@@ -29,7 +29,7 @@ const setting = async () => {
       true,
     )
     if (why !== null) throw why
-    const { items } = await listProspectLogs(deps)({ tenantId, limit: 9 })
+    const { items } = (await listProspectLogs(deps)({ tenantId, limit: 9 })).value
     return { imported, items }
   }
   return { load, reported }
@@ -102,6 +102,6 @@ t.test('a member that is null counts as left out, and a payload stays byte for b
     { line: 3, errors: [{ detail: 'is required', pointer: '/payload' }] },
     { line: 4, code: 'invalid_json' },
   ])
-  const list = await listProspectLogs(deps)({ tenantId, limit: 9 })
+  const list = (await listProspectLogs(deps)({ tenantId, limit: 9 })).value
   t.match(list, { items: [{ email: null, type: 'webhook', payload: { rawJson: '{"n":1.0,"a": null}' } }] })
 })

@@ -15,7 +15,7 @@ const settingOf = async (subject: Subject) => {
   const { core, store } = subject
   const { processes, clock } = await twoProcesses(subject)
   const [one, other] = processes.map((process) => byHand(core, process)) as [ByHand, ByHand]
-  const { pageGroup } = await one.createGroup({
+  const { value: pageGroup } = await one.createGroup({
     ...(await addTenant(store)),
     name: 'offers',
     title: 'Offers',
@@ -46,12 +46,12 @@ const settingOf = async (subject: Subject) => {
     }
   }
   const newPage = async (): Promise<PageWant> => {
-    const { page } = await core.createPageWithVersion(processes[0])(group)
+    const { value: page } = await core.createPageWithVersion(processes[0])(group)
     return { ...group, pageId: page.pageId }
   }
   /** Creates a version; its publisher leaves it `ready`. */
   const readyVersion = async (page: PageWant) => {
-    const { versionId } = (await one.createVersion({ ...page, publish: false })).version
+    const { versionId } = (await one.createVersion({ ...page, publish: false })).value
     await publisher()()
     return versionId
   }
@@ -122,8 +122,8 @@ export const changesAtOnce = section('changes at once', settingOf, {
       await Promise.all(versionIds.map((versionId, i) => [one, other][i]?.publish({ ...page, versionId })))
       const after = await one.read(page)
       equal(after.revision, before.revision + 2)
-      ok(versionIds.includes(String(after.page.publishedVersion?.versionId)))
-      equal(after.page.latestVersion.status, 'published')
+      ok(versionIds.includes(String(after.value.publishedVersion?.versionId)))
+      equal(after.value.latestVersion.status, 'published')
       await holds()
     }
   },
@@ -133,10 +133,10 @@ export const changesAtOnce = section('changes at once', settingOf, {
       for (let round = 0; round < ROUNDS; round++) {
         const page = await newPage()
         const { finish } = await publisherAtWork()
-        const { latestVersion: first } = (await one.read(page)).page
+        const { latestVersion: first } = (await one.read(page)).value
         const versionId = await readyVersion(page)
         await Promise.all([finish(), one.publish({ ...page, versionId })])
-        equal((await one.read(page)).page.publishedVersion?.versionId, versionId)
+        equal((await one.read(page)).value.publishedVersion?.versionId, versionId)
         const older = await store.versions.find({ ...page, versionId: first.versionId })
         ok(older?.status === 'ready' || older?.status === 'published', older?.status)
         await holds()
@@ -152,8 +152,8 @@ export const changesAtOnce = section('changes at once', settingOf, {
         const { finish } = await publisherAtWork()
         await Promise.all([finish(), one.publish({ ...page, versionId })])
         const after = await one.read(page)
-        equal(after.page.publishedVersion?.versionId, versionId)
-        ok(['ready', 'published'].includes(after.page.latestVersion.status))
+        equal(after.value.publishedVersion?.versionId, versionId)
+        ok(['ready', 'published'].includes(after.value.latestVersion.status))
         equal(after.revision, before.revision + 3)
         await holds()
       }
@@ -171,7 +171,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
       await Promise.all([one.unpublish(page), other.publish({ ...page, versionId })])
       const after = await one.read(page)
       equal(after.revision, before.revision + 2)
-      ok([undefined, versionId].includes(after.page.publishedVersion?.versionId))
+      ok([undefined, versionId].includes(after.value.publishedVersion?.versionId))
       await holds()
     }
   },
@@ -202,7 +202,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
       const slices = [page, processing].map((want) => ({ ...want, beforeId: null, limit: 10 }))
       same(await readEach(store.versions.list, slices), [[], []])
       same(await store.versions.claim(someClaim({ now: at(1e9), until: at(1e9) })), [])
-      equal((await one.getGroup(group)).pageGroup.pagesCount, 0)
+      equal((await one.getGroup(group)).value.pagesCount, 0)
       await holds()
     }
   },
@@ -224,7 +224,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
       )
       equal(outcomes.filter((outcome) => outcome === undefined).length, 1)
       same(kindsOf(core, outcomes), ['page_not_found'])
-      equal((await one.getGroup(group)).pageGroup.pagesCount, round + 1)
+      equal((await one.getGroup(group)).value.pagesCount, round + 1)
       await holds()
     }
   },
@@ -275,7 +275,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
     for (let round = 0; round < ROUNDS; round++) {
       const ifRevision = [revision]
       // Publishing what is published already would be answered without a change.
-      const shown = (await one.read(page)).page.publishedVersion?.versionId
+      const shown = (await one.read(page)).value.publishedVersion?.versionId
       const versionId = String(versionIds.find((id) => id !== shown))
       const changes = [
         (by: ByHand, i: number) => by.update({ ...page, customName: `${round} ${i}`, ifRevision }),
@@ -317,20 +317,20 @@ export const changesAtOnce = section('changes at once', settingOf, {
     const countUp = async (by: ByHand) => {
       for (let time = 0; time < 5; time++) {
         await untilDone(async () => {
-          const { page: read, revision } = await by.read(page)
+          const { value: read, revision } = await by.read(page)
           const customName = `${Number(read.customName) + 1}`
           return by.update({ ...page, customName, ifRevision: [revision] })
         })
         await untilDone(async () => {
-          const { pageGroup, revision } = await by.getGroup(group)
+          const { value: pageGroup, revision } = await by.getGroup(group)
           const pageContext = `${Number(pageGroup.pageContext) + 1}`
           return by.updateGroup({ ...group, pageContext, ifRevision: [revision] })
         })
       }
     }
     await Promise.all(times(10, (i) => countUp(turnOf(i))))
-    equal((await one.read(page)).page.customName, '50')
-    equal((await one.getGroup(group)).pageGroup.pageContext, '50')
+    equal((await one.read(page)).value.customName, '50')
+    equal((await one.getGroup(group)).value.pageContext, '50')
   },
 
   'versions requested at once are numbered without gaps, and equal requests make one': async ({
@@ -345,9 +345,9 @@ export const changesAtOnce = section('changes at once', settingOf, {
       const made = await Promise.all(
         times(12, (i) => turnOf(i).createVersion({ ...page, ...(i % 2 === 1 && key), publish: true })),
       )
-      equal(new Set(made.map(({ version }) => version.versionId)).size, 7)
+      equal(new Set(made.map(({ value: version }) => version.versionId)).size, 7)
       equal(made.filter(({ replayed }) => replayed).length, 5)
-      equal((await one.read(page)).page.latestVersion.versionNumber, 8)
+      equal((await one.read(page)).value.latestVersion.versionNumber, 8)
       await holds()
     }
   },

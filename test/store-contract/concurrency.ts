@@ -16,7 +16,7 @@ const settingOf = async (subject: Subject) => {
     turnOf,
     clock,
     newGroup: async (tenant: { readonly tenantId: string }) =>
-      (await core.createPageGroup(processes[0])({ ...tenant, name: 'offers', title: 'Offers' })).pageGroup,
+      (await core.createPageGroup(processes[0])({ ...tenant, name: 'offers', title: 'Offers' })).value,
     logsOf: async (tenantId: string) => (await kept()).logs.filter((log) => log.tenantId === tenantId),
     prospectsOf: async (tenantId: string) =>
       (await kept()).prospects.filter((prospect) => prospect.tenantId === tenantId),
@@ -35,7 +35,7 @@ export const concurrency = section('concurrency', settingOf, {
     for (let round = 0; round < ROUNDS; round++) {
       const activity = activityOf(await given.newTenant(), { idempotencyKey: `round ${round}` })
       const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
-      equal(new Set(answers.map(({ receipt }) => JSON.stringify(receipt))).size, 1)
+      equal(new Set(answers.map(({ value: receipt }) => JSON.stringify(receipt))).size, 1)
       equal(answers.filter(({ replayed }) => replayed).length, 49)
       equal((await logsOf(activity.tenantId)).length, 1)
       equal((await prospectsOf(activity.tenantId)).length, 1)
@@ -64,7 +64,7 @@ export const concurrency = section('concurrency', settingOf, {
       equal((await logsOf(tenantId)).length, 1)
       equal(answers.length, 10)
       equal(answers.filter(({ replayed }) => !replayed).length, 1)
-      ok(answers.every(({ receipt }) => receipt.prospectLogId === log?.prospectLogId))
+      ok(answers.every(({ value: receipt }) => receipt.prospectLogId === log?.prospectLogId))
       ok(refused.every(({ kind }) => kind === 'idempotency_key_reused'))
       ok(refused.every(({ facts }) => facts.prospectLogId === log?.prospectLogId))
     }
@@ -78,9 +78,9 @@ export const concurrency = section('concurrency', settingOf, {
         name: 'Ada',
       })
       const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
-      equal(answers.filter(({ receipt }) => receipt.createdProspect).length, 1)
-      equal(new Set(answers.map(({ receipt }) => receipt.prospectId)).size, 1)
-      equal(new Set(answers.map(({ receipt }) => receipt.prospectLogId)).size, 50)
+      equal(answers.filter(({ value: receipt }) => receipt.createdProspect).length, 1)
+      equal(new Set(answers.map(({ value: receipt }) => receipt.prospectId)).size, 1)
+      equal(new Set(answers.map(({ value: receipt }) => receipt.prospectLogId)).size, 50)
       equal((await prospectsOf(activity.tenantId)).length, 1)
       equal((await logsOf(activity.tenantId)).length, 50)
     }
@@ -90,14 +90,14 @@ export const concurrency = section('concurrency', settingOf, {
     const { processes, turnOf, logsOf, prospectsOf } = given
     for (let round = 0; round < ROUNDS; round++) {
       const tenantId = await given.newTenant()
-      const { receipt } = await processes[0].logProspectActivity(activityOf(tenantId))
+      const { value: receipt } = await processes[0].logProspectActivity(activityOf(tenantId))
       const { prospectId } = receipt
       const answers = await Promise.all(
         times(50, (i) =>
           turnOf(i).logProspectActivity(activityOf(tenantId, { prospectId, email: `${i}@x` })),
         ),
       )
-      ok(answers.every((answer) => answer.receipt.prospectId === prospectId))
+      ok(answers.every((answer) => answer.value.prospectId === prospectId))
       const [prospect, ...others] = await prospectsOf(tenantId)
       match(String(prospect?.email), /^\d+@x$/)
       same(others, [])
@@ -112,13 +112,13 @@ export const concurrency = section('concurrency', settingOf, {
       const group = await newGroup(tenant)
       const wanted = { ...parentOf(group), customName: 'Mine', idempotencyKey: 'one' }
       const answers = await Promise.all(times(50, (i) => turnOf(i).createPageWithVersion(wanted)))
-      equal(new Set(answers.map(({ page }) => JSON.stringify(page))).size, 1)
+      equal(new Set(answers.map(({ value: page }) => JSON.stringify(page))).size, 1)
       equal(answers.filter(({ replayed }) => replayed).length, 49)
       equal((await store.pageGroups.find(group))?.pagesCount, 1)
-      const { items } = await processes[1].listPages({ ...parentOf(group), limit: 100 })
+      const { items } = (await processes[1].listPages({ ...parentOf(group), limit: 100 })).value
       same(
         items.map(({ pageId }) => pageId),
-        [answers[0]?.page.pageId],
+        [answers[0]?.value.pageId],
       )
     }
   },
@@ -134,7 +134,7 @@ export const concurrency = section('concurrency', settingOf, {
         await turnOf(i).createPageWithVersion(parentOf(groups[i % 4 === 0 ? 1 : i % 3]))
       }),
     )
-    const { items } = await processes[1].listPageGroups({ ...tenant, limit: 100 })
+    const { items } = (await processes[1].listPageGroups({ ...tenant, limit: 100 })).value
     const counts = new Map(items.map(({ pageGroupId, pagesCount }) => [pageGroupId, pagesCount]))
     let sum = 0
     for (const group of groups) {
@@ -167,7 +167,7 @@ export const concurrency = section('concurrency', settingOf, {
     )
     const create = async (i: number) => {
       clock.advance(1)
-      const { page } = await turnOf(i).createPageWithVersion({
+      const { value: page } = await turnOf(i).createPageWithVersion({
         ...parentOf(group),
         supplementaryContext: `context ${i}`,
       })
@@ -204,7 +204,7 @@ export const concurrency = section('concurrency', settingOf, {
       const list = times(100, (i) => activityOf(tenantId, { email: `${i}@crossing`, name: `${i}` }))
       const outcomes = await crossing(list)
       equal(outcomes.filter((outcome) => outcome instanceof core.DomainFailure).length, 0)
-      const created = (outcomes as LoggedActivity[]).filter(({ receipt }) => receipt.createdProspect)
+      const created = (outcomes as LoggedActivity[]).filter(({ value: receipt }) => receipt.createdProspect)
       equal(created.length, 100)
       equal((await prospectsOf(tenantId)).length, 100)
       equal((await logsOf(tenantId)).length, 400)
@@ -230,10 +230,10 @@ export const concurrency = section('concurrency', settingOf, {
     for (let round = 0; round < 2; round++) {
       const tenantId = await given.newTenant()
       const blanks = await Promise.all(times(20, (i) => turnOf(i).logProspectActivity(activityOf(tenantId))))
-      const list = blanks.map(({ receipt: { prospectId } }, i) =>
+      const list = blanks.map(({ value: { prospectId } }, i) =>
         activityOf(tenantId, { prospectId, email: `${i}@crosswise` }),
       )
-      const turned = blanks.map(({ receipt: { prospectId } }, i) =>
+      const turned = blanks.map(({ value: { prospectId } }, i) =>
         activityOf(tenantId, { prospectId, email: `${19 - i}@crosswise` }),
       )
       const outcomes = await crossing(list, turned)

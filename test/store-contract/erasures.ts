@@ -66,7 +66,7 @@ export const erasures = section(
         /** The receipt, or the kind of the refusal. */
         log: (fields: Partial<NewActivity>): Promise<Logged> =>
           logAny(activityOf(tenantId, fields)).then(
-            ({ receipt }) => ({ kind: 'logged', ...receipt }),
+            ({ value: receipt }) => ({ kind: 'logged', ...receipt }),
             (why) => {
               if (why instanceof core.DomainFailure) return { kind: why.kind }
               throw why
@@ -485,16 +485,16 @@ export const erasures = section(
       const unblock = () => core.unblockErasure({ store, clock })({ tenantId, erasureId })
       const shown = () => core.getErasure({ store })({ tenantId, erasureId })
       equal(again, erasureId)
-      like(await shown(), { blockedUntil: at(40 * DAY_MS), waitingFor: null })
-      like(await unblock(), { status: 'processing', blockedUntil: at(0) })
+      like((await shown()).value, { blockedUntil: at(40 * DAY_MS), waitingFor: null })
+      like((await unblock()).value, { status: 'processing', blockedUntil: at(0) })
       await here.expire()
       same(await here.log({ email: ADA }), { kind: 'prospect_erased' })
       await here.work(gatedMoments(store).moments)
-      like(await shown(), { waitingFor: 'second_pass' })
+      like((await shown()).value, { waitingFor: 'second_pass' })
       clock.advance(HOUR_MS)
       await complete()
       for (let i = 0; i < 2; i++)
-        like(await unblock(), { status: 'completed', blockedUntil: null, waitingFor: null })
+        like((await unblock()).value, { status: 'completed', blockedUntil: null, waitingFor: null })
       like(await here.log({ email: ADA }), { createdProspect: true })
       const requestedMs = clock() - START_MS
       const { erasureId: second } = await here.request({ email: ADA, blockDays: 1 })

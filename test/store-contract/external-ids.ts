@@ -57,7 +57,7 @@ export const externalIds = section(
           )
         )
           .map(orKind)
-          .map((one) => (typeof one === 'object' ? one.receipt.prospectId : one)),
+          .map((one) => (typeof one === 'object' ? one.value.prospectId : one)),
       create: async (fields: Named & { name?: string }) =>
         orKind(
           await core
@@ -163,8 +163,8 @@ export const externalIds = section(
             return turnOf(i).logProspectActivity(activityOf(only ?? named))
           }),
         )
-        equal(new Set(answers.map(({ receipt }) => receipt.prospectId)).size, 1)
-        equal(answers.filter(({ receipt }) => receipt.createdProspect).length, 1)
+        equal(new Set(answers.map(({ value: receipt }) => receipt.prospectId)).size, 1)
+        equal(answers.filter(({ value: receipt }) => receipt.createdProspect).length, 1)
         like(
           (await prospects()).filter(({ externalId }) => externalId === named.externalId),
           [named],
@@ -184,7 +184,7 @@ export const externalIds = section(
         ),
       )
       const logged = people.map((one, i) => turnOf(i).logProspectActivity(activityOf(one)))
-      equal((await Promise.all(logged)).filter(({ receipt }) => receipt.createdProspect).length, 0)
+      equal((await Promise.all(logged)).filter(({ value: receipt }) => receipt.createdProspect).length, 0)
       equal(created.filter((one) => one.created).length, 30)
       equal((await prospects()).length, 30)
     },
@@ -352,7 +352,7 @@ export const externalIds = section(
       }
       const slow = { ...store, activities: { ...store.activities, recall } }
       const named = { ...activityOf({ prospectId: ada }), name: 'Ada' }
-      equal((await core.logProspectActivity({ ...here, store: slow })(named)).receipt.prospectId, ada)
+      equal((await core.logProspectActivity({ ...here, store: slow })(named)).value.prospectId, ada)
       like(await prospects(), [{ email: null, externalId: null, name: 'Ada' }])
       const [second] = await log({ email: ADA })
       ok(second !== ada)
@@ -362,21 +362,21 @@ export const externalIds = section(
       const { here, clock, log, create, correct, erase, prospects, eraseAll } = scene
       const [other = ''] = await log({ externalId: 'other' })
       const [prospectId] = await log({ externalId: '1', email: ADA })
-      const erasure = await erase({ externalId: '1' })
+      const erasure = (await erase({ externalId: '1' })).value
       like(erasure, { prospectId, status: 'processing' })
-      same(await erase({ email: ADA }), erasure)
+      same((await erase({ email: ADA })).value, erasure)
       const blocked = [{ externalId: '1' }, { email: ADA }, { externalId: '2', email: ADA }]
       const all = [...blocked, { prospectId: other, externalId: '1' }]
       same(await log(...all), Array(4).fill('prospect_erased'))
       for (const one of blocked) equal(await create(one), 'prospect_erased')
       like(await correct(other, { externalId: '1' }), { kind: 'prospect_erased' })
       await eraseAll()
-      equal(await erase({ prospectId: String(prospectId) }), 'prospect_erased')
+      equal((await erase({ prospectId: String(prospectId) })).value, 'prospect_erased')
       // The person is erased, so these block what they name once more.
       for (const named of [{ externalId: '1' }, { email: ADA }]) {
-        const again = await erase(named)
+        const again = (await erase(named)).value
         like(again, { prospectId: null, status: 'processing' })
-        same(await erase(named), again)
+        same((await erase(named)).value, again)
       }
       await eraseAll()
       same(await log(...all), Array(4).fill('prospect_erased'))
@@ -420,7 +420,7 @@ export const externalIds = section(
       const { here, kept, log, erase, eraseAll, tenantId } = scene
       const [prospectId = ''] = await log({ externalId: '1', email: ADA })
       await log({ prospectId, externalId: 'gone', email: BOB })
-      like(await erase({ externalId: 'gone' }), { prospectId: null })
+      like((await erase({ externalId: 'gone' })).value, { prospectId: null })
       await eraseAll()
       const logs = (await kept()).logs.map(({ externalId, email }) => ({ externalId, email }))
       same(logs, [
@@ -428,7 +428,7 @@ export const externalIds = section(
         { externalId: null, email: null },
       ])
       same(await log({ externalId: 'gone' }), ['prospect_erased'])
-      like(await erase({ prospectId, externalId: '1' }), 'invalid_request')
+      like((await erase({ prospectId, externalId: '1' })).value, 'invalid_request')
       like(await here.store.prospects.find({ tenantId, prospectId }), { externalId: '1' })
     },
   },

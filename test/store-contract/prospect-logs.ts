@@ -274,7 +274,7 @@ export const prospectLogs = section(
       const all = [...many.toReversed().map(idOf), old?.prospectLogId]
       same(await walk((cursor) => read({ cursor }), idOf), all)
       same(await walk((cursor) => read({ cursor, type: 'old' }), idOf), all.slice(-1))
-      same(await read({ until: at(0), type: 'old' }), { items: [old], hasMore: false })
+      same((await read({ until: at(0), type: 'old' })).value, { items: [old], hasMore: false })
     },
 
     'a caller that changes what was found or listed changes nothing in the store': async (given) => {

@@ -23,7 +23,7 @@ export const rememberedProspects = section(
         lookUps,
         logAll: core.logProspectActivities({ ...world, logProspectActivity: logAny }),
         log: async (activity: NewActivity) => {
-          const { receipt, replayed } = await logAny(activity)
+          const { value: receipt, replayed } = await logAny(activity)
           return { ...receipt, replayed }
         },
         /** The kind of the refusal. */

@@ -52,13 +52,13 @@ const settingOf = async ({ core, store, another }: Subject) => {
     updateGroup: core.updatePageGroup(process),
   }
   const read = async (want: PageWant) => {
-    return (await core.getPage(process)(want)).page
+    return (await core.getPage(process)(want)).value
   }
   return {
     ...{ ...hand, clock, outbox, group, publish, run, read, processes },
     newPage: async (publishAt?: string): Promise<PageWant & Page> => {
       const made = await core.createPageWithVersion(process)({ ...group, ...(publishAt && { publishAt }) })
-      const { pageId } = made.page
+      const { pageId } = made.value
       await publish()
       return { ...group, pageId, versionId: (await read({ ...group, pageId })).latestVersion.versionId }
     },
@@ -66,7 +66,7 @@ const settingOf = async ({ core, store, another }: Subject) => {
       const { pageId } = page
       const made = await hand.createVersion({ ...group, pageId, publish: publishAt !== undefined, publishAt })
       await publish()
-      return { ...group, pageId, versionId: made.version.versionId }
+      return { ...group, pageId, versionId: made.value.versionId }
     },
     statusOf: async (version: PageWant & Page) => {
       const found = await store.versions.find(version)
@@ -122,7 +122,7 @@ export const schedules = section('schedules', settingOf, {
       ...the.group,
       publishAt: at(5),
     })
-    const want = { ...the.group, pageId: made.page.pageId }
+    const want = { ...the.group, pageId: made.value.pageId }
     the.clock.advance(10)
     equal(await the.run(), null)
     equal((await the.read(want)).latestVersion.status, 'processing')
@@ -187,9 +187,9 @@ export const schedules = section('schedules', settingOf, {
       await the.newPage(at(10)),
     ]
     await the.publishOne({ ...moved, publishAt: at(HOUR) })
-    const { status, publishAt } = await the.unschedule(ended)
+    const { status, publishAt } = (await the.unschedule(ended)).value
     same([status, publishAt], ['ready', null])
-    same(await the.unschedule(ended), { ...(await the.unschedule(ended)), status })
+    same((await the.unschedule(ended)).value, { ...(await the.unschedule(ended)).value, status })
     await the.publishOne(hurried)
     await the.happened()
     the.clock.advance(20)
@@ -200,7 +200,7 @@ export const schedules = section('schedules', settingOf, {
     // One that was published before is scheduled again, and is what it was if that ends.
     await the.publishOne({ ...hurried, publishAt: at(HOUR) })
     same(await the.statusOf(hurried), ['scheduled', at(HOUR), null])
-    equal((await the.unschedule(hurried)).status, 'published')
+    equal((await the.unschedule(hurried)).value.status, 'published')
   },
 
   'in an archived group nothing is published at its time, and the version says why': async (the) => {

@@ -201,13 +201,13 @@ export const eraseCorrected: MakeStep = (chance, seen) => {
         answers.push(answer)
         return answer as Partial<Answer>
       }
-      const { prospect } = await noted(calls.createProspect({ tenantId, email: former }))
+      const { value: prospect } = await noted(calls.createProspect({ tenantId, email: former }))
       const prospectId = prospect?.prospectId ?? ''
       await noted(calls.updateProspect({ tenantId, prospectId, email: present }))
       if (meanwhile === 'taken') await noted(calls.logProspectActivity({ ...activity, email: former }))
       if (meanwhile === 'blocked') await noted(calls.eraseProspect({ tenantId, email: former, blockDays }))
       if (isMerged) {
-        const { prospect: survivor } = await noted(calls.createProspect({ tenantId, email: other }))
+        const { value: survivor } = await noted(calls.createProspect({ tenantId, email: other }))
         const into = survivor?.prospectId ?? ''
         await noted(calls.mergeProspect({ tenantId, prospectId, into }))
       }

@@ -209,7 +209,11 @@ const prepared = async (core: Core, worlds: readonly [World, World]): Promise<Se
       if (name !== OTHER)
         await world.store.webhooks.add(someEndpoint(tenantId, { webhookEndpointId: lasting }))
       await world.store.webhooks.add(someEndpoint(tenantId, { webhookEndpointId: other, slot: 2 }))
-      const { pageGroup } = await world.calls.createPageGroup({ tenantId, name, title: `Title ${name}` })
+      const { value: pageGroup } = await world.calls.createPageGroup({
+        tenantId,
+        name,
+        title: `Title ${name}`,
+      })
       if (world !== worlds[0]) continue
       seen.tenants.push(tenantId)
       seen.groups.push({ tenantId, pageGroupId: pageGroup.pageGroupId })

@@ -23,7 +23,7 @@ const settingOf = async (subject: Subject) => {
     parent: { tenantId, pageGroupId },
     turnOf,
     newGroup: async (i: number) =>
-      (await core.createPageGroup(turnOf(i))({ ...tenant, name: 'offers', title: 'Offers' })).pageGroup,
+      (await core.createPageGroup(turnOf(i))({ ...tenant, name: 'offers', title: 'Offers' })).value,
     become: (i: number, pageGroupId: string, status: StoredPageGroup['status']) =>
       core
         .updatePageGroup(turnOf(i))({ ...tenant, pageGroupId, status })
@@ -63,7 +63,7 @@ export const walks = section('walks', settingOf, {
     const { parent, turnOf, walkPages } = given
     const there: string[] = []
     const addPage = async (i: number) => {
-      there.push((await turnOf(i).createPageWithVersion(parent)).page.pageId)
+      there.push((await turnOf(i).createPageWithVersion(parent)).value.pageId)
     }
     await Promise.all(Array.from({ length: 300 }, (_, i) => addPage(i)))
     const before = there.length

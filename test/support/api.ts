@@ -179,7 +179,7 @@ export const openScene = async ({
     keyWith: async (...scopes: Scope[]) => (await newKey(owner.tenantId, scopes)).apiKey,
     keyFor: async (lifeMs: number) => newKey(owner.tenantId, SCOPES, lifeMs),
     newGroup: async (fields: PageGroupFields = {}, tenantId = owner.tenantId) =>
-      (await createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })).pageGroup,
+      (await createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })).value,
     newPage: async (pageGroupId: string, json: Partial<NewPage> = {}) =>
       (await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json })).json as CreatedPage,
     /** Does what is due. */

@@ -48,23 +48,25 @@ export const breakService = async (env: Environment) => {
   const newEndpoint = UNFILTERED
 
   const unreached = tenantAt(7)
-  const { webhookEndpointId } = await useCases.createWebhookEndpoint({
-    ...{ tenantId: unreached, url: DEAD, ...newEndpoint },
-  })
+  const { webhookEndpointId } = (
+    await useCases.createWebhookEndpoint({
+      ...{ tenantId: unreached, url: DEAD, ...newEndpoint },
+    })
+  ).value
   const activity = { source: 'crm', type: 'signup', payload: { rawJson: '{}' }, apiKeyId: null }
   for (let sent = 0; sent < 6; sent++)
     await useCases.logProspectActivity({ tenantId: unreached, ...activity, email: 'ada@example.com' })
 
   const pages = []
   for (const tenantId of [tenantAt(11), tenantAt(12)]) {
-    const { pageGroup } = await useCases.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
+    const { value: pageGroup } = await useCases.createPageGroup({ tenantId, name: 'offers', title: 'Offers' })
     const { pageGroupId } = pageGroup
-    pages.push((await useCases.createPageWithVersion({ tenantId, pageGroupId })).page.pageId)
+    pages.push((await useCases.createPageWithVersion({ tenantId, pageGroupId })).value.pageId)
   }
 
   const erased = tenantAt(20)
   const person = { email: 'eve@example.com', blockDays: 30, apiKeyId: null }
-  const { erasureId } = await requestErasure(world)({ tenantId: erased, ...person })
+  const { erasureId } = (await requestErasure(world)({ tenantId: erased, ...person })).value
 
   const newKey = (tenantId: string, name: string) =>
     issueApiKey(world)({ tenantId, name, scopes: SCOPES, lifeMs: null })
@@ -82,9 +84,11 @@ export const breakService = async (env: Environment) => {
 
   const refused = tenantAt(40)
   const verify = { preset: 'github', secret: 'a secret of the vendor' } as const
-  const { hookId } = await useCases.createHook({
-    ...{ tenantId: refused, source: 'git', description: null, verify, map: {}, each: null },
-  })
+  const { hookId } = (
+    await useCases.createHook({
+      ...{ tenantId: refused, source: 'git', description: null, verify, map: {}, each: null },
+    })
+  ).value
   await service.api({
     ...{ method: 'POST', target: `/hooks/${hookId}`, headers: { 'x-hub-signature-256': 'sha256=00' } },
     body: { bytesMax: 1_024, batchBytesMax: 1_024, read: async () => Buffer.from('{}') },

@@ -46,13 +46,13 @@ for (let hour = 0; hour < HOURS; hour++) {
   }
 }
 now = started
-const { pageGroup } = await service.createPageGroup({ tenantId, name: 'spring', title: 'Spring sale' })
+const { value: pageGroup } = await service.createPageGroup({ tenantId, name: 'spring', title: 'Spring sale' })
 const { pageGroupId } = pageGroup
 const contents = [
   '{"h1":"Tulips","body":"For balconies","price":14.90}',
   '{"h1":"Tulips, now cheaper","body":"For balconies","price":11.90}',
 ]
-const { page } = await service.createPageWithVersion({
+const { value: page } = await service.createPageWithVersion({
   tenantId,
   pageGroupId,
   customName: 'Tulips for the balcony',

@@ -255,7 +255,7 @@ export const seed = async (env: Environment) => {
 export const newTenantIn = async (world: Awaited<ReturnType<typeof createRuntime>>) => {
   const { tenantId, brandId } = await createTenant(world)({ name: 'Tenant' })
   const key = await issueApiKey(world)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
-  const { pageGroup } = await createPageGroup(world)({ tenantId, name: 'offers', title: 'Offers' })
+  const { value: pageGroup } = await createPageGroup(world)({ tenantId, name: 'offers', title: 'Offers' })
   const { pageGroupId } = pageGroup
   return { tenantId, brandId, apiKey: key.apiKey, apiKeyId: key.apiKeyId, pageGroupId }
 }

@@ -50,7 +50,7 @@ export const logBatch: Run<unknown, Batch> = async (
   let retryAfter: string | undefined
   const results = answers.map((answer): ProspectLogBatchResult['items'][number] => {
     if (!(answer instanceof Error))
-      return { status: 201, prospectLog: answer.receipt, replayed: answer.replayed }
+      return { status: 201, prospectLog: answer.value, replayed: answer.replayed }
     const { status, headers, body } = refusalOf(answer)
     retryAfter ??= headers['retry-after']
     return { status, problem: { rawJson: String(body).trimEnd() } }

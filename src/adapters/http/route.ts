@@ -1,5 +1,6 @@
 import { type Fault, refuse } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
+import type { Result } from '../../core/engine/result.ts'
 import { writeJson } from '../../json/write-json.ts'
 import type { Operation } from '../../service/operations/operation.ts'
 import type { OperationId } from '../../service/operations/operations.ts'
@@ -48,14 +49,10 @@ export type Route = Operation &
     readonly takesKey: boolean
   }
 
-type Result = Omit<Answer, 'body'> & {
-  readonly [Member in 'page' | 'pageGroup' | 'version' | 'receipt' | 'prospect']?: object
-} & { readonly created?: boolean }
+/** What any use case resolves to. `created`: false if the resource was there before, then the status is 200. */
+type AnyResult = Result<object> & Pick<Answer, 'revision' | 'replayed'> & { readonly created?: boolean }
 
-/**
- * Calls the use case with the tenant, the ids in the path, the query and the body. Returns its result, or the page,
- * group, version, receipt or prospect in it, with its revision and whether it was replayed or found: then 200.
- */
+/** Calls the use case with the tenant, the ids in the path, the query and the body. */
 export const runOf =
   (operationId: OperationId, { method, ids, takes = {} }: Operation): Run =>
   async (useCases, { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision }, steps) => {
@@ -69,11 +66,11 @@ export const runOf =
       const { untilEnd, withoutSlot } = steps()
       Object.assign(input, { signal: untilEnd?.(), withoutSlot })
     }
-    const result = await (useCases[operationId] as (input: object) => Promise<Result | undefined>)(input)
-    const { page, pageGroup, version, receipt, prospect, created, revision, replayed } = result ?? {}
-    const logged = receipt && !replayed ? 1 : 0
-    const shown = page ?? pageGroup ?? version ?? receipt ?? prospect ?? result
-    return { ...(created === false && { status: 200 }), body: shown, revision, replayed, logged }
+    const result = await (useCases[operationId] as (input: object) => Promise<AnyResult | undefined>)(input)
+    if (result === undefined) return { body: undefined }
+    const { value, revision, replayed, created } = result
+    const logged = operationId === 'logProspectActivity' && !replayed ? 1 : 0
+    return { ...(created === false && { status: 200 }), body: value, revision, replayed, logged }
   }
 
 /** The name in a path of `pageId`: `page_id`. */

@@ -18,7 +18,7 @@ const OVER_HTTP: { readonly [Id in OperationId]?: Partial<Pick<Route, 'run' | 'w
   getEvent: { write: writeJson },
   getApiKey: {
     run: async (useCases: UseCases, { tenantId, apiKeyId }: CheckedRequest<unknown, unknown>) => ({
-      body: await useCases.getApiKey({ tenantId, apiKeyId }),
+      body: (await useCases.getApiKey({ tenantId, apiKeyId })).value,
     }),
   },
 }

@@ -2,6 +2,7 @@ import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { prospectNotFound } from '../engine/failures.ts'
 import { requireSame } from '../engine/keys.ts'
+import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { ActivityChange, KnownActivity } from '../ports/activities.ts'
@@ -18,8 +19,7 @@ import {
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
 import { type NewActivity, nameIn, newLog, occurredAtOf, receiptOf, requestHashIn } from './new-log.ts'
 
-/** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
-export type LoggedActivity = { readonly receipt: ProspectLogReceipt; readonly replayed: boolean }
+export type LoggedActivity = Replayable<ProspectLogReceipt>
 
 type Deps = Needs<'activities'> & {
   /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
@@ -72,7 +72,7 @@ const decide = (
   if (known.receipt !== null) {
     const { prospectLogId } = known.receipt
     requireSame(known.receipt, requestHashIn(activity), { prospectLogId })
-    return { answer: { receipt: receiptOf(known.receipt), replayed: true }, change: null }
+    return { answer: { value: receiptOf(known.receipt), replayed: true }, change: null }
   }
   // Refuses before a prospect is added.
   occurredAtOf(activity, now)
@@ -83,7 +83,7 @@ const decide = (
   }
   const saved = found ? filledProspect(found, person, known, now) : addedProspect(person, known, now, newId)
   const log = newLog(activity, saved.prospect.prospectId, found === undefined, now, newId, known.countedId)
-  return { answer: { receipt: receiptOf(log), replayed: false }, change: { want, ...saved, log } }
+  return { answer: { value: receiptOf(log), replayed: false }, change: { want, ...saved, log } }
 }
 
 const UNIDENTIFIED = { detail: 'is required without a prospectId or externalId', pointer: '/email' }

@@ -6,6 +6,7 @@ import {
 import { atOnce } from '../engine/each-in-turn.ts'
 import { refuse } from '../engine/failures.ts'
 import { timeOfId } from '../engine/id-times.ts'
+import type { Result } from '../engine/result.ts'
 import { DAY_MS, HOUR_MS, isoTime } from '../engine/times.ts'
 import type { CountedTenant, Counts, LogCount, LogCounts } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
@@ -30,7 +31,7 @@ const DEFAULT_MS = { hour: 48 * HOUR_MS, day: 30 * DAY_MS }
  */
 export const listProspectLogCounts =
   ({ store: { counts }, clock, counts: isCounted, shareLoop = atOnce }: Deps) =>
-  async (counting: ProspectLogCounting): Promise<ProspectLogCounts> => {
+  async (counting: ProspectLogCounting): Promise<Result<ProspectLogCounts>> => {
     const { tenantId, by, source = null, type = null, ...given } = counting
     if (!isCounted) refuse('not_found', 'Activities are not counted here: COUNTS is off.')
     const now = clock()
@@ -54,16 +55,14 @@ export const listProspectLogCounts =
       if (looked > LOOKED_AT_MAX) refuseMany(`more than ${LOOKED_AT_MAX} counts`)
       if (characters > CHARACTERS_MAX) refuseMany('more counts than fit into an answer')
     } while (after !== null)
-    return {
-      items: items.map(({ at, source, type, count, newProspects }) => ({
-        at,
-        source: source || null,
-        type: type || null,
-        count,
-        newProspects,
-      })),
-      countedUntil: countedUntil(counted, now - SETTLED_MS),
-    }
+    const shown = items.map(({ at, source, type, count, newProspects }) => ({
+      at,
+      source: source || null,
+      type: type || null,
+      count,
+      newProspects,
+    }))
+    return { value: { items: shown, countedUntil: countedUntil(counted, now - SETTLED_MS) } }
   }
 
 const refuseMany = (many: string) =>

@@ -3,6 +3,7 @@ import type { SliceQuery } from '../../shapes/slice.ts'
 import type { Scanned, SliceWant } from '../ports/world.ts'
 import { refuse } from './failures.ts'
 import { countThatFit } from './outcome.ts'
+import type { Result } from './result.ts'
 
 /** Maximum size of one slice's items as JSON. A single item may be larger. */
 export const SLICE_BYTES_MAX = 1_048_576
@@ -32,7 +33,7 @@ type List<Query, Row, Item> = {
  */
 export const sliceOf = <Query extends Listing, Row, Item extends object>(list: List<Query, Row, Item>) => {
   const { nameOf, find, positionOf, position, itemOf } = list
-  return async (query: Query): Promise<Slice<Item>> => {
+  return async (query: Query): Promise<Result<Slice<Item>>> => {
     const beforeId = afterCursor(query.cursor, nameOf(query), position)
     const found = await find({ ...query, beforeId })
     const { rows, resume } = 'resume' in found ? found : { rows: found, resume: null }
@@ -41,8 +42,8 @@ export const sliceOf = <Query extends Listing, Row, Item extends object>(list: L
     const last = shown[items.length - 1]
     const isAll = last === undefined || items.length === rows.length
     const next = isAll ? resume : positionOf(last)
-    if (next === null) return { items, hasMore: false }
-    return { items, hasMore: true, nextCursor: cursorAt(nameOf(query), next) }
+    if (next === null) return { value: { items, hasMore: false } }
+    return { value: { items, hasMore: true, nextCursor: cursorAt(nameOf(query), next) } }
   }
 }
 

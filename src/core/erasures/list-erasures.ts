@@ -1,6 +1,7 @@
 import type { Erasure } from '../../shapes/erasure.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { refuse } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import { sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
 import type { StoredErasure } from '../ports/erasures.ts'
@@ -25,8 +26,10 @@ export const listErasures = ({ store }: Pick<Needs<'erasures'>, 'store'>) =>
 /** Reads one erasure. Refuses `erasure_not_found`. */
 export const getErasure =
   ({ store }: Pick<Needs<'erasures'>, 'store'>) =>
-  async (want: ErasureRead): Promise<Erasure> =>
-    erasureOf((await store.erasures.find(want)) ?? refuse('erasure_not_found', 'Erasure not found.'))
+  async (want: ErasureRead): Promise<Result<Erasure>> => {
+    const erasure = await store.erasures.find(want)
+    return { value: erasureOf(erasure ?? refuse('erasure_not_found', 'Erasure not found.')) }
+  }
 
 /**
  * Lifts the block of an erased email, for example of one that was mistyped: the person may return. While the erasure is
@@ -34,7 +37,7 @@ export const getErasure =
  */
 export const unblockErasure =
   ({ store, clock }: Pick<Needs<'erasures'>, 'store' | 'clock'>) =>
-  async (want: ErasureRead): Promise<Erasure> => {
+  async (want: ErasureRead): Promise<Result<Erasure>> => {
     const { tenantId } = want
     const now = isoTime(clock())
     await store.erasures.unblock(want, now)

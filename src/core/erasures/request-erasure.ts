@@ -1,6 +1,7 @@
 import type { Erasure, NewErasure } from '../../shapes/erasure.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { prospectErased, prospectNotFound, refuse } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { ActivityWant, StoredProspect } from '../ports/activities.ts'
@@ -29,7 +30,7 @@ export type ErasureRequest = NewErasure & Requester & { readonly tenantId: strin
  */
 export const requestErasure =
   ({ store, clock, newId }: Needs<'activities' | 'prospects' | 'erasures'>) =>
-  async (request: ErasureRequest): Promise<Erasure> => {
+  async (request: ErasureRequest): Promise<Result<Erasure>> => {
     const { tenantId, blockDays, apiKeyId } = request
     const target = erasureTarget(request)
     const nowMs = clock()

@@ -2,6 +2,7 @@ import { writeJson } from '../../json/write-json.ts'
 import type { EventType } from '../../shapes/event.ts'
 import type { Prospect } from '../../shapes/prospect.ts'
 import { DomainFailure } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import { charactersOf } from '../engine/slices.ts'
 import type { EventIds, StoredEvent } from '../ports/events.ts'
 
@@ -9,13 +10,14 @@ import type { EventIds, StoredEvent } from '../ports/events.ts'
 const DATA_BYTES_MAX = 20_480
 /** Reads the resources of events: see `eventReaders`. */
 export type EventReaders = {
-  readonly [Name in 'getProspectLog' | 'getVersion' | 'getWebhookEndpoint']: Read<object>
-} & {
   readonly getProspect: Read<Prospect>
-  readonly getPageGroup: Read<{ readonly pageGroup: object }>
-  readonly getPage: Read<{ readonly page: object }>
+  readonly getProspectLog: Read<object>
+  readonly getPageGroup: Read<object>
+  readonly getPage: Read<object>
+  readonly getVersion: Read<object>
+  readonly getWebhookEndpoint: Read<object>
 }
-type Read<Answer> = (want: Required<EventIds> & OfTenant) => Promise<Answer>
+type Read<Value> = (want: Required<EventIds> & OfTenant) => Promise<Result<Value>>
 type OfTenant = Pick<StoredEvent, 'tenantId'>
 
 /**
@@ -74,20 +76,20 @@ const resourceOf = async (event: StoredEvent, readers: EventReaders): Promise<ob
   switch (resourceIn(event)) {
     case 'prospect':
       // The person may have been erased since: the event has ids only.
-      return event.type === 'prospect.merged' ? ids : readers.getProspect(want)
+      return event.type === 'prospect.merged' ? ids : (await readers.getProspect(want)).value
     case 'prospect_log':
       // The activities of an erased prospect are deleted later: until then only the prospect shows the erasure.
       return Promise.all([readers.getProspectLog(want), readers.getProspect(want)]).then(
-        ([log, prospect]) => ({ ...log, prospect }),
+        ([log, prospect]) => ({ ...log.value, prospect: prospect.value }),
       )
     case 'page_group':
-      return (await readers.getPageGroup(want)).pageGroup
+      return (await readers.getPageGroup(want)).value
     case 'page':
-      return (await readers.getPage(want)).page
+      return (await readers.getPage(want)).value
     case 'page_version':
-      return { ...ids, ...(await readers.getVersion(want)) }
+      return { ...ids, ...(await readers.getVersion(want)).value }
     case 'webhook_endpoint':
-      return readers.getWebhookEndpoint(want)
+      return (await readers.getWebhookEndpoint(want)).value
   }
 }
 

@@ -2,6 +2,7 @@ import { writeJson } from '../../json/write-json.ts'
 import type { Event, EventQuery, EventSlice } from '../../shapes/event.ts'
 import { atOnce } from '../engine/each-in-turn.ts'
 import { refuse } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import { afterCursor, cursorAt, invalidCursor, ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../engine/slices.ts'
 import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
@@ -30,7 +31,7 @@ export const positionOf = (cursor: string): number => Number(afterCursor(cursor,
  */
 export const listEvents =
   ({ store, dataOf, shareLoop = atOnce }: Deps) =>
-  async ({ tenantId, cursor, limit, types }: EventListing): Promise<EventSlice> => {
+  async ({ tenantId, cursor, limit, types }: EventListing): Promise<Result<EventSlice>> => {
     const isLatest = cursor === 'latest'
     const given = isLatest ? null : afterCursor(cursor, FEED, POSITION)
     let position = isLatest ? Number.MAX_SAFE_INTEGER : Number(given)
@@ -56,15 +57,15 @@ export const listEvents =
     }
     const items = await thatFit(matching, dataOfMany(dataOf), () => shareLoop(tenantId))
     if (items.length < matching.length) position = items.at(-1)?.sequence ?? position
-    return { items, hasMore: position < last, nextCursor: cursorOf(position) }
+    return { value: { items, hasMore: position < last, nextCursor: cursorOf(position) } }
   }
 
 /** Reads one event. Refuses `event_not_found`. */
 export const getEvent =
   ({ store, dataOf }: Deps) =>
-  async ({ tenantId, eventId }: EventRead): Promise<Event> => {
+  async ({ tenantId, eventId }: EventRead): Promise<Result<Event>> => {
     const found = await store.events.find({ tenantId, eventId })
-    return eventOf(dataOf)(found ?? refuse('event_not_found', 'Event not found.'))
+    return { value: await eventOf(dataOf)(found ?? refuse('event_not_found', 'Event not found.')) }
   }
 
 /** The first events, as many as fit into one slice. */

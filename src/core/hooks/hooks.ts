@@ -4,6 +4,7 @@ import { isByToken } from '../../shapes/hook-rules.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import { rotatedTo } from '../engine/sealed-secrets.ts'
 import { sliceOf } from '../engine/slices.ts'
 import { isoTime, laterThan } from '../engine/times.ts'
@@ -61,7 +62,7 @@ export const hashOfToken = (token: string): string => hash('sha256', token, 'bas
 /** Creates a hook. Its path contains its token, if it has one, for the only time. Refuses `limit_reached`, `invalid_request`. */
 export const createHook =
   ({ store, clock, newId, hooks }: Deps) =>
-  async ({ tenantId, source, description, ...given }: Tenant & GivenHook): Promise<Hook> => {
+  async ({ tenantId, source, description, ...given }: Tenant & GivenHook): Promise<Result<Hook>> => {
     const { sealed, token } = issued(hooks, given.verify)
     const rules = rulesText(given)
     const now = isoTime(clock())
@@ -87,7 +88,7 @@ export const createHook =
       decide: (taken) => inFreeSlot(hook, taken, newId),
       record: (change) => store.hooks.add(change),
     })
-    return hookOf(added, hooks, token)
+    return { value: hookOf(added, hooks, token) }
   }
 
 const inFreeSlot = (hook: Omit<StoredHook, 'hookId' | 'slot'>, taken: readonly number[], newId: NewId) => {
@@ -109,8 +110,9 @@ export const listHooks = ({ store, hooks }: Pick<Deps, 'store' | 'hooks'>) =>
 /** Reads one hook. Refuses `hook_not_found`. */
 export const getHook =
   ({ store, hooks }: Pick<Deps, 'store' | 'hooks'>) =>
-  async (want: HookWant): Promise<Hook> =>
-    hookOf(await existingHook(store, want), hooks)
+  async (want: HookWant): Promise<Result<Hook>> => ({
+    value: hookOf(await existingHook(store, want), hooks),
+  })
 
 /**
  * Changes the given fields of a hook. With `verify`, the old secret or token stays valid for `overlapHours`, unless the
@@ -118,7 +120,7 @@ export const getHook =
  */
 export const updateHook =
   ({ store, clock, hooks }: Deps) =>
-  async ({ tenantId, hookId, overlapHours, ...fields }: HookWant & HookChanges): Promise<Hook> => {
+  async ({ tenantId, hookId, overlapHours, ...fields }: HookWant & HookChanges): Promise<Result<Hook>> => {
     const { verify } = fields
     const { sealed, token } = verify ? issued(hooks, verify) : { sealed: null, token: undefined }
     const update = { fields, overlapHours, sealed, token }
@@ -127,7 +129,7 @@ export const updateHook =
       decide: (found) => decideUpdate(update, found ?? notFound(), clock(), hooks.secrets.open),
       record: ({ before, after }) => store.hooks.change(after, before.updatedAt),
     })
-    return hookOf(changed, hooks, token)
+    return { value: hookOf(changed, hooks, token) }
   }
 
 /** `sealed`: the stored form of a new secret, or of a new `token`. */

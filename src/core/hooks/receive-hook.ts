@@ -151,7 +151,7 @@ export type HookReceiver = ReturnType<typeof receiveHooks>
 /** The result to return; null for a person who was erased. */
 const resultOf = (outcome: LoggedActivity | Error) => {
   if (!(outcome instanceof Error))
-    return { prospectLogId: outcome.receipt.prospectLogId, replayed: outcome.replayed }
+    return { prospectLogId: outcome.value.prospectLogId, replayed: outcome.replayed }
   const { kind, facts } = asOutcome(outcome)
   if (kind === 'prospect_erased') return null
   const prospectLogId = kind === 'idempotency_key_reused' ? facts.prospectLogId : undefined

@@ -1,4 +1,5 @@
 import type { HookTrial, HookTrialResult } from '../../shapes/hook.ts'
+import type { Result } from '../engine/result.ts'
 import type { HookWant } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
 import { existingHook, type HookTools } from './hooks.ts'
@@ -12,7 +13,7 @@ type Tried = HookWant & Pick<HookTrial, 'headers' | 'map'> & { readonly body: st
 /** Tries a delivery, on another map if one is given: returns its result without storing anything. Refuses `hook_not_found`. */
 export const tryHook =
   ({ store, clock, hooks }: Deps) =>
-  async ({ tenantId, hookId, headers, body, map }: Tried): Promise<HookTrialResult> => {
+  async ({ tenantId, hookId, headers, body, map }: Tried): Promise<Result<HookTrialResult>> => {
     const stored = await existingHook(store, { tenantId, hookId })
     const rules = map && { rawJson: JSON.stringify({ ...JSON.parse(stored.rules.rawJson), map }) }
     const hook = readyHook(rules ? { ...stored, rules } : stored, hooks)
@@ -32,12 +33,8 @@ export const tryHook =
     }
     const activities = isLogged ? await hook.activitiesIn(delivery, now, warn) : []
     if (activities === null) warn(`not stored: the field in \`trap\` is filled`)
-    return {
-      verified: reason === null,
-      reason,
-      warning,
-      activities: (activities ?? []).map(
-        ({ tenantId, apiKeyId, isVerified, isShared, hops, ...shown }) => shown,
-      ),
-    }
+    const shown = (activities ?? []).map(
+      ({ tenantId, apiKeyId, isVerified, isShared, hops, ...shown }) => shown,
+    )
+    return { value: { verified: reason === null, reason, warning, activities: shown } }
   }

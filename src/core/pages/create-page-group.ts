@@ -1,6 +1,8 @@
+import type { PageGroup } from '../../shapes/page-group.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
+import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
@@ -22,7 +24,7 @@ export type NewPageGroup = PageGroupFields &
 const EMPTY = { rawJson: '[]' }
 
 /** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
-export type PageGroupCreation = ReadPageGroup & { readonly replayed: boolean }
+export type PageGroupCreation = ReadPageGroup & Replayable<PageGroup>
 
 /**
  * Creates a page group, by default in the tenant's first brand. Fields are not checked.
@@ -67,11 +69,11 @@ const decide = (
   if (first) {
     // The same request makes the same group, except for its id and time: a replay returns the group as created.
     const pageGroup = newPageGroup(creation, first.pageGroupId, brandId, first.createdAt)
-    return { answer: { pageGroup, revision: 1, replayed: true }, change: null }
+    return { answer: { value: pageGroup, revision: 1, replayed: true }, change: null }
   }
   const pageGroup = newPageGroup(creation, newId('pagegroup'), brandId, now)
   return {
-    answer: { pageGroup, revision: 1, replayed: false },
+    answer: { value: pageGroup, revision: 1, replayed: false },
     change: { ...pageGroup, idempotencyKey, requestHash },
   }
 }

@@ -3,6 +3,7 @@ import type { CreatedPage, NewPage } from '../../shapes/page.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { pageGroupNotFound, refuse } from '../engine/failures.ts'
 import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
+import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
@@ -21,8 +22,7 @@ export type PageToCreate = Omit<NewPage, 'content' | 'publish'> &
     readonly publish?: boolean | undefined
     readonly idempotencyKey?: string | undefined
   }
-/** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
-export type PageCreation = { readonly page: CreatedPage; readonly replayed: boolean }
+export type PageCreation = Replayable<CreatedPage>
 
 /**
  * Creates a page with a version 1 in `processing` for a publisher to claim; it is published then, or at `publishAt` if
@@ -58,7 +58,7 @@ const decide = (
   const requestHash = requestHashIn(input)
   if (first !== null) {
     requireSame(first, requestHash, { pageId: first.pageId })
-    return { answer: { page: createdPageOf(first), replayed: true }, change: null }
+    return { answer: { value: createdPageOf(first), replayed: true }, change: null }
   }
   if (group.status !== 'active')
     refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
@@ -81,7 +81,7 @@ const decide = (
     createdAt: now,
     updatedAt: now,
   }
-  return { answer: { page: createdPageOf(row), replayed: false }, change: row }
+  return { answer: { value: createdPageOf(row), replayed: false }, change: row }
 }
 
 /** What makes two requests under one key the same. */

@@ -2,6 +2,7 @@ import type { RawJson } from '../../shapes/json.ts'
 import type { CreatedVersion, NewVersion } from '../../shapes/page.ts'
 import { refuse } from '../engine/failures.ts'
 import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
+import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Requester } from '../ports/events.ts'
 import type { NewVersionRow, PageWant, StoredVersionWithContent } from '../ports/pages.ts'
@@ -23,7 +24,7 @@ export type VersionToCreate = PageWant &
   }
 type Deps = PageDeps & Needs<'versions'>
 /** `replayed`: the same request was already made under this idempotency key, and this is its first answer. */
-export type VersionCreation = { readonly version: CreatedVersion; readonly replayed: boolean }
+export type VersionCreation = Replayable<CreatedVersion>
 
 /**
  * Creates a version of a page, in `processing` for a publisher to claim; it is published then, or at `publishAt` if
@@ -121,6 +122,6 @@ const creationOf = (
   { versionId, versionNumber, createdAt }: CreatedByKey,
   replayed: boolean,
 ): VersionCreation => ({
-  version: { versionId, versionNumber, pageId, pageGroupId, tenantId, createdAt, status: 'processing' },
+  value: { versionId, versionNumber, pageId, pageGroupId, tenantId, createdAt, status: 'processing' },
   replayed,
 })

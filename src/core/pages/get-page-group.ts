@@ -1,11 +1,11 @@
 import type { RawJson } from '../../shapes/json.ts'
 import type { PageGroup } from '../../shapes/page-group.ts'
 import { pageGroupNotFound } from '../engine/failures.ts'
+import type { Revised } from '../engine/result.ts'
 import type { FoundPageGroup, PageGroupRead } from '../ports/page-groups.ts'
 import type { Needs } from '../ports/store.ts'
 
-/** A page group, and its revision, which every visible change raises. */
-export type ReadPageGroup = { readonly pageGroup: PageGroup; readonly revision: number }
+export type ReadPageGroup = Revised<PageGroup>
 /** `seesDeleted`: the last event of a page group is its deletion. */
 type PageGroupDeps = Pick<Needs<'pageGroups'>, 'store'> & { readonly seesDeleted?: boolean }
 
@@ -14,7 +14,7 @@ export const getPageGroup =
   (deps: PageGroupDeps) =>
   async (want: PageGroupRead): Promise<ReadPageGroup> => {
     const group = await existingPageGroup(deps, want)
-    return { pageGroup: pageGroupOf(group), revision: group.revision }
+    return { value: pageGroupOf(group), revision: group.revision }
   }
 
 /** Refuses `page_group_not_found`. */

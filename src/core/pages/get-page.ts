@@ -1,5 +1,6 @@
 import type { PageWithVersion } from '../../shapes/page.ts'
 import { pageGroupNotFound, refuse } from '../engine/failures.ts'
+import type { Revised } from '../engine/result.ts'
 import type {
   FoundPage,
   PageWant,
@@ -9,8 +10,7 @@ import type {
 } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 
-/** A page, and its revision, which every visible change raises. */
-export type ReadPage = { readonly page: PageWithVersion; readonly revision: number }
+export type ReadPage = Revised<PageWithVersion>
 
 /**
  * Reads a page with its published version, which is null until something is published. `latestVersion` shows why.
@@ -31,7 +31,7 @@ const existingPage = (found: FoundPage): StoredPageWithVersions => {
 }
 
 export const readPageOf = (page: StoredPageWithVersions): ReadPage => ({
-  page: {
+  value: {
     pageId: page.pageId,
     pageGroupId: page.pageGroupId,
     tenantId: page.tenantId,

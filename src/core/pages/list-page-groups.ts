@@ -1,4 +1,5 @@
 import type { PageGroupQuery, PageGroupSlice } from '../../shapes/page-group.ts'
+import type { Result } from '../engine/result.ts'
 import { sliceOf } from '../engine/slices.ts'
 import type { Needs } from '../ports/store.ts'
 import { pageGroupOf } from './get-page-group.ts'
@@ -16,8 +17,8 @@ export const listPageGroups = ({ store }: Pick<Needs<'pageGroups'>, 'store'>) =>
     positionOf: ({ pageGroupId }) => pageGroupId,
     itemOf: pageGroupOf,
   })
-  return async (listing: PageGroupListing): Promise<PageGroupSlice> => ({
-    ...(await list(listing)),
-    limit: listing.limit,
-  })
+  return async (listing: PageGroupListing): Promise<Result<PageGroupSlice>> => {
+    const { value } = await list(listing)
+    return { value: { ...value, limit: listing.limit } }
+  }
 }

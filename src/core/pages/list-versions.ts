@@ -1,6 +1,7 @@
 import type { VersionWithContent } from '../../shapes/page.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { versionNotFound } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import { sliceOf } from '../engine/slices.ts'
 import type { PageWant } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
@@ -32,9 +33,9 @@ export const listVersions = ({ store }: Deps) =>
  */
 export const getVersion =
   ({ store }: Deps) =>
-  async (want: VersionWant): Promise<VersionWithContent> => {
+  async (want: VersionWant): Promise<Result<VersionWithContent>> => {
     const version = await store.versions.find(want)
-    if (version !== null) return version
+    if (version !== null) return { value: version }
     await loadPage(store, want)
     return versionNotFound()
   }

@@ -1,5 +1,6 @@
 import type { Publication, VersionStatus, VersionWithContent } from '../../shapes/page.ts'
 import { refuse, versionNotFound } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import type { StoredPageWithVersions, StoredVersionWithContent } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { VersionWant } from '../ports/versions.ts'
@@ -65,12 +66,12 @@ const decidePublication = (wanted: Publication, { page, version }: Known, nowMs:
  */
 export const unscheduleVersion =
   (deps: Deps) =>
-  async (want: VersionWrite): Promise<VersionWithContent> => {
+  async (want: VersionWrite): Promise<Result<VersionWithContent>> => {
     await changePage(deps, want, recallVersion(deps, want), ({ version }) => ({
       edit: decideUnscheduling(version),
       answer: null,
     }))
-    return (await deps.store.versions.find(want)) ?? versionNotFound()
+    return { value: (await deps.store.versions.find(want)) ?? versionNotFound() }
   }
 
 const decideUnscheduling = (version: Known['version']): Edit => {

@@ -1,5 +1,6 @@
 import type { MatchedProspect, NewProspect } from '../../shapes/prospect.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
+import type { Result } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { ActivityChange, KnownActivity } from '../ports/activities.ts'
@@ -21,7 +22,7 @@ import { refuseUnidentified } from './refuse-unidentified.ts'
 /** A prospect to create. */
 export type ProspectCreation = NewProspect & Requester & { readonly tenantId: string }
 /** `created`: it did not exist before. */
-export type CreatedProspect = { readonly prospect: MatchedProspect; readonly created: boolean }
+export type CreatedProspect = Result<MatchedProspect> & { readonly created: boolean }
 
 /**
  * Creates a prospect, or finds the one that exists and fills its blanks, by the same rules as when an activity is logged:
@@ -43,8 +44,8 @@ export const createProspect =
       decide: (known) => decide(person, known, isoTime(clock()), newId),
       record: (change) => store.activities.record(change, [eventOf(change, creation, newId)]),
     })
-    const prospect = await getProspect({ store })({ tenantId, prospectId: decided.prospectId })
-    return { prospect: { ...prospect, emailTakenBy: decided.emailTakenBy }, created: decided.created }
+    const { value: prospect } = await getProspect({ store })({ tenantId, prospectId: decided.prospectId })
+    return { value: { ...prospect, emailTakenBy: decided.emailTakenBy }, created: decided.created }
   }
 
 const UNIDENTIFIED = { detail: 'is required without an email', pointer: '/externalId' }

@@ -5,6 +5,7 @@ import { ITEMS_MAX } from '../../shapes/slice.ts'
 import { cursorAfter, type TimelineListing } from '../activities/list-timeline.ts'
 import { DomainFailure } from '../engine/failures.ts'
 import { asOutcome, countThatFit } from '../engine/outcome.ts'
+import type { Result } from '../engine/result.ts'
 import { charactersOf } from '../engine/slices.ts'
 import { erasureOf } from '../erasures/list-erasures.ts'
 import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
@@ -12,8 +13,8 @@ import type { Needs } from '../ports/store.ts'
 import { shownProspect } from './get-prospect.ts'
 
 type Deps = Pick<Needs<'erasures' | 'prospects'>, 'store'> & {
-  readonly getProspect: (want: ProspectWant) => Promise<Prospect>
-  readonly listTimeline: (listing: TimelineListing) => Promise<ProspectLogSlice>
+  readonly getProspect: (want: ProspectWant) => Promise<Result<Prospect>>
+  readonly listTimeline: (listing: TimelineListing) => Promise<Result<ProspectLogSlice>>
   /** Reads a merged prospect. Each may be as large as a request, so that few should be read at once. */
   readonly findMerged: (want: ProspectWant) => Promise<FoundProspect | null>
 }
@@ -33,7 +34,8 @@ export const exportProspect = ({ store, getProspect, listTimeline, findMerged }:
   /** While a reader waits it holds ids and a few activities: an email may be as large as a request. */
   async function* linesOf(want: ProspectWant): AsyncGenerator<ProspectExportLine> {
     const { tenantId, prospectId } = want
-    yield { prospect: await getProspect(want) }
+    const { value: prospect } = await getProspect(want)
+    yield { prospect }
     for (const prospectId of await mergedInto(want))
       yield { merged: await mergedOne({ tenantId, prospectId }) }
     const listing: TimelineListing = { tenantId, prospectId, limit: FIRST_LIMIT }
@@ -62,21 +64,22 @@ export const exportProspect = ({ store, getProspect, listTimeline, findMerged }:
 
   /** The beginning of a slice, and where to go on. */
   const someOf = async (listing: TimelineListing) => {
-    const { items, nextCursor } = await listTimeline({ ...listing })
+    const { items, nextCursor } = (await listTimeline({ ...listing })).value
     const kept = items.slice(0, countThatFit(items, charactersOf, KEPT_LENGTH_MAX))
     const last = kept.at(-1)
     const isAll = last === undefined || kept.length === items.length
     return { items: kept, next: isAll ? nextCursor : cursorAfter(listing, last) }
   }
 
-  return async (want: ProspectWant): Promise<AsyncIterable<ProspectExportLine>> => {
+  return async (want: ProspectWant): Promise<Result<AsyncIterable<ProspectExportLine>>> => {
     const { tenantId } = want
     const found = await getProspect(want).catch(asOutcome)
-    if (!(found instanceof DomainFailure)) return linesOf({ tenantId, prospectId: found.prospectId })
+    if (!(found instanceof DomainFailure))
+      return { value: linesOf({ tenantId, prospectId: found.value.prospectId }) }
     const isErased = found.kind === 'prospect_erased'
     const erasure = isErased ? await store.erasures.find({ tenantId, erasedId: want.prospectId }) : null
     if (erasure === null) throw found
-    return erasureLines({ erasure: erasureOf(erasure) })
+    return { value: erasureLines({ erasure: erasureOf(erasure) }) }
   }
 }
 

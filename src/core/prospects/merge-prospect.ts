@@ -1,6 +1,7 @@
 import type { Prospect, ProspectMerge } from '../../shapes/prospect.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import { isoTime, laterThan } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
@@ -25,7 +26,7 @@ export type ProspectMerging = ProspectWant & ProspectMerge & Requester
  */
 export const mergeProspect =
   ({ store: { prospects, merges }, clock, newId }: Needs<'prospects' | 'merges'>) =>
-  (merging: ProspectMerging): Promise<Prospect> =>
+  (merging: ProspectMerging): Promise<Result<Prospect>> =>
     decideAndSave({
       recall: () => recall(prospects, merging),
       decide: (known) => decide(merging, known, isoTime(clock()), newId),
@@ -62,11 +63,12 @@ const decide = (
   known: Known,
   now: Timestamp,
   newId: NewId,
-): { readonly answer: Prospect; readonly change: MergeChanges | null } => {
+): { readonly answer: Result<Prospect>; readonly change: MergeChanges | null } => {
   const from = livingProspect(known.from)
   const to = livingProspect(known.to)
   if (from.prospectId === to.prospectId) {
-    if (from.prospectId !== prospectId && into !== prospectId) return { answer: prospectOf(to), change: null }
+    if (from.prospectId !== prospectId && into !== prospectId)
+      return { answer: { value: prospectOf(to) }, change: null }
     refuse('invalid_request', 'A prospect cannot be merged into itself.', {
       errors: [{ detail: 'must be another prospect', pointer: '/into' }],
     })
@@ -79,7 +81,7 @@ const decide = (
   const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }
   const merge = { tenantId, apiKeyId, ...ids, mergeId: newId('merge'), requestedAt: now }
   const states = mergedStates(merged, survivor, now)
-  return { answer: prospectOf(states.survivor.after), change: { merge, ...states } }
+  return { answer: { value: prospectOf(states.survivor.after) }, change: { merge, ...states } }
 }
 
 /** The event of a survivor whose blanks are filled. */

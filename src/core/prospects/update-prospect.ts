@@ -1,6 +1,7 @@
 import type { Prospect, ProspectChanges } from '../../shapes/prospect.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import { isoTime, laterThan } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
@@ -26,7 +27,7 @@ export type ProspectCorrection = ProspectWant & ProspectChanges & Requester
  */
 export const updateProspect =
   ({ store, clock, newId }: Needs<'prospects' | 'activities'>) =>
-  async ({ tenantId, prospectId, apiKeyId, ...changes }: ProspectCorrection): Promise<Prospect> => {
+  async ({ tenantId, prospectId, apiKeyId, ...changes }: ProspectCorrection): Promise<Result<Prospect>> => {
     const matchable = identifiersOf(changes)
     for (const kind of IDENTIFIER_KINDS)
       if (changes[kind] != null && matchable[kind] === null) refuseMember(kind)
@@ -60,10 +61,10 @@ const decide = (
   matchable: Matchable,
   known: Known,
   now: Timestamp,
-): { readonly answer: Prospect; readonly change: ProspectCorrected | null } => {
+): { readonly answer: Result<Prospect>; readonly change: ProspectCorrected | null } => {
   const before = livingProspect(known.before)
   const after = corrected(before, changes, matchable, now)
-  if (after === null) return { answer: prospectOf(before), change: null }
+  if (after === null) return { answer: { value: prospectOf(before) }, change: null }
   for (const kind of IDENTIFIER_KINDS)
     for (const { prospectId: ownerId } of known.identifiers.filter((found) => found.kind === kind))
       if (ownerId !== before.prospectId) refuseTaken(kind, ownerId)
@@ -71,7 +72,7 @@ const decide = (
   const released = IDENTIFIER_KINDS.flatMap((kind) =>
     before[kind] === after[kind] ? [] : identifierOf(before, kind, identifiersOf(before)),
   )
-  return { answer: prospectOf(after), change: { before, after, added, released } }
+  return { answer: { value: prospectOf(after) }, change: { before, after, added, released } }
 }
 
 /** The prospect with its new values; null if none is given. */

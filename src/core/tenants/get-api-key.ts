@@ -1,5 +1,6 @@
 import type { ApiKey } from '../../shapes/api-key.ts'
 import { refuse } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import type { Needs } from '../ports/store.ts'
 
 type Want = { readonly tenantId: string; readonly apiKeyId: string | null }
@@ -7,11 +8,11 @@ type Want = { readonly tenantId: string; readonly apiKeyId: string | null }
 /** Reads an API key of a tenant, and the name of the tenant. Refuses `not_found`. */
 export const getApiKey =
   ({ store: { apiKeys, tenants } }: Pick<Needs<'apiKeys' | 'tenants'>, 'store'>) =>
-  async ({ tenantId, apiKeyId }: Want): Promise<ApiKey> => {
+  async ({ tenantId, apiKeyId }: Want): Promise<Result<ApiKey>> => {
     const [key, tenant] = await Promise.all([apiKeys.find(apiKeyId ?? ''), tenants.find(tenantId)])
     if (key === null || tenant === null || key.tenantId !== tenantId)
       return refuse('not_found', 'API key not found.')
-    return {
+    const value = {
       apiKeyId: key.apiKeyId,
       tenantId,
       tenantName: tenant.name,
@@ -20,4 +21,5 @@ export const getApiKey =
       createdAt: key.createdAt,
       expiresAt: key.expiresAt,
     }
+    return { value }
   }

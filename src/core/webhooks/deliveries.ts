@@ -12,6 +12,7 @@ import { atOnce } from '../engine/each-in-turn.ts'
 import { equalShares } from '../engine/equal-shares.ts'
 import { refuse } from '../engine/failures.ts'
 import { idsSince } from '../engine/id-times.ts'
+import type { Result } from '../engine/result.ts'
 import { ROWS_SCANNED_MAX, sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
 import type { eventData } from '../events/event-data.ts'
@@ -53,7 +54,7 @@ export const listDeliveries = ({ store }: Pick<Deps, 'store'>) =>
 /** Reads a delivery with its last attempts and its body. Refuses `webhook_endpoint_not_found`, `delivery_not_found`. */
 export const getDelivery =
   ({ store, dataOf }: Pick<ReadDeps, 'store' | 'dataOf'>) =>
-  async ({ eventId, ...endpoint }: DeliveryWant): Promise<WebhookDeliveryWithAttempts> => {
+  async ({ eventId, ...endpoint }: DeliveryWant): Promise<Result<WebhookDeliveryWithAttempts>> => {
     const found = await existingEndpoint(store, endpoint)
     const { tenantId, webhookEndpointId } = found
     const upToIt = { tenantId, webhookEndpointId, status: null, beforeId: `${eventId}~`, limit: 1 }
@@ -62,7 +63,7 @@ export const getDelivery =
     if (!delivery || !event) return noDelivery()
     const lastAttempts: WebhookAttempt[] = JSON.parse(delivery.lastAttempts)
     const body = rawOf(bodyWriter(found)(event, await dataOf(event)))
-    return { ...deliveryOf(delivery), lastAttempts: lastAttempts.reverse(), body }
+    return { value: { ...deliveryOf(delivery), lastAttempts: lastAttempts.reverse(), body } }
   }
 const rawOf = (rawJson: string | null) => (rawJson === null ? null : { rawJson })
 const noDelivery = () => refuse('delivery_not_found', 'The endpoint has no delivery of this event.')
@@ -70,12 +71,12 @@ const noDelivery = () => refuse('delivery_not_found', 'The endpoint has no deliv
 /** Makes a delivery pending again. Refuses `webhook_endpoint_not_found`, `webhook_endpoint_disabled`, `delivery_not_found`. */
 export const retryDelivery =
   ({ store, clock }: Deps) =>
-  async ({ eventId, ...endpoint }: DeliveryWant): Promise<WebhookDelivery> => {
+  async ({ eventId, ...endpoint }: DeliveryWant): Promise<Result<WebhookDelivery>> => {
     const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
     if (status !== 'enabled') refuseDisabled()
     const want = { tenantId, webhookEndpointId, eventId, now: isoTime(clock()) }
     const retried = await store.webhooks.retry(want)
-    return deliveryOf(retried ?? noDelivery())
+    return { value: deliveryOf(retried ?? noDelivery()) }
   }
 
 /**
@@ -86,7 +87,12 @@ export const retryDelivery =
  */
 export const replayDeliveries = ({ store, clock, shareLoop = atOnce }: Deps) => {
   const limited = limitLong('replays')
-  return async ({ since, cursor, onlyUndelivered, ...endpoint }: EndpointWant & Replay) => {
+  return async ({
+    since,
+    cursor,
+    onlyUndelivered,
+    ...endpoint
+  }: EndpointWant & Replay): Promise<Result<ReplayResult>> => {
     if ((since === undefined) === (cursor === undefined)) refuse('invalid_request', TWO_STARTS, START)
     const afterEventId = cursor ?? idsSince('event', since ?? '')
     const { tenantId, webhookEndpointId, status } = await existingEndpoint(store, endpoint)
@@ -106,7 +112,7 @@ export const replayDeliveries = ({ store, clock, shareLoop = atOnce }: Deps) => 
         return { deliveries, nextCursor: found.lastEventId }
       return replay(lost, deliveries, found.lastEventId, left - REPLAYED_AT_ONCE)
     }
-    return limited(tenantId, replay)
+    return { value: await limited(tenantId, replay) }
   }
 }
 
@@ -164,12 +170,12 @@ export const testWebhookEndpoint = ({ store, clock, newId, dataOf, webhooks }: T
     const result = { delivered: error === null, statusCode: status, durationMs: ms, error }
     return { ...result, answer, method, body: rawOf(body) }
   }
-  return async ({ eventId, ...want }: EndpointWant & WebhookTrial): Promise<WebhookTest> => {
+  return async ({ eventId, ...want }: EndpointWant & WebhookTrial): Promise<Result<WebhookTest>> => {
     const endpoint = await existingEndpoint(store, want)
     const { tenantId } = endpoint
     const stored = eventId === undefined ? null : await store.events.find({ tenantId, eventId })
     if (eventId !== undefined && stored === null) refuse('event_not_found', 'Event not found.')
-    return limited(tenantId, (lost) => send(endpoint, lost, stored))
+    return { value: await limited(tenantId, (lost) => send(endpoint, lost, stored)) }
   }
 }
 

@@ -7,6 +7,7 @@ import type {
 } from '../../shapes/webhook.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
 import { rotatedTo } from '../engine/sealed-secrets.ts'
 import { isoTime, laterThan } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
@@ -33,7 +34,7 @@ type Deps = Needs<'webhooks'> & { readonly webhooks: Pick<WebhookTools, 'secrets
 /** Creates an endpoint, and returns its secret for the only time. Refuses `invalid_request`: the URL, the body; `limit_reached`. */
 export const createWebhookEndpoint =
   ({ store, clock, newId, webhooks }: Deps) =>
-  async (creation: EndpointCreation): Promise<WebhookEndpointWithSecret> => {
+  async (creation: EndpointCreation): Promise<Result<WebhookEndpointWithSecret>> => {
     const { tenantId, url, types, sources, logTypes, headers, method, body, description } = creation
     requireUrl(webhooks, url)
     const template = templateText(body)
@@ -61,7 +62,7 @@ export const createWebhookEndpoint =
       decide: (others) => inFreeSlot(endpoint, others, newId),
       record: (change) => store.webhooks.add(change),
     })
-    return { ...endpointOf(added), secret }
+    return { value: { ...endpointOf(added), secret } }
   }
 
 const inFreeSlot = (
@@ -81,15 +82,17 @@ const ENABLED = { status: 'enabled', disabledReason: null, ...NO_FAILURES } as c
 /** All endpoints of a tenant, oldest first. */
 export const listWebhookEndpoints =
   ({ store }: Pick<Deps, 'store'>) =>
-  async ({ tenantId }: Tenant) => ({
-    items: (await store.webhooks.list(tenantId)).map(endpointOf),
-  })
+  async ({ tenantId }: Tenant): Promise<Result<{ readonly items: WebhookEndpoint[] }>> => {
+    const endpoints = await store.webhooks.list(tenantId)
+    return { value: { items: endpoints.map(endpointOf) } }
+  }
 
 /** Reads one endpoint. Refuses `webhook_endpoint_not_found`. */
 export const getWebhookEndpoint =
   ({ store }: Pick<Deps, 'store'>) =>
-  async (want: EndpointWant): Promise<WebhookEndpoint> =>
-    endpointOf(await existingEndpoint(store, want))
+  async (want: EndpointWant): Promise<Result<WebhookEndpoint>> => ({
+    value: endpointOf(await existingEndpoint(store, want)),
+  })
 
 /**
  * Changes the given fields of an endpoint. The status `enabled`, or another URL, method or body, forgets its failures and ends
@@ -97,7 +100,7 @@ export const getWebhookEndpoint =
  */
 export const updateWebhookEndpoint =
   (deps: Deps) =>
-  async (update: EndpointUpdate): Promise<WebhookEndpoint> => {
+  async (update: EndpointUpdate): Promise<Result<WebhookEndpoint>> => {
     const { url, types, sources, logTypes, headers, method, body, description, status, ...want } = update
     if (url !== undefined) requireUrl(deps.webhooks, url)
     const template = body === undefined ? undefined : templateText(body)
@@ -120,7 +123,7 @@ export const updateWebhookEndpoint =
       ...(resetsFailures(found) && NO_FAILURES),
       ...(status === 'enabled' ? ENABLED : { status: status ?? found.status }),
     })
-    return endpointOf(await change(deps, want, fieldsOf, resetsFailures))
+    return { value: endpointOf(await change(deps, want, fieldsOf, resetsFailures)) }
   }
 
 /** Deletes an endpoint: nothing more is delivered to it. Refuses `webhook_endpoint_not_found`. */
@@ -133,14 +136,17 @@ export const deleteWebhookEndpoint =
 /** Replaces the secret; up to three older ones still sign until their overlap ends. Refuses `webhook_endpoint_not_found`. */
 export const rotateWebhookSecret =
   (deps: Deps) =>
-  async ({ overlapHours, ...want }: EndpointWant & SecretRotation): Promise<WebhookEndpointWithSecret> => {
+  async ({
+    overlapHours,
+    ...want
+  }: EndpointWant & SecretRotation): Promise<Result<WebhookEndpointWithSecret>> => {
     const { secrets } = deps.webhooks
     const { secret, sealed } = secrets.issue()
     const now = deps.clock()
     // A secret whose key was lost cannot be opened, and would keep the new one from signing too.
     const canSign = (old: string) => secrets.open(old) !== null
     const rotated = await change(deps, want, (found) => rotatedTo(sealed, found, overlapHours, now, canSign))
-    return { ...endpointOf(rotated), secret }
+    return { value: { ...endpointOf(rotated), secret } }
   }
 
 /** Refuses `webhook_endpoint_not_found`. */

@@ -161,7 +161,7 @@ t.test('from server to page, a name becomes one clean line', async (t) => {
   const { namer } = await setting(t, saying('"Spring\r\n  Flowers\u0007"\n'))
   const deps = { store: memoryStore(), clock: stoppedClock(), newId: countedIds() }
   const { tenantId } = await createTenant(deps)({ name: 'Acme' })
-  const { pageGroup: group } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
+  const { value: group } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })
   await createPageWithVersion(deps)(group)
   const patient = namePatiently({ namer, patienceMs: 60_000, sleep: () => new Promise(() => {}) })
   await publishVersions({ ...deps, namer: patient, claimMax: 1, leaseMs: 1_000 })(GOING_ON)

@@ -43,7 +43,7 @@ const { apiKey } = await issueApiKey(world)({
 
 const groupIds: string[] = []
 for (let number = 1; number <= size.groups; number++) {
-  const { pageGroup } = await createPageGroup(world)({
+  const { value: pageGroup } = await createPageGroup(world)({
     tenantId,
     name: `group-${number}`,
     title: `Offers ${number}`,

@@ -26,7 +26,7 @@ const setting = async (dress: (activities: Activities) => Activities = (activiti
   const create = createProspect({ store, ...world })
   const known: string[] = []
   for (const person of [{ email: 'a@x' }, { externalId: 'x' }, { email: 'b@x' }])
-    known.push((await create({ tenantId: ACME, ...person })).prospect.prospectId)
+    known.push((await create({ tenantId: ACME, ...person })).value.prospectId)
   const log = logProspectActivity({ store: { activities: dress(store.activities) }, ...world })
   return { log, logAll: logProspectActivities({ ...world, logProspectActivity: log }), known, ...store.kept }
 }
@@ -61,7 +61,7 @@ const outcomeOf = (
   const became = answers.map((answer) => {
     if (answer instanceof DomainFailure) return answer.kind
     if (answer instanceof Error) throw answer
-    const { prospectId, createdProspect } = answer.receipt
+    const { prospectId, createdProspect } = answer.value
     return [numberOf(prospectId), createdProspect, answer.replayed]
   })
   const kept = prospects().map(({ prospectId, email, externalId, name }) => [
@@ -102,7 +102,7 @@ t.test('an email, both, and an external id of a new person are one person, in or
   const [email, externalId] = ['new@x', 'new']
   const all = [{ email }, { externalId, email }, { externalId }].map((named) => ({ ...activity, ...named }))
   const answers = await logAll(all)
-  const { prospectId } = (answers[0] as LoggedActivity).receipt
+  const { prospectId } = (answers[0] as LoggedActivity).value
   t.match(answers, [
     { receipt: { prospectId, createdProspect: true } },
     { receipt: { prospectId, createdProspect: false } },
@@ -121,7 +121,7 @@ t.test('activities of a batch have rising ids, and the times at which these were
   const log = logProspectActivity({ store: storeWith(ACME), ...world })
   const logAll = logProspectActivities({ ...world, logProspectActivity: log })
   const answers = await logAll(['a@x', 'a@x', 'b@x', 'a@x'].map((email) => ({ ...activity, email })))
-  const receipts = answers.map((answer) => (answer as LoggedActivity).receipt)
+  const receipts = answers.map((answer) => (answer as LoggedActivity).value)
   t.strictSame(
     receipts.map(({ prospectLogId }) => prospectLogId),
     receipts.map(({ prospectLogId }) => prospectLogId).toSorted(),

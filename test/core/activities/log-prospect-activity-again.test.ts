@@ -44,8 +44,8 @@ t.test('a request that is sent again is answered as the first time, and stored o
   const first = await log(keyed)
   clock.advance(1_000)
   const again = await log(keyed)
-  t.equal(first.receipt.createdProspect, true)
-  t.strictSame(again, { receipt: first.receipt, replayed: true })
+  t.equal(first.value.createdProspect, true)
+  t.strictSame(again, { receipt: first.value, replayed: true })
   t.equal(logs().length, 1)
 })
 
@@ -66,7 +66,7 @@ const others: Partial<NewActivity>[] = [
 for (const other of others)
   t.test(`the same key with another ${Object.keys(other)} is refused and writes nothing`, async (t) => {
     const { log, logs, prospects } = await setting()
-    const { prospectLogId } = (await log(keyed)).receipt
+    const { prospectLogId } = (await log(keyed)).value
     const before = [logs(), prospects()]
     t.match(await noOf(log({ ...keyed, ...other })), {
       kind: 'idempotency_key_reused',
@@ -133,7 +133,7 @@ t.test('a repetition of fifty at the same moment is one row and fifty equal rece
   const { log, logs } = await setting()
   const answers = await Promise.all(Array.from({ length: 50 }, () => log(keyed)))
   t.equal(answers.filter(({ replayed }) => !replayed).length, 1)
-  t.equal(new Set(answers.map(({ receipt }) => JSON.stringify(receipt))).size, 1)
+  t.equal(new Set(answers.map(({ value: receipt }) => JSON.stringify(receipt))).size, 1)
   t.equal(logs().length, 1)
 })
 
@@ -156,7 +156,7 @@ t.test('a prospect that came to an email meanwhile changes nothing about a repla
   const { log } = await setting()
   const first = await log({ ...keyed, prospectId: PROSPECT })
   await log({ ...unkeyed, email: 'ada@example.com' })
-  t.strictSame((await log({ ...keyed, prospectId: PROSPECT })).receipt, first.receipt)
+  t.strictSame((await log({ ...keyed, prospectId: PROSPECT })).value, first.value)
 })
 
 t.test('a remembered prospect is looked up again only if the store finds it changed', async (t) => {
@@ -172,11 +172,11 @@ t.test('a remembered prospect is looked up again only if the store finds it chan
   const log = logProspectActivity({ clock, newId, store: { activities } })
   const first = await log(unkeyed)
   clock.advance(24 * HOUR_MS)
-  t.equal((await log(unkeyed)).receipt.prospectId, first.receipt.prospectId)
+  t.equal((await log(unkeyed)).value.prospectId, first.value.prospectId)
   t.equal(recalled, 1, 'however long ago it was remembered')
   const update = updateProspect({ store, clock, newId })
-  await update({ tenantId: ACME, prospectId: first.receipt.prospectId, email: 'lovelace@example.com' })
-  t.equal((await log(unkeyed)).receipt.createdProspect, true)
+  await update({ tenantId: ACME, prospectId: first.value.prospectId, email: 'lovelace@example.com' })
+  t.equal((await log(unkeyed)).value.createdProspect, true)
   t.equal(recalled, 2)
   await log(unkeyed)
   t.equal(recalled, 2, 'and is remembered as it is now')

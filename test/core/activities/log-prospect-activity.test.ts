@@ -63,7 +63,7 @@ t.test('the log keeps everything as it was sent', async (t) => {
   const { log, logs } = setting()
   const payload = { rawJson: '{ "n": 12345678901234567890, "n": 1.0, "nul": "\\u0000", "half": "\\ud800" }' }
   const sent = { ...activity, payload, email: ' Ada@Example.COM ', name: ' Ada ', idempotencyKey: 'k' }
-  const { receipt } = await log(sent)
+  const { value: receipt } = await log(sent)
   t.match(logs(), [{ ...sent, ...receipt }])
   t.equal(logs()[0]?.payload.rawJson, payload.rawJson)
   t.equal(logs()[0]?.email, ' Ada@Example.COM ')
@@ -80,15 +80,15 @@ t.test('a later activity with the same email is the same prospect’s', async (t
   const { log, prospects } = setting()
   const first = await log({ ...activity, email: 'ada@example.com' })
   const second = await log({ ...activity, email: 'ada@example.com' })
-  t.equal(second.receipt.prospectId, first.receipt.prospectId)
-  t.equal(second.receipt.createdProspect, false)
+  t.equal(second.value.prospectId, first.value.prospectId)
+  t.equal(second.value.createdProspect, false)
   t.equal(prospects().length, 1)
 })
 
 t.test('an email matches trimmed, in lower case and composed', async (t) => {
   const { log, prospects } = setting()
   await log({ ...activity, email: 'zo\u00eb@example.com' })
-  const { receipt } = await log({ ...activity, email: '\t ZOE\u0308@Example.com\n' })
+  const { value: receipt } = await log({ ...activity, email: '\t ZOE\u0308@Example.com\n' })
   t.equal(receipt.createdProspect, false)
   t.strictSame(
     prospects().map(({ email }) => email),
@@ -99,7 +99,7 @@ t.test('an email matches trimmed, in lower case and composed', async (t) => {
 t.test('the same email is another prospect for another tenant', async (t) => {
   const { log, prospects } = setting()
   await log({ ...activity, email: 'ada@example.com' })
-  const { receipt } = await log({ ...activity, tenantId: STRANGER, email: 'ada@example.com' })
+  const { value: receipt } = await log({ ...activity, tenantId: STRANGER, email: 'ada@example.com' })
   t.equal(receipt.createdProspect, true)
   t.strictSame(
     prospects().map(({ tenantId }) => tenantId),
@@ -111,7 +111,7 @@ t.test('an activity with neither id nor email is a new prospect’s, each time',
   const { log, prospects } = setting()
   const first = await log({ ...activity, name: 'Ada' })
   const second = await log({ ...activity, name: 'Ada' })
-  t.ok(first.receipt.createdProspect && second.receipt.createdProspect)
+  t.ok(first.value.createdProspect && second.value.createdProspect)
   t.match(prospects(), [
     { email: null, name: 'Ada' },
     { email: null, name: 'Ada' },
@@ -125,7 +125,7 @@ for (const email of ['', '  ', 'NULL', ' undefined ', '-1', '0000', '---'])
     async (t) => {
       const { log, logs, prospects } = setting()
       await log({ ...activity, email })
-      const { receipt } = await log({ ...activity, email })
+      const { value: receipt } = await log({ ...activity, email })
       t.equal(receipt.createdProspect, true)
       t.strictSame(
         prospects().map(({ email }) => email),
@@ -138,7 +138,7 @@ for (const email of ['', '  ', 'NULL', ' undefined ', '-1', '0000', '---'])
 t.test('an email of ten kilobytes stays on the activity, and identifies nobody', async (t) => {
   const { log, logs, prospects } = setting()
   const email = `${'a'.repeat(10_000)}@example.com`
-  for (const _ of [1, 2]) t.equal((await log({ ...activity, email })).receipt.createdProspect, true)
+  for (const _ of [1, 2]) t.equal((await log({ ...activity, email })).value.createdProspect, true)
   t.strictSame(
     logs().map((one) => one.email),
     [email, email],
@@ -161,15 +161,15 @@ t.test('where identity is required, an activity must bring an id or an email', a
       facts: { errors: [{ detail, pointer }] },
     })
   t.strictSame([logs(), prospects()], [[], []])
-  const { receipt } = await log({ ...activity, email: 'ada@example.com' })
+  const { value: receipt } = await log({ ...activity, email: 'ada@example.com' })
   await log({ ...activity, prospectId: receipt.prospectId })
   t.equal(logs().length, 2)
 })
 
 t.test('an activity that names its prospect is that prospect’s', async (t) => {
   const { log, prospects } = setting()
-  const { prospectId } = (await log(activity)).receipt
-  const { receipt } = await log({ ...activity, prospectId })
+  const { prospectId } = (await log(activity)).value
+  const { value: receipt } = await log({ ...activity, prospectId })
   t.match(receipt, { prospectId, createdProspect: false })
   t.equal(prospects().length, 1)
 })
@@ -184,7 +184,7 @@ t.test('an unknown prospect is refused, and nothing is stored', async (t) => {
 
 t.test('a stranger’s prospect is refused like a missing one', async (t) => {
   const { log } = setting()
-  const { prospectId } = (await log({ ...activity, tenantId: STRANGER })).receipt
+  const { prospectId } = (await log({ ...activity, tenantId: STRANGER })).value
   const foreign = await noOf(log({ ...activity, prospectId }))
   t.strictSame(foreign, await noOf(log({ ...activity, prospectId: idOf('prospect', 99) })))
   t.equal(foreign.kind, 'prospect_not_found')
@@ -192,10 +192,10 @@ t.test('a stranger’s prospect is refused like a missing one', async (t) => {
 
 t.test('email and name fill the blanks of the prospect that is named', async (t) => {
   const { log, prospects } = setting()
-  const { prospectId } = (await log(activity)).receipt
+  const { prospectId } = (await log(activity)).value
   await log({ ...activity, prospectId, email: 'Ada@example.com', name: 'Ada' })
   t.match(prospects(), [{ prospectId, email: 'ada@example.com', name: 'Ada' }])
-  const { receipt } = await log({ ...activity, email: 'ada@example.com' })
+  const { value: receipt } = await log({ ...activity, email: 'ada@example.com' })
   t.equal(receipt.prospectId, prospectId, 'and from then on the email finds it')
 })
 
@@ -216,21 +216,21 @@ t.test('a name of blanks only does not stand in the way of a real one', async (t
 
 t.test('neither an email nor a name is ever overwritten', async (t) => {
   const { log, prospects } = setting()
-  const { prospectId } = (await log({ ...activity, email: 'ada@example.com', name: 'Ada' })).receipt
+  const { prospectId } = (await log({ ...activity, email: 'ada@example.com', name: 'Ada' })).value
   const before = prospects()
   await log({ ...activity, prospectId, email: 'other@example.com', name: 'Other' })
   await log({ ...activity, email: 'ada@example.com', name: 'Another' })
   t.strictSame(prospects(), before)
-  const { receipt } = await log({ ...activity, email: 'other@example.com' })
+  const { value: receipt } = await log({ ...activity, email: 'other@example.com' })
   t.equal(receipt.createdProspect, true, 'the email that came too late belongs to nobody yet')
 })
 
 t.test('an email that belongs to another prospect stays on the log and changes nobody', async (t) => {
   const { log, logs, prospects } = setting()
   await log({ ...activity, email: 'ada@example.com' })
-  const { prospectId } = (await log(activity)).receipt
+  const { prospectId } = (await log(activity)).value
   const before = prospects()
-  const { receipt } = await log({ ...activity, prospectId, email: 'ada@example.com' })
+  const { value: receipt } = await log({ ...activity, prospectId, email: 'ada@example.com' })
   t.equal(receipt.prospectId, prospectId)
   t.strictSame(prospects(), before)
   t.equal(logs()[2]?.email, 'ada@example.com')
@@ -252,14 +252,14 @@ t.test('of fifty callers at the same moment, one creates the prospect', async (t
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => log({ ...activity, email: 'ada@example.com' })),
   )
-  t.equal(answers.filter(({ receipt }) => receipt.createdProspect).length, 1)
-  t.equal(new Set(answers.map(({ receipt }) => receipt.prospectId)).size, 1)
+  t.equal(answers.filter(({ value: receipt }) => receipt.createdProspect).length, 1)
+  t.equal(new Set(answers.map(({ value: receipt }) => receipt.prospectId)).size, 1)
   t.equal(prospects().length, 1)
 })
 
 t.test('an activity sees what the ones before it in the list decided', async (t) => {
   const { log, logAll, prospects } = setting()
-  const { prospectId } = (await log(activity)).receipt
+  const { prospectId } = (await log(activity)).value
   await logAll([
     { ...activity, prospectId, name: 'Ada' },
     { ...activity, prospectId, email: 'ada@example.com', name: 'Other' },
@@ -278,7 +278,7 @@ t.test('a prospect that is created and named in one list keeps its email and its
     { ...activity, email: 'ada@example.com', name: 'Other' },
   ])
   t.match(prospects(), [{ email: 'ada@example.com', name: 'Ada' }])
-  t.equal((await log({ ...activity, email: 'ada@example.com' })).receipt.createdProspect, false)
+  t.equal((await log({ ...activity, email: 'ada@example.com' })).value.createdProspect, false)
 })
 
 t.test('a no to one activity harms none of its neighbours', async (t) => {
@@ -295,7 +295,7 @@ t.test('where somebody else takes the email first, the activity is that prospect
   const rival = logProspectActivity({ store, clock, newId })
   const activities = overtakenOnce(store.activities, () => rival({ ...activity, email: 'ada@example.com' }))
   const log = logProspectActivity({ store: { activities }, clock, newId })
-  const { receipt } = await log({ ...activity, email: 'ada@example.com' })
+  const { value: receipt } = await log({ ...activity, email: 'ada@example.com' })
   t.equal(receipt.createdProspect, false)
   t.equal(receipt.prospectId, store.kept.logs()[0]?.prospectId)
   t.equal(store.kept.prospects().length, 1)

@@ -19,7 +19,7 @@ t.test('a created page is answered as processing', async (t) => {
   const { createPage, newGroup, newId } = await scene()
   const group = await newGroup()
   const lastId = newId('page')
-  const { page, replayed } = await createPage(inGroup(group))
+  const { value: page, replayed } = await createPage(inGroup(group))
   t.strictSame(page, {
     pageId: page.pageId,
     pageGroupId: group.pageGroupId,
@@ -40,7 +40,9 @@ t.test('a page is named by its context, else by its group and its number there',
     inGroup(group, { supplementaryContext: ' \n ' }),
   ])
   await createPages([inGroup(group)])
-  const names = pages.map(async (created) => 'page' in created && (await readPage(created.page)).computedName)
+  const names = pages.map(
+    async (created) => 'page' in created && (await readPage(created.value)).computedName,
+  )
   t.strictSame(await Promise.all(names), ['Offers 1', 'The spring sale', 'Offers 3'])
 })
 
@@ -58,7 +60,7 @@ t.test('a page of a group that is known to be active needs no look-up', async (t
   for (const input of [sale, sale, sale]) await create(input)
   t.equal(recalls, 1)
   await create(keyedIn(group))
-  const { page } = await create(inGroup(group))
+  const { value: page } = await create(inGroup(group))
   t.equal(recalls, 3, 'a key and a name by number are looked up')
   t.equal((await readPage(page)).computedName, 'Offers 5')
   await updateGroup(group.pageGroupId, { status: 'archived' })
@@ -78,7 +80,7 @@ t.test('a page that is refused takes no number', async (t) => {
   const made = await createPages([...refused, {}].map((fields) => inGroup(group, fields)))
   t.match(made, [{ kind: 'invalid_request' }, { kind: 'invalid_request' }, { replayed: false }])
   const last = made.at(-1)
-  t.equal(last && 'page' in last && (await readPage(last.page)).computedName, 'Offers 1')
+  t.equal(last && 'page' in last && (await readPage(last.value)).computedName, 'Offers 1')
 })
 
 t.test('an unknown, a deleted and a stranger’s group are refused alike', async (t) => {
@@ -130,14 +132,14 @@ t.test('a request that is sent again is answered as the first time, and makes on
   const group = await newGroup()
   const first = await createPage(keyedIn(group))
   clock.advance(1_000)
-  t.strictSame(await createPage(keyedIn(group)), { page: first.page, replayed: true })
+  t.strictSame(await createPage(keyedIn(group)), { page: first.value, replayed: true })
   t.equal((await store.pageGroups.find(group))?.pagesCount, 1)
 })
 
 t.test('a repetition is answered even where the group has been archived since', async (t) => {
   const { createPage, newGroup, updateGroup } = await scene()
   const group = await newGroup()
-  const { page } = await createPage(keyedIn(group))
+  const { value: page } = await createPage(keyedIn(group))
   await updateGroup(group.pageGroupId, { status: 'archived' })
   t.strictSame(await createPage(keyedIn(group)), { page, replayed: true })
 })
@@ -164,7 +166,7 @@ for (const other of others)
   t.test(`the same key with ${JSON.stringify(other)} instead is refused`, async (t) => {
     const { createPage, newGroup, store } = await scene()
     const group = await newGroup()
-    const { pageId } = (await createPage(keyedIn(group))).page
+    const { pageId } = (await createPage(keyedIn(group))).value
     const request = inGroup(group, { ...other, idempotencyKey: 'k' })
     t.match(await noOf(createPage(request)), { kind: 'idempotency_key_reused', facts: { pageId } })
     t.equal((await store.pageGroups.find(group))?.pagesCount, 1)
@@ -201,7 +203,7 @@ t.test('a repetition of fifty at the same moment is one page', async (t) => {
   const group = await newGroup()
   const answers = await Promise.all(Array.from({ length: 50 }, () => createPage(keyedIn(group))))
   t.equal(answers.filter(({ replayed }) => !replayed).length, 1)
-  t.equal(new Set(answers.map(({ page }) => JSON.stringify(page))).size, 1)
+  t.equal(new Set(answers.map(({ value: page }) => JSON.stringify(page))).size, 1)
 })
 
 t.test('the clock is asked once for a page', async (t) => {
@@ -209,7 +211,7 @@ t.test('the clock is asked once for a page', async (t) => {
   const group = await newGroup()
   let asked = 0
   const create = createPageWithVersion({ store, newId, clock: () => START_MS + asked++ })
-  const { page } = await create(inGroup(group))
+  const { value: page } = await create(inGroup(group))
   t.equal(asked, 1)
   t.equal((await readPage(page)).createdAt, '2026-01-01T00:00:00.000Z')
 })

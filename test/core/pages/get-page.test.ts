@@ -5,7 +5,7 @@ import { noOf, scene } from '../scene.ts'
 
 t.test('a page that is not published yet is read all the same', async (t) => {
   const { createPage, newGroup, readPage } = await scene()
-  const { page } = await createPage({ ...(await newGroup()), supplementaryContext: 'The spring sale' })
+  const { value: page } = await createPage({ ...(await newGroup()), supplementaryContext: 'The spring sale' })
   const read = await readPage(page)
   t.strictSame(read, {
     pageId: page.pageId,
@@ -33,13 +33,13 @@ t.test('the custom name is the effective one unless it is blank', async (t) => {
   const group = await newGroup()
   const named = await createPage({ ...group, customName: ' Mine ' })
   const blank = await createPage({ ...group, customName: '\t' })
-  t.match(await readPage(named.page), { effectiveName: ' Mine ', computedName: 'Offers 1' })
-  t.match(await readPage(blank.page), { effectiveName: 'Offers 2', customName: '\t' })
+  t.match(await readPage(named.value), { effectiveName: ' Mine ', computedName: 'Offers 1' })
+  t.match(await readPage(blank.value), { effectiveName: 'Offers 2', customName: '\t' })
 })
 
 t.test('nothing that only a store knows is shown', async (t) => {
   const { createPage, newGroup, store } = await scene()
-  const { page } = await createPage(await newGroup())
+  const { value: page } = await createPage(await newGroup())
   const find = async () => {
     const found = await store.pages.find(page)
     if (typeof found === 'string') throw new Error(found)
@@ -57,7 +57,7 @@ t.test('nothing that only a store knows is shown', async (t) => {
 
 t.test('an unknown page, and one of another group, are refused alike', async (t) => {
   const { createPage, newGroup, readPage } = await scene()
-  const { page } = await createPage(await newGroup())
+  const { value: page } = await createPage(await newGroup())
   const other = await newGroup()
   const no = await noOf(readPage({ ...page, pageId: idOf('page', 99) }))
   t.equal(no.kind, 'page_not_found')
@@ -67,7 +67,7 @@ t.test('an unknown page, and one of another group, are refused alike', async (t)
 
 t.test('an unknown, a deleted and a stranger’s group are refused alike', async (t) => {
   const { createPage, newGroup, readPage, strangerId, updateGroup } = await scene()
-  const { page } = await createPage(await newGroup())
+  const { value: page } = await createPage(await newGroup())
   const no = await noOf(readPage({ ...page, pageGroupId: idOf('pagegroup', 99) }))
   t.equal(no.kind, 'page_group_not_found')
   t.strictSame(await noOf(readPage({ ...page, tenantId: strangerId })), no)

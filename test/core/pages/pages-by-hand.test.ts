@@ -23,7 +23,7 @@ const setting = async (fields: Pick<PageToCreate, 'content'> = {}) => {
   const group = await it.newGroup()
   const { tenantId, pageGroupId } = group
   const supplementaryContext = 'The spring sale'
-  const { page } = await it.createPage({ tenantId, pageGroupId, supplementaryContext, ...fields })
+  const { value: page } = await it.createPage({ tenantId, pageGroupId, supplementaryContext, ...fields })
   const want = { tenantId, pageGroupId, pageId: page.pageId }
   const publisher = (namer: PatientNamer | null) => {
     const step = publishVersions({ ...it, namer, claimMax: 10, leaseMs: 30_000 })
@@ -42,12 +42,12 @@ const setting = async (fields: Pick<PageToCreate, 'content'> = {}) => {
     rename: async (customName: string | null, ifRevision?: readonly number[]) =>
       updatePage(it)({ ...want, customName, ifRevision }),
     remove: async (ifRevision?: readonly number[]) => deletePage(it)({ ...want, ifRevision }),
-    versions: async () => (await listVersions(it)({ ...want, limit: 20 })).items,
+    versions: async () => (await listVersions(it)({ ...want, limit: 20 })).value.items,
     version: async (versionId: string) => getVersion(it)({ ...want, versionId }),
   }
   /** Another version that its publisher leaves `ready`. */
   const readyVersion = async (fields: Partial<VersionToCreate> = {}) => {
-    const { versionId } = (await act.newVersion(fields)).version
+    const { versionId } = (await act.newVersion(fields)).value
     await publisher(null)()
     return versionId
   }
@@ -105,8 +105,8 @@ t.test('a version to publish later is left ready, and published by hand', async 
   clock.advance(1_000)
   const after = await publish(versionId)
   const publishedAt = '2026-01-01T00:00:01.000Z'
-  t.strictSame(after.page.publishedVersion, { versionId, versionNumber: 2, publishedAt, content: CONTENT })
-  t.match(after.page, { supplementaryContext: 'Autumn', computedName: 'Autumn' })
+  t.strictSame(after.value.publishedVersion, { versionId, versionNumber: 2, publishedAt, content: CONTENT })
+  t.match(after.value, { supplementaryContext: 'Autumn', computedName: 'Autumn' })
   t.equal(after.revision, before + 3, 'it was created, it became ready, it was published')
 })
 
@@ -115,7 +115,7 @@ t.test('publishing an older version is the rollback', async (t) => {
   const versionId = await readyVersion({ supplementaryContext: 'Autumn' })
   await publish(versionId)
   clock.advance(2_000)
-  const { page } = await publish(firstId)
+  const { value: page } = await publish(firstId)
   t.match(page, {
     publishedVersion: { versionId: firstId, publishedAt: '2026-01-01T00:00:02.000Z' },
     latestVersion: { versionId, status: 'published' },
@@ -164,26 +164,32 @@ t.test('without a published version a page has the name and the context of its n
 t.test('what a new version leaves out is as in the newest one, and null clears it', async (t) => {
   const { createPage, group, newVersion, version } = await published({ content: CONTENT })
   await createPage({ tenantId: group.tenantId, pageGroupId: group.pageGroupId })
-  const made = async (fields: Partial<VersionToCreate>) =>
-    version((await newVersion(fields)).version.versionId)
+  const made = async (fields: Partial<VersionToCreate>) => version((await newVersion(fields)).value.versionId)
   const spring = { supplementaryContext: 'The spring sale', computedName: 'The spring sale' }
   const autumn = { supplementaryContext: 'Autumn', computedName: 'Autumn' }
-  t.match(await made({}), { versionNumber: 2, status: 'processing', ...spring, content: CONTENT })
-  t.match(await made({ supplementaryContext: 'Autumn' }), { versionNumber: 3, ...autumn, content: CONTENT })
-  t.match(await made({ content: OTHER_CONTENT }), { ...autumn, content: OTHER_CONTENT })
-  t.match(await made({ content: null }), { ...autumn, content: null })
-  t.match(await made({}), { ...autumn, content: null }, 'the newest one, not the published one')
-  t.match(await made({ supplementaryContext: null }), {
+  t.match((await made({})).value, { versionNumber: 2, status: 'processing', ...spring, content: CONTENT })
+  t.match((await made({ supplementaryContext: 'Autumn' })).value, {
+    versionNumber: 3,
+    ...autumn,
+    content: CONTENT,
+  })
+  t.match((await made({ content: OTHER_CONTENT })).value, { ...autumn, content: OTHER_CONTENT })
+  t.match((await made({ content: null })).value, { ...autumn, content: null })
+  t.match((await made({})).value, { ...autumn, content: null }, 'the newest one, not the published one')
+  t.match((await made({ supplementaryContext: null })).value, {
     supplementaryContext: null,
     computedName: 'Offers 1', // the number of the page, not of the version
   })
-  t.match(await made({ supplementaryContext: ' ' }), { supplementaryContext: ' ', computedName: 'Offers 1' })
+  t.match((await made({ supplementaryContext: ' ' })).value, {
+    supplementaryContext: ' ',
+    computedName: 'Offers 1',
+  })
 })
 
 t.test('a version that is requested again is answered as the first time, and made once', async (t) => {
   const { clock, group, newVersion, updateGroup, versions } = await published()
   const keyed = { idempotencyKey: 'k', supplementaryContext: 'Autumn', content: CONTENT }
-  const { version, replayed } = await newVersion(keyed)
+  const { value: version, replayed } = await newVersion(keyed)
   t.strictSame([version.versionNumber, version.status, replayed], [2, 'processing', false])
   clock.advance(1_000)
   await newVersion()
@@ -208,13 +214,13 @@ t.test('a version requested fifty times at once is one version', async (t) => {
   const { newVersion, versions } = await published()
   const all = await Promise.all(Array.from({ length: 50 }, () => newVersion({ idempotencyKey: 'k' })))
   t.equal(all.filter(({ replayed }) => !replayed).length, 1)
-  t.equal(new Set(all.map(({ version }) => JSON.stringify(version))).size, 1)
+  t.equal(new Set(all.map(({ value: version }) => JSON.stringify(version))).size, 1)
   t.equal((await versions()).length, 2)
 })
 
 t.test('an idempotency key counts for one page', async (t) => {
   const { createPage, group, newVersion } = await published()
-  const { page } = await createPage(group)
+  const { value: page } = await createPage(group)
   t.equal((await newVersion({ idempotencyKey: 'k' })).replayed, false)
   t.equal((await newVersion({ idempotencyKey: 'k', pageId: page.pageId })).replayed, false)
 })
@@ -228,7 +234,7 @@ t.test('a page group that is requested again is created once', async (t) => {
   t.strictSame(await create(keyed), { ...first, replayed: true })
   const reordered = { idempotencyKey: 'k', pageContext: 'x', title: 'Offers', name: 'offers', tenantId }
   t.strictSame(await create(reordered), { ...first, replayed: true })
-  const { pageGroupId } = first.pageGroup
+  const { pageGroupId } = first.value
   it.clock.advance(1_000)
   await it.updateGroup(pageGroupId, { title: 'Changed' })
   t.strictSame(await create(keyed), { ...first, replayed: true }, 'also after a change')
@@ -240,7 +246,7 @@ t.test('a page group that is requested again is created once', async (t) => {
       facts: { pageGroupId },
     })
   t.equal((await create({ ...keyed, tenantId: strangerId })).replayed, false, 'it counts for one tenant')
-  t.equal((await it.listGroups({ tenantId, limit: 20 })).items.length, 0)
+  t.equal((await it.listGroups({ tenantId, limit: 20 })).value.items.length, 0)
 })
 
 t.test('a page has at most 1,000 versions', async (t) => {
@@ -251,7 +257,7 @@ t.test('a page has at most 1,000 versions', async (t) => {
     const page = await pages.find(want)
     return typeof page === 'string' ? page : { ...page, latest: { ...page.latest, versionNumber: 1_000 } }
   }
-  const { version } = await newVersion({ idempotencyKey: 'k' })
+  const { value: version } = await newVersion({ idempotencyKey: 'k' })
   const full = createVersion({ ...it, store: { ...it.store, pages: { ...pages, find } } })
   t.match(await noOf(full({ ...want, publish: true })), { kind: 'limit_reached', message: /1,000/ })
   t.match(await full({ ...want, publish: false, idempotencyKey: 'k' }), { version, replayed: true })
@@ -268,7 +274,7 @@ t.test('an archived group can be read, unpublished and emptied, but nothing new 
     t.equal((await noOf(call())).kind, 'page_group_not_active')
   t.strictSame(await read(), before)
   t.equal((await it.versions()).length, 2)
-  t.match(await it.version(versionId), { status: 'ready' })
+  t.match((await it.version(versionId)).value, { status: 'ready' })
   t.match(await rename('Mine'), { page: { effectiveName: 'Mine' } })
   t.match(await it.unpublish(), { page: { publishedVersion: null } })
   t.equal((await noOf(publish(firstId))).kind, 'page_group_not_active')
@@ -313,8 +319,8 @@ t.test('unknown pages and versions are not found', async (t) => {
     () => deletePage(it)(unknown),
   ])
     t.equal((await noOf(call())).kind, 'page_not_found')
-  const { page: other } = await createPage(group)
-  const [others] = (await listVersions(it)({ ...want, pageId: other.pageId, limit: 1 })).items
+  const { value: other } = await createPage(group)
+  const [others] = (await listVersions(it)({ ...want, pageId: other.pageId, limit: 1 })).value.items
   for (const versionId of [idOf('pageversion', 99_999), 'not an id', String(others?.versionId)]) {
     t.equal((await noOf(publish(versionId))).kind, 'version_not_found')
     t.equal((await noOf(it.version(versionId))).kind, 'version_not_found')
@@ -360,7 +366,7 @@ t.test('without a revision the last writer of a field wins, and others keep thei
   await Promise.all([rename('Mine'), publish(versionId), unpublish(), rename('Yours'), publish(firstId)])
   const page = await read()
   t.ok(['Mine', 'Yours'].includes(String(page.customName)))
-  t.equal((await updatePage(it)({ ...it.want, customName: null })).page.customName, null)
+  t.equal((await updatePage(it)({ ...it.want, customName: null })).value.customName, null)
   const { tenantId, pageGroupId } = group
   const change = (fields: object) => updatePageGroup(it)({ tenantId, pageGroupId, ...fields })
   await Promise.all([change({ name: 'n' }), change({ title: 't' }), change({ headerActionId: 'h' })])
@@ -389,7 +395,7 @@ t.test(
     answer('The spring sale', 'Spring')
     await working
     t.strictSame(await read(), before)
-    t.match(await version(firstId), { status: 'ready', computedName: 'Spring', publishedAt: null })
+    t.match((await version(firstId)).value, { status: 'ready', computedName: 'Spring', publishedAt: null })
     t.match(await publish(firstId), {
       page: { computedName: 'Spring', publishedVersion: { versionNumber: 1 } },
     })
@@ -401,15 +407,15 @@ t.test('a version requested before somebody published or unpublished becomes rea
     const { firstId, newVersion, publish, publisher, read, readyVersion, unpublish, version } =
       await published()
     if (by === 'rollback') await publish(await readyVersion())
-    const { versionId } = (await newVersion({ publish: true })).version
+    const { versionId } = (await newVersion({ publish: true })).value
     await newVersion()
     const act = by === 'unpublishing' ? unpublish : () => publish(firstId)
     const after = await act()
     t.strictSame((await act()).revision, after.revision, 'done again it changes nothing')
     await publisher(null)()
-    t.equal((await version(versionId)).status, 'ready', by)
-    t.strictSame((await read()).publishedVersion, after.page.publishedVersion)
-    const later = (await newVersion({ publish: true })).version
+    t.equal((await version(versionId)).value.status, 'ready', by)
+    t.strictSame((await read()).publishedVersion, after.value.publishedVersion)
+    const later = (await newVersion({ publish: true })).value
     await publisher(null)()
     t.equal((await read()).publishedVersion?.versionId, later.versionId, 'a later one is published')
   }

@@ -18,7 +18,7 @@ const setting = async () => {
   const it = await scene()
   const group = await it.newGroup({ pageContext: 'For florists' })
   const newPage = async () =>
-    (await it.createPage({ ...group, supplementaryContext: 'The spring sale' })).page
+    (await it.createPage({ ...group, supplementaryContext: 'The spring sale' })).value
   const page = await newPage()
   const stepper = (namer: PatientNamer | null, claimMax = 10) =>
     publishVersions({ ...it, namer, claimMax, leaseMs: LEASE_MS })
@@ -39,7 +39,7 @@ const setting = async () => {
     publisher,
     publish: (namer: PatientNamer | null, claimMax?: number) => publisher(namer, claimMax)(GOING_ON),
     read: () => it.readPage(page),
-    updatedAt: async () => (await it.listPages({ ...page, limit: 1 })).items[0]?.updatedAt,
+    updatedAt: async () => (await it.listPages({ ...page, limit: 1 })).value.items[0]?.updatedAt,
   }
 }
 
@@ -104,7 +104,7 @@ t.test('the namer gets the group’s title and context, and the page’s own', a
 
 t.test('a custom name stays the effective one', async (t) => {
   const { createPage, group, publish, readPage } = await setting()
-  const { page } = await createPage({ ...group, customName: 'Mine' })
+  const { value: page } = await createPage({ ...group, customName: 'Mine' })
   await publish(naming('Spring Flowers'))
   t.match(await readPage(page), { effectiveName: 'Mine', computedName: 'Spring Flowers' })
 })
@@ -177,7 +177,7 @@ t.test('versions that are handed over are published without a claim', async (t) 
   const create = createPageWithVersion({ ...it, store: { pages: handOver.over(it.store.pages) } })
   const created = async (): Promise<PageWant[]> => {
     const one = { ...it.group, supplementaryContext: 'Sale' }
-    return (await Promise.all([one, one, one].map(create))).map(({ page }) => page)
+    return (await Promise.all([one, one, one].map(create))).map(({ value: page }) => page)
   }
   const statuses = (pages: readonly PageWant[]) =>
     Promise.all(pages.map(async (page) => (await it.readPage(page)).latestVersion.status))
@@ -289,7 +289,7 @@ t.test('those that have waited longest come first, as many as may be', async (t)
 t.test('tenants take turns: a long backlog of one does not hold up the page of another', async (t) => {
   const { createPage, newGroup, newPage, readPage, stepper, strangerId } = await setting()
   for (let i = 0; i < 20; i++) await newPage()
-  const { page } = await createPage(await newGroup({ tenantId: strangerId }))
+  const { value: page } = await createPage(await newGroup({ tenantId: strangerId }))
   const step = stepper(naming('Name'), 2)
   for (let i = 0; i < 3; i++) await step(GOING_ON)
   t.equal((await readPage(page)).latestVersion.status, 'published')
@@ -353,7 +353,7 @@ t.test('a lease is respected by a publisher whose own leases are much shorter', 
 
 t.test('an error of the store ends no other attempt, and is thrown', async (t) => {
   const { clock, newGroup, createPage, read, readPage, store, strangerId, tenantId } = await setting()
-  const { page } = await createPage(await newGroup({ tenantId: strangerId }))
+  const { value: page } = await createPage(await newGroup({ tenantId: strangerId }))
   const away: Store['versions']['settle'] = async (owner, settlements) => {
     if (owner === tenantId) throw new Error('away')
     return store.versions.settle(owner, settlements)
