@@ -1,5 +1,5 @@
 import { callHook } from '../core/engine/outcome.ts'
-import type { Signal, Store } from '../core/ports/store.ts'
+import type { Ports, Signal, Store } from '../core/ports/store.ts'
 import { atRoot, jobSpans } from './tracing.ts'
 import { yieldToRequests } from './yield-to-requests.ts'
 
@@ -11,12 +11,12 @@ export type WorkHooks = {
   /** Called after each step while none of the work is failing: after an error it means that all of it works again. */
   readonly onStep?: (() => void) | undefined
 }
-type Work = WorkHooks & {
-  readonly store: Pick<Store, 'watch'>
-}
+type Work = WorkHooks & { readonly store: Partial<Store> }
 export type Job = {
   /** Names the spans of the job. */
   readonly name: string
+  /** The parts of the store that it needs: without them it does not run. */
+  readonly needs?: readonly (keyof Ports)[]
   /** Wakes the job. Without one it only polls. */
   readonly signal?: Signal
   /** How often the job looks for work without a signal: signals may be lost, and rests end. */
@@ -43,10 +43,12 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
   const stop = stopping.signal
   const failing = new Set<Job>()
   const polls: NodeJS.Timeout[] = []
+  let isStarted = false
   let unwatch: (() => void) | undefined
   let stopped: Promise<unknown> | undefined
 
-  const workers = jobs.map((job) => {
+  const possible = jobs.filter(({ needs = [] }) => needs.every((part) => store[part] !== undefined))
+  const workers = possible.map((job) => {
     let running: Promise<void> | undefined
     let woken = Promise.withResolvers<void>()
     let [isWoken, isAsked, hasFailed] = [false, true, false]
@@ -90,8 +92,9 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
 
   return {
     start: (): void => {
-      if (stop.aborted || unwatch) return
-      unwatch = store.watch((emitted) => {
+      if (stop.aborted || isStarted) return
+      isStarted = true
+      unwatch = store.watch?.((emitted) => {
         // Runs after the callers that caused the signal have their answers.
         for (const { signal, wake } of workers) if (signal === emitted.split(' ')[0]) setImmediate(wake)
       })

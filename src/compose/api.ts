@@ -1,14 +1,16 @@
 import { createAdmission } from '../adapters/http/admission.ts'
 import { createApi } from '../adapters/http/api.ts'
+import { type Authenticate, byApiKey, byFunction } from '../adapters/http/callers.ts'
 import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
 import { limitForms } from '../adapters/http/limits/form-limit.ts'
 import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
+import { routesOver } from '../adapters/http/routes.ts'
 import { shareLoop } from '../adapters/http/share-loop.ts'
 import { stopwatch } from '../adapters/stopwatch.ts'
 import { rememberRows } from '../adapters/stores/remember-rows.ts'
 import type { Config } from '../config/config.ts'
 import { findEnabled, receiveHooks } from '../core/hooks/receive-hook.ts'
-import type { Signal } from '../core/ports/store.ts'
+import type { Signal, SmallStore, Store } from '../core/ports/store.ts'
 import { type Caller, identify } from '../core/tenants/identify.ts'
 import { warnUnattended } from '../service/unattended.ts'
 import { composeUseCases } from '../service/use-cases.ts'
@@ -33,10 +35,22 @@ export type ApiSettings = Pick<
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Made = 'hooks' | 'receiver' | 'useCases' | 'identify' | 'rateLimit' | 'limitForms' | 'admission'
+type Made =
+  | 'routes'
+  | 'hasHooks'
+  | 'hooks'
+  | 'receiver'
+  | 'useCases'
+  | 'identify'
+  | 'rateLimit'
+  | 'limitForms'
+  | 'admission'
 type Composed = keyof ApiSettings | Made
 type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
+  readonly store: SmallStore
   readonly settings: ApiSettings
+  /** Says who sent a request, instead of its API key: null if it does not say who. */
+  readonly authenticate?: Authenticate | undefined
   /** How long a key needs no look-up unless keys change. */
   readonly keysRememberedMsMax: number
   readonly background?: 'elsewhere' | undefined
@@ -45,32 +59,36 @@ type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof creat
 }
 
 /** The API over a store. `onSignal`: call it with the signals of the store. */
-export const composeApi = ({ settings, keysRememberedMsMax, caller, ...deps }: Deps) => {
-  const { store, clock, newId, publicUrl } = deps
-  const { apiKeys } = store
+export const composeApi = ({ settings, keysRememberedMsMax, caller, authenticate, ...deps }: Deps) => {
+  const { clock, newId, publicUrl } = deps
+  // Routes whose parts are missing do not exist.
+  const store = deps.store as Store
   const limits = { rowsMax: KEYS_REMEMBERED_MAX, msMax: keysRememberedMsMax }
-  const findKeys = (keyHashes: readonly string[]) => apiKeys.findByHashes(keyHashes)
-  const keys = rememberRows(findKeys, ({ keyHash }) => keyHash, stopwatch, limits)
   const hooks = { secrets: deps.webhooks.secrets, publicUrl, shareLoop }
   const known = rememberRows(findEnabled(store.hooks), ({ hookId }) => hookId, stopwatch, limits)
-  const limitGuesses = limitFailedAuth(settings.failedAuthPerMinute, stopwatch)
-  const byKey = identify({ apiKeys, keys, clock, limitGuesses })
+  const keys = rememberRows(
+    (keyHashes: readonly string[]) => store.apiKeys.findByHashes(keyHashes),
+    ({ keyHash }) => keyHash,
+    stopwatch,
+    limits,
+  )
+  const callerOf = identify({
+    apiKeys: store.apiKeys,
+    keys,
+    clock,
+    limitGuesses: limitFailedAuth(settings.failedAuthPerMinute, stopwatch),
+  })
   const composed = composeUseCases({ ...deps, ...settings, hooks })
   const useCases = warnUnattended(composed, deps.store, deps.background)
-  const receiver = receiveHooks({
-    store,
-    clock,
-    newId,
-    hooks,
-    known,
-    logProspectActivity: useCases.logProspectActivity,
-    later: callLater,
-  })
+  const { logProspectActivity } = useCases
+  const receiver = receiveHooks({ store, clock, newId, hooks, known, logProspectActivity, later: callLater })
   const api = createApi({
     ...deps,
     useCases,
+    routes: routesOver(store),
     receiver,
-    identify: caller ? () => caller : byKey,
+    hasHooks: store.hooks !== undefined,
+    identify: caller ? () => caller : authenticate ? byFunction(authenticate) : byApiKey(callerOf),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     limitForms: limitForms(settings.hookFormsPerMinute, stopwatch),
     admission: createAdmission({

@@ -9,7 +9,7 @@ const REST_MS = 20
 
 /** The options of counting. Omitted settings have the defaults of the service. */
 export type CounterOptions = {
-  readonly store: Pick<Store, 'counts' | 'moments'>
+  readonly store: Partial<Pick<Store, 'counts' | 'moments'>>
   readonly clock?: Clock | undefined
   /** False: activities are not counted. */
   readonly counts?: boolean | undefined
@@ -17,7 +17,9 @@ export type CounterOptions = {
 
 /** Counts activities, for tenants whose counts are read. Several processes share the work. */
 export const counterJobs = (options: CounterOptions): readonly Job[] => {
-  const { store, clock = Date.now, counts = true } = options
+  const { clock = Date.now, counts = true } = options
+  const store = options.store as Store
   const stepWith: Job['stepWith'] = (onError) => countProspectLogs({ store, clock, onError })
-  return counts ? [{ name: 'count activities', pollMs: POLL_MS, restMs: REST_MS, stepWith }] : []
+  const needs = ['counts', 'moments'] as const
+  return counts ? [{ name: 'count activities', needs, pollMs: POLL_MS, restMs: REST_MS, stepWith }] : []
 }

@@ -18,9 +18,12 @@ const MOVE_REST_MS = 100
 const POLL_MS = 5_000
 const EXPIRED_POLL_MS = 60 * 60_000
 
+/** The parts of a store that erasing needs. */
+const ERASING = ['erasures', 'merges', 'events', 'tenants', 'moments'] as const
+
 /** The options of an eraser. Omitted settings have the defaults of the service. */
 export type EraserOptions = WorkHooks & {
-  readonly store: Pick<Store, 'erasures' | 'merges' | 'events' | 'tenants' | 'moments' | 'watch'>
+  readonly store: Partial<Pick<Store, (typeof ERASING)[number] | 'watch'>>
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /** How long activities are kept, unless their tenant overrides it; 0 or null: forever. */
@@ -46,10 +49,11 @@ export const createEraser = (options: EraserOptions): Background =>
   workInBackground(checkOptions('createEraser', options), eraserJobs(options))
 
 export const eraserJobs = (options: EraserOptions): readonly Job[] => {
-  const { store, clock = Date.now, newId = createNewId(), retentionDays = null, onPause = warn } = options
+  const { clock = Date.now, newId = createNewId(), retentionDays = null, onPause = warn } = options
+  const store = options.store as Store
   const { eventDaysKept = DEFAULTS.eventDaysKept } = options
   const expire = { store, clock, retentionDays, eventDaysKept, onPause }
-  const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
+  const erasing = { needs: ERASING, signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
   /** The file could not be rewritten, which is retried minutes later: until then erasing does not work. */
   let isFailing = false
   const rewrite = async (now: Timestamp): Promise<boolean> => {
@@ -61,8 +65,8 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
     return isRewritten
   }
   const needs = { store: { ...store, erasures: { ...store.erasures, rewrite } }, clock }
-  const removing = { pollMs: POLL_MS, restMs: REST_MS, isFailing: () => isFailing }
-  const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
+  const removing = { needs: ERASING, pollMs: POLL_MS, restMs: REST_MS, isFailing: () => isFailing }
+  const expiring = { needs: ERASING, pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
   return [
     { ...removing, ...erasing, name: 'erase prospects', stepWith: () => eraseProspects(needs) },
     {

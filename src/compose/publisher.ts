@@ -23,7 +23,7 @@ const LEASE_MARGIN_MS = 20_000
 
 /** The options of a publisher. Omitted settings have the defaults of the service. */
 export type PublisherOptions = WorkHooks & {
-  readonly store: Pick<Store, 'pages' | 'versions' | 'schedules' | 'watch'>
+  readonly store: Pick<Store, 'pages' | 'versions'> & Partial<Pick<Store, 'schedules' | 'watch'>>
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /** Names pages, like that of `prospect-pages/naming`; without one, pages keep their built-in names. */
@@ -50,7 +50,8 @@ export const handOverOf = (clock: Clock): HandOver =>
   createHandOver({ clock, max: LIST_LENGTH_MAX, leaseMs: LEASE_MARGIN_MS })
 
 export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): readonly Job[] => {
-  const { store, clock = Date.now, newId = createNewId() } = options
+  const { clock = Date.now, newId = createNewId() } = options
+  const store = options.store as Store
   const { namer = null, namerCallsMax = DEFAULTS.namerCallsMax, onFailedAttempt = () => {} } = options
   const { namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs, pollMs = DEFAULTS.publisherPollMs } =
     options
@@ -77,6 +78,7 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
     },
     {
       name: 'run schedules',
+      needs: ['schedules'],
       signal: 'versions',
       pollMs,
       restMs: SCHEDULES_REST_MS,

@@ -6,7 +6,7 @@ import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { eventData } from '../core/events/event-data.ts'
 import { numberEvents } from '../core/events/number-events.ts'
-import type { Store } from '../core/ports/store.ts'
+import type { SmallStore, Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { type OnEndpoint, sendWebhooks } from '../core/webhooks/send-webhooks.ts'
 import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
@@ -22,7 +22,7 @@ const READS = { listLengthMax: 16, listsInFlightMax: 1, dedupeKey: JSON.stringif
 
 /** The options of sending webhooks. Omitted settings have the defaults of the service. */
 export type WebhooksOptions = WorkHooks & {
-  readonly store: Store
+  readonly store: SmallStore
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /** The same as for the API or the service that creates the endpoints. */
@@ -37,7 +37,8 @@ export const createWebhooks = (options: WebhooksOptions, sharedTools?: WebhookTo
   workInBackground(checkOptions('createWebhooks', options), webhookJobs(options, sharedTools))
 
 export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools): readonly Job[] => {
-  const { store, clock = Date.now, newId = createNewId() } = options
+  const { clock = Date.now, newId = createNewId() } = options
+  const store = options.store as Store
   const { pollMs = DEFAULTS.publisherPollMs, onEndpoint = () => {} } = options
   const { send, secrets } = sharedTools ?? webhookTools(options.webhooks, clock)
   const dataOf = eventData(eventReaders({ store }, READS), true)
@@ -46,6 +47,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
   return [
     {
       name: 'number events',
+      needs: ['events'],
       signal: 'events',
       pollMs,
       restMs: REST_MS,
@@ -53,6 +55,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
     },
     {
       name: 'send webhooks',
+      needs: ['webhooks', 'events'],
       signal: 'deliveries',
       pollMs,
       restMs: REST_MS,

@@ -11,10 +11,10 @@ const isFunction = (value: unknown) => typeof value === 'function'
 const isString = (value: unknown) => typeof value === 'string'
 /** The rule of an option: the first whose names match. */
 const RULES: readonly Rule[] = [
-  [/^store$/, (value) => Object(value).watch !== undefined, 'is required, such as memoryStore()'],
+  [/^store$/, (value) => Object(value).versions !== undefined, 'is required, such as memoryStore()'],
   [/^api$/, isFunction, 'must be what createApi returns'],
   [/^sql$/, isFunction, 'must be an instance of postgres.js'],
-  [/^(on[A-Z]\w*|clock|newId|addressOf)$/, isFunction, 'must be a function'],
+  [/^(on[A-Z]\w*|clock|newId|addressOf|authenticate)$/, isFunction, 'must be a function'],
   [/^namer$/, (value) => value === null || isFunction(value), 'must be a function, or null'],
   [/path$|^model$/i, isString, 'must be a string'],
   [/^(url|publicUrl)$/, (value) => /^https?:\/\/./.test(String(value)), 'must be an http: or https: URL'],
@@ -32,7 +32,7 @@ const RULES: readonly Rule[] = [
 const SERVICE =
   'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax counts'
 const API = `${SERVICE} rateLimitPerMinute failedAuthPerMinute hookFormsPerMinute requestsAtOnceMax requestsWaitingMax
-  bodyBytesHeldMax docs console onAnswered onError`
+  bodyBytesHeldMax docs console authenticate onAnswered onError`
 const PUBLISHER =
   'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
 const ERASER = 'store! clock newId retentionDays eventDaysKept onPause onError onStep'

@@ -1,6 +1,7 @@
 /** The HTTP interface for programs that bring their own server. */
 import './needs-node.ts'
 import { randomUUID } from 'node:crypto'
+import type { Authenticate } from '../adapters/http/callers.ts'
 import { consoleRoutes } from '../adapters/http/console/routes.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import { basePathFrom } from '../adapters/http/mounted.ts'
@@ -15,6 +16,7 @@ import type { ServiceOptions } from '../service/create-service.ts'
 import type { Optional } from '../service/use-cases.ts'
 import { webhookTools } from '../service/webhook-tools.ts'
 
+export type { Authenticate, Authenticated } from '../adapters/http/callers.ts'
 export type { Handler } from '../adapters/http/node/handler.ts'
 export type { Api, ApiRequest, ApiResponse, RequestLog } from '../adapters/http/requests.ts'
 
@@ -24,6 +26,11 @@ const KEYS_REMEMBERED_MS_MAX = 1_000
 /** The options of an API. Only the store is required: the other settings have the defaults of the service. */
 export type ApiOptions = Optional<ApiSettings> &
   ServiceOptions & {
+    /**
+     * Tells who sent a request, instead of its API key: resolves to `{ tenantId, scopes }`, or to null for nobody known.
+     * Required for a store without API keys.
+     */
+    readonly authenticate?: Authenticate | undefined
     /** Serve the interactive API reference at `/docs`. It loads the optional package `swagger-ui-dist`. */
     readonly docs?: boolean | undefined
     /** Serve the console at `/console/`: a page that shows what a key may see, and calls this API alone. */
@@ -50,22 +57,25 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     webhooks,
     publicUrl,
     background,
+    authenticate,
     onAnswered = () => {},
     onError = (error: unknown, requestId: string) => console.error(requestId, error),
     ...settings
   } = checkOptions('createApi', options)
+  if (store.apiKeys === undefined && authenticate === undefined) throw new TypeError(NO_CALLERS)
   const { api, onSignal } = composeApi({
     store,
     clock,
     newId,
     background,
+    authenticate,
     onAnswered,
     onError,
     settings: withDefaults(settings),
     webhooks: webhookTools(webhooks, clock),
     publicUrl: publicUrl ?? null,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
-    ready: () => store.ready(),
+    ready: async () => store.ready?.(),
     rawRoutes: [...(docs ? docsRoutes() : []), ...(isConsole ? consoleRoutes(console.warn) : [])],
     newRequestId: randomUUID,
   })
@@ -73,8 +83,10 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     if (request instanceof Request) throw new TypeError(FETCH_REQUEST)
     return api(request)
   }
-  return Object.assign(called, { close: store.watch(onSignal) })
+  const unwatch = store.watch?.(onSignal)
+  return Object.assign(called, { close: () => unwatch?.() })
 }
+const NO_CALLERS = 'authenticate is required: the store has no apiKeys.'
 const FETCH_REQUEST =
   'The API takes no Request of the Fetch standard: pass it to createFetchHandler of prospect-pages/fetch.'
 

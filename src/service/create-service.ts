@@ -11,7 +11,7 @@ import { refuse } from '../core/engine/failures.ts'
 import { asOutcome, type Outcome } from '../core/engine/outcome.ts'
 import { findEnabled, type Received, receiveHooks } from '../core/hooks/receive-hook.ts'
 import type { Delivery } from '../core/hooks/verify.ts'
-import type { Store } from '../core/ports/store.ts'
+import type { SmallStore, Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { brandsOf, createTenant } from '../core/tenants/create-tenant.ts'
 import {
@@ -38,7 +38,7 @@ const TENANTS_REMEMBERED_MAX = 10_000
 const HOOKS_REMEMBERED = { rowsMax: 10_000, msMax: 1_000 }
 
 /** The options of `createService`. Only the store is required. */
-export type ServiceOptions = { readonly store: Store } & Optional<
+export type ServiceOptions = { readonly store: SmallStore } & Optional<
   { readonly clock: Clock; readonly newId: NewId; readonly webhooks: WebhookOptions } & UseCaseSettings
 > & {
     /** Another process completes erasures and sends webhooks, so do not warn that none does here. */
@@ -118,7 +118,9 @@ export type Service = {
  * Calls that arrive together share a round trip to the database, and none waits for others.
  */
 export const createService = (options: ServiceOptions): Service => {
-  const { store, clock = Date.now, newId = createNewId() } = checkOptions('createService', options)
+  const { clock = Date.now, newId = createNewId() } = checkOptions('createService', options)
+  // What a missing part is needed for refuses: see `composeUseCases`.
+  const store = options.store as Store
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
   const { requireIdentity = false, counts = true } = options
   const deps = { store, clock, newId }
@@ -132,15 +134,16 @@ export const createService = (options: ServiceOptions): Service => {
   const later = (ms: number, act: () => void) => void setTimeout(act, ms).unref()
   const receiver = receiveHooks({ ...deps, hooks, known, logProspectActivity, later })
   const tenants = new Map<string, Promise<unknown>>()
-  const close = store.watch((signal) => {
+  const unwatch = options.store.watch?.((signal) => {
     if (signal === 'keys') {
       receiver.forget()
       tenants.clear()
     }
   })
 
-  /** A known tenant needs no second look-up until keys or tenants change. */
+  /** A known tenant needs no second look-up until keys or tenants change. A store without tenants takes any. */
   const ofTenant = async <Input extends { readonly tenantId: string }>(input: Input): Promise<Input> => {
+    if (options.store.tenants === undefined) return input
     const { tenantId } = input
     if (tenants.size >= TENANTS_REMEMBERED_MAX) tenants.clear()
     const found = tenants.get(tenantId) ?? brandsOf(store, tenantId)
@@ -167,7 +170,7 @@ export const createService = (options: ServiceOptions): Service => {
 
   return {
     ...Object.fromEntries(calls),
-    close,
+    close: () => unwatch?.(),
     createTenant: async (tenant) => createTenant(deps)(checked(TenantInput, tenant)),
     receiveHook: async ({ hookId, token, headers, body, url }) => {
       const bytes = typeof body === 'string' ? Buffer.from(body) : body

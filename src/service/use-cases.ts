@@ -4,49 +4,20 @@ import { shareLoop } from '../adapters/http/share-loop.ts'
 import { assumingActive } from '../adapters/stores/assuming-active.ts'
 import { type GatherObserver, gather } from '../adapters/stores/gather.ts'
 import { remembering } from '../adapters/stores/remembering.ts'
-import { getProspectLog } from '../core/activities/get-prospect-log.ts'
-import { listProspectLogs } from '../core/activities/list-prospect-logs.ts'
 import { listTimeline } from '../core/activities/list-timeline.ts'
-import { logProspectActivities } from '../core/activities/log-prospect-activities.ts'
 import { logProspectActivity } from '../core/activities/log-prospect-activity.ts'
-import { listProspectLogCounts } from '../core/counts/list-prospect-log-counts.ts'
+import { refuse } from '../core/engine/failures.ts'
 import { keyOf } from '../core/engine/keys.ts'
 import { createTurns } from '../core/engine/write-in-turn.ts'
-import { getErasure, listErasures, unblockErasure } from '../core/erasures/list-erasures.ts'
-import { requestErasure } from '../core/erasures/request-erasure.ts'
 import { eventData } from '../core/events/event-data.ts'
-import { getEvent, listEvents } from '../core/events/list-events.ts'
-import * as hooks from '../core/hooks/hooks.ts'
-import { tryHook } from '../core/hooks/try-hook.ts'
-import { createPageGroup } from '../core/pages/create-page-group.ts'
 import { createPageWithVersion } from '../core/pages/create-page-with-version.ts'
-import { createVersion } from '../core/pages/create-version.ts'
-import { getPage } from '../core/pages/get-page.ts'
-import { getPageGroup } from '../core/pages/get-page-group.ts'
-import { listPageGroups } from '../core/pages/list-page-groups.ts'
-import { listPages } from '../core/pages/list-pages.ts'
-import { getVersion, listVersions } from '../core/pages/list-versions.ts'
-import { publishVersion, unpublishPage, unscheduleVersion } from '../core/pages/publish-version.ts'
-import { deletePage, updatePage } from '../core/pages/update-page.ts'
-import { deletePageGroup, updatePageGroup } from '../core/pages/update-page-group.ts'
 import type { PageWant } from '../core/ports/pages.ts'
-import type { Needs, Store } from '../core/ports/store.ts'
-import { createProspect } from '../core/prospects/create-prospect.ts'
-import { exportProspect } from '../core/prospects/export-prospect.ts'
+import type { ProspectWant } from '../core/ports/prospects.ts'
+import type { Needs, Ports, SmallStore, Store } from '../core/ports/store.ts'
 import { getProspect } from '../core/prospects/get-prospect.ts'
-import { listProspects } from '../core/prospects/list-prospects.ts'
-import { mergeProspect } from '../core/prospects/merge-prospect.ts'
-import { updateProspect } from '../core/prospects/update-prospect.ts'
-import { getApiKey } from '../core/tenants/get-api-key.ts'
-import {
-  getDelivery,
-  listDeliveries,
-  replayDeliveries,
-  retryDelivery,
-  testWebhookEndpoint,
-} from '../core/webhooks/deliveries.ts'
-import * as endpoints from '../core/webhooks/webhook-endpoints.ts'
 import { eventReaders } from './event-readers.ts'
+import type { Operation, UseCaseDeps } from './operations/operation.ts'
+import { missingParts, type OperationId, type Operations, operations } from './operations/operations.ts'
 import { waitForEvents } from './wait-for-events.ts'
 
 /** The embedded database reads one after the other; on PostgreSQL a second list fills the time the first one waits. */
@@ -57,115 +28,86 @@ const PAGES = { listLengthMax: 64, dedupeKey: JSON.stringify }
 const keyOfPage = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
 /** Each slice of the feed is read separately: none waits for one that looks for rare types. */
 const FEED = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON.stringify }
-export type UseCaseSettings = {
-  /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
-  readonly requireIdentity: boolean
+
+export type UseCaseSettings = Pick<UseCaseDeps<never>, 'requireIdentity' | 'counts'> & {
   /** Prospects that need no look-up; 0: none. */
   readonly prospectsRememberedMax: number
-  /** Whether activities are counted. */
-  readonly counts: boolean
 }
 export type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined }
-type Deps = Needs<keyof Store> &
+type Deps = Omit<Needs<never>, 'store'> &
+  Pick<UseCaseDeps<never>, 'webhooks' | 'hooks'> &
   UseCaseSettings & {
-    readonly webhooks: endpoints.WebhookTools
-    readonly hooks: hooks.HookTools
+    readonly store: SmallStore
     readonly observerOf?: ((operation: string) => GatherObserver | undefined) | undefined
   }
 
-/** The use cases of a service: see `composeUseCases`. */
-export type UseCases = ReturnType<typeof composeUseCases>
+/** Every operation as a function of its input. */
+export type UseCases = Omit<Made, 'listEvents'> & { readonly listEvents: ReturnType<typeof waitForEvents> }
+type Made = { readonly [Name in OperationId]: ReturnType<Operations[Name]['useCase']> }
 
 /** The operations over a store. What only makes them faster is put on here, and can be taken off again. */
-export const composeUseCases = ({ store, ...given }: Deps) => {
-  const deps = { ...given, store, shareLoop }
-  const { prospectsRememberedMax, observerOf } = given
-  const logStore = { ...store, activities: remembering(store.activities, prospectsRememberedMax) }
-  const logActivity = logProspectActivity({ ...deps, store: logStore })
-  const pageStore = { ...store, pages: assumingActive(store.pages) }
+export const composeUseCases = ({ store: given, observerOf, ...settings }: Deps): UseCases => {
+  // No operation whose part of the store is missing is made.
+  const store = given as Store
+  const plain = { ...settings, store, shareLoop, inTurn: createTurns() }
   const options = (operation: string) => ({
     listsInFlightMax: READS_IN_FLIGHT_MAX,
     groupOf: tenantOf,
     observer: observerOf?.(operation),
   })
-  const serialized = { ...deps, inTurn: createTurns() }
-  const readers = eventReaders(deps, { ...options('eventData'), ...PAGES })
-  const dataOf = eventData(readers)
-  const sent = { ...deps, dataOf: eventData(readers, true) }
-  const readFeed = gather(manyOf(listEvents({ ...deps, dataOf })), {
-    ...options('listEvents'),
-    ...FEED,
-  })
-  const reads = {
-    getProspect: shareEqual(getProspect(deps)),
-    listTimeline: shareEqual(listTimeline(deps)),
+  const readers = eventReaders(plain, { ...options('eventData'), ...PAGES })
+  const remembered = { ...store, activities: remembering(store.activities, settings.prospectsRememberedMax) }
+  const deps: UseCaseDeps<keyof Ports> = {
+    ...plain,
+    dataOf: eventData(readers),
+    webhookDataOf: eventData(readers, true),
+    logProspectActivity: logProspectActivity({ ...plain, store: remembered }),
+    getProspect: shareEqual(getProspect(plain)),
+    listTimeline: shareEqual(listTimeline(plain)),
+    // Each may be as large as a request.
+    findMerged: gather(
+      manyOf((want: ProspectWant) => store.prospects.find(want)),
+      { listLengthMax: 1, listsInFlightMax: 2, groupOf: tenantOf },
+    ),
   }
-  /** Each may be as large as a request. */
-  const findMerged = gather(manyOf(store.prospects.find), {
-    listLengthMax: 1,
-    listsInFlightMax: 2,
-    groupOf: tenantOf,
-  })
+  const made = eachOperation((name, operation) => useCaseOf(name, operation, deps))
+  /** Equal reads at the same moment share one answer. */
+  const shared = eachOperation((name, { method, lines }) =>
+    method === 'GET' && !lines ? shareEqual(made[name] as AnyUseCase) : made[name],
+  )
+
   return {
-    ...reads,
-    getProspectLog: shareEqual(getProspectLog(deps)),
-    getPage: shareEqual(getPage(deps), keyOfPage),
-    getVersion: shareEqual(getVersion(deps)),
-    getWebhookEndpoint: endpoints.getWebhookEndpoint(deps),
-    logProspectActivity: logActivity,
-    logProspectActivities: logProspectActivities({ ...deps, logProspectActivity: logActivity }),
-    listProspects: shareEqual(listProspects(deps)),
-    createProspect: createProspect(deps),
-    updateProspect: updateProspect(deps),
-    mergeProspect: mergeProspect(deps),
-    exportProspect: exportProspect({ ...deps, ...reads, findMerged }),
-    listProspectLogs: shareEqual(listProspectLogs(deps)),
-    listProspectLogCounts: gather(manyOf(listProspectLogCounts(deps)), {
+    ...shared,
+    logProspectActivity: deps.logProspectActivity,
+    createPageWithVersion: createPageWithVersion({
+      ...plain,
+      store: { ...store, pages: assumingActive(store.pages) },
+    }),
+    getPage: shareEqual(made.getPage, keyOfPage),
+    listProspectLogCounts: gather(manyOf(made.listProspectLogCounts), {
       ...options('listProspectLogCounts'),
       ...FEED,
     }),
-    listPageGroups: shareEqual(listPageGroups(deps)),
-    createPageGroup: createPageGroup(deps),
-    getPageGroup: shareEqual(getPageGroup(deps)),
-    updatePageGroup: updatePageGroup(serialized),
-    deletePageGroup: deletePageGroup(serialized),
-    listPages: shareEqual(listPages(deps)),
-    createPageWithVersion: createPageWithVersion({ ...deps, store: pageStore }),
-    updatePage: updatePage(serialized),
-    deletePage: deletePage(serialized),
-    listVersions: shareEqual(listVersions(deps)),
-    createVersion: createVersion(serialized),
-    publishVersion: publishVersion(serialized),
-    unscheduleVersion: unscheduleVersion(serialized),
-    unpublishPage: unpublishPage(serialized),
-    eraseProspect: requestErasure(deps),
-    listErasures: shareEqual(listErasures(deps)),
-    getErasure: getErasure(deps),
-    unblockErasure: unblockErasure(deps),
     listEvents: waitForEvents({
-      ...deps,
-      read: readFeed,
+      ...plain,
+      read: gather(manyOf(made.listEvents), { ...options('listEvents'), ...FEED }),
       looking: { ...options('waitForEvents'), listLengthMax: 64, dedupeKey: JSON.stringify },
     }),
-    getEvent: getEvent({ ...deps, dataOf }),
-    createWebhookEndpoint: endpoints.createWebhookEndpoint(deps),
-    listWebhookEndpoints: endpoints.listWebhookEndpoints(deps),
-    updateWebhookEndpoint: endpoints.updateWebhookEndpoint(deps),
-    deleteWebhookEndpoint: endpoints.deleteWebhookEndpoint(deps),
-    rotateWebhookSecret: endpoints.rotateWebhookSecret(deps),
-    testWebhookEndpoint: testWebhookEndpoint(sent),
-    listDeliveries: shareEqual(listDeliveries(deps)),
-    getDelivery: getDelivery(sent),
-    retryDelivery: retryDelivery(deps),
-    replayDeliveries: replayDeliveries(deps),
-    createHook: hooks.createHook(deps),
-    listHooks: shareEqual(hooks.listHooks(deps)),
-    getHook: hooks.getHook(deps),
-    updateHook: hooks.updateHook(deps),
-    deleteHook: hooks.deleteHook(deps),
-    tryHook: tryHook(deps),
-    getApiKey: getApiKey(deps),
   }
 }
 
+type AnyUseCase = (input: { readonly tenantId: string }) => Promise<unknown>
+const eachOperation = (make: (name: OperationId, operation: Operation) => unknown): Made => {
+  const all: readonly (readonly [string, Operation])[] = Object.entries(operations)
+  return Object.fromEntries(
+    all.map(([name, operation]) => [name, make(name as OperationId, operation)]),
+  ) as Made
+}
+
+/** An operation that needs a part which the store lacks refuses `not_found`. */
+const useCaseOf = (name: OperationId, operation: Operation, deps: UseCaseDeps<keyof Ports>) => {
+  const [missing] = missingParts(operation, deps.store)
+  if (missing === undefined) return operation.useCase(deps)
+  return async () => refuse('not_found', `The store has no \`${missing}\`, which \`${name}\` needs.`)
+}
 const tenantOf = ({ tenantId }: { readonly tenantId: string }): string => tenantId

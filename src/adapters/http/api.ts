@@ -1,12 +1,13 @@
 import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
-import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
+import { requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../service/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Admission } from './admission.ts'
 import { answerLines } from './answer-lines.ts'
+import type { IdentifyCaller } from './callers.ts'
 import { createWriteTagged, isKnown } from './entity-tags.ts'
 import { preflightOver, RECEIVING_ROUTES, type ReceivingRoute, receiveOver, shownTo } from './hook-routes.ts'
 import type { LimitForms } from './limits/form-limit.ts'
@@ -21,7 +22,6 @@ import {
   type ApiRequest,
   type ApiResponse,
   type Headers,
-  headerOf,
   isOld,
   json,
   type LogFields,
@@ -33,14 +33,16 @@ import {
 } from './requests.ts'
 import type { Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
-import { ROUTES } from './routes.ts'
 import { shareLoop } from './share-loop.ts'
 
 type Deps = {
   readonly useCases: UseCases
   readonly receiver: HookReceiver
+  /** Whether vendors may send to hooks. */
+  readonly hasHooks: boolean
   readonly publicUrl: string | null
-  readonly identify: (apiKey: string | undefined, address: string | undefined) => Caller | Promise<Caller>
+  readonly identify: IdentifyCaller
+  readonly routes: readonly Route[]
   readonly rateLimit: RateLimit | null
   readonly limitForms: LimitForms
   readonly admission: Admission
@@ -57,11 +59,14 @@ type Deps = {
 type AnyRoute = Route | RawRoute | ReceivingRoute
 
 export const createApi = (deps: Deps): Api => {
-  const { useCases, identify, rateLimit, admission, tracing, onAnswered, rawRoutes = [] } = deps
+  const { useCases, routes, identify, rateLimit, admission, tracing } = deps
+  const { onAnswered, rawRoutes = [] } = deps
   const has = (path: string) => rawRoutes.some((route) => route.path === path)
   const match = createRouter<AnyRoute>([
-    ...[...RECEIVING_ROUTES, ...ROUTES],
-    ...[...publicRoutes(deps.ready, has), ...rawRoutes],
+    ...(deps.hasHooks ? RECEIVING_ROUTES : []),
+    ...routes,
+    ...publicRoutes(deps.ready, has, routes),
+    ...rawRoutes,
   ])
   const writeTagged = createWriteTagged()
 
@@ -91,11 +96,7 @@ export const createApi = (deps: Deps): Api => {
     }
     if ('receives' in route) return receive(request, params, query, headers, logFields)
 
-    const apiKey = headerOf(request, 'x-api-key')
-    // Node joins repeated headers with a comma and a space.
-    if (apiKey?.includes(', '))
-      refuse('invalid_api_key', 'The header x-api-key must not be given more than once.')
-    const identified = identify(apiKey, request.address)
+    const identified = identify(request)
     const caller = identified instanceof Promise ? await identified : identified
     const { tenantId, apiKeyId } = caller
     logFields.tenantId = tenantId
@@ -104,7 +105,7 @@ export const createApi = (deps: Deps): Api => {
     requireActiveTenant(caller)
     const { scope } = route
     for (const one of typeof scope === 'string' ? [scope] : (scope ?? [])) requireScope(caller, one)
-    const requireCaller = async () => requireActiveTenant(await identify(apiKey, request.address))
+    const requireCaller = async () => requireActiveTenant(await identify(request))
     const held = { slot: admission.arrive(tenantId) }
     try {
       const bytesMax = request.body?.[route.item ? 'batchBytesMax' : 'bytesMax']

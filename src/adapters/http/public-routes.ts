@@ -9,6 +9,7 @@ import type { bodiesOver } from './parse-request.ts'
 import { PROBLEMS } from './problems.ts'
 import type { Api, ApiRequest, ApiResponse, LogFields } from './requests.ts'
 import { JSON_HEADERS, json, jsonLine } from './requests.ts'
+import type { Route } from './route.ts'
 import type { Match } from './router.ts'
 import { shareLoop } from './share-loop.ts'
 
@@ -50,6 +51,7 @@ export const admitted = async (
 export const publicRoutes = (
   ready: () => Promise<void>,
   has: (path: string) => boolean,
+  routes: readonly Route[],
 ): readonly RawRoute[] => {
   let kept: { readonly base: string; readonly asset: Promise<Asset> } | undefined
   return [
@@ -75,7 +77,7 @@ export const publicRoutes = (
     rawRoute('/openapi.json', async (request) => {
       const { basePath: base = '' } = request
       // Kept for one base path only: a framework may take it from the request.
-      if (kept?.base !== base) kept = { base, asset: openapiUnder(base || '/') }
+      if (kept?.base !== base) kept = { base, asset: openapiUnder(base || '/', routes) }
       return (await kept.asset)(request)
     }),
     rawRoute('/problems/{code}', async (request, { code }) => {
@@ -92,12 +94,20 @@ export const publicRoutes = (
 }
 
 /** Loaded at the first request: it takes 5 MB. */
-const openapiUnder = async (url: string): Promise<Asset> => {
+const openapiUnder = async (url: string, routes: readonly Route[]): Promise<Asset> => {
   const { default: openapi } = await import('./openapi.json', { with: { type: 'json' } })
-  return assetOf(
-    JSON_HEADERS,
-    jsonLine({ ...openapi, servers: openapi.servers.map((server) => ({ ...server, url })) }),
-  )
+  const servers = openapi.servers.map((server) => ({ ...server, url }))
+  return assetOf(JSON_HEADERS, jsonLine({ ...openapi, servers, paths: pathsOf(openapi.paths, routes) }))
+}
+
+/** The paths of these routes. */
+const pathsOf = (paths: Readonly<Record<string, object>>, routes: readonly Route[]) => {
+  const offered = new Set(routes.map(({ operationId }) => operationId as string))
+  const ofPath = Object.entries(paths).map(([path, methods]) => {
+    const kept = Object.entries(methods).filter(([, { operationId }]) => offered.has(operationId))
+    return [path, Object.fromEntries(kept)] as const
+  })
+  return Object.fromEntries(ofPath.filter(([, methods]) => Object.keys(methods).length > 0))
 }
 
 const explanationOf = (code = '', basePath = '') => {

@@ -1,8 +1,10 @@
 import type { ProblemCode } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/keys.ts'
+import type { SmallStore } from '../../core/ports/store.ts'
 import { writeJson } from '../../json/write-json.ts'
+import { IDS } from '../../service/operations/ids.ts'
 import type { Operation } from '../../service/operations/operation.ts'
-import { type OperationId, operations } from '../../service/operations/operations.ts'
+import { missingParts, type OperationId, operations } from '../../service/operations/operations.ts'
 import type { UseCases } from '../../service/use-cases.ts'
 import { logBatch } from './prospect-log-batch.ts'
 import { type CheckedRequest, type Route, runOf, writeBatch, writePage } from './route.ts'
@@ -34,7 +36,9 @@ const routeOf = (operationId: OperationId, operation: Operation): Route => {
   const { path, query, answer, takes = {} } = operation
   const takesKey = 'idempotencyKey' in takes
   const takesRevision = 'ifRevision' in takes
-  const ofIds = Object.entries(PROBLEMS_OF_IDS).flatMap(([id, found]) => (path.includes(id) ? found : []))
+  const ofIds = Object.entries(IDS).flatMap(([id, { problems }]) =>
+    path.includes(`{${id}}`) ? problems : [],
+  )
   const problems: ProblemCode[] = [
     ...(query && 'cursor' in query.entries ? (['invalid_cursor'] as const) : []),
     ...ofIds,
@@ -53,18 +57,9 @@ const routeOf = (operationId: OperationId, operation: Operation): Route => {
     takesKey,
   }
 }
-const PROBLEMS_OF_IDS: Readonly<Record<string, readonly ProblemCode[]>> = {
-  '/{prospect_id}': ['prospect_not_found', 'prospect_erased'],
-  '/{prospect_log_id}': ['prospect_log_not_found'],
-  '/{erasure_id}': ['erasure_not_found'],
-  '/{page_group_id}': ['page_group_not_found'],
-  '/{page_id}': ['page_not_found'],
-  '/{version_id}': ['version_not_found'],
-  '/events/{event_id}': ['event_not_found'],
-  '/{webhook_endpoint_id}': ['webhook_endpoint_not_found'],
-  '/deliveries/{event_id}': ['delivery_not_found'],
-  '/{hook_id}': ['hook_not_found'],
-}
+/** The routes of the operations that a service over this store offers. */
+export const routesOver = (store: SmallStore): readonly Route[] =>
+  ROUTES.filter((route) => missingParts(route, store).length === 0)
 
 /** Every operation. */
 export const ROUTES: readonly Route[] = Object.entries(operations).map(([id, operation]) =>

@@ -8,6 +8,7 @@ import type { EventIds, StoredEvent } from '../ports/events.ts'
 
 /** Maximum size of one event's data as JSON. */
 const DATA_BYTES_MAX = 20_480
+export type EventData = (event: StoredEvent) => Promise<object>
 /** Reads the resources of events: see `eventReaders`. */
 export type EventReaders = {
   readonly getProspect: Read<Prospect>
@@ -26,8 +27,8 @@ type OfTenant = Pick<StoredEvent, 'tenantId'>
  * instead of its payload or content, or instead of everything but its ids. In a webhook, an activity shows its prospect too.
  */
 export const eventData =
-  (readers: EventReaders, isWebhook = false) =>
-  async ({ ids: { hops, ...ids }, ...event }: StoredEvent): Promise<object> => {
+  (readers: EventReaders, isWebhook = false): EventData =>
+  async ({ ids: { hops, ...ids }, ...event }) => {
     const { prospect, ...resource }: Large = await resourceOf({ ...event, ids }, readers).catch(onlyIds(ids))
     const data = fits(resource) ? resource : smallerOf(resource, ids)
     return prospect && isWebhook ? { ...data, prospect: shownIn(prospect) } : data
@@ -45,7 +46,7 @@ const shownIn = ({ prospectId, email, externalId, name }: Prospect) => ({
 })
 
 /** The data of many events, each resource read once. */
-export const dataOfMany = (dataOf: ReturnType<typeof eventData>): ReturnType<typeof eventData> => {
+export const dataOfMany = (dataOf: EventData): EventData => {
   const known = new Map<string, Promise<object>>()
   return (event) => {
     const resource = `${resourceIn(event)} ${JSON.stringify(event.ids)}`

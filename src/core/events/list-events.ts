@@ -6,12 +6,12 @@ import type { Result } from '../engine/result.ts'
 import { afterCursor, cursorAt, invalidCursor, ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../engine/slices.ts'
 import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
-import { dataOfMany, type eventData } from './event-data.ts'
+import { dataOfMany, type EventData } from './event-data.ts'
 
 /** Which slice of the feed of a tenant to read. */
 export type EventListing = Omit<EventQuery, 'wait'> & { readonly tenantId: string }
 export type EventRead = { readonly tenantId: string; readonly eventId: string }
-type Deps = Pick<Needs<'events'>, 'store' | 'shareLoop'> & { readonly dataOf: ReturnType<typeof eventData> }
+type Deps = Pick<Needs<'events'>, 'store' | 'shareLoop'> & { readonly dataOf: EventData }
 
 /** Rows that are read at a time if there is a filter. */
 const ROWS_AT_ONCE = 1_000

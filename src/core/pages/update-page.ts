@@ -1,7 +1,8 @@
 import type { PageChanges } from '../../shapes/page.ts'
 import { isoTime } from '../engine/times.ts'
-import { requireRevision, writeInTurn } from '../engine/write-in-turn.ts'
+import { requireRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
 import { newEvent } from '../events/new-event.ts'
+import type { Needs } from '../ports/store.ts'
 import { changeAndRead, onlyPage, type PageDeps, type PageWrite } from './change-page.ts'
 import { loadPage, type ReadPage } from './get-page.ts'
 import { type CurrentPage, type Edit, withdrawalTime } from './schedules.ts'
@@ -29,7 +30,7 @@ const decideChange = ({ customName, unpublishAt }: PageChanges, page: CurrentPag
  * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`.
  */
 export const deletePage =
-  (deps: PageDeps) =>
+  (deps: Needs<'pages'> & Turns) =>
   async (want: PageWrite): Promise<void> => {
     const { store, clock, newId } = deps
     const { pageGroupId, pageId } = want

@@ -41,23 +41,7 @@ export type SignalListener = (signal: Signal) => void
  * - Times are ISO 8601 in UTC with milliseconds. Ids sort by age.
  * - A store that cannot respond now refuses with `unavailable`; whether a write happened is then unknown.
  */
-export type Store = {
-  readonly activities: Activities
-  readonly prospects: Prospects
-  readonly merges: Merges
-  readonly prospectLogs: ProspectLogs
-  readonly counts: Counts
-  readonly pageGroups: PageGroups
-  readonly pages: Pages
-  readonly versions: Versions
-  readonly schedules: Schedules
-  readonly erasures: Erasures
-  readonly events: Events
-  readonly webhooks: Webhooks
-  readonly hooks: Hooks
-  readonly apiKeys: ApiKeys
-  readonly tenants: Tenants
-  readonly moments: Moments
+export type Store = Ports & {
   /**
    * Brings the database to this program's schema; refuses one that is newer. Resolves with the names of the migrations
    * that it applied, in order: none if there was nothing to do.
@@ -75,6 +59,30 @@ export type Store = {
   watch(listener: SignalListener): () => void
   close(): Promise<void>
 }
+/** The parts of a store, by resource. */
+export type Ports = {
+  readonly activities: Activities
+  readonly prospects: Prospects
+  readonly merges: Merges
+  readonly prospectLogs: ProspectLogs
+  readonly counts: Counts
+  readonly pageGroups: PageGroups
+  readonly pages: Pages
+  readonly versions: Versions
+  readonly schedules: Schedules
+  readonly erasures: Erasures
+  readonly events: Events
+  readonly webhooks: Webhooks
+  readonly hooks: Hooks
+  readonly apiKeys: ApiKeys
+  readonly tenants: Tenants
+  readonly moments: Moments
+}
+/**
+ * The least that a service needs: with these parts it logs activities, and lists, creates and publishes pages. Each other
+ * part of a store brings the operations that need it.
+ */
+export type SmallStore = Pick<Ports, 'activities' | 'pageGroups' | 'pages' | 'versions'> & Partial<Store>
 /** The dependencies of a use case: these parts of the store, the time, ids, and turns for long work. */
 export type Needs<Part extends keyof Store> = {
   readonly store: Pick<Store, Part>

@@ -1,8 +1,7 @@
-import type { Prospect } from '../../shapes/prospect.ts'
 import type { ProspectExportLine } from '../../shapes/prospect-export.ts'
-import type { ProspectLog, ProspectLogSlice } from '../../shapes/prospect-log.ts'
+import type { ProspectLog } from '../../shapes/prospect-log.ts'
 import { ITEMS_MAX } from '../../shapes/slice.ts'
-import { cursorAfter, type TimelineListing } from '../activities/list-timeline.ts'
+import { cursorAfter, type listTimeline, type TimelineListing } from '../activities/list-timeline.ts'
 import { DomainFailure } from '../engine/failures.ts'
 import { asOutcome, countThatFit } from '../engine/outcome.ts'
 import type { Result } from '../engine/result.ts'
@@ -10,11 +9,13 @@ import { charactersOf } from '../engine/slices.ts'
 import { erasureOf } from '../erasures/list-erasures.ts'
 import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
-import { shownProspect } from './get-prospect.ts'
+import { type getProspect, shownProspect } from './get-prospect.ts'
 
-type Deps = Pick<Needs<'erasures' | 'prospects'>, 'store'> & {
-  readonly getProspect: (want: ProspectWant) => Promise<Result<Prospect>>
-  readonly listTimeline: (listing: TimelineListing) => Promise<Result<ProspectLogSlice>>
+type Deps = Pick<Needs<'erasures' | 'prospects'>, 'store'> & ExportTools
+/** The reads of which an export consists. */
+export type ExportTools = {
+  readonly getProspect: ReturnType<typeof getProspect>
+  readonly listTimeline: ReturnType<typeof listTimeline>
   /** Reads a merged prospect. Each may be as large as a request, so that few should be read at once. */
   readonly findMerged: (want: ProspectWant) => Promise<FoundProspect | null>
 }

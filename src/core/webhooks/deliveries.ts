@@ -15,7 +15,7 @@ import { idsSince } from '../engine/id-times.ts'
 import type { Result } from '../engine/result.ts'
 import { ROWS_SCANNED_MAX, sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
-import type { eventData } from '../events/event-data.ts'
+import type { EventData } from '../events/event-data.ts'
 import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import type { EndpointWant, ShownDelivery, StoredEndpoint } from '../ports/webhooks.ts'
@@ -32,7 +32,7 @@ const ALL_LONG_MAX = 32
 
 type DeliveryWant = EndpointWant & { readonly eventId: string }
 type Deps = Needs<'webhooks'>
-type ReadDeps = Needs<'webhooks' | 'events'> & { readonly dataOf: ReturnType<typeof eventData> }
+type ReadDeps = Needs<'webhooks' | 'events'> & { readonly webhookDataOf: EventData }
 type TestDeps = Deps & ReadDeps & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'> }
 
 /**
@@ -53,7 +53,7 @@ export const listDeliveries = ({ store }: Pick<Deps, 'store'>) =>
 
 /** Reads a delivery with its last attempts and its body. Refuses `webhook_endpoint_not_found`, `delivery_not_found`. */
 export const getDelivery =
-  ({ store, dataOf }: Pick<ReadDeps, 'store' | 'dataOf'>) =>
+  ({ store, webhookDataOf }: Pick<ReadDeps, 'store' | 'webhookDataOf'>) =>
   async ({ eventId, ...endpoint }: DeliveryWant): Promise<Result<WebhookDeliveryWithAttempts>> => {
     const found = await existingEndpoint(store, endpoint)
     const { tenantId, webhookEndpointId } = found
@@ -62,7 +62,7 @@ export const getDelivery =
     const event = delivery?.eventId === eventId ? await store.events.find({ tenantId, eventId }) : null
     if (!delivery || !event) return noDelivery()
     const lastAttempts: WebhookAttempt[] = JSON.parse(delivery.lastAttempts)
-    const body = rawOf(bodyWriter(found)(event, await dataOf(event)))
+    const body = rawOf(bodyWriter(found)(event, await webhookDataOf(event)))
     return { value: { ...deliveryOf(delivery), lastAttempts: lastAttempts.reverse(), body } }
   }
 const rawOf = (rawJson: string | null) => (rawJson === null ? null : { rawJson })
@@ -149,7 +149,7 @@ const refuseDisabled = () => refuse('webhook_endpoint_disabled', 'Enable the end
  * Sends a webhook to an endpoint as the sender would, of an event or of one to try it, and returns the result with what was
  * sent. No event and no delivery are stored. Refuses `webhook_endpoint_not_found`, `event_not_found`, and `rate_limited` while too many tests of the tenant, or of all tenants, are in flight.
  */
-export const testWebhookEndpoint = ({ store, clock, newId, dataOf, webhooks }: TestDeps) => {
+export const testWebhookEndpoint = ({ store, clock, newId, webhookDataOf, webhooks }: TestDeps) => {
   const limited = limitLong('tests')
   const send = async (
     endpoint: StoredEndpoint,
@@ -161,7 +161,10 @@ export const testWebhookEndpoint = ({ store, clock, newId, dataOf, webhooks }: T
     const test = { tenantId, eventId: newId('event'), type: 'webhook_endpoint.test', createdAt: isoTime(now) }
     const { eventId } = stored ?? test
     const opened = openedOf(endpoint, now, webhooks.secrets.open)
-    const body = bodyWriter(endpoint)(stored ?? test, stored ? await dataOf(stored) : { webhookEndpointId })
+    const body = bodyWriter(endpoint)(
+      stored ?? test,
+      stored ? await webhookDataOf(stored) : { webhookEndpointId },
+    )
     const unsent = { delivered: false, statusCode: null, durationMs: 0, answer: null, method, body: null }
     if (opened === null || body === null) return { ...unsent, error: opened ? TOO_LARGE : UNSIGNED }
     const webhook = { url, method, ...opened, eventId, body, hops: (stored?.ids.hops ?? 0) + 1 }

@@ -1,17 +1,45 @@
 import type * as v from 'valibot'
+import type { LoggedActivity } from '../../core/activities/log-prospect-activity.ts'
+import type { NewActivity } from '../../core/activities/new-log.ts'
 import type { ProblemCode } from '../../core/engine/failures.ts'
+import type { Turns } from '../../core/engine/write-in-turn.ts'
+import type { EventData } from '../../core/events/event-data.ts'
+import type { HookTools } from '../../core/hooks/hooks.ts'
 import type { Scope } from '../../core/ports/api-keys.ts'
+import type { Needs, Ports } from '../../core/ports/store.ts'
+import type { ExportTools } from '../../core/prospects/export-prospect.ts'
+import type { WebhookTools } from '../../core/webhooks/webhook-endpoints.ts'
 import { anyId } from '../../shapes/input.ts'
 
 type Shape = v.ObjectSchema<v.ObjectEntries, undefined>
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** What is declared of an operation besides its method and its path. */
-type Declared = {
+/** What a use case may ask for: the parts of the store that its operation needs, and what every service has. */
+export type UseCaseDeps<Part extends keyof Ports> = Needs<Part> &
+  Turns &
+  ExportTools & {
+    /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
+    readonly requireIdentity: boolean
+    /** Whether activities are counted. */
+    readonly counts: boolean
+    readonly webhooks: WebhookTools
+    readonly hooks: HookTools
+    /** The data of an event as the feed shows it, and as a webhook does. */
+    readonly dataOf: EventData
+    readonly webhookDataOf: EventData
+    readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
+  }
+type UseCase<Part extends keyof Ports> = (deps: UseCaseDeps<Part>) => (input: never) => Promise<unknown>
+
+/** What is declared of an operation besides its method, its path and its reference. */
+type Declared<Part extends keyof Ports> = {
   /** What it does, as a title. */
   readonly summary: string
   /** Null if any key will do; several if the key needs all of them. */
   readonly scope: Scope | readonly Scope[] | null
+  /** The parts of the store that it uses. Without them, a service does not offer it. */
+  readonly needs: readonly Part[]
+  readonly useCase: UseCase<Part>
   /** Ids that are not in the path: over HTTP those of the request's key. */
   readonly ids?: v.ObjectEntries
   readonly query?: Shape
@@ -32,12 +60,32 @@ type Declared = {
   readonly problems?: readonly ProblemCode[]
 }
 
-/** An operation as the router, the OpenAPI document, the library and the command `api` read it. Its use case has its name. */
-export type Operation = Declared & {
+type Examples = Readonly<Record<string, { readonly summary: string; readonly value: object | string }>>
+/** The texts and examples of an operation in the API's reference. */
+export type Reference = {
+  readonly description: string
+  /** The description of the successful answer. */
+  readonly done: string
+  /** Another successful status, with examples. */
+  readonly also?: { readonly status: 200 | 207; readonly done: string; readonly answers: Examples }
+  readonly requests?: Examples
+  /** None with status 204. */
+  readonly answers?: Examples
+  /** An example of a fault that makes a request invalid, if it has other faults than every operation of its kind. */
+  readonly fault?: { readonly detail: string; readonly pointer?: string; readonly parameter?: string }
+  /** The detail of `limit_reached`. */
+  readonly limitReached?: string
+  /** The id that `idempotency_key_reused` names. */
+  readonly firstCreated?: Readonly<Record<string, string>>
+}
+
+/** An operation as the router, the OpenAPI document, the library and the command `api` read it. */
+export type Operation = Declared<keyof Ports> & {
   readonly method: Method
   readonly path: string
   /** The ids of the resource, as they stand in the path: `{page_id}` is `pageId`. */
   readonly ids: v.ObjectEntries
+  readonly reference: Reference
 }
 
 type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
@@ -52,16 +100,18 @@ type OperationOf<Path extends string, Given> = Omit<Given, 'ids'> & {
   readonly ids: { readonly [Id in IdsIn<Path>]: typeof anyId } & (Given extends { readonly ids: infer Ids }
     ? Ids
     : unknown)
+  readonly reference: Reference
 }
 
 const by =
   (method: Method) =>
-  <const Path extends string, const Given extends Declared>(
+  <const Path extends string, Part extends keyof Ports, const Given extends Declared<Part>>(
     path: Path,
-    declared: Given,
+    declared: Given & { readonly needs: readonly Part[]; readonly useCase: UseCase<NoInfer<Part>> },
+    reference: Reference,
   ): OperationOf<Path, Given> => {
     const ids = { ...idsIn(path), ...declared.ids }
-    return { ...declared, method, path, ids } as unknown as OperationOf<Path, Given>
+    return { ...declared, method, path, ids, reference } as unknown as OperationOf<Path, Given>
   }
 
 const idsIn = (path: string): v.ObjectEntries => {

@@ -1,4 +1,5 @@
 import type * as v from 'valibot'
+import type { SmallStore } from '../../core/ports/store.ts'
 import { activityOperations } from './activities.ts'
 import { apiKeyOperations } from './api-keys.ts'
 import { deliveryOperations } from './deliveries.ts'
@@ -26,6 +27,36 @@ export const operations: Operations = {
   ...hookOperations,
   ...apiKeyOperations,
 }
+
+/** The sections of the API's reference, in order. */
+export const SECTIONS: readonly { readonly name: string; readonly about: string; readonly of: object }[] = [
+  { name: 'Activities', about: 'Activities of prospects.', of: activityOperations },
+  {
+    name: 'Prospects',
+    about: 'People who are not customers yet.',
+    of: { ...prospectOperations, ...erasureOperations },
+  },
+  { name: 'Page groups', about: 'Families of pages.', of: pageGroupOperations },
+  { name: 'Pages', about: 'The pages of a group.', of: pageOperations },
+  { name: 'Versions', about: 'The states of a page, and which one readers see.', of: versionOperations },
+  { name: 'Events', about: 'Events, in order.', of: eventOperations },
+  { name: 'Webhook endpoints', about: 'Where events are sent.', of: webhookOperations },
+  {
+    name: 'Hooks',
+    about: 'Where vendors send their webhooks: each becomes an activity.',
+    of: hookOperations,
+  },
+  { name: 'API keys', about: 'Who calls.', of: apiKeyOperations },
+  {
+    name: 'Webhook deliveries',
+    about: 'Past and pending deliveries to an endpoint.',
+    of: deliveryOperations,
+  },
+]
+
+/** The parts that an operation needs and a store lacks: a service over that store does not offer it. */
+export const missingParts = ({ needs }: Operation, store: SmallStore) =>
+  needs.filter((part) => store[part] === undefined)
 
 export type Operations = typeof activityOperations &
   typeof prospectOperations &

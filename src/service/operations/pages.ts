@@ -1,52 +1,182 @@
+import { createPageWithVersion } from '../../core/pages/create-page-with-version.ts'
+import { getPage } from '../../core/pages/get-page.ts'
+import { listPages } from '../../core/pages/list-pages.ts'
+import { unpublishPage } from '../../core/pages/publish-version.ts'
+import { deletePage, updatePage } from '../../core/pages/update-page.ts'
 import { idempotent, ifRevision } from '../../shapes/input.ts'
 import { CreatedPage, NewPage, PageChanges, PageSlice, PageWithVersion } from '../../shapes/page.ts'
 import { SliceQuery } from '../../shapes/slice.ts'
+import * as example from './examples.ts'
 import { get, patch, post, remove } from './operation.ts'
 
 export const pageOperations = {
   /** Lists the pages of a group, newest first. */
-  listPages: get('/v0/page_groups/{page_group_id}/pages', {
-    summary: 'List the pages of a page group, newest first',
-    scope: 'pages:read',
-    query: SliceQuery,
-    answer: PageSlice,
-  }),
+  listPages: get(
+    '/v0/page_groups/{page_group_id}/pages',
+    {
+      summary: 'List the pages of a page group, newest first',
+      scope: 'pages:read',
+      needs: ['pages'],
+      useCase: listPages,
+      query: SliceQuery,
+      answer: PageSlice,
+    },
+    {
+      description: 'Returns the pages of a group, one slice at a time.',
+      done: 'A slice of pages.',
+      answers: {
+        first: {
+          summary: 'The first of several slices',
+          value: {
+            items: [{ ...example.page, updatedAt: example.PUBLISHED_AT, ...example.names }],
+            hasMore: true,
+            nextCursor: example.CURSOR,
+          },
+        },
+      },
+    },
+  ),
   /** Creates a page whose first version waits for a publisher, which publishes it unless `publish` is false. */
-  createPageWithVersion: post('/v0/page_groups/{page_group_id}/pages', {
-    summary: 'Create a page and its first version',
-    scope: 'pages:write',
-    body: NewPage,
-    takes: idempotent,
-    answer: CreatedPage,
-    status: 201,
-    problems: ['page_group_not_active'],
-    bodyOptional: true,
-  }),
+  createPageWithVersion: post(
+    '/v0/page_groups/{page_group_id}/pages',
+    {
+      summary: 'Create a page and its first version',
+      scope: 'pages:write',
+      needs: ['pages'],
+      useCase: createPageWithVersion,
+      body: NewPage,
+      takes: idempotent,
+      answer: CreatedPage,
+      status: 201,
+      problems: ['page_group_not_active'],
+      bodyOptional: true,
+    },
+    {
+      description:
+        'Creates a page and its first version, which is named in the background and then published, or at `publishAt`; with `publish` false it stays `ready` until a person publishes it. Read the page to see when it is published.',
+      done: 'The page was stored. A retry with the same idempotency key returns the same answer.',
+      requests: {
+        about: {
+          summary: 'With a context',
+          value: { supplementaryContext: 'A page about the spring sale' },
+        },
+        named: { summary: 'With a custom name', value: { customName: 'Spring sale' } },
+        content: { summary: 'With content', value: { customName: 'Spring sale', content: example.CONTENT } },
+        later: { summary: 'To be published later', value: { publishAt: example.PUBLISH_AT } },
+        draft: {
+          summary: 'A draft, to be published by hand',
+          value: { content: example.CONTENT, publish: false },
+        },
+        empty: { summary: 'Empty; the same as no body', value: {} },
+      },
+      answers: { created: { summary: 'Created', value: { ...example.page, status: 'processing' } } },
+      fault: { detail: 'must be a string', pointer: '/customName' },
+      firstCreated: { pageId: example.PAGE_ID },
+    },
+  ),
   /** Reads a page with its published version, which is null until a publisher has published one. */
-  getPage: get('/v0/page_groups/{page_group_id}/pages/{page_id}', {
-    summary: 'Read a page with its published version',
-    scope: 'pages:read',
-    answer: PageWithVersion,
-  }),
+  getPage: get(
+    '/v0/page_groups/{page_group_id}/pages/{page_id}',
+    {
+      summary: 'Read a page with its published version',
+      scope: 'pages:read',
+      needs: ['pages'],
+      useCase: getPage,
+      answer: PageWithVersion,
+    },
+    {
+      description:
+        'Returns a page with its published version. `publishedVersion` is null until a version is published; `latestVersion` shows the progress.',
+      done: 'The page.',
+      answers: {
+        published: {
+          summary: 'Published',
+          value: example.published,
+        },
+        with_content: {
+          summary: 'Published, with content',
+          value: {
+            ...example.published,
+            publishedVersion: { ...example.published.publishedVersion, content: example.CONTENT },
+          },
+        },
+        processing: {
+          summary: 'Not published yet',
+          value: {
+            ...example.page,
+            ...example.names,
+            supplementaryContext: 'A page about the spring sale',
+            publishedVersion: null,
+            latestVersion: { ...example.version, status: 'processing', failureReason: null, publishAt: null },
+            unpublishAt: null,
+          },
+        },
+      },
+    },
+  ),
   /** Renames a page, or sets when it is unpublished; null removes its custom name or that time. */
-  updatePage: patch('/v0/page_groups/{page_group_id}/pages/{page_id}', {
-    summary: 'Rename a page, or set when it is unpublished',
-    scope: 'pages:write',
-    body: PageChanges,
-    takes: ifRevision,
-    answer: PageWithVersion,
-  }),
+  updatePage: patch(
+    '/v0/page_groups/{page_group_id}/pages/{page_id}',
+    {
+      summary: 'Rename a page, or set when it is unpublished',
+      scope: 'pages:write',
+      needs: ['pages', 'schedules'],
+      useCase: updatePage,
+      body: PageChanges,
+      takes: ifRevision,
+      answer: PageWithVersion,
+    },
+    {
+      description:
+        'Replaces the custom name of a page, or removes it, or sets when the page is unpublished. Publishing a version before that, by hand or by schedule, clears the time.',
+      done: 'The page as it is now.',
+      requests: {
+        named: { summary: 'Rename', value: { customName: 'Spring sale' } },
+        removed: { summary: 'Remove the custom name', value: { customName: null } },
+        until: { summary: 'Unpublish it later', value: { unpublishAt: example.UNPUBLISH_AT } },
+      },
+      answers: {
+        renamed: {
+          summary: 'Renamed',
+          value: { ...example.published, effectiveName: 'Spring sale', customName: 'Spring sale' },
+        },
+      },
+      fault: { detail: 'must be a string', pointer: '/customName' },
+    },
+  ),
   /** Deletes a page with its versions. */
-  deletePage: remove('/v0/page_groups/{page_group_id}/pages/{page_id}', {
-    summary: 'Delete a page with its versions',
-    scope: 'pages:write',
-    takes: ifRevision,
-  }),
+  deletePage: remove(
+    '/v0/page_groups/{page_group_id}/pages/{page_id}',
+    {
+      summary: 'Delete a page with its versions',
+      scope: 'pages:write',
+      needs: ['pages'],
+      useCase: deletePage,
+      takes: ifRevision,
+    },
+    {
+      description: 'Deletes a page with all its versions, published or not.',
+      done: 'The page is deleted.',
+    },
+  ),
   /** Withdraws the published version. */
-  unpublishPage: post('/v0/page_groups/{page_group_id}/pages/{page_id}/unpublish', {
-    summary: 'Withdraw the published version of a page',
-    scope: 'pages:write',
-    takes: ifRevision,
-    answer: PageWithVersion,
-  }),
+  unpublishPage: post(
+    '/v0/page_groups/{page_group_id}/pages/{page_id}/unpublish',
+    {
+      summary: 'Withdraw the published version of a page',
+      scope: 'pages:write',
+      needs: ['pages', 'schedules'],
+      useCase: unpublishPage,
+      takes: ifRevision,
+      answer: PageWithVersion,
+    },
+    {
+      description:
+        'Withdraws the published version: readers see nothing until one is published again. Versions that were requested before this call are no longer published automatically.',
+      done: 'The page as it is now.',
+      answers: {
+        unpublished: { summary: 'Unpublished', value: { ...example.published, publishedVersion: null } },
+      },
+    },
+  ),
 }

@@ -1,3 +1,9 @@
+import { createProspect } from '../../core/prospects/create-prospect.ts'
+import { exportProspect } from '../../core/prospects/export-prospect.ts'
+import { getProspect } from '../../core/prospects/get-prospect.ts'
+import { listProspects } from '../../core/prospects/list-prospects.ts'
+import { mergeProspect } from '../../core/prospects/merge-prospect.ts'
+import { updateProspect } from '../../core/prospects/update-prospect.ts'
 import {
   MatchedProspect,
   NewProspect,
@@ -8,52 +14,182 @@ import {
   ProspectSlice,
 } from '../../shapes/prospect.ts'
 import { ProspectExportLine } from '../../shapes/prospect-export.ts'
+import * as example from './examples.ts'
 import { get, patch, post } from './operation.ts'
 
 export const prospectOperations = {
   /** Creates a prospect, or finds the one with this external id or email and fills its blanks. */
-  createProspect: post('/v0/prospects', {
-    summary: 'Create a prospect, or find the one that exists and fill its blanks',
-    scope: 'prospects:write',
-    body: NewProspect,
-    answer: MatchedProspect,
-    status: 201,
-    problems: ['prospect_erased'],
-  }),
+  createProspect: post(
+    '/v0/prospects',
+    {
+      summary: 'Create a prospect, or find the one that exists and fill its blanks',
+      scope: 'prospects:write',
+      needs: ['activities', 'prospects'],
+      useCase: createProspect,
+      body: NewProspect,
+      answer: MatchedProspect,
+      status: 201,
+      problems: ['prospect_erased'],
+    },
+    {
+      description:
+        'Creates a prospect with this `externalId`, `email` and `name`. If one exists with this `externalId`, otherwise with this `email`, its empty fields are filled instead. Nothing is overwritten, so repeating a request is safe. One of `externalId` and `email` is required. An email that another prospect has is left out, and `emailTakenBy` names that prospect.',
+      done: 'The prospect was created.',
+      also: {
+        status: 200,
+        done: 'The prospect existed. Its empty fields were filled.',
+        answers: { found: { summary: 'It existed', value: { ...example.prospect, emailTakenBy: null } } },
+      },
+      requests: {
+        customer: {
+          summary: 'A customer of a shop',
+          value: { externalId: 'customer-4711', email: 'ada@example.com', name: 'Ada Lovelace' },
+        },
+      },
+      answers: { created: { summary: 'A new prospect', value: { ...example.prospect, emailTakenBy: null } } },
+      fault: { detail: 'is required without an email', pointer: '/externalId' },
+    },
+  ),
   /** Lists the prospects of a tenant, newest first, or the one with this email or external id. */
-  listProspects: get('/v0/prospects', {
-    summary: 'List prospects, newest first, search them, or find one by email or external id',
-    scope: 'prospects:read',
-    query: ProspectQuery,
-    answer: ProspectSlice,
-  }),
+  listProspects: get(
+    '/v0/prospects',
+    {
+      summary: 'List prospects, newest first, search them, or find one by email or external id',
+      scope: 'prospects:read',
+      needs: ['prospects'],
+      useCase: listProspects,
+      query: ProspectQuery,
+      answer: ProspectSlice,
+    },
+    {
+      description:
+        'Returns the prospects of the tenant, one slice at a time. With `email` or `externalId`, at most the one prospect that has it. With `search`, the people whose email or name begins with it. Erased prospects are omitted.',
+      done: 'A slice of prospects.',
+      answers: {
+        whole: { summary: 'The only slice', value: { items: [example.prospect], hasMore: false } },
+        nobody: { summary: 'No prospect has this email', value: { items: [], hasMore: false } },
+      },
+    },
+  ),
   /** Reads a prospect. */
-  getProspect: get('/v0/prospects/{prospect_id}', {
-    summary: 'Read a prospect',
-    scope: 'prospects:read',
-    answer: Prospect,
-  }),
+  getProspect: get(
+    '/v0/prospects/{prospect_id}',
+    {
+      summary: 'Read a prospect',
+      scope: 'prospects:read',
+      needs: ['prospects'],
+      useCase: getProspect,
+      answer: Prospect,
+    },
+    {
+      description: 'Returns a prospect. An erased one returns 410.',
+      done: 'The prospect.',
+      answers: {
+        named: { summary: 'With an email, an external id and a name', value: example.prospect },
+        anonymous: {
+          summary: 'Without any',
+          value: { ...example.prospect, email: null, externalId: null, name: null },
+        },
+      },
+    },
+  ),
   /** Corrects the email, the external id or the name of a prospect; null clears it. */
-  updateProspect: patch('/v0/prospects/{prospect_id}', {
-    summary: 'Correct the email, the external id or the name of a prospect',
-    scope: 'prospects:write',
-    body: ProspectChanges,
-    answer: Prospect,
-    problems: ['email_taken', 'external_id_taken'],
-  }),
+  updateProspect: patch(
+    '/v0/prospects/{prospect_id}',
+    {
+      summary: 'Correct the email, the external id or the name of a prospect',
+      scope: 'prospects:write',
+      needs: ['prospects', 'activities'],
+      useCase: updateProspect,
+      body: ProspectChanges,
+      answer: Prospect,
+      problems: ['email_taken', 'external_id_taken'],
+    },
+    {
+      description:
+        'Replaces the email, the external id or the name of a prospect, or removes it. Earlier activities keep the values they were sent with.',
+      done: 'The prospect as it is now.',
+      requests: {
+        named: { summary: 'Correct the name', value: { name: 'Ada King' } },
+        both: {
+          summary: 'Correct both',
+          value: { email: 'ada.lovelace@example.com', name: 'Ada King' },
+        },
+        removed: { summary: 'Remove the email', value: { email: null } },
+      },
+      answers: {
+        corrected: {
+          summary: 'Corrected',
+          value: {
+            ...example.prospect,
+            email: 'ada.lovelace@example.com',
+            name: 'Ada King',
+            updatedAt: example.PUBLISHED_AT,
+          },
+        },
+      },
+      fault: { detail: 'is not an email address', pointer: '/email' },
+    },
+  ),
   /** Merges a prospect into another one, for good. `startBackground` of `prospect-pages/publisher` moves its activities. */
-  mergeProspect: post('/v0/prospects/{prospect_id}/merge', {
-    summary: 'Merge a prospect into another one',
-    scope: 'prospects:write',
-    body: ProspectMerge,
-    answer: Prospect,
-    problems: ['limit_reached'],
-  }),
+  mergeProspect: post(
+    '/v0/prospects/{prospect_id}/merge',
+    {
+      summary: 'Merge a prospect into another one',
+      scope: 'prospects:write',
+      needs: ['prospects', 'merges'],
+      useCase: mergeProspect,
+      body: ProspectMerge,
+      answer: Prospect,
+      problems: ['limit_reached'],
+    },
+    {
+      description:
+        'Merges the prospect of the path into another one, the survivor. This is final. From now on its id, email and external id lead to the survivor everywhere, and fill the empty fields of the survivor. Its activities move to the timeline of the survivor in the background, where each is always shown exactly once; the event `prospect.merged` follows when all have moved. If either prospect was merged before, its survivor is used. Repeating a merge changes nothing.',
+      done: 'The survivor.',
+      requests: {
+        into: { summary: 'Into the prospect that remains', value: { into: example.OTHER_PROSPECT_ID } },
+      },
+      answers: {
+        survivor: {
+          summary: 'The survivor',
+          value: { ...example.prospect, prospectId: example.OTHER_PROSPECT_ID },
+        },
+      },
+      fault: { detail: 'must be another prospect', pointer: '/into' },
+      limitReached: 'At most 100 prospects can be merged into one.',
+    },
+  ),
   /** Everything about one person, line by line, a slice at a time: the answer to a request for access. */
-  exportProspect: get('/v0/prospects/{prospect_id}/export', {
-    summary: 'Download everything about a prospect',
-    scope: ['prospects:read', 'prospect_logs:read'],
-    answer: ProspectExportLine,
-    lines: true,
-  }),
+  exportProspect: get(
+    '/v0/prospects/{prospect_id}/export',
+    {
+      summary: 'Download everything about a prospect',
+      scope: ['prospects:read', 'prospect_logs:read'],
+      needs: ['prospects', 'prospectLogs', 'erasures'],
+      useCase: exportProspect,
+      answer: ProspectExportLine,
+      lines: true,
+    },
+    {
+      description: `Returns everything about a prospect as JSON lines, for a request for access: the prospect, each activity with its payload, newest
+first, and at last how many there were. An answer without that last line is not complete: it ends early if the prospect is
+erased meanwhile, the key is revoked, or something fails. The payload is as it was sent; only line breaks between its parts
+are spaces. Of an erased prospect there is only the erasure.`,
+      done: 'The lines, streamed.',
+      answers: {
+        whole: {
+          summary: 'A prospect with one activity',
+          value: [{ prospect: example.prospect }, { prospectLog: example.log }, { done: true, logs: 1 }]
+            .map(example.lineOf)
+            .join(''),
+        },
+        erased: {
+          summary: 'An erased prospect',
+          value: [{ erasure: example.erased }, { done: true, logs: 0 }].map(example.lineOf).join(''),
+        },
+      },
+      fault: { detail: 'this operation has no query parameters', parameter: 'limit' },
+    },
+  ),
 }

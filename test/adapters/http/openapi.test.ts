@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import * as v from 'valibot'
+import { openApiText } from '../../../src/adapters/http/openapi/document.ts'
 import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json' }
 import type { Route } from '../../../src/adapters/http/route.ts'
 import { ROUTES } from '../../../src/adapters/http/routes.ts'
@@ -9,7 +10,6 @@ import { NewPage } from '../../../src/shapes/page.ts'
 import { NewProspectLog } from '../../../src/shapes/prospect-log.ts'
 import { undocumentedValue } from '../../support/answers.ts'
 import { openScene } from '../../support/api.ts'
-import { openApiText } from '../../support/openapi.ts'
 
 const { paths, components } = openapi
 type Shape = { properties: Record<string, object>; required: string[] }

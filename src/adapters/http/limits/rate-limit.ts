@@ -16,12 +16,12 @@ export const createRateLimit = (perMinute: number | null, stopwatch: () => numbe
   const tooLong = [
     { detail: `must have at most ${perMinute} items: each counts as a request`, pointer: '/items' },
   ]
-  return ({ apiKeyId }, headers, moreItems) => {
+  return ({ apiKeyId, tenantId }, headers, moreItems) => {
     if (moreItems !== undefined && moreItems >= perMinute)
       refuse('invalid_request', 'The batch exceeds the requests per minute of this API key.', {
         errors: tooLong,
       })
-    const { isTaken, left, waitS } = take(apiKeyId ?? '', moreItems ?? 1)
+    const { isTaken, left, waitS } = take(apiKeyId ?? tenantId, moreItems ?? 1)
     headers['ratelimit-policy'] = policy
     headers['ratelimit'] = `"per-minute";r=${Math.floor(left)};t=${waitS}`
     const isHook = apiKeyId?.startsWith('hook_')

@@ -2,14 +2,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { type ConversionConfig, toJsonSchema, toJsonSchemaDefs } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
-import { PROBLEMS } from '../../src/adapters/http/problems.ts'
-import type { Route } from '../../src/adapters/http/route.ts'
-import { ROUTES } from '../../src/adapters/http/routes.ts'
-import { DESCRIPTION } from '../../src/config/version.ts'
-import type { ProblemCode } from '../../src/core/engine/failures.ts'
-import { ApiKey } from '../../src/shapes/api-key.ts'
-import { Erasure, ErasureSlice, NewErasure } from '../../src/shapes/erasure.ts'
-import { Event, EventSlice } from '../../src/shapes/event.ts'
+import { DESCRIPTION } from '../../../config/version.ts'
+import type { ProblemCode } from '../../../core/engine/failures.ts'
+import { IDS } from '../../../service/operations/ids.ts'
+import type { Reference } from '../../../service/operations/operation.ts'
+import { SECTIONS } from '../../../service/operations/operations.ts'
+import { ApiKey } from '../../../shapes/api-key.ts'
+import { Erasure, ErasureSlice, NewErasure } from '../../../shapes/erasure.ts'
+import { Event, EventSlice } from '../../../shapes/event.ts'
 import {
   Hook,
   HookChanges,
@@ -20,8 +20,8 @@ import {
   HookWarning,
   NewHook,
   TriedActivity,
-} from '../../src/shapes/hook.ts'
-import { Hmac, HookMap, HookVerification, HookVerificationShown } from '../../src/shapes/hook-rules.ts'
+} from '../../../shapes/hook.ts'
+import { Hmac, HookMap, HookVerification, HookVerificationShown } from '../../../shapes/hook-rules.ts'
 import {
   CreatedPage,
   CreatedVersion,
@@ -37,8 +37,8 @@ import {
   Version,
   VersionSlice,
   VersionWithContent,
-} from '../../src/shapes/page.ts'
-import { NewPageGroup, PageGroup, PageGroupChanges, PageGroupSlice } from '../../src/shapes/page-group.ts'
+} from '../../../shapes/page.ts'
+import { NewPageGroup, PageGroup, PageGroupChanges, PageGroupSlice } from '../../../shapes/page-group.ts'
 import {
   MatchedProspect,
   NewProspect,
@@ -46,7 +46,7 @@ import {
   ProspectChanges,
   ProspectMerge,
   ProspectSlice,
-} from '../../src/shapes/prospect.ts'
+} from '../../../shapes/prospect.ts'
 import {
   ExportEnd,
   ExportedErasure,
@@ -55,7 +55,7 @@ import {
   ExportedProspect,
   MergedProspect,
   ProspectExportLine,
-} from '../../src/shapes/prospect-export.ts'
+} from '../../../shapes/prospect-export.ts'
 import {
   AcceptedItem,
   NewProspectLog,
@@ -65,9 +65,9 @@ import {
   ProspectLogReceipt,
   ProspectLogSlice,
   RefusedItem,
-} from '../../src/shapes/prospect-log.ts'
-import { ProspectLogCount, ProspectLogCounts } from '../../src/shapes/prospect-log-count.ts'
-import type { Documented } from '../../src/shapes/text.ts'
+} from '../../../shapes/prospect-log.ts'
+import { ProspectLogCount, ProspectLogCounts } from '../../../shapes/prospect-log-count.ts'
+import type { Documented } from '../../../shapes/text.ts'
 import {
   NewWebhookEndpoint,
   SecretRotation,
@@ -78,7 +78,7 @@ import {
   WebhookError,
   WebhookTest,
   WebhookTrial,
-} from '../../src/shapes/webhook.ts'
+} from '../../../shapes/webhook.ts'
 import {
   DeliverySlice,
   Replay,
@@ -86,20 +86,15 @@ import {
   WebhookAttempt,
   WebhookDelivery,
   WebhookDeliveryWithAttempts,
-} from '../../src/shapes/webhook-delivery.ts'
-import {
-  ABOUT,
-  MAY_HAVE_PLUS,
-  PATH_PARAMETERS,
-  problemTexts,
-  QUERY_EXAMPLES,
-  TEXTS,
-  type Texts,
-} from './openapi-texts.ts'
-import { webhookSchemas, webhooks } from './openapi-webhooks.ts'
+} from '../../../shapes/webhook-delivery.ts'
+import { PROBLEMS } from '../problems.ts'
+import type { Route } from '../route.ts'
+import { ROUTES } from '../routes.ts'
+import { ABOUT, MAY_HAVE_PLUS, problemTexts, QUERY_EXAMPLES } from './texts.ts'
+import { webhookSchemas, webhooks } from './webhooks.ts'
 
-const FILE = new URL('../../src/adapters/http/openapi.json', import.meta.url)
-const PACKAGE = new URL('../../package.json', import.meta.url)
+const FILE = new URL('../openapi.json', import.meta.url)
+const PACKAGE = new URL('../../../../package.json', import.meta.url)
 
 type Json = Record<string, unknown>
 
@@ -332,8 +327,8 @@ const pathParameters = (route: Route): Json[] =>
     name,
     in: 'path',
     required: true,
-    description: PATH_PARAMETERS[name]?.description,
-    schema: withExample({ type: 'string' }, PATH_PARAMETERS[name]?.example),
+    description: IDS[name]?.description,
+    schema: withExample({ type: 'string' }, IDS[name]?.example),
   }))
 
 const queryParameters = (route: Route): Json[] => {
@@ -359,24 +354,7 @@ const defaultOf = (name: string, { type, default: text }: Json): Json => {
 const exampleFor = (name: string, { enum: values = [] }: { readonly enum?: readonly unknown[] }): unknown =>
   values.length === 0 || values.includes(QUERY_EXAMPLES[name]) ? QUERY_EXAMPLES[name] : values[0]
 
-/** The first whose pattern fits the path. */
-const TAGS: readonly (readonly [pattern: RegExp, name: string, description: string])[] = [
-  [/prospect_log/, 'Activities', 'Activities of prospects.'],
-  [/prospects|erasures/, 'Prospects', 'People who are not customers yet.'],
-  [/page_groups(\/\{\w+\})?$/, 'Page groups', 'Families of pages.'],
-  [/pages(\/\{page_id\})?(\/unpublish)?$/, 'Pages', 'The pages of a group.'],
-  [/versions|publish/, 'Versions', 'The states of a page, and which one readers see.'],
-  [/v0\/events/, 'Events', 'Events, in order.'],
-  [/webhook_endpoints(?!.*(deliveries|replay))/, 'Webhook endpoints', 'Where events are sent.'],
-  [/v0\/hooks/, 'Hooks', 'Where vendors send their webhooks: each becomes an activity.'],
-  [/api_keys/, 'API keys', 'Who calls.'],
-  [/webhook_endpoints/, 'Webhook deliveries', 'Past and pending deliveries to an endpoint.'],
-]
-const tagOf = (path: string): string => {
-  const [, tag] = TAGS.find(([pattern]) => pattern.test(path)) ?? []
-  if (tag === undefined) throw new Error(`No pattern in TAGS fits ${path}.`)
-  return tag
-}
+const tagOf = ({ operationId }: Route) => SECTIONS.find((section) => operationId in section.of)?.name
 
 const parameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
 
@@ -389,8 +367,8 @@ const requiredScope = ({ scope }: Route): string => {
 const operationOf = (route: Route): Json => ({
   operationId: route.operationId,
   summary: route.summary,
-  description: `${TEXTS[route.operationId].description}${requiredScope(route)}`,
-  tags: [tagOf(route.path)],
+  description: `${route.reference.description}${requiredScope(route)}`,
+  tags: [tagOf(route)],
   parameters: [
     ...pathParameters(route),
     ...queryParameters(route),
@@ -405,20 +383,20 @@ const operationOf = (route: Route): Json => ({
       content: {
         'application/json': {
           schema: referenceTo(route.body),
-          examples: TEXTS[route.operationId].requests,
+          examples: route.reference.requests,
         },
       },
     },
   }),
   responses: {
-    [route.status]: answerOf(route, TEXTS[route.operationId]),
+    [route.status]: answerOf(route, route.reference),
     ...alsoDone(route),
     ...(isTagged(route) && NOT_MODIFIED),
     ...problemResponses(route),
   },
 })
 
-const answerOf = (route: Route, { done, answers }: Pick<Texts, 'done' | 'answers'>): Json => {
+const answerOf = (route: Route, { done, answers }: Pick<Reference, 'done' | 'answers'>): Json => {
   const { item, answer } = route
   return {
     description: done,
@@ -434,7 +412,7 @@ const answerOf = (route: Route, { done, answers }: Pick<Texts, 'done' | 'answers
 /** A read that is answered as a whole. */
 const isTagged = ({ method, lines }: Route): boolean => method === 'GET' && !lines
 /** Lines are one text for OpenAPI: the schema of a line stands beside it. */
-const contentOf = ({ lines }: Route, answer: v.GenericSchema, examples: Texts['answers']): Json => {
+const contentOf = ({ lines }: Route, answer: v.GenericSchema, examples: Reference['answers']): Json => {
   const schema = referenceTo(answer)
   if (!lines) return { 'application/json': { schema, examples } }
   const description = `JSON lines. Each is a [${String(schema['$ref']).split('/').at(-1)}](${schema['$ref']}).`
@@ -450,7 +428,7 @@ const NOT_MODIFIED: Json = {
   },
 }
 const alsoDone = (route: Route): Json => {
-  const { also } = TEXTS[route.operationId]
+  const { also } = route.reference
   return also === undefined ? {} : { [also.status]: answerOf(route, also) }
 }
 
@@ -520,7 +498,7 @@ export const createOpenApi = (): Json => ({
   },
   servers: [{ url: '/', description: 'This server.' }],
   security: [{ apiKey: [] }],
-  tags: TAGS.map(([, name, description]) => ({ name, description })),
+  tags: SECTIONS.map(({ name, about }) => ({ name, description: about })),
   paths: Object.fromEntries(
     [...Map.groupBy(ROUTES, ({ path }) => path)].map(([path, routes]) => [
       path,

@@ -1,6 +1,7 @@
 /** The section `webhooks` of the OpenAPI document: the request that each type of event leads to. */
-import { EVENT_TYPES } from '../../src/shapes/event.ts'
-import { EVENT_DATA, EVENT_EXAMPLE } from './openapi-texts.ts'
+
+import { EVENT, EVENT_DATA } from '../../../service/operations/examples.ts'
+import { EVENT_TYPES } from '../../../shapes/event.ts'
 
 type Json = Record<string, unknown>
 
@@ -148,7 +149,7 @@ const exampleOf = (type: string): Json => {
   const { prospectId, email, externalId, name } = EVENT_DATA['prospect'] as Json
   if (resource === 'prospect_log') data['prospect'] = { prospectId, email, externalId, name }
   const only = ONLY_IDS[type]?.map((name) => [name, data[name]])
-  return { type, timestamp: EVENT_EXAMPLE.createdAt, data: only ? Object.fromEntries(only) : data }
+  return { type, timestamp: EVENT.createdAt, data: only ? Object.fromEntries(only) : data }
 }
 
 const DESCRIPTION =
@@ -164,7 +165,7 @@ const header = (name: string, description: string, schema: Json): Json => ({
 const HEADERS = [
   header('webhook-id', 'The id of the event, the same with every attempt.', {
     type: 'string',
-    examples: [EVENT_EXAMPLE.eventId],
+    examples: [EVENT.eventId],
   }),
   header('webhook-timestamp', 'When this attempt was made, in seconds since 1970.', {
     type: 'integer',
