@@ -34,7 +34,12 @@ type Importer = (
   isCsv: boolean,
   world: CommandDeps,
   config: Config,
-) => Promise<{ readonly imported: Imported; readonly why: unknown }>
+) => Promise<{
+  readonly imported: Imported
+  readonly why: unknown
+  /** Unknown members of the lines. */
+  readonly ignored?: readonly string[]
+}>
 
 /** Reads the file that the options name, and reports the results of its lines. `what`: the plural for the lines. */
 export async function* importFile(
@@ -72,7 +77,12 @@ export async function* importFile(
     reportLine(shell, line)
   }
   const limits = { lineBytesMax: config.bodyBytesMax, onReported, onProgress }
-  const { imported, why } = await run({ ...input, ...limits, preview, csv }, isCsv, world, config)
+  const {
+    imported,
+    why,
+    ignored = [],
+  } = await run({ ...input, ...limits, preview, csv }, isCsv, world, config)
+  if (ignored.length > 0) report(shell, `Ignored members: ${ignored.join(', ')}.`, { ignored })
   const { nextLine, ...counts } = imported
   yield why === null ? counts : imported
   shell.exitCode = stop.signal.aborted ? 130 : Number(isReported)

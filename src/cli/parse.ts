@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { SETTINGS } from '../config/settings.ts'
-import { isNear } from '../shapes/near.ts'
+import { isNear, nearest } from '../shapes/near.ts'
 import { isStorable } from '../shapes/text.ts'
 import { COMMON_OPTIONS, type Command, type Input, wrongUse } from './command.ts'
 
@@ -69,7 +69,7 @@ const parsed: typeof parseArgs = (config) => {
 }
 
 const suggestion = (word = '', known: readonly string[]): string => {
-  const near = known.find((other) => isNear(word, other, word.length > 4 ? 2 : 1))
+  const near = nearest(word, known)
   return near === undefined ? '' : `; did you mean ${near}?`
 }
 

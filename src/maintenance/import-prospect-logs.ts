@@ -2,28 +2,41 @@ import type { logProspectActivities } from '../core/activities/log-prospect-acti
 import { parseActivity } from '../core/activities/new-log.ts'
 import { isJson } from '../json/is-json.ts'
 import { membersOf } from '../json/raw-json.ts'
-import { NewProspectLog } from '../shapes/prospect-log.ts'
+import { NewProspectLog, ProspectLog } from '../shapes/prospect-log.ts'
 import { csvRows } from './csv-rows.ts'
 import { type Import, importLines } from './import-lines.ts'
 import { type Line, linesOf, textOf } from './lines.ts'
 
 /**
  * Logs the activities of a file of JSON lines, each the body of one request, or of CSV: see `importLines`. A member that is
- * null, and an empty field, count as left out.
+ * null, and an empty field, count as left out. Resolves with the names of `ignored` members, too.
  */
 export const importProspectLogs =
   (logAll: ReturnType<typeof logProspectActivities>) =>
-  (input: Import, isCsv = false) => {
+  async (input: Import, isCsv = false) => {
     const { tenantId, chunks, lineBytesMax } = input
     const csv = isCsv ? csvRows(input, MEMBERS, LEAST) : null
     const bodyOf = (line: Line) => (csv ? bodyIn(csv.rowOf(line)) : withoutNulls(textOf(line, lineBytesMax)))
-    return importLines(input, {
+    const ignored = new Set<string>()
+    const prepare = (line: Line) => {
+      const activity = parseActivity(bodyOf(line))
+      for (const name of activity.ignored ?? [])
+        if (ignored.size < IGNORED_MAX && !EXPORTED.includes(name)) ignored.add(name)
+      return { ...activity, tenantId }
+    }
+    const result = await importLines(input, {
       lines: csv?.lines ?? linesOf(chunks, lineBytesMax),
-      store: (list) => logAll(list, { prepare: (line) => ({ ...parseActivity(bodyOf(line)), tenantId }) }),
+      store: (list) => logAll(list, { prepare }),
       kinds: ['logged', 'replayed'],
       kindsOf: ({ replayed }) => [replayed ? 'replayed' : 'logged'],
     })
+    return { ...result, ignored: [...ignored] }
   }
+
+/** Unknown members that are reported. */
+const IGNORED_MAX = 20
+/** Members that an export writes, and an import does not need. */
+const EXPORTED = Object.keys(ProspectLog.entries)
 
 const MEMBERS = Object.keys(NewProspectLog.entries)
 const LEAST = {

@@ -23,7 +23,15 @@ import {
 import { listApiKeys } from '../core/tenants/list-api-keys.ts'
 import { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
-import { ApiKeyInput, type InTenant, inTenant, RotationInput, TenantInput } from '../shapes/input.ts'
+import {
+  ApiKeyInput,
+  activityInTenant,
+  type InTenant,
+  inTenant,
+  RotationInput,
+  TenantInput,
+} from '../shapes/input.ts'
+import { NewProspectLog } from '../shapes/prospect-log.ts'
 import { checked, type Given } from './checked-input.ts'
 import type { Operation } from './operations/operation.ts'
 import { type EntriesOf, type OperationId, type Operations, operations } from './operations/operations.ts'
@@ -154,7 +162,8 @@ export const createService = (options: ServiceOptions): Service => {
   }
   /** An operation as a function, or for many inputs if it takes a batch. */
   const callOf = (name: OperationId, { ids, query, body, takes, item }: Operation) => {
-    const shape = inTenant({ ...ids, ...query?.entries, ...(item ?? body)?.entries, ...takes }, body)
+    const entries = { ...ids, ...query?.entries, ...(item ?? body)?.entries, ...takes }
+    const shape = (item ?? body) === NewProspectLog ? activityInTenant(entries) : inTenant(entries)
     const prepare = async (given: unknown) => ofTenant(checked(shape, given))
     const run = useCases[name as keyof Checked] as (input: object) => Promise<unknown>
     if (item === undefined) return async (given: unknown) => run(await prepare(given))

@@ -1,6 +1,6 @@
 /** The inputs of operations that programs call directly: those of HTTP, with the ids of its path and key. */
 import * as v from 'valibot'
-import { objectLike } from './body.ts'
+import { bodyOf, lenientOf } from './body.ts'
 import { idempotencyKey } from './prospect-log.ts'
 import { boundedText, text, whole } from './text.ts'
 
@@ -13,9 +13,12 @@ export type InTenant<Entries extends v.ObjectEntries> = { readonly entries: Entr
   OfTenant & v.InferInput<Members<Entries>>,
   OfTenant & v.InferOutput<Members<Entries>>
 >
-/** An object with these members and its tenant. It refuses the same faults as such a body. */
-export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries, body?: object) =>
-  objectLike(body)({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
+/** An object with these members and its tenant. */
+export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  bodyOf({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
+/** The same for an activity, whose unknown members are ignored. */
+export const activityInTenant = <Entries extends v.ObjectEntries>(entries: Entries) =>
+  lenientOf({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
 /** Any text, as in a path, because an id that does not exist is not found, whatever it looks like. */
 export const anyId = text()
 export const idempotent = { idempotencyKey: v.optional(idempotencyKey()) }
@@ -29,9 +32,9 @@ const DAY_MS = 86_400_000
 const years = v.maxValue<number, number, string>(1_000 * 366 * DAY_MS, 'must be at most 1,000 years')
 const lifeMs = v.pipe(whole(1), years)
 
-export const TenantInput = v.object({ name })
+export const TenantInput = bodyOf({ name })
 export const ApiKeyInput = inTenant({
   name: v.optional(v.nullable(name), null),
   lifeMs: v.optional(v.nullable(lifeMs), null),
 })
-export const RotationInput = v.object({ overlapMs: v.optional(v.pipe(whole(0), years), DAY_MS) })
+export const RotationInput = bodyOf({ overlapMs: v.optional(v.pipe(whole(0), years), DAY_MS) })

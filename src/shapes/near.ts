@@ -8,3 +8,7 @@ export const isNear = (a: string, b: string, edits: number): boolean => {
   if (a[0] === b[1] && a[1] === b[0] && isNear(a.slice(2), b.slice(2), edits - 1)) return true
   return isNear(moreA, moreB, edits - 1) || isNear(moreA, b, edits - 1) || isNear(a, moreB, edits - 1)
 }
+
+/** The known name that may have been meant by another one, if one is near. */
+export const nearest = (name: string, known: readonly string[]): string | undefined =>
+  known.find((other) => isNear(name, other, name.length > 4 ? 2 : 1))

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { lenientOf } from './body.ts'
 import { anyObject, rawObject } from './json.ts'
 import { SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, described, documented, id, optional, text } from './text.ts'
@@ -7,7 +8,7 @@ import { dateTime, timestamp } from './time.ts'
 export const idempotencyKey = () => boundedText(1, 255)
 
 /** Body of `POST /v0/prospect_logs`. */
-export const NewProspectLog = v.object({
+export const NewProspectLog = lenientOf({
   source: described(boundedText(1, 100), 'The system that sends the activity.'),
   type: v.optional(described(boundedText(1, 100), 'The kind of activity.'), 'webhook'),
   payload: anyObject('Any JSON object, nested at most 512 levels deep. Stored byte for byte as sent.'),
@@ -41,6 +42,12 @@ export const ProspectLogReceipt = v.object({
   createdProspect: described(v.boolean(), 'Whether this request created the prospect.'),
   source: described(boundedText(1, 100), 'The stored source.'),
   type: described(boundedText(1, 100), 'The stored type. `webhook` if none was sent.'),
+  ignored: v.optional(
+    described(
+      v.array(v.string()),
+      'The unknown members of the request, which are not stored: at most 20 names. Absent if there were none.',
+    ),
+  ),
 })
 export type ProspectLogReceipt = v.InferOutput<typeof ProspectLogReceipt>
 

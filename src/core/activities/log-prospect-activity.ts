@@ -72,7 +72,7 @@ const decide = (
   if (known.receipt !== null) {
     const { prospectLogId } = known.receipt
     requireSame(known.receipt, requestHashIn(activity), { prospectLogId })
-    return { answer: { value: receiptOf(known.receipt), replayed: true }, change: null }
+    return { answer: { value: receiptOf(known.receipt, activity), replayed: true }, change: null }
   }
   // Refuses before a prospect is added.
   occurredAtOf(activity, now)
@@ -83,7 +83,7 @@ const decide = (
   }
   const saved = found ? filledProspect(found, person, known, now) : addedProspect(person, known, now, newId)
   const log = newLog(activity, saved.prospect.prospectId, found === undefined, now, newId, known.countedId)
-  return { answer: { value: receiptOf(log), replayed: false }, change: { want, ...saved, log } }
+  return { answer: { value: receiptOf(log, activity), replayed: false }, change: { want, ...saved, log } }
 }
 
 const UNIDENTIFIED = { detail: 'is required without a prospectId or externalId', pointer: '/email' }

@@ -1,3 +1,4 @@
+import type { Ignored } from '../../shapes/body.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { NewProspectLog, type ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { refuse } from '../engine/failures.ts'
@@ -10,7 +11,8 @@ import type { NewId, Timestamp } from '../ports/world.ts'
 
 /** An activity to log. `payload.rawJson` is the text of a JSON object. */
 export type NewActivity = Omit<NewProspectLog, 'payload'> &
-  Requester & {
+  Requester &
+  Ignored & {
     readonly tenantId: string
     readonly payload: RawJson
     /** It came by a hook: it is logged even if it identifies no one. */
@@ -87,12 +89,13 @@ export const occurredAtOf = ({ occurredAt = '' }: NewActivity, now: Timestamp): 
 }
 
 /** The fields of a log that a receipt shows, new or recalled. */
-export type Logged = Pick<NewLog, keyof ProspectLogReceipt | 'requestHash'>
-export const receiptOf = (log: Logged): ProspectLogReceipt => ({
+export type Logged = Pick<NewLog, Exclude<keyof ProspectLogReceipt, 'ignored'>>
+export const receiptOf = (log: Logged, { ignored }: Ignored): ProspectLogReceipt => ({
   prospectId: log.prospectId,
   prospectLogId: log.prospectLogId,
   createdAt: log.createdAt,
   createdProspect: log.createdProspect,
   source: log.source,
   type: log.type,
+  ...(ignored && { ignored }),
 })

@@ -9,7 +9,7 @@ import type { Recorded, Timestamp } from './world.ts'
 export type StoredProspect = ProspectWant &
   Pick<FoundProspect, 'email' | 'externalId' | 'name' | 'updatedAt' | 'erasedAt' | 'mergedInto'>
 /** The log stored under an idempotency key. */
-export type StoredReceipt = Pick<StoredLog, 'tenantId' | keyof ProspectLogReceipt> & {
+export type StoredReceipt = Pick<StoredLog, 'tenantId' | Exclude<keyof ProspectLogReceipt, 'ignored'>> & {
   readonly idempotencyKey: string
   readonly requestHash: string
 }

@@ -31,7 +31,7 @@ in order. Other answers are retried for about three days. Without webhooks, poll
 **Tracing.** Every request may carry two headers: \`X-Request-Id\`, an id of 1 to 128 letters, digits, \`.\`, \`_\` or \`-\`, and
 \`traceparent\` (W3C Trace Context). An invalid value is ignored. Every response has an \`X-Request-Id\`.
 
-**Unknown members** of a body are ignored. A likely typo, such as \`publsh\`, is refused, except in activities.
+**Unknown members** of a body are refused by name. Activities are the exception: theirs are ignored, and named in the receipt.
 
 **Compatibility.** Clients must ignore unknown members. \`/v0\` may gain operations and members at any time. Breaking changes are
 announced with \`Deprecation\` and \`Sunset\` headers at least 90 days in advance.`
