@@ -11,7 +11,9 @@ export type WorkHooks = {
   /** Called after each step while none of the work is failing: after an error it means that all of it works again. */
   readonly onStep?: (() => void) | undefined
 }
-type Work = WorkHooks & { readonly store: Partial<Store> }
+type Work = WorkHooks & {
+  readonly store: { readonly [Part in keyof Ports]?: object } & Partial<Pick<Store, 'watch'>>
+}
 export type Job = {
   /** Names the spans of the job. */
   readonly name: string

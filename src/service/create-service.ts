@@ -11,6 +11,7 @@ import { refuse } from '../core/engine/failures.ts'
 import { asOutcome, type Outcome } from '../core/engine/outcome.ts'
 import { findEnabled, type Received, receiveHooks } from '../core/hooks/receive-hook.ts'
 import type { Delivery } from '../core/hooks/verify.ts'
+import type { ReadPage } from '../core/pages/get-page.ts'
 import type { SmallStore, Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { brandsOf, createTenant } from '../core/tenants/create-tenant.ts'
@@ -35,6 +36,7 @@ import { NewProspectLog } from '../shapes/prospect-log.ts'
 import { checked, type Given } from './checked-input.ts'
 import type { Operation } from './operations/operation.ts'
 import { type EntriesOf, type OperationId, type Operations, operations } from './operations/operations.ts'
+import { publishedOver } from './published.ts'
 import { warnUnattended } from './unattended.ts'
 import { composeUseCases, type Optional, type UseCaseSettings, type UseCases } from './use-cases.ts'
 import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
@@ -63,7 +65,12 @@ type Checked = {
   ) => Promise<unknown>
 }
 /** An activity to log. `payload` is an object, or `{ rawJson }`: the text of one, which is stored byte for byte. */
-export type ActivityToLog = Given<EntriesOf<Operations['logProspectActivity']>>
+export type LogActivityInput = Given<EntriesOf<Operations['logProspectActivity']>>
+export type CreateProspectInput = Given<EntriesOf<Operations['createProspect']>>
+export type CreatePageGroupInput = Given<EntriesOf<Operations['createPageGroup']>>
+/** A page to create. `content` is an object, or `{ rawJson }`: the text of one, which is stored byte for byte. */
+export type CreatePageInput = Given<EntriesOf<Operations['createPageWithVersion']>>
+export type CreateVersionInput = Given<EntriesOf<Operations['createVersion']>>
 
 /** A vendor's delivery to a hook. The signature is that of the bytes of the body. */
 export type HookDelivery = {
@@ -85,6 +92,15 @@ export type Service = {
     ? Promise<readonly Outcome<LoggedActivity>[]>
     : ReturnType<UseCases[Name]>
 } & {
+  /**
+   * Waits until the newest version of a page has been processed, here or in another process, and resolves to the page:
+   * `latestVersion` says whether that was published, is ready or scheduled, or failed. Refuses `unavailable` after
+   * `timeoutMs` milliseconds, by default 30,000.
+   */
+  readonly published: (
+    page: Given<EntriesOf<Operations['getPage']>>,
+    options?: { readonly timeoutMs?: number | undefined },
+  ) => Promise<ReadPage>
   /** Stops listening to the store, which stays open. Only a program that makes many services over one store needs it. */
   readonly close: () => void
   /** Creates a tenant with a name of 1 to 255 characters, and its first brand with the same name. */
@@ -139,6 +155,7 @@ export const createService = (options: ServiceOptions): Service => {
   const useCases: Checked = warnUnattended(composed, store, options.background)
   const known = rememberRows(findEnabled(store.hooks), ({ hookId }) => hookId, stopwatch, HOOKS_REMEMBERED)
   const { logProspectActivity } = composed
+  const published = publishedOver(composed.getPage)
   const later = (ms: number, act: () => void) => void setTimeout(act, ms).unref()
   const receiver = receiveHooks({ ...deps, hooks, known, logProspectActivity, later })
   const tenants = new Map<string, Promise<unknown>>()
@@ -179,6 +196,8 @@ export const createService = (options: ServiceOptions): Service => {
 
   return {
     ...Object.fromEntries(calls),
+    published: async ({ tenantId, pageGroupId, pageId }, { timeoutMs } = {}) =>
+      published(await ofTenant({ tenantId, pageGroupId, pageId }), timeoutMs),
     close: () => unwatch?.(),
     createTenant: async (tenant) => createTenant(deps)(checked(TenantInput, tenant)),
     receiveHook: async ({ hookId, token, headers, body, url }) => {

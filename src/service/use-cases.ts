@@ -70,6 +70,10 @@ export const composeUseCases = ({ store: given, observerOf, ...settings }: Deps)
       { listLengthMax: 1, listsInFlightMax: 2, groupOf: tenantOf },
     ),
   }
+  const createPage = createPageWithVersion({
+    ...plain,
+    store: { ...store, pages: assumingActive(store.pages) },
+  })
   const made = eachOperation((name, operation) => useCaseOf(name, operation, deps))
   /** Equal reads at the same moment share one answer. */
   const shared = eachOperation((name, { method, lines }) =>
@@ -79,10 +83,7 @@ export const composeUseCases = ({ store: given, observerOf, ...settings }: Deps)
   return {
     ...shared,
     logProspectActivity: deps.logProspectActivity,
-    createPageWithVersion: createPageWithVersion({
-      ...plain,
-      store: { ...store, pages: assumingActive(store.pages) },
-    }),
+    createPageWithVersion: given.schedules === undefined ? withoutSchedules(createPage) : createPage,
     getPage: shareEqual(made.getPage, keyOfPage),
     listProspectLogCounts: gather(manyOf(made.listProspectLogCounts), {
       ...options('listProspectLogCounts'),
@@ -110,4 +111,14 @@ const useCaseOf = (name: OperationId, operation: Operation, deps: UseCaseDeps<ke
   if (missing === undefined) return operation.useCase(deps)
   return async () => refuse('not_found', `The store has no \`${missing}\`, which \`${name}\` needs.`)
 }
+
+/** Nothing would publish a page at a later time. */
+const withoutSchedules =
+  (createPage: UseCases['createPageWithVersion']): UseCases['createPageWithVersion'] =>
+  async (input) => {
+    if (input.publishAt === undefined) return createPage(input)
+    const errors = [{ detail: 'must not be given: the store has no schedules', pointer: '/publishAt' }]
+    return refuse('invalid_request', 'The store has no `schedules`, which `publishAt` needs.', { errors })
+  }
+
 const tenantOf = ({ tenantId }: { readonly tenantId: string }): string => tenantId

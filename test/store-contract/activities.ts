@@ -5,7 +5,7 @@ import type {
   Identifier,
   NewLog,
   Store,
-} from 'prospect-pages'
+} from 'prospect-pages/store'
 import { equal, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {

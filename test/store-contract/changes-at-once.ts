@@ -1,4 +1,5 @@
-import type { DomainFailure, PageWant, ReadPage, Store } from 'prospect-pages'
+import type { ReadPage } from 'prospect-pages'
+import type { DomainFailure, PageWant, Store } from 'prospect-pages/store'
 import { equal, ok, same } from './assertions.ts'
 import { settledAll, times } from './concurrency.ts'
 import { type Core, type Subject, section } from './contract.ts'

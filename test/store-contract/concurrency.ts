@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import type { DomainFailure, LoggedActivity, Settlement, Store } from 'prospect-pages'
+import type { LoggedActivity } from 'prospect-pages'
+import type { DomainFailure, Settlement, Store } from 'prospect-pages/store'
 import type { NewActivity } from '#use-cases'
 import { equal, match, ok, same } from './assertions.ts'
 import { type Core, type Subject, section } from './contract.ts'

@@ -1,4 +1,4 @@
-import type { NewLog, Store } from 'prospect-pages'
+import type { NewLog, Store } from 'prospect-pages/store'
 import { addTenant, type SomeProspect } from './rows.ts'
 
 /** The use cases that work on the store under test. */

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import type { LogCount, LogCounts } from 'prospect-pages'
+import type { LogCount, LogCounts } from 'prospect-pages/store'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {

@@ -1,5 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
-import type { ClaimedEndpoint, DeliveryResult, Store, StoredDelivery, StoredEndpoint } from 'prospect-pages'
+import type {
+  ClaimedEndpoint,
+  DeliveryResult,
+  Store,
+  StoredDelivery,
+  StoredEndpoint,
+} from 'prospect-pages/store'
 import { equal, like, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { DELETED, namesOf, outboxOf } from './outbox.ts'

@@ -1,12 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import type {
-  FoundProspect,
-  Identifier,
-  Moments,
-  ProspectLogReceipt,
-  Store,
-  StoredErasure,
-} from 'prospect-pages'
+import type { ProspectLogReceipt } from 'prospect-pages'
+import type { FoundProspect, Identifier, Moments, Store, StoredErasure } from 'prospect-pages/store'
 import type { NewActivity } from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
 import { untilCompleted } from './completed.ts'

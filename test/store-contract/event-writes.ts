@@ -1,4 +1,4 @@
-import type { FoundProspect, NewEvent, NewLog, Settlement, Store } from 'prospect-pages'
+import type { FoundProspect, NewEvent, NewLog, Settlement, Store } from 'prospect-pages/store'
 import { equal, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { outboxOf } from './outbox.ts'

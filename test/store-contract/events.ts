@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { NewEvent, StoredEvent } from 'prospect-pages'
+import type { NewEvent, StoredEvent } from 'prospect-pages/store'
 import { equal, like, ok, same } from './assertions.ts'
 import { times } from './concurrency.ts'
 import { section } from './contract.ts'

@@ -1,4 +1,4 @@
-import type { DomainFailure, Store } from 'prospect-pages'
+import type { DomainFailure, Store } from 'prospect-pages/store'
 import type { NewActivity } from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
 import { untilCompleted } from './completed.ts'

@@ -5,6 +5,7 @@ import { sections } from './sections.ts'
 import { VERBS } from './verbs.ts'
 
 export type { Kept, OpenedStore, StoreContractOptions, TestRunner } from './contract.ts'
+export { type OpenedSmallStore, type SmallStoreContractOptions, smallStoreContract } from './small-store.ts'
 
 /**
  * Registers the tests of the store contract with your test runner, at once. Each test opens a separate store, and its

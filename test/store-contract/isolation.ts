@@ -1,4 +1,4 @@
-import type { PageGroupsWant } from 'prospect-pages'
+import type { PageGroupsWant } from 'prospect-pages/store'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { namesOf } from './outbox.ts'

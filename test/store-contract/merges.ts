@@ -1,4 +1,11 @@
-import type { FoundProspect, FoundTimeline, Identifier, Moments, Store, TimelineWant } from 'prospect-pages'
+import type {
+  FoundProspect,
+  FoundTimeline,
+  Identifier,
+  Moments,
+  Store,
+  TimelineWant,
+} from 'prospect-pages/store'
 import type { NewActivity } from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
 import { untilCompleted } from './completed.ts'

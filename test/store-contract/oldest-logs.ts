@@ -1,4 +1,4 @@
-import type { NewLog } from 'prospect-pages'
+import type { NewLog } from 'prospect-pages/store'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { at, keyFields, recordAll, scribbleOn, someLog, someProspect } from './rows.ts'

@@ -1,4 +1,4 @@
-import type { ClaimWant, NewEvent, Store, StoredEndpoint } from 'prospect-pages'
+import type { ClaimWant, NewEvent, Store, StoredEndpoint } from 'prospect-pages/store'
 import { same } from './assertions.ts'
 import { addTenant, at, someClaim, someEndpoint, someEvent, someGroup } from './rows.ts'
 

@@ -6,7 +6,7 @@ import type {
   Settlement,
   Store,
   StoredPageWithVersions,
-} from 'prospect-pages'
+} from 'prospect-pages/store'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PageGroupsWant, StoredPageGroup } from 'prospect-pages'
+import type { PageGroupsWant, StoredPageGroup } from 'prospect-pages/store'
 import { equal, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { NewPageRow, NewPageWant, PagesWant, StoredPage, StoredPageGroup } from 'prospect-pages'
+import type { NewPageRow, NewPageWant, PagesWant, StoredPage, StoredPageGroup } from 'prospect-pages/store'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {

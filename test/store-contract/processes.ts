@@ -1,4 +1,4 @@
-import type { Clock, NewId, Store } from 'prospect-pages'
+import type { Clock, NewId, Store } from 'prospect-pages/store'
 import type { Core, Subject } from './contract.ts'
 import { stoppedClock } from './setting.ts'
 

@@ -1,4 +1,4 @@
-import type { NewLog, ProspectLogsWant, StoredLog, TimelineWant } from 'prospect-pages'
+import type { NewLog, ProspectLogsWant, StoredLog, TimelineWant } from 'prospect-pages/store'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {

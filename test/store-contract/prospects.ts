@@ -1,4 +1,4 @@
-import type { FoundProspect, Identifier, ProspectCorrected, ProspectsWant } from 'prospect-pages'
+import type { FoundProspect, Identifier, ProspectCorrected, ProspectsWant } from 'prospect-pages/store'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {

@@ -1,4 +1,4 @@
-import type { Store } from 'prospect-pages'
+import type { Store } from 'prospect-pages/store'
 import type { NewActivity } from '#use-cases'
 import { equal, like } from './assertions.ts'
 import { section } from './contract.ts'

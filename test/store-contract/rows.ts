@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { Prospect } from 'prospect-pages'
 import type {
   ActivityChange,
   AssumedIdentifier,
@@ -13,7 +14,6 @@ import type {
   NewPageGroupRow,
   NewPageRow,
   NewVersionRow,
-  Prospect,
   Recorded,
   Store,
   StoredApiKey,
@@ -22,7 +22,7 @@ import type {
   StoredHook,
   StoredIdentifier,
   StoredProspect,
-} from 'prospect-pages'
+} from 'prospect-pages/store'
 import { countedIds, START_MS } from './setting.ts'
 
 /** Rows as the use cases hand them to a store: valid, each with a new id, and with the fields that a test names. */

@@ -1,4 +1,4 @@
-import type { PageWant } from 'prospect-pages'
+import type { PageWant } from 'prospect-pages/store'
 import { equal, ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { outboxOf } from './outbox.ts'

@@ -1,4 +1,4 @@
-import type { Clock, IdPrefix, NewId } from 'prospect-pages'
+import type { Clock, IdPrefix, NewId } from 'prospect-pages/store'
 
 /** 2026-01-01T00:00:00.000Z */
 export const START_MS = Date.UTC(2026, 0, 1)

@@ -1,4 +1,4 @@
-import type { Store } from 'prospect-pages'
+import type { Store } from 'prospect-pages/store'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { addTenant, at, someGroup, someKey, somePage } from './rows.ts'

@@ -10,7 +10,7 @@ import type {
   StoredEvent,
   StoredHook,
   VersionWant,
-} from 'prospect-pages'
+} from 'prospect-pages/store'
 import type { Random } from './random.ts'
 import { idOf } from './setting.ts'
 import type { World } from './simulation-world.ts'

@@ -1,4 +1,4 @@
-import type { FoundProspect, Identifier, NewIdentifier, Store } from 'prospect-pages'
+import type { FoundProspect, Identifier, NewIdentifier, Store } from 'prospect-pages/store'
 import { ok, same } from './assertions.ts'
 import { identifiersNow } from './rows.ts'
 

@@ -1,4 +1,4 @@
-import type { ClaimedVersion, NewEvent, PageWant, Settlement, VersionWant } from 'prospect-pages'
+import type { ClaimedVersion, NewEvent, PageWant, Settlement, VersionWant } from 'prospect-pages/store'
 import type { Random } from './random.ts'
 import { AWKWARD_TEXTS, at } from './rows.ts'
 import { idOf } from './setting.ts'

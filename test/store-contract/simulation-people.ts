@@ -1,4 +1,4 @@
-import type { Store } from 'prospect-pages'
+import type { Store } from 'prospect-pages/store'
 import type { Random } from './random.ts'
 import { AWKWARD_TEXTS, idAt, NOT_SEEN, someHook, someKey } from './rows.ts'
 import { idOf, START_MS } from './setting.ts'

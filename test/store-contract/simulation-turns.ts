@@ -1,4 +1,4 @@
-import type { ActivityWant, NewId, NewPageWant, Store } from 'prospect-pages'
+import type { ActivityWant, NewId, NewPageWant, Store } from 'prospect-pages/store'
 import type { Core } from './contract.ts'
 import type { stoppedClock } from './setting.ts'
 

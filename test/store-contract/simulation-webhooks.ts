@@ -1,4 +1,10 @@
-import type { ClaimedEndpoint, DeliveryResult, DueDelivery, EventType, StoredEndpoint } from 'prospect-pages'
+import type {
+  ClaimedEndpoint,
+  DeliveryResult,
+  DueDelivery,
+  EventType,
+  StoredEndpoint,
+} from 'prospect-pages/store'
 import type { Random } from './random.ts'
 import { AWKWARD_TEXTS, idAt, someEvent } from './rows.ts'
 import { idOf } from './setting.ts'

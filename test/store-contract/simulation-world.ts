@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { hash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { NewEvent, NewId, Served, Store, StoredEvent } from 'prospect-pages'
+import type { NewEvent, NewId, Served, Store, StoredEvent } from 'prospect-pages/store'
 import { same } from './assertions.ts'
 import type { Core } from './contract.ts'
 import { operationsOver } from './processes.ts'
@@ -158,7 +158,7 @@ export const worldOf = (core: Core, opened: Store) => {
     deleteWebhookEndpoint: core.deleteWebhookEndpoint(withWebhooks),
     rotateWebhookSecret: core.rotateWebhookSecret(withWebhooks),
     listDeliveries: core.listDeliveries(world),
-    getDelivery: core.getDelivery({ ...world, dataOf }),
+    getDelivery: core.getDelivery({ ...world, webhookDataOf: dataOf }),
     retryDelivery: core.retryDelivery(world),
     replayDeliveries: core.replayDeliveries(world),
   })

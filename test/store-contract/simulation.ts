@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { NewEvent, Store } from 'prospect-pages'
+import type { NewEvent, Store } from 'prospect-pages/store'
 import { same } from './assertions.ts'
 import { type Core, type Kept, type Subject, section } from './contract.ts'
 import { type Random, randomBy } from './random.ts'

@@ -5,7 +5,7 @@ import type {
   PageGroupsWant,
   Store,
   StoredEndpoint,
-} from 'prospect-pages'
+} from 'prospect-pages/store'
 import { namesOf } from './outbox.ts'
 import {
   addTenant,

@@ -1,4 +1,4 @@
-import type { ClaimedVersion, NewPageRow, Settlement, Store, StoredPageGroup } from 'prospect-pages'
+import type { ClaimedVersion, NewPageRow, Settlement, Store, StoredPageGroup } from 'prospect-pages/store'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {

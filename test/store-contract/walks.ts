@@ -1,4 +1,4 @@
-import type { NewPageRow, StoredPageGroup } from 'prospect-pages'
+import type { NewPageRow, StoredPageGroup } from 'prospect-pages/store'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { twoProcesses } from './processes.ts'

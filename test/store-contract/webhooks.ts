@@ -1,4 +1,4 @@
-import type { ClaimedEndpoint, DeliveryResult, NewEvent, StoredEndpoint } from 'prospect-pages'
+import type { ClaimedEndpoint, DeliveryResult, NewEvent, StoredEndpoint } from 'prospect-pages/store'
 import { equal, like, ok, same } from './assertions.ts'
 import { times } from './concurrency.ts'
 import { section } from './contract.ts'

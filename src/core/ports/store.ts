@@ -79,10 +79,15 @@ export type Ports = {
   readonly moments: Moments
 }
 /**
- * The least that a service needs: with these parts it logs activities, and lists, creates and publishes pages. Each other
- * part of a store brings the operations that need it.
+ * The least that a service needs: with these four parts it logs activities, and lists, creates and publishes pages. Each
+ * other part brings the operations that need it, and may need the verbs that are left out here.
  */
-export type SmallStore = Pick<Ports, 'activities' | 'pageGroups' | 'pages' | 'versions'> & Partial<Store>
+export type SmallStore = Partial<Omit<Store, 'activities' | 'pageGroups' | 'pages' | 'versions'>> & {
+  readonly activities: Activities
+  readonly pageGroups: Pick<PageGroups, 'list' | 'find'> & Partial<PageGroups>
+  readonly pages: Omit<Pages, 'change'> & Partial<Pages>
+  readonly versions: Omit<Versions, 'findByKey' | 'backlog'> & Partial<Versions>
+}
 /** The dependencies of a use case: these parts of the store, the time, ids, and turns for long work. */
 export type Needs<Part extends keyof Store> = {
   readonly store: Pick<Store, Part>
