@@ -1,6 +1,7 @@
 import { DomainFailure } from '../core/engine/failures.ts'
 import type { Store } from '../core/ports/store.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
+import type { Ignored } from '../shapes/body.ts'
 import { batchesOf } from './batches.ts'
 import type { CsvColumns } from './csv.ts'
 import type { Line } from './lines.ts'
@@ -75,6 +76,19 @@ export const importLines = async <Answer, Kind extends string>(
     return { imported, why: null }
   } catch (why) {
     return { imported, why }
+  }
+}
+
+const IGNORED_MAX = 20
+/** Collects the first names of ignored members, but not of those that an export writes and an import does not need. */
+export const collectIgnored = (exported: object) => {
+  const names = new Set<string>()
+  return {
+    note: ({ ignored = [] }: Ignored): void => {
+      for (const name of ignored)
+        if (names.size < IGNORED_MAX && !Object.hasOwn(exported, name)) names.add(name)
+    },
+    names: (): readonly string[] => [...names],
   }
 }
 

@@ -4,7 +4,7 @@ import { isJson } from '../json/is-json.ts'
 import { membersOf } from '../json/raw-json.ts'
 import { NewProspectLog, ProspectLog } from '../shapes/prospect-log.ts'
 import { csvRows } from './csv-rows.ts'
-import { type Import, importLines } from './import-lines.ts'
+import { collectIgnored, type Import, importLines } from './import-lines.ts'
 import { type Line, linesOf, textOf } from './lines.ts'
 
 /**
@@ -17,11 +17,10 @@ export const importProspectLogs =
     const { tenantId, chunks, lineBytesMax } = input
     const csv = isCsv ? csvRows(input, MEMBERS, LEAST) : null
     const bodyOf = (line: Line) => (csv ? bodyIn(csv.rowOf(line)) : withoutNulls(textOf(line, lineBytesMax)))
-    const ignored = new Set<string>()
+    const ignored = collectIgnored(ProspectLog.entries)
     const prepare = (line: Line) => {
       const activity = parseActivity(bodyOf(line))
-      for (const name of activity.ignored ?? [])
-        if (ignored.size < IGNORED_MAX && !EXPORTED.includes(name)) ignored.add(name)
+      ignored.note(activity)
       return { ...activity, tenantId }
     }
     const result = await importLines(input, {
@@ -30,13 +29,8 @@ export const importProspectLogs =
       kinds: ['logged', 'replayed'],
       kindsOf: ({ replayed }) => [replayed ? 'replayed' : 'logged'],
     })
-    return { ...result, ignored: [...ignored] }
+    return { ...result, ignored: ignored.names() }
   }
-
-/** Unknown members that are reported. */
-const IGNORED_MAX = 20
-/** Members that an export writes, and an import does not need. */
-const EXPORTED = Object.keys(ProspectLog.entries)
 
 const MEMBERS = Object.keys(NewProspectLog.entries)
 const LEAST = {

@@ -3,10 +3,11 @@ import { DomainFailure } from '../core/engine/failures.ts'
 import { inOrder } from '../core/engine/in-order.ts'
 import { parseJson, refuseFaults } from '../core/engine/parse-input.ts'
 import type { CreatedProspect, createProspect } from '../core/prospects/create-prospect.ts'
+import { type Ignored, lenientOf } from '../shapes/body.ts'
 import { checkShape } from '../shapes/json.ts'
-import { NewProspect } from '../shapes/prospect.ts'
+import { NewProspect, Prospect } from '../shapes/prospect.ts'
 import { csvRows } from './csv-rows.ts'
-import { type Import, importLines } from './import-lines.ts'
+import { collectIgnored, type Import, importLines } from './import-lines.ts'
 import { type Line, linesOf, textOf } from './lines.ts'
 
 /** The columns of CSV, in the order in which they are exported. */
@@ -17,16 +18,20 @@ export const PROSPECT_COLUMNS = ['externalId', 'email', 'name'] as const
  * or an empty field counts as left out, so that an export can be imported.
  */
 export const importProspects =
-  (create: ReturnType<typeof createProspect>) => (input: Import, isCsv: boolean) => {
+  (create: ReturnType<typeof createProspect>) => async (input: Import, isCsv: boolean) => {
     const { tenantId, chunks, lineBytesMax } = input
     const csv = isCsv ? csvRows(input, PROSPECT_COLUMNS, LEAST) : null
+    const ignored = collectIgnored(Prospect.entries)
     const prepare = (line: Line) => {
       const given = csv?.rowOf(line).given ?? parseJson(textOf(line, lineBytesMax), 'The line')
-      return { ...prospectIn(given), tenantId }
+      const prospect = prospectIn(given)
+      ignored.note(prospect)
+      return { ...prospect, tenantId }
     }
     const lines = csv?.lines ?? linesOf(chunks, lineBytesMax)
     const storeLines = (list: readonly Line[]) => inOrder(list, { prepare, tiesOf, run: create })
-    return importLines(input, { lines, store: storeLines, kinds: KINDS, kindsOf, conflictOf })
+    const result = await importLines(input, { lines, store: storeLines, kinds: KINDS, kindsOf, conflictOf })
+    return { ...result, ignored: ignored.names() }
   }
 
 const tiesOf = (prospect: NewProspect) => ({ names: namesOf(prospect), fills: prospect.name ?? '' })
@@ -48,10 +53,12 @@ const conflictOf = ({ value: { prospectId, emailTakenBy } }: CreatedProspect) =>
         `The email belongs to ${emailTakenBy}. The rest is stored with ${prospectId}.`,
       )
 
-const prospectIn = (value: unknown): NewProspect => {
+/** Other members are ignored. */
+const ProspectLine = lenientOf(NewProspect.entries)
+const prospectIn = (value: unknown): NewProspect & Ignored => {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   const given = isObject ? Object.entries(value).filter(([, member]) => member !== null) : null
-  const { output, faults } = checkShape(NewProspect, given && Object.fromEntries(given))
+  const { output, faults } = checkShape(ProspectLine, given && Object.fromEntries(given))
   if (faults.length > 0) refuseFaults(faults, 'The line is invalid. See `errors`.')
   return output
 }

@@ -1,4 +1,4 @@
-import type * as v from 'valibot'
+import * as v from 'valibot'
 import { shareLoop } from '../adapters/http/share-loop.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { stopwatch } from '../adapters/stopwatch.ts'
@@ -24,14 +24,8 @@ import {
 import { listApiKeys } from '../core/tenants/list-api-keys.ts'
 import { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
-import {
-  ApiKeyInput,
-  activityInTenant,
-  type InTenant,
-  inTenant,
-  RotationInput,
-  TenantInput,
-} from '../shapes/input.ts'
+import { bodyOf, lenientOf } from '../shapes/body.ts'
+import { ApiKeyInput, type InTenant, inTenant, RotationInput, TenantInput } from '../shapes/input.ts'
 import { NewProspectLog } from '../shapes/prospect-log.ts'
 import { checked, type Given } from './checked-input.ts'
 import type { Operation } from './operations/operation.ts'
@@ -180,7 +174,7 @@ export const createService = (options: ServiceOptions): Service => {
   /** An operation as a function, or for many inputs if it takes a batch. */
   const callOf = (name: OperationId, { ids, query, body, takes, item }: Operation) => {
     const entries = { ...ids, ...query?.entries, ...(item ?? body)?.entries, ...takes }
-    const shape = (item ?? body) === NewProspectLog ? activityInTenant(entries) : inTenant(entries)
+    const shape = inTenant(entries, objectFor(item ?? body))
     const prepare = async (given: unknown) => ofTenant(checked(shape, given))
     const run = useCases[name as keyof Checked] as (input: object) => Promise<unknown>
     if (item === undefined) return async (given: unknown) => run(await prepare(given))
@@ -215,4 +209,10 @@ export const createService = (options: ServiceOptions): Service => {
     rotateApiKey: async (apiKeyId, options) =>
       rotateApiKey(deps)(String(apiKeyId), checked(RotationInput, options).overlapMs),
   }
+}
+
+/** Other members are refused beside those of a body. What is only read by its ids may be the resource itself. */
+const objectFor = (body: object | undefined) => {
+  if (body === undefined) return v.object
+  return body === NewProspectLog ? lenientOf : bodyOf
 }

@@ -1,6 +1,6 @@
 /** The inputs of operations that programs call directly: those of HTTP, with the ids of its path and key. */
 import * as v from 'valibot'
-import { bodyOf, lenientOf } from './body.ts'
+import { bodyOf } from './body.ts'
 import { idempotencyKey } from './prospect-log.ts'
 import { boundedText, text, whole } from './text.ts'
 
@@ -13,12 +13,11 @@ export type InTenant<Entries extends v.ObjectEntries> = { readonly entries: Entr
   OfTenant & v.InferInput<Members<Entries>>,
   OfTenant & v.InferOutput<Members<Entries>>
 >
-/** An object with these members and its tenant. */
-export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries) =>
-  bodyOf({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
-/** The same for an activity, whose unknown members are ignored. */
-export const activityInTenant = <Entries extends v.ObjectEntries>(entries: Entries) =>
-  lenientOf({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
+/** An object with these members and its tenant: by default one that refuses others. */
+export const inTenant = <Entries extends v.ObjectEntries>(
+  entries: Entries,
+  objectOf: (entries: v.ObjectEntries) => object = bodyOf,
+) => objectOf({ tenantId: text(), ...entries }) as InTenant<Entries>
 /** Any text, as in a path, because an id that does not exist is not found, whatever it looks like. */
 export const anyId = text()
 export const idempotent = { idempotencyKey: v.optional(idempotencyKey()) }

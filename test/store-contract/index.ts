@@ -2,10 +2,11 @@
 import * as core from '#use-cases'
 import type { OpenedStore, StoreContractOptions } from './contract.ts'
 import { sections } from './sections.ts'
+import { type SmallStoreContractOptions, smallStore } from './small-store.ts'
 import { VERBS } from './verbs.ts'
 
 export type { Kept, OpenedStore, StoreContractOptions, TestRunner } from './contract.ts'
-export { type OpenedSmallStore, type SmallStoreContractOptions, smallStoreContract } from './small-store.ts'
+export type { OpenedSmallStore, SmallStoreContractOptions } from './small-store.ts'
 
 /**
  * Registers the tests of the store contract with your test runner, at once. Each test opens a separate store, and its
@@ -22,6 +23,12 @@ export const storeContract = (options: StoreContractOptions): void => {
   }
   for (const section of sections) section(core, named)
 }
+
+/**
+ * Registers the tests of a store that has only the four required parts: activities are logged, and pages created, listed,
+ * published, read and deleted.
+ */
+export const smallStoreContract = (options: SmallStoreContractOptions): void => smallStore(core, options)
 
 /** A store that lacks parts gets ones that throw which verb is missing. */
 const namingMissing = <Open extends (() => Promise<OpenedStore>) | undefined>(open: Open) =>

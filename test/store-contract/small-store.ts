@@ -2,7 +2,7 @@ import type { NewPageGroupRow, SmallStore } from 'prospect-pages/store'
 import type { NewActivity } from '#use-cases'
 import * as core from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
-import type { TestRunner } from './contract.ts'
+import type { Core, TestRunner } from './contract.ts'
 import { at, newId, type SomeTenant, someGroup } from './rows.ts'
 import { countedIds, stoppedClock } from './setting.ts'
 
@@ -23,16 +23,13 @@ export type SmallStoreContractOptions = {
   readonly openStore: () => Promise<OpenedSmallStore> | OpenedSmallStore
 }
 
-/**
- * Registers the tests of a store that has only the four required parts: activities are logged, and pages created, listed,
- * published and read.
- */
-export const smallStoreContract = ({ test, openStore }: SmallStoreContractOptions): void => {
+/** Tests that need no more than the four required parts of a store. */
+export const smallStore = (core: Core, { test, openStore }: SmallStoreContractOptions): void => {
   for (const [title, body] of Object.entries(TESTS))
     test(`small store: ${title}`, async () => {
       const opened = await openStore()
       try {
-        await body(settingOf(opened))
+        await body(settingOf(core, opened))
       } finally {
         await opened.close?.()
       }
@@ -43,7 +40,7 @@ type Setting = ReturnType<typeof settingOf>
 
 const EMAIL = 'ada@example.com'
 
-const settingOf = ({ store, addPageGroup, addTenant = async () => {} }: OpenedSmallStore) => {
+const settingOf = (core: Core, { store, addPageGroup, addTenant = async () => {} }: OpenedSmallStore) => {
   const clock = stoppedClock()
   // The verbs that a small store lacks are not called here.
   const deps = { store: store as never, clock, newId: countedIds() }
@@ -77,7 +74,7 @@ const settingOf = ({ store, addPageGroup, addTenant = async () => {} }: OpenedSm
 }
 
 const going = new AbortController().signal
-const kindOf = (why: unknown) => (why instanceof core.DomainFailure ? why.kind : why)
+const kindOf = (why: { readonly kind?: string }) => why.kind ?? why
 
 const TESTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
   'a new person becomes a prospect, and is found by email and by external id': async ({

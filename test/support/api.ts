@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createAdmission } from '../../src/adapters/http/admission.ts'
 import { createApi } from '../../src/adapters/http/api.ts'
+import { byApiKey } from '../../src/adapters/http/callers.ts'
 import { limitForms } from '../../src/adapters/http/limits/form-limit.ts'
 import { createRateLimit } from '../../src/adapters/http/limits/rate-limit.ts'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
@@ -14,6 +15,7 @@ import {
   type RequestBody,
   type RequestLog,
 } from '../../src/adapters/http/requests.ts'
+import { ROUTES } from '../../src/adapters/http/routes.ts'
 import { shareLoop } from '../../src/adapters/http/share-loop.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
@@ -135,7 +137,9 @@ export const openScene = async ({
       useCases,
       receiver,
       publicUrl,
-      identify: identifyIn(seen.apiKeys, clock),
+      routes: ROUTES,
+      hasHooks: true,
+      identify: byApiKey(identifyIn(seen.apiKeys, clock)),
       rateLimit: createRateLimit(rateLimitPerMinute, clock),
       limitForms: limitForms(hookFormsPerMinute, clock),
       admission: createAdmission({
