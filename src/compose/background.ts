@@ -1,6 +1,6 @@
 import { type Background, workInBackground } from '../adapters/background-work.ts'
 import { checkOptions } from '../config/check-options.ts'
-import { noteWorkers } from '../service/unattended.ts'
+import { noteBackground } from '../service/unattended.ts'
 import { type CounterOptions, counterJobs } from './counter.ts'
 import { type EraserOptions, eraserJobs } from './eraser.ts'
 import { type PublisherOptions, publisherJobs } from './publisher.ts'
@@ -22,7 +22,7 @@ export const startBackground = (options: BackgroundOptions): Omit<Background, 's
     ...webhookJobs(options),
   ]
   const background = workInBackground(options, jobs)
-  noteWorkers(store)
+  noteBackground(store)
   background.start()
   return background
 }

@@ -8,9 +8,10 @@ import { DEFAULTS } from '../config/config.ts'
 import { namePatiently } from '../core/pages/name-patiently.ts'
 import { publishVersions } from '../core/pages/publish-versions.ts'
 import { runSchedules } from '../core/pages/run-schedules.ts'
-import type { Store } from '../core/ports/store.ts'
+import type { SmallStore, Store } from '../core/ports/store.ts'
 import type { Namer, OnFailedAttempt } from '../core/ports/versions.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
+import { notePublisher } from '../service/unattended.ts'
 
 /** Pause between two steps without a namer; the calls to a namer are pause enough. */
 const REST_MS = 10
@@ -23,7 +24,7 @@ const LEASE_MARGIN_MS = 20_000
 
 /** The options of a publisher. Omitted settings have the defaults of the service. */
 export type PublisherOptions = WorkHooks & {
-  readonly store: Pick<Store, 'pages' | 'versions'> & Partial<Pick<Store, 'schedules' | 'watch'>>
+  readonly store: Pick<SmallStore, 'pages' | 'versions' | 'schedules' | 'watch'>
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /** Names pages, like that of `prospect-pages/naming`; without one, pages keep their built-in names. */
@@ -42,8 +43,14 @@ export type PublisherOptions = WorkHooks & {
  * A publisher over a store: many versions at a time; with a namer, no more than `namerCallsMax`. It also publishes and
  * unpublishes on schedule. Several publishers, in one process or in many, share the work.
  */
-export const createPublisher = (options: PublisherOptions, handOver?: HandOver): Background =>
-  workInBackground(checkOptions('createPublisher', options), publisherJobs(options, handOver))
+export const createPublisher = (options: PublisherOptions, handOver?: HandOver): Background => {
+  const publisher = workInBackground(
+    checkOptions('createPublisher', options),
+    publisherJobs(options, handOver),
+  )
+  notePublisher(options.store)
+  return publisher
+}
 
 /** From the use cases of a process to its publisher, which has no namer. */
 export const handOverOf = (clock: Clock): HandOver =>

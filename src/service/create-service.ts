@@ -1,4 +1,4 @@
-import * as v from 'valibot'
+import type * as v from 'valibot'
 import { shareLoop } from '../adapters/http/share-loop.ts'
 import { createNewId } from '../adapters/ids.ts'
 import { stopwatch } from '../adapters/stopwatch.ts'
@@ -24,9 +24,7 @@ import {
 import { listApiKeys } from '../core/tenants/list-api-keys.ts'
 import { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
-import { bodyOf, lenientOf } from '../shapes/body.ts'
 import { ApiKeyInput, type InTenant, inTenant, RotationInput, TenantInput } from '../shapes/input.ts'
-import { NewProspectLog } from '../shapes/prospect-log.ts'
 import { checked, type Given } from './checked-input.ts'
 import type { Operation } from './operations/operation.ts'
 import { type EntriesOf, type OperationId, type Operations, operations } from './operations/operations.ts'
@@ -174,7 +172,7 @@ export const createService = (options: ServiceOptions): Service => {
   /** An operation as a function, or for many inputs if it takes a batch. */
   const callOf = (name: OperationId, { ids, query, body, takes, item }: Operation) => {
     const entries = { ...ids, ...query?.entries, ...(item ?? body)?.entries, ...takes }
-    const shape = inTenant(entries, objectFor(item ?? body))
+    const shape = inTenant(entries, item ?? body)
     const prepare = async (given: unknown) => ofTenant(checked(shape, given))
     const run = useCases[name as keyof Checked] as (input: object) => Promise<unknown>
     if (item === undefined) return async (given: unknown) => run(await prepare(given))
@@ -203,16 +201,10 @@ export const createService = (options: ServiceOptions): Service => {
       const delivery = { headers: named, body: bytes, method: 'POST', url: url ?? null }
       return receiver.receive(await receiver.find(String(hookId), token ?? undefined), delivery)
     },
-    issueApiKey: async (key) => issueApiKey(deps)({ ...checked(ApiKeyInput, key), scopes: key.scopes }),
+    issueApiKey: async ({ scopes, ...key }) => issueApiKey(deps)({ ...checked(ApiKeyInput, key), scopes }),
     listApiKeys: async (tenantId) => listApiKeys(deps)(String(tenantId)),
     revokeApiKey: async (apiKeyId) => revokeApiKey(deps)(String(apiKeyId)),
     rotateApiKey: async (apiKeyId, options) =>
       rotateApiKey(deps)(String(apiKeyId), checked(RotationInput, options).overlapMs),
   }
-}
-
-/** Other members are refused beside those of a body. What is only read by its ids may be the resource itself. */
-const objectFor = (body: object | undefined) => {
-  if (body === undefined) return v.object
-  return body === NewProspectLog ? lenientOf : bodyOf
 }

@@ -1,37 +1,51 @@
 import type { SmallStore } from '../core/ports/store.ts'
 import type { UseCases } from './use-cases.ts'
 
-/** What names a store: a store made from another one keeps its activities' `record`, or its `watch`. */
-type StoreMark = object
-const markOf = ({ watch, versions }: Pick<SmallStore, 'versions' | 'watch'>): StoreMark => watch ?? versions
-const attended = new WeakSet<StoreMark>()
+/** Work that only something in the background completes. */
+type Work = 'Pages' | 'Erasures, merges and webhooks'
+type AnyStore = Pick<SmallStore, 'versions' | 'watch'>
 
-/** Notes that this process works in the background over a store. */
-export const noteWorkers = (store: Pick<SmallStore, 'versions' | 'watch'>): void =>
-  void attended.add(markOf(store))
+/** The work that is done over a store, or was warned about, by a part that a store made from another one keeps. */
+const attended = new WeakMap<object, Set<Work>>()
+const attendedIn = ({ watch, versions }: AnyStore): Set<Work> => {
+  const mark = watch ?? versions
+  const works = attended.get(mark) ?? new Set()
+  attended.set(mark, works)
+  return works
+}
 
-/** The use cases, with one warning when something is accepted over a store without work in the background. */
+/** Notes that this process publishes the pages of a store, or does everything in the background. */
+export const notePublisher = (store: AnyStore): void => void attendedIn(store).add('Pages')
+export const noteBackground = (store: AnyStore): void => {
+  notePublisher(store)
+  attendedIn(store).add('Erasures, merges and webhooks')
+}
+
+/** The use cases, with one warning when something is accepted that nothing in this process completes. */
 export const warnUnattended = (useCases: UseCases, store: SmallStore, background?: 'elsewhere'): UseCases => {
+  if (background !== undefined) return useCases
   const warned =
+    (work: Work) =>
     <Input, Answer>(useCase: (input: Input) => Promise<Answer>) =>
     async (input: Input): Promise<Answer> => {
       const answer = await useCase(input)
-      if (background === undefined && !attended.has(markOf(store))) {
-        process.emitWarning(
-          'Pages, erasures, merges and webhooks are accepted, but this process does not complete them. Call ' +
-            "startBackground({ store }) of prospect-pages/publisher, or set background: 'elsewhere' if other work " +
-            'completes them.',
-        )
-        noteWorkers(store)
-      }
+      const works = attendedIn(store)
+      if (!works.has(work)) process.emitWarning(`${work} ${NOT_COMPLETED}`)
+      works.add(work)
       return answer
     }
+  const ofPages = warned('Pages')
+  const ofOthers = warned('Erasures, merges and webhooks')
   return {
     ...useCases,
-    createPageWithVersion: warned(useCases.createPageWithVersion),
-    createVersion: warned(useCases.createVersion),
-    eraseProspect: warned(useCases.eraseProspect),
-    mergeProspect: warned(useCases.mergeProspect),
-    createWebhookEndpoint: warned(useCases.createWebhookEndpoint),
+    createPageWithVersion: ofPages(useCases.createPageWithVersion),
+    createVersion: ofPages(useCases.createVersion),
+    eraseProspect: ofOthers(useCases.eraseProspect),
+    mergeProspect: ofOthers(useCases.mergeProspect),
+    createWebhookEndpoint: ofOthers(useCases.createWebhookEndpoint),
   }
 }
+
+const NOT_COMPLETED =
+  'are accepted, but this process does not complete them. Call startBackground({ store }) of ' +
+  "prospect-pages/publisher, or set background: 'elsewhere' if other work completes them."

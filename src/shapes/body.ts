@@ -10,8 +10,8 @@ type Shape<Entries extends v.ObjectEntries> = v.ObjectSchema<Entries, undefined>
 /** The names of the first members that the shape does not have. */
 const unknownIn = (entries: v.ObjectEntries, given: unknown): string[] => {
   const unknown: string[] = []
-  for (const name in Object(given))
-    if (!Object.hasOwn(entries, name) && unknown.push(name) === NAMED_MAX) break
+  if (typeof given !== 'object') return unknown
+  for (const name in given) if (!Object.hasOwn(entries, name) && unknown.push(name) === NAMED_MAX) break
   return unknown
 }
 
@@ -32,7 +32,11 @@ export const bodyOf = <const Entries extends v.ObjectEntries>(entries: Entries):
   return Object.assign(v.strictObject(entries), { '~run': run }) as never
 }
 
+/** A text that is long, or an email, is data in the wrong place: it is not repeated. */
+const isName = (name: string): boolean => name.length <= NAME_LENGTH_MAX && !name.includes('@')
+
 const unknownMember = (name: string, entries: v.ObjectEntries) => {
+  if (!isName(name)) return { kind: 'validation', type: 'unknown', message: 'has an unknown member' }
   const meant = nearest(name, Object.keys(entries))
   const hint = meant === undefined ? '' : `; did you mean \`${meant}\`?`
   return {

@@ -1,7 +1,7 @@
 /** The inputs of operations that programs call directly: those of HTTP, with the ids of its path and key. */
 import * as v from 'valibot'
-import { bodyOf } from './body.ts'
-import { idempotencyKey } from './prospect-log.ts'
+import { bodyOf, lenientOf } from './body.ts'
+import { idempotencyKey, NewProspectLog } from './prospect-log.ts'
 import { boundedText, text, whole } from './text.ts'
 
 type OfTenant = {
@@ -13,11 +13,14 @@ export type InTenant<Entries extends v.ObjectEntries> = { readonly entries: Entr
   OfTenant & v.InferInput<Members<Entries>>,
   OfTenant & v.InferOutput<Members<Entries>>
 >
-/** An object with these members and its tenant: by default one that refuses others. */
-export const inTenant = <Entries extends v.ObjectEntries>(
-  entries: Entries,
-  objectOf: (entries: v.ObjectEntries) => object = bodyOf,
-) => objectOf({ tenantId: text(), ...entries }) as InTenant<Entries>
+/**
+ * An object with these members and its tenant. Other members are treated as in this body; without a body they are
+ * ignored: what is read or deleted by its ids may be named by the resource itself.
+ */
+export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries, body?: object) => {
+  const objectOf = body === undefined ? v.object : body === NewProspectLog ? lenientOf : bodyOf
+  return objectOf({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
+}
 /** Any text, as in a path, because an id that does not exist is not found, whatever it looks like. */
 export const anyId = text()
 export const idempotent = { idempotencyKey: v.optional(idempotencyKey()) }
@@ -32,7 +35,8 @@ const years = v.maxValue<number, number, string>(1_000 * 366 * DAY_MS, 'must be 
 const lifeMs = v.pipe(whole(1), years)
 
 export const TenantInput = bodyOf({ name })
-export const ApiKeyInput = inTenant({
+export const ApiKeyInput = bodyOf({
+  tenantId: text(),
   name: v.optional(v.nullable(name), null),
   lifeMs: v.optional(v.nullable(lifeMs), null),
 })

@@ -48,7 +48,8 @@ t.test('writes make the sender look for due deliveries only if there is an endpo
   const atStart = claims()
   await write()
   t.equal(claims(), atStart)
-  t.equal((await service.listEvents({ tenantId, limit: 100 })).items.length, 2 * WRITES, 'all are numbered')
+  const { items } = (await service.listEvents({ tenantId, limit: 100 })).value
+  t.equal(items.length, 2 * WRITES, 'all are numbered')
   const url = 'https://example.com/hook'
   await service.createWebhookEndpoint({ tenantId, url, types: ['prospect.created'] })
   await write()

@@ -40,7 +40,7 @@ const setting = async (t: Test, kind: StoreKind) => {
   for (let i = 0; i < LOGS_EACH; i++)
     await log(Array.from({ length: PEOPLE }, (_, n) => activityOf((n * 17) % PEOPLE, i)))
   const [first] = await log([{ ...activityOf(1, LOGS_EACH), email: emailOf(1) }])
-  const prospectId = first && 'receipt' in first ? first.value.prospectId : ''
+  const prospectId = first && 'value' in first ? first.value.prospectId : ''
   for (const n of ERASED) await log([{ ...activityOf(n, 99), prospectId, payload: { rawJson: '{}' } }])
   for (const n of ERASED) await requestErasure(deps)({ tenantId, email: emailOf(n), blockDays: 30 })
   const work = async () => {

@@ -282,7 +282,7 @@ overStores(
       t.equal(new Set(all.map(({ prospectId }) => prospectId)).size, 3)
       const shared = (await call(`GET /v0/prospects/${all[0]?.['prospectId']}`)).json
       t.match(shared, { externalId: hook.hookId, name: 'github', email: null })
-      const other = await create({ verify: { token: true }, slot: 2 })
+      const other = await create({ verify: { token: true } })
       for (const body of ['{}', '{}']) await send(other.path, body)
       t.equal(new Set((await logs()).map(({ prospectId }) => prospectId)).size, 5)
       const stored = await store.hooks.find({ tenantId, hookId: hook.hookId })

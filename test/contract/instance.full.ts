@@ -113,7 +113,7 @@ t.test(
           const raced = { activities: { ...own.activities, record } }
           return logProspectActivity({ ...told, store: raced })({ ...activity, ...ada })
         })
-        t.match(logged, { receipt: { createdProspect: false } })
+        t.match(logged, { value: { createdProspect: false } })
         t.equal(await logsIn(), 2)
         t.equal((await sql`select 1 from prospects`).length, 1)
       },

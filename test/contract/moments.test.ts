@@ -61,7 +61,7 @@ const setting = async (t: Test, server: ThrowawayPostgres) => {
       () => {},
       {},
     )
-    const ada = (await service.getProspect({ tenantId, prospectId })).value
+    const { value: ada } = await service.getProspect({ tenantId, prospectId })
     return {
       /** Logs an activity of Ada. */
       log: async () => {
@@ -198,15 +198,14 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
         for (let minute = 0; minute < 5; minute++) {
           await work()
           clock.advance(MINUTE_MS)
-          const erasure = (await service.getErasure({ tenantId, erasureId })).value
+          const { value: erasure } = await service.getErasure({ tenantId, erasureId })
           t.match(erasure, { status: 'processing', waitingFor: 'second_pass', logsErased: 1 })
         }
         await run(commit)
         t.equal(await logs(), 2, 'the late one, and the one of Bob')
         await untilCompleted(store.erasures, clock, work)
-        t.match((await service.getErasure({ tenantId, erasureId })).value, {
-          status: 'completed',
-          logsErased: 2,
+        t.match(await service.getErasure({ tenantId, erasureId }), {
+          value: { status: 'completed', logsErased: 2 },
         })
         t.equal(await logs(), 1)
       },
@@ -217,14 +216,12 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     await connect().unsafe('select 1')
     const { erasureId } = (await service.eraseProspect({ tenantId, email: EMAIL })).value
     const step = eraseProspects({ store, clock })
-    const erasure = (
-      await until('it is completed', async () => {
-        while (await step(ON));
-        clock.advance(500)
-        const erasure = (await service.getErasure({ tenantId, erasureId })).value
-        return erasure.status === 'completed' ? erasure : null
-      })
-    ).value
+    const erasure = await until('it is completed', async () => {
+      while (await step(ON));
+      clock.advance(500)
+      const { value: erasure } = await service.getErasure({ tenantId, erasureId })
+      return erasure.status === 'completed' ? erasure : null
+    })
     t.ok(Date.parse(String(erasure.completedAt)) - NOON <= 10_000, String(erasure.completedAt))
   })
 

@@ -49,7 +49,7 @@ const setting = async (t: Test, kind: StoreKind) => {
   /** The receipt, or the kind of the refusal. */
   const log = async (fields: object) =>
     here.logProspectActivity({ tenantId, ...ACTIVITY, ...fields }).then(
-      ({ value: receipt }) => receipt,
+      ({ value }) => value,
       ({ kind }) => ({ kind, prospectId: '' }),
     )
   const logAll = (some: readonly object[]) =>
@@ -149,16 +149,16 @@ overStores(
         email: `${name}@example.com`,
       }))
       const [corrected, merged, erased, unchanged] = (await logAll(people)).map((outcome) =>
-        'receipt' in outcome ? outcome.value.prospectId : '',
+        'value' in outcome ? outcome.value.prospectId : '',
       ) as [string, string, string, string]
       await there.updateProspect({ tenantId, prospectId: corrected, email: null })
       await there.mergeProspect({ tenantId, prospectId: merged, into: unchanged })
       await there.eraseProspect({ tenantId, prospectId: erased })
       t.match(await logAll(people), [
-        { receipt: { createdProspect: true } },
-        { receipt: { prospectId: unchanged, createdProspect: false } },
+        { value: { createdProspect: true } },
+        { value: { prospectId: unchanged, createdProspect: false } },
         { kind: 'prospect_erased' },
-        { receipt: { prospectId: unchanged, createdProspect: false } },
+        { value: { prospectId: unchanged, createdProspect: false } },
       ])
       t.equal((await logs()).length, 4 + 3, 'each once')
     })

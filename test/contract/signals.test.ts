@@ -91,7 +91,10 @@ overStores(async (t, kind) => {
       await ours.number()
     }
     await t.resolves(signal)
-    t.match(await Promise.all(slices), [{ items: [{ sequence: 1 }] }, { items: [{ sequence: 2 }] }])
+    t.match(await Promise.all(slices), [
+      { value: { items: [{ sequence: 1 }] } },
+      { value: { items: [{ sequence: 2 }] } },
+    ])
     t.ok(own.includes(`numbered ${ours.tenantId}`), 'here it names the tenant')
   })
 

@@ -8,11 +8,13 @@ import {
 } from '../../src/core/pages/create-page-group.ts'
 import { createPageWithVersion } from '../../src/core/pages/create-page-with-version.ts'
 import { getPage } from '../../src/core/pages/get-page.ts'
-import { listPageGroups } from '../../src/core/pages/list-page-groups.ts'
+import { listPageGroups, type PageGroupListing } from '../../src/core/pages/list-page-groups.ts'
 import { listPages } from '../../src/core/pages/list-pages.ts'
 import { updatePageGroup } from '../../src/core/pages/update-page-group.ts'
+import type { PageGroupRead } from '../../src/core/ports/page-groups.ts'
 import type { PageWant } from '../../src/core/ports/pages.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
+import type { SliceQuery } from '../../src/shapes/slice.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
 /** A store in memory that has these tenants at once. */
@@ -46,8 +48,8 @@ export const scene = async () => {
     createPages: each(createPageWithVersion(deps)),
     createPage: createPageWithVersion(deps),
     readPage: async (want: PageWant) => (await getPage(deps)(want)).value,
-    listPages: listPages(deps),
-    listGroups: listPageGroups(deps),
+    listPages: async (listing: PageGroupRead & SliceQuery) => (await listPages(deps)(listing)).value,
+    listGroups: async (listing: PageGroupListing) => (await listPageGroups(deps)(listing)).value,
   }
 }
 

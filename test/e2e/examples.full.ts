@@ -46,14 +46,12 @@ const newEndpoint = async (env: Environment, tenantId: string): Promise<string> 
     body: null,
   } as const
   const endpoint = { tenantId, url: 'https://example.com', ...all, description: null }
-  const { webhookEndpointId } = (
-    await createWebhookEndpoint({
-      ...world,
-      webhooks: webhookTools({}, world.clock),
-    })(endpoint)
-  ).value
+  const { value: created } = await createWebhookEndpoint({
+    ...world,
+    webhooks: webhookTools({}, world.clock),
+  })(endpoint)
   await world.store.close()
-  return webhookEndpointId
+  return created.webhookEndpointId
 }
 const newHook = async (env: Environment, tenantId: string): Promise<string> => {
   const world = await createRuntime(readConfig(env), createLog('silent'))

@@ -140,24 +140,18 @@ for (const kind of databaseKinds())
       }
       const endpoint = { tenantId, url: 'https://crm.example', ...UNFILTERED }
       const hook = { tenantId, source: 'git', description: null, map: {}, each: null }
-      const { webhookEndpointId } = (
-        await createWebhookEndpoint(toolsOf(before))({
-          ...endpoint,
-          headers: { 'x-token': 'secret' },
-        })
-      ).value
-      const first = { tenantId, webhookEndpointId }
+      const { value: created } = await createWebhookEndpoint(toolsOf(before))({
+        ...endpoint,
+        headers: { 'x-token': 'secret' },
+      })
+      const first = { tenantId, webhookEndpointId: created.webhookEndpointId }
       await rotateWebhookSecret(toolsOf(before))({ ...first, overlapHours: 24 })
       await createWebhookEndpoint(toolsOf(null))(endpoint)
-      const { hookId } = (
-        await createHook(toolsOf(before))({
-          ...hook,
-          verify: { preset: 'github', secret: 'shared' },
-        })
-      ).value
+      const verify = { preset: 'github', secret: 'shared' } as const
+      const { hookId } = (await createHook(toolsOf(before))({ ...hook, verify })).value
       await createHook(toolsOf(before))({ ...hook, verify: { token: true } })
       // Its secret is known; of the overlap, the key is lost.
-      const half = (await createWebhookEndpoint(toolsOf(lost))(endpoint)).value
+      const { value: half } = await createWebhookEndpoint(toolsOf(lost))(endpoint)
       const [found] = (await webhooks.list(tenantId)).filter(
         (one) => one.webhookEndpointId === half.webhookEndpointId,
       )

@@ -25,7 +25,7 @@ t.test('one call completes whatever is accepted', async (t) => {
   const isCompleted = async () => {
     const { publishedVersion } = (await service.getPage({ tenantId, pageGroupId, pageId: page.pageId })).value
     const { status } = (await service.getErasure({ tenantId, erasureId })).value
-    const { items } = await service.listEvents({ tenantId, types: 'prospect.erased' })
+    const { items } = (await service.listEvents({ tenantId, types: 'prospect.erased' })).value
     return publishedVersion !== null && status === 'completed' && items.length === 1
   }
   while (!(await isCompleted())) {

@@ -29,39 +29,34 @@ const kindOf = (call: Promise<unknown>) =>
 
 t.test('the feed and what is delivered, as the API answers them', async (t) => {
   const { service, tenantId, activity, number, call } = await opened()
-  const { secret, ...endpoint } = (
-    await service.createWebhookEndpoint({
-      tenantId,
-      url: 'https://example.com/hooks',
-    })
-  ).value
+  const created = await service.createWebhookEndpoint({ tenantId, url: 'https://example.com/hooks' })
+  const { secret, ...endpoint } = created.value
   t.match(secret, /^whsec_/)
   const { webhookEndpointId } = endpoint
   const want = { tenantId, webhookEndpointId }
   await service.logProspectActivity(activity)
   await number()
 
-  const feed = await service.listEvents({ tenantId, types: 'prospect_log.created' })
+  const { value: feed } = await service.listEvents({ tenantId, types: 'prospect_log.created' })
   t.match(feed, { items: [{ sequence: 2, data: { payload: { rawJson: '{ "a": 1.0 }' } } }], hasMore: false })
   const [event] = feed.items
   t.strictSame((await service.getEvent({ tenantId, eventId: event?.eventId ?? '' })).value, event)
-  t.match(await service.listEvents({ tenantId, cursor: feed.nextCursor, limit: 1 }), { items: [] })
+  t.match((await service.listEvents({ tenantId, cursor: feed.nextCursor, limit: 1 })).value, { items: [] })
 
   const path = `/v0/webhook_endpoints/${webhookEndpointId}`
   t.strictSame((await service.getWebhookEndpoint(want)).value, (await call(`GET ${path}`)).json)
   t.strictSame((await service.listWebhookEndpoints({ tenantId })).value, { items: [endpoint] })
-  const deliveries = (await service.listDeliveries({ ...want, limit: 1, status: 'pending' })).value
+  const { value: deliveries } = await service.listDeliveries({ ...want, limit: 1, status: 'pending' })
   t.strictSame(deliveries, (await call(`GET ${path}/deliveries?limit=1&status=pending`)).json)
   const eventId = deliveries.items[0]?.eventId ?? ''
   t.match((await service.retryDelivery({ ...want, eventId })).value, { eventId, status: 'pending' })
   const since = '2026-01-01T00:00:00Z'
-  t.strictSame((await service.replayDeliveries({ ...want, since })).value, {
-    deliveries: 2,
-    nextCursor: null,
+  t.strictSame(await service.replayDeliveries({ ...want, since }), {
+    value: { deliveries: 2, nextCursor: null },
   })
 
-  t.match((await service.updateWebhookEndpoint({ ...want, types: ['page.created'] })).value, {
-    types: ['page.created'],
+  t.match(await service.updateWebhookEndpoint({ ...want, types: ['page.created'] }), {
+    value: { types: ['page.created'] },
   })
   t.not((await service.rotateWebhookSecret(want)).value.secret, secret)
   await service.deleteWebhookEndpoint(want)
@@ -74,12 +69,12 @@ t.test('a program waits for the next event, until its signal aborts', async (t) 
   const next = service.listEvents({ tenantId, wait: 25, limit: 1 })
   await service.logProspectActivity(activity)
   await number()
-  t.match(await next, { items: [{ sequence: 1, apiKeyId: null }], hasMore: true })
+  t.match((await next).value, { items: [{ sequence: 1, apiKeyId: null }], hasMore: true })
   const [ended, leaving] = [AbortSignal.abort(), new AbortController()]
   const ask = (signal: AbortSignal) => service.listEvents({ tenantId, wait: 25, cursor: 'latest', signal })
-  t.match(await ask(ended), { items: [] })
+  t.match((await ask(ended)).value, { items: [] })
   setImmediate(() => leaving.abort())
-  t.match(await ask(leaving.signal), { items: [] })
+  t.match((await ask(leaving.signal)).value, { items: [] })
 })
 
 t.test('a test reaches a receiver on a network that is allowed', async (t) => {
@@ -96,7 +91,7 @@ t.test('a test reaches a receiver on a network that is allowed', async (t) => {
   const allowing = await opened({ allowedNetworks: ['127.0.0.0/8'] })
   const { tenantId } = allowing
   const { webhookEndpointId } = (await allowing.service.createWebhookEndpoint({ tenantId, url })).value
-  const tested = (await allowing.service.testWebhookEndpoint({ tenantId, webhookEndpointId })).value
+  const { value: tested } = await allowing.service.testWebhookEndpoint({ tenantId, webhookEndpointId })
   t.match(tested, { delivered: true, statusCode: 202, error: null })
   const overHttp = await allowing.call(`POST /v0/webhook_endpoints/${webhookEndpointId}/test`)
   t.match(overHttp.json, { delivered: true, statusCode: 202 })

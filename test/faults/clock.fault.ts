@@ -170,11 +170,8 @@ overStores(async (t, kind) => {
       const newPeople = (name: string) =>
         Promise.all(
           LEAPS_MS.map(async (_, i) => {
-            const { value: prospect } = await serviceOf(i).createProspect({
-              tenantId,
-              email: `${name}-${i}@x.org`,
-            })
-            return prospect.prospectId
+            const person = { tenantId, email: `${name}-${i}@x.org` }
+            return (await serviceOf(i).createProspect(person)).value.prospectId
           }),
         )
       const [gone, merged, survivors, corrected] = await Promise.all(

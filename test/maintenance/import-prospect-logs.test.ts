@@ -102,6 +102,6 @@ t.test('a member that is null counts as left out, and a payload stays byte for b
     { line: 3, errors: [{ detail: 'is required', pointer: '/payload' }] },
     { line: 4, code: 'invalid_json' },
   ])
-  const list = (await listProspectLogs(deps)({ tenantId, limit: 9 })).value
+  const { value: list } = await listProspectLogs(deps)({ tenantId, limit: 9 })
   t.match(list, { items: [{ email: null, type: 'webhook', payload: { rawJson: '{"n":1.0,"a": null}' } }] })
 })

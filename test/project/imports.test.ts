@@ -25,6 +25,8 @@ const ORDER = [
 const ADAPTER = /^adapters\/(?!stores\/)([^/]+)\//
 const PACKAGES: Readonly<Record<string, RegExp>> = {
   valibot: /^(shapes|adapters\/http)\//,
+  // Made when the document is generated, not at run time.
+  '@valibot/to-json-schema': /^adapters\/http\/openapi\//,
   postgres: /^adapters\/postgres\//,
   'prom-client': /^adapters\/metrics\//,
   pino: /^adapters\/(readable-)?log\.ts$/,

@@ -44,6 +44,11 @@ t.test('unknown members are refused beside other faults, up to 20 of them', asyn
   t.equal(faultsOf(NewPage, many).length, 20)
 })
 
+t.test('data in the place of a name is not repeated', async (t) => {
+  for (const name of ['ada@example.com', 'x'.repeat(101)])
+    t.strictSame(faultsOf(NewPage, { [name]: 1 }), [' has an unknown member'])
+})
+
 t.test('members that every object has are unknown, too', async (t) => {
   const given = JSON.parse('{"toString":1,"constructor":2,"__proto__":3}')
   t.strictSame(

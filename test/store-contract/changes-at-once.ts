@@ -1,4 +1,4 @@
-import type { ReadPage } from 'prospect-pages'
+import type { PageRead } from 'prospect-pages'
 import type { DomainFailure, PageWant, Store } from 'prospect-pages/store'
 import { equal, ok, same } from './assertions.ts'
 import { settledAll, times } from './concurrency.ts'
@@ -284,7 +284,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
       ]
       const outcomes = await settledAll(
         core,
-        times(50, (i) => changes[i % changes.length]?.(turnOf(i), i) as Promise<ReadPage>),
+        times(50, (i) => changes[i % changes.length]?.(turnOf(i), i) as Promise<PageRead>),
       )
       revision++
       oneWon(core, outcomes, revision)
@@ -346,7 +346,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
       const made = await Promise.all(
         times(12, (i) => turnOf(i).createVersion({ ...page, ...(i % 2 === 1 && key), publish: true })),
       )
-      equal(new Set(made.map(({ value: version }) => version.versionId)).size, 7)
+      equal(new Set(made.map(({ value }) => value.versionId)).size, 7)
       equal(made.filter(({ replayed }) => replayed).length, 5)
       equal((await one.read(page)).value.latestVersion.versionNumber, 8)
       await holds()

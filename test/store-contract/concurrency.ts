@@ -36,7 +36,7 @@ export const concurrency = section('concurrency', settingOf, {
     for (let round = 0; round < ROUNDS; round++) {
       const activity = activityOf(await given.newTenant(), { idempotencyKey: `round ${round}` })
       const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
-      equal(new Set(answers.map(({ value: receipt }) => JSON.stringify(receipt))).size, 1)
+      equal(new Set(answers.map(({ value }) => JSON.stringify(value))).size, 1)
       equal(answers.filter(({ replayed }) => replayed).length, 49)
       equal((await logsOf(activity.tenantId)).length, 1)
       equal((await prospectsOf(activity.tenantId)).length, 1)
@@ -65,7 +65,7 @@ export const concurrency = section('concurrency', settingOf, {
       equal((await logsOf(tenantId)).length, 1)
       equal(answers.length, 10)
       equal(answers.filter(({ replayed }) => !replayed).length, 1)
-      ok(answers.every(({ value: receipt }) => receipt.prospectLogId === log?.prospectLogId))
+      ok(answers.every(({ value }) => value.prospectLogId === log?.prospectLogId))
       ok(refused.every(({ kind }) => kind === 'idempotency_key_reused'))
       ok(refused.every(({ facts }) => facts.prospectLogId === log?.prospectLogId))
     }
@@ -79,9 +79,9 @@ export const concurrency = section('concurrency', settingOf, {
         name: 'Ada',
       })
       const answers = await Promise.all(times(50, (i) => turnOf(i).logProspectActivity(activity)))
-      equal(answers.filter(({ value: receipt }) => receipt.createdProspect).length, 1)
-      equal(new Set(answers.map(({ value: receipt }) => receipt.prospectId)).size, 1)
-      equal(new Set(answers.map(({ value: receipt }) => receipt.prospectLogId)).size, 50)
+      equal(answers.filter(({ value }) => value.createdProspect).length, 1)
+      equal(new Set(answers.map(({ value }) => value.prospectId)).size, 1)
+      equal(new Set(answers.map(({ value }) => value.prospectLogId)).size, 50)
       equal((await prospectsOf(activity.tenantId)).length, 1)
       equal((await logsOf(activity.tenantId)).length, 50)
     }
@@ -91,8 +91,7 @@ export const concurrency = section('concurrency', settingOf, {
     const { processes, turnOf, logsOf, prospectsOf } = given
     for (let round = 0; round < ROUNDS; round++) {
       const tenantId = await given.newTenant()
-      const { value: receipt } = await processes[0].logProspectActivity(activityOf(tenantId))
-      const { prospectId } = receipt
+      const { prospectId } = (await processes[0].logProspectActivity(activityOf(tenantId))).value
       const answers = await Promise.all(
         times(50, (i) =>
           turnOf(i).logProspectActivity(activityOf(tenantId, { prospectId, email: `${i}@x` })),
@@ -113,7 +112,7 @@ export const concurrency = section('concurrency', settingOf, {
       const group = await newGroup(tenant)
       const wanted = { ...parentOf(group), customName: 'Mine', idempotencyKey: 'one' }
       const answers = await Promise.all(times(50, (i) => turnOf(i).createPageWithVersion(wanted)))
-      equal(new Set(answers.map(({ value: page }) => JSON.stringify(page))).size, 1)
+      equal(new Set(answers.map(({ value }) => JSON.stringify(value))).size, 1)
       equal(answers.filter(({ replayed }) => replayed).length, 49)
       equal((await store.pageGroups.find(group))?.pagesCount, 1)
       const { items } = (await processes[1].listPages({ ...parentOf(group), limit: 100 })).value
@@ -189,12 +188,12 @@ export const concurrency = section('concurrency', settingOf, {
     same(named.sort(), times(total, (i) => `context ${i}`).sort())
     const read = await Promise.all(pages.map((page, i) => turnOf(i).getPage(page)))
     same(
-      read.map(({ page }) => page.computedName),
+      read.map(({ value }) => value.computedName),
       times(total, (i) => `Name of context ${i}`),
     )
     same(
-      read.map(({ page }) => page.publishedVersion?.versionId),
-      read.map(({ page }) => page.latestVersion.versionId),
+      read.map(({ value }) => value.publishedVersion?.versionId),
+      read.map(({ value }) => value.latestVersion.versionId),
     )
   },
 
@@ -205,7 +204,7 @@ export const concurrency = section('concurrency', settingOf, {
       const list = times(100, (i) => activityOf(tenantId, { email: `${i}@crossing`, name: `${i}` }))
       const outcomes = await crossing(list)
       equal(outcomes.filter((outcome) => outcome instanceof core.DomainFailure).length, 0)
-      const created = (outcomes as LoggedActivity[]).filter(({ value: receipt }) => receipt.createdProspect)
+      const created = (outcomes as LoggedActivity[]).filter(({ value }) => value.createdProspect)
       equal(created.length, 100)
       equal((await prospectsOf(tenantId)).length, 100)
       equal((await logsOf(tenantId)).length, 400)

@@ -60,7 +60,7 @@ export const erasures = section(
         /** The receipt, or the kind of the refusal. */
         log: (fields: Partial<NewActivity>): Promise<Logged> =>
           logAny(activityOf(tenantId, fields)).then(
-            ({ value: receipt }) => ({ kind: 'logged', ...receipt }),
+            ({ value }) => ({ kind: 'logged', ...value }),
             (why) => {
               if (why instanceof core.DomainFailure) return { kind: why.kind }
               throw why
@@ -70,7 +70,10 @@ export const erasures = section(
         request: (fields: { prospectId?: string; email?: string; blockDays?: number }) =>
           core
             .requestErasure(world)({ blockDays: 30, ...fields, tenantId })
-            .catch((why: { kind?: string }) => ({ kind: why.kind ?? String(why) })) as Promise<{
+            .then(
+              ({ value }) => value,
+              (why: { kind?: string }) => ({ kind: why.kind ?? String(why) }),
+            ) as Promise<{
             kind?: string
             erasureId?: string
             prospectId?: string | null
@@ -476,19 +479,19 @@ export const erasures = section(
       const { here, complete, core, store, clock, tenantId, erasureOf } = scene
       const { erasureId = '' } = await here.request({ email: ADA })
       const again = (await here.request({ email: ADA, blockDays: 40 })).erasureId
-      const unblock = () => core.unblockErasure({ store, clock })({ tenantId, erasureId })
-      const shown = () => core.getErasure({ store })({ tenantId, erasureId })
+      const unblock = async () => (await core.unblockErasure({ store, clock })({ tenantId, erasureId })).value
+      const shown = async () => (await core.getErasure({ store })({ tenantId, erasureId })).value
       equal(again, erasureId)
-      like((await shown()).value, { blockedUntil: at(40 * DAY_MS), waitingFor: null })
-      like((await unblock()).value, { status: 'processing', blockedUntil: at(0) })
+      like(await shown(), { blockedUntil: at(40 * DAY_MS), waitingFor: null })
+      like(await unblock(), { status: 'processing', blockedUntil: at(0) })
       await here.expire()
       same(await here.log({ email: ADA }), { kind: 'prospect_erased' })
       await here.work(gatedMoments(store).moments)
-      like((await shown()).value, { waitingFor: 'second_pass' })
+      like(await shown(), { waitingFor: 'second_pass' })
       clock.advance(HOUR_MS)
       await complete()
       for (let i = 0; i < 2; i++)
-        like((await unblock()).value, { status: 'completed', blockedUntil: null, waitingFor: null })
+        like(await unblock(), { status: 'completed', blockedUntil: null, waitingFor: null })
       like(await here.log({ email: ADA }), { createdProspect: true })
       const requestedMs = clock() - START_MS
       const { erasureId: second } = await here.request({ email: ADA, blockDays: 1 })

@@ -187,7 +187,7 @@ export const events = section('events', async ({ store }) => ({ ours: await outb
     let why: unknown
     for (let cursor = 'MTpldmVudHM6MA'; why === undefined; )
       try {
-        const slice = (await listEvents({ tenantId, cursor, limit: 9 })).value
+        const { value: slice } = await listEvents({ tenantId, cursor, limit: 9 })
         seen.push(...slice.items.map(({ sequence }) => sequence))
         if (!slice.hasMore) break
         cursor = slice.nextCursor

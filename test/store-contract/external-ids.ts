@@ -67,11 +67,17 @@ export const externalIds = section(
       correct: (prospectId: string, fields: { externalId?: string | null; email?: string | null }) =>
         core
           .updateProspect(here)({ tenantId, prospectId, ...fields })
-          .catch(({ kind, facts }: DomainFailure) => ({ kind, ...facts })),
+          .then(
+            ({ value }) => value,
+            ({ kind, facts }: DomainFailure) => ({ kind, ...facts }),
+          ),
       erase: (whom: Named) =>
         core
           .requestErasure(here)({ tenantId, blockDays: 1, ...whom })
-          .catch((why: DomainFailure) => why.kind),
+          .then(
+            ({ value }) => value,
+            (why: DomainFailure) => why.kind,
+          ),
       /** Who has what, without their ids. */
       people: async () =>
         (await prospects()).map(({ email, externalId }) => `${externalId} ${email}`).toSorted(),
@@ -163,8 +169,8 @@ export const externalIds = section(
             return turnOf(i).logProspectActivity(activityOf(only ?? named))
           }),
         )
-        equal(new Set(answers.map(({ value: receipt }) => receipt.prospectId)).size, 1)
-        equal(answers.filter(({ value: receipt }) => receipt.createdProspect).length, 1)
+        equal(new Set(answers.map(({ value }) => value.prospectId)).size, 1)
+        equal(answers.filter(({ value }) => value.createdProspect).length, 1)
         like(
           (await prospects()).filter(({ externalId }) => externalId === named.externalId),
           [named],
@@ -184,7 +190,7 @@ export const externalIds = section(
         ),
       )
       const logged = people.map((one, i) => turnOf(i).logProspectActivity(activityOf(one)))
-      equal((await Promise.all(logged)).filter(({ value: receipt }) => receipt.createdProspect).length, 0)
+      equal((await Promise.all(logged)).filter(({ value }) => value.createdProspect).length, 0)
       equal(created.filter((one) => one.created).length, 30)
       equal((await prospects()).length, 30)
     },
@@ -204,7 +210,7 @@ export const externalIds = section(
             core.logProspectActivities(processes[i === 0 ? 0 : 1])(list.map(activityOf)),
           ),
         )
-        for (const outcome of outcomes.flat()) ok('receipt' in outcome, JSON.stringify(outcome))
+        for (const outcome of outcomes.flat()) ok('value' in outcome, JSON.stringify(outcome))
       }
       const taken = (await prospects()).flatMap(({ externalId }) => externalId ?? [])
       equal(taken.length, 100)
@@ -245,14 +251,14 @@ export const externalIds = section(
     'creating a prospect finds the one that exists, and fills what it lacks': async (scene) => {
       const { create, tenantId, people } = scene
       const first = await create({ externalId: '1' })
-      like(first, { created: true, prospect: { tenantId, externalId: '1', email: null, name: null } })
+      like(first, { created: true, value: { tenantId, externalId: '1', email: null, name: null } })
       like(await create({ externalId: '1', email: ADA, name: 'Ada' }), {
         created: false,
-        prospect: { externalId: '1', email: ADA, name: 'Ada' },
+        value: { externalId: '1', email: ADA, name: 'Ada' },
       })
       const filled = await create({ email: ` ${ADA}`, name: 'Eve' })
-      like(filled, { created: false, prospect: { externalId: '1', email: ADA, name: 'Ada' } })
-      like(await create({ externalId: '2', email: ADA }), { created: true, prospect: { email: null } })
+      like(filled, { created: false, value: { externalId: '1', email: ADA, name: 'Ada' } })
+      like(await create({ externalId: '2', email: ADA }), { created: true, value: { email: null } })
       for (const nobody of [{}, { email: 'n/a' }, { externalId: ' ' }, { name: 'Ada' }])
         equal(await create(nobody), 'invalid_request')
       same(await people(), [`1 ${ADA}`, '2 null'])
@@ -275,10 +281,10 @@ export const externalIds = section(
       same(await log({ externalId: '1', email: 'Berlin' }, { externalId: 'guest', email: ADA }), [ada, ada])
       like(await create({ externalId: '2', email: `<${ADA}>` }), {
         created: true,
-        prospect: { email: null, emailTakenBy: ada },
+        value: { email: null, emailTakenBy: ada },
       })
-      like(await create({ externalId: '1', email: ADA }), { prospect: { emailTakenBy: null } })
-      like(await create({ externalId: '1', email: BOB }), { prospect: { email: ADA, emailTakenBy: null } })
+      like(await create({ externalId: '1', email: ADA }), { value: { emailTakenBy: null } })
+      like(await create({ externalId: '1', email: BOB }), { value: { email: ADA, emailTakenBy: null } })
       same(
         (await people()).filter((one) => one !== 'null null'),
         [`1 ${ADA}`, '2 null'],
@@ -362,21 +368,21 @@ export const externalIds = section(
       const { here, clock, log, create, correct, erase, prospects, eraseAll } = scene
       const [other = ''] = await log({ externalId: 'other' })
       const [prospectId] = await log({ externalId: '1', email: ADA })
-      const erasure = (await erase({ externalId: '1' })).value
+      const erasure = await erase({ externalId: '1' })
       like(erasure, { prospectId, status: 'processing' })
-      same((await erase({ email: ADA })).value, erasure)
+      same(await erase({ email: ADA }), erasure)
       const blocked = [{ externalId: '1' }, { email: ADA }, { externalId: '2', email: ADA }]
       const all = [...blocked, { prospectId: other, externalId: '1' }]
       same(await log(...all), Array(4).fill('prospect_erased'))
       for (const one of blocked) equal(await create(one), 'prospect_erased')
       like(await correct(other, { externalId: '1' }), { kind: 'prospect_erased' })
       await eraseAll()
-      equal((await erase({ prospectId: String(prospectId) })).value, 'prospect_erased')
+      equal(await erase({ prospectId: String(prospectId) }), 'prospect_erased')
       // The person is erased, so these block what they name once more.
       for (const named of [{ externalId: '1' }, { email: ADA }]) {
-        const again = (await erase(named)).value
+        const again = await erase(named)
         like(again, { prospectId: null, status: 'processing' })
-        same((await erase(named)).value, again)
+        same(await erase(named), again)
       }
       await eraseAll()
       same(await log(...all), Array(4).fill('prospect_erased'))
@@ -420,7 +426,7 @@ export const externalIds = section(
       const { here, kept, log, erase, eraseAll, tenantId } = scene
       const [prospectId = ''] = await log({ externalId: '1', email: ADA })
       await log({ prospectId, externalId: 'gone', email: BOB })
-      like((await erase({ externalId: 'gone' })).value, { prospectId: null })
+      like(await erase({ externalId: 'gone' }), { prospectId: null })
       await eraseAll()
       const logs = (await kept()).logs.map(({ externalId, email }) => ({ externalId, email }))
       same(logs, [
@@ -428,7 +434,7 @@ export const externalIds = section(
         { externalId: null, email: null },
       ])
       same(await log({ externalId: 'gone' }), ['prospect_erased'])
-      like((await erase({ prospectId, externalId: '1' })).value, 'invalid_request')
+      like(await erase({ prospectId, externalId: '1' }), 'invalid_request')
       like(await here.store.prospects.find({ tenantId, prospectId }), { externalId: '1' })
     },
   },

@@ -52,19 +52,21 @@ export const merges = section(
           const { value: receipt, replayed } = await logAny(activity)
           return { ...receipt, replayed }
         },
-        merge: (prospectId: string, into: string) =>
-          core.mergeProspect(world)({ tenantId, prospectId, into }),
+        merge: async (prospectId: string, into: string) =>
+          (await core.mergeProspect(world)({ tenantId, prospectId, into })).value,
         /** The survivor, or the kind of the refusal. */
         tryMerge: (prospectId: string, into: string): Promise<{ kind?: string; prospectId?: string }> =>
-          core.mergeProspect(world)({ tenantId, prospectId, into }).catch(kindOf),
+          core
+            .mergeProspect(world)({ tenantId, prospectId, into })
+            .then(({ value }) => value, kindOf),
         correct: (prospectId: string, changes: { email?: string | null; name?: string }) =>
           core
             .updateProspect(world)({ tenantId, prospectId, ...changes })
-            .catch(kindOf),
+            .then(({ value }) => value, kindOf),
         erase: (fields: { prospectId?: string; email?: string; blockDays?: number }) =>
           core
             .requestErasure(world)({ tenantId, blockDays: 30, ...fields })
-            .catch(kindOf),
+            .then(({ value }) => value, kindOf),
       }
     }
     const here = processOn(store)
@@ -92,16 +94,20 @@ export const merges = section(
     }
     const read = async (prospectId: string) => {
       const found = core.getProspect({ store })({ tenantId, prospectId })
-      return found.catch((why: unknown) => {
-        if (why instanceof core.DomainFailure) return { kind: why.kind }
-        throw why
-      })
+      return found.then(
+        ({ value }) => value,
+        (why: unknown) => {
+          if (why instanceof core.DomainFailure) return { kind: why.kind }
+          throw why
+        },
+      )
     }
     /** The ids of a whole timeline, slice by slice. */
     const timelineOf = async (prospectId: string, on: Store = store, limit = 3) => {
       const ids: string[] = []
       for (let cursor: string | undefined; ; ) {
-        const slice = (await core.listTimeline({ store: on })({ tenantId, prospectId, limit, cursor })).value
+        const list = core.listTimeline({ store: on })
+        const { value: slice } = await list({ tenantId, prospectId, limit, cursor })
         ids.push(...slice.items.map(({ prospectLogId }) => prospectLogId))
         if (!slice.hasMore) return ids
         cursor = slice.nextCursor
@@ -159,12 +165,12 @@ export const merges = section(
       const { here, there, tenantId, read, store, kept, core } = scene
       const one = await here.log({ email: 'ada@x', externalId: 'A-1', name: 'Ada' })
       const two = await here.log({ email: 'countess@x' })
-      const survivor = (await there.merge(one.prospectId, two.prospectId)).value
+      const survivor = await there.merge(one.prospectId, two.prospectId)
       like(survivor, { prospectId: two.prospectId, email: 'countess@x', externalId: 'A-1', name: 'Ada' })
       for (const named of [{ prospectId: one.prospectId }, { email: ' ADA@x' }, { externalId: 'A-1' }])
         equal((await here.log(named)).prospectId, two.prospectId)
-      same((await read(one.prospectId)).value, (await read(two.prospectId)).value)
-      like((await read(one.prospectId)).value, { prospectId: two.prospectId, email: 'countess@x' })
+      same(await read(one.prospectId), await read(two.prospectId))
+      like(await read(one.prospectId), { prospectId: two.prospectId, email: 'countess@x' })
       for (const email of ['ada@x', 'countess@x', undefined]) {
         const { items } = (await core.listProspects({ store })({ tenantId, email, limit: 10 })).value
         same(
@@ -173,9 +179,8 @@ export const merges = section(
         )
       }
       for (const search of ['ada@', 'counte', 'ADA', 'a', 'co'])
-        like((await core.listProspects({ store })({ tenantId, search, limit: 10 })).value, {
-          items: [{ prospectId: two.prospectId }],
-          hasMore: false,
+        like(await core.listProspects({ store })({ tenantId, search, limit: 10 }), {
+          value: { items: [{ prospectId: two.prospectId }], hasMore: false },
         })
       equal((await kept()).prospects.length, 2)
     },
@@ -184,7 +189,7 @@ export const merges = section(
       async ({ here, person, kept }) => {
         const one = await person('ada')
         const two = await person('grace')
-        like((await here.merge(one.prospectId, two.prospectId)).value, { email: 'grace@x', name: 'grace' })
+        like(await here.merge(one.prospectId, two.prospectId), { email: 'grace@x', name: 'grace' })
         const merged = (await kept()).prospects.find(({ prospectId }) => prospectId === one.prospectId)
         like(merged, { email: 'ada@x', name: null })
       },
@@ -196,7 +201,7 @@ export const merges = section(
       const gone = await person('gone', 2)
       const left = await person('left', 1)
       await here.merge(one.prospectId, two.prospectId)
-      const { erasureId } = (await here.erase({ prospectId: gone.prospectId })).value as { erasureId: string }
+      const { erasureId } = (await here.erase({ prospectId: gone.prospectId })) as { erasureId: string }
       /** As if their logs had become visible only now. */
       const end = async () => {
         const now = new Date(clock()).toISOString()
@@ -380,7 +385,7 @@ export const merges = section(
           there.tryMerge(two.prospectId, one.prospectId),
         ])
         same(results.map(({ kind }) => kind ?? 'merged').sort(), ['invalid_request', 'merged'])
-        same((await read(one.prospectId)).value, (await read(two.prospectId)).value)
+        same(await read(one.prospectId), await read(two.prospectId))
       }
     },
 
@@ -430,9 +435,9 @@ export const merges = section(
       const { here, person, kept } = scene
       const one = await person('ada')
       const two = await person('grace')
-      const survivor = (await here.merge(one.prospectId, two.prospectId)).value
+      const survivor = await here.merge(one.prospectId, two.prospectId)
       const before = await kept()
-      same((await here.merge(one.prospectId, two.prospectId)).value, survivor)
+      same(await here.merge(one.prospectId, two.prospectId), survivor)
       same(await kept(), before)
       for (const [from, into] of [
         [two, two],
@@ -468,20 +473,16 @@ export const merges = section(
       const two = await person('grace')
       const other = await person('eve')
       await here.merge(one.prospectId, two.prospectId)
-      like((await here.correct(one.prospectId, { name: 'Countess' })).value, {
+      like(await here.correct(one.prospectId, { name: 'Countess' }), {
         prospectId: two.prospectId,
         name: 'Countess',
       })
-      like((await here.correct(two.prospectId, { email: 'ada@x' })).value, { email: 'ada@x' })
-      like((await read(one.prospectId)).value, {
-        prospectId: two.prospectId,
-        email: 'ada@x',
-        name: 'Countess',
-      })
+      like(await here.correct(two.prospectId, { email: 'ada@x' }), { email: 'ada@x' })
+      like(await read(one.prospectId), { prospectId: two.prospectId, email: 'ada@x', name: 'Countess' })
       ok(!(await kept()).prospects.some(({ email }) => email === 'grace@x'), 'the email is free')
       const three = await person('grace')
       await here.merge(three.prospectId, two.prospectId)
-      like((await here.correct(other.prospectId, { email: 'grace@x' })).value, { kind: 'email_taken' })
+      like(await here.correct(other.prospectId, { email: 'grace@x' }), { kind: 'email_taken' })
     },
 
     'a replay of a key names the prospect that has the activity now': async (scene) => {
@@ -521,18 +522,18 @@ export const merges = section(
         const [claimed] = await store.merges.claim({ ...CLAIM, max: 1 })
         ok(claimed)
         await store.merges.moveLogs(claimed, 1)
-        const erasure = (await here.erase({ prospectId: one.prospectId })).value
+        const erasure = await here.erase({ prospectId: one.prospectId })
         like(erasure, { status: 'processing', prospectId: two.prospectId })
         equal(await store.merges.moveLogs(claimed, 1), 0)
         const all = [one, two, three]
-        for (const { prospectId } of all) like((await read(prospectId)).value, { kind: 'prospect_erased' })
+        for (const { prospectId } of all) like(await read(prospectId), { kind: 'prospect_erased' })
         for (const { email, prospectId } of all)
           for (const named of [{ email: String(email) }, { prospectId }])
             same(await here.log(named).catch(({ kind }) => kind), 'prospect_erased')
         same(await here.tryMerge(one.prospectId, otherId), { kind: 'prospect_erased' })
         same(await here.tryMerge(otherId, one.prospectId), { kind: 'prospect_erased' })
         for (const fields of [{ email: 'eve@x' }, { prospectId: three.prospectId }, { email: 'grace@x' }])
-          same((await here.erase(fields)).value, erasure)
+          same(await here.erase(fields), erasure)
         await eraseAll()
         const listed = await store.erasures.list({ tenantId, beforeId: null, limit: 10 })
         equal(listed?.length, 1)
@@ -671,9 +672,9 @@ export const merges = section(
         const late = processOn({ ...store, prospects: { ...store.prospects, findWithMerged } })
         if (isErasedFirst) {
           same(await late.tryMerge(one.prospectId, two.prospectId), { kind: 'prospect_erased' })
-          like((await read(one.prospectId)).value, { email: 'ada@x' })
+          like(await read(one.prospectId), { email: 'ada@x' })
           await here.erase({ prospectId: one.prospectId })
-        } else like((await late.erase({ prospectId: two.prospectId })).value, { prospectId: two.prospectId })
+        } else like(await late.erase({ prospectId: two.prospectId }), { prospectId: two.prospectId })
         await eraseAll()
         const { prospects, logs } = await kept()
         same([logs.length, prospects.filter(({ email, name }) => email ?? name)], [0, []])

@@ -170,9 +170,9 @@ export const rememberedProspects = section(
           activityOf(tenantId, { idempotencyKey: 'new' }),
         ])
         like(again, [
-          { receipt: { prospectLogId: first.prospectLogId }, replayed: true },
-          { receipt: { prospectId: first.prospectId }, replayed: false },
-          { receipt: { prospectId: first.prospectId }, replayed: false },
+          { value: { prospectLogId: first.prospectLogId }, replayed: true },
+          { value: { prospectId: first.prospectId }, replayed: false },
+          { value: { prospectId: first.prospectId }, replayed: false },
         ])
         const [reused] = await logAll([activityOf(tenantId, { idempotencyKey: 'key', type: 'other' })])
         like(reused, { kind: 'idempotency_key_reused', facts: { prospectLogId: first.prospectLogId } })

@@ -45,7 +45,7 @@ const settingOf = async ({ core, store, another }: Subject) => {
   const hand = {
     createVersion: core.createVersion(process),
     publishOne: core.publishVersion(process),
-    unschedule: core.unscheduleVersion(process),
+    unschedule: async (version: PageWant & Page) => (await core.unscheduleVersion(process)(version)).value,
     unpublish: core.unpublishPage(process),
     update: core.updatePage(process),
     remove: core.deletePage(process),
@@ -187,9 +187,9 @@ export const schedules = section('schedules', settingOf, {
       await the.newPage(at(10)),
     ]
     await the.publishOne({ ...moved, publishAt: at(HOUR) })
-    const { status, publishAt } = (await the.unschedule(ended)).value
+    const { status, publishAt } = await the.unschedule(ended)
     same([status, publishAt], ['ready', null])
-    same((await the.unschedule(ended)).value, { ...(await the.unschedule(ended)).value, status })
+    same(await the.unschedule(ended), { ...(await the.unschedule(ended)), status })
     await the.publishOne(hurried)
     await the.happened()
     the.clock.advance(20)
@@ -200,7 +200,7 @@ export const schedules = section('schedules', settingOf, {
     // One that was published before is scheduled again, and is what it was if that ends.
     await the.publishOne({ ...hurried, publishAt: at(HOUR) })
     same(await the.statusOf(hurried), ['scheduled', at(HOUR), null])
-    equal((await the.unschedule(hurried)).value.status, 'published')
+    equal((await the.unschedule(hurried)).status, 'published')
   },
 
   'in an archived group nothing is published at its time, and the version says why': async (the) => {

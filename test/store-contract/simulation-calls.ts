@@ -175,44 +175,45 @@ export const outcomeOf = (answer: unknown): string => {
   return kind ?? (replayed ? 'replayed' : 'answered')
 }
 
+/** What any operation resolves to. */
 type Learnable = {
-  readonly receipt?: {
-    readonly prospectId: string
-    readonly prospectLogId: string
-    readonly createdProspect: boolean
+  readonly value?: {
+    readonly prospectId?: string
+    readonly prospectLogId?: string
+    readonly createdProspect?: boolean
+    readonly pageGroupId?: string
+    readonly pageId?: string
+    readonly versionId?: string
+    readonly latestVersion?: { readonly versionId: string }
+    readonly nextCursor?: string | null
+    readonly erasureId?: string
+    readonly webhookEndpointId?: string
+    readonly secret?: string
   }
-  readonly prospect?: ProspectWant
   readonly created?: boolean
-  readonly page?: PageWant & { readonly latestVersion?: { readonly versionId: string } }
-  readonly pageGroup?: Parent
-  readonly version?: VersionWant
   readonly replayed?: boolean
-  readonly nextCursor?: string
-  readonly erasureId?: string
-  readonly webhookEndpointId?: string
-  readonly secret?: string
 }
 export const parentOf = ({ tenantId, pageGroupId }: Parent): Parent => ({ tenantId, pageGroupId })
-const pageOf = (page: PageWant): PageWant => ({ ...parentOf(page), pageId: page.pageId })
 
 export const remember = (name: string, input: object, answer: Learnable, seen: Seen): void => {
-  const { receipt, prospect, page, pageGroup, version, replayed, nextCursor, erasureId, webhookEndpointId } =
-    answer
+  const { value = {}, created, replayed } = answer
+  const { prospectId, prospectLogId, pageGroupId, pageId, versionId, latestVersion } = value
+  const { nextCursor, erasureId, webhookEndpointId } = value
   const { tenantId } = input as { tenantId: string }
-  if (receipt && replayed === false) {
-    const { prospectId, prospectLogId, createdProspect } = receipt
-    if (createdProspect) seen.prospects.push({ tenantId, prospectId })
+  const isNew = replayed === false
+  if (isNew && prospectId !== undefined && prospectLogId !== undefined) {
+    if (value.createdProspect) seen.prospects.push({ tenantId, prospectId })
     seen.logs.push({ tenantId, prospectId, prospectLogId })
   }
-  if (prospect !== undefined && answer.created)
-    seen.prospects.push({ tenantId, prospectId: prospect.prospectId })
-  if (page !== undefined && replayed === false) seen.pages.push(pageOf(page))
-  if (pageGroup !== undefined && replayed === false) seen.groups.push(parentOf(pageGroup))
-  if (version !== undefined && replayed === false)
-    seen.versions.push({ ...pageOf(version), versionId: version.versionId })
-  if (page?.latestVersion) seen.versions.push({ ...pageOf(page), versionId: page.latestVersion.versionId })
+  if (created && prospectId !== undefined) seen.prospects.push({ tenantId, prospectId })
+  if (pageGroupId !== undefined && pageId !== undefined) {
+    const page = { tenantId, pageGroupId, pageId }
+    if (isNew && versionId === undefined) seen.pages.push(page)
+    if (isNew && versionId !== undefined) seen.versions.push({ ...page, versionId })
+    if (latestVersion) seen.versions.push({ ...page, versionId: latestVersion.versionId })
+  } else if (pageGroupId !== undefined && isNew) seen.groups.push({ tenantId, pageGroupId })
   if (erasureId !== undefined) seen.erasures.push({ tenantId, erasureId })
-  if (webhookEndpointId !== undefined && answer.secret !== undefined)
+  if (webhookEndpointId !== undefined && value.secret !== undefined)
     seen.endpoints.push({ tenantId, webhookEndpointId })
   if (typeof nextCursor === 'string')
     seen.cursors.set(name, [...(seen.cursors.get(name) ?? []), { ...input, cursor: nextCursor }].slice(-50))

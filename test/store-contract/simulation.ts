@@ -209,14 +209,10 @@ const prepared = async (core: Core, worlds: readonly [World, World]): Promise<Se
       if (name !== OTHER)
         await world.store.webhooks.add(someEndpoint(tenantId, { webhookEndpointId: lasting }))
       await world.store.webhooks.add(someEndpoint(tenantId, { webhookEndpointId: other, slot: 2 }))
-      const { value: pageGroup } = await world.calls.createPageGroup({
-        tenantId,
-        name,
-        title: `Title ${name}`,
-      })
+      const { value: group } = await world.calls.createPageGroup({ tenantId, name, title: `Title ${name}` })
       if (world !== worlds[0]) continue
       seen.tenants.push(tenantId)
-      seen.groups.push({ tenantId, pageGroupId: pageGroup.pageGroupId })
+      seen.groups.push({ tenantId, pageGroupId: group.pageGroupId })
       if (name !== OTHER) seen.endpoints.unshift({ tenantId, webhookEndpointId: lasting })
       seen.endpoints.push({ tenantId, webhookEndpointId: other })
     }

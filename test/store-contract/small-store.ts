@@ -1,6 +1,5 @@
 import type { NewPageGroupRow, SmallStore } from 'prospect-pages/store'
 import type { NewActivity } from '#use-cases'
-import * as core from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
 import type { Core, TestRunner } from './contract.ts'
 import { at, newId, type SomeTenant, someGroup } from './rows.ts'

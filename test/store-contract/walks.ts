@@ -31,12 +31,12 @@ const settingOf = async (subject: Subject) => {
         .catch((why) => why.kind === 'page_group_not_found' || Promise.reject(why)),
     walkPages: (i: number, limit: number) =>
       walk(
-        (cursor) => turnOf(i).listPages({ ...group, cursor, limit }),
+        async (cursor) => (await turnOf(i).listPages({ ...group, cursor, limit })).value,
         ({ pageId }) => pageId,
       ),
     walkGroups: (i: number, limit: number, status?: 'active') =>
       walk(
-        (cursor) => turnOf(i).listPageGroups({ ...tenant, cursor, limit, status }),
+        async (cursor) => (await turnOf(i).listPageGroups({ ...tenant, cursor, limit, status })).value,
         ({ pageGroupId }) => pageGroupId,
       ),
   }

@@ -48,11 +48,9 @@ export const breakService = async (env: Environment) => {
   const newEndpoint = UNFILTERED
 
   const unreached = tenantAt(7)
-  const { webhookEndpointId } = (
-    await useCases.createWebhookEndpoint({
-      ...{ tenantId: unreached, url: DEAD, ...newEndpoint },
-    })
-  ).value
+  const { value: endpoint } = await useCases.createWebhookEndpoint({
+    ...{ tenantId: unreached, url: DEAD, ...newEndpoint },
+  })
   const activity = { source: 'crm', type: 'signup', payload: { rawJson: '{}' }, apiKeyId: null }
   for (let sent = 0; sent < 6; sent++)
     await useCases.logProspectActivity({ tenantId: unreached, ...activity, email: 'ada@example.com' })
@@ -84,13 +82,11 @@ export const breakService = async (env: Environment) => {
 
   const refused = tenantAt(40)
   const verify = { preset: 'github', secret: 'a secret of the vendor' } as const
-  const { hookId } = (
-    await useCases.createHook({
-      ...{ tenantId: refused, source: 'git', description: null, verify, map: {}, each: null },
-    })
-  ).value
+  const { value: hook } = await useCases.createHook({
+    ...{ tenantId: refused, source: 'git', description: null, verify, map: {}, each: null },
+  })
   await service.api({
-    ...{ method: 'POST', target: `/hooks/${hookId}`, headers: { 'x-hub-signature-256': 'sha256=00' } },
+    ...{ method: 'POST', target: `/hooks/${hook.hookId}`, headers: { 'x-hub-signature-256': 'sha256=00' } },
     body: { bytesMax: 1_024, batchBytesMax: 1_024, read: async () => Buffer.from('{}') },
   })
 
@@ -99,7 +95,7 @@ export const breakService = async (env: Environment) => {
     async () => {
       const [found] = await rows<{ count: number }>(`
       select count(*) as count from webhook_endpoints, hooks
-      where webhook_endpoint_id = '${webhookEndpointId}' and failures >= 5 and last_refused_at is not null`)
+      where webhook_endpoint_id = '${endpoint.webhookEndpointId}' and failures >= 5 and last_refused_at is not null`)
       return Number(found?.count) > 0
     },
     { tries: 1_200, pauseMs: 50 },

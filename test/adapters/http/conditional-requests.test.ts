@@ -104,7 +104,8 @@ t.test('412: a change for another revision does nothing, and names the present o
   ]
   for (const operation of operations)
     for (const given of ['"r1"', 'r2', '"r3", "x"', '', '"*"', '"r02"', '"r2.0"', 'W/r2', '"r1", *']) {
-      const sent = operation.startsWith('PATCH') ? { json: { title: 'B', customName: 'B' } } : {}
+      const json = operation === `PATCH ${group}` ? { title: 'B' } : { customName: 'B' }
+      const sent = operation.startsWith('PATCH') ? { json } : {}
       const answer = await call(operation, { ...sent, headers: { 'if-match': given } })
       const detail = 'The revision is now 2.'
       const expected = problemFor(answer, 'precondition_failed', 412, detail, { revision: 2 })

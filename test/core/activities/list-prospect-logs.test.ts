@@ -38,7 +38,7 @@ t.test('since and until bound the list of a tenant by when activities arrived', 
     const seen: string[] = []
     let cursor: string | undefined
     do {
-      const slice = (await list({ tenantId, limit: 1, cursor, ...fields })).value
+      const { value: slice } = await list({ tenantId, limit: 1, cursor, ...fields })
       seen.push(...slice.items.map(({ type }) => type))
       cursor = slice.nextCursor
     } while (cursor !== undefined)
@@ -58,9 +58,9 @@ t.test('a slice that looked at 10,000 activities in vain is empty, and the next 
     (cursor?: string) => list({ tenantId, type: 'rare', limit: 5, cursor }),
     (cursor?: string) => timeline({ tenantId, prospectId, type: 'rare', limit: 5, cursor }),
   ]) {
-    const first = (await read()).value
+    const { value: first } = await read()
     t.match([first.items.length, first.hasMore], [0, true])
-    const second = (await read(first.nextCursor)).value
+    const { value: second } = await read(first.nextCursor)
     t.match([second.items.length, second.hasMore], [1, false])
   }
 })
@@ -68,8 +68,7 @@ t.test('a slice that looked at 10,000 activities in vain is empty, and the next 
 t.test('a timeline ends with 1970, however many activities begin it', async (t) => {
   const many = Array.from({ length: LOOKED_AT }, () => ({ occurredAt: '1970-01-01T00:00:00.000Z' }))
   const { timeline, tenantId, prospectId } = await setting(...many)
-  t.strictSame((await timeline({ tenantId, prospectId, type: 'rare', limit: 5 })).value, {
-    items: [],
-    hasMore: false,
+  t.strictSame(await timeline({ tenantId, prospectId, type: 'rare', limit: 5 }), {
+    value: { items: [], hasMore: false },
   })
 })

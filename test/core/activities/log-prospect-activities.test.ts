@@ -104,9 +104,9 @@ t.test('an email, both, and an external id of a new person are one person, in or
   const answers = await logAll(all)
   const { prospectId } = (answers[0] as LoggedActivity).value
   t.match(answers, [
-    { receipt: { prospectId, createdProspect: true } },
-    { receipt: { prospectId, createdProspect: false } },
-    { receipt: { prospectId, createdProspect: false } },
+    { value: { prospectId, createdProspect: true } },
+    { value: { prospectId, createdProspect: false } },
+    { value: { prospectId, createdProspect: false } },
   ])
   t.match(
     prospects().filter((prospect) => prospect.prospectId === prospectId),

@@ -35,7 +35,7 @@ const overtakenOnce = (activities: Activities, rival: () => Promise<unknown>): A
 t.test('an activity by email creates a prospect and is answered with a receipt', async (t) => {
   const { log, prospects } = setting()
   t.strictSame(await log({ ...activity, type: 'signup', email: 'ada@example.com', name: 'Ada' }), {
-    receipt: {
+    value: {
       prospectId: idOf('prospect', 1),
       prospectLogId: idOf('prospectlog', 2),
       createdAt: '2026-01-01T00:00:00.000Z',
@@ -54,7 +54,7 @@ t.test('an activity too far in the future leaves no prospect, beside one that is
   const { logAll, prospects } = setting()
   const late = { ...activity, email: 'late@example.com', occurredAt: '2026-01-02T00:00:00.001Z' }
   const outcomes = await logAll([late, { ...activity, email: 'ada@example.com' }])
-  t.match(outcomes, [{ kind: 'invalid_request' }, { receipt: { createdProspect: true } }])
+  t.match(outcomes, [{ kind: 'invalid_request' }, { value: { createdProspect: true } }])
   t.match(prospects(), [{ email: 'ada@example.com' }])
   t.equal(prospects().length, 1)
 })
@@ -252,8 +252,8 @@ t.test('of fifty callers at the same moment, one creates the prospect', async (t
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => log({ ...activity, email: 'ada@example.com' })),
   )
-  t.equal(answers.filter(({ value: receipt }) => receipt.createdProspect).length, 1)
-  t.equal(new Set(answers.map(({ value: receipt }) => receipt.prospectId)).size, 1)
+  t.equal(answers.filter(({ value }) => value.createdProspect).length, 1)
+  t.equal(new Set(answers.map(({ value }) => value.prospectId)).size, 1)
   t.equal(prospects().length, 1)
 })
 

@@ -24,15 +24,15 @@ const text = (length: number) => ({ rawJson: `{"text":"${'x'.repeat(length)}"}` 
 
 t.test('an event shows its resource as a GET of it does', async (t) => {
   const wants: unknown[] = []
-  const answering = (answer: object) => async (want: object) => {
+  const answering = (value: object) => async (want: object) => {
     wants.push(want)
-    return answer
+    return { value }
   }
   const readers = {
     getProspect: answering({ prospectId: 'prospect_1' }),
     getProspectLog: answering({ prospectLogId: 'prospectlog_1' }),
-    getPageGroup: answering({ pageGroup: { pageGroupId: 'pagegroup_1' }, revision: 3 }),
-    getPage: answering({ page: { pageId: 'page_1', publishedVersion: null }, revision: 3 }),
+    getPageGroup: answering({ pageGroupId: 'pagegroup_1' }),
+    getPage: answering({ pageId: 'page_1', publishedVersion: null }),
     getVersion: answering({ versionId: 'pageversion_1', content: null }),
     getWebhookEndpoint: answering({ webhookEndpointId: 'webhookendpoint_1' }),
   }
@@ -63,8 +63,8 @@ t.test('in webhooks an activity shows its prospect too, even if its payload is o
   const log = event('prospect_log.created', { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' })
   const shown = (payload: object) => {
     const readers = {
-      getProspect: async () => ({ ...prospect, createdAt: AT }),
-      getProspectLog: async () => ({ prospectLogId: 'prospectlog_1', payload }),
+      getProspect: async () => ({ value: { ...prospect, createdAt: AT } }),
+      getProspectLog: async () => ({ value: { prospectLogId: 'prospectlog_1', payload } }),
     }
     return eventData(readers as unknown as EventReaders, true)(log)
   }
@@ -74,7 +74,10 @@ t.test('in webhooks an activity shows its prospect too, even if its payload is o
     ...{ prospectLogId: 'prospectlog_1', payloadOmitted: true },
     prospect,
   })
-  const erased = { getProspect: refusing('prospect_erased'), getProspectLog: async () => ({ payload }) }
+  const erased = {
+    getProspect: refusing('prospect_erased'),
+    getProspectLog: async () => ({ value: { payload } }),
+  }
   t.strictSame(await eventData(erased as unknown as EventReaders, true)(log), log.ids)
 })
 
@@ -88,7 +91,10 @@ t.test('an event of what no longer exists shows its ids', async (t) => {
 
 t.test('an activity of an erased prospect shows its ids, also before it is deleted', async (t) => {
   const ids = { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' }
-  const readers = { getProspect: refusing('prospect_erased'), getProspectLog: async () => ({ email: 'ada' }) }
+  const readers = {
+    getProspect: refusing('prospect_erased'),
+    getProspectLog: async () => ({ value: { email: 'ada' } }),
+  }
   t.strictSame(await read(readers, event('prospect_log.created', ids)), ids)
 })
 
@@ -99,9 +105,12 @@ t.test('a resource that cannot be read now is not taken for missing', async (t) 
 
 t.test('over 20 KiB of JSON, the payload or the content is omitted', async (t) => {
   const log = event('prospect_log.created', { prospectId: 'prospect_1', prospectLogId: 'prospectlog_1' })
-  const getProspect = async () => ({})
+  const getProspect = async () => ({ value: {} })
   const ofLog = (payload: object) =>
-    read({ getProspect, getProspectLog: async () => ({ source: 'crm', payload, email: null }) }, log)
+    read(
+      { getProspect, getProspectLog: async () => ({ value: { source: 'crm', payload, email: null } }) },
+      log,
+    )
   const around = writeJson({ source: 'crm', payload: text(0), email: null }).length
   const most = text(20_480 - around)
   t.strictSame(await ofLog(most), { source: 'crm', payload: most, email: null })
@@ -110,12 +119,15 @@ t.test('over 20 KiB of JSON, the payload or the content is omitted', async (t) =
   const version = { ...PAGE, versionId: 'pageversion_1' }
   const ready = event('page_version.ready', version)
   t.strictSame(
-    await read({ getVersion: async () => ({ versionId: 'pageversion_1', content: text(20_480) }) }, ready),
+    await read(
+      { getVersion: async () => ({ value: { versionId: 'pageversion_1', content: text(20_480) } }) },
+      ready,
+    ),
     { ...version, payloadOmitted: true },
   )
   const publishedVersion = { versionId: 'pageversion_1', versionNumber: 1, publishedAt: AT }
   const page = { pageId: 'page_1', publishedVersion: { ...publishedVersion, content: text(20_480) } }
-  t.strictSame(await read({ getPage: async () => ({ page }) }, event('page.updated', PAGE)), {
+  t.strictSame(await read({ getPage: async () => ({ value: page }) }, event('page.updated', PAGE)), {
     pageId: 'page_1',
     publishedVersion,
     payloadOmitted: true,
@@ -124,7 +136,7 @@ t.test('over 20 KiB of JSON, the payload or the content is omitted', async (t) =
 
 t.test('what is still larger shows its ids', async (t) => {
   const page = { pageId: 'page_1', supplementaryContext: 'é'.repeat(10_240), publishedVersion: null }
-  t.strictSame(await read({ getPage: async () => ({ page }) }, event('page.updated', PAGE)), {
+  t.strictSame(await read({ getPage: async () => ({ value: page }) }, event('page.updated', PAGE)), {
     ...PAGE,
     payloadOmitted: true,
   })

@@ -41,7 +41,7 @@ t.test('a page is named by its context, else by its group and its number there',
   ])
   await createPages([inGroup(group)])
   const names = pages.map(
-    async (created) => 'page' in created && (await readPage(created.value)).computedName,
+    async (created) => 'value' in created && (await readPage(created.value)).computedName,
   )
   t.strictSame(await Promise.all(names), ['Offers 1', 'The spring sale', 'Offers 3'])
 })
@@ -80,7 +80,7 @@ t.test('a page that is refused takes no number', async (t) => {
   const made = await createPages([...refused, {}].map((fields) => inGroup(group, fields)))
   t.match(made, [{ kind: 'invalid_request' }, { kind: 'invalid_request' }, { replayed: false }])
   const last = made.at(-1)
-  t.equal(last && 'page' in last && (await readPage(last.value)).computedName, 'Offers 1')
+  t.equal(last && 'value' in last && (await readPage(last.value)).computedName, 'Offers 1')
 })
 
 t.test('an unknown, a deleted and a stranger’s group are refused alike', async (t) => {
@@ -111,7 +111,7 @@ t.test('a group archived between reading and writing takes no new page either', 
   const create = each(createPageWithVersion({ store: { pages }, clock, newId }))
   t.match(await create([inGroup(group), inGroup(other)]), [
     { kind: 'page_group_not_active' },
-    { page: { pageGroupId: other.pageGroupId } },
+    { value: { pageGroupId: other.pageGroupId } },
   ])
   t.equal((await store.pageGroups.find(group))?.pagesCount, 0)
 })
@@ -121,9 +121,9 @@ t.test('a no to one page harms none of its neighbours', async (t) => {
   const group = await newGroup()
   const archived = await newGroup({ status: 'archived' })
   t.match(await createPages([inGroup(group), inGroup(archived), inGroup(group)]), [
-    { page: { pageGroupId: group.pageGroupId } },
+    { value: { pageGroupId: group.pageGroupId } },
     { kind: 'page_group_not_active' },
-    { page: { pageGroupId: group.pageGroupId } },
+    { value: { pageGroupId: group.pageGroupId } },
   ])
 })
 
@@ -132,7 +132,7 @@ t.test('a request that is sent again is answered as the first time, and makes on
   const group = await newGroup()
   const first = await createPage(keyedIn(group))
   clock.advance(1_000)
-  t.strictSame(await createPage(keyedIn(group)), { page: first.value, replayed: true })
+  t.strictSame(await createPage(keyedIn(group)), { ...first, replayed: true })
   t.equal((await store.pageGroups.find(group))?.pagesCount, 1)
 })
 
@@ -141,7 +141,7 @@ t.test('a repetition is answered even where the group has been archived since', 
   const group = await newGroup()
   const { value: page } = await createPage(keyedIn(group))
   await updateGroup(group.pageGroupId, { status: 'archived' })
-  t.strictSame(await createPage(keyedIn(group)), { page, replayed: true })
+  t.strictSame(await createPage(keyedIn(group)), { value: page, replayed: true })
 })
 
 t.test(
@@ -203,7 +203,7 @@ t.test('a repetition of fifty at the same moment is one page', async (t) => {
   const group = await newGroup()
   const answers = await Promise.all(Array.from({ length: 50 }, () => createPage(keyedIn(group))))
   t.equal(answers.filter(({ replayed }) => !replayed).length, 1)
-  t.equal(new Set(answers.map(({ value: page }) => JSON.stringify(page))).size, 1)
+  t.equal(new Set(answers.map(({ value }) => JSON.stringify(value))).size, 1)
 })
 
 t.test('the clock is asked once for a page', async (t) => {

@@ -35,7 +35,7 @@ t.test('names of any length are all listed, in slices of at most 1 MiB of JSON',
   const seen: (string | null)[][] = []
   let cursor: string | undefined
   do {
-    const { items, nextCursor } = (await list(cursor === undefined ? {} : { cursor })).value
+    const { items, nextCursor } = await list(cursor === undefined ? {} : { cursor })
     seen.push(items.map(({ customName }) => customName?.at(0) ?? null))
     cursor = nextCursor
   } while (cursor !== undefined)
@@ -45,7 +45,7 @@ t.test('names of any length are all listed, in slices of at most 1 MiB of JSON',
 t.test('a page shows every field, unset ones too', async (t) => {
   const { createPage, group, list } = await setting()
   const { value: page } = await createPage(group)
-  const answer = (await list()).value
+  const answer = await list()
   t.strictSame(answer, {
     items: [
       {
@@ -66,7 +66,7 @@ t.test('a page shows every field, unset ones too', async (t) => {
 t.test('the custom name is the effective one unless it is blank', async (t) => {
   const { createPage, group, list } = await setting()
   for (const customName of ['Mine', ' ', '']) await createPage({ ...group, customName })
-  t.match((await list()).value.items, [
+  t.match((await list()).items, [
     { customName: '', effectiveName: 'Offers 3' },
     { customName: ' ', effectiveName: 'Offers 2' },
     { customName: 'Mine', effectiveName: 'Mine', computedName: 'Offers 1' },
@@ -76,8 +76,8 @@ t.test('the custom name is the effective one unless it is blank', async (t) => {
 t.test('the newest comes first, and slice after slice every page comes once', async (t) => {
   const { list, newPages } = await setting()
   const ids = (await newPages(5)).toReversed()
-  const first = (await list({ limit: 3 })).value
-  const second = (await list({ limit: 3, cursor: cursorOf(first) })).value
+  const first = await list({ limit: 3 })
+  const second = await list({ limit: 3, cursor: cursorOf(first) })
   t.strictSame([first, second].flatMap(idsOf), ids)
   t.equal(first.hasMore, true)
   t.strictSame({ ...second, items: [] }, { items: [], hasMore: false }, 'neither nextCursor nor limit')
@@ -87,7 +87,7 @@ t.test('an archived group still shows its pages', async (t) => {
   const { group, list, newPages, updateGroup } = await setting()
   const ids = await newPages(1)
   await updateGroup(group.pageGroupId, { status: 'archived' })
-  t.strictSame(idsOf((await list()).value), ids)
+  t.strictSame(idsOf(await list()), ids)
 })
 
 t.test('an unknown, a deleted and a stranger’s group are refused alike', async (t) => {
@@ -104,8 +104,8 @@ t.test('a cursor of another group, or of the list of groups, is refused', async 
   const { list, listGroups, newGroup, newPages, tenantId } = await setting()
   const other = await newGroup()
   await newPages(2)
-  const ofPages = cursorOf((await list({ limit: 1 })).value)
-  const ofGroups = cursorOf((await listGroups({ tenantId, limit: 1 })).value)
+  const ofPages = cursorOf(await list({ limit: 1 }))
+  const ofGroups = cursorOf(await listGroups({ tenantId, limit: 1 }))
   t.equal((await noOf(list({ cursor: ofPages, pageGroupId: other.pageGroupId }))).kind, 'invalid_cursor')
   t.equal((await noOf(list({ cursor: ofGroups }))).kind, 'invalid_cursor')
 })
@@ -113,6 +113,6 @@ t.test('a cursor of another group, or of the list of groups, is refused', async 
 t.test('a stranger gains nothing by a cursor', async (t) => {
   const { list, newPages, strangerId } = await setting()
   await newPages(2)
-  const cursor = cursorOf((await list({ limit: 1 })).value)
+  const cursor = cursorOf(await list({ limit: 1 }))
   t.equal((await noOf(list({ cursor, tenantId: strangerId }))).kind, 'page_group_not_found')
 })

@@ -80,7 +80,7 @@ const setting = async (first: Namer) => {
       }
       await passTime(publish())
       const pages = created.map((outcome) =>
-        it.readPage((outcome as { page: Parameters<typeof it.readPage>[0] }).page),
+        it.readPage((outcome as { value: Parameters<typeof it.readPage>[0] }).value),
       )
       return (await Promise.all(pages)).map(({ computedName, publishedVersion }) => ({
         computedName,

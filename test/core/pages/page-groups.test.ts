@@ -22,7 +22,7 @@ t.test('what is given of a group is kept', async (t) => {
   }
   const group = await newGroup(given)
   t.match(group, given)
-  t.strictSame((await listGroups({ tenantId, limit: 1 })).value.items, [group])
+  t.strictSame((await listGroups({ tenantId, limit: 1 })).items, [group])
 })
 
 t.test('an unknown tenant, and a brand of another tenant, are refused', async (t) => {
@@ -32,7 +32,7 @@ t.test('an unknown tenant, and a brand of another tenant, are refused', async (t
   t.equal((await noOf(newGroup({ brandId: foreign.brandId }))).kind, 'invalid_request')
   const own = await newGroup()
   t.equal((await noOf(updateGroup(own.pageGroupId, { brandId: foreign.brandId }))).kind, 'invalid_request')
-  t.strictSame((await listGroups({ tenantId, limit: 20 })).value.items, [own])
+  t.strictSame((await listGroups({ tenantId, limit: 20 })).items, [own])
 })
 
 t.test('a change leaves what it does not name, and moves updatedAt', async (t) => {

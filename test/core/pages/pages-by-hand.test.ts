@@ -43,7 +43,7 @@ const setting = async (fields: Pick<PageToCreate, 'content'> = {}) => {
       updatePage(it)({ ...want, customName, ifRevision }),
     remove: async (ifRevision?: readonly number[]) => deletePage(it)({ ...want, ifRevision }),
     versions: async () => (await listVersions(it)({ ...want, limit: 20 })).value.items,
-    version: async (versionId: string) => getVersion(it)({ ...want, versionId }),
+    version: async (versionId: string) => (await getVersion(it)({ ...want, versionId })).value,
   }
   /** Another version that its publisher leaves `ready`. */
   const readyVersion = async (fields: Partial<VersionToCreate> = {}) => {
@@ -141,7 +141,7 @@ t.test(
     t.strictSame(await publish(firstId), before)
     t.strictSame(await rename('Mine'), before)
     const without = await unpublish()
-    t.match(without, { page: { publishedVersion: null }, revision: before.revision + 1 })
+    t.match(without, { value: { publishedVersion: null }, revision: before.revision + 1 })
     t.strictSame(await unpublish(), without)
   },
 )
@@ -149,7 +149,7 @@ t.test(
 t.test('an unpublished page can be published again', async (t) => {
   const { firstId, publish, unpublish } = await published()
   await unpublish()
-  t.match(await publish(firstId), { page: { publishedVersion: { versionId: firstId } } })
+  t.match(await publish(firstId), { value: { publishedVersion: { versionId: firstId } } })
 })
 
 t.test('without a published version a page has the name and the context of its newest', async (t) => {
@@ -158,7 +158,7 @@ t.test('without a published version a page has the name and the context of its n
   t.match(await read(), { computedName: 'Autumn', supplementaryContext: 'Autumn', publishedVersion: null })
   await publisher(async ({ supplementaryContext }) => `Name of ${supplementaryContext}`)()
   t.match(await read(), { computedName: 'Name of The spring sale', publishedVersion: { versionNumber: 1 } })
-  t.match(await unpublish(), { page: { computedName: 'Name of Autumn', supplementaryContext: 'Autumn' } })
+  t.match(await unpublish(), { value: { computedName: 'Name of Autumn', supplementaryContext: 'Autumn' } })
 })
 
 t.test('what a new version leaves out is as in the newest one, and null clears it', async (t) => {
@@ -167,23 +167,16 @@ t.test('what a new version leaves out is as in the newest one, and null clears i
   const made = async (fields: Partial<VersionToCreate>) => version((await newVersion(fields)).value.versionId)
   const spring = { supplementaryContext: 'The spring sale', computedName: 'The spring sale' }
   const autumn = { supplementaryContext: 'Autumn', computedName: 'Autumn' }
-  t.match((await made({})).value, { versionNumber: 2, status: 'processing', ...spring, content: CONTENT })
-  t.match((await made({ supplementaryContext: 'Autumn' })).value, {
-    versionNumber: 3,
-    ...autumn,
-    content: CONTENT,
-  })
-  t.match((await made({ content: OTHER_CONTENT })).value, { ...autumn, content: OTHER_CONTENT })
-  t.match((await made({ content: null })).value, { ...autumn, content: null })
-  t.match((await made({})).value, { ...autumn, content: null }, 'the newest one, not the published one')
-  t.match((await made({ supplementaryContext: null })).value, {
+  t.match(await made({}), { versionNumber: 2, status: 'processing', ...spring, content: CONTENT })
+  t.match(await made({ supplementaryContext: 'Autumn' }), { versionNumber: 3, ...autumn, content: CONTENT })
+  t.match(await made({ content: OTHER_CONTENT }), { ...autumn, content: OTHER_CONTENT })
+  t.match(await made({ content: null }), { ...autumn, content: null })
+  t.match(await made({}), { ...autumn, content: null }, 'the newest one, not the published one')
+  t.match(await made({ supplementaryContext: null }), {
     supplementaryContext: null,
     computedName: 'Offers 1', // the number of the page, not of the version
   })
-  t.match((await made({ supplementaryContext: ' ' })).value, {
-    supplementaryContext: ' ',
-    computedName: 'Offers 1',
-  })
+  t.match(await made({ supplementaryContext: ' ' }), { supplementaryContext: ' ', computedName: 'Offers 1' })
 })
 
 t.test('a version that is requested again is answered as the first time, and made once', async (t) => {
@@ -194,7 +187,7 @@ t.test('a version that is requested again is answered as the first time, and mad
   clock.advance(1_000)
   await newVersion()
   await updateGroup(group.pageGroupId, { status: 'archived' })
-  t.strictSame(await newVersion(keyed), { version, replayed: true }, 'also in a group archived since')
+  t.strictSame(await newVersion(keyed), { value: version, replayed: true }, 'also in a group archived since')
   const others = [
     { publish: true },
     { supplementaryContext: undefined },
@@ -214,7 +207,7 @@ t.test('a version requested fifty times at once is one version', async (t) => {
   const { newVersion, versions } = await published()
   const all = await Promise.all(Array.from({ length: 50 }, () => newVersion({ idempotencyKey: 'k' })))
   t.equal(all.filter(({ replayed }) => !replayed).length, 1)
-  t.equal(new Set(all.map(({ value: version }) => JSON.stringify(version))).size, 1)
+  t.equal(new Set(all.map(({ value }) => JSON.stringify(value))).size, 1)
   t.equal((await versions()).length, 2)
 })
 
@@ -246,7 +239,7 @@ t.test('a page group that is requested again is created once', async (t) => {
       facts: { pageGroupId },
     })
   t.equal((await create({ ...keyed, tenantId: strangerId })).replayed, false, 'it counts for one tenant')
-  t.equal((await it.listGroups({ tenantId, limit: 20 })).value.items.length, 0)
+  t.equal((await it.listGroups({ tenantId, limit: 20 })).items.length, 0)
 })
 
 t.test('a page has at most 1,000 versions', async (t) => {
@@ -260,7 +253,7 @@ t.test('a page has at most 1,000 versions', async (t) => {
   const { value: version } = await newVersion({ idempotencyKey: 'k' })
   const full = createVersion({ ...it, store: { ...it.store, pages: { ...pages, find } } })
   t.match(await noOf(full({ ...want, publish: true })), { kind: 'limit_reached', message: /1,000/ })
-  t.match(await full({ ...want, publish: false, idempotencyKey: 'k' }), { version, replayed: true })
+  t.match(await full({ ...want, publish: false, idempotencyKey: 'k' }), { value: version, replayed: true })
   t.equal((await versions()).length, 2)
 })
 
@@ -274,12 +267,12 @@ t.test('an archived group can be read, unpublished and emptied, but nothing new 
     t.equal((await noOf(call())).kind, 'page_group_not_active')
   t.strictSame(await read(), before)
   t.equal((await it.versions()).length, 2)
-  t.match((await it.version(versionId)).value, { status: 'ready' })
-  t.match(await rename('Mine'), { page: { effectiveName: 'Mine' } })
-  t.match(await it.unpublish(), { page: { publishedVersion: null } })
+  t.match(await it.version(versionId), { status: 'ready' })
+  t.match(await rename('Mine'), { value: { effectiveName: 'Mine' } })
+  t.match(await it.unpublish(), { value: { publishedVersion: null } })
   t.equal((await noOf(publish(firstId))).kind, 'page_group_not_active')
   await remove()
-  t.match(await getPageGroup(it)(group), { pageGroup: { status: 'archived', pagesCount: 0 } })
+  t.match(await getPageGroup(it)(group), { value: { status: 'archived', pagesCount: 0 } })
 })
 
 t.test('of a deleted group, and of a stranger’s, nothing is found', async (t) => {
@@ -370,7 +363,7 @@ t.test('without a revision the last writer of a field wins, and others keep thei
   const { tenantId, pageGroupId } = group
   const change = (fields: object) => updatePageGroup(it)({ tenantId, pageGroupId, ...fields })
   await Promise.all([change({ name: 'n' }), change({ title: 't' }), change({ headerActionId: 'h' })])
-  t.match(await getPageGroup(it)(group), { pageGroup: { name: 'n', title: 't', headerActionId: 'h' } })
+  t.match(await getPageGroup(it)(group), { value: { name: 'n', title: 't', headerActionId: 'h' } })
 })
 
 /** A namer that answers for a context when it is told to. */
@@ -395,9 +388,9 @@ t.test(
     answer('The spring sale', 'Spring')
     await working
     t.strictSame(await read(), before)
-    t.match((await version(firstId)).value, { status: 'ready', computedName: 'Spring', publishedAt: null })
+    t.match(await version(firstId), { status: 'ready', computedName: 'Spring', publishedAt: null })
     t.match(await publish(firstId), {
-      page: { computedName: 'Spring', publishedVersion: { versionNumber: 1 } },
+      value: { computedName: 'Spring', publishedVersion: { versionNumber: 1 } },
     })
   },
 )
@@ -413,9 +406,9 @@ t.test('a version requested before somebody published or unpublished becomes rea
     const after = await act()
     t.strictSame((await act()).revision, after.revision, 'done again it changes nothing')
     await publisher(null)()
-    t.equal((await version(versionId)).value.status, 'ready', by)
+    t.equal((await version(versionId)).status, 'ready', by)
     t.strictSame((await read()).publishedVersion, after.value.publishedVersion)
-    const later = (await newVersion({ publish: true })).value
+    const { value: later } = await newVersion({ publish: true })
     await publisher(null)()
     t.equal((await read()).publishedVersion?.versionId, later.versionId, 'a later one is published')
   }
@@ -484,5 +477,5 @@ t.test('nothing becomes of a page that is deleted while its publisher works', as
   await working
   t.equal((await noOf(read())).kind, 'page_not_found')
   t.equal((await noOf(remove())).kind, 'page_not_found')
-  t.match(await getPageGroup(it)(group), { pageGroup: { pagesCount: 0 }, revision: 3 })
+  t.match(await getPageGroup(it)(group), { value: { pagesCount: 0 }, revision: 3 })
 })

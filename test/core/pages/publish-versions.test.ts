@@ -39,7 +39,7 @@ const setting = async () => {
     publisher,
     publish: (namer: PatientNamer | null, claimMax?: number) => publisher(namer, claimMax)(GOING_ON),
     read: () => it.readPage(page),
-    updatedAt: async () => (await it.listPages({ ...page, limit: 1 })).value.items[0]?.updatedAt,
+    updatedAt: async () => (await it.listPages({ ...page, limit: 1 })).items[0]?.updatedAt,
   }
 }
 
@@ -177,7 +177,7 @@ t.test('versions that are handed over are published without a claim', async (t) 
   const create = createPageWithVersion({ ...it, store: { pages: handOver.over(it.store.pages) } })
   const created = async (): Promise<PageWant[]> => {
     const one = { ...it.group, supplementaryContext: 'Sale' }
-    return (await Promise.all([one, one, one].map(create))).map(({ value: page }) => page)
+    return (await Promise.all([one, one, one].map(create))).map(({ value }) => value)
   }
   const statuses = (pages: readonly PageWant[]) =>
     Promise.all(pages.map(async (page) => (await it.readPage(page)).latestVersion.status))
