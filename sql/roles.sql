@@ -46,7 +46,7 @@ grant select, insert, update (served_at, paused_at) on served to prospect_pages;
 grant select, insert, delete, update (brand_id, name, title, page_context, status, actions, footer_links, scripts,
   header_action_id, revision, updated_at, deleted_at) on page_groups to prospect_pages;
 grant select, insert, delete, update (pages_count, changes) on page_counts to prospect_pages;
-grant select, insert, delete, update (custom_name, computed_name, published_version_id, automatic_after, latest_version_id,
+grant select, insert, delete, update (slug, custom_name, computed_name, published_version_id, automatic_after, latest_version_id,
   unpublish_at, revision, updated_at) on pages to prospect_pages;
 
 -- The content of a version cannot be changed.

@@ -296,6 +296,7 @@ create table pages (
   page_id text collate "C" not null,
   -- The number of the page in its group when it was created. It names versions that have no context.
   page_number integer,
+  slug text collate "C",
   custom_name text,
   computed_name text not null check (computed_name <> ''),
   published_version_id text collate "C",
@@ -313,6 +314,7 @@ create table pages (
 );
 create unique index pages_idempotency_key on pages (tenant_id, page_group_id, idempotency_key)
   where idempotency_key is not null;
+create unique index pages_slug on pages (tenant_id, page_group_id, slug) where slug is not null;
 -- Pages to unpublish, ordered by tenant so that tenants take turns.
 create index pages_scheduled on pages (tenant_id, unpublish_at) where unpublish_at is not null;
 

@@ -245,6 +245,7 @@ create table pages (
   page_group_id text not null,
   page_id text not null,
   page_number integer,
+  slug text,
   custom_name text,
   computed_name text not null check (computed_name <> ''),
   published_version_id text,
@@ -260,6 +261,7 @@ create table pages (
 ) strict;
 create unique index pages_idempotency_key on pages (tenant_id, page_group_id, idempotency_key)
   where idempotency_key is not null;
+create unique index pages_slug on pages (tenant_id, page_group_id, slug) where slug is not null;
 create index pages_scheduled on pages (tenant_id, unpublish_at) where unpublish_at is not null;
 
 -- The content is the last column, like the payload of a log.

@@ -39,9 +39,11 @@ export type Activity = Person & {
   readonly idempotencyKey?: string | undefined
 }
 /** Returned for a stored activity. `createdAt` is when it was stored, in UTC. */
-export type Receipt = { readonly createdProspect: boolean } & Readonly<
-  Record<'prospectId' | 'prospectLogId' | 'createdAt' | 'source' | 'type', string>
->
+export type Receipt = {
+  readonly createdProspect: boolean
+  /** Unknown members of the activity, which are not stored. */
+  readonly ignored?: readonly string[]
+} & Readonly<Record<'prospectId' | 'prospectLogId' | 'createdAt' | 'source' | 'type', string>>
 /** A stored activity. `replayed`: it had been stored before, perhaps by an earlier try. */
 export type Logged = { readonly receipt: Receipt; readonly replayed: boolean }
 /** The result for one of many activities. */

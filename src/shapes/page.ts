@@ -18,6 +18,8 @@ const ids = {
   tenantId: described(id('tenant'), 'The tenant that the API key belongs to.'),
   createdAt: described(timestamp(), 'When the page was created, in UTC.'),
 }
+const SLUG = '1 to 100 characters a-z, 0-9 and -. Unique among the pages of its group.'
+const slug = v.pipe(text(), v.regex(/^[a-z0-9-]{1,100}$/, 'must be 1 to 100 characters a-z, 0-9 and -'))
 const names = {
   effectiveName: described(
     v.string(),
@@ -25,6 +27,7 @@ const names = {
   ),
   customName: described(v.nullable(v.string()), 'The name given by a person, or null.'),
   computedName: described(v.string(), 'The generated name. Never blank.'),
+  slug: described(v.nullable(v.string()), 'Finds the page instead of its id; null if it has none.'),
 }
 
 /** A page as lists show it. */
@@ -124,6 +127,7 @@ export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 export const NewPage = bodyOf({
   supplementaryContext: optional(text(), ABOUT),
   customName: optional(text(), 'Used instead of the computed name unless blank.'),
+  slug: optional(slug, `Finds the page instead of its id, as \`slug:\` and this text. ${SLUG}`),
   content: v.optional(anyObject(CONTENT)),
   ...publishing,
 })
@@ -142,6 +146,7 @@ export type CreatedPage = v.InferOutput<typeof CreatedPage>
 /** Body of `PATCH /v0/page_groups/{page_group_id}/pages/{page_id}`. */
 export const PageChanges = bodyOf({
   customName: optional(v.nullable(text()), 'Replaces the custom name, or removes it if null.'),
+  slug: optional(v.nullable(slug), `Replaces the slug, or removes it if null. ${SLUG}`),
   unpublishAt: optional(
     v.nullable(dateTime(YEARS)),
     `When to unpublish the page, in the future; null: not. A version published by hand or at its time before that removes it. ${YEARS}`,

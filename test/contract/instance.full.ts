@@ -158,9 +158,11 @@ t.test(
       const { value: page } = await create({ tenantId, pageGroupId, customName: 'ü' })
       const want = { tenantId, pageGroupId, pageId: page.pageId }
       const expected = await store.pages.find(want)
-      t.match(expected, [
-        { createdAt: '2026-01-01T00:00:00.000Z', customName: 'ü', latest: { versionNumber: 1 } },
-      ])
+      t.match(expected, {
+        createdAt: '2026-01-01T00:00:00.000Z',
+        customName: 'ü',
+        latest: { versionNumber: 1 },
+      })
       const url = `postgres://postgres@localhost/${sql.options.database}?host=${encodeURIComponent(String(sql.options.path).replace(/\/[^/]*$/, ''))}`
       const strange: postgres.Options<Record<string, never>>[] = [
         { transform: postgres.camel },

@@ -118,6 +118,7 @@ const CASES: Readonly<Record<string, Case>> = {
     `GET /v0/page_groups/${own.group}/pages?${at(`pages/${group}`, page)}`,
   ],
   'a page of a group': ({ group, page }) => [`GET /v0/page_groups/${group}/pages/${page}`],
+  'a page by its slug': ({ group }) => [`GET /v0/page_groups/${group}/pages/slug:sale`],
   'a page in the own group': ({ page }, own) => [`GET /v0/page_groups/${own.group}/pages/${page}`],
   'the own page in a group': ({ group }, own) => [`GET /v0/page_groups/${group}/pages/${own.page}`],
   'a page for a group': ({ group }) => created(group),
@@ -239,7 +240,7 @@ const openService = async (t: Test, kind: StoreKind) => {
     const { prospectId, prospectLogId } = (await call(...logged(sent))).json
     const other = (await call(...logged({ idempotencyKey: keys[1] }))).json
     await call(`POST /v0/prospects/${other['prospectId']}/merge`, { json: { into: prospectId } })
-    const { pageId } = (await call(...created(group, keys[2]))).json
+    const { pageId } = (await call(...created(group, keys[2], { ...PAGE, slug: 'sale' }))).json
     await call(...created(group, keys[3]))
     await call(...grouped({}, keys[4]))
     const versions = `/v0/page_groups/${group}/pages/${pageId}/versions`

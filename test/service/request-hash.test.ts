@@ -21,6 +21,7 @@ const VALUES: Readonly<Record<string, readonly [unknown, unknown]>> = {
   supplementaryContext: ['a', 'b'],
   content: [{ n: 1 }, { n: 2 }],
   customName: ['a', 'b'],
+  slug: ['a', 'b'],
   publish: [true, false],
   publishAt: [new Date(Date.now() + 1e8).toISOString(), new Date(Date.now() + 2e8).toISOString()],
 }

@@ -43,9 +43,9 @@ export const pageChanges = section(
     /** As it is, with these fields changed, at its present revision. */
     const change = async (want: PageName, fields: Partial<PageChange>) => {
       const page = await read(want)
-      const { tenantId, pageGroupId, pageId, customName, computedName, revision } = page
+      const { tenantId, pageGroupId, pageId, slug, customName, computedName, revision } = page
       return pages.change({
-        ...{ tenantId, pageGroupId, pageId, customName, computedName, revision },
+        ...{ tenantId, pageGroupId, pageId, slug, customName, computedName, revision },
         publishedVersionId: page.published?.versionId ?? null,
         automaticAfter: page.automaticAfter,
         unpublishAt: page.unpublishAt,

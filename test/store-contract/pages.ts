@@ -73,6 +73,43 @@ export const pages = section(
       same(await pages.find(page), found)
     },
 
+    'a slug leads to its page, within its group': async ({ pages, newGroup, added }) => {
+      const group = await newGroup()
+      const other = await newGroup()
+      const page = await added(group, { slug: 'spring-sale' })
+      const same = await added(other, { slug: 'spring-sale' })
+      await added(group)
+      const { tenantId, pageGroupId } = group
+      equal(await pages.findSlug({ tenantId, pageGroupId, slug: 'spring-sale' }), page.pageId)
+      equal(await pages.findSlug({ ...other, slug: 'spring-sale' }), same.pageId)
+      equal(await pages.findSlug({ tenantId, pageGroupId, slug: 'spring' }), null)
+      like(await pages.find(page), { slug: 'spring-sale' })
+    },
+
+    'a slug that another page of the group has is overtaken, until that page is deleted': async (given) => {
+      const { pages, newGroup, added } = given
+      const group = await newGroup()
+      const first = await added(group, { slug: 'sale' })
+      equal(await pages.record(somePage(group, { slug: 'sale' })), 'overtaken')
+      const atOnce = await Promise.all(
+        Array.from({ length: 10 }, () => pages.record(somePage(group, { slug: 'one' }))),
+      )
+      equal(atOnce.filter((result) => result === 'recorded').length, 1)
+      equal(await pages.remove({ ...first, revision: 1 }), 'recorded')
+      equal(await pages.findSlug({ ...group, slug: 'sale' }), null)
+      equal(await pages.record(somePage(group, { slug: 'sale' })), 'recorded')
+    },
+
+    'the slug of a page of a deleted group leads nowhere': async ({ pages, pageGroups, newGroup, added }) => {
+      const group = await newGroup()
+      await added(group, { slug: 'sale' })
+      await pageGroups.change(
+        { ...group, status: 'deleted', deletedAt: at(1), updatedAt: at(1) },
+        group.updatedAt,
+      )
+      equal(await pages.findSlug({ ...group, slug: 'sale' }), null)
+    },
+
     'unset fields of a page are null': async ({ pages, newGroup, added }) => {
       const group = await newGroup()
       const found = await pages.find(await added(group))
@@ -509,6 +546,7 @@ const storedPage = (page: NewPageRow): StoredPage => ({
   tenantId: page.tenantId,
   pageGroupId: page.pageGroupId,
   pageId: page.pageId,
+  slug: page.slug,
   customName: page.customName,
   computedName: page.computedName,
   createdAt: page.createdAt,

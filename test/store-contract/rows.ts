@@ -292,6 +292,7 @@ export const somePage = (
   tenantId,
   pageGroupId,
   pageId: newId('page'),
+  slug: null,
   customName: null,
   computedName: 'Offers 1',
   isNumbered: false,

@@ -17,11 +17,13 @@ import {
 } from './simulation-calls.ts'
 
 const NAMES = ['Mine', '', ' ', ...AWKWARD_TEXTS]
+const SLUGS = ['a', 'b', 'c', 'd']
 const CONTEXTS = ['fail', 'a fine day', ...AWKWARD_TEXTS]
 export const createPages: MakeStep = (chance, seen) =>
   manyCalls('create pages', chance, 'createPageWithVersion', seen, () => ({
     ...parentFrom(chance, seen),
     customName: maybe(chance, () => chance.oneOf(NAMES)),
+    slug: chance.onceIn(4) ? chance.oneOf(SLUGS) : undefined,
     supplementaryContext: maybe(chance, () => chance.oneOf(CONTEXTS)),
     content: maybe(chance, () => ({ rawJson: chance.oneOf(PAYLOADS) })),
     publish: maybe(chance, () => chance.onceIn(2)),
@@ -49,6 +51,7 @@ export const readPages: MakeStep = (chance, seen) =>
     if (seen.pages.length === 0 || chance.onceIn(8))
       return { ...parentFrom(chance, seen), pageId: idOf('page', chance.below(10_000)) }
     const page = chance.oneOf(seen.pages)
+    if (chance.onceIn(6)) return { ...page, pageId: `slug:${chance.oneOf(SLUGS)}` }
     return chance.onceIn(8) ? { ...page, tenantId: chance.oneOf(seen.tenants) } : page
   })
 
@@ -105,6 +108,7 @@ export const renamePages: MakeStep = (chance, seen) =>
     ...pageFrom(chance, seen),
     ...ifRevision(chance),
     customName: chance.oneOf([null, undefined, ...NAMES]),
+    slug: chance.onceIn(3) ? chance.oneOf([null, ...SLUGS]) : undefined,
     unpublishAt: chance.onceIn(4) ? null : timeFrom(chance),
   }))
 

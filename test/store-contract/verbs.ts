@@ -282,12 +282,18 @@ export const VERBS = {
         pages.find({ tenantId, pageGroupId, pageId }),
       toStrangers: 'page_group_not_found',
     },
+    findSlug: {
+      serves: 'callers',
+      ask: ({ pages }, { tenantId }, { page: { pageGroupId, slug } }) =>
+        pages.findSlug({ tenantId, pageGroupId, slug: String(slug) }),
+      toStrangers: null,
+    },
     change: {
       serves: 'callers',
       ask: ({ pages }, { tenantId }, { page }) => {
         const { pageGroupId, pageId, versionId, computedName } = page
         return pages.change({
-          ...{ tenantId, pageGroupId, pageId, computedName, customName: 'Theirs', revision: 2 },
+          ...{ tenantId, pageGroupId, pageId, computedName, slug: null, customName: 'Theirs', revision: 2 },
           ...{ publishedVersionId: versionId, automaticAfter: null, unpublishAt: at(9), updatedAt: at(9) },
           ...{ added: someVersion(keyFields('two')), publishes: true },
           schedule: {
@@ -790,7 +796,7 @@ export const fillTenant = async (store: Ports) => {
   await recordAll(store.activities, [prospect], [log])
   const group = someGroup(tenant, keyFields('one'))
   await store.pageGroups.add(group)
-  const page = somePage(group, keyFields('one'))
+  const page = somePage(group, { ...keyFields('one'), slug: 'sale' })
   await store.pages.record(page)
   const version = someVersion({ ...keyFields('one'), publish: false, publishAt: at(5) })
   await store.pages.change({

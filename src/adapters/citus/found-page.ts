@@ -3,7 +3,7 @@ import { storedVersion, type VersionRow, versionWithContent } from '../stores/pa
 
 /** A page with one of its versions, whose columns have the plain names; all but `want` are null if there is no page. */
 export type FoundRow = VersionRow &
-  Pick<StoredPageWithVersions, 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
+  Pick<StoredPageWithVersions, 'slug' | 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
     readonly want: number
     readonly revision: number | null
     readonly pageName: string
@@ -21,6 +21,7 @@ export const foundPage = (rows: readonly FoundRow[], want: PageWant): FoundPage 
     tenantId: want.tenantId,
     pageGroupId: want.pageGroupId,
     pageId: want.pageId,
+    slug: page.slug,
     customName: page.customName,
     computedName: page.pageName,
     createdAt: page.pageCreatedAt,

@@ -63,7 +63,7 @@ export const postgresPages = (
   list: together.read('pages.list', async (wants: readonly PagesWant[]) => {
     const lists = await slicesByTenant(wants, (its, of) => {
       return query(of.tenantId)<ListedRow>`
-        select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
+        select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
           l.created_at, l.updated_at
         from ${LISTED.from(its)}
           ${ifGroupExists(of)}
@@ -78,7 +78,7 @@ export const postgresPages = (
   find: async (want, withContent = true) => {
     const [found = []] = await rowsOfEach(ofEach, [want], (its, of) => {
       return query(of.tenantId)<FoundRow>`
-        select want.number as want, p.custom_name, p.computed_name as page_name, p.revision,
+        select want.number as want, p.slug, p.custom_name, p.computed_name as page_name, p.revision,
           p.created_at as page_created_at, p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
           p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
           case when v.version_id = p.published_version_id ${withContent ? nothing : NEVER} then v.content::text end as content
@@ -97,8 +97,16 @@ export const postgresPages = (
     return foundPage(found, want)
   },
 
+  findSlug: async ({ tenantId, pageGroupId, slug }) => {
+    const [page] = await query(tenantId)<{ readonly pageId: string }>`
+      select p.page_id from pages p
+        join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id and g.status <> 'deleted'
+      where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.slug = ${slug}`
+    return page?.pageId ?? null
+  },
+
   change: async (change, events) => {
-    const { tenantId, pageId, customName, computedName, publishedVersionId, updatedAt } = change
+    const { tenantId, pageId, slug, customName, computedName, publishedVersionId, updatedAt } = change
     const { added: version, publishes, automaticAfter, schedule, unpublishAt } = change
     const rows = version && inserted(VERSIONS, [newVersionRow(change, version)], IS_CHANGED)
     const published = sql`published as (
@@ -113,7 +121,7 @@ export const postgresPages = (
         ${AND_CHANGED})`
     const changed = sql`
       changed as (
-        update pages p set custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
+        update pages p set slug = ${slug}, custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
           published_version_id = ${publishedVersionId}, automatic_after = ${automaticAfter}, revision = p.revision + 1,
           latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id), unpublish_at = ${unpublishAt}
         where ${isUnchanged(change, version !== null || publishes)} returning 1)`

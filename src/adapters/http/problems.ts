@@ -44,6 +44,7 @@ const ROWS: Readonly<Record<ProblemCode, Row>> = {
   webhook_endpoint_disabled: '409 Webhook endpoint disabled: Enable the endpoint first.',
   limit_reached: '409 Limit reached: The limit named in `detail` is reached.',
   email_taken: '409 Email taken: Another prospect of this tenant has this email. `prospectId` identifies it.',
+  slug_taken: '409 Slug taken: Another page of the group has this slug: the one with this `pageId`.',
   external_id_taken:
     '409 External id taken: Another prospect of this tenant has this external id. `prospectId` identifies it.',
   prospect_erased:

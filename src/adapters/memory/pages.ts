@@ -32,6 +32,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
     tableOf({
       byId: indexBy<KeptPage>(['tenantId', 'pageGroupId'], ['pageId']),
       byKey: indexBy<KeptPage>(['tenantId', 'pageGroupId', 'idempotencyKey']),
+      bySlug: indexBy<KeptPage>(['tenantId', 'pageGroupId', 'slug']),
       scheduled: indexBy<KeptPage>(['tenantId'], ['unpublishAt', 'pageId']),
     }),
   )
@@ -58,6 +59,11 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
   const waiting = () => versions.byStatus.after({ status: 'processing' }).filter(isActive)
   const withContent = (version: KeptVersion) => ({ ...storedVersion(version), content: version.content })
 
+  const isSlugTaken = (page: Pick<KeptPage, 'tenantId' | 'pageGroupId' | 'pageId' | 'slug'>) => {
+    const owner = pages.bySlug.at(page)
+    return owner !== undefined && owner.pageId !== page.pageId
+  }
+
   const pagesPort: Pages = {
     recall: async (want) =>
       structuredClone({
@@ -68,7 +74,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       }),
     record: async (page, events) => {
       const group = groups.byId.at(page)
-      if (group?.status !== 'active' || pages.byKey.at(page) !== undefined) return 'overtaken'
+      if (group?.status !== 'active' || pages.byKey.at(page) || isSlugTaken(page)) return 'overtaken'
       outbox.save(events)
       const pageNumber = group.pagesCount + 1
       const named = { ...page, computedName: nameWithNumber(page, pageNumber) }
@@ -101,18 +107,27 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
         latest: storedVersion(latest),
       }
     },
+    findSlug: async (want) => (visibleGroup(want) && pages.bySlug.at(want)?.pageId) ?? null,
     change: async (change, events) => {
       const page = pages.byId.at(change)
       const group = visibleGroup(change)
       const version = change.added && newVersionRow(change, change.added)
       if (page?.revision !== change.revision || !group) return 'overtaken'
       if ((version || change.publishes) && group.status !== 'active') return 'overtaken'
-      if (version && versions.byKey.at(version)) return 'overtaken'
+      if ((version && versions.byKey.at(version)) || isSlugTaken(change)) return 'overtaken'
       outbox.save(events)
-      const { customName, computedName, publishedVersionId, automaticAfter, unpublishAt, updatedAt } = change
+      const { slug, customName, computedName, updatedAt } = change
+      const { publishedVersionId, automaticAfter, unpublishAt } = change
       const latestVersionId = version ? version.versionId : page.latestVersionId
       const pointers = { publishedVersionId, automaticAfter, unpublishAt, latestVersionId }
-      pages.change(page, { customName, computedName, ...pointers, updatedAt, revision: page.revision + 1 })
+      pages.change(page, {
+        slug,
+        customName,
+        computedName,
+        ...pointers,
+        updatedAt,
+        revision: page.revision + 1,
+      })
       if (version) addVersion(version)
       const published = versions.byId.at({ ...page, versionId: publishedVersionId })
       if (change.publishes)

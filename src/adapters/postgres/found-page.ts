@@ -6,7 +6,7 @@ import { storedVersion, type VersionRow, versionWithContent } from '../stores/pa
  * are null.
  */
 export type FoundRow = VersionRow &
-  Pick<StoredPageWithVersions, 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
+  Pick<StoredPageWithVersions, 'slug' | 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
     readonly number: number
     readonly revision: number | null
     readonly pageName: string
@@ -24,6 +24,7 @@ export const foundPage = (rows: readonly FoundRow[], want: PageWant): FoundPage 
     tenantId: want.tenantId,
     pageGroupId: want.pageGroupId,
     pageId: want.pageId,
+    slug: page.slug,
     customName: page.customName,
     computedName: page.pageName,
     createdAt: page.pageCreatedAt,

@@ -196,7 +196,7 @@ export const postgresPages = (
 
     list: together.read('pages.list', async (wants: readonly PagesWant[]) => {
       const rows = await query()<ListedRow>`
-      select want.number, l.tenant_id, l.page_group_id, l.page_id, l.custom_name, l.computed_name,
+      select want.number, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
         l.created_at, l.updated_at
       from ${LISTED.from(numberedSlices(wants))}
         cross join lateral (
@@ -227,6 +227,18 @@ export const postgresPages = (
       })
     }),
 
+    findSlug: async ({ tenantId, pageGroupId, slug }) => {
+      const [page] = await query()<{ readonly pageId: string }>`
+        select p.page_id from pages p
+        where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.slug = ${slug}
+          and exists (
+            select 1 from page_groups g
+            where g.tenant_id = ${tenantId}
+              and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
+          )`
+      return page?.pageId ?? null
+    },
+
     change: async (change, events) => {
       const { tenantId, pageGroupId, pageId, revision, updatedAt, publishedVersionId, schedule } = change
       const version = change.added
@@ -235,7 +247,7 @@ export const postgresPages = (
       const result = await recorded(
         query()<Events>`
         with changed as (
-          update pages p set custom_name = ${change.customName}, computed_name = ${change.computedName},
+          update pages p set slug = ${change.slug}, custom_name = ${change.customName}, computed_name = ${change.computedName},
             updated_at = ${updatedAt}, published_version_id = ${publishedVersionId},
             automatic_after = ${change.automaticAfter}, unpublish_at = ${change.unpublishAt},
             latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id),
@@ -299,7 +311,7 @@ const findAll = async (
 ): Promise<FoundPage[]> => {
   // Each version is read by its whole key: for two ids, a plan made while pages had one version reads all versions.
   const rows = await query()<FoundRow>`
-    select want.number, p.custom_name, p.computed_name as page_name, p.revision, p.created_at as page_created_at,
+    select want.number, p.slug, p.custom_name, p.computed_name as page_name, p.revision, p.created_at as page_created_at,
       p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
       p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
       case when ${withContent} and v.version_id = p.published_version_id then v.content::text end as content

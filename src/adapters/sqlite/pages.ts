@@ -25,19 +25,21 @@ const GROUP = `select tenant_id, page_group_id, status, title from page_groups $
 const BY_KEY = `
   select tenant_id, page_group_id, page_id, idempotency_key, request_hash, created_at
   from pages ${OF_GROUP} and idempotency_key = :idempotencyKey`
+const BY_SLUG = `select page_id from pages ${OF_GROUP} and slug = :slug`
 const ADD = insertInto('pages', NEW_PAGE_COLUMNS)
 const ADD_VERSION = insertInto('page_versions', NEW_VERSION_COLUMNS)
 const GROUP_IS_ACTIVE = `select 1 from page_groups ${OF_GROUP} and status = 'active'`
 const GROUP_EXISTS = `select status as group_status from page_groups ${OF_GROUP} and status <> 'deleted'`
 const COUNT = `update page_counts set pages_count = pages_count + :more, changes = changes + 1 ${OF_GROUP}`
 const COUNT_UP = `${COUNT} returning pages_count as page_number`
-const PAGE = 'select tenant_id, page_group_id, page_id, custom_name, computed_name, created_at, updated_at'
+const PAGE =
+  'select tenant_id, page_group_id, page_id, slug, custom_name, computed_name, created_at, updated_at'
 const LIST = `
   ${PAGE} from pages ${OF_GROUP} and page_id < ${BEFORE_ID} order by page_id desc`
 const FIND = `${PAGE}, revision, published_version_id, automatic_after,
   latest_version_id, unpublish_at from pages ${OF_PAGE}`
 const CHANGE = `
-  update pages set custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
+  update pages set slug = :slug, custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
     published_version_id = :publishedVersionId, automatic_after = :automaticAfter,
     latest_version_id = coalesce(:addedId, latest_version_id), unpublish_at = :unpublishAt, revision = revision + 1
   ${OF_PAGE} and revision = :revision`
@@ -49,7 +51,7 @@ const SCHEDULE = `
   update page_versions set publish_at = :publishAt, unpublish_at = :unpublishAt, schedule_note = :scheduleNote, publish = 0
   where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
 /** A removed page is in no group, so it cannot be found, until its versions have been deleted. */
-const HIDE = `update pages set page_group_id = '', idempotency_key = null ${OF_PAGE} and revision = :revision`
+const HIDE = `update pages set page_group_id = '', idempotency_key = null, slug = null ${OF_PAGE} and revision = :revision`
 const HIDDEN = "from pages where tenant_id = :tenantId and page_group_id = ''"
 const VERSIONS = 'from page_versions where tenant_id = :tenantId and page_id = :pageId'
 const REMOVE_VERSIONS = `
@@ -110,6 +112,7 @@ export const sqlitePages = (
       if (!database.has(GROUP_IS_ACTIVE, page)) return 'overtaken'
       // Looked up first: an overtaken page must not have changed the count.
       if (page.idempotencyKey !== null && database.has(BY_KEY, page)) return 'overtaken'
+      if (page.slug !== null && database.has(BY_SLUG, page)) return 'overtaken'
       const { pageNumber = 0 } = database.get<{ pageNumber: number }>(COUNT_UP, { ...page, more: 1 }) ?? {}
       const named = { ...page, computedName: nameWithNumber(page, pageNumber) }
       database.run(ADD, newPageRow(named, pageNumber))
@@ -156,6 +159,11 @@ export const sqlitePages = (
           latest: storedVersion(latest as VersionRow),
         }
       }),
+
+    findSlug: async (want) =>
+      database.has(GROUP_EXISTS, want)
+        ? (database.get<{ readonly pageId: string }>(BY_SLUG, want)?.pageId ?? null)
+        : null,
 
     change: ({ added: version, publishes, schedule, ...change }, events) =>
       database.record(

@@ -50,8 +50,8 @@ export const needsWork = ({ claimedUntil, publishAt }: NewPageRow): boolean =>
   claimedUntil === undefined || publishAt !== null
 
 export const storedPage = (row: StoredPage): StoredPage => {
-  const { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt } = row
-  return { tenantId, pageGroupId, pageId, customName, computedName, createdAt, updatedAt }
+  const { tenantId, pageGroupId, pageId, slug, customName, computedName, createdAt, updatedAt } = row
+  return { tenantId, pageGroupId, pageId, slug, customName, computedName, createdAt, updatedAt }
 }
 
 /** Columns of a version that lists show. */

@@ -19,6 +19,7 @@ import {
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
 import { type NewActivity, nameIn, newLog, occurredAtOf, receiptOf, requestHashIn } from './new-log.ts'
 
+/** The receipt of an activity. */
 export type LoggedActivity = Replayable<ProspectLogReceipt>
 
 type Deps = Needs<'activities'> & {

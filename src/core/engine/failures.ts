@@ -16,6 +16,7 @@ export type FailureKind =
   | 'prospect_erased'
   | 'email_taken'
   | 'external_id_taken'
+  | 'slug_taken'
   | 'page_group_not_active'
   | 'version_not_ready'
   | 'webhook_endpoint_disabled'

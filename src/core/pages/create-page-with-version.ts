@@ -7,11 +7,12 @@ import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
-import type { KnownPage, NewPageRow } from '../ports/pages.ts'
+import type { KnownPage, NewPageRow, NewPageWant } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import { firstWords, oneLine } from './first-words.ts'
 import { publicationOf } from './schedules.ts'
+import { requireFreeSlug } from './slugs.ts'
 
 export type PageToCreate = Omit<NewPage, 'content' | 'publish'> &
   Requester &
@@ -22,6 +23,7 @@ export type PageToCreate = Omit<NewPage, 'content' | 'publish'> &
     readonly publish?: boolean | undefined
     readonly idempotencyKey?: string | undefined
   }
+/** A page that was created. */
 export type PageCreation = Replayable<CreatedPage>
 
 /**
@@ -29,28 +31,36 @@ export type PageCreation = Replayable<CreatedPage>
  * that is in the future, unless `publish` is false. The page has a computed name from the first moment. Its texts are
  * not checked: `createService` does that.
  *
- * Refuses `page_group_not_found`, `page_group_not_active`, `idempotency_key_reused`, and `invalid_request`: the time, or
- * a time although the version will not be published.
+ * Refuses `page_group_not_found`, `page_group_not_active`, `slug_taken`, `idempotency_key_reused`, and `invalid_request`:
+ * the time, or a time although the version will not be published.
  */
 export const createPageWithVersion =
   ({ store, clock, newId }: Needs<'pages'>) =>
   (input: PageToCreate): Promise<PageCreation> => {
-    const { tenantId, pageGroupId, idempotencyKey, supplementaryContext = null } = input
+    const { tenantId, pageGroupId, idempotencyKey, slug, supplementaryContext = null } = input
     const words = firstWords(supplementaryContext)
     const want = { tenantId, pageGroupId, idempotencyKey, isNamedByGroup: words === '' }
     return decideAndSave({
-      recall: () => store.pages.recall(want),
+      recall:
+        slug === undefined ? () => store.pages.recall(want) : () => recallWithSlug(store, { ...want, slug }),
       decide: (known) => decide(input, words, known, isoTime(clock()), newId),
       record: (row) => store.pages.record(row, [eventOf(row, newId)]),
     })
   }
+
+/** `slugOf`: the id of the page that has the slug. */
+type Known = KnownPage & { readonly slugOf?: string | null }
+const recallWithSlug = async (
+  { pages }: Needs<'pages'>['store'],
+  want: NewPageWant & { readonly slug: string },
+): Promise<Known> => ({ ...(await pages.recall(want)), slugOf: await pages.findSlug(want) })
 
 type CreatedRow = NewPageRow & Requester
 
 const decide = (
   input: PageToCreate,
   words: string,
-  { group, page: first }: KnownPage,
+  { group, page: first, slugOf = null }: Known,
   now: Timestamp,
   newId: NewId,
 ): { readonly answer: PageCreation; readonly change: CreatedRow | null } => {
@@ -62,6 +72,7 @@ const decide = (
   }
   if (group.status !== 'active')
     refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
+  requireFreeSlug(slugOf)
   const { publish = true, publishAt } = input
   const row: CreatedRow = {
     tenantId: input.tenantId,
@@ -69,6 +80,7 @@ const decide = (
     pageGroupId: input.pageGroupId,
     pageId: newId('page'),
     customName: input.customName ?? null,
+    slug: input.slug ?? null,
     computedName: words || oneLine(group.title),
     isNumbered: words === '',
     supplementaryContext: input.supplementaryContext ?? null,
@@ -90,8 +102,8 @@ type SameRequest = Named<Omit<NewPage, 'content' | 'idempotencyKey'>>
 /** The hash of a request under an idempotency key; null without a key. */
 const requestHashIn = (input: PageToCreate): string | null => {
   if (input.idempotencyKey === undefined) return null
-  const { supplementaryContext, customName, publish = true, publishAt } = input
-  const same: SameRequest = { supplementaryContext, customName, publish, publishAt }
+  const { supplementaryContext, customName, slug, publish = true, publishAt } = input
+  const same: SameRequest = { supplementaryContext, customName, slug, publish, publishAt }
   return requestHashOf(same, input.content)
 }
 

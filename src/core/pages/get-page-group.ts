@@ -5,6 +5,7 @@ import type { Revised } from '../engine/result.ts'
 import type { FoundPageGroup, PageGroupRead } from '../ports/page-groups.ts'
 import type { Needs } from '../ports/store.ts'
 
+/** A page group, and its revision. */
 export type ReadPageGroup = Revised<PageGroup>
 /** `seesDeleted`: the last event of a page group is its deletion. */
 type PageGroupDeps = Pick<Needs<'pageGroups'>, 'store'> & { readonly seesDeleted?: boolean }

@@ -9,17 +9,22 @@ import type {
   StoredVersionWithContent,
 } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
+import { isNamedBySlug, pageNamedBySlug } from './slugs.ts'
 
+/** A page with its published version, and its revision. */
 export type ReadPage = Revised<PageWithVersion>
 
 /**
- * Reads a page with its published version, which is null until something is published. `latestVersion` shows why.
+ * Reads a page, by its id or as `slug:` and its slug, with its published version, which is null until something is
+ * published. `latestVersion` shows why.
  * Refuses `page_group_not_found`, `page_not_found`.
  */
 export const getPage =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>
   async (want: PageWant): Promise<ReadPage> =>
-    readPageOf(existingPage(await store.pages.find(want)))
+    readPageOf(
+      existingPage(await store.pages.find(isNamedBySlug(want) ? await pageNamedBySlug(store, want) : want)),
+    )
 
 /** The page, by default without its content. Refuses `page_group_not_found`, `page_not_found`. */
 export const loadPage = async ({ pages }: Needs<'pages'>['store'], want: PageWant, withContent = false) =>
@@ -39,6 +44,7 @@ export const readPageOf = (page: StoredPageWithVersions): ReadPage => ({
     effectiveName: effectiveName(page),
     customName: page.customName,
     computedName: page.computedName,
+    slug: page.slug,
     supplementaryContext: (page.published ?? page.latest).supplementaryContext,
     publishedVersion: page.published && publishedVersionOf(page.published),
     latestVersion: {

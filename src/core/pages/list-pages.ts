@@ -28,4 +28,5 @@ const pageOf = (page: StoredPage): Page => ({
   effectiveName: effectiveName(page),
   customName: page.customName,
   computedName: page.computedName,
+  slug: page.slug,
 })

@@ -3,26 +3,39 @@ import { isoTime } from '../engine/times.ts'
 import { requireRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Needs } from '../ports/store.ts'
-import { changeAndRead, onlyPage, type PageDeps, type PageWrite } from './change-page.ts'
+import { changeAndRead, type PageDeps, type PageWrite } from './change-page.ts'
 import { loadPage, type ReadPage } from './get-page.ts'
 import { type CurrentPage, type Edit, withdrawalTime } from './schedules.ts'
+import { requireFreeSlug } from './slugs.ts'
 
 /**
- * Renames a page, or sets when it is unpublished; null removes its custom name or that time.
- * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`, and `invalid_request`: the time.
+ * Renames a page, or sets its slug or when it is unpublished; null removes its custom name, its slug or that time.
+ * Refuses `page_group_not_found`, `page_not_found`, `slug_taken`, `precondition_failed`, and `invalid_request`: the time.
  */
 export const updatePage =
   (deps: PageDeps) =>
-  ({ customName, unpublishAt, ...want }: PageWrite & PageChanges): Promise<ReadPage> =>
-    changeAndRead(deps, want, onlyPage, ({ page }, nowMs) =>
-      decideChange({ customName, unpublishAt }, page, nowMs),
+  ({ customName, slug, unpublishAt, ...want }: PageWrite & PageChanges): Promise<ReadPage> => {
+    const recall = async (page: CurrentPage) => ({
+      page,
+      slugOf: slug == null ? null : await deps.store.pages.findSlug({ ...want, slug }),
+    })
+    return changeAndRead(deps, want, recall, (known, nowMs) =>
+      decideChange({ customName, slug, unpublishAt }, known, nowMs),
     )
+  }
 
-const decideChange = ({ customName, unpublishAt }: PageChanges, page: CurrentPage, nowMs: number): Edit => {
+type Known = { readonly page: CurrentPage; readonly slugOf: string | null }
+const decideChange = (
+  { customName, slug, unpublishAt }: PageChanges,
+  { page, slugOf }: Known,
+  nowMs: number,
+): Edit => {
+  requireFreeSlug(slugOf, page.pageId)
   const name = customName === undefined ? page.customName : customName
+  const newSlug = slug === undefined ? page.slug : slug
   const time = unpublishAt === undefined ? page.unpublishAt : withdrawalTime(unpublishAt, nowMs)
-  if (name === page.customName && time === page.unpublishAt) return null
-  return { customName: name, unpublishAt: time, event: 'page.updated' }
+  if (name === page.customName && newSlug === page.slug && time === page.unpublishAt) return null
+  return { customName: name, slug: newSlug, unpublishAt: time, event: 'page.updated' }
 }
 
 /**

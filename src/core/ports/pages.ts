@@ -70,7 +70,7 @@ export type Schedule = Pick<StoredVersion, 'versionId' | 'publishAt' | 'unpublis
 export type PageChange = PageWant &
   Pick<
     StoredPageWithVersions,
-    'customName' | 'computedName' | 'updatedAt' | 'automaticAfter' | 'unpublishAt'
+    'slug' | 'customName' | 'computedName' | 'updatedAt' | 'automaticAfter' | 'unpublishAt'
   > & {
     /** The expected revision of the page; the change raises it. */
     readonly revision: number
@@ -87,14 +87,16 @@ export type Pages = {
   recall(want: NewPageWant): Promise<KnownPage>
   /**
    * Adds a page with a version in `processing` that waits to be claimed or is, and counts it in its group. Returns
-   * `overtaken` if the group is not active, or the idempotency key is taken.
+   * `overtaken` if the group is not active, or the idempotency key or the slug is taken.
    */
   record(page: NewPageRow, events?: readonly NewEvent[]): Promise<Recorded>
   /** The pages of a group, newest first; null if the group is missing or deleted. */
   list(want: PagesWant): Promise<readonly StoredPage[] | null>
   /** The page, or which of the two is missing. The content may be null if it is not wanted. */
   find(want: PageWant, withContent?: boolean): Promise<FoundPage>
-  /** Returns `overtaken`, too, if the idempotency key of the new version is taken. */
+  /** The id of the page of a group that is not deleted with this slug, or null. */
+  findSlug(want: PageGroupRead & { readonly slug: string }): Promise<string | null>
+  /** Returns `overtaken`, too, if the idempotency key of the new version, or the slug, is taken. */
   change(change: PageChange, events?: readonly NewEvent[]): Promise<Recorded>
   /** Deletes a page that still has this revision, with its versions, and counts it off in its group. */
   remove(page: PageWant & Pick<PageChange, 'revision'>, events?: readonly NewEvent[]): Promise<Recorded>

@@ -18,6 +18,7 @@ export const names = {
   effectiveName: 'A page about the spring sale',
   customName: null,
   computedName: 'A page about the spring sale',
+  slug: null,
 }
 export const prospect = {
   prospectId: PROSPECT_ID,

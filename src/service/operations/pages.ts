@@ -48,7 +48,7 @@ export const pageOperations = {
       takes: idempotent,
       answer: CreatedPage,
       status: 201,
-      problems: ['page_group_not_active'],
+      problems: ['page_group_not_active', 'slug_taken'],
       bodyOptional: true,
     },
     {
@@ -60,7 +60,10 @@ export const pageOperations = {
           summary: 'With a context',
           value: { supplementaryContext: 'A page about the spring sale' },
         },
-        named: { summary: 'With a custom name', value: { customName: 'Spring sale' } },
+        named: {
+          summary: 'With a custom name and a slug',
+          value: { customName: 'Spring sale', slug: 'spring-sale' },
+        },
         content: { summary: 'With content', value: { customName: 'Spring sale', content: example.CONTENT } },
         later: { summary: 'To be published later', value: { publishAt: example.PUBLISH_AT } },
         draft: {
@@ -86,7 +89,7 @@ export const pageOperations = {
     },
     {
       description:
-        'Returns a page with its published version. `publishedVersion` is null until a version is published; `latestVersion` shows the progress.',
+        'Returns a page with its published version. A page with a slug is also found as `slug:` and its slug, such as `slug:spring-sale`. `publishedVersion` is null until a version is published; `latestVersion` shows the progress.',
       done: 'The page.',
       answers: {
         published: {
@@ -114,7 +117,7 @@ export const pageOperations = {
       },
     },
   ),
-  /** Renames a page, or sets when it is unpublished; null removes its custom name or that time. */
+  /** Renames a page, or sets its slug or when it is unpublished; null removes its custom name, its slug or that time. */
   updatePage: patch(
     '/v0/page_groups/{page_group_id}/pages/{page_id}',
     {
@@ -125,6 +128,7 @@ export const pageOperations = {
       body: PageChanges,
       takes: ifRevision,
       answer: PageWithVersion,
+      problems: ['slug_taken'],
     },
     {
       description:

@@ -23,7 +23,7 @@ t.test('200: a page can be read before anything of it is published', async (t) =
     answer.body,
     jsonLine({
       ...{ pageId, pageGroupId, tenantId: owner.tenantId, createdAt: '2026-01-01T00:00:00.000Z' },
-      ...{ effectiveName: 'Offers 1', customName: null, computedName: 'Offers 1' },
+      ...{ effectiveName: 'Offers 1', customName: null, computedName: 'Offers 1', slug: null },
       ...{ supplementaryContext: null, publishedVersion: null, latestVersion, unpublishAt: null },
     }),
   )

@@ -11,7 +11,12 @@ t.test('200: a page has every field of the list, and the slice has no limit', as
   const item = {
     ...{ pageId, pageGroupId, tenantId: owner.tenantId },
     ...{ createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
-    ...{ effectiveName: 'About the spring sale', customName: null, computedName: 'About the spring sale' },
+    ...{
+      effectiveName: 'About the spring sale',
+      customName: null,
+      computedName: 'About the spring sale',
+      slug: null,
+    },
   }
   t.equal(answer.body, jsonLine({ items: [item], hasMore: false }))
 })

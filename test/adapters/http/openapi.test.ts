@@ -240,11 +240,11 @@ t.test('the items and pages have every field of the specification', async (t) =>
   )
   t.equal(
     fieldsOf('/v0/page_groups/{page_group_id}/pages'),
-    'pageId pageGroupId tenantId createdAt updatedAt effectiveName customName computedName',
+    'pageId pageGroupId tenantId createdAt updatedAt effectiveName customName computedName slug',
   )
   t.equal(
     shapeOf(paths['/v0/page_groups/{page_group_id}/pages/{page_id}'].get, 200).required.join(' '),
-    'pageId pageGroupId tenantId createdAt effectiveName customName computedName supplementaryContext ' +
+    'pageId pageGroupId tenantId createdAt effectiveName customName computedName slug supplementaryContext ' +
       'publishedVersion latestVersion unpublishAt',
   )
 })

@@ -270,6 +270,7 @@ for (const [condition, status, code, provoke] of TABLE)
 const ELSEWHERE = [
   'erasure_not_found',
   'external_id_taken',
+  'slug_taken',
   'prospect_erased',
   'limit_reached',
   'cursor_expired',

@@ -65,6 +65,7 @@ const addPages = async (pageGroupId: string, count: number): Promise<void> => {
       tenantId,
       pageGroupId,
       pageId: newId('page'),
+      slug: null,
       customName: null,
       computedName: BODY_TEXT.computedName,
       supplementaryContext: BODY_TEXT.supplementaryContext,

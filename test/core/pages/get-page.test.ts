@@ -13,6 +13,7 @@ t.test('a page that is not published yet is read all the same', async (t) => {
     tenantId: page.tenantId,
     createdAt: '2026-01-01T00:00:00.000Z',
     effectiveName: 'The spring sale',
+    slug: null,
     customName: null,
     computedName: 'The spring sale',
     supplementaryContext: 'The spring sale',

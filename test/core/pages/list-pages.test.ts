@@ -55,6 +55,7 @@ t.test('a page shows every field, unset ones too', async (t) => {
         createdAt: '2026-01-01T00:00:00.000Z',
         updatedAt: '2026-01-01T00:00:00.000Z',
         effectiveName: 'Offers 1',
+        slug: null,
         customName: null,
         computedName: 'Offers 1',
       },

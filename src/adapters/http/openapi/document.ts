@@ -470,7 +470,10 @@ const PROBLEM: Json = {
       type: 'string',
       description: 'The page group that was first created with the idempotency key.',
     },
-    pageId: { type: 'string', description: 'The page that was first created with the idempotency key.' },
+    pageId: {
+      type: 'string',
+      description: 'The page that was first created with the idempotency key, or that has the slug.',
+    },
     versionId: {
       type: 'string',
       description: 'The version that was first created with the idempotency key.',

@@ -1,0 +1,23 @@
+import { refuse } from '../engine/failures.ts'
+import type { PageWant } from '../ports/pages.ts'
+import type { Needs } from '../ports/store.ts'
+
+const PREFIX = 'slug:'
+
+/** Whether a page is named as `slug:spring-sale` instead of by its id. */
+export const isNamedBySlug = ({ pageId }: PageWant): boolean => pageId.startsWith(PREFIX)
+
+/** The page that has this slug, by its id. A slug that no page has names none. */
+export const pageNamedBySlug = async (
+  { pages }: Needs<'pages'>['store'],
+  want: PageWant,
+): Promise<PageWant> => {
+  const pageId = await pages.findSlug({ ...want, slug: want.pageId.slice(PREFIX.length) })
+  return pageId === null ? want : { ...want, pageId }
+}
+
+/** Refuses `slug_taken` if another page has the slug. `slugOf`: the id of the page that has it. */
+export const requireFreeSlug = (slugOf: string | null, pageId?: string): void => {
+  if (slugOf !== null && slugOf !== pageId)
+    refuse('slug_taken', 'Another page of the group has this slug.', { pageId: slugOf })
+}
