@@ -1,9 +1,9 @@
 import type { KnownPage, NewPageRow, Pages, PagesWant, StoredPage } from '../../core/ports/pages.ts'
+import { type FoundRow, foundPage } from '../postgres/found-page.ts'
 import { nameWithNumber, needsWork, newVersionRow, SHOWN_VERSION, storedPage } from '../stores/page-rows.ts'
 import type { Together } from '../stores/together.ts'
 import { rowsOfEach, slicesByTenant } from './by-tenant.ts'
 import type { Forms, Of } from './forms.ts'
-import { type FoundRow, foundPage } from './found-page.ts'
 import { VERSIONS } from './new-pages.ts'
 import { AND_CHANGED, IS_CHANGED, type Outbox } from './outbox.ts'
 import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
@@ -77,7 +77,7 @@ export const postgresPages = (
 
   find: async (want, withContent = true) => {
     const [found = []] = await rowsOfEach(ofEach, [want], (its, of) => {
-      return query(of.tenantId)<FoundRow>`
+      return query(of.tenantId)<FoundRow & { readonly want: number }>`
         select want.number as want, p.slug, p.custom_name, p.computed_name as page_name, p.revision,
           p.created_at as page_created_at, p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
           p.unpublish_at as page_unpublish_at, ${SHOWN.selected},

@@ -2,12 +2,10 @@ import type { FoundPage, PageWant, StoredPageWithVersions } from '../../core/por
 import { storedVersion, type VersionRow, versionWithContent } from '../stores/page-rows.ts'
 
 /**
- * A page with one of its versions, whose columns have the plain names. Without a page all but `number` and `groupStatus`
- * are null.
+ * A page with one of its versions, whose columns have the plain names. Without a page all but `groupStatus` are null.
  */
 export type FoundRow = VersionRow &
   Pick<StoredPageWithVersions, 'slug' | 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
-    readonly number: number
     readonly revision: number | null
     readonly pageName: string
     readonly pageCreatedAt: string

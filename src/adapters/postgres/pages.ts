@@ -310,7 +310,7 @@ const findAll = async (
   withContent: boolean,
 ): Promise<FoundPage[]> => {
   // Each version is read by its whole key: for two ids, a plan made while pages had one version reads all versions.
-  const rows = await query()<FoundRow>`
+  const rows = await query()<FoundRow & { readonly number: number }>`
     select want.number, p.slug, p.custom_name, p.computed_name as page_name, p.revision, p.created_at as page_created_at,
       p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
       p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
