@@ -49,7 +49,7 @@ type Composed = keyof ApiSettings | Made
 type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
   readonly store: SmallStore
   readonly settings: ApiSettings
-  /** Says who sent a request, instead of its API key: null if it does not say who. */
+  /** Tells who sent a request, instead of its API key: null if nobody known did. */
   readonly authenticate?: Authenticate | undefined
   /** How long a key needs no look-up unless keys change. */
   readonly keysRememberedMsMax: number
@@ -72,6 +72,12 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, authenticate
     stopwatch,
     limits,
   )
+  const tenants = rememberRows(
+    async (ids) => (await Promise.all(ids.map((id) => store.tenants.find(id)))).filter((row) => row !== null),
+    ({ tenantId }) => tenantId,
+    stopwatch,
+    limits,
+  )
   const callerOf = identify({
     apiKeys: store.apiKeys,
     keys,
@@ -79,7 +85,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, authenticate
     limitGuesses: limitFailedAuth(settings.failedAuthPerMinute, stopwatch),
   })
   const composed = composeUseCases({ ...deps, ...settings, hooks })
-  const useCases = warnUnattended(composed, deps.store, deps.background)
+  const useCases = warnUnattended(composed, deps.background)
   const { logProspectActivity } = useCases
   const receiver = receiveHooks({ store, clock, newId, hooks, known, logProspectActivity, later: callLater })
   const api = createApi({
@@ -88,7 +94,11 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, authenticate
     routes: routesOver(store),
     receiver,
     hasHooks: store.hooks !== undefined,
-    identify: caller ? () => caller : authenticate ? byFunction(authenticate) : byApiKey(callerOf),
+    identify: caller
+      ? () => caller
+      : authenticate
+        ? byFunction(authenticate, store.tenants === undefined ? null : tenants.find)
+        : byApiKey(callerOf),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     limitForms: limitForms(settings.hookFormsPerMinute, stopwatch),
     admission: createAdmission({
@@ -99,7 +109,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, authenticate
     }),
   })
   const onSignal = (signal: Signal): void => {
-    if (signal === 'keys') for (const { forget } of [keys, receiver]) forget()
+    if (signal === 'keys') for (const { forget } of [keys, tenants, receiver]) forget()
   }
   return { api, useCases, onSignal }
 }

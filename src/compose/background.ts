@@ -14,7 +14,7 @@ export type BackgroundOptions = PublisherOptions & EraserOptions & CounterOption
  * counts activities, and sends webhooks. Several processes share the work.
  */
 export const startBackground = (options: BackgroundOptions): Omit<Background, 'start'> => {
-  const { store } = checkOptions('startBackground', options)
+  checkOptions('startBackground', options)
   const jobs = [
     ...publisherJobs(options),
     ...eraserJobs(options),
@@ -22,7 +22,7 @@ export const startBackground = (options: BackgroundOptions): Omit<Background, 's
     ...webhookJobs(options),
   ]
   const background = workInBackground(options, jobs)
-  noteBackground(store)
   background.start()
+  noteBackground()
   return background
 }

@@ -18,12 +18,9 @@ const MOVE_REST_MS = 100
 const POLL_MS = 5_000
 const EXPIRED_POLL_MS = 60 * 60_000
 
-/** The parts of a store that erasing needs. */
-const ERASING = ['erasures', 'merges', 'events', 'tenants', 'moments'] as const
-
 /** The options of an eraser. Omitted settings have the defaults of the service. */
 export type EraserOptions = WorkHooks & {
-  readonly store: Partial<Pick<Store, (typeof ERASING)[number] | 'watch'>>
+  readonly store: Partial<Pick<Store, 'erasures' | 'merges' | 'events' | 'tenants' | 'moments' | 'watch'>>
   readonly clock?: Clock | undefined
   readonly newId?: NewId | undefined
   /** How long activities are kept, unless their tenant overrides it; 0 or null: forever. */
@@ -53,7 +50,7 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const store = options.store as Store
   const { eventDaysKept = DEFAULTS.eventDaysKept } = options
   const expire = { store, clock, retentionDays, eventDaysKept, onPause }
-  const erasing = { needs: ERASING, signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
+  const erasing = { signal: 'prospects', pollMs: POLL_MS, restMs: REST_MS } as const
   /** The file could not be rewritten, which is retried minutes later: until then erasing does not work. */
   let isFailing = false
   const rewrite = async (now: Timestamp): Promise<boolean> => {
@@ -64,20 +61,42 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
     if (isRewritten) isFailing = false
     return isRewritten
   }
-  const needs = { store: { ...store, erasures: { ...store.erasures, rewrite } }, clock }
-  const removing = { needs: ERASING, pollMs: POLL_MS, restMs: REST_MS, isFailing: () => isFailing }
-  const expiring = { needs: ERASING, pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
+  const deps = { store: { ...store, erasures: { ...store.erasures, rewrite } }, clock }
+  const removing = { pollMs: POLL_MS, restMs: REST_MS, isFailing: () => isFailing }
+  const expiring = { pollMs: EXPIRED_POLL_MS, restMs: REST_MS }
   return [
-    { ...removing, ...erasing, name: 'erase prospects', stepWith: () => eraseProspects(needs) },
+    {
+      ...removing,
+      ...erasing,
+      name: 'erase prospects',
+      needs: ['erasures', 'moments'],
+      stepWith: () => eraseProspects(deps),
+    },
     {
       ...erasing,
       name: 'move merged',
+      needs: ['merges', 'moments'],
       restMs: MOVE_REST_MS,
       stepWith: () => moveMerged({ store, clock, newId }),
     },
-    { ...removing, name: 'remove tenants', stepWith: (onError) => removeTenants({ ...needs, onError }) },
-    { ...expiring, name: 'delete expired', stepWith: (onError) => deleteExpired({ ...expire, onError }) },
-    { ...expiring, name: 'sweep late logs', stepWith: (onError) => sweepLateLogs({ store, clock, onError }) },
+    {
+      ...removing,
+      name: 'remove tenants',
+      needs: ['tenants', 'erasures', 'moments'],
+      stepWith: (onError) => removeTenants({ ...deps, onError }),
+    },
+    {
+      ...expiring,
+      name: 'delete expired',
+      needs: ['erasures', 'events', 'tenants'],
+      stepWith: (onError) => deleteExpired({ ...expire, onError }),
+    },
+    {
+      ...expiring,
+      name: 'sweep late logs',
+      needs: ['erasures', 'merges', 'tenants'],
+      stepWith: (onError) => sweepLateLogs({ store, clock, onError }),
+    },
   ]
 }
 

@@ -48,8 +48,11 @@ export const createPublisher = (options: PublisherOptions, handOver?: HandOver):
     checkOptions('createPublisher', options),
     publisherJobs(options, handOver),
   )
-  notePublisher(options.store)
-  return publisher
+  const start = () => {
+    notePublisher()
+    publisher.start()
+  }
+  return { ...publisher, start }
 }
 
 /** From the use cases of a process to its publisher, which has no namer. */

@@ -55,7 +55,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
     },
     {
       name: 'send webhooks',
-      needs: ['webhooks', 'events'],
+      needs: ['webhooks', 'events', 'prospects', 'prospectLogs'],
       signal: 'deliveries',
       pollMs,
       restMs: REST_MS,

@@ -12,7 +12,7 @@ export type {
   StoredProspect,
   StoredReceipt,
 } from '../core/ports/activities.ts'
-export type { ApiKeys, OfTenant, Rotation, StoredApiKey } from '../core/ports/api-keys.ts'
+export type { ApiKeys, OfTenant, Rotation, Scope, StoredApiKey } from '../core/ports/api-keys.ts'
 export type {
   CountedTenant,
   Counts,
@@ -68,6 +68,7 @@ export type {
   PagesWant,
   PageWant,
   Schedule,
+  SlugWant,
   StoredPage,
   StoredPageWithVersions,
   StoredVersion,
@@ -98,7 +99,9 @@ export type {
   ClaimedVersion,
   ClaimWant,
   CreatedByKey,
+  NamingContext,
   Settlement,
+  VersionByKey,
   VersionContext,
   Versions,
   VersionWant,

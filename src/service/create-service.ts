@@ -24,10 +24,23 @@ import {
 import { listApiKeys } from '../core/tenants/list-api-keys.ts'
 import { revokeApiKey } from '../core/tenants/revoke-api-key.ts'
 import { rotateApiKey } from '../core/tenants/rotate-api-key.ts'
-import { ApiKeyInput, type InTenant, inTenant, RotationInput, TenantInput } from '../shapes/input.ts'
+import {
+  ApiKeyInput,
+  type InTenant,
+  inTenant,
+  PublishedOptions,
+  RotationInput,
+  TenantInput,
+} from '../shapes/input.ts'
 import { checked, type Given } from './checked-input.ts'
 import type { Operation } from './operations/operation.ts'
-import { type EntriesOf, type OperationId, type Operations, operations } from './operations/operations.ts'
+import {
+  type EntriesOf,
+  type OperationId,
+  type Operations,
+  operations,
+  requireParts,
+} from './operations/operations.ts'
 import { publishedOver } from './published.ts'
 import { warnUnattended } from './unattended.ts'
 import { composeUseCases, type Optional, type UseCaseSettings, type UseCases } from './use-cases.ts'
@@ -35,6 +48,7 @@ import { type WebhookOptions, webhookTools } from './webhook-tools.ts'
 
 export type { WebhookOptions } from './webhook-tools.ts'
 
+const PAGE = inTenant(operations.getPage.ids)
 const TENANTS_REMEMBERED_MAX = 10_000
 /** A hook that was disabled elsewhere is refused after a second at the latest. */
 const HOOKS_REMEMBERED = { rowsMax: 10_000, msMax: 1_000 }
@@ -43,7 +57,7 @@ const HOOKS_REMEMBERED = { rowsMax: 10_000, msMax: 1_000 }
 export type ServiceOptions = { readonly store: SmallStore } & Optional<
   { readonly clock: Clock; readonly newId: NewId; readonly webhooks: WebhookOptions } & UseCaseSettings
 > & {
-    /** Another process completes erasures and sends webhooks, so do not warn that none does here. */
+    /** Another process publishes pages, completes erasures and sends webhooks, so do not warn that none does here. */
     readonly background?: 'elsewhere' | undefined
     /** The URL at which vendors reach your server, without a trailing slash: hooks show their whole URL. */
     readonly publicUrl?: string | undefined
@@ -135,7 +149,7 @@ export type Service = {
  */
 export const createService = (options: ServiceOptions): Service => {
   const { clock = Date.now, newId = createNewId() } = checkOptions('createService', options)
-  // What a missing part is needed for refuses: see `composeUseCases`.
+  // What needs a missing part refuses before it touches the part.
   const store = options.store as Store
   const { prospectsRememberedMax = DEFAULTS.prospectsRememberedMax } = options
   const { requireIdentity = false, counts = true } = options
@@ -144,7 +158,7 @@ export const createService = (options: ServiceOptions): Service => {
   const settings = { requireIdentity, prospectsRememberedMax, counts }
   const hooks = { secrets: webhooks.secrets, publicUrl: options.publicUrl ?? null, shareLoop }
   const composed = composeUseCases({ ...deps, ...settings, webhooks, hooks })
-  const useCases: Checked = warnUnattended(composed, store, options.background)
+  const useCases: Checked = warnUnattended(composed, options.background)
   const known = rememberRows(findEnabled(store.hooks), ({ hookId }) => hookId, stopwatch, HOOKS_REMEMBERED)
   const { logProspectActivity } = composed
   const published = publishedOver(composed.getPage)
@@ -188,11 +202,15 @@ export const createService = (options: ServiceOptions): Service => {
 
   return {
     ...Object.fromEntries(calls),
-    published: async ({ tenantId, pageGroupId, pageId }, { timeoutMs } = {}) =>
-      published(await ofTenant({ tenantId, pageGroupId, pageId }), timeoutMs),
+    published: async (page, options) =>
+      published(await ofTenant(checked(PAGE, page)), checked(PublishedOptions, options).timeoutMs),
     close: () => unwatch?.(),
-    createTenant: async (tenant) => createTenant(deps)(checked(TenantInput, tenant)),
+    createTenant: async (tenant) => {
+      requireParts(store, 'createTenant', 'tenants')
+      return createTenant(deps)(checked(TenantInput, tenant))
+    },
     receiveHook: async ({ hookId, token, headers, body, url }) => {
+      requireParts(store, 'receiveHook', 'hooks')
       const bytes = typeof body === 'string' ? Buffer.from(body) : body
       if (!(bytes instanceof Uint8Array) || typeof headers !== 'object')
         refuse('invalid_request', 'Pass the headers, and the body as it was received: bytes or text.')
@@ -201,10 +219,21 @@ export const createService = (options: ServiceOptions): Service => {
       const delivery = { headers: named, body: bytes, method: 'POST', url: url ?? null }
       return receiver.receive(await receiver.find(String(hookId), token ?? undefined), delivery)
     },
-    issueApiKey: async ({ scopes, ...key }) => issueApiKey(deps)({ ...checked(ApiKeyInput, key), scopes }),
-    listApiKeys: async (tenantId) => listApiKeys(deps)(String(tenantId)),
-    revokeApiKey: async (apiKeyId) => revokeApiKey(deps)(String(apiKeyId)),
-    rotateApiKey: async (apiKeyId, options) =>
-      rotateApiKey(deps)(String(apiKeyId), checked(RotationInput, options).overlapMs),
+    issueApiKey: async ({ scopes, ...key }) => {
+      requireParts(store, 'issueApiKey', 'apiKeys', 'tenants')
+      return issueApiKey(deps)({ ...checked(ApiKeyInput, key), scopes })
+    },
+    listApiKeys: async (tenantId) => {
+      requireParts(store, 'listApiKeys', 'apiKeys', 'tenants')
+      return listApiKeys(deps)(String(tenantId))
+    },
+    revokeApiKey: async (apiKeyId) => {
+      requireParts(store, 'revokeApiKey', 'apiKeys')
+      return revokeApiKey(deps)(String(apiKeyId))
+    },
+    rotateApiKey: async (apiKeyId, options) => {
+      requireParts(store, 'rotateApiKey', 'apiKeys', 'tenants')
+      return rotateApiKey(deps)(String(apiKeyId), checked(RotationInput, options).overlapMs)
+    },
   }
 }

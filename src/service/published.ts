@@ -5,7 +5,6 @@ import type { PageWant } from '../core/ports/pages.ts'
 
 /** The pauses between two reads double from the first to the last. */
 const PAUSE_MS = { first: 10, last: 500 }
-const TIMEOUT_MS = 30_000
 
 /**
  * Waits until the newest version of a page is no longer `processing`, and returns the page. Reads the store, since another
@@ -13,14 +12,13 @@ const TIMEOUT_MS = 30_000
  */
 export const publishedOver =
   (getPage: (want: PageWant) => Promise<ReadPage>) =>
-  async (want: PageWant, timeoutMs = TIMEOUT_MS): Promise<ReadPage> => {
+  async (want: PageWant, timeoutMs: number): Promise<ReadPage> => {
     const endMs = performance.now() + timeoutMs
     for (let pauseMs = PAUSE_MS.first; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS.last)) {
       const page = await getPage(want)
       if (page.value.latestVersion.status !== 'processing') return page
       const leftMs = endMs - performance.now()
-      if (leftMs <= 0)
-        throw unavailable(`The page is still processing after ${timeoutMs} ms. Does a publisher run?`)
+      if (leftMs <= 0) throw unavailable('The page is still processing. Does a publisher run?')
       await pause(Math.min(pauseMs, leftMs))
     }
   }

@@ -1,37 +1,30 @@
-import type { SmallStore } from '../core/ports/store.ts'
 import type { UseCases } from './use-cases.ts'
 
 /** Work that only something in the background completes. */
 type Work = 'Pages' | 'Erasures, merges and webhooks'
-type AnyStore = Pick<SmallStore, 'versions' | 'watch'>
+/** Work that something in this process completes, or that was warned about. */
+const attended = new Set<Work>()
 
-/** The work that is done over a store, or was warned about, by a part that a store made from another one keeps. */
-const attended = new WeakMap<object, Set<Work>>()
-const attendedIn = ({ watch, versions }: AnyStore): Set<Work> => {
-  const mark = watch ?? versions
-  const works = attended.get(mark) ?? new Set()
-  attended.set(mark, works)
-  return works
+/** Notes that this process publishes pages, or does everything in the background, over some store. */
+export const notePublisher = (): void => void attended.add('Pages')
+export const noteBackground = (): void => {
+  notePublisher()
+  attended.add('Erasures, merges and webhooks')
 }
 
-/** Notes that this process publishes the pages of a store, or does everything in the background. */
-export const notePublisher = (store: AnyStore): void => void attendedIn(store).add('Pages')
-export const noteBackground = (store: AnyStore): void => {
-  notePublisher(store)
-  attendedIn(store).add('Erasures, merges and webhooks')
-}
-
-/** The use cases, with one warning when something is accepted that nothing in this process completes. */
-export const warnUnattended = (useCases: UseCases, store: SmallStore, background?: 'elsewhere'): UseCases => {
+/**
+ * The use cases, with one warning in the life of this process when something is accepted that nothing here completes. It is
+ * for who forgot the background: which of several stores it works on is not looked at.
+ */
+export const warnUnattended = (useCases: UseCases, background?: 'elsewhere'): UseCases => {
   if (background !== undefined) return useCases
   const warned =
     (work: Work) =>
     <Input, Answer>(useCase: (input: Input) => Promise<Answer>) =>
     async (input: Input): Promise<Answer> => {
       const answer = await useCase(input)
-      const works = attendedIn(store)
-      if (!works.has(work)) process.emitWarning(`${work} ${NOT_COMPLETED}`)
-      works.add(work)
+      if (!attended.has(work)) process.emitWarning(`${work} ${NOT_COMPLETED}`)
+      attended.add(work)
       return answer
     }
   const ofPages = warned('Pages')

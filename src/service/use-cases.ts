@@ -17,7 +17,13 @@ import type { Needs, Ports, SmallStore, Store } from '../core/ports/store.ts'
 import { getProspect } from '../core/prospects/get-prospect.ts'
 import { eventReaders } from './event-readers.ts'
 import type { Operation, UseCaseDeps } from './operations/operation.ts'
-import { missingParts, type OperationId, type Operations, operations } from './operations/operations.ts'
+import {
+  missingParts,
+  type OperationId,
+  type Operations,
+  operations,
+  requireParts,
+} from './operations/operations.ts'
 import { waitForEvents } from './wait-for-events.ts'
 
 /** The embedded database reads one after the other; on PostgreSQL a second list fills the time the first one waits. */
@@ -105,12 +111,11 @@ const eachOperation = (make: (name: OperationId, operation: Operation) => unknow
   ) as Made
 }
 
-/** An operation that needs a part which the store lacks refuses `not_found`. */
-const useCaseOf = (name: OperationId, operation: Operation, deps: UseCaseDeps<keyof Ports>) => {
-  const [missing] = missingParts(operation, deps.store)
-  if (missing === undefined) return operation.useCase(deps)
-  return async () => refuse('not_found', `The store has no \`${missing}\`, which \`${name}\` needs.`)
-}
+/** An operation that needs a part which the store lacks only refuses. */
+const useCaseOf = (name: OperationId, operation: Operation, deps: UseCaseDeps<keyof Ports>) =>
+  missingParts(operation, deps.store).length === 0
+    ? operation.useCase(deps)
+    : async () => requireParts(deps.store, name, ...operation.needs)
 
 /** Nothing would publish a page at a later time. */
 const withoutSchedules =

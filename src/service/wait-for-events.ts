@@ -18,7 +18,7 @@ export type WaitingListing = EventListing & {
 }
 type Reader = Pick<EventListing, 'types'> & { readonly after: number; readonly end: (found: Found) => void }
 type Deps = {
-  readonly store: Pick<Store, 'events' | 'watch'>
+  readonly store: Pick<Store, 'events'> & Partial<Pick<Store, 'watch'>>
   readonly read: (listing: EventListing) => Promise<Result<EventSlice>>
   readonly looking: GatherOptions<{ readonly tenantId: string }>
 }
@@ -62,13 +62,13 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
   }
   const start = () => {
     const timer = setInterval(lookFor, LOOK_EVERY_MS)
-    const unwatch = store.watch((signal) => {
+    const unwatch = store.watch?.((signal) => {
       const [kind, tenantId] = signal.split(' ')
       if (kind === 'numbered') lookFor(tenantId)
     })
     return () => {
       clearInterval(timer)
-      unwatch()
+      unwatch?.()
     }
   }
 

@@ -32,6 +32,7 @@ export const bodyOf = <const Entries extends v.ObjectEntries>(entries: Entries):
   return Object.assign(v.strictObject(entries), { '~run': run }) as never
 }
 
+const UNNAMED = '…'
 /** A text that is long, or an email, is data in the wrong place: it is not repeated. */
 const isName = (name: string): boolean => name.length <= NAME_LENGTH_MAX && !name.includes('@')
 
@@ -59,7 +60,7 @@ export const lenientOf = <const Entries extends v.ObjectEntries>(entries: Entrie
   const run: (typeof object)['~run'] = (dataset, config) => {
     const unknown = unknownIn(entries, dataset.value)
     const checked = object['~run'](dataset, config)
-    const ignored = unknown.map((name) => name.slice(0, NAME_LENGTH_MAX))
+    const ignored = unknown.map((name) => (isName(name) ? name : UNNAMED))
     if (checked.typed && ignored.length > 0) Object.assign(checked.value, { ignored })
     return checked
   }

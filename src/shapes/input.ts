@@ -40,4 +40,5 @@ export const ApiKeyInput = bodyOf({
   name: v.optional(v.nullable(name), null),
   lifeMs: v.optional(v.nullable(lifeMs), null),
 })
+export const PublishedOptions = bodyOf({ timeoutMs: v.optional(whole(0), 30_000) })
 export const RotationInput = bodyOf({ overlapMs: v.optional(v.pipe(whole(0), years), DAY_MS) })

@@ -99,7 +99,7 @@ export type ProspectLogSlice = v.InferOutput<typeof ProspectLogSlice>
 export const ITEMS_MAX = 1_000
 
 /** Body of `POST /v0/prospect_logs/batch`. Each item is checked separately, by `NewProspectLog`. */
-export const ProspectLogBatch = v.object({
+export const ProspectLogBatch = lenientOf({
   items: v.pipe(
     documented(v.array(v.string()), {
       type: 'array',
@@ -136,5 +136,11 @@ export const ProspectLogBatchResult = v.object({
   ),
   accepted: described(v.number(), 'How many items are stored.'),
   refused: described(v.number(), 'How many items were refused.'),
+  ignored: v.optional(
+    described(
+      v.array(v.string()),
+      'The unknown members beside `items`: at most 20 names. Absent if there were none.',
+    ),
+  ),
 })
 export type ProspectLogBatchResult = v.InferOutput<typeof ProspectLogBatchResult>

@@ -1,9 +1,10 @@
+import { spawnSync } from 'node:child_process'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { createApi } from '../../src/entry/http.ts'
-import { createService, memoryStore, SCOPES, type Store } from '../../src/entry/index.ts'
+import { createService, memoryStore, type Store } from '../../src/entry/index.ts'
 import { startBackground } from '../../src/entry/publisher.ts'
-import { caller } from '../support/api.ts'
+import { sourceUrl } from '../support/children.ts'
 import { stoppedClock } from '../support/setting.ts'
 
 const EMAIL = 'ada@example.com'
@@ -36,44 +37,65 @@ t.test('one call completes whatever is accepted', async (t) => {
   t.pass('all of it')
 })
 
-/** The output while an erasure and a webhook endpoint are accepted, each twice, over HTTP or by a service. */
-const warningsOf = async (store: Store, overHttp: boolean, options = {}) => {
-  const warnings: string[] = []
-  const onWarning = ({ message }: Error) => void warnings.push(message)
-  process.on('warning', onWarning)
-  const service = createService({ store, ...options })
-  const { tenantId } = await service.createTenant({ name: 'Acme' })
-  const { apiKey } = await service.issueApiKey({ tenantId, scopes: SCOPES })
-  const call = caller(createApi({ store, ...options }), apiKey)
-  for (let i = 0; i < 2; i++)
-    if (overHttp) {
-      await call('POST /v0/erasures', { json: { email: EMAIL } })
-      await call('POST /v0/webhook_endpoints', { json: { url: URL } })
+/** A program that accepts an erasure, a webhook endpoint and a page, each twice, over HTTP or by a service. */
+const ACCEPTING = `
+  const { createService, memoryStore, SCOPES } = await import('${sourceUrl('entry/index.ts')}')
+  const { createApi } = await import('${sourceUrl('entry/http.ts')}')
+  const { createPublisher, startBackground } = await import('${sourceUrl('entry/publisher.ts')}')
+  const [how, options] = JSON.parse(process.argv[1])
+  const store = memoryStore()
+  if (how.works === 'all') startBackground({ store })
+  if (how.works === 'publisher') createPublisher({ store }).start()
+  process.on('warning', ({ message }) => console.log(message))
+  // Each of them is made of another one, as over a transaction.
+  const ofRequest = () => createService({ store: { ...store, watch: () => () => {} }, ...options })
+  const { tenantId } = await ofRequest().createTenant({ name: 'Acme' })
+  const { value: group } = await ofRequest().createPageGroup({ tenantId, name: 'a', title: 'A' })
+  const { apiKey } = await ofRequest().issueApiKey({ tenantId, scopes: SCOPES })
+  const api = createApi({ store, ...options })
+  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json' }
+  const post = async (target, json) => {
+    const bytes = Buffer.from(JSON.stringify(json))
+    const body = { bytesMax: 1e6, batchBytesMax: 1e6, read: async () => bytes }
+    const { status } = await api({ method: 'POST', target, headers: { ...headers, 'content-length': bytes.length }, body })
+    if (status > 202) throw new Error(status)
+  }
+  for (let i = 0; i < 2; i++) {
+    if (how.overHttp) {
+      await post('/v0/erasures', { email: '${EMAIL}' })
+      await post('/v0/webhook_endpoints', { url: '${URL}' })
+      await post('/v0/page_groups/' + group.pageGroupId + '/pages', {})
     } else {
-      await service.eraseProspect({ tenantId, email: EMAIL })
-      await service.createWebhookEndpoint({ tenantId, url: URL })
+      await ofRequest().eraseProspect({ tenantId, email: '${EMAIL}' })
+      await ofRequest().createWebhookEndpoint({ tenantId, url: '${URL}' })
+      await ofRequest().createPageWithVersion({ tenantId, pageGroupId: group.pageGroupId })
     }
-  await turn()
-  process.off('warning', onWarning)
-  return warnings
+  }
+  setImmediate(() => process.exit())`
+
+const warningsOf = (overHttp: boolean, works?: 'all' | 'publisher', options = {}): string[] => {
+  const given = JSON.stringify([{ overHttp, works }, options])
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '--eval', ACCEPTING, given],
+    { encoding: 'utf8' },
+  )
+  if (status !== 0) throw new Error(stderr)
+  return stdout.split('\n').filter(Boolean)
 }
 
-t.test('what nothing in the process completes is accepted with one warning', async (t) => {
-  for (const overHttp of [true, false]) {
-    const warnings = await warningsOf(memoryStore(), overHttp)
-    t.match(warnings, [/Call startBackground\(\{ store \}\)/])
-    t.equal(warnings.length, 1)
-    t.strictSame(await warningsOf(memoryStore(), overHttp, { background: 'elsewhere' }), [])
-    const store = memoryStore()
-    const background = startBackground({ store })
-    t.teardown(background.stop)
-    t.strictSame(
-      await warningsOf({ ...store }, overHttp),
-      [],
-      'a store that is made from another is the same',
-    )
-  }
-})
+t.test(
+  'what nothing in the process completes is accepted with one warning for each kind of work',
+  async (t) => {
+    const others = /^Erasures, merges and webhooks are accepted, .* Call startBackground\(\{ store \}\)/
+    for (const overHttp of [true, false]) {
+      t.match(warningsOf(overHttp), [others, /^Pages are accepted, /])
+      t.match(warningsOf(overHttp, 'publisher'), [others])
+      t.strictSame(warningsOf(overHttp, 'all'), [])
+      t.strictSame(warningsOf(overHttp, undefined, { background: 'elsewhere' }), [])
+    }
+  },
+)
 
 t.test('a service or an API that is closed no longer listens to the store', async (t) => {
   const store = memoryStore()

@@ -33,7 +33,7 @@ t.test('the store on Maps of the guide passes the contract of small stores', asy
   })
 })
 
-const GROUP = { tenantId: 'acme', pageGroupId: 'pagegroup_1', title: 'Offers' }
+const GROUP = { tenantId: 'acme', pageGroupId: 'pagegroup_00000000000000000000000001', title: 'Offers' }
 const SCOPES = ['prospect_logs:write', 'page_groups:read', 'pages:read', 'pages:write'] as const
 
 const setting = async (t: Test) => {
@@ -64,7 +64,7 @@ t.test('a small store serves the five operations over HTTP, to callers whom a fu
   const { store, call } = await setting(t)
   const background = startBackground({ store, pollMs: 10 })
   t.teardown(background.stop)
-  const pages = '/v0/page_groups/pagegroup_1/pages'
+  const pages = '/v0/page_groups/pagegroup_00000000000000000000000001/pages'
   t.match(await call('POST', '/v0/prospect_logs', { source: 'crm', email: 'ada@example.com', payload: {} }), {
     status: 201,
     json: { createdProspect: true },
@@ -74,7 +74,11 @@ t.test('a small store serves the five operations over HTTP, to callers whom a fu
   t.equal(status, 201)
   t.match(await call('GET', pages), { status: 200, json: { items: [{ pageId: page.pageId }] } })
   const service = createService({ store })
-  await service.published({ tenantId: 'acme', pageGroupId: 'pagegroup_1', pageId: page.pageId })
+  await service.published({
+    tenantId: 'acme',
+    pageGroupId: 'pagegroup_00000000000000000000000001',
+    pageId: page.pageId,
+  })
   t.match(await call('GET', `${pages}/${page.pageId}`), {
     status: 200,
     json: { effectiveName: 'Offers 1', publishedVersion: { content: { n: 1 } } },
@@ -97,7 +101,7 @@ t.test('callers whom the function does not name get 401, and its mistakes are 50
 
 t.test('operations whose part is missing are absent from the routes and the document', async (t) => {
   const { call } = await setting(t)
-  for (const path of ['/v0/prospects', '/v0/events', '/v0/erasures', '/v0/api_keys/current', '/hooks/hook_1'])
+  for (const path of ['/v0/prospects', '/v0/events', '/v0/erasures', '/v0/api_keys/self', '/hooks/hook_1'])
     t.equal((await call('GET', path)).status, 404, path)
   const { json } = await call('GET', '/openapi.json')
   const offered = Object.values<object>(json.paths).flatMap((methods) =>
@@ -131,6 +135,68 @@ t.test('operations whose part is missing refuse when they are called, and so doe
   t.match(refused, { kind: 'invalid_request', facts: { errors: [{ pointer: '/publishAt' }] } })
 })
 
+t.test('what is no operation refuses, too, if its part is missing', async (t) => {
+  const { store } = await setting(t)
+  const service = createService({ store, background: 'elsewhere' })
+  const calls = [
+    service.createTenant({ name: 'Acme' }),
+    service.issueApiKey({ tenantId: 'acme', scopes: ['pages:read'] }),
+    service.listApiKeys('acme'),
+    service.revokeApiKey('apikey_1'),
+    service.rotateApiKey('apikey_1'),
+    service.receiveHook({ hookId: 'hook_1', headers: {}, body: '{}' }),
+  ]
+  for (const call of calls) t.match(await call.catch((why) => why), { kind: 'not_found' })
+})
+
+t.test(
+  'parts bring operations only with the verbs that these need, and their work in the background',
+  async (t) => {
+    const { activities, pageGroups, pages, versions, tenants, erasures, webhooks, prospects } = memoryStore()
+    const { list, find } = pageGroups
+    const store = {
+      activities,
+      pageGroups: { list, find },
+      pages,
+      versions,
+      tenants,
+      erasures,
+      webhooks,
+      prospects,
+    }
+    const service = createService({ store, background: 'elsewhere' })
+    const { tenantId } = await service.createTenant({ name: 'Acme' })
+    const calls = [
+      service.createPageGroup({ tenantId, name: 'a', title: 'A' }),
+      service.eraseProspect({ tenantId, email: 'ada@example.com' }),
+      service.createWebhookEndpoint({ tenantId, url: 'https://example.com' }),
+      service.listEvents({ tenantId }),
+    ]
+    for (const call of calls) t.match(await call.catch((why) => why), { kind: 'not_found' })
+  },
+)
+
+t.test(
+  'a caller of a tenant that is unknown, deleted or suspended is refused, if the store keeps tenants',
+  async (t) => {
+    const store = memoryStore()
+    const { tenantId } = await createService({ store }).createTenant({ name: 'Acme' })
+    const now = '2026-01-01T00:00:00.000Z'
+    const callAs = async (tenantId: string) => {
+      const api = createApi({ store, authenticate: () => ({ tenantId, scopes: ['page_groups:read'] }) })
+      const { status } = await api({ method: 'GET', target: '/v0/page_groups', headers: {} })
+      api.close()
+      return status
+    }
+    t.equal(await callAs(tenantId), 200)
+    t.equal(await callAs('tenant_1'), 401)
+    await store.tenants.setState(tenantId, { suspendedAt: now, deletedAt: null })
+    t.equal(await callAs(tenantId), 403)
+    await store.tenants.setState(tenantId, { suspendedAt: now, deletedAt: now })
+    t.equal(await callAs(tenantId), 401)
+  },
+)
+
 t.test('a store without API keys needs a function that tells who calls', async (t) => {
   const store = (await mapStoreOf(t))()
   t.throws(() => createApi({ store }), { message: 'authenticate is required: the store has no apiKeys.' })
@@ -151,6 +217,9 @@ t.test('waiting for a page ends with its version, or after the time', async (t) 
     value: { latestVersion: { status: 'ready' }, publishedVersion: null },
     revision: 2,
   })
+  for (const given of [{ timeoutMs: '5s' }, { timeoutMs: Number.NaN }, { timeout: 5 }])
+    t.match(await service.published(page, given as never).catch((why) => why), { kind: 'invalid_request' })
+  t.match(await service.published({} as never).catch((why) => why), { kind: 'invalid_request' })
   const missing = service.published({ ...page, pageId: 'page_1' })
   t.match(await missing.catch((why) => why), { kind: 'page_not_found' })
 })

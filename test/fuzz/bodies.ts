@@ -53,6 +53,7 @@ const pageMembers = fc.record(
   { requiredKeys: [] },
 )
 
+const MORE_MEMBERS: fc.Arbitrary<Member[]> = fc.array(fc.tuple(memberName, anyJson), { maxLength: 2 })
 /** Unknown members, and members that come again or are gone. */
 const shuffled = (
   wanted: Readonly<Partial<Record<string, Json>>>,
@@ -68,11 +69,16 @@ const shuffled = (
   for (const member of [...members, ...more]) all.splice(chance.below(all.length + 1), 0, member)
   return { members: all }
 }
-const objectOf = (members: fc.Arbitrary<Readonly<Partial<Record<string, Json>>>>, names: readonly string[]) =>
+/** `unknown`: more members than these. */
+const objectOf = (
+  members: fc.Arbitrary<Readonly<Partial<Record<string, Json>>>>,
+  names: readonly string[],
+  unknown: fc.Arbitrary<Member[]> = MORE_MEMBERS,
+) =>
   fc
     .tuple(
       members,
-      fc.array(fc.tuple(memberName, anyJson), { maxLength: 2 }),
+      unknown,
       fc.oneof(
         { weight: 4, arbitrary: fc.constant([]) },
         { weight: 1, arbitrary: fc.array(fc.tuple(fc.constantFrom(...names), anyJson), { maxLength: 2 }) },
@@ -146,4 +152,10 @@ export const activityBody = (prospectId: string) =>
       'name',
     ]),
   )
-export const pageBody = bytesOf(objectOf(pageMembers, ['supplementaryContext', 'customName']))
+/** An unknown member is refused, so that few have one. */
+const NO_MEMBERS: Member[] = []
+const RARELY_MORE: fc.Arbitrary<Member[]> = fc.oneof(
+  { weight: 8, arbitrary: fc.constant(NO_MEMBERS) },
+  { weight: 1, arbitrary: MORE_MEMBERS },
+)
+export const pageBody = bytesOf(objectOf(pageMembers, ['supplementaryContext', 'customName'], RARELY_MORE))

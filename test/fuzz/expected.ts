@@ -50,14 +50,20 @@ export const verdictOn = (table: Table, bytes: Buffer): Verdict => {
   const { texts, depth } = membersOf(written)
   if (depth > DEPTH_MAX) return { code: 'invalid_json' }
   const fields = value as Record<string, unknown>
-  const pointers = Object.entries(table).flatMap(([name, { fits, isRequired = false }]) => {
+  const unfit = Object.entries(table).flatMap(([name, { fits, isRequired = false }]) => {
     const isThere = Object.hasOwn(fields, name)
     return (isThere ? fits(fields[name]) : !isRequired) ? [] : [`/${name}`]
   })
+  const unknown = Object.keys(fields).filter((name) => !Object.hasOwn(table, name))
+  const pointers = table === PAGE ? [...unfit, ...unknown.map(pointerTo)] : unfit
   return pointers.length === 0
     ? { code: null, fields: ownOf(table, fields), texts }
     : { code: 'invalid_request', pointers }
 }
+
+/** Beyond the specification: an unknown member of a page is refused. Its name is not repeated if it may be data. */
+const pointerTo = (name: string): string =>
+  name.length > 100 || name.includes('@') ? '' : `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 const NOT_JSON = Symbol('not JSON')
 const parsed = (written: string): unknown => {

@@ -7,7 +7,8 @@ import { nearly } from './targets.ts'
 import { anyText, PROTOTYPE_NAMES, textUpTo } from './texts.ts'
 
 const LOG = '/v0/prospect_logs'
-const body = Buffer.from('{"source":"crm","payload":{}}')
+const ACTIVITY = Buffer.from('{"source":"crm","payload":{}}')
+const PAGE = Buffer.from('{}')
 /** Header values come from the socket byte by byte. */
 const asHeader = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1')
 const inUtf8 = (text: fc.Arbitrary<string>) => text.map((text) => Buffer.from(text.toWellFormed()))
@@ -36,6 +37,7 @@ overStores(
         const text = Buffer.from(bytes).toString()
         const isKey = isUtf8(bytes) && text.length > 0 && [...text].length <= 255 && !text.includes('\0')
         for (const target of [LOG, `/v0/page_groups/${pageGroupId}/pages`]) {
+          const body = target === LOG ? ACTIVITY : PAGE
           const { status, code, faults } = await world.ask('POST', target, { headers, body })
           if (isKey) assert.equal(status, 201)
           else assert.deepEqual([code, faults], ['invalid_request', ['Idempotency-Key']])
@@ -95,7 +97,7 @@ overStores(
         fc.constantFrom(...encodings),
         async (type, parameters, encoding) => {
           const headers = { 'content-type': type + parameters, 'content-encoding': encoding }
-          const { code } = await world.ask('POST', LOG, { headers, body })
+          const { code } = await world.ask('POST', LOG, { headers, body: ACTIVITY })
           const isTaken =
             (type + parameters).split(';')[0]?.trimEnd().toLowerCase() === 'application/json' &&
             !bad.includes(parameters) &&
@@ -141,7 +143,7 @@ overStores(
         const trace = fc.oneof(valid, written(nearly(valid)), written(anyText), fc.array(valid))
         const property = fc.asyncProperty(id, trace, async (id, traceparent) => {
           const headers = { 'x-request-id': id, traceparent }
-          const answer = await world.ask('POST', LOG, { headers, body })
+          const answer = await world.ask('POST', LOG, { headers, body: ACTIVITY })
           assert.equal(answer.status, 201)
           const isSane = typeof id === 'string' && /^[\w.-]{1,128}$/.test(id)
           assert.equal(answer.headers['x-request-id'] === id, isSane)
@@ -167,7 +169,10 @@ overStores(
       const text = anyText.map((text) => asHeader(Buffer.from(text)))
       const headers = fc.array(fc.tuple(name, fc.oneof(text, fc.array(text))), { maxLength: 5 })
       const property = fc.asyncProperty(headers, async (headers) => {
-        const { status } = await world.ask('POST', LOG, { headers: Object.fromEntries(headers), body })
+        const { status } = await world.ask('POST', LOG, {
+          headers: Object.fromEntries(headers),
+          body: ACTIVITY,
+        })
         assert.equal(status, 201)
       })
       await always(t, property, 200)

@@ -331,7 +331,7 @@ const mustServeFive = async (t: Test, url: string): Promise<void> => {
     })
     return { status: answer.status, json: (await answer.json()) as { readonly pageId: string } }
   }
-  const pages = '/v0/page_groups/pagegroup_1/pages'
+  const pages = '/v0/page_groups/pagegroup_00000000000000000000000001/pages'
   const activity = { source: 'crm', email: 'ada@example.com', payload: {} }
   t.match(await call('POST', '/v0/prospect_logs', activity), { status: 201, json: { createdProspect: true } })
   t.match(await call('GET', '/v0/page_groups'), { status: 200, json: { items: [{ title: 'Offers' }] } })

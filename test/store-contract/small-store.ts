@@ -69,6 +69,8 @@ const settingOf = (core: Core, { store, addPageGroup, addTenant = async () => {}
     listPageGroups: core.listPageGroups(deps),
     publish: core.publishVersions({ ...deps, namer: null, claimMax: 10, leaseMs: 1_000 }),
     deletePage: core.deletePage(deps),
+    listVersions: core.listVersions(deps),
+    getVersion: core.getVersion(deps),
   }
 }
 
@@ -148,6 +150,23 @@ const TESTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
     equal(await listPages({ ...group, tenantId, limit: 10 }).catch(kindOf), 'page_group_not_found')
     equal(await getPage({ ...page, tenantId }).catch(kindOf), 'page_group_not_found')
     same((await setting.listPageGroups({ tenantId, limit: 10 })).value.items, [])
+  },
+
+  'tenants may name their page groups alike': async ({
+    newTenant,
+    newGroup,
+    createPage,
+    getPage,
+    listPages,
+  }) => {
+    const pageGroupId = newId('pagegroup')
+    const ours = await newGroup(await newTenant(), { pageGroupId })
+    const theirs = await newGroup(await newTenant(), { pageGroupId })
+    const { value: page } = await createPage({ ...ours, slug: 'sale' })
+    equal((await getPage(page)).value.pageId, page.pageId)
+    same((await listPages({ ...theirs, limit: 10 })).value.items, [])
+    equal(await getPage({ ...page, tenantId: theirs.tenantId }).catch(kindOf), 'page_not_found')
+    equal((await createPage({ ...theirs, slug: 'sale' })).replayed, false)
   },
 
   'page groups are listed newest first, in slices and by status': async ({
@@ -259,6 +278,47 @@ const TESTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
     clock.advance(10_000)
     await publish(going)
     equal((await getPage(page)).revision, revision)
+  },
+
+  'a slug leads to one page of its group, and is free again once that is deleted': async (setting) => {
+    const { newTenant, newGroup, createPage, getPage, deletePage } = setting
+    const tenant = await newTenant()
+    const group = await newGroup(tenant)
+    const other = await newGroup(tenant)
+    const { value: page } = await createPage({ ...group, slug: 'sale' })
+    const named = { ...group, pageId: 'slug:sale' }
+    like((await getPage(named)).value, { pageId: page.pageId, slug: 'sale' })
+    equal(await createPage({ ...group, slug: 'sale' }).catch(kindOf), 'slug_taken')
+    equal(await getPage({ ...other, pageId: 'slug:sale' }).catch(kindOf), 'page_not_found')
+    ok((await createPage({ ...other, slug: 'sale' })).value.pageId !== page.pageId)
+    const atOnce = await Promise.all(
+      Array.from({ length: 10 }, () => createPage({ ...group, slug: 'one' }).catch(kindOf)),
+    )
+    equal(atOnce.filter((answer) => answer === 'slug_taken').length, 9)
+    await deletePage(page)
+    equal(await getPage(named).catch(kindOf), 'page_not_found')
+    equal((await createPage({ ...group, slug: 'sale' })).replayed, false)
+  },
+
+  'a request with a slug that is repeated under its key is replayed, even at once': async (setting) => {
+    const { newTenant, newGroup, createPage } = setting
+    const keyed = { ...(await newGroup(await newTenant())), slug: 'sale', idempotencyKey: 'k' }
+    const all = await Promise.all(Array.from({ length: 10 }, () => createPage(keyed)))
+    equal(new Set(all.map(({ value }) => value.pageId)).size, 1)
+    equal(all.filter(({ replayed }) => !replayed).length, 1)
+  },
+
+  'the versions of a page are listed, and read with their content': async (setting) => {
+    const { newTenant, newGroup, createPage, listVersions, getVersion } = setting
+    const { value: page } = await createPage({
+      ...(await newGroup(await newTenant())),
+      content: { rawJson: '{"n":1.0}' },
+    })
+    const { items } = (await listVersions({ ...page, limit: 10 })).value
+    like(items, [{ versionNumber: 1, status: 'processing' }])
+    const versionId = items[0]?.versionId ?? ''
+    like((await getVersion({ ...page, versionId })).value, { content: { rawJson: '{"n":1.0}' } })
+    equal(await getVersion({ ...page, versionId: newId('pageversion') }).catch(kindOf), 'version_not_found')
   },
 
   'a page is deleted': async ({ newTenant, newGroup, createPage, getPage, listPages, deletePage }) => {

@@ -1,5 +1,6 @@
 import { refuse } from '../../core/engine/failures.ts'
 import type { Scope } from '../../core/ports/api-keys.ts'
+import type { Tenant } from '../../core/ports/tenants.ts'
 import type { Caller, identify } from '../../core/tenants/identify.ts'
 import { type ApiRequest, headerOf } from './requests.ts'
 
@@ -22,14 +23,24 @@ export type Authenticated = { readonly tenantId: string; readonly scopes: readon
 /** Tells who sent a request; null if nobody known did. An error that it throws is answered with 500. */
 export type Authenticate = (request: ApiRequest) => Authenticated | null | Promise<Authenticated | null>
 
-/** The caller is whom the embedder's function says. */
+/**
+ * The caller is whom the embedder's function says. `findTenant`: null if the store keeps no tenants; else a tenant that it
+ * does not find has no callers, and one that is suspended is refused.
+ */
 export const byFunction =
-  (authenticate: Authenticate): IdentifyCaller =>
+  (
+    authenticate: Authenticate,
+    findTenant: ((tenantId: string) => Tenant | Promise<Tenant | null>) | null,
+  ): IdentifyCaller =>
   async (request) => {
     const caller = await authenticate(request)
-    if (caller === null) return refuse('missing_api_key', 'The request is not authenticated.')
+    if (caller == null) return refuse('missing_api_key', 'The request is not authenticated.')
     const { tenantId, scopes } = caller
     if (typeof tenantId !== 'string' || !Array.isArray(scopes))
       throw new TypeError('authenticate must return null, or a tenantId and an array of scopes.')
-    return { tenantId, scopes, apiKeyId: null }
+    if (findTenant === null) return { tenantId, scopes, apiKeyId: null }
+    const tenant = await findTenant(tenantId)
+    if (tenant === null || tenant.deletedAt !== null)
+      return refuse('invalid_api_key', 'The tenant of this request does not exist.')
+    return { tenantId, scopes, apiKeyId: null, isSuspended: tenant.suspendedAt !== null }
   }

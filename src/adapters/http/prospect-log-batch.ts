@@ -6,13 +6,14 @@ import { memoized } from '../../core/engine/keys.ts'
 import { LONG_TEXT, parseJson } from '../../core/engine/parse-input.ts'
 import { isJson } from '../../json/is-json.ts'
 import { splitAt } from '../../json/split-json.ts'
+import type { Ignored } from '../../shapes/body.ts'
 import { checkShape } from '../../shapes/json.ts'
 import { ITEMS_MAX, type ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import type { Run } from './route.ts'
 import { shareLoop } from './share-loop.ts'
 
 /** The items as JSON texts. */
-type Batch = { readonly items: readonly string[] }
+type Batch = Ignored & { readonly items: readonly string[] }
 
 /** Logs the items in order, each as a single request would be, and parsed when its turn comes. */
 export const logBatch: Run<unknown, Batch> = async (
@@ -21,7 +22,7 @@ export const logBatch: Run<unknown, Batch> = async (
   stepsOf,
 ) => {
   const steps = stepsOf()
-  const { items: texts } = body
+  const { items: texts, ignored } = body
   steps.count(texts.length - 1)
   const isLong = texts.reduce((length, text) => length + text.length, 0) > LONG_TEXT
   const check = (text: string, i: number) => {
@@ -60,7 +61,7 @@ export const logBatch: Run<unknown, Batch> = async (
     status: refused === 0 ? 201 : 207,
     logged: answers.filter((answer) => !(answer instanceof Error) && !answer.replayed).length,
     headers: { 'items-refused': String(refused), ...(retryAfter && { 'retry-after': retryAfter }) },
-    body: { items: results, accepted: results.length - refused, refused },
+    body: { items: results, accepted: results.length - refused, refused, ...(ignored && { ignored }) },
   }
 }
 

@@ -8,6 +8,7 @@ import type {
   Pages,
   PagesWant,
   PageWant,
+  SlugWant,
   StoredPage,
 } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
@@ -39,6 +40,7 @@ type ListedRow = StoredPage & { readonly number: number; readonly pageId: string
 
 const BY_GROUP = columns('want', 'number int, tenant_id, page_group_id')
 const BY_KEY = columns('want', 'number int, tenant_id, page_group_id, idempotency_key')
+const BY_SLUG = columns('want', 'number int, tenant_id, page_group_id, slug')
 const LISTED = columns('want', 'number int, tenant_id, page_group_id, before_id, rows_max int')
 const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
 const SHOWN = columns('v', SHOWN_VERSION)
@@ -110,7 +112,7 @@ export const postgresPages = (
 
   /**
    * Saves each page whole, with the next number of its group, or not at all if the group is no longer active or another page
-   * has its idempotency key. The counts of all groups are one value: a join with them would compare each page with each.
+   * has its idempotency key or its slug. The counts of all groups are one value: a join with them would compare each page with each.
    */
   const savePages = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
     const pages = recordings.map(({ page }, number) => ({
@@ -139,6 +141,10 @@ export const postgresPages = (
             select true from pages p
             where p.tenant_id = page.tenant_id and p.page_group_id = page.page_group_id
               and p.idempotency_key = page.idempotency_key
+            limit 1
+          ) is null) and (page.slug is null or (
+            select true from pages p
+            where p.tenant_id = page.tenant_id and p.page_group_id = page.page_group_id and p.slug = page.slug
             limit 1
           ) is null)
         ), counted as (
@@ -184,8 +190,10 @@ export const postgresPages = (
   const recordPage = together.write('pages.record', overtakenAlone(savePages), {
     tenantOf: ({ page }) => page.tenantId,
     weightOf: ({ page }) => weightOfPage(page),
-    claimsOf: ({ page: { tenantId, pageGroupId, idempotencyKey } }) =>
-      idempotencyKey === null ? [] : [`${tenantId} ${pageGroupId} ${idempotencyKey}`],
+    claimsOf: ({ page: { tenantId, pageGroupId, idempotencyKey, slug } }) => [
+      ...(idempotencyKey === null ? [] : [`${tenantId} ${pageGroupId} key ${idempotencyKey}`]),
+      ...(slug === null ? [] : [`${tenantId} ${pageGroupId} slug ${slug}`]),
+    ],
   })
 
   return {
@@ -227,17 +235,23 @@ export const postgresPages = (
       })
     }),
 
-    findSlug: async ({ tenantId, pageGroupId, slug }) => {
-      const [page] = await query()<{ readonly pageId: string }>`
-        select p.page_id from pages p
-        where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.slug = ${slug}
-          and exists (
+    findSlug: together.read('pages.findSlug', async (wants: readonly SlugWant[]) => {
+      const rows = await query()<{ readonly number: number; readonly pageId: string }>`
+        select want.number, p.page_id
+        from ${BY_SLUG.from(numbered(wants))}
+          cross join lateral (
+            select p.page_id from pages p
+            where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id and p.slug = want.slug
+            limit 1
+          ) p
+          cross join lateral (
             select 1 from page_groups g
-            where g.tenant_id = ${tenantId}
-              and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
-          )`
-      return page?.pageId ?? null
-    },
+            where g.tenant_id = want.tenant_id
+              and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+            limit 1
+          ) g`
+      return rowsOfEach(wants, rows).map(([page]) => page?.pageId ?? null)
+    }),
 
     change: async (change, events) => {
       const { tenantId, pageGroupId, pageId, revision, updatedAt, publishedVersionId, schedule } = change

@@ -12,6 +12,8 @@ export const assumingActive = (pages: Pages): Pages => {
   const active = new Map<string, KnownPage>()
   return {
     ...pages,
+    // Of a store that is made of classes, a copy has no methods.
+    findSlug: (want) => pages.findSlug(want),
 
     recall: (want) => {
       const { idempotencyKey, isNamedByGroup } = want

@@ -27,7 +27,7 @@ export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: str
 }
 /** Parsing a longer text can take many milliseconds, if it has many small values. */
 export const LONG_TEXT = 65_536
-/** Unknown members are ignored, but each takes time. */
+/** Each takes time, even those that are ignored. */
 const MEMBERS_MAX = 5_000
 const isEmptied = ({ rawJson }: RawJson) => rawJson.length > LONG_TEXT && /^[[{]/.test(rawJson)
 /** An object with these members, its long objects and arrays emptied. */

@@ -48,19 +48,23 @@ export const createPageWithVersion =
     })
   }
 
-/** `slugOf`: the id of the page that has the slug. */
-type Known = KnownPage & { readonly slugOf?: string | null }
+/** `slugOwnerId`: the page that has the slug. */
+type Known = KnownPage & { readonly slugOwnerId?: string | null }
+/** Looks the slug up first: who sees the slug of an earlier request then sees its idempotency key, too. */
 const recallWithSlug = async (
   { pages }: Needs<'pages'>['store'],
   want: NewPageWant & { readonly slug: string },
-): Promise<Known> => ({ ...(await pages.recall(want)), slugOf: await pages.findSlug(want) })
+): Promise<Known> => {
+  const slugOwnerId = await pages.findSlug(want)
+  return { ...(await pages.recall(want)), slugOwnerId }
+}
 
 type CreatedRow = NewPageRow & Requester
 
 const decide = (
   input: PageToCreate,
   words: string,
-  { group, page: first, slugOf = null }: Known,
+  { group, page: first, slugOwnerId = null }: Known,
   now: Timestamp,
   newId: NewId,
 ): { readonly answer: PageCreation; readonly change: CreatedRow | null } => {
@@ -72,7 +76,7 @@ const decide = (
   }
   if (group.status !== 'active')
     refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
-  requireFreeSlug(slugOf)
+  requireFreeSlug(slugOwnerId)
   const { publish = true, publishAt } = input
   const row: CreatedRow = {
     tenantId: input.tenantId,

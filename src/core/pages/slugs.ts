@@ -16,8 +16,8 @@ export const pageNamedBySlug = async (
   return pageId === null ? want : { ...want, pageId }
 }
 
-/** Refuses `slug_taken` if another page has the slug. `slugOf`: the id of the page that has it. */
-export const requireFreeSlug = (slugOf: string | null, pageId?: string): void => {
-  if (slugOf !== null && slugOf !== pageId)
-    refuse('slug_taken', 'Another page of the group has this slug.', { pageId: slugOf })
+/** Refuses `slug_taken` if another page has the slug. `ownerId`: the page that has it. */
+export const requireFreeSlug = (ownerId: string | null, pageId?: string): void => {
+  if (ownerId !== null && ownerId !== pageId)
+    refuse('slug_taken', 'Another page of the group has this slug.', { pageId: ownerId })
 }

@@ -17,20 +17,20 @@ export const updatePage =
   ({ customName, slug, unpublishAt, ...want }: PageWrite & PageChanges): Promise<ReadPage> => {
     const recall = async (page: CurrentPage) => ({
       page,
-      slugOf: slug == null ? null : await deps.store.pages.findSlug({ ...want, slug }),
+      slugOwnerId: slug == null ? null : await deps.store.pages.findSlug({ ...want, slug }),
     })
     return changeAndRead(deps, want, recall, (known, nowMs) =>
       decideChange({ customName, slug, unpublishAt }, known, nowMs),
     )
   }
 
-type Known = { readonly page: CurrentPage; readonly slugOf: string | null }
+type Known = { readonly page: CurrentPage; readonly slugOwnerId: string | null }
 const decideChange = (
   { customName, slug, unpublishAt }: PageChanges,
-  { page, slugOf }: Known,
+  { page, slugOwnerId }: Known,
   nowMs: number,
 ): Edit => {
-  requireFreeSlug(slugOf, page.pageId)
+  requireFreeSlug(slugOwnerId, page.pageId)
   const name = customName === undefined ? page.customName : customName
   const newSlug = slug === undefined ? page.slug : slug
   const time = unpublishAt === undefined ? page.unpublishAt : withdrawalTime(unpublishAt, nowMs)

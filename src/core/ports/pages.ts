@@ -60,6 +60,8 @@ export type KnownPage = {
 export type PagesWant = SliceWant & PageGroupRead
 /** Identifies one page. */
 export type PageWant = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
+/** Identifies one page by its slug. */
+export type SlugWant = PageGroupRead & { readonly slug: string }
 /** A page, or which of page and group does not exist. */
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
 /** When a version will be published, and the page unpublished after that; or why it was not. */
@@ -94,8 +96,8 @@ export type Pages = {
   list(want: PagesWant): Promise<readonly StoredPage[] | null>
   /** The page, or which of the two is missing. The content may be null if it is not wanted. */
   find(want: PageWant, withContent?: boolean): Promise<FoundPage>
-  /** The id of the page of a group that is not deleted with this slug, or null. */
-  findSlug(want: PageGroupRead & { readonly slug: string }): Promise<string | null>
+  /** The id of the page with this slug, in a group that is not deleted; or null. */
+  findSlug(want: SlugWant): Promise<string | null>
   /** Returns `overtaken`, too, if the idempotency key of the new version, or the slug, is taken. */
   change(change: PageChange, events?: readonly NewEvent[]): Promise<Recorded>
   /** Deletes a page that still has this revision, with its versions, and counts it off in its group. */

@@ -219,7 +219,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
     {
       summary: 'Count activities by hour or day, source and type',
       scope: 'prospect_logs:read',
-      needs: ['counts'],
+      needs: ['counts', 'moments'],
       useCase: listProspectLogCounts,
       query: ProspectLogCountQuery,
       answer: ProspectLogCounts,

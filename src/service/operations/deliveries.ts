@@ -22,7 +22,7 @@ export const deliveryOperations = {
     {
       summary: 'List the deliveries of a webhook endpoint, newest event first',
       scope: 'webhooks:write',
-      needs: ['webhooks'],
+      needs: ['webhooks', 'events'],
       useCase: listDeliveries,
       query: DeliveryQuery,
       answer: DeliverySlice,
@@ -40,7 +40,7 @@ export const deliveryOperations = {
     {
       summary: 'Read a delivery with its last attempts',
       scope: 'webhooks:write',
-      needs: ['webhooks', 'events'],
+      needs: ['webhooks', 'events', 'prospects', 'prospectLogs'],
       useCase: getDelivery,
       answer: WebhookDeliveryWithAttempts,
       problems: ['delivery_not_found'],
@@ -70,7 +70,7 @@ export const deliveryOperations = {
     {
       summary: 'Deliver an event again',
       scope: 'webhooks:write',
-      needs: ['webhooks'],
+      needs: ['webhooks', 'events'],
       useCase: retryDelivery,
       answer: WebhookDelivery,
       status: 202,
@@ -94,7 +94,7 @@ export const deliveryOperations = {
     {
       summary: 'Deliver the events since a time again',
       scope: 'webhooks:write',
-      needs: ['webhooks'],
+      needs: ['webhooks', 'events'],
       useCase: replayDeliveries,
       body: Replay,
       answer: ReplayResult,

@@ -12,7 +12,7 @@ export const erasureOperations = {
     {
       summary: 'Erase a person',
       scope: 'prospects:erase',
-      needs: ['activities', 'prospects', 'erasures'],
+      needs: ['activities', 'prospects', 'erasures', 'moments'],
       useCase: requestErasure,
       body: NewErasure,
       answer: Erasure,

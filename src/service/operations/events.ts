@@ -14,7 +14,7 @@ export const eventOperations = {
     {
       summary: 'Read the feed of events, oldest first',
       scope: 'events:read',
-      needs: ['events'],
+      needs: ['events', 'prospects', 'prospectLogs', 'webhooks'],
       useCase: listEvents,
       query: EventQuery,
       takes: abortable,
@@ -48,7 +48,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
     {
       summary: 'Read an event',
       scope: 'events:read',
-      needs: ['events'],
+      needs: ['events', 'prospects', 'prospectLogs', 'webhooks'],
       useCase: getEvent,
       answer: Event,
       problems: ['event_not_found'],

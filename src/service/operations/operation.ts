@@ -29,6 +29,8 @@ export type UseCaseDeps<Part extends keyof Ports> = Needs<Part> &
     readonly webhookDataOf: EventData
     readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
   }
+/** The verbs that the type of a small store leaves out of its four parts. */
+export type OptionalVerb = 'pageGroups.add' | 'pageGroups.change' | 'pages.change' | 'versions.findByKey'
 type UseCase<Part extends keyof Ports> = (deps: UseCaseDeps<Part>) => (input: never) => Promise<unknown>
 
 /** What is declared of an operation besides its method, its path and its reference. */
@@ -37,8 +39,11 @@ type Declared<Part extends keyof Ports> = {
   readonly summary: string
   /** Null if any key will do; several if the key needs all of them. */
   readonly scope: Scope | readonly Scope[] | null
-  /** The parts of the store that it uses. Without them, a service does not offer it. */
-  readonly needs: readonly Part[]
+  /**
+   * The parts of the store that it uses, and its work in the background; and verbs that a small store may lack. Without
+   * them, a service does not offer it.
+   */
+  readonly needs: readonly (Part | OptionalVerb)[]
   readonly useCase: UseCase<Part>
   /** Ids that are not in the path: over HTTP those of the request's key. */
   readonly ids?: v.ObjectEntries
@@ -107,7 +112,10 @@ const by =
   (method: Method) =>
   <const Path extends string, Part extends keyof Ports, const Given extends Declared<Part>>(
     path: Path,
-    declared: Given & { readonly needs: readonly Part[]; readonly useCase: UseCase<NoInfer<Part>> },
+    declared: Given & {
+      readonly needs: readonly (Part | OptionalVerb)[]
+      readonly useCase: UseCase<NoInfer<Part>>
+    },
     reference: Reference,
   ): OperationOf<Path, Given> => {
     const ids = { ...idsIn(path), ...declared.ids }

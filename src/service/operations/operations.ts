@@ -1,4 +1,5 @@
 import type * as v from 'valibot'
+import { refuse } from '../../core/engine/failures.ts'
 import type { SmallStore } from '../../core/ports/store.ts'
 import { activityOperations } from './activities.ts'
 import { apiKeyOperations } from './api-keys.ts'
@@ -54,9 +55,19 @@ export const SECTIONS: readonly { readonly name: string; readonly about: string;
   },
 ]
 
-/** The parts that an operation needs and a store lacks: a service over that store does not offer it. */
-export const missingParts = ({ needs }: Operation, store: SmallStore) =>
-  needs.filter((part) => store[part] === undefined)
+/** The parts and verbs that an operation needs and a store lacks: a service over that store does not offer it. */
+export const missingParts = ({ needs }: Pick<Operation, 'needs'>, store: SmallStore): readonly string[] =>
+  needs.filter((need) => {
+    const [part = '', verb] = need.split('.')
+    const found = store[part as keyof SmallStore] as Readonly<Record<string, unknown>> | undefined
+    return found === undefined || (verb !== undefined && found[verb] === undefined)
+  })
+
+/** Refuses `not_found` what needs a part that the store lacks. */
+export const requireParts = (store: SmallStore, name: string, ...needs: Operation['needs']): void => {
+  const [missing] = missingParts({ needs }, store)
+  if (missing !== undefined) refuse('not_found', `The store has no \`${missing}\`, which \`${name}\` needs.`)
+}
 
 export type Operations = typeof activityOperations &
   typeof prospectOperations &

@@ -46,7 +46,7 @@ export const pageGroupOperations = {
     {
       summary: 'Create a page group',
       scope: 'page_groups:write',
-      needs: ['pageGroups', 'tenants'],
+      needs: ['pageGroups', 'pageGroups.add', 'tenants'],
       useCase: createPageGroup,
       body: NewPageGroup,
       takes: idempotent,
@@ -96,7 +96,7 @@ export const pageGroupOperations = {
     {
       summary: 'Change or archive a page group',
       scope: 'page_groups:write',
-      needs: ['pageGroups', 'tenants'],
+      needs: ['pageGroups', 'pageGroups.change', 'tenants'],
       useCase: updatePageGroup,
       body: PageGroupChanges,
       takes: ifRevision,
@@ -126,7 +126,7 @@ export const pageGroupOperations = {
     {
       summary: 'Delete a page group',
       scope: 'page_groups:write',
-      needs: ['pageGroups', 'tenants'],
+      needs: ['pageGroups', 'pageGroups.change', 'tenants'],
       useCase: deletePageGroup,
       takes: ifRevision,
     },

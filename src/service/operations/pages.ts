@@ -121,9 +121,9 @@ export const pageOperations = {
   updatePage: patch(
     '/v0/page_groups/{page_group_id}/pages/{page_id}',
     {
-      summary: 'Rename a page, or set when it is unpublished',
+      summary: 'Rename a page, or set its slug or when it is unpublished',
       scope: 'pages:write',
-      needs: ['pages', 'schedules'],
+      needs: ['pages', 'pages.change', 'schedules'],
       useCase: updatePage,
       body: PageChanges,
       takes: ifRevision,
@@ -132,10 +132,11 @@ export const pageOperations = {
     },
     {
       description:
-        'Replaces the custom name of a page, or removes it, or sets when the page is unpublished. Publishing a version before that, by hand or by schedule, clears the time.',
+        'Replaces the custom name or the slug of a page, or removes them, or sets when the page is unpublished. Publishing a version before that, by hand or by schedule, clears the time.',
       done: 'The page as it is now.',
       requests: {
         named: { summary: 'Rename', value: { customName: 'Spring sale' } },
+        slug: { summary: 'Set the slug', value: { slug: 'spring-sale' } },
         removed: { summary: 'Remove the custom name', value: { customName: null } },
         until: { summary: 'Unpublish it later', value: { unpublishAt: example.UNPUBLISH_AT } },
       },
@@ -169,7 +170,7 @@ export const pageOperations = {
     {
       summary: 'Withdraw the published version of a page',
       scope: 'pages:write',
-      needs: ['pages', 'schedules'],
+      needs: ['pages', 'pages.change', 'schedules'],
       useCase: unpublishPage,
       takes: ifRevision,
       answer: PageWithVersion,

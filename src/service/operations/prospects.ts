@@ -137,7 +137,7 @@ export const prospectOperations = {
     {
       summary: 'Merge a prospect into another one',
       scope: 'prospects:write',
-      needs: ['prospects', 'merges'],
+      needs: ['prospects', 'merges', 'moments'],
       useCase: mergeProspect,
       body: ProspectMerge,
       answer: Prospect,

@@ -40,7 +40,7 @@ export const versionOperations = {
     {
       summary: 'Create a version of a page',
       scope: 'pages:write',
-      needs: ['pages', 'versions', 'schedules'],
+      needs: ['pages', 'pages.change', 'versions', 'versions.findByKey', 'schedules'],
       useCase: createVersion,
       body: NewVersion,
       takes: idempotent,
@@ -106,7 +106,7 @@ export const versionOperations = {
     {
       summary: 'Publish a version, even an older one, now or later',
       scope: 'pages:write',
-      needs: ['pages', 'versions', 'schedules'],
+      needs: ['pages', 'pages.change', 'versions', 'schedules'],
       useCase: publishVersion,
       body: Publication,
       takes: ifRevision,
@@ -146,7 +146,7 @@ export const versionOperations = {
     {
       summary: 'End the schedule of a version',
       scope: 'pages:write',
-      needs: ['pages', 'versions', 'schedules'],
+      needs: ['pages', 'pages.change', 'versions', 'schedules'],
       useCase: unscheduleVersion,
       answer: VersionWithContent,
       problems: ['version_not_ready'],

@@ -27,7 +27,7 @@ export const webhookOperations = {
     {
       summary: 'Create a webhook endpoint',
       scope: 'webhooks:write',
-      needs: ['webhooks'],
+      needs: ['webhooks', 'events'],
       useCase: createWebhookEndpoint,
       body: NewWebhookEndpoint,
       answer: WebhookEndpointWithSecret,
@@ -83,7 +83,7 @@ export const webhookOperations = {
     {
       summary: 'List the webhook endpoints, oldest first',
       scope: 'webhooks:write',
-      needs: ['webhooks'],
+      needs: ['webhooks', 'events'],
       useCase: listWebhookEndpoints,
       answer: WebhookEndpointList,
     },
@@ -99,7 +99,7 @@ export const webhookOperations = {
     {
       summary: 'Read a webhook endpoint',
       scope: 'webhooks:write',
-      needs: ['webhooks'],
+      needs: ['webhooks', 'events'],
       useCase: getWebhookEndpoint,
       answer: WebhookEndpoint,
     },
@@ -115,7 +115,7 @@ export const webhookOperations = {
     {
       summary: 'Change, disable or enable a webhook endpoint',
       scope: 'webhooks:write',
-      needs: ['webhooks'],
+      needs: ['webhooks', 'events'],
       useCase: updateWebhookEndpoint,
       body: WebhookEndpointChanges,
       answer: WebhookEndpoint,
@@ -144,7 +144,7 @@ export const webhookOperations = {
     {
       summary: 'Delete a webhook endpoint',
       scope: 'webhooks:write',
-      needs: ['webhooks'],
+      needs: ['webhooks', 'events'],
       useCase: deleteWebhookEndpoint,
     },
     {
@@ -158,7 +158,7 @@ export const webhookOperations = {
     {
       summary: 'Replace the secret of a webhook endpoint',
       scope: 'webhooks:write',
-      needs: ['webhooks'],
+      needs: ['webhooks', 'events'],
       useCase: rotateWebhookSecret,
       body: SecretRotation,
       answer: WebhookEndpointWithSecret,
@@ -187,7 +187,7 @@ export const webhookOperations = {
     {
       summary: 'Send a webhook to an endpoint now',
       scope: 'webhooks:write',
-      needs: ['webhooks', 'events'],
+      needs: ['webhooks', 'events', 'prospects', 'prospectLogs'],
       useCase: testWebhookEndpoint,
       body: WebhookTrial,
       answer: WebhookTest,
