@@ -50,7 +50,7 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
   let stopped: Promise<unknown> | undefined
 
   const possible = jobs.filter(({ needs = [] }) => needs.every((part) => store[part] !== undefined))
-  const workers = possible.map((job) => {
+  const runners = possible.map((job) => {
     let running: Promise<void> | undefined
     let woken = Promise.withResolvers<void>()
     let [isWoken, isAsked, hasFailed] = [false, true, false]
@@ -98,9 +98,9 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
       isStarted = true
       unwatch = store.watch?.((emitted) => {
         // Runs after the callers that caused the signal have their answers.
-        for (const { signal, wake } of workers) if (signal === emitted.split(' ')[0]) setImmediate(wake)
+        for (const { signal, wake } of runners) if (signal === emitted.split(' ')[0]) setImmediate(wake)
       })
-      for (const { pollMs, wake, wakeUp, accept } of workers) {
+      for (const { pollMs, wake, wakeUp, accept } of runners) {
         accept?.(() => void setImmediate(wakeUp, false))
         polls.push(setInterval(wake, pollMs))
         wake()
@@ -108,14 +108,14 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
     },
     /** Wakes every job that has a signal. */
     wake: (): void => {
-      for (const { signal, wake } of workers) if (signal) wake()
+      for (const { signal, wake } of runners) if (signal) wake()
     },
     /** Aborts calls in flight, saves decided results, and starts nothing more. */
     stop: async (): Promise<void> => {
       stopping.abort()
       unwatch?.()
       polls.forEach(clearInterval)
-      stopped ??= Promise.all(workers.map(({ finish }) => finish()))
+      stopped ??= Promise.all(runners.map(({ finish }) => finish()))
       await stopped
     },
   }

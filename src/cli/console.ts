@@ -2,7 +2,7 @@ import { readConfig } from '../config/config.ts'
 import { SCOPES } from '../core/ports/api-keys.ts'
 import { issueApiKey } from '../core/tenants/issue-api-key.ts'
 import { type Command, durationOf, TENANT, valued, wrongUse } from './command.ts'
-import { addressOf } from './role.ts'
+import { addressOf } from './listen-place.ts'
 
 /** Opens the console with a key. A browser does not send what follows the `#`. */
 export const consoleLink = (url: string, apiKey: string): string => `${url}/console/#key=${apiKey}`

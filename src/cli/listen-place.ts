@@ -1,12 +1,14 @@
 import { once } from 'node:events'
 import { lstatSync, rmSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
+import { connect } from 'node:net'
+import type { Config } from '../config/config.ts'
+import { nameOf } from '../config/database-address.ts'
 
 /** The first descriptor that systemd passes. */
 const FIRST_FD = 3
-/** The descriptor of the socket that systemd passes to this process, or to the one whose worker it is. */
+/** The descriptor of the socket that systemd passes to this process. */
 export const passedSocket = ({ LISTEN_FDS, LISTEN_PID } = process.env): number | undefined => {
-  if (!LISTEN_FDS || ![process.pid, process.ppid].includes(Number(LISTEN_PID))) return undefined
+  if (!LISTEN_FDS || Number(LISTEN_PID) !== process.pid) return undefined
   if (LISTEN_FDS !== '1') throw new Error(`LISTEN_FDS is ${LISTEN_FDS}: pass one socket.`)
   return FIRST_FD
 }
@@ -22,11 +24,11 @@ export const removeLeftSocket = async (path: string): Promise<void> => {
   if (code === 'ECONNREFUSED' && lstatSync(path).isSocket()) rmSync(path)
 }
 
-/** The port, or a free one for 0. Throws if the port is in use: workers that share a port would not notice. */
-export const freePort = async (host: string, port: number): Promise<number> => {
-  const trial = createServer().listen(port, host)
-  await once(trial, 'listening')
-  const { port: free } = trial.address() as AddressInfo
-  await new Promise((resolve) => trial.close(resolve))
-  return free
+/** Where a service with these settings listens, and the name of its database. */
+export const addressOf = ({ host, database }: Config, port: number) => {
+  const name = nameOf(database)
+  const path = host.startsWith('/') ? host : 'passed by systemd'
+  if (port === 0) return { path, url: `unix:${path}`, database: name }
+  const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return { host, port, url, database: name }
 }

@@ -1,8 +1,5 @@
-import cluster from 'node:cluster'
 import { fstatSync, statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { createLog, type Log } from '../adapters/log.ts'
 import { compose, createRuntime } from '../compose/service.ts'
 import { loadTelemetry } from '../compose/telemetry.ts'
@@ -11,17 +8,13 @@ import { misspeltSettings } from '../config/near-names.ts'
 import { isUnavailable } from '../core/engine/failures.ts'
 import { orNull } from '../core/engine/outcome.ts'
 import { greeting } from './first-run.ts'
-import { passedSocket, removeLeftSocket } from './listen-place.ts'
+import { addressOf, passedSocket, removeLeftSocket } from './listen-place.ts'
+import { onSignals } from './on-signals.ts'
 import { explained } from './refusals.ts'
-import { addressOf, type Role, reportRefusal, standaloneRole, workerRole } from './role.ts'
-import { superviseWorkers } from './supervise-workers.ts'
 
 const RETRY_MS = 500
 
-/**
- * Migrates, serves and publishes until SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. With `WORKERS` this
- * process only supervises as many workers on one port.
- */
+/** Migrates, serves and publishes until SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
 export const serve = async (config: Config): Promise<void> => {
   const log = createLog(config.logLevel)
   // Node would print the whole error, and a database driver attaches entire rows to its errors.
@@ -29,13 +22,10 @@ export const serve = async (config: Config): Promise<void> => {
     log.fatal({ err: error }, 'uncaught exception')
     process.exit(1)
   })
-  if (cluster.isPrimary)
-    for (const { warning, ...names } of misspeltSettings(process.env)) log.warn(names, warning)
+  for (const { warning, ...names } of misspeltSettings(process.env)) log.warn(names, warning)
   try {
-    if (cluster.isPrimary && config.host.startsWith('/')) await removeLeftSocket(config.host)
-    if (config.workers === 1) await serveHere(config, log, standaloneRole(log))
-    else if (cluster.isPrimary) await superviseWorkers(config, log)
-    else await serveHere(config, log, workerRole).catch(reportRefusal)
+    if (config.host.startsWith('/')) await removeLeftSocket(config.host)
+    await serveUntilStopped(config, log)
   } catch (error) {
     // The refusal is printed at once, and must be the last line.
     await new Promise((done) => log.flush(done))
@@ -45,10 +35,8 @@ export const serve = async (config: Config): Promise<void> => {
   }
 }
 
-const serveHere = async (config: Config, log: Log, role: Role): Promise<void> => {
-  const telemetry = await loadTelemetry(config)
-  const scrape = telemetry.metrics ? role.scrape?.(telemetry.metrics) : undefined
-  const world = await createRuntime(config, log, { ...telemetry, scrape })
+const serveUntilStopped = async (config: Config, log: Log): Promise<void> => {
+  const world = await createRuntime(config, log, await loadTelemetry(config))
   // Lasting errors are refused before the port is open. If the database is only unavailable, the service waits below.
   await world.store.ready().catch((error) => {
     if (!isUnavailable(error)) throw error
@@ -57,34 +45,28 @@ const serveHere = async (config: Config, log: Log, role: Role): Promise<void> =>
   const address = addressOf(config, await service.listen(passedSocket()))
   const stop = new AbortController()
   // Registered before the address is announced: a reader may send a signal at once.
-  role.onStop(async () => {
-    if (stop.signal.aborted) return
+  onSignals(log, async () => {
     stop.abort()
     // The process ends even if something hangs.
     setTimeout(() => process.exit(1), config.drainMsMax + 10_000).unref()
     await service.close()
-    role.stopped()
+    log.info('stopped')
     // A test of a webhook endpoint may still wait for its receiver.
     log.flush(() => process.exit())
   })
-  role.listening(address)
+  log.info(address, 'listening')
 
   await retried(service.start, stop.signal, log)
   if (stop.signal.aborted) return
-  role.started?.()
-  collectGarbage()
-  const greet = async () => {
-    if (!isThrownAway()) process.stdout.write(await greeting(world, config, address.url))
-    else if (await world.store.apiKeys.isEmpty()) log.warn({ remedy: CREATE_KEY }, 'there is no API key yet')
-  }
-  // The first of several workers does it for all.
-  if ((cluster.worker?.id ?? 1) === 1) await retried(greet, stop.signal, log)
-}
-
-/** Gives back the memory that only the start needed, a sixth of all. V8 would keep it, since an idle service allocates nothing. */
-const collectGarbage = () => {
-  setFlagsFromString('--expose-gc')
-  runInNewContext('gc')()
+  await retried(
+    async () => {
+      if (!isThrownAway()) process.stdout.write(await greeting(world, config, address.url))
+      else if (await world.store.apiKeys.isEmpty())
+        log.warn({ remedy: CREATE_KEY }, 'there is no API key yet')
+    },
+    stop.signal,
+    log,
+  )
 }
 
 /** Whether stdout is thrown away, as under systemd: an API key that is printed there would be lost. */

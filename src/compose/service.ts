@@ -156,7 +156,7 @@ export const compose = (config: Config, runtime: Runtime) => {
       stepWith: () => watchDatabase(log, store.ready),
     },
   ]
-  const workers = [
+  const background = [
     createPublisher(
       { ...publishing, store, clock, newId, namer, namerPatienceMs, namerCallsMax, pollMs },
       handOver,
@@ -171,7 +171,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     api,
     useCases,
     /** At the socket with this descriptor, or where the settings say. */
-    listen: (fd?: number) => http.listen(fd ?? config.host, config.port, config.workers > 1),
+    listen: (fd?: number) => http.listen(fd ?? config.host, config.port),
     /** Migrates, then serves, publishes, erases and sends webhooks. Refuses `unavailable` while the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
@@ -180,13 +180,13 @@ export const compose = (config: Config, runtime: Runtime) => {
       if (state === 'stopping') return
       store.watch(onSignal)
       state = 'serving'
-      for (const worker of workers) worker.start()
+      for (const work of background) work.start()
     },
     /** Answers the requests in flight, commits queued writes, and leaves no version half done. */
     close: async (): Promise<void> => {
       state = 'stopping'
       await http.drain(config.drainMsMax)
-      await Promise.all(workers.map((worker) => worker.stop()))
+      await Promise.all(background.map((work) => work.stop()))
       await store.close()
     },
   }

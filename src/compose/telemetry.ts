@@ -11,22 +11,18 @@ import { onceAMinute } from './observe-work.ts'
 /** The observers of the service besides the log. */
 export type Telemetry = {
   readonly metrics?: Metrics | null
-  /** The text of `/metrics`, unless it is that of this process alone. */
-  readonly scrape?: (() => Promise<string>) | undefined
   readonly openTelemetry?: OpenTelemetry | null
 }
 
 /** Loads the telemetry that is enabled. Disabled parts are not even imported. */
-export const loadTelemetry = async (config: Pick<Config, 'metrics' | 'workers'>): Promise<Telemetry> => ({
-  metrics: config.metrics
-    ? (await import('../adapters/metrics/metrics.ts')).createMetrics(config.workers)
-    : null,
+export const loadTelemetry = async (config: Pick<Config, 'metrics'>): Promise<Telemetry> => ({
+  metrics: config.metrics ? (await import('../adapters/metrics/metrics.ts')).createMetrics() : null,
   openTelemetry: await (await import('../adapters/open-telemetry.ts')).findOpenTelemetry(),
 })
 
 type Always = { readonly log: Log; readonly use?: (used: Used) => void }
 /** Passes events of the service to the log, the metrics and the traces. */
-export const observe = ({ log, metrics, scrape, openTelemetry, use }: Telemetry & Always) => ({
+export const observe = ({ log, metrics, openTelemetry, use }: Telemetry & Always) => ({
   requests: {
     onRequest: metrics?.asked,
     onAnswered: (answered: RequestLog) => {
@@ -41,7 +37,7 @@ export const observe = ({ log, metrics, scrape, openTelemetry, use }: Telemetry 
     tracing: openTelemetry,
     observerOf: metrics?.gathering,
   },
-  scrape: metrics ? (scrape ?? metrics.text) : undefined,
+  scrape: metrics?.text,
   onMalformed: (requestId: string, { kind, message }: DomainFailure, traceId?: string) => {
     const { status } = PROBLEMS[kind]
     metrics?.malformed(status)

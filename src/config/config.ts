@@ -77,7 +77,7 @@ export const readConfig = (environment: Environment) => {
 
 /** Settings that are valid alone but not together. An unreadable one is undefined here. */
 const contradictionsIn = (values: Partial<Values>): Fault[] => {
-  const { workers = 1, databaseUrl, databasePooler, databaseDirectUrl, databaseCluster } = values
+  const { databaseUrl, databasePooler, databaseDirectUrl, databaseCluster } = values
   const { namerUrl, namerModel, backupDir } = values
   const { bodyBytesMax = 0, batchBytesMax = 0, bodyBytesHeldMax = Number.POSITIVE_INFINITY } = values
   const holdsTooFew = bodyBytesHeldMax < 2 * Math.max(bodyBytesMax, batchBytesMax)
@@ -85,7 +85,6 @@ const contradictionsIn = (values: Partial<Values>): Fault[] => {
   const isOldAlone = values.secretsKeyPrevious && values.secretsKey === null
   const isEmbedded = databaseUrl !== undefined && databaseUrl.kind !== 'postgres'
   const faults: readonly [isWrong: unknown, parameter: Name, detail: string][] = [
-    [isEmbedded && workers > 1, 'WORKERS', 'can exceed 1 only if DATABASE_URL is PostgreSQL'],
     [isEmbedded && databasePooler, 'DATABASE_POOLER', 'can be true only if DATABASE_URL is PostgreSQL'],
     [isEmbedded && databaseCluster, 'DATABASE_CLUSTER', 'can be set only if DATABASE_URL is PostgreSQL'],
     [

@@ -86,7 +86,6 @@ export const SETTINGS = {
     nullable(publicUrl),
     'where vendors reach this service, such as https://example.com; empty: hooks have a path, but no url',
   ],
-  WORKERS: ['1', whole(1, 64), 'server processes that share the port; more than 1 requires PostgreSQL'],
   DATABASE_URL: [
     'sqlite:data/prospect-pages.db',
     database,

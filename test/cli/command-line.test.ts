@@ -70,7 +70,6 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'serve --port 80': 'unknown option --port; PORT is a setting: write PORT=… before the command',
     'serve --database-url x':
       'unknown option --database-url; DATABASE_URL is a setting: write DATABASE_URL=… before the command',
-    'serve --worker 2': 'unknown option --worker; WORKERS is a setting: write WORKERS=… before the command',
     'serve --verison': 'unknown option --verison; did you mean --version?',
     'tenants create --name a --name b': '--name can be given only once',
     'keys create -x': 'unknown option -x',

@@ -53,7 +53,7 @@ t.test('a number is a whole one within its bounds, in plain digits', async (t) =
     BATCH_BYTES_MAX: '1024',
     BODY_BYTES_HELD_MAX: '100000000000',
   }
-  const numbers = settingsHelp().filter(({ name }) => /_(MAX|MS|MINUTE|DAYS)$|^PORT$|^WORKERS$/.test(name))
+  const numbers = settingsHelp().filter(({ name }) => /_(MAX|MS|MINUTE|DAYS)$|^PORT$/.test(name))
   t.ok(numbers.length > 10)
   for (const { name } of numbers) {
     const faultOf = (value: unknown) => {
@@ -196,15 +196,6 @@ t.test('a namer needs an address and a model', async (t) => {
   t.strictSame(namesOf(faultsOf({ NAMER_URL })), ['NAMER_MODEL'])
   for (const bad of ['localhost', '/v1', 'https://', 'ftp://localhost', 'http:///v1', 'http://a b'])
     t.strictSame(namesOf(faultsOf({ NAMER_URL: bad, NAMER_MODEL: 'm' })), ['NAMER_URL'], bad)
-})
-
-t.test('several workers require PostgreSQL', async (t) => {
-  t.equal(readConfig({ WORKERS: '2', DATABASE_URL: POSTGRES }).workers, 2)
-  for (const DATABASE_URL of ['', 'sqlite:x.db', 'memory:']) {
-    t.strictSame(namesOf(faultsOf({ WORKERS: '2', DATABASE_URL })), ['WORKERS'], DATABASE_URL)
-    t.strictSame(faultsOf({ WORKERS: '1', DATABASE_URL }), [])
-  }
-  t.strictSame(namesOf(faultsOf({ WORKERS: '2', DATABASE_URL: 'nonsense' })), ['DATABASE_URL'])
 })
 
 t.test('a pooler requires PostgreSQL, and a direct address requires a pooler', async (t) => {

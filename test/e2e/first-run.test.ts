@@ -162,16 +162,14 @@ for (const kind of databaseKinds().filter(({ name }) => name === 'postgres'))
     async (t) => {
       t.teardown(kind.end)
       const { env, rows } = await kind.open(t)
-      for (const more of [{}, { WORKERS: '2' }]) {
-        const server = await startProgram(t, { ...env, ...more, DOCS: 'off' })
-        await until('it greets', () => server.stdout().endsWith('--scope all\n\n'))
-        t.equal(await server.stop(), 0)
-        t.equal(
-          server.stdout(),
-          '\nThis database has no API key.\nTo create an API key:\n' +
-            '  prospect-pages tenants create --name Acme\n  prospect-pages keys create --tenant TENANT_ID --scope all\n\n',
-        )
-      }
+      const server = await startProgram(t, { ...env, DOCS: 'off' })
+      await until('it greets', () => server.stdout().endsWith('--scope all\n\n'))
+      t.equal(await server.stop(), 0)
+      t.equal(
+        server.stdout(),
+        '\nThis database has no API key.\nTo create an API key:\n' +
+          '  prospect-pages tenants create --name Acme\n  prospect-pages keys create --tenant TENANT_ID --scope all\n\n',
+      )
       t.strictSame(await rows('select tenant_id from tenants'), [])
     },
   )

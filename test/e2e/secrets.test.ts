@@ -125,7 +125,6 @@ for (const kind of databaseKindsThatStop())
       const env = {
         ...{ DATABASE_URL, LOG_LEVEL: 'trace', NAMER_URL: await talkativeNamer(t) },
         ...{ NAMER_MODEL: 'm', NAMER_API_KEY: NAMER_KEY },
-        ...(kind.name === 'postgres' && { WORKERS: '2' }),
       }
       const { apiKey, apiKeyId, tenantId, pageGroupId } = await seed(env)
       const created = await runCommand(['keys', 'create', '--tenant', tenantId], env)

@@ -75,8 +75,6 @@ const FREE = 'node_filesystem_avail_bytes'
 const CALM = {
   up: '1x60',
   'up{OTHER}': '1x60',
-  prospect_pages_processes: '1x60',
-  prospect_pages_processes_expected: '1x60',
   prospect_pages_database_ready: '1x60',
   [`${COUNT}{ROUTE, status="200"}`]: '0+1000x60',
   [`${BUCKET}{ROUTE, le="0.01"}`]: '0+1000x60',
@@ -114,7 +112,6 @@ const CASES: readonly Case[] = [
     'ProspectPagesDatabaseAway',
     { up: '1x60', 'up{OTHER}': '1x60', prospect_pages_database_ready: '1x25 0x35' },
   ],
-  ['ProspectPagesWorkerMissing', { ...CALM, prospect_pages_processes_expected: '2x60' }],
   ['ProspectPagesNamingFails', { ...CALM, prospect_pages_naming_failures_total: '0+6x60' }],
   ['ProspectPagesWebhooksFail', { ...CALM, [`${ATTEMPTS}{AGAIN}`]: '0+11x60' }],
   ['ProspectPagesWebhooksUnsent', { ...CALM, [`${ATTEMPTS}{UNSENT}`]: '0+1x60' }],

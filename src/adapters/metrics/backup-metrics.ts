@@ -7,5 +7,5 @@ export const backupMetrics = ({ gauge }: Instruments, lastBackupMs: () => number
     const ms = lastBackupMs()
     if (ms !== null) gauge.set(ms / 1_000)
   }
-  gauge('last_backup_timestamp_seconds', HELP, set, 'max')
+  gauge('last_backup_timestamp_seconds', HELP, set)
 }

@@ -7,11 +7,9 @@ export type Gauge = {
   readonly set: { (value: number): void; (labels: Labels, value: number): void }
 }
 type Labels = Readonly<Record<string, string | number>>
-/** How the values of several processes become one. */
-type Aggregator = 'sum' | 'min' | 'max'
 
 /**
- * Metrics with a prefix to their names. They count without prom-client, which is imported to print and aggregate them:
+ * Metrics with a prefix to their names. They count without prom-client, which is imported to print them:
  * it takes some megabytes, and assembles labels again for each value.
  */
 export const createInstruments = () => {
@@ -21,11 +19,10 @@ export const createInstruments = () => {
       readonly name: string
       readonly help: string
       readonly type: string
-      readonly aggregator?: Aggregator
     },
     values: () => Promise<readonly object[]>,
   ): string => {
-    const named = { aggregator: 'sum', ...metric, name: `prospect_pages_${metric.name}` }
+    const named = { ...metric, name: `prospect_pages_${metric.name}` }
     // A registry needs only these members; its type requires more.
     metrics.push({ ...named, get: async () => ({ ...named, values: await values() }) } as unknown as Metric)
     return named.name
@@ -49,12 +46,7 @@ export const createInstruments = () => {
       }
     },
     /** A gauge that `collect` sets at each scrape; otherwise it is missing. */
-    gauge: (
-      name: string,
-      help: string,
-      collect: (gauge: Gauge) => void | Promise<void>,
-      aggregator: Aggregator = 'sum',
-    ): void => {
+    gauge: (name: string, help: string, collect: (gauge: Gauge) => void | Promise<void>): void => {
       const collected = async () => {
         const values: object[] = []
         const set = (...[first, second]: [number] | [Labels, number]) =>
@@ -64,7 +56,7 @@ export const createInstruments = () => {
         await collect({ set })
         return values
       }
-      add({ name, help, type: 'gauge', aggregator }, collected)
+      add({ name, help, type: 'gauge' }, collected)
     },
     /** Makes functions that observe values, one for each set of labels. */
     histogram: (name: string, help: string, buckets: readonly number[]) => {

@@ -1,7 +1,6 @@
 import { memoized } from '../../core/engine/keys.ts'
 import type { Store } from '../../core/ports/store.ts'
 import type { GatherObserver } from '../stores/gather.ts'
-import type { MetricsReport } from './aggregate.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { timed } from './observations.ts'
 import { publisherMetrics } from './publisher-metrics.ts'
@@ -24,14 +23,11 @@ const LIST_LENGTHS = [1, 2, 5, 10, 20, 50, 100, 200]
 const LEFT_OUT = /^nodejs_active_(handles|requests|resources_total)/
 
 /** The metrics of this process. Those of Node itself begin with the first scrape, which imports prom-client. */
-export const createMetrics = (processes = 1) => {
+export const createMetrics = () => {
   const instruments = createInstruments()
   const { timedStore, ...store } = storeMetrics(instruments)
   const { countedStore, ...publisher } = publisherMetrics(instruments)
   const countedWebhooks = webhookMetrics(instruments)
-  instruments.gauge('processes', 'Processes that responded to this scrape.', (gauge) => gauge.set(1))
-  const expected = 'Processes that should respond: the setting WORKERS.'
-  instruments.gauge('processes_expected', expected, (gauge) => gauge.set(processes), 'max')
   const opened = async () => {
     const { collectDefaultMetrics, Registry } = await import('prom-client')
     const register = new Registry()
@@ -53,8 +49,6 @@ export const createMetrics = (processes = 1) => {
     ...store,
     ...publisher,
     measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedWebhooks(countedStore(kept))),
-    /** The metrics as data, for aggregation with those of other processes. */
-    report: async () => (await (await register()).getMetricsAsJSON()) as unknown as MetricsReport,
     /** In Prometheus's text format, version 0.0.4. */
     text: async (): Promise<string> => (await register()).metrics(),
   }

@@ -52,7 +52,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         ageName: 'versions_oldest_processing_age_seconds',
       })
       const setReady = async (gauge: Gauge) => gauge.set((await backlog()) === null ? 0 : 1)
-      gauge('database_ready', READY, setReady, 'min')
+      gauge('database_ready', READY, setReady)
       backlogGauges(gauge, erasures.backlog, {
         name: 'erasures_processing',
         what: 'Erasures in processing',
@@ -65,7 +65,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
       })
       let isPaused = false
       const setPaused = (gauge: Gauge) => gauge.set(Number(isPaused))
-      gauge('retention_paused', PAUSED, setPaused, 'max')
+      gauge('retention_paused', PAUSED, setPaused)
       const saveClock: typeof erasures.saveClock = async (served) => {
         await erasures.saveClock(served)
         isPaused = served.pausedAt !== null
@@ -111,7 +111,7 @@ export const backlogGauges = (
       const known = await backlog()
       if (known !== null) gauge.set(known[member])
     }
-    gauge(name, help, collect, 'max')
+    gauge(name, help, collect)
   }
   const bound = `${BACKLOG_MAX} means that many or more. Missing while the database cannot answer.`
   add(name, `${what} in the whole database; ${bound}`, 'count')

@@ -190,7 +190,7 @@ export const postgresErasures = (
 
   /**
    * Finds logs along the index of timelines, as `merges.moveLogs` does. Locks them by id: those with one timeline key come
-   * in any order, and two workers could wait for each other.
+   * in any order, and two erasers could wait for each other.
    */
   deleteLogs: async ({ tenantId, erasureId, partOf, prospectId }, max) => {
     const [firstKey, lastKey] = timelineOf(prospectId ?? '')
@@ -274,7 +274,7 @@ export const postgresErasures = (
     return backlog ?? { count: 0, oldest: null }
   },
 
-  /** Several workers share the rows that are due: each skips the rows that another has locked. */
+  /** Several erasers share the rows that are due: each skips the rows that another has locked. */
   expire: async ({ tenantId, now, beforeLogId, max }) => {
     const [row] = await query(tenantId)<{ blocks: number; logs: number }>`
       with blocks as materialized (

@@ -19,7 +19,7 @@ export type EventIds = Readonly<
     hops?: number
   }
 >
-/** The sender of the request behind events. Background workers have no API key. `hops`: see `EventIds`. */
+/** The sender of the request behind events. Work in the background has no API key. `hops`: see `EventIds`. */
 export type Requester = {
   readonly apiKeyId?: string | null | undefined
   readonly hops?: number | undefined

@@ -5,26 +5,15 @@ import type { ListenOptions, Server } from 'node:net'
 const BACKLOG = 4_096
 
 /**
- * Each process accepts connections directly. Systems without `reusePort` share the handle of `node:cluster`, not its
- * round robin, which leaves a connection hanging that is on its way to a process that dies.
- */
-const SHARED = process.platform === 'linux' ? { reusePort: true, exclusive: true } : {}
-
-/**
  * Resolves with the port, a free one for 0; with 0 for a unix socket. `host` may be its path, or the descriptor of a
- * socket. Other processes may listen on a shared port at the same time, and the system spreads the connections.
+ * socket.
  */
-export const listen = async (
-  server: Server,
-  host: string | number,
-  port: number,
-  isShared: boolean,
-): Promise<number> => {
+export const listen = async (server: Server, host: string | number, port: number): Promise<number> => {
   const start = async (place: ListenOptions & { readonly fd?: number }) => {
     server.listen({ ...place, backlog: BACKLOG })
     await once(server, 'listening')
   }
-  const onPort = (host: string) => start({ host, port, ...(isShared && SHARED) })
+  const onPort = (host: string) => start({ host, port })
   if (typeof host === 'number') await start({ fd: host })
   // Like a port of this machine, for every user who may enter the folder.
   else if (host.startsWith('/')) await start({ path: host, readableAll: true, writableAll: true })

@@ -80,7 +80,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
 
   return {
     server,
-    listen: (host: string | number, port: number, isShared = false) => listen(server, host, port, isShared),
+    listen: (host: string | number, port: number) => listen(server, host, port),
     /** Accepts no connection, answers requests in flight, ends waits for events, and closes the rest after `msMax`. */
     drain: async (msMax: number): Promise<void> => {
       draining.abort()
