@@ -1,12 +1,10 @@
-import { hostname } from 'node:os'
 import pino from 'pino'
 import { isoTime } from '../core/engine/times.ts'
 import { readable } from './readable-log.ts'
 
-export type Log = pino.Logger & {
-  /** Like `info`, in a third of the time: every request writes such a line. Takes no errors. */
-  readonly fact: (facts: object, message: string) => void
-}
+export type Log = pino.Logger
+/** How a line shows its level: as pino's number, or by name. */
+export type Levels = 'numbers' | 'names'
 
 const BUFFER_MS_MAX = 100
 const BUFFER_LINES_MAX = 256
@@ -20,14 +18,14 @@ export const createLogOn = (level: string, stream: NodeJS.WriteStream): Log =>
   })
 
 /** A log for servers, on stderr. Lines are buffered, so that no request waits for a write: `flush` before exit. */
-export const createLog = (level: string): Log => {
+export const createLog = (level: string, levels: Levels = 'numbers'): Log => {
   // With a `minLength` of 0 `flush` would not wait until the lines are written.
   const stderr = pino.destination({ dest: 2, sync: false, minLength: 1, maxLength: PENDING_BYTES_MAX })
   const lines = level === 'silent' ? stderr : buffered(stderr)
   const stream = process.stderr.isTTY
     ? { write: (line: string) => lines.write(readable(line)), flush: lines.flush.bind(lines) }
     : lines
-  const log = logOver(level, stream)
+  const log = logOver(level, stream, levels)
   // A closed terminal accepts no more lines, and at exit the destination would try forever.
   stderr.on('error', () => Object.assign(stderr, { write: () => true, flushSync: () => {} }))
   let dropped = 0
@@ -41,20 +39,16 @@ export const createLog = (level: string): Log => {
   return log
 }
 
-const logOver = (level: string, stream: pino.DestinationStream): Log => {
-  const timestamp = createTimestamp()
-  const base = { pid: process.pid, hostname: hostname() }
-  const log = pino({ level, timestamp, base, serializers: { err: loggable } }, stream)
-  const info = `{"level":${pino.levels.values['info']}`
-  const names = JSON.stringify(base).slice(1, -1)
-  const fact: Log['fact'] = log.isLevelEnabled('info')
-    ? (facts, message) => {
-        const members = JSON.stringify({ ...facts, msg: message }).slice(1)
-        stream.write(`${info}${timestamp()},${names},${members}\n`)
-      }
-    : log.info
-  return Object.assign(log, { fact })
-}
+const logOver = (level: string, stream: pino.DestinationStream, levels: Levels = 'numbers'): Log =>
+  pino(
+    {
+      level,
+      timestamp: createTimestamp(),
+      serializers: { err: loggable },
+      ...(levels === 'names' && { formatters: { level: (label) => ({ level: label }) } }),
+    },
+    stream,
+  )
 
 /** Writes few long chunks: at each write the destination measures everything that it holds again. */
 const buffered = (destination: ReturnType<typeof pino.destination>) => {

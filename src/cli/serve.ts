@@ -16,7 +16,7 @@ const RETRY_MS = 500
 
 /** Migrates, serves and publishes until SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
 export const serve = async (config: Config): Promise<void> => {
-  const log = createLog(config.logLevel)
+  const log = createLog(config.logLevel, config.logLevels)
   // Node would print the whole error, and a database driver attaches entire rows to its errors.
   process.on('uncaughtException', (error) => {
     log.fatal({ err: error }, 'uncaught exception')

@@ -29,7 +29,7 @@ export const observe = ({ log, metrics, openTelemetry, use }: Telemetry & Always
       const { tenantId, apiKeyId, hookId, activities = 0, bodyBytes: bytes = 0 } = answered
       if (tenantId) use?.({ tenantId, apiKeyId: hookId ?? apiKeyId ?? '', requests: 1, activities, bytes })
       metrics?.answered(answered)
-      log.fact(answered, 'answered')
+      log.info(answered, 'answered')
     },
     onError: onceAMinute((count, err, requestId: string, known: object) =>
       log.error({ err, requestId, ...known, count }, 'request failed'),

@@ -112,6 +112,11 @@ export const SETTINGS = {
   ],
   BACKUP_BEFORE_MIGRATION: ['on', onOrOff, 'back the embedded database up before it is migrated: on, off'],
   LOG_LEVEL: ['info', oneOf(LOG_LEVELS), LOG_LEVELS.join(', ')],
+  LOG_LEVELS: [
+    'numbers',
+    (given: string) => oneOf(['numbers', 'names'])(given) as 'numbers' | 'names',
+    'how log lines show their level: numbers (30) or names (info)',
+  ],
   METRICS: ['on', onOrOff, 'Prometheus metrics at /metrics, without an API key: on, off'],
   NAMER_URL: ['', nullable(httpUrl), 'base URL of a chat-completions server; empty: the built-in namer'],
   NAMER_MODEL: ['', nullable(String), 'model to request from that server'],

@@ -237,6 +237,7 @@ t.test('flags and log levels accept only their words', async (t) => {
   for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     t.equal(readConfig({ LOG_LEVEL: level }).logLevel, level)
   t.strictSame(namesOf(faultsOf({ LOG_LEVEL: 'INFO' })), ['LOG_LEVEL'])
+  t.strictSame(namesOf(faultsOf({ LOG_LEVELS: 'name' })), ['LOG_LEVELS'])
 })
 
 t.test('METRICS turns the metrics off', async (t) => {

@@ -163,6 +163,15 @@ const TALK = `
   }
   talk()`
 
+t.test('lines show their levels by name, if that is set', async (t) => {
+  const server = await startProgram(t, {
+    DATABASE_URL: `sqlite:${newFolder(t)}/test.db`,
+    LOG_LEVELS: 'names',
+  })
+  t.equal(await server.stop(), 0)
+  t.strictSame([...new Set(server.logs().map(({ level }) => level as unknown))], ['info'])
+})
+
 t.test('the lines name the database, and misspelt settings without their values', async (t) => {
   const file = join(newFolder(t), 'test.db')
   const typos = { RETENTON_DAYS: SECRET, SECRET_KEY: SECRET }
