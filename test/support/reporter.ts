@@ -16,7 +16,12 @@ type Told = {
   readonly line?: number
   readonly nesting: number
   readonly skip?: string | boolean
-  readonly details?: { readonly duration_ms?: number; readonly type?: string; readonly error?: unknown }
+  readonly details?: {
+    readonly duration_ms?: number
+    readonly type?: string
+    readonly error?: unknown
+    readonly passed?: boolean
+  }
 }
 type Printed = Pick<Told, 'file' | 'entryFile'> & { readonly message: string }
 type Faulty = Error & { readonly cause?: unknown; readonly failureType?: string }
@@ -33,14 +38,13 @@ type Run = {
 }
 
 /**
- * A page about a run: each folder with its tests and time, what was skipped and why, the slowest files, and for each
+ * A line for each file as it ends, then a page about the run: each folder with its tests and time, what was skipped and why, the slowest files, and for each
  * failure where it is, the difference, and the command that runs its file alone.
  */
 export default async function* report(events: AsyncIterable<TestEvent>): AsyncGenerator<string> {
   const runs = new Map<string, Run>()
   const skipped = new Map<string, Set<string>>()
   const startMs = performance.now()
-  const isTerminal = process.stdout.isTTY === true
   const nameOf = ({ entryFile, file, name }: Told) => relative('', entryFile ?? file ?? name)
   const runOf = (file: string): Run => {
     const run = runs.get(file) ?? { passed: 0, failures: [], ms: 0, titles: [], output: [] }
@@ -66,7 +70,7 @@ export default async function* report(events: AsyncIterable<TestEvent>): AsyncGe
     if (isFile) {
       if (type === 'test:complete') {
         run.ms = told.details?.duration_ms ?? 0
-        if (isTerminal) yield `\r${[...runs.values()].filter(({ ms }) => ms > 0).length} files\r`
+        yield `${told.details?.passed === false ? 'FAILED' : 'ok    '} ${file} ${seconds(run.ms)}\n`
       }
       if (type === 'test:fail' && run.failures.length === 0)
         run.failures.push({ at: file, title: 'the whole file', why: whole(told, run.output), times: 1 })
