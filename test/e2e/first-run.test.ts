@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -112,12 +112,14 @@ t.test(
 t.test('npm start passes SIGTERM on: the server stops in order and frees its port', async (t) => {
   const folder = newFolder(t)
   const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
-  mkdirSync(join(folder, 'dist/cli'), { recursive: true })
-  writeFileSync(join(folder, 'dist/cli/bin.js'), `import '${pathToFileURL(BIN)}'`)
+  for (const name of ['dist/cli', 'node_modules']) mkdirSync(join(folder, name), { recursive: true })
+  cpSync(new URL('../../bin/start.js', import.meta.url), join(folder, 'bin/start.js'))
   writeFileSync(
     join(folder, 'package.json'),
     JSON.stringify({ type: 'module', scripts: { start: scripts.start } }),
   )
+  // Newer than its sources: nothing is built.
+  writeFileSync(join(folder, 'dist/cli/bin.js'), `import '${pathToFileURL(BIN)}'`)
   const server = await startProgram(t, { DATABASE_URL: 'memory:' }, folder, ['npm', 'start'])
   const [, pid] = await until('it has logged', () => /"pid":(\d+)/.exec(server.stderr()))
   t.not(Number(pid), server.pid, 'npm is another process')
