@@ -33,6 +33,6 @@ t.test('what a store is made of is exported beside the root', async (t) => {
   t.ok(names.includes('SmallStore') && names.includes('Activities'))
   t.strictSame(
     names.filter((name) => namesIn('index').includes(name)),
-    ['DomainFailure', 'FailureFacts', 'FailureKind', 'Store', 'EventType', 'RawJson'],
+    ['DomainFailure', 'FailureFacts', 'FailureKind', 'Scope', 'Store', 'EventType', 'RawJson'],
   )
 })
