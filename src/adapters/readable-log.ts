@@ -4,9 +4,9 @@ import { escaped } from './escaped.ts'
 
 /** A JSON line of the log in readable form: local time, level, message, `key=value`; below it the stack of an error. */
 export const readable = (json: string): string => {
-  const { level: given, time, pid, hostname, msg, err, ...facts } = JSON.parse(json)
+  const { level: pinoLevel, time, pid, hostname, msg, err, ...facts } = JSON.parse(json)
   const clock = paint('dim', new Date(time).toTimeString().slice(0, 8))
-  const level: number = pino.levels.values[given] ?? given
+  const level: number = pino.levels.values[pinoLevel] ?? pinoLevel
   const style = level >= 50 ? 'red' : level >= 40 ? 'yellow' : 'reset'
   const label = paint(style, pino.levels.labels[level]?.padEnd(5) ?? '')
   const pairs = Object.entries(facts)

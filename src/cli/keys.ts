@@ -90,8 +90,8 @@ export const keyCommands: readonly Command[] = [
   },
 ]
 
-const scopesOf = (given: Input['values'][string] = []): readonly Scope[] => {
-  const scopes = [given].flat().flatMap((scope) => (scope === 'all' ? SCOPES : scope)) as Scope[]
+const scopesOf = (option: Input['values'][string] = []): readonly Scope[] => {
+  const scopes = [option].flat().flatMap((scope) => (scope === 'all' ? SCOPES : scope)) as Scope[]
   const unknown = scopes.find((scope) => !SCOPES.includes(scope))
   if (unknown !== undefined) wrongUse(`unknown scope ${unknown}: must be all or one of ${SCOPES.join(', ')}`)
   return scopes.length === 0 ? DEFAULT_SCOPES : [...new Set(scopes)]

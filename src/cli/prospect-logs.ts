@@ -70,7 +70,7 @@ export const prospectLogCommands: readonly Command[] = [
 ]
 
 const timeOf = (texts: Texts, option: 'since' | 'until'): string | null => {
-  const given = texts[option]
+  const text = texts[option]
   const what = 'a date-time with an offset, such as 2026-11-22T09:00:00Z'
-  return given === undefined ? null : (utcOf(given) ?? wrongUse(`--${option} must be ${what}`))
+  return text === undefined ? null : (utcOf(text) ?? wrongUse(`--${option} must be ${what}`))
 }

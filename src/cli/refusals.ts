@@ -133,13 +133,13 @@ const withoutRetry = (why: unknown): unknown => {
 
 /** Why a command was refused, for stderr: one JSON object, or sentences on a terminal. */
 export const refusalText = (
-  given: unknown,
+  thrown: unknown,
   isJson: boolean,
   command?: Command,
   database?: string,
   shell: Shell = process,
 ) => {
-  const why = withoutRetry(given)
+  const why = withoutRetry(thrown)
   const failure = why instanceof DomainFailure ? why : undefined
   const isWrongUse = why instanceof WrongUse
   const code = isWrongUse ? 'wrong_use' : (failure?.kind ?? 'refused')

@@ -296,8 +296,8 @@ export const createClient = (options: ClientOptions) => {
 /** Verifies a webhook on its bytes as received. Rejects unless one of the secrets signed it within five minutes of now. */
 export const verifyWebhook = async ({ secrets, headers, body }: ReceivedWebhook): Promise<WebhookEvent> => {
   const lower = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
-  const given = typeof headers.get === 'function' ? (headers as Pick<Headers, 'get'>) : lower
-  const header = (name: string) => String(given.get(name) ?? '')
+  const byName = typeof headers.get === 'function' ? (headers as Pick<Headers, 'get'>) : lower
+  const header = (name: string) => String(byName.get(name) ?? '')
   const eventId = header('webhook-id')
   const timestamp = header('webhook-timestamp')
   const bytes = typeof body === 'string' ? utf8(body) : new Uint8Array(body)

@@ -58,15 +58,15 @@ const namesOf = (owner: Owner): string[] => OPTIONS[owner].split(/!?\s+|!$/)
 
 /** Throws if an option is unknown, is required and missing, or has an unusable value. */
 export const checkOptions = <Options extends object>(owner: Owner, options: Options): Options => {
-  const given = new Map<string, unknown>(Object.entries(typeof options === 'object' ? (options ?? {}) : {}))
+  const values = new Map<string, unknown>(Object.entries(typeof options === 'object' ? (options ?? {}) : {}))
   const needed: readonly string[] = OPTIONS[owner].match(/\w+(?=!)/g) ?? []
-  for (const name of [...given.keys(), ...needed]) {
+  for (const name of [...values.keys(), ...needed]) {
     if (!namesOf(owner).includes(name)) {
       const other = (Object.keys(OPTIONS) as Owner[]).find((other) => namesOf(other).includes(name))
       throw new TypeError(`${owner} has no option ${name}${other ? `: it belongs to ${other}` : ''}.`)
     }
     const [, fits, must] = RULES.find(([names]) => names.test(name)) ?? []
-    if ((given.get(name) !== undefined || needed.includes(name)) && fits?.(given.get(name)) === false)
+    if ((values.get(name) !== undefined || needed.includes(name)) && fits?.(values.get(name)) === false)
       throw new TypeError(`${name} ${must}.`)
   }
   return options

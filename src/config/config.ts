@@ -17,11 +17,11 @@ const INVISIBLE: Readonly<Record<string, string>> = {
   ' ': 'a blank',
 }
 /** Pasted text and files of Windows bring these along, and a database of that name would be a second, empty one. */
-const refuseInvisible = (given: string): void => {
-  const found = /^\s|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|\s(?=\s*$)/u.exec(given)
+const refuseInvisible = (text: string): void => {
+  const found = /^\s|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|\s(?=\s*$)/u.exec(text)
   if (found === null) return
   const name = INVISIBLE[found[0]] ?? `the invisible character U+${hexOf(found[0])}`
-  const isAtEnd = given.slice(found.index).trim() === ''
+  const isAtEnd = text.slice(found.index).trim() === ''
   const place = isAtEnd ? 'at its end' : found.index === 0 ? 'at its start' : 'in it'
   throw new Error(`has ${name} ${place}`)
 }
@@ -55,9 +55,9 @@ export const readConfig = (environment: Environment) => {
   const parse = (name: Name): unknown => {
     const [fallback, parseText] = SETTINGS[name]
     try {
-      const given = settingIn(environment, name) || fallback
-      refuseInvisible(given)
-      return parseText(given, environment)
+      const value = settingIn(environment, name) || fallback
+      refuseInvisible(value)
+      return parseText(value, environment)
     } catch (error) {
       const { message: detail, parameter = name } = error as Error & { parameter?: string }
       if (!errors.some((fault) => fault.parameter === parameter)) errors.push({ parameter, detail })

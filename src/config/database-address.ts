@@ -8,11 +8,11 @@ export type DatabaseAddress =
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export const database = (given: string, environment?: Environment): DatabaseAddress => {
-  if (given === 'memory:') return { kind: 'memory' }
-  const [, path] = /^sqlite:(.+)$/s.exec(given) ?? []
+export const database = (text: string, environment?: Environment): DatabaseAddress => {
+  if (text === 'memory:') return { kind: 'memory' }
+  const [, path] = /^sqlite:(.+)$/s.exec(text) ?? []
   if (path !== undefined) return { kind: 'sqlite', path: sqlitePath(path) }
-  if (/^postgres(ql)?:\/\//.test(given)) return { kind: 'postgres', url: postgresUrl(given, environment) }
+  if (/^postgres(ql)?:\/\//.test(text)) return { kind: 'postgres', url: postgresUrl(text, environment) }
   throw new Error('must be postgres://…, sqlite:PATH or memory:')
 }
 
@@ -28,17 +28,17 @@ const sqlitePath = (path: string): string => {
  * An address of PostgreSQL that can be read: it stays text, because `readPostgresAddress` adds the variables of libpq. If
  * one of them is the reason for a refusal, it is the `parameter` of the error.
  */
-export const postgresUrl = (given: string, environment: Environment = process.env): string => {
-  if (!/^postgres(ql)?:\/\//.test(given)) throw new Error('must be postgres://…')
-  const detail = refusalOf(given, environment)
-  if (detail === null) return given
-  const isReason = (name: string) => refusalOf(given, { ...environment, [name]: undefined }) !== detail
+export const postgresUrl = (text: string, environment: Environment = process.env): string => {
+  if (!/^postgres(ql)?:\/\//.test(text)) throw new Error('must be postgres://…')
+  const detail = refusalOf(text, environment)
+  if (detail === null) return text
+  const isReason = (name: string) => refusalOf(text, { ...environment, [name]: undefined }) !== detail
   const parameter = Object.keys(environment).find((name) => name.startsWith('PG') && isReason(name))
   throw Object.assign(new Error(detail), { parameter })
 }
-const refusalOf = (given: string, environment: Environment): string | null => {
+const refusalOf = (text: string, environment: Environment): string | null => {
   try {
-    readPostgresAddress(given, environment)
+    readPostgresAddress(text, environment)
     return null
   } catch (error) {
     return (error as Error).message

@@ -91,21 +91,21 @@ export const readPostgresAddress = (
       .replace(/^,+$/, '')
   const [user, password] = userinfo.split(/:(.*)/s)
   const parts = Object.entries({ user, password, dbname: path, host: listOf('host'), port: listOf('port') })
-  const given = new Map<string, string>()
-  const set = (name = '', value?: string) => void (value && given.set(name, value))
+  const parameters = new Map<string, string>()
+  const set = (name = '', value?: string) => void (value && parameters.set(name, value))
   for (const [variable, name] of FROM_ENVIRONMENT) set(name, environment[variable])
   for (const [name = '', value = ''] of [...parts, ...query.split('&').map((pair) => pair.split(/=(.*)/s))])
     if (name === 'ssl') set('sslmode', { true: 'require', false: 'disable' }[value] ?? decoded(value))
     else set(decoded(name), decoded(value))
 
   const take = (name: string): string | undefined => {
-    const value = given.get(name)
-    given.delete(name)
+    const value = parameters.get(name)
+    parameters.delete(name)
     return value
   }
-  for (const [name, value] of [...given]) {
+  for (const [name, value] of [...parameters]) {
     const instead = INSTEAD[name] ?? (UNSUPPORTED.test(name) && 'it is not supported')
-    if (WITHOUT_EFFECT.test(`${name}=${value}`)) given.delete(name)
+    if (WITHOUT_EFFECT.test(`${name}=${value}`)) parameters.delete(name)
     else if (instead) fail(`has the parameter ${name}. Remove it: ${instead}`)
   }
   const servers = serversOf(take('host'), take('hostaddr'), take('port'))
@@ -124,7 +124,7 @@ export const readPostgresAddress = (
     // Less for each of several, so that the others have their turn within the time of a statement.
     connectMsMax: Number(seconds) > 0 ? Number(seconds) * 1_000 : servers.length > 1 ? 1_500 : 3_000,
     ssl,
-    session: Object.fromEntries(given),
+    session: Object.fromEntries(parameters),
   }
 }
 

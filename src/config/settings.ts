@@ -3,71 +3,71 @@ import { orNull } from '../core/engine/outcome.ts'
 import { database, type Environment, postgresUrl } from './database-address.ts'
 import { durationMs } from './duration.ts'
 
-const textThat = (fits: (given: string) => boolean, must: string) => (given: string) => {
-  if (!fits(given)) throw new Error(must)
-  return given
+const textThat = (fits: (text: string) => boolean, must: string) => (text: string) => {
+  if (!fits(text)) throw new Error(must)
+  return text
 }
 const oneOf = (allowed: readonly string[]) =>
-  textThat((given) => allowed.includes(given), `must be one of ${allowed.join(', ')}`)
-const flag = (given: string): boolean => oneOf(['true', 'false'])(given) === 'true'
-const onOrOff = (given: string): boolean => oneOf(['on', 'off'])(given) === 'on'
+  textThat((text) => allowed.includes(text), `must be one of ${allowed.join(', ')}`)
+const flag = (text: string): boolean => oneOf(['true', 'false'])(text) === 'true'
+const onOrOff = (text: string): boolean => oneOf(['on', 'off'])(text) === 'on'
 const whole =
   (min: number, max: number, others = '') =>
-  (given: string) => {
-    if (!/^\d{1,12}$/.test(given) || Number(given) < min || Number(given) > max)
+  (text: string) => {
+    if (!/^\d{1,12}$/.test(text) || Number(text) < min || Number(text) > max)
       throw new Error(`must be a whole number from ${min} to ${max}${others}`)
-    return Number(given)
+    return Number(text)
   }
 /** Null if the text is `absent`. */
 const nullable =
-  <Value>(parse: (given: string, environment?: Environment) => Value, absent = '') =>
-  (given: string, environment?: Environment) =>
-    given === absent ? null : parse(given, environment)
+  <Value>(parse: (text: string, environment?: Environment) => Value, absent = '') =>
+  (text: string, environment?: Environment) =>
+    text === absent ? null : parse(text, environment)
 /** Only what a header can carry: anything else would be quoted in an error when it is sent. */
-const headerValue = textThat((given) => /^[!-~]*$/.test(given), 'must be visible ASCII characters')
+const headerValue = textThat((text) => /^[!-~]*$/.test(text), 'must be visible ASCII characters')
 /** The parser's own message would quote the text. */
-const jsonObject = (given: string): Readonly<Record<string, unknown>> => {
-  const value = orNull(() => JSON.parse(given))
-  if (value === null || !/^\s*\{/.test(given)) throw new Error('must be a JSON object')
+const jsonObject = (text: string): Readonly<Record<string, unknown>> => {
+  const value = orNull(() => JSON.parse(text))
+  if (value === null || !/^\s*\{/.test(text)) throw new Error('must be a JSON object')
   return value
 }
 /** The message does not quote the key. */
-const key = (given: string): Buffer => {
-  if (!/^[\w+/-]{43}=?$/.test(given)) throw new Error('must be 32 bytes in base64')
-  return Buffer.from(given, 'base64')
+const key = (text: string): Buffer => {
+  if (!/^[\w+/-]{43}=?$/.test(text)) throw new Error('must be 32 bytes in base64')
+  return Buffer.from(text, 'base64')
 }
 const listOf =
   (fits: (item: string) => boolean, must: string) =>
-  (given: string): readonly string[] => {
-    const items = given === '' ? [] : given.split(',').map((item) => item.trim())
+  (text: string): readonly string[] => {
+    const items = text === '' ? [] : text.split(',').map((item) => item.trim())
     if (!items.every(fits)) throw new Error(must)
     return items
   }
 /** `[::1]` as in a URL is `::1`; what begins with `/` is a unix socket. */
-const listenHost = (given: string): string => {
-  const [, bracketed] = /^\[(.*)\]$/.exec(given) ?? []
-  if (bracketed === undefined ? !/^[^\s[\]]+$/.test(given) : isIP(bracketed) !== 6)
+const listenHost = (text: string): string => {
+  const [, bracketed] = /^\[(.*)\]$/.exec(text) ?? []
+  if (bracketed === undefined ? !/^[^\s[\]]+$/.test(text) : isIP(bracketed) !== 6)
     throw new Error('must be an address, a host name or the path of a unix socket')
-  return bracketed ?? given
+  return bracketed ?? text
 }
-const isHost = (given: string): boolean => /^[\w.-]+$/.test(given) || isIP(given) === 6
-export const isNetwork = (given: string): boolean => {
-  const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(given) ?? []
+const isHost = (text: string): boolean => /^[\w.-]+$/.test(text) || isIP(text) === 6
+export const isNetwork = (text: string): boolean => {
+  const [, address = '', prefix] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
   return isIP(address) > 0 && Number(prefix) <= (isIP(address) === 4 ? 32 : 128)
 }
 const httpUrl = textThat(
-  (given) => /^https?:\/\/[^\s/@]+(\/[^\s@]*)?$/.test(given) && URL.canParse(given),
+  (text) => /^https?:\/\/[^\s/@]+(\/[^\s@]*)?$/.test(text) && URL.canParse(text),
   'must be an http or https URL without a user name or password',
 )
 
 /** Removes trailing slashes. */
-const publicUrl = (given: string): string => {
-  if (/[?#]/.test(given)) throw new Error('must have no query and no fragment')
-  return httpUrl(given).replace(/\/+$/, '')
+const publicUrl = (text: string): string => {
+  if (/[?#]/.test(text)) throw new Error('must have no query and no fragment')
+  return httpUrl(text).replace(/\/+$/, '')
 }
 
-const duration = (given: string): number => {
-  const ms = durationMs(given)
+const duration = (text: string): number => {
+  const ms = durationMs(text)
   if (!ms) throw new Error('must be a duration such as 24h, 90m or 7d')
   return ms
 }
@@ -99,7 +99,7 @@ export const SETTINGS = {
   ],
   DATABASE_CLUSTER: [
     '',
-    nullable((given) => oneOf(['citus'])(given) as 'citus'),
+    nullable((text) => oneOf(['citus'])(text) as 'citus'),
     'citus: DATABASE_URL is any node of a cluster whose tables sql/citus.sql has distributed; empty: a single PostgreSQL',
   ],
   BACKUP_DIR: ['', nullable(String), 'folder for scheduled backups of the embedded database; empty: none'],
@@ -114,7 +114,7 @@ export const SETTINGS = {
   LOG_LEVEL: ['info', oneOf(LOG_LEVELS), LOG_LEVELS.join(', ')],
   LOG_LEVELS: [
     'numbers',
-    (given: string) => oneOf(['numbers', 'names'])(given) as 'numbers' | 'names',
+    (text: string) => oneOf(['numbers', 'names'])(text) as 'numbers' | 'names',
     'how log lines show their level: numbers (30) or names (info)',
   ],
   METRICS: ['on', onOrOff, 'Prometheus metrics at /metrics, without an API key: on, off'],
@@ -200,7 +200,7 @@ export const SETTINGS = {
   CONSOLE: ['on', onOrOff, 'the console at /console/, a page for people: on, off'],
   MCP: [
     '',
-    nullable((given: string) => oneOf(['read'])(given) as 'read'),
+    nullable((text: string) => oneOf(['read'])(text) as 'read'),
     'read: tools for assistants at /mcp, which read with the API key of the request; empty: none',
   ],
 } as const

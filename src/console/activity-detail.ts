@@ -75,8 +75,8 @@ const escapeOf = (char: string) => `\\u00${char.charCodeAt(0).toString(16)}`
 /** The request that logs an activity again. */
 const curlOf = (log: Log, payload: string): string => {
   const { source, type, email, externalId, name, occurredAt, idempotencyKey } = log
-  const given = Object.entries({ source, type, email, externalId, name, occurredAt, idempotencyKey })
-  const members = Object.fromEntries(given.filter(([, value]) => value !== null))
+  const stored = Object.entries({ source, type, email, externalId, name, occurredAt, idempotencyKey })
+  const members = Object.fromEntries(stored.filter(([, value]) => value !== null))
   const body = withExact(members, 'payload', payload).replace(CONTROLS, escapeOf)
   return `curl -s ${baseUrl()}/v0/prospect_logs -H "x-api-key: $KEY" -H 'content-type: application/json' -d ${quoted(body)}`
 }

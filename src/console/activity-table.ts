@@ -71,8 +71,8 @@ export const activityTable = (options: TailOptions) => {
     onOpened?.(element ? log.prospectLogId : null)
   }
   /** Newest first, whatever order they come in. */
-  const insert = (given: readonly Row[]): void => {
-    for (const row of given.toReversed()) {
+  const insert = (added: readonly Row[]): void => {
+    for (const row of added.toReversed()) {
       const id = row.log.prospectLogId
       if (rows.has(id)) continue
       const element = rowOf(row, signal, toggled)
@@ -88,9 +88,9 @@ export const activityTable = (options: TailOptions) => {
     for (const id of ids) remove(id)
     onNewest(newest(), null)
   }
-  const onRows = (given: readonly Row[], restart: Restart | null): void => {
+  const onRows = (added: readonly Row[], restart: Restart | null): void => {
     if (restart) for (const id of [...rows.keys()]) remove(id)
-    insert(given)
+    insert(added)
     const ids = [...rows.keys()].sort()
     for (const id of ids.slice(0, Math.max(ids.length - max, 0))) if (!opened.has(id)) remove(id)
     onNewest(newest(), restart)

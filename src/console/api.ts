@@ -83,8 +83,8 @@ export type Answer<T> = {
 const TIMEOUT_MS = 20_000
 const respond = async (method: string, path: string, options: Options): Promise<Response> => {
   const { query = {}, body, etag, ifMatch, signal = null } = options
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
-  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()
+  const chosen = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
+  const search = new URLSearchParams(chosen.map(([name, value]) => [name, String(value)])).toString()
   const used = apiKey
   const response = await fetch(`${baseUrl()}/v0${path}${search && `?${search}`}`, {
     method,

@@ -96,8 +96,8 @@ export type View = (place: Place, signal: AbortSignal) => Child | Promise<Child>
 type Search = URLSearchParams | Readonly<Record<string, string>>
 /** The address of a view: `#/people/prospect_…?source=crm`. */
 export const addressOf = (parts: readonly string[], search: Search = {}): string => {
-  const given = [...new URLSearchParams(search)].filter(([, value]) => value !== '')
-  const query = new URLSearchParams(given).toString()
+  const chosen = [...new URLSearchParams(search)].filter(([, value]) => value !== '')
+  const query = new URLSearchParams(chosen).toString()
   return `#/${parts.map(encodeURIComponent).join('/')}${query && `?${query}`}`
 }
 export const goTo = (parts: readonly string[], search?: Search): void => {

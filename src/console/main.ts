@@ -13,11 +13,11 @@ const placeNow = (): Place => {
 
 /** The key of a link. It leaves the address before anything else. */
 const keyOfLink = (): string | undefined => {
-  const given = /^#key=(.*)$/.exec(location.hash)?.[1]
-  if (given !== undefined) history.replaceState(null, '', location.pathname + location.search)
-  return given
+  const linkKey = /^#key=(.*)$/.exec(location.hash)?.[1]
+  if (linkKey !== undefined) history.replaceState(null, '', location.pathname + location.search)
+  return linkKey
 }
-const given = keyOfLink()
+const linkKey = keyOfLink()
 
 type Entry = { readonly title: string; readonly scope: string; readonly load: () => Promise<{ view: View }> }
 const VIEWS: Readonly<Record<string, Entry>> = {
@@ -181,5 +181,5 @@ const enter = async (key: string): Promise<void> => {
     setTimeout(enter, AWAY_MS, key)
   }
 }
-if (given || session.key) void enter(given ?? session.key)
+if (linkKey || session.key) void enter(linkKey ?? session.key)
 else void signIn()

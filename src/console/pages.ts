@@ -120,8 +120,8 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
       action: 'Save',
       body: groupFields(before),
       run: async ({ name, title, pageContext }) => {
-        const given = Object.entries({ name, title, pageContext: pageContext || null })
-        const changed = given.filter(([member, value]) => before[member as 'name'] !== value)
+        const entered = Object.entries({ name, title, pageContext: pageContext || null })
+        const changed = entered.filter(([member, value]) => before[member as 'name'] !== value)
         await change('PATCH', url, Object.fromEntries(changed)).finally(show)
       },
     })

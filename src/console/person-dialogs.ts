@@ -27,8 +27,8 @@ export const correct = (before: Prospect, done: (person: Prospect) => void): voi
       if (email && email !== (before.email ?? '') && !/^\S+@\S+$/.test(email.trim()))
         throw new Error('This is not an email address.')
       // Untouched fields are not sent: an activity may have filled them in the meantime.
-      const given = Object.entries({ email, externalId, name })
-      const touched = given.filter(([member, value]) => (before[member as 'name'] ?? '') !== value)
+      const entered = Object.entries({ email, externalId, name })
+      const touched = entered.filter(([member, value]) => (before[member as 'name'] ?? '') !== value)
       const body = Object.fromEntries(touched.map(([member, value]) => [member, value || null]))
       const { value } = await call<Prospect>('PATCH', path`/prospects/${before.prospectId}`, { body })
       forgetPeople()

@@ -92,14 +92,14 @@ const connect = (): void => {
     body: [receiver, hint, url, token, source, editor.element],
     run: async (values) => {
       const { token: wanted, name } = chosen()
-      const given = {
+      const endpoint = {
         url: values['url'],
         types: ['prospect_log.created'],
         sources: values['source'] ? [values['source']] : null,
         headers: wanted && { [wanted.header]: `${wanted.prefix}${values['token']?.trim()}` },
         description: name.split(':')[0]?.slice(0, 255),
       }
-      const body = withExact(given, 'body', values['body'] ?? '')
+      const body = withExact(endpoint, 'body', values['body'] ?? '')
       const { value } = await call<WebhookEndpointWithSecret>('POST', '/webhook_endpoints', { body })
       const { webhookEndpointId, secret } = value
       goTo(['webhooks', webhookEndpointId])

@@ -33,20 +33,20 @@ const wordOf = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N
  * `invalid_request`: a header with unknown columns, and a file that is not text, before its first row if there is a preview.
  */
 export const csvRows = (input: Import, members: readonly string[], least: Least) => {
-  const { chunks, preview, lineBytesMax, csv: given = {} } = input
+  const { chunks, preview, lineBytesMax, csv: csvOptions = {} } = input
   const dialect = { delimiters: DELIMITERS.join('') }
   let header: Header | undefined
   const setHeader = (text: string) => {
     const [best] = [...dialect.delimiters]
       .flatMap((delimiter) => {
         const names = orNull(() => namesIn(text, delimiter))
-        return names === null ? [] : [{ delimiter, ...headerOf(names, members, given) }]
+        return names === null ? [] : [{ delimiter, ...headerOf(names, members, csvOptions) }]
       })
       .toSorted((a, b) => b.places.size - a.places.size || b.count - a.count)
     if (best === undefined) return refuse('invalid_request', MALFORMED)
-    refuseColumns(best, members, least, given)
+    refuseColumns(best, members, least, csvOptions)
     dialect.delimiters = best.delimiter
-    header = given.ignoresOthers ? { ...best, others: [] } : best
+    header = csvOptions.ignoresOthers ? { ...best, others: [] } : best
   }
   const isBlank = (byte: number) =>
     byte <= 0x20 || byte === 0x22 || dialect.delimiters.includes(String.fromCharCode(byte))
@@ -77,7 +77,7 @@ export const csvRows = (input: Import, members: readonly string[], least: Least)
     const read = (part: string) => fields[indexes?.get(part) ?? -1] || undefined
     const texts = [...places].map(([member, parts]) => [member, textAt(parts, read)] as const)
     return {
-      given: Object.fromEntries(texts.filter(([, text]) => text !== undefined)) as Record<string, string>,
+      members: Object.fromEntries(texts.filter(([, text]) => text !== undefined)) as Record<string, string>,
       others: Object.fromEntries(others.map(([name, i]) => [name, fields[i] ?? ''])),
     }
   }

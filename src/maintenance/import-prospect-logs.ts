@@ -39,17 +39,15 @@ const LEAST = {
 }
 
 /** The payload of a row is its column `payload`, if that is JSON, or all columns that are no members. */
-const bodyIn = ({ given, others }: ReturnType<ReturnType<typeof csvRows>['rowOf']>): string => {
-  const { payload = JSON.stringify(others), ...members } = given
-  const texts = Object.entries(members).map(
-    ([name, text]) => `${JSON.stringify(name)}:${JSON.stringify(text)}`,
-  )
+const bodyIn = ({ members, others }: ReturnType<ReturnType<typeof csvRows>['rowOf']>): string => {
+  const { payload = JSON.stringify(others), ...rest } = members
+  const texts = Object.entries(rest).map(([name, text]) => `${JSON.stringify(name)}:${JSON.stringify(text)}`)
   return `{${[...texts, `"payload":${isJson(payload) ? payload : JSON.stringify(payload)}`]}}`
 }
 
 /** The text of an object without the members that are null. Payloads stay byte for byte; invalid JSON stays unchanged. */
 const withoutNulls = (text: string): string => {
   if (!/:\s*null\b/.test(text) || !isJson(text)) return text
-  const given = [...membersOf(text).members].filter(([, { rawJson }]) => rawJson !== 'null')
-  return `{${given.map(([name, { rawJson }]) => `${JSON.stringify(name)}:${rawJson}`)}}`
+  const present = [...membersOf(text).members].filter(([, { rawJson }]) => rawJson !== 'null')
+  return `{${present.map(([name, { rawJson }]) => `${JSON.stringify(name)}:${rawJson}`)}}`
 }

@@ -23,8 +23,8 @@ export const importProspects =
     const csv = isCsv ? csvRows(input, PROSPECT_COLUMNS, LEAST) : null
     const ignored = collectIgnored(Prospect.entries)
     const prepare = (line: Line) => {
-      const given = csv?.rowOf(line).given ?? parseJson(textOf(line, lineBytesMax), 'The line')
-      const prospect = prospectIn(given)
+      const row = csv?.rowOf(line).members ?? parseJson(textOf(line, lineBytesMax), 'The line')
+      const prospect = prospectIn(row)
       ignored.note(prospect)
       return { ...prospect, tenantId }
     }
@@ -57,8 +57,8 @@ const conflictOf = ({ value: { prospectId, emailTakenBy } }: CreatedProspect) =>
 const ProspectLine = lenientOf(NewProspect.entries)
 const prospectIn = (value: unknown): NewProspect & Ignored => {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  const given = isObject ? Object.entries(value).filter(([, member]) => member !== null) : null
-  const { output, faults } = checkShape(ProspectLine, given && Object.fromEntries(given))
+  const present = isObject ? Object.entries(value).filter(([, member]) => member !== null) : null
+  const { output, faults } = checkShape(ProspectLine, present && Object.fromEntries(present))
   if (faults.length > 0) refuseFaults(faults, 'The line is invalid. See `errors`.')
   return output
 }

@@ -47,8 +47,8 @@ export const readPostgres = async <Answer>(url: string, settings: Config, use: U
     ask(text).catch(async (error) => {
       if (!LOCKED_OR_LATE.includes(error.code)) throw error
       const isRead = (table: string) => new RegExp(`\\b(from|join) ${table}\\b`).test(text)
-      const held = (await locks()).find(({ tables }) => `${tables}`.split(', ').some(isRead))
-      throw held ? new Error(`${held['tables']}: locked by ${held['session']}`) : error
+      const blocker = (await locks()).find(({ tables }) => `${tables}`.split(', ').some(isRead))
+      throw blocker ? new Error(`${blocker['tables']}: locked by ${blocker['session']}`) : error
     })
   try {
     const [mark] = await ask(`select to_regclass('${MOVE_MARK}')::text as mark`)

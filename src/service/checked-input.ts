@@ -28,10 +28,10 @@ export type Given<Entries extends v.ObjectEntries, Members = v.InferInput<InTena
 /** An operation's input, checked against its shape. JSON texts are parsed for that, and passed on unchanged. */
 export const checked = <Input>(
   shape: v.GenericSchema<unknown, Input> & { readonly entries: object },
-  given: unknown,
+  input: unknown,
 ): Input => {
   const texts = new Map<string, RawJson>()
-  const values: Record<string, unknown> = { ...Object(given) }
+  const values: Record<string, unknown> = { ...Object(input) }
   const among = (names: readonly string[]) =>
     names.filter((name) => name in shape.entries && values[name] !== undefined)
   const isList = 'limit' in shape.entries

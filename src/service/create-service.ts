@@ -93,7 +93,7 @@ export type HookDelivery = {
 /** The return value of `createService`: every operation, and functions that only programs can use. */
 export type Service = {
   readonly [Name in keyof Operations]: (
-    given: Many<Name, Given<EntriesOf<Operations[Name]>>>,
+    input: Many<Name, Given<EntriesOf<Operations[Name]>>>,
   ) => Name extends 'logProspectActivities'
     ? Promise<readonly Outcome<LoggedActivity>[]>
     : ReturnType<UseCases[Name]>
@@ -187,13 +187,13 @@ export const createService = (options: ServiceOptions): Service => {
   const callOf = (name: OperationId, { ids, query, body, takes, item }: Operation) => {
     const entries = { ...ids, ...query?.entries, ...(item ?? body)?.entries, ...takes }
     const shape = inTenant(entries, item ?? body)
-    const prepare = async (given: unknown) => ofTenant(checked(shape, given))
+    const prepare = async (input: unknown) => ofTenant(checked(shape, input))
     const run = useCases[name as keyof Checked] as (input: object) => Promise<unknown>
-    if (item === undefined) return async (given: unknown) => run(await prepare(given))
-    const prepareActivity = prepare as (given: unknown) => Promise<NewActivity>
-    return async (given: readonly unknown[]) => {
-      if (!Array.isArray(given)) refuse('invalid_request', 'Pass an array.')
-      const answers = await composed.logProspectActivities(given, { prepare: prepareActivity })
+    if (item === undefined) return async (input: unknown) => run(await prepare(input))
+    const prepareActivity = prepare as (input: unknown) => Promise<NewActivity>
+    return async (input: readonly unknown[]) => {
+      if (!Array.isArray(input)) refuse('invalid_request', 'Pass an array.')
+      const answers = await composed.logProspectActivities(input, { prepare: prepareActivity })
       return answers.map((answer) => (answer instanceof Error ? asOutcome(answer) : answer))
     }
   }

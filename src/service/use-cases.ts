@@ -52,9 +52,9 @@ export type UseCases = Omit<Made, 'listEvents'> & { readonly listEvents: ReturnT
 type Made = { readonly [Name in OperationId]: ReturnType<Operations[Name]['useCase']> }
 
 /** The operations over a store. What only makes them faster is put on here, and can be taken off again. */
-export const composeUseCases = ({ store: given, observerOf, ...settings }: Deps): UseCases => {
+export const composeUseCases = ({ store: offered, observerOf, ...settings }: Deps): UseCases => {
   // No operation whose part of the store is missing is made.
-  const store = given as Store
+  const store = offered as Store
   const plain = { ...settings, store, shareLoop, inTurn: createTurns() }
   const options = (operation: string) => ({
     listsInFlightMax: READS_IN_FLIGHT_MAX,
@@ -89,7 +89,7 @@ export const composeUseCases = ({ store: given, observerOf, ...settings }: Deps)
   return {
     ...shared,
     logProspectActivity: deps.logProspectActivity,
-    createPageWithVersion: given.schedules === undefined ? withoutSchedules(createPage) : createPage,
+    createPageWithVersion: offered.schedules === undefined ? withoutSchedules(createPage) : createPage,
     getPage: shareEqual(made.getPage, keyOfPage),
     listProspectLogCounts: gather(manyOf(made.listProspectLogCounts), {
       ...options('listProspectLogCounts'),

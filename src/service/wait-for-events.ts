@@ -72,13 +72,13 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
     }
   }
 
-  const wait = async (tenantId: string, given: Omit<Reader, 'end'>, ms: number, signal?: AbortSignal) => {
-    const { after } = given
+  const wait = async (tenantId: string, reading: Omit<Reader, 'end'>, ms: number, signal?: AbortSignal) => {
+    const { after } = reading
     const watch = watches.get(tenantId) ?? { position: after, readers: new Set() }
     // An event was numbered since the reader looked.
     if (after < watch.position) return { position: after, isNew: true }
     const { promise, resolve } = Promise.withResolvers<Found>()
-    const reader = { ...given, end: resolve }
+    const reader = { ...reading, end: resolve }
     const end = () => resolve({ position: Math.max(after, watch.position), isNew: false })
     const leave = share(tenantId, end)
     if (leave === null) throw unavailable('Too many requests wait for events.')

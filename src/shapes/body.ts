@@ -8,10 +8,10 @@ const NAME_LENGTH_MAX = 100
 type Shape<Entries extends v.ObjectEntries> = v.ObjectSchema<Entries, undefined>
 
 /** The names of the first members that the shape does not have. */
-const unknownIn = (entries: v.ObjectEntries, given: unknown): string[] => {
+const unknownIn = (entries: v.ObjectEntries, body: unknown): string[] => {
   const unknown: string[] = []
-  if (typeof given !== 'object') return unknown
-  for (const name in given) if (!Object.hasOwn(entries, name) && unknown.push(name) === NAMED_MAX) break
+  if (typeof body !== 'object') return unknown
+  for (const name in body) if (!Object.hasOwn(entries, name) && unknown.push(name) === NAMED_MAX) break
   return unknown
 }
 

@@ -28,7 +28,7 @@ export type EventType = (typeof EVENT_TYPES)[number]
 const type = described(v.picklist(EVENT_TYPES), 'The type of the event.')
 const data = described(
   documented(
-    v.custom<object>((given) => typeof given === 'object'),
+    v.custom<object>((value) => typeof value === 'object'),
     {
       type: 'object',
       additionalProperties: true,
@@ -65,7 +65,7 @@ export const EventQuery = v.object({
     v.pipe(
       v.string(),
       v.description('Only events of these types, separated by commas.'),
-      v.transform((given) => given.split(',')),
+      v.transform((value) => value.split(',')),
       v.array(v.picklist(EVENT_TYPES)),
     ),
   ),

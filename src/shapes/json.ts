@@ -47,11 +47,11 @@ export const rawObject = () =>
 /** Checks a value against the shape of an object: its output, and all faults with their places. */
 export const checkShape = <Shape extends v.GenericSchema>(
   shape: Shape,
-  given: unknown,
+  input: unknown,
   place: 'pointer' | 'parameter' = 'pointer',
 ) => {
   // valibot takes an array for an object without members.
-  const { output, issues = [] } = v.safeParse(shape, Array.isArray(given) ? null : given)
+  const { output, issues = [] } = v.safeParse(shape, Array.isArray(input) ? null : input)
   const faults = issues.map((issue) => {
     const path = (issue.path ?? []).map(({ key }) => String(key))
     return { detail: detailOf(issue), [place]: place === 'pointer' ? pointerTo(path) : (path[0] ?? '') }

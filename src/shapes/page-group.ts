@@ -37,19 +37,19 @@ export type PageGroup = v.InferOutput<typeof PageGroup>
 const NAME = described(boundedText(1, 255), 'The internal name of the group.')
 const TITLE = described(boundedText(1, 255), 'The title that readers see.')
 /** A member that is left out or has a value. */
-const given = <const Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+const omissible = <const Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.exactOptional(described(schema, description))
 /** The fields of a page group that a person sets, except its tenant. */
 export const PageGroupInput = v.object({
-  brandId: given(id('brand'), "The brand that presents the group. By default the tenant's first."),
+  brandId: omissible(id('brand'), "The brand that presents the group. By default the tenant's first."),
   name: v.exactOptional(NAME),
   title: v.exactOptional(TITLE),
-  pageContext: given(v.nullable(text()), 'The context that the pages of the group share, or null.'),
+  pageContext: omissible(v.nullable(text()), 'The context that the pages of the group share, or null.'),
   status: v.exactOptional(status()),
   actions: v.exactOptional(anyArray('Any JSON values, kept as sent.')),
   footerLinks: v.exactOptional(anyArray('Any JSON values, kept as sent.')),
   scripts: v.exactOptional(anyArray('Any JSON values, kept as sent. The service never runs them.')),
-  headerActionId: given(
+  headerActionId: omissible(
     v.nullable(boundedText(1, 255)),
     'The id of the action shown in the header, or null.',
   ),
@@ -65,7 +65,7 @@ export const NewPageGroup = bodyOf({
 /** Body of `PATCH /v0/page_groups/{page_group_id}`. */
 export const PageGroupChanges = bodyOf({
   ...PageGroupInput.entries,
-  status: given(
+  status: omissible(
     v.picklist(['active', 'archived']),
     'An archived group accepts no new pages or versions, and no version can be published by hand.',
   ),

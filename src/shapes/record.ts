@@ -2,8 +2,8 @@ import * as v from 'valibot'
 
 /** Names that valibot leaves out of every record, without an issue. */
 const LEFT_OUT = ['__proto__', 'constructor', 'prototype']
-const leftOutOf = (given: unknown): string | undefined =>
-  LEFT_OUT.find((name) => typeof given === 'object' && given !== null && Object.hasOwn(given, name))
+const leftOutOf = (input: unknown): string | undefined =>
+  LEFT_OUT.find((name) => typeof input === 'object' && input !== null && Object.hasOwn(input, name))
 const REFUSING = v.custom<never>(
   () => false,
   ({ input }) => `must not have a member named ${leftOutOf(input)}`,

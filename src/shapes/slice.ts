@@ -4,8 +4,8 @@ import { described, documented, optional } from './text.ts'
 export const ITEMS_MAX = 100
 /** A whole number in a query. */
 export const wholeText = (minimum: number, maximum: number, description: string) => {
-  const isWhole = (given: string) =>
-    /^[0-9]+$/.test(given) && Number(given) >= minimum && Number(given) <= maximum
+  const isWhole = (digits: string) =>
+    /^[0-9]+$/.test(digits) && Number(digits) >= minimum && Number(digits) <= maximum
   const detail = `must be a whole number from ${minimum} to ${maximum}`
   return v.pipe(
     v.string(),

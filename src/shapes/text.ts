@@ -41,7 +41,7 @@ export const boundedText = (min: number, max: number) =>
   v.pipe(
     v.string(),
     documented(
-      v.check((given: string) => fitsCodePoints(given, min, max), `must be ${min} to ${max} characters long`),
+      v.check((value: string) => fitsCodePoints(value, min, max), `must be ${min} to ${max} characters long`),
       { minLength: min, maxLength: max },
     ),
     storable(),

@@ -9,9 +9,9 @@ const DATE_TIME =
   /^(\d{4}-\d\d-(\d\d))[T ](?!24)(\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(?:Z|UTC|GMT|([+-]\d\d):?(\d\d)?)$/i
 
 /** As UTC with milliseconds; null unless it is RFC 3339 with an offset, or as clear, from 1970 to 9999. */
-export const utcOf = (given: string): string | null => {
+export const utcOf = (text: string): string | null => {
   const [, date, day, time, seconds = ':00', part = '0', hours = '+00', minutes = '00'] =
-    DATE_TIME.exec(given) ?? []
+    DATE_TIME.exec(text) ?? []
   const at = new Date(`${date}T${time}${seconds}.${part}${hours}:${minutes}`)
   // `Date` takes 30 February for 2 March, and hour 24 for the next day. An offset can lead out of the years of four digits.
   const isDay = new Date(`${date}T12:00Z`).getUTCDate() === Number(day)
@@ -23,11 +23,11 @@ export const dateTime = (description: string) =>
   v.pipe(
     v.string(),
     documented(
-      v.check((given: string) => utcOf(given) !== null, WHEN),
+      v.check((text: string) => utcOf(text) !== null, WHEN),
       { format: 'date-time' },
     ),
     v.description(description),
-    v.transform((given) => utcOf(given) ?? given),
+    v.transform((text) => utcOf(text) ?? text),
   )
 
 const OVERLAP_HOURS_MAX = 168

@@ -22,10 +22,10 @@ export const eachTenant: OfEach = async (wants, rowsOf) => {
 export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly want: number }>(
   ofEach: OfEach,
   wants: readonly Want[],
-  rowsOf: (its: readonly (Want & { number: number })[], of: Of) => Promise<readonly Row[]>,
+  rowsOf: (tenantWants: readonly (Want & { number: number })[], of: Of) => Promise<readonly Row[]>,
 ): Promise<Row[][]> => {
   const numbered = wants.map((want, number) => ({ ...want, number }))
-  const rows = await ofEach({ numbered }, (its, of) => rowsOf(its.numbered, of))
+  const rows = await ofEach({ numbered }, (tenantWants, of) => rowsOf(tenantWants.numbered, of))
   const lists: Row[][] = wants.map(() => [])
   for (const row of rows) lists[row.want]?.push(row)
   return lists
@@ -57,10 +57,10 @@ export const findBy = <Want extends OfTenant, Row extends object, Found>(
   const isWanted = key.split(', ').map((column) => `l.${column} = want.${column}`)
   const wantedRow = sql([`select l.* from ${table} l where ${isWanted.join(' and ')} and l.tenant_id =`])
   return async (wants: readonly Want[]): Promise<readonly (Found | null)[]> => {
-    const found = await rowsOfEach(ofEach, wants, (its, of) => {
+    const found = await rowsOfEach(ofEach, wants, (tenantWants, of) => {
       return query(of.tenantId)<Row & { want: number }>`
         select want.number as want, ${SHOWN.selected}
-        from ${WANTS.from(its)} ${ifOwner(of)}
+        from ${WANTS.from(tenantWants)} ${ifOwner(of)}
           cross join lateral (${wantedRow} ${of.tenant} ${of.once}) l`
     })
     return found.map(([row]) => (row === undefined ? null : asFound(row)))

@@ -61,8 +61,8 @@ export const waitingOnCluster = <Want extends Look>(
         ) t join pg_dist_placement p using (shardid)
         order by t.tenant_id`
       const nodes = [...Map.groupBy(tenants, ({ node }) => node)].filter(([node]) => !away.has(node))
-      const lists = nodes.map(([node, its]) => {
-        const tenantIds = its.map(({ tenantId }) => tenantId)
+      const lists = nodes.map(([node, tenantsOfNode]) => {
+        const tenantIds = tenantsOfNode.map(({ tenantId }) => tenantId)
         const ofThose: TenantFilter = (column) => sql`and ${column} = any (${textArray(tenantIds)}::text[])`
         // Sent in the name of any of these tenants: they share a machine.
         return lookAt({ ...want, afterTenantId }, tenantIds[0] ?? ALL_TENANTS, ofThose).catch((why) => {

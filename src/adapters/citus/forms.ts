@@ -20,7 +20,7 @@ export type Of = {
 
 export type OfEach = <Wants extends Lists, Row>(
   wants: Wants,
-  rowsOf: (its: Wants, of: Of) => Promise<readonly Row[]> | readonly Row[],
+  rowsOf: (tenantWants: Wants, of: Of) => Promise<readonly Row[]> | readonly Row[],
 ) => Promise<readonly Row[]>
 
 /** Conditions that a write was saved: `each` on the row of an `event`, `all` on the whole write. */

@@ -32,8 +32,8 @@ export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => vo
     find: async (want) => (await hooksWhere(matchesId(want)))[0] ?? null,
     list: async ({ tenantId, beforeId, limit }) => {
       const before = beforeId ?? AFTER_ALL_IDS
-      const those = sql`h.tenant_id = ${tenantId} and h.hook_id < ${before} order by h.hook_id desc limit ${limit + 1}`
-      return takeSlice(await hooksWhere(those), limit)
+      const older = sql`h.tenant_id = ${tenantId} and h.hook_id < ${before} order by h.hook_id desc limit ${limit + 1}`
+      return takeSlice(await hooksWhere(older), limit)
     },
     slots: async (tenantId) => {
       const rows = await query()<{ slot: number }>`select slot from hooks where tenant_id = ${tenantId}`

@@ -62,9 +62,9 @@ export const createOutbox = (
   { leadOf, inserted, saved: savedBy, used }: Forms,
   { everyEvent, wrote }: OutboxOptions,
 ): Outbox => {
-  const write: Outbox['write'] = async (rows, given = [], parts, answer, saved = ALL, derived) => {
+  const write: Outbox['write'] = async (rows, proposed = [], parts, answer, saved = ALL, derived) => {
     const { each, all: areAll } = savedBy(saved)
-    const events = used ? await used(given) : given
+    const events = used ? await used(proposed) : proposed
     const lead = leadOf(rows)
     const of = derived ? rows : events
     const isUsed = everyEvent ? sql`true` : sql`event.tenant_id in (${subscribers(of)})`

@@ -18,8 +18,8 @@ const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
 export const postgresPageGroups = (query: Query, outbox: Outbox, together: Together): PageGroups => ({
   list: together.read('pageGroups.list', async (wants: readonly PageGroupsWant[]) => {
-    const lists = await slicesByTenant(wants, async (its, { tenantId }) => {
-      const groups = [...Map.groupBy(its, ({ status }) => (status === null ? open : filtered))]
+    const lists = await slicesByTenant(wants, async (tenantWants, { tenantId }) => {
+      const groups = [...Map.groupBy(tenantWants, ({ status }) => (status === null ? open : filtered))]
       const asked = groups.map(([along, some]) => {
         const rows = sql`
           select ${SHOWN.selected} from page_groups l where l.tenant_id = ${tenantId} and ${along.isBefore}`

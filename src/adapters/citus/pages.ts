@@ -61,11 +61,11 @@ export const postgresPages = (
   },
 
   list: together.read('pages.list', async (wants: readonly PagesWant[]) => {
-    const lists = await slicesByTenant(wants, (its, of) => {
+    const lists = await slicesByTenant(wants, (tenantWants, of) => {
       return query(of.tenantId)<ListedRow>`
         select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
           l.created_at, l.updated_at
-        from ${LISTED.from(its)}
+        from ${LISTED.from(tenantWants)}
           ${ifGroupExists(of)}
           left join lateral ${olderPages(of.tenantId)} on true
         order by want.number, l.page_id desc`
@@ -76,13 +76,13 @@ export const postgresPages = (
   }),
 
   find: async (want, withContent = true) => {
-    const [found = []] = await rowsOfEach(ofEach, [want], (its, of) => {
+    const [found = []] = await rowsOfEach(ofEach, [want], (tenantWants, of) => {
       return query(of.tenantId)<FoundRow & { readonly want: number }>`
         select want.number as want, p.slug, p.custom_name, p.computed_name as page_name, p.revision,
           p.created_at as page_created_at, p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
           p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
           case when v.version_id = p.published_version_id ${withContent ? nothing : NEVER} then v.content::text end as content
-        from ${FOUND.from(its)}
+        from ${FOUND.from(tenantWants)}
           ${ifGroupExists(of)}
           left join lateral (
             select p.* from pages p

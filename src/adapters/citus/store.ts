@@ -99,8 +99,8 @@ export const citusPorts =
     const central = queryOver(to(COORDINATOR))
     const every = citusForms(placeOf)
     const forms: Forms = options.everyEvent ? every : { ...every, used: usedOn(query) }
-    const over = (ask: Ask, its = forms) =>
-      portsOver(ask, migrations, notify, { ...options, everyEvent: true }, its)
+    const over = (ask: Ask, formsUsed = forms) =>
+      portsOver(ask, migrations, notify, { ...options, everyEvent: true }, formsUsed)
     const ports = over(ask)
     const ofCoordinator = over(to(COORDINATOR))
     const ofAll = over(to(ALL_TENANTS))

@@ -57,14 +57,14 @@ export const postgresVersions = (
   together: Together,
 ): Versions => ({
   list: together.read('versions.list', async (wants: readonly (SliceWant & PageWant)[]) => {
-    const lists = await slicesByTenant(wants, (its, of) => {
+    const lists = await slicesByTenant(wants, (tenantWants, of) => {
       const rows = sql`
         select l.page_group_id, ${SHOWN.selected} from page_versions l
         where l.tenant_id = ${of.tenantId} and l.page_id = want.page_id and l.version_id < want.before_id`
       const older = slice(rows, BYTES, sql`l.version_id desc`, sql`want.rows_max`)
       return query(of.tenantId)<ListedRow>`
         select want.number as want, ${SHOWN.selected}
-        from ${WANTS.from(its)} ${ifGroupExists(of)} cross join lateral ${older}
+        from ${WANTS.from(tenantWants)} ${ifGroupExists(of)} cross join lateral ${older}
         where l.page_group_id = want.page_group_id
         order by want.number, l.version_id desc`
     })

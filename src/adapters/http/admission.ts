@@ -100,10 +100,10 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
       for (const slot of slots) if (slot.bytes >= bytesMin) return drop(slot, why)
     return false
   }
-  const tenantWithMost = (held: 'waiting' | 'bytes', droppable: 'waiting' | 'waitingBytes') => {
+  const tenantWithMost = (measure: 'waiting' | 'bytes', droppable: 'waiting' | 'waitingBytes') => {
     let most: Tenant | undefined
     for (const tenant of tenants.values())
-      if (tenant[droppable] > 0 && tenant[held] > (most?.[held] ?? 0)) most = tenant
+      if (tenant[droppable] > 0 && tenant[measure] > (most?.[measure] ?? 0)) most = tenant
     return most
   }
 

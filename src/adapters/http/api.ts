@@ -106,13 +106,13 @@ export const createApi = (deps: Deps): Api => {
     const { scope } = route
     for (const one of typeof scope === 'string' ? [scope] : (scope ?? [])) requireScope(caller, one)
     const requireCaller = async () => requireActiveTenant(await identify(request))
-    const held = { slot: admission.arrive(tenantId) }
+    const place = { slot: admission.arrive(tenantId) }
     try {
       const bytesMax = request.body?.[route.item ? 'batchBytesMax' : 'bytesMax']
       const askedMs = stopwatch()
-      let bytes = route.body && (await readBody(request, held.slot, bytesMax, requireJson))
+      let bytes = route.body && (await readBody(request, place.slot, bytesMax, requireJson))
       if (bytes !== undefined) logFields.bodyBytes = bytes.length
-      const turn = admission.turn(held.slot)
+      const turn = admission.turn(place.slot)
       if (turn !== undefined) await turn
       const before = shareLoop(tenantId)
       if (before !== undefined) await before
@@ -122,7 +122,7 @@ export const createApi = (deps: Deps): Api => {
       // Frees the bytes: from here on only the parsed body is used.
       bytes = undefined
       const count = (moreItems: number) => rateLimit?.(caller, headers, moreItems)
-      const lent = { admission, held, askedMs, requireCaller, logFields, count, refusalOf }
+      const lent = { admission, place, askedMs, requireCaller, logFields, count, refusalOf }
       const answer = await route.run(useCases, checked, () => longSteps(request, lent))
       if (route.lines) {
         const onError = (why: unknown) =>
@@ -146,7 +146,7 @@ export const createApi = (deps: Deps): Api => {
       headers['content-length'] = length
       return json(status, text, tenantId)
     } finally {
-      admission.leave(held.slot)
+      admission.leave(place.slot)
     }
   }
 

@@ -44,9 +44,9 @@ const tagsIn = (header: string): string[] => header.split(',').map((tag) => tag.
 
 /** Whether the caller already has the answer with this tag: the header `If-None-Match`. */
 export const isKnown = (request: Pick<ApiRequest, 'headers'>, etag: string): boolean => {
-  const given = headerOf(request, 'if-none-match')
-  if (given === undefined) return false
-  return given.trim() === '*' || tagsIn(given).includes(etag.replace(/^W\//, ''))
+  const sent = headerOf(request, 'if-none-match')
+  if (sent === undefined) return false
+  return sent.trim() === '*' || tagsIn(sent).includes(etag.replace(/^W\//, ''))
 }
 
 /** The revisions in a header `If-Match`; undefined if any will do. A tag that names no revision matches none. */

@@ -19,7 +19,7 @@ export type LongSteps = {
 }
 type Lent = Pick<LongSteps, 'count' | 'refusalOf'> & {
   readonly admission: Admission
-  readonly held: { slot: Slot }
+  readonly place: { slot: Slot }
   readonly askedMs: number
   /** Looks the caller up again. Refuses if the key was revoked. */
   readonly requireCaller: () => Promise<void>
@@ -27,13 +27,13 @@ type Lent = Pick<LongSteps, 'count' | 'refusalOf'> & {
 }
 
 export const longSteps = ({ body, untilEnd }: ApiRequest, lent: Lent): LongSteps => {
-  const { admission, held, askedMs, requireCaller, logFields, count, refusalOf } = lent
-  const { id: tenantId } = held.slot.tenant
+  const { admission, place, askedMs, requireCaller, logFields, count, refusalOf } = lent
+  const { id: tenantId } = place.slot.tenant
   return {
     itemBytesMax: body?.bytesMax ?? 0,
     count,
     nextTurn: async (items) => {
-      await admission.nextTurn(held.slot, items)
+      await admission.nextTurn(place.slot, items)
       if (isOld(askedMs)) await requireCaller()
       await shareLoop(tenantId)
     },
@@ -41,12 +41,12 @@ export const longSteps = ({ body, untilEnd }: ApiRequest, lent: Lent): LongSteps
     untilEnd,
     withoutSlot: async (wait) => {
       const beganMs = stopwatch()
-      admission.leave(held.slot)
+      admission.leave(place.slot)
       const found = await wait()
       if (isOld(beganMs)) await requireCaller()
       logFields.waitedMs = Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs)
-      if (found.isNew) held.slot = admission.arrive(tenantId)
-      if (found.isNew) await admission.turn(held.slot)
+      if (found.isNew) place.slot = admission.arrive(tenantId)
+      if (found.isNew) await admission.turn(place.slot)
       return found
     },
   }

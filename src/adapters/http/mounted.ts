@@ -8,4 +8,4 @@ export const targetUnder = (basePath: string, url: string): string | null => {
 }
 
 /** A base path as it was given, with one slash before it and none after. */
-export const basePathFrom = (given: string): string => given.replace(/^\/*(?=.)/, '/').replace(/\/+$/, '')
+export const basePathFrom = (path: string): string => path.replace(/^\/*(?=.)/, '/').replace(/\/+$/, '')

@@ -9,7 +9,7 @@ export const ONCE = 'must not be given more than once'
 
 /** A parameter may be given once. An unknown one is refused: it may have been meant to filter a list. */
 export const parseQuery = (shape: QueryShape = NO_QUERY, query: string, faults: Fault[]): unknown => {
-  const given: Record<string, string> = {}
+  const values: Record<string, string> = {}
   for (const pair of query.split('&')) {
     if (pair === '') continue
     const [name = '', ...rest] = pair.split('=')
@@ -17,10 +17,10 @@ export const parseQuery = (shape: QueryShape = NO_QUERY, query: string, faults: 
     const value = decodeQuery(rest.join('='))
     if (!Object.hasOwn(shape.entries, parameter)) faults.push({ detail: unknownParameter(shape), parameter })
     else if (value === null) faults.push({ detail: 'must be well-formed percent-encoding', parameter })
-    else if (Object.hasOwn(given, parameter)) faults.push({ detail: ONCE, parameter })
-    else given[parameter] = value
+    else if (Object.hasOwn(values, parameter)) faults.push({ detail: ONCE, parameter })
+    else values[parameter] = value
   }
-  const checked = checkShape(shape, given, 'parameter')
+  const checked = checkShape(shape, values, 'parameter')
   faults.push(...checked.faults)
   return checked.output
 }

@@ -65,9 +65,9 @@ const IdempotencyKey = idempotencyKey()
 
 /** Node decodes header bytes as Latin-1. If they are valid UTF-8, the sender meant UTF-8. */
 const parseIdempotencyKey = (request: ApiRequest, faults: Fault[]): string | undefined => {
-  const given = headerOf(request, 'idempotency-key')
-  if (given === undefined) return undefined
-  const bytes = Buffer.from(given, 'latin1')
+  const header = headerOf(request, 'idempotency-key')
+  if (header === undefined) return undefined
+  const bytes = Buffer.from(header, 'latin1')
   const key = bytes.toString('utf8')
   if (!isUtf8(bytes) || !v.is(IdempotencyKey, key))
     faults.push({ detail: 'must be 1 to 255 characters of UTF-8', parameter: 'Idempotency-Key' })

@@ -97,15 +97,15 @@ const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a
 
 /** The header `X-Request-Id`, if it can go unchanged into logs and answers. */
 export const requestIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | undefined => {
-  const given = headers['x-request-id']
-  return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined
+  const id = headers['x-request-id']
+  return typeof id === 'string' && REQUEST_ID.test(id) ? id : undefined
 }
 
 /** The trace id of the header `traceparent`, by W3C Trace Context 1. An invalid header counts as not sent. */
 export const traceIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | undefined => {
-  const given = headers['traceparent']
-  if (typeof given !== 'string') return undefined
-  const [, version, traceId, more] = TRACEPARENT.exec(given) ?? []
+  const header = headers['traceparent']
+  if (typeof header !== 'string') return undefined
+  const [, version, traceId, more] = TRACEPARENT.exec(header) ?? []
   return version === '00' && more !== undefined ? undefined : traceId
 }
 

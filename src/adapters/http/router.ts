@@ -20,19 +20,19 @@ export const createRouter = <Route extends { readonly method: string; readonly p
   }))
   const branches = Map.groupBy(all, ({ segments }) => segments.length)
   return (path) => {
-    const given = path.split('/')
-    for (const { template, segments, routes } of branches.get(given.length) ?? []) {
-      const params = paramsOf(segments, given)
+    const parts = path.split('/')
+    for (const { template, segments, routes } of branches.get(parts.length) ?? []) {
+      const params = paramsOf(segments, parts)
       if (params !== null) return { template, routes, params }
     }
     return null
   }
 }
 
-const paramsOf = (segments: readonly string[], given: readonly string[]) => {
+const paramsOf = (segments: readonly string[], parts: readonly string[]) => {
   const params: Record<string, string> = {}
   for (let i = 0; i < segments.length; i++) {
-    const [segment = '', text = ''] = [segments[i], given[i]]
+    const [segment = '', text = ''] = [segments[i], parts[i]]
     if (segment.startsWith('{') && text !== '') params[segment.slice(1, -1)] = decode(text)
     else if (segment !== text) return null
   }

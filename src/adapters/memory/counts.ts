@@ -48,10 +48,10 @@ export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People
       const pairs = Map.groupBy(logsAfter(tenantId, afterId, beforeId, max), ({ source, type }) =>
         keyOf(source, type),
       )
-      return [...pairs.values()].map((its) => {
-        const { source = '', type = '', prospectLogId: lastId = '' } = its.at(-1) ?? {}
-        const newProspects = its.filter(({ createdProspect }) => createdProspect).length
-        return { source, type, count: its.length, newProspects, lastId }
+      return [...pairs.values()].map((logs) => {
+        const { source = '', type = '', prospectLogId: lastId = '' } = logs.at(-1) ?? {}
+        const newProspects = logs.filter(({ createdProspect }) => createdProspect).length
+        return { source, type, count: logs.length, newProspects, lastId }
       })
     },
     record: async ({ tenantId, from, to, removeFrom, add }) => {
@@ -59,8 +59,8 @@ export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People
       if (found?.position !== from) return 'overtaken'
       const closedTo = removeFrom === null && to < found.closedTo ? found.closedTo : to
       tenants.change(found, { position: to, closedTo })
-      const its = removeFrom === null ? [] : counts.byTime.all()
-      for (const count of its)
+      const candidates = removeFrom === null ? [] : counts.byTime.all()
+      for (const count of candidates)
         if (count.tenantId === tenantId && count.at >= String(removeFrom)) counts.remove(count)
       for (const count of add) {
         const known = counts.byTime.at({ ...count, tenantId })

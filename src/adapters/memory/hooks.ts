@@ -44,8 +44,8 @@ export const memoryHooks = (changed: () => void, own: Own, isActive: IsActive): 
       return true
     },
     markSeen: async (want, seen) => {
-      const given = Object.entries(seen).filter(([, value]) => value !== null)
-      hooks.change(byTenant.at(want), Object.fromEntries(given))
+      const noted = Object.entries(seen).filter(([, value]) => value !== null)
+      hooks.change(byTenant.at(want), Object.fromEntries(noted))
     },
   }
 }

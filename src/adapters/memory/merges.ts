@@ -9,7 +9,7 @@ export const memoryMerges = (
   notify: () => void,
 ): Merges => {
   const processing = () => [...merges.byStatus.after({ status: 'processing' })]
-  const held = ({ tenantId, mergeId, intoId, attempt, status }: ClaimedMerge) => {
+  const claimed = ({ tenantId, mergeId, intoId, attempt, status }: ClaimedMerge) => {
     const row = merges.byId.at({ tenantId, mergeId })
     return row?.status === status && row.attempts === attempt && row.intoId === intoId ? row : undefined
   }
@@ -37,7 +37,7 @@ export const memoryMerges = (
 
     moveLogs: async (merge, max) => {
       const { intoId } = merge
-      const moving = held(merge) ? [...logs.timelines.backFrom(merge)].slice(0, max) : []
+      const moving = claimed(merge) ? [...logs.timelines.backFrom(merge)].slice(0, max) : []
       for (const log of moving) logs.change(log, { prospectId: intoId })
       return moving.length
     },
@@ -50,7 +50,7 @@ export const memoryMerges = (
 
     settle: async (step, events) => {
       const { pass, settlesAfter, claimableAt, completedAt } = step
-      const row = held(step)
+      const row = claimed(step)
       if (row === undefined) return 'overtaken'
       outbox.save(events)
       const status = completedAt === null ? 'processing' : 'completed'

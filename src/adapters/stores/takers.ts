@@ -26,9 +26,11 @@ export const takersAmong = <Endpoint extends Pick<StoredEndpoint, 'types' | 'sou
   const isFiltered = endpoints.some(({ sources, logTypes }) => sources ?? logTypes)
   const takersOf = memoized((key: string) => {
     const [type, source, logType] = key.split('\0')
-    const its = all.filter(({ endpoint: { types } }) => types === null || types.some((one) => one === type))
-    const passing = its.filter(({ takesSource, takesType }) => takesSource(source) && takesType(logType))
-    return (type === LOGGED ? passing : its).map(({ endpoint }) => endpoint)
+    const takers = all.filter(
+      ({ endpoint: { types } }) => types === null || types.some((one) => one === type),
+    )
+    const passing = takers.filter(({ takesSource, takesType }) => takesSource(source) && takesType(logType))
+    return (type === LOGGED ? passing : takers).map(({ endpoint }) => endpoint)
   })
   return (event: NewEvent): readonly Endpoint[] => {
     const log = isFiltered && event.type === LOGGED && logOf(event)

@@ -122,8 +122,8 @@ const textOf = (kept: readonly Buffer[]): string =>
   new TextDecoder().decode(Buffer.concat(kept), { stream: true }).replaceAll('\0', '\ufffd')
 
 /** Parses a number of seconds or a date. */
-const retryAfterMsOf = (given = '', nowMs: number): number | null => {
-  const ms = /^\d+$/.test(given) ? 1_000 * Number(given) : Date.parse(given) - nowMs
+const retryAfterMsOf = (header = '', nowMs: number): number | null => {
+  const ms = /^\d+$/.test(header) ? 1_000 * Number(header) : Date.parse(header) - nowMs
   return ms > 0 ? Math.min(ms, DAY_MS) : null
 }
 

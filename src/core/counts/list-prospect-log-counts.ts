@@ -32,13 +32,13 @@ const DEFAULT_MS = { hour: 48 * HOUR_MS, day: 30 * DAY_MS }
 export const listProspectLogCounts =
   ({ store: { counts }, clock, counts: isCounted, shareLoop = atOnce }: Deps) =>
   async (counting: ProspectLogCounting): Promise<Result<ProspectLogCounts>> => {
-    const { tenantId, by, source = null, type = null, ...given } = counting
+    const { tenantId, by, source = null, type = null, ...range } = counting
     if (!isCounted) refuse('not_found', 'Activities are not counted here: COUNTS is off.')
     const now = clock()
-    const endMs = given.until === undefined ? now : Math.min(Date.parse(given.until), LAST_DAY_MS)
+    const endMs = range.until === undefined ? now : Math.min(Date.parse(range.until), LAST_DAY_MS)
     const untilMs = startOf(by, endMs + UNIT_MS[by] - 1)
     const sinceMs =
-      given.since === undefined ? untilMs - DEFAULT_MS[by] : startOf(by, Date.parse(given.since))
+      range.since === undefined ? untilMs - DEFAULT_MS[by] : startOf(by, Date.parse(range.since))
     const counted = await countedTenant(counts, tenantId, now)
     const span = { since: isoTime(Math.max(sinceMs, 0)), until: isoTime(untilMs) }
     const want = { tenantId, unit: by, ...span, source, type, limit: LOOKED_AT_ONCE }

@@ -3,25 +3,25 @@
  * that still has fewer with it. Returns how to leave; null if no slot is free. `end` is called for a lost slot.
  */
 export const equalShares = (ofTenantMax: number, allMax: number) => {
-  const held = new Map<string, Set<() => void>>()
+  const byTenant = new Map<string, Set<() => void>>()
   let all = 0
   const remove = (tenantId: string, end: () => void): void => {
-    const its = held.get(tenantId)
-    if (!its?.delete(end)) return
+    const slots = byTenant.get(tenantId)
+    if (!slots?.delete(end)) return
     all--
-    if (its.size === 0) held.delete(tenantId)
+    if (slots.size === 0) byTenant.delete(tenantId)
   }
   return (tenantId: string, end: () => void): (() => void) | null => {
-    const own = held.get(tenantId) ?? new Set()
-    if (own.size >= ofTenantMax) return null
+    const slots = byTenant.get(tenantId) ?? new Set()
+    if (slots.size >= ofTenantMax) return null
     if (all >= allMax) {
-      const [most] = [...held].sort(([, a], [, b]) => b.size - a.size)
+      const [most] = [...byTenant].sort(([, a], [, b]) => b.size - a.size)
       const [oldest] = most?.[1] ?? []
-      if (!most || !oldest || most[1].size <= own.size + 1) return null
+      if (!most || !oldest || most[1].size <= slots.size + 1) return null
       remove(most[0], oldest)
       oldest()
     }
-    held.set(tenantId, own.add(end))
+    byTenant.set(tenantId, slots.add(end))
     all++
     return () => remove(tenantId, end)
   }

@@ -33,8 +33,8 @@ export const listEvents =
   ({ store, dataOf, shareLoop = atOnce }: Deps) =>
   async ({ tenantId, cursor, limit, types }: EventListing): Promise<Result<EventSlice>> => {
     const isLatest = cursor === 'latest'
-    const given = isLatest ? null : afterCursor(cursor, FEED, POSITION)
-    let position = isLatest ? Number.MAX_SAFE_INTEGER : Number(given)
+    const seen = isLatest ? null : afterCursor(cursor, FEED, POSITION)
+    let position = isLatest ? Number.MAX_SAFE_INTEGER : Number(seen)
     let last = position
     const matching: StoredEvent[] = []
     const rowsMax = types ? ROWS_AT_ONCE : limit
@@ -43,12 +43,12 @@ export const listEvents =
       const found = await store.events.list({ tenantId, afterSequence: position, limit: rowsMax })
       last = found.last
       const next = found.rows[0]?.sequence ?? last + 1
-      if (given !== null && next !== position + 1) return next > position ? cursorExpired() : invalidCursor()
+      if (seen !== null && next !== position + 1) return next > position ? cursorExpired() : invalidCursor()
       if (found.rows.length === 0) position = last
       for (const event of found.rows) {
         // The oldest events expire in the order of their ids, which differs slightly from that of their numbers.
         const isGap = event.sequence !== position + 1
-        if (matching.length === limit || (isGap && given !== null)) break
+        if (matching.length === limit || (isGap && seen !== null)) break
         if (isGap) matching.length = 0
         position = event.sequence
         if (types?.includes(event.type) ?? true) matching.push(event)

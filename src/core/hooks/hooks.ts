@@ -62,9 +62,9 @@ export const hashOfToken = (token: string): string => hash('sha256', token, 'bas
 /** Creates a hook. Its path contains its token, if it has one, for the only time. Refuses `limit_reached`, `invalid_request`. */
 export const createHook =
   ({ store, clock, newId, hooks }: Deps) =>
-  async ({ tenantId, source, description, ...given }: Tenant & GivenHook): Promise<Result<Hook>> => {
-    const { sealed, token } = issued(hooks, given.verify)
-    const rules = rulesText(given)
+  async ({ tenantId, source, description, ...chosen }: Tenant & GivenHook): Promise<Result<Hook>> => {
+    const { sealed, token } = issued(hooks, chosen.verify)
+    const rules = rulesText(chosen)
     const now = isoTime(clock())
     const hook: Omit<StoredHook, 'hookId' | 'slot'> = {
       tenantId,
@@ -147,7 +147,7 @@ const decideUpdate = (
   open: Secrets['open'],
 ) => {
   const { source, description, status, verify } = fields
-  const given = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+  const changes = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
   const { rules: _, ...before } = found
   const old: HookRules = JSON.parse(found.rules.rawJson)
   const isSameWay = verify !== undefined && wayOf(verify) === wayOf(old.verify)
@@ -159,7 +159,7 @@ const decideUpdate = (
     source: source ?? found.source,
     description: description === undefined ? found.description : description,
     status: status ?? found.status,
-    rules: rulesText({ ...old, ...given }),
+    rules: rulesText({ ...old, ...changes }),
     updatedAt: laterThan(found.updatedAt, isoTime(nowMs)),
   }
   return { answer: after, change: { before: found, after } }

@@ -71,13 +71,13 @@ const unlikeJson = (text: string): string | null => {
   return depth === null ? 'it is not JSON' : depth >= NESTING_MAX ? 'it is nested too deep' : null
 }
 /** A JSON object unchanged, an array as `items`, without blanks around it; null for neither, or if nested too deep. */
-export const jsonDocument = (given: string): Document | null => {
-  const begin = skipBlanks(given, 0)
-  const isObject = given[begin] === '{'
-  if (!isObject && given[begin] !== '[') return null
-  const depth = jsonDepth(given)
+export const jsonDocument = (body: string): Document | null => {
+  const begin = skipBlanks(body, 0)
+  const isObject = body[begin] === '{'
+  if (!isObject && body[begin] !== '[') return null
+  const depth = jsonDepth(body)
   if (depth === null || depth + (isObject ? 0 : 1) > NESTING_MAX) return null
-  const text = given.slice(begin, given.lastIndexOf(isObject ? '}' : ']') + 1)
+  const text = body.slice(begin, body.lastIndexOf(isObject ? '}' : ']') + 1)
   return { text, payload: { rawJson: isObject ? text : `{"items":${text}}` } }
 }
 /** Lines of JSON objects as an array. No text in JSON contains a line end. */

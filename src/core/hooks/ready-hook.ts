@@ -70,15 +70,15 @@ export const readyHook = (
     /** Whether the token is valid. A hook with signatures has no token. */
     isAddressedBy: (token: string | undefined, nowMs: number): boolean => {
       if (hmac || token === undefined) return Boolean(hmac) && token === undefined
-      const given = Buffer.from(hashOfToken(token))
-      return validSecrets(stored, nowMs).some((hash) => isEqual(Buffer.from(hash), given))
+      const tokenHash = Buffer.from(hashOfToken(token))
+      return validSecrets(stored, nowMs).some((hash) => isEqual(Buffer.from(hash), tokenHash))
     },
     /**
      * Why a delivery is refused, for people, or null if it is verified; and the delivery as the other functions take it. Without
      * a signature that may be right nothing is inflated.
      */
-    opened: (given: Delivery, nowMs: number) => {
-      const sent = renamed(given)
+    opened: (received: Delivery, nowMs: number) => {
+      const sent = renamed(received)
       let plain: Inflated | undefined
       const delivery = () => {
         plain ??= inflated(sent)

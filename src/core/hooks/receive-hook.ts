@@ -108,11 +108,11 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
      * Verifies a delivery and logs it. Another body under the same idempotency key is a replay, because vendors change counters
      * between attempts. Refuses `invalid_signature`, `loop_detected`, `unavailable`.
      */
-    receive: async (hook: ReadyHook, given: Delivery, steps: Steps = {}): Promise<Received> => {
+    receive: async (hook: ReadyHook, received: Delivery, steps: Steps = {}): Promise<Received> => {
       const now = clock()
-      if (hook.isPing(given)) return { challenge: '' }
-      const opened = hook.opened(given, now)
-      const reason = opened.refusal ?? loopIn(given)
+      if (hook.isPing(received)) return { challenge: '' }
+      const opened = hook.opened(received, now)
+      const reason = opened.refusal ?? loopIn(received)
       if (reason !== null) {
         markSeen(hook, { refusedMs: now, refusal: reason })
         return refuse(opened.refusal === null ? 'loop_detected' : 'invalid_signature', reason)

@@ -50,13 +50,13 @@ export const verifierOf = (hmac: Hmac) => {
       : createSecretKey(secret, 'utf8'),
   )
 
-  const signaturesIn = (given: string): Buffer[] => {
+  const signaturesIn = (signatureHeader: string): Buffer[] => {
     const found: Buffer[] = []
     signatures.lastIndex = 0
-    let [, text] = signatures.exec(given) ?? []
+    let [, text] = signatures.exec(signatureHeader) ?? []
     while (text !== undefined && found.length < SIGNATURES_MAX) {
       found.push(Buffer.from(text, encoding))
-      ;[, text] = signatures.exec(given) ?? []
+      ;[, text] = signatures.exec(signatureHeader) ?? []
     }
     return found
   }
@@ -75,14 +75,14 @@ export const verifierOf = (hmac: Hmac) => {
   }
 
   return (delivery: Delivery, secrets: readonly string[], nowMs: number): string | null => {
-    const given = headerIn(delivery, header)
-    if (given === undefined || given === '')
+    const signatureHeader = headerIn(delivery, header)
+    if (signatureHeader === undefined || signatureHeader === '')
       return `The signature header ${header} is missing. Check that the sender has the secret.`
-    if (given.length > HEADER_LENGTH_MAX) return `The signature header ${header} is too long.`
+    if (signatureHeader.length > HEADER_LENGTH_MAX) return `The signature header ${header} is too long.`
     const sent = timestampHeader && headerIn(delivery, timestampHeader)
     if (timestampHeader && !sent) return `The timestamp header ${timestampHeader} is missing.`
     const timestamp = sent ? timestampIn(sent) : undefined
-    const found = signaturesIn(given)
+    const found = signaturesIn(signatureHeader)
     if (found.length === 0)
       return `The header ${header} has no signature${prefix && ` that begins with ${prefix}`}.`
 

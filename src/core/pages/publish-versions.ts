@@ -97,9 +97,9 @@ export const publishVersions = ({ store, clock, newId, namer, claimMax, leaseMs,
   }
 
   /** A version that is not published, because there is a newer one, is ready. */
-  const settle = async (tenantId: string, those: readonly Ended[]): Promise<void> => {
-    const saved = new Set(await store.versions.settle(tenantId, those, those.flatMap(eventsOf)))
-    const overtaken = those.filter(({ status, versionId }) => status === 'published' && !saved.has(versionId))
+  const settle = async (tenantId: string, ended: readonly Ended[]): Promise<void> => {
+    const saved = new Set(await store.versions.settle(tenantId, ended, ended.flatMap(eventsOf)))
+    const overtaken = ended.filter(({ status, versionId }) => status === 'published' && !saved.has(versionId))
     const ready = overtaken.map((one) => ({ ...one, status: finished(false) }) as Ended)
     if (ready.length > 0) await store.versions.settle(tenantId, ready, ready.flatMap(eventsOf))
   }

@@ -8,7 +8,8 @@ type Missing = { readonly detail: string; readonly pointer: string }
 
 /** Refuses `invalid_request`: neither text identifies anyone. `missing` is the fault if none was given. */
 export const refuseUnidentified = ({ email, externalId }: Given, why: string, missing: Missing): never => {
-  const given = email !== undefined ? 'email' : externalId !== undefined ? 'externalId' : null
-  const fault = given === null ? missing : { detail: NO_IDENTIFIER[given], pointer: `/${given}` }
+  const identifier = email !== undefined ? 'email' : externalId !== undefined ? 'externalId' : null
+  const fault =
+    identifier === null ? missing : { detail: NO_IDENTIFIER[identifier], pointer: `/${identifier}` }
   return refuse('invalid_request', why, { errors: [fault] })
 }

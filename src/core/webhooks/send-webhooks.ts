@@ -191,7 +191,7 @@ export const sendWebhooks = (deps: Deps) => {
     const room = stop.aborted ? 0 : Math.min(CLAIMED_MAX, ENDPOINTS_MAX - inProgress.size)
     const claimed = room > 0 ? await claim(room) : []
     for (const endpoint of claimed) start(endpoint, stop)
-    for (const given of lost.giveBack()) track(given)
+    for (const lease of lost.giveBack()) track(lease)
     if (inProgress.size === 0) return false
     if (room > 0 && claimed.length === room) return true
     await Promise.race(woken ? [...inProgress, woken] : inProgress)

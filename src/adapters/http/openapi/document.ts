@@ -258,9 +258,9 @@ const sharedResponses = (): Json => {
     })),
   )
   const shared = [...Map.groupBy(all, ({ name }) => name)].filter(
-    ([, its]) => its.length > 1 && new Set(its.map(({ response }) => JSON.stringify(response))).size === 1,
+    ([, uses]) => uses.length > 1 && new Set(uses.map(({ response }) => JSON.stringify(response))).size === 1,
   )
-  return Object.fromEntries(shared.map(([name, its]) => [name, its[0]?.response]))
+  return Object.fromEntries(shared.map(([name, uses]) => [name, uses[0]?.response]))
 }
 
 /** Not on 401 and 431: a rate limit applies only to a valid key. */
