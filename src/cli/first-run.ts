@@ -21,9 +21,11 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
   const first = another ? ['tenants list'] : tenant ? [] : ['tenants create --name Acme']
   const createKey = `keys create --tenant ${tenantId} --scope all`
   const commands = [...first, createKey].map((line) => withCommand(`  prospect-pages ${line}\n`))
-  const look = withCommand(`To open the console:\n  prospect-pages console --tenant ${tenantId} --write\n`)
+  const consoleHint = withCommand(
+    `To open the console:\n  prospect-pages console --tenant ${tenantId} --write\n`,
+  )
   const tenants = another ? 'several tenants' : tenant ? 'one tenant' : 'no API key'
-  return `\nThis database has ${tenants}.${reference}\n${config.console && !isNew ? look : ''}To create an API key:\n${commands.join('')}\n`
+  return `\nThis database has ${tenants}.${reference}\n${config.console && !isNew ? consoleHint : ''}To create an API key:\n${commands.join('')}\n`
 }
 
 /**
@@ -34,7 +36,7 @@ const firstRun = async (deps: CommandDeps, config: Config, url: string, referenc
   const { tenantId } = await createTenant(deps)({ name: 'First tenant' })
   const { value: pageGroup } = await createPageGroup(deps)({ tenantId, name: 'welcome', title: 'Welcome' })
   const { apiKey } = await issueApiKey(deps)({ tenantId, name: 'first key', scopes: SCOPES, lifeMs: null })
-  const look = `
+  const consoleHint = `
 ${paint('bold', 'Open this link to look at it in a browser. It contains the key:')}
 
   ${consoleLink(url, apiKey)}
@@ -49,7 +51,7 @@ ${inPairs([
   ['  key', apiKey],
 ])}
 The key is shown only once.${reference}
-${config.console ? look : ''}
+${config.console ? consoleHint : ''}
 ${paint('bold', 'Paste these lines to log an activity, read it back, list page groups, create a page, list pages and read it:')}
 
 URL=${url}

@@ -176,8 +176,8 @@ const enter = async (key: string): Promise<void> => {
       return signIn(error.message)
     }
     // The key is kept: the server may be back in a moment.
-    const again = h('p', `${(error as Error).message} Trying again.`)
-    app.replaceChildren(h('main.sign-in', h('h1', 'prospect-pages'), again))
+    const message = h('p', `${(error as Error).message} Trying again.`)
+    app.replaceChildren(h('main.sign-in', h('h1', 'prospect-pages'), message))
     setTimeout(enter, AWAY_MS, key)
   }
 }

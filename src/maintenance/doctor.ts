@@ -10,7 +10,7 @@ import { leftCopies } from './backup.ts'
 import { type Check, failed, inWords, passed, warned } from './check.ts'
 import { examineSecrets } from './examine-secrets.ts'
 import { examineSqlite } from './examine-sqlite.ts'
-import { look } from './findings.ts'
+import { findingsOf } from './findings.ts'
 import { lateBackups } from './late-backups.ts'
 import { type Database, readDatabase } from './read-database.ts'
 import { retentionPause, SELECT_SERVED } from './retention-pause.ts'
@@ -87,10 +87,10 @@ const examineContent = (config: Config) => async (database: Database) => {
   }
   const unlessFound = (name: string, kind: string, well: string, remedy: string) =>
     check(name, async () => {
-      const details = (await look(database, config, kind, nowMs)).map(({ detail }) => detail)
+      const details = (await findingsOf(database, config, kind, nowMs)).map(({ detail }) => detail)
       return details[0] ? failed(name, details.slice(0, 3).join('; '), remedy) : passed(name, well)
     })
-  const [refused] = await look(database, config, 'writes', nowMs).catch(() => [])
+  const [refused] = await findingsOf(database, config, 'writes', nowMs).catch(() => [])
   if (refused) checks.push(failed('writes', refused.detail, NO_WRITES))
   await unlessFound('erasures', 'erasure', 'no erasure is overdue', ERASER)
   await check('retention', async () => retentionPause(await database.read(SELECT_SERVED), nowMs))

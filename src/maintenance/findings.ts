@@ -87,8 +87,8 @@ const NO_WRITES = (reason: string): Row => ({
 })
 
 /** Problems of one kind: no more than `FINDINGS_MAX`, and one more if there are more. */
-export const look = async (
-  { read, locks, noWrites }: Database,
+export const findingsOf = async (
+  { read, locks, whyNoWrites }: Database,
   config: Config,
   kind: string,
   nowMs: number,
@@ -99,7 +99,7 @@ export const look = async (
       return lateBackups(config, nowMs)
         .filter(({ state }) => state !== 'ok')
         .map(asRow)
-    if (kind === 'writes') return await noWrites().then((reason) => (reason ? [NO_WRITES(reason)] : []))
+    if (kind === 'writes') return await whyNoWrites().then((reason) => (reason ? [NO_WRITES(reason)] : []))
     if (kind === 'secret') return (await examineSecrets(read, config, nowMs)).lost
     return read(`${SELECTS[kind]?.((ms) => `'${isoTime(nowMs - ms)}'`)} limit ${FINDINGS_MAX + 1}`)
   }
@@ -120,7 +120,7 @@ export const findAttention = (config: Config, nowMs: number): Promise<readonly F
     for (const kind of KINDS) {
       const other = (detail: string) => [{ kind, detail, command: DOCTOR }]
       const unread = (error: Error) => other(`could not be checked: ${inWords(error)}`)
-      const found = await look(database, config, kind, nowMs).catch(unread)
+      const found = await findingsOf(database, config, kind, nowMs).catch(unread)
       const more = found.length > FINDINGS_MAX ? other(`there are more than ${FINDINGS_MAX} of these`) : []
       findings.push(...found.slice(0, FINDINGS_MAX), ...more)
     }

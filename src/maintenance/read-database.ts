@@ -14,7 +14,7 @@ export type Database = {
   /** Sessions that hold up others, or could: none on the embedded database, whose readers never wait. */
   readonly locks: () => Promise<readonly Row[]>
   /** Why it takes no writes, in one word. */
-  readonly noWrites: () => Promise<NoWrites | null>
+  readonly whyNoWrites: () => Promise<NoWrites | null>
 }
 export type Use<Answer> = (database: Database) => Promise<Answer>
 
@@ -26,13 +26,12 @@ export const readDatabase = async <Answer>(config: Config, use: Use<Answer>) => 
   if (database.kind === 'postgres')
     return (await import('./read-postgres.ts')).readPostgres(database.url, config, use)
   const read = async (sql: string) => openReadOnly(database.path, (file) => file.prepare(sql).all() as Row[])
-  const noWrites = async () => whyNoWrites(fileAt(database.path))
-  return use({ read, locks: async () => [], noWrites })
+  return use({ read, locks: async () => [], whyNoWrites: async () => writeRefusalOf(fileAt(database.path)) })
 }
 
 /** Less than a write of some activities takes. */
 const ROOM_BYTES = 1_048_576
-const whyNoWrites = (path: string): NoWrites | null => {
+const writeRefusalOf = (path: string): NoWrites | null => {
   if (orNull(() => [accessSync(path, constants.W_OK)]) === null) return 'read_only'
   const { bavail, bsize } = statfsSync(dirname(path))
   return bavail * bsize < ROOM_BYTES ? 'disk_full' : null

@@ -53,7 +53,7 @@ export const readPostgres = async <Answer>(url: string, settings: Config, use: U
   try {
     const [mark] = await ask(`select to_regclass('${MOVE_MARK}')::text as mark`)
     if (mark?.['mark']) throw new Error(HALF_MOVED)
-    return await use({ read, locks, noWrites: () => withTimeout(findNoWrites(askOn(sql), true), MS_MAX) })
+    return await use({ read, locks, whyNoWrites: () => withTimeout(findNoWrites(askOn(sql), true), MS_MAX) })
   } finally {
     await endPool(sql, 1)
   }

@@ -41,7 +41,7 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
   let waiting = 0
   let stop = () => {}
 
-  const look = gather<{ readonly tenantId: string }, void>(
+  const readNew = gather<{ readonly tenantId: string }, void>(
     manyOf(async ({ tenantId }) => {
       const watch = watches.get(tenantId)
       if (watch === undefined) return
@@ -53,12 +53,12 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
       for (const { after, types, end } of watch.readers)
         if (rows?.some((row) => row.sequence > after && (types?.includes(row.type) ?? true)) ?? true)
           end({ position: Math.max(after, position), isNew: true })
-      if (rows?.length === ROWS_AT_ONCE) void look({ tenantId })
+      if (rows?.length === ROWS_AT_ONCE) void readNew({ tenantId })
     }),
     looking,
   )
   const lookFor = (named?: string) => {
-    for (const tenantId of watches.keys()) if (tenantId === (named ?? tenantId)) void look({ tenantId })
+    for (const tenantId of watches.keys()) if (tenantId === (named ?? tenantId)) void readNew({ tenantId })
   }
   const start = () => {
     const timer = setInterval(lookFor, LOOK_EVERY_MS)
@@ -86,7 +86,7 @@ export const waitForEvents = ({ store, read, looking }: Deps) => {
     signal?.addEventListener('abort', end)
     if (++waiting === 1) stop = start()
     watches.set(tenantId, watch)
-    if (watch.readers.add(reader).size === 1) void look({ tenantId })
+    if (watch.readers.add(reader).size === 1) void readNew({ tenantId })
     const found = await promise
     leave()
     clearTimeout(timer)

@@ -122,8 +122,8 @@ export const createApi = (deps: Deps): Api => {
       // Frees the bytes: from here on only the parsed body is used.
       bytes = undefined
       const count = (moreItems: number) => rateLimit?.(caller, headers, moreItems)
-      const lent = { admission, place, askedMs, requireCaller, logFields, count, refusalOf }
-      const answer = await route.run(useCases, checked, () => longSteps(request, lent))
+      const context = { admission, place, askedMs, requireCaller, logFields, count, refusalOf }
+      const answer = await route.run(useCases, checked, () => longSteps(request, context))
       if (route.lines) {
         const onError = (why: unknown) =>
           callHook(() => deps.onError(Object(why).cause ?? why, String(headers['x-request-id']), logFields))

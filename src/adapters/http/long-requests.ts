@@ -17,7 +17,7 @@ export type LongSteps = {
   /** Waits without a slot in the admission. Takes a new slot if there is news. Refuses `unavailable`. */
   readonly withoutSlot: NonNullable<WaitingListing['withoutSlot']>
 }
-type Lent = Pick<LongSteps, 'count' | 'refusalOf'> & {
+type Context = Pick<LongSteps, 'count' | 'refusalOf'> & {
   readonly admission: Admission
   readonly place: { slot: Slot }
   readonly askedMs: number
@@ -26,8 +26,8 @@ type Lent = Pick<LongSteps, 'count' | 'refusalOf'> & {
   readonly logFields: LogFields
 }
 
-export const longSteps = ({ body, untilEnd }: ApiRequest, lent: Lent): LongSteps => {
-  const { admission, place, askedMs, requireCaller, logFields, count, refusalOf } = lent
+export const longSteps = ({ body, untilEnd }: ApiRequest, context: Context): LongSteps => {
+  const { admission, place, askedMs, requireCaller, logFields, count, refusalOf } = context
   const { id: tenantId } = place.slot.tenant
   return {
     itemBytesMax: body?.bytesMax ?? 0,

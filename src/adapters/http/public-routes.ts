@@ -14,7 +14,7 @@ import type { Match } from './router.ts'
 import { shareLoop } from './share-loop.ts'
 
 /** The parts of the API that a route in it may use. */
-type Lent = {
+type Context = {
   readonly api: Api
   readonly admission: Admission
   readonly readBody: ReturnType<typeof bodiesOver>
@@ -24,7 +24,11 @@ type Lent = {
 export type RawRoute = {
   readonly method: 'GET' | 'POST'
   readonly path: string
-  readonly raw: (request: ApiRequest, params: Match<never>['params'], lent: Lent) => Promise<ApiResponse>
+  readonly raw: (
+    request: ApiRequest,
+    params: Match<never>['params'],
+    context: Context,
+  ) => Promise<ApiResponse>
   /** Takes no slot in the admission: it answers even under overload, or its calls take slots. */
   readonly isFree?: true
 }

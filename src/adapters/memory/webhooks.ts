@@ -103,10 +103,10 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       const isKept = ({ eventId }: NewEvent) =>
         !delivered && deliveries.byId.at({ ...want, eventId })?.status === 'delivered'
       const takers = outbox.takers(endpoint?.status === 'enabled' ? [endpoint] : [])
-      const again = events.filter((event) => takers(event).length > 0 && !isKept(event))
-      for (const event of again) outbox.deliver(want, event, now)
+      const replayed = events.filter((event) => takers(event).length > 0 && !isKept(event))
+      for (const event of replayed) outbox.deliver(want, event, now)
       written()
-      return { made: again.length, lastEventId: (events.length === max && events.at(-1)?.eventId) || null }
+      return { made: replayed.length, lastEventId: (events.length === max && events.at(-1)?.eventId) || null }
     },
     backlog: async (countMax) => {
       const times = deliveries.pending

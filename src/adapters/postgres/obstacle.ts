@@ -15,13 +15,13 @@ const LOOK = `
  * drop them. The statement is not prepared: a pooler that was not configured as one mixes prepared statements up.
  */
 export const findObstacle = async (ask: Ask, isPooler: boolean, direct?: string | null) => {
-  const found = await look(ask)
+  const found = await readServer(ask)
   if (!isPooler && found?.plans !== ONE_PLAN.plan_cache_mode)
     return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'
   if (found?.isHalfMoved) return HALF_MOVED
   if (!direct) return null
   const sql = openPostgres(direct, { max: 1, prepare: false, connection: ONE_PLAN })
-  const looked = withTimeout(look(askOn(sql)), 5_000).catch(nameDirect)
+  const looked = withTimeout(readServer(askOn(sql)), 5_000).catch(nameDirect)
   const { plans, identity } = (await looked.finally(() => endPool(sql, 1))) ?? {}
   if (plans !== ONE_PLAN.plan_cache_mode)
     return 'DATABASE_DIRECT_URL is a connection pooler. Set it to the address of PostgreSQL itself.'
@@ -29,7 +29,7 @@ export const findObstacle = async (ask: Ask, isPooler: boolean, direct?: string 
   return 'DATABASE_DIRECT_URL leads to another database than DATABASE_URL. Set it to the PostgreSQL behind that pooler.'
 }
 
-const look = async (ask: Ask) => {
+const readServer = async (ask: Ask) => {
   const looked = ask((sql) => sql.unsafe<{ plans: string; isHalfMoved: boolean; identity: string }[]>(LOOK))
   return (await looked.catch((error) => (isFromPooler(error) ? [] : Promise.reject(error))))[0]
 }

@@ -34,11 +34,11 @@ export const overtakenAlone =
   (changes: readonly Change[]): Promise<readonly Recorded[]> => {
     const recorded = recordAll(changes)
     if (changes.length === 1) return recorded.catch(ifOvertaken<readonly Recorded[]>(['overtaken']))
-    const again = recorded.catch((error) => {
+    const repeated = recorded.catch((error) => {
       if (isOvertaken(error)) return recordAll(changes)
       throw error
     })
-    return again.catch((error) => {
+    return repeated.catch((error) => {
       // A deadlock is `unavailable`, after which a list is not halved: nothing was saved, so it may be.
       if (isOvertaken(error)) throw new Error('A list was overtaken.', { cause: error })
       throw error

@@ -53,10 +53,10 @@ const RISKY: Readonly<Record<number, string>> = {
 /** Why a folder, which need not exist yet, is no place for a database, or null. */
 export const riskyFileSystem = (
   folder: string,
-  look: (path: string) => { type: number } = statfsSync,
+  statOf: (path: string) => { type: number } = statfsSync,
 ): string | null => {
-  const found = orNull(() => look(folder))
-  if (!found && folder !== dirname(folder)) return riskyFileSystem(dirname(folder), look)
+  const found = orNull(() => statOf(folder))
+  if (!found && folder !== dirname(folder)) return riskyFileSystem(dirname(folder), statOf)
   return RISKY[Number(found?.type) >>> 0] ?? null
 }
 

@@ -54,7 +54,7 @@ export const sqliteStore = (
   let looking: NodeJS.Timeout | undefined
 
   /** Watches SQLite's `data_version`, which changes when another process writes to the file. */
-  const look = () => {
+  const watchFile = () => {
     let seen = dataVersion(database)
     return setInterval(() => {
       const now = dataVersion(database)
@@ -92,7 +92,7 @@ export const sqliteStore = (
       await database.refuseNoWrites()
     },
     watch: (listener) => {
-      looking ??= look()
+      looking ??= watchFile()
       return listeners.add(listener)
     },
     close: async () => {

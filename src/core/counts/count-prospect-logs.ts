@@ -42,9 +42,15 @@ export const countProspectLogs = ({ store: { counts, moments }, clock, onError, 
     const found = await counts.find(tenantId)
     if (found === null) return false
     const { position: from, closedTo, nextId } = found
-    const again = countedAgainFrom(closedTo, settledMs)
-    if (again !== null) {
-      const change = { tenantId, from, to: idsSince('prospectlog', again), removeFrom: again, add: [] }
+    const recountFrom = countedAgainFrom(closedTo, settledMs)
+    if (recountFrom !== null) {
+      const change = {
+        tenantId,
+        from,
+        to: idsSince('prospectlog', recountFrom),
+        removeFrom: recountFrom,
+        add: [],
+      }
       return (await counts.record(change)) === 'recorded'
     }
     const closing = closings.get(tenantId)

@@ -87,7 +87,7 @@ const countedTenant = async (
 
 /** The time up to which logs are counted: that of the next log to count, or else the latest that can be counted. */
 const countedUntil = (counted: CountedTenant | null, settledMs: number): string => {
-  const again = countedAgainFrom(counted?.closedTo ?? '', settledMs)
+  const recountFrom = countedAgainFrom(counted?.closedTo ?? '', settledMs)
   const nextMs = counted?.nextId ? timeOfId(counted.nextId) : settledMs
-  return again ?? isoTime(Math.min(nextMs, settledMs))
+  return recountFrom ?? isoTime(Math.min(nextMs, settledMs))
 }

@@ -1,7 +1,7 @@
 import type { Recorded } from '../ports/world.ts'
 import { refuse } from './failures.ts'
 
-export const ROUNDS_MAX = 20
+export const ATTEMPTS_MAX = 20
 
 /** How a use case writes. `decide` is pure; its change is null if there is nothing to save. */
 export type Steps<Known, Change, Answer> = {
@@ -13,14 +13,14 @@ export type Steps<Known, Change, Answer> = {
 /**
  * The one idea of this code base, for every write: load what the decision needs, decide, and save the decision together
  * with what it assumed. If another writer was faster, the store saves nothing: load and decide again. Refuses
- * `unavailable` after twenty rounds.
+ * `unavailable` after twenty attempts.
  */
 export const decideAndSave = async <Known, Change, Answer>({
   recall,
   decide,
   record,
 }: Steps<Known, Change, Answer>): Promise<Answer> => {
-  for (let round = 1; round <= ROUNDS_MAX; round++) {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const { answer, change } = decide(await recall())
     if (change === null || (await record(change)) === 'recorded') return answer
   }
@@ -28,7 +28,7 @@ export const decideAndSave = async <Known, Change, Answer>({
 }
 
 export const gaveUp = (): never =>
-  refuse('unavailable', `Gave up after ${ROUNDS_MAX} conflicting writes; retry.`, {
+  refuse('unavailable', `Gave up after ${ATTEMPTS_MAX} conflicting writes; retry.`, {
     retryAfterS: 1,
     isContended: true,
   })

@@ -22,7 +22,7 @@ type Deps = Omit<Needs<'erasures' | 'merges' | 'tenants'>, 'newId'> & {
  */
 export const sweepLateLogs = ({ store: { erasures, merges, tenants }, clock, onError }: Deps) => {
   // First, because these logs may move to a prospect that was erased since.
-  const moveThose = async function* (tenantId: string, since: string) {
+  const moveLateLogs = async function* (tenantId: string, since: string) {
     for (let afterId = idsSince('merge', since); afterId !== ''; ) {
       const some = await merges.completed({ tenantId, afterId, limit: LIST_MAX })
       for (const merge of some) while ((await merges.moveLogs(merge, LOGS_MAX)) > 0) yield
@@ -30,7 +30,7 @@ export const sweepLateLogs = ({ store: { erasures, merges, tenants }, clock, onE
       yield
     }
   }
-  const deleteThose = async function* (tenantId: string, since: string) {
+  const deleteLateLogs = async function* (tenantId: string, since: string) {
     const firstId = idsSince('erasure', since)
     let isFound = false
     for (let beforeId: string | null = null; beforeId !== ''; ) {
@@ -45,14 +45,14 @@ export const sweepLateLogs = ({ store: { erasures, merges, tenants }, clock, onE
     }
     if (isFound) await erasures.rewrite(isoTime(clock()))
   }
-  const round = async function* () {
+  const sweep = async function* () {
     const since = isoTime(Math.max(0, clock() - LOOK_DAYS * DAY_MS))
     for (let afterId: string | undefined = ''; afterId !== undefined; ) {
       const some = await tenants.list(afterId, LIST_MAX)
       for (const { tenantId } of some)
         try {
-          yield* moveThose(tenantId, since)
-          yield* deleteThose(tenantId, since)
+          yield* moveLateLogs(tenantId, since)
+          yield* deleteLateLogs(tenantId, since)
         } catch (error) {
           callHook(() => onError(error))
         }
@@ -60,11 +60,11 @@ export const sweepLateLogs = ({ store: { erasures, merges, tenants }, clock, onE
     }
   }
 
-  let steps = round()
+  let steps = sweep()
   return async (stop: AbortSignal): Promise<boolean> => {
     if (stop.aborted) return false
     const { done } = await steps.next()
-    if (done) steps = round()
+    if (done) steps = sweep()
     return !done
   }
 }

@@ -7,7 +7,7 @@ import type {
   WebhookDelivery,
   WebhookDeliveryWithAttempts,
 } from '../../shapes/webhook-delivery.ts'
-import { gaveUp, ROUNDS_MAX } from '../engine/decide-and-save.ts'
+import { ATTEMPTS_MAX, gaveUp } from '../engine/decide-and-save.ts'
 import { atOnce } from '../engine/each-in-turn.ts'
 import { equalShares } from '../engine/equal-shares.ts'
 import { refuse } from '../engine/failures.ts'
@@ -121,7 +121,7 @@ const replaySome = async (
   { webhooks }: Deps['store'],
   some: Parameters<Deps['store']['webhooks']['replay']>[0],
 ) => {
-  for (let round = 1; round <= ROUNDS_MAX; round++) {
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     const found = await webhooks.replay(some)
     if (found !== 'overtaken') return found
   }
