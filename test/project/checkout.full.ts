@@ -57,42 +57,37 @@ t.test('npm start builds once, and again if a source is newer than what was buil
 })
 
 const page = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
-t.test(
-  'a checkout is cloned, started and upgraded by the lines of README and docs/upgrading.md',
-  async (t) => {
-    const { folder: origin } = startIn(t, 'origin')
-    const shell = (line: string, cwd: string) => {
-      const env = {
-        ...process.env,
-        GIT_CONFIG_GLOBAL: '/dev/null',
-        npm_config_offline: 'true',
-        npm_config_loglevel: 'silent',
-      }
-      const { status, stdout, stderr } = spawnSync('sh', ['-c', line], { cwd, env, encoding: 'utf8' })
-      t.equal(status, 0, `${line}: ${stderr}`)
-      return stdout
+t.test('a checkout is started and upgraded by the lines of README and docs/upgrading.md', async (t) => {
+  const { folder: origin } = startIn(t, 'origin')
+  const shell = (line: string, cwd: string) => {
+    const env = {
+      ...process.env,
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      npm_config_offline: 'true',
+      npm_config_loglevel: 'silent',
     }
-    const commit = (content: string) => {
-      writeFileSync(join(origin, 'src/one.ts'), content)
-      shell(
-        'git add . && git -c user.name=me -c user.email=me@example.com commit --quiet --message change',
-        origin,
-      )
-    }
-    for (const name of ['src', 'dependency']) mkdirSync(join(origin, name))
-    writeFileSync(join(origin, 'dependency/package.json'), '{"name":"dependency","version":"1.0.0"}')
-    writeFileSync(join(origin, '.gitignore'), 'node_modules/\ndist/\n')
-    shell('git init --quiet && npm install --save ./dependency && rm -r node_modules', origin)
-    commit('1')
-    const [clone = '', start = ''] = [...page('README.md').matchAll(/```sh\n(.*?)\n```/gs)].map(
-      ([, line = '']) => line,
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', line], { cwd, env, encoding: 'utf8' })
+    t.equal(status, 0, `${line}: ${stderr}`)
+    return stdout
+  }
+  const commit = (content: string) => {
+    writeFileSync(join(origin, 'src/one.ts'), content)
+    shell(
+      'git add . && git -c user.name=me -c user.email=me@example.com commit --quiet --message change',
+      origin,
     )
-    t.match(clone, /^git clone https:\/\/\S+ prospect-pages && cd prospect-pages$/)
-    const here = shell(`${clone.replace(/https:\S+/, origin)} && pwd`, join(origin, '..')).trim()
-    t.equal(shell(start, here).replace(/^(?!built|started).*\n/gm, ''), 'built\nstarted\n')
-    commit('2')
-    const [, upgrade = ''] = /In a checkout, stop it, then run `(.*?)`/.exec(page('docs/upgrading.md')) ?? []
-    t.equal(shell(upgrade, here).replace(/^(?!built|started).*\n/gm, ''), 'built\nstarted\n')
-    t.equal(readFileSync(join(here, 'dist/one.ts'), 'utf8'), '2')
-  },
-)
+  }
+  for (const name of ['src', 'dependency']) mkdirSync(join(origin, name))
+  writeFileSync(join(origin, 'dependency/package.json'), '{"name":"dependency","version":"1.0.0"}')
+  writeFileSync(join(origin, '.gitignore'), 'node_modules/\ndist/\n')
+  shell('git init --quiet && npm install --save ./dependency && rm -r node_modules', origin)
+  commit('1')
+  const [, start = ''] = /```sh\n(.*?)\n```/s.exec(page('README.md')) ?? []
+  const here = join(origin, '../prospect-pages')
+  shell(`git clone --quiet ${origin} ${here}`, origin)
+  t.equal(shell(start, here).replace(/^(?!built|started).*\n/gm, ''), 'built\nstarted\n')
+  commit('2')
+  const [, upgrade = ''] = /In a checkout, stop it, then run `(.*?)`/.exec(page('docs/upgrading.md')) ?? []
+  t.equal(shell(upgrade, here).replace(/^(?!built|started).*\n/gm, ''), 'built\nstarted\n')
+  t.equal(readFileSync(join(here, 'dist/one.ts'), 'utf8'), '2')
+})

@@ -51,6 +51,11 @@ t.test('a version is released when all its files name it, and nothing says that 
     read('CHANGELOG.md').replace(date, `## ${VERSION} (2026-12-01)`),
   )
   writeFileSync(join(folder, 'README.md'), read('README.md').replace('not released', ''))
+  t.match(
+    run('.ci/releasable', `v${VERSION}`).stderr,
+    'package.json does not say where the project lives: run .ci/repository',
+  )
+  t.equal(run('.ci/repository', 'Acme/Pages').status, 0)
   // The release saves its databases and the checksums of its migrations.
   const others = run('.ci/releasable', `v${VERSION}`)
     .stderr.split('\n')
