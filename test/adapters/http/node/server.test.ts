@@ -480,11 +480,14 @@ t.test(
   'too many requests at once on one connection: the next one is refused, and the rest not begun',
   async (t) => {
     const allSaid = Promise.withResolvers<void>()
+    let begun = 0
     const storeAs = (store: Store): Store => ({
       ...store,
       activities: {
         ...store.activities,
         record: async (change, events) => {
+          begun++
+          if (begun === 32) setTimeout(allSaid.resolve, 50)
           await allSaid.promise
           return store.activities.record(change, events)
         },
@@ -492,7 +495,6 @@ t.test(
     })
     const { dial, logOf, store } = await serve(t, { storeAs })
     const line = dial().say(Array.from({ length: 40 }, () => logOf(ACTIVITY)).join(''))
-    setTimeout(allSaid.resolve, 50)
     const answers = await line.closed()
     t.strictSame(codesOf(answers), [...Array.from({ length: 32 }, () => 201), 'unavailable'])
     t.match(answers.at(-1)?.headers, { connection: 'close', 'retry-after': '1' })
