@@ -72,10 +72,13 @@ type Checked = {
 }
 /** An activity to log. `payload` is an object, or `{ rawJson }`: the text of one, which is stored byte for byte. */
 export type LogActivityInput = Given<EntriesOf<Operations['logProspectActivity']>>
+/** A person to create, or to find and complete: an `email`, an `externalId` or both. */
 export type CreateProspectInput = Given<EntriesOf<Operations['createProspect']>>
+/** A page group to create: its `name`, its `title`, and what readers see beside its pages. */
 export type CreatePageGroupInput = Given<EntriesOf<Operations['createPageGroup']>>
 /** A page to create. `content` is an object, or `{ rawJson }`: the text of one, which is stored byte for byte. */
 export type CreatePageInput = Given<EntriesOf<Operations['createPageWithVersion']>>
+/** A version to add to a page. `content` is an object, or `{ rawJson }`: the text of one, which is stored byte for byte. */
 export type CreateVersionInput = Given<EntriesOf<Operations['createVersion']>>
 
 /** A vendor's delivery to a hook. The signature is that of the bytes of the body. */

@@ -351,8 +351,9 @@ const docsIn = (file: string): Docs => {
   for (const [, doc = '', name = ''] of text.matchAll(own)) docs.set(name, (docs.get(name) ?? '') + doc)
   for (const [, names, from] of text.matchAll(/^export (?:type )?(\*|\{[^}]*\}) from '(.+)\.[jt]s'/gm)) {
     const there = docsIn(join(dirname(file), `${from}.d.ts`))
-    const wanted = names === '*' ? there.keys() : (names ?? '').replaceAll(/\btype /g, '').match(/\w+/g)
-    for (const name of wanted ?? []) docs.set(name, there.get(name) ?? '')
+    if (names === '*') for (const [name, doc] of there) docs.set(name, doc)
+    const wanted = (names ?? '').replaceAll(/\btype /g, '').matchAll(/(\w+)(?: as (\w+))?/g)
+    for (const [, name = '', alias = name] of wanted) docs.set(alias, there.get(name) ?? '')
   }
   return docs
 }

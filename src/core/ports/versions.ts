@@ -4,6 +4,7 @@ import type { Backlog, SliceWant, Timestamp } from './world.ts'
 
 /** Identifies one version of a page. */
 export type VersionWant = PageWant & { readonly versionId: string }
+/** Identifies a version of a page by the idempotency key of the request that created it. */
 export type VersionByKey = PageWant & { readonly idempotencyKey: string }
 /** A version that was created under an idempotency key, and the hash of that request. */
 export type CreatedByKey = Pick<StoredVersion, 'versionId' | 'versionNumber' | 'createdAt'> & {
