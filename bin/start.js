@@ -10,6 +10,13 @@ if (!fs.existsSync('node_modules')) {
   process.stderr.write('Run npm ci first.\n')
   process.exit(1)
 }
+if (process.execve === undefined) {
+  const platform = `${process.platform}-${process.arch}`
+  process.stderr.write(
+    `There is no Node in the packages for ${platform}: install Node 22.15 or newer; this is ${process.versions.node}\n`,
+  )
+  process.exit(1)
+}
 const built = timeOf(PROGRAM)
 const sources = ['package.json', 'tsconfig.json', ...fs.globSync('src/**/*.*')]
 if (sources.some((source) => timeOf(source) > built)) {

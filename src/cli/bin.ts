@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 const isNewEnough = major > 22 || (major === 22 && minor >= 13)
-const bundledNode = fileURLToPath(new URL('../../node_modules/node/bin/node', import.meta.url))
+const bundledNode = fileURLToPath(new URL('../../node_modules/.bin/node', import.meta.url))
 
 // Node 22 prints that its SQLite is experimental, between our lines of JSON.
 const emitWarning = process.emitWarning as (...args: unknown[]) => void

@@ -31,7 +31,7 @@ export type ApiOptions = Optional<ApiSettings> &
      * Required for a store without API keys.
      */
     readonly authenticate?: Authenticate | undefined
-    /** Serve the interactive API reference at `/docs`. It loads the optional package `swagger-ui-dist`. */
+    /** Serve the interactive API reference at `/docs`. */
     readonly docs?: boolean | undefined
     /** Serve the console at `/console/`: a page that shows what a key may see, and calls this API alone. */
     readonly console?: boolean | undefined

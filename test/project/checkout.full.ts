@@ -6,16 +6,40 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 
 t.setTimeout(0)
-type Locked = { readonly engines?: { readonly node?: string }; readonly optional?: true }
-const { satisfies } = createRequire(createRequire(import.meta.url).resolve('fastify'))('semver')
+type Locked = {
+  readonly engines?: { readonly node?: string }
+  readonly integrity?: string
+  readonly optional?: true
+  readonly os?: readonly string[] | string
+  readonly hasInstallScript?: true
+}
+const { satisfies } = createRequire(createRequire(import.meta.url).resolve('c8'))('semver')
+const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'))
+const { '': root, ...packages } = lock.packages as Record<string, Locked>
+const locked = Object.entries(packages)
 
-t.test('a checkout installs fewer than 350 packages, and npm warns of none on Node 20.20', async (t) => {
-  const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'))
-  const { '': _ownPackage, ...packages } = lock.packages as Record<string, Locked>
-  const required = Object.entries(packages).filter(([, { optional }]) => !optional)
+t.test('each package is locked by its hash, and npm warns of none on Node 20.20', async (t) => {
+  const namesOf = (entries: typeof locked) => entries.map(([name]) => name)
+  t.strictSame(namesOf(locked.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))), [])
+  const required = locked.filter(([, { optional }]) => !optional)
   const refusing = required.filter(([, { engines }]) => !satisfies('20.20.0', engines?.node ?? '*'))
-  t.strictSame(refusing, [])
-  t.ok(required.length > 100 && required.length < 350, `${required.length} packages`)
+  t.strictSame(namesOf(refusing), [])
+})
+
+t.test('no package needs a script at installation, and npm is told to run none', async (t) => {
+  const { allowScripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  const scripted = locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([name]) => name)
+  t.strictSame(
+    scripted.map((name) => name.replace('node_modules/', '')).filter((name) => allowScripts[name] !== false),
+    [],
+  )
+})
+
+t.test('a platform installs its Node and its PostgreSQL alone, from the lock file', async (t) => {
+  const { optionalDependencies } = root as unknown as { optionalDependencies: Record<string, string> }
+  const names = Object.keys(optionalDependencies)
+  t.ok(names.length > 0)
+  for (const name of names) t.match([packages[`node_modules/${name}`]?.os].flat(), [/^(linux|darwin)$/], name)
 })
 
 /** A folder with the scripts of the checkout, whose build and program only print that they ran. */

@@ -7,6 +7,7 @@ import { basename, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { mustServe } from '../support/must-serve.ts'
 import {
+  compile,
   emptyDatabase,
   isHere,
   type Program,
@@ -27,9 +28,18 @@ const BUN = { command: ['bun'], tests: ['bun', 'test'] }
 const DENO = { command: ['deno', 'run', '-A'], tests: ['deno', 'test', '-A', '--no-check'] }
 const named = (...names: string[]) => programs().filter(({ name }) => names.includes(name))
 const HERE = programs().filter(isHere)
+const FRAMEWORKS = programs().filter(({ imports }) =>
+  imports.some((from) => /^(express|fastify)$/.test(from)),
+)
 const TRIALS = [
-  { name: 'Bun', packages: ['bun', 'express', 'fastify'], runtime: BUN, files: HERE },
-  { name: 'Deno', packages: ['deno', 'express', 'fastify'], runtime: DENO, files: HERE },
+  { name: 'Bun', packages: ['bun', 'express', 'fastify'], runtime: BUN, files: [...HERE, ...FRAMEWORKS] },
+  { name: 'Deno', packages: ['deno', 'express', 'fastify'], runtime: DENO, files: [...HERE, ...FRAMEWORKS] },
+  {
+    name: 'Express and Fastify',
+    packages: ['express', 'fastify', '@types/express', '@types/node@24'],
+    runtime: NODE,
+    files: FRAMEWORKS,
+  },
   {
     name: 'esbuild',
     packages: ['esbuild'],
@@ -94,10 +104,19 @@ for (const { name, packages, runtime, files } of TRIALS)
       apiKey = /pp_\w{36}/.exec(stdout)?.[0] ?? apiKey
       if (url !== null) await mustServe(t, url, apiKey)
       else t.match(stdout, /./, `${program.name} came to its end`)
+      if (program.text.includes("'/echo'")) await mustEcho(t, `${url}`)
     }
+    if (packages.includes('@types/express')) await t.resolves(compile(folder))
     if (runtime !== NODE) await commandLine(t, command, folder, env)
     if (isBundled) await bundledConsole(t, folder, env)
   })
+
+/** A framework still parses the bodies of other routes. */
+const mustEcho = async (t: Test, url: string) => {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(new URL('/echo', url), { method: 'POST', body: '{"a":1}', headers })
+  t.strictSame(await answer.json(), { a: 1 })
+}
 
 /** A bundle lacks the console's files, and the folder `console` above it is another program's. */
 const bundledConsole = async (t: Test, folder: string, env: { PATH: string }) => {

@@ -86,7 +86,7 @@ export const programs = (): readonly Program[] =>
   })
 
 /** Not in the checkout: `node test/runtimes/run.ts` installs them, and tests the programs that import them. */
-export const ELSEWHERE = /^(hono|@hono\/node-server|@nestjs\/\w+)\b/
+export const ELSEWHERE = /^(express|fastify|hono|@hono\/node-server|@nestjs\/\w+)\b/
 export const isHere = ({ imports }: Program) => !imports.some((from) => ELSEWHERE.test(from))
 
 /** A PostgreSQL with an empty database, as variables of the environment. */

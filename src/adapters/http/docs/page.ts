@@ -26,7 +26,7 @@ export const PAGE = `${HEAD}
 export const PLAIN_PAGE = `${HEAD}
 <h1>prospect-pages</h1>
 <p>See <a href="openapi.json">openapi.json</a>, the OpenAPI 3.1 document of this API.</p>
-<p>To get the interactive reference on this page, install the optional package <code>swagger-ui-dist</code> and restart the service.</p>
+<p>The interactive reference is missing here, because prospect-pages was bundled. To get it, leave prospect-pages out of the bundle, or install <code>swagger-ui-dist</code>.</p>
 </html>
 `
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { orNull } from '../../../core/engine/outcome.ts'
 import { type Asset, assetOf, loadedOnce } from '../assets.ts'
@@ -11,13 +12,19 @@ const HTML = {
 }
 const CSS = { 'content-type': 'text/css; charset=utf-8' }
 const SCRIPT = { 'content-type': 'text/javascript; charset=utf-8' }
+/** A bundle that is CommonJS has no address. */
+const HERE = import.meta.url ?? 'file:///'
 
-/** The folder of the optional dependency `swagger-ui-dist`; null if it is not installed. */
-const libraryFolder = () => orNull(() => new URL('./', import.meta.resolve('swagger-ui-dist/package.json')))
+/** The folder of swagger-ui's files: beside the built modules, or an installed `swagger-ui-dist`; null if there is neither. */
+const libraryFolder = (): URL | null => {
+  const built = new URL('../../../swagger-ui/', HERE)
+  if (existsSync(new URL('swagger-ui.css', built))) return built
+  return orNull(() => new URL('./', import.meta.resolve('swagger-ui-dist/package.json')))
+}
 
 /**
- * The API reference: a page at `/docs` and the files that it loads, all from this server. Without the library the page only
- * links the OpenAPI document. Files are read once, at first use.
+ * The API reference: a page at `/docs` and the files that it loads, all from this server. Without the library, as in a bundle,
+ * the page only links the OpenAPI document. Files are read once, at first use.
  */
 export const docsRoutes = (library: URL | null = libraryFolder()): readonly RawRoute[] => {
   if (library === null) return [routeOf('/docs', () => assetOf(HTML, PLAIN_PAGE)), BESIDES]
