@@ -20,7 +20,7 @@ if (process.execve === undefined) {
 const built = timeOf(PROGRAM)
 const sources = ['package.json', 'tsconfig.json', ...fs.globSync('src/**/*.*')]
 if (sources.some((source) => timeOf(source) > built)) {
-  process.stdout.write('Building …\n')
+  process.stdout.write(built === 0 ? 'Building … (first start only)\n' : 'Building …\n')
   const { status } = spawnSync('npm', ['run', '--silent', 'build'], { stdio: 'inherit' })
   if (status !== 0) process.exit(status ?? 1)
 }
