@@ -12,7 +12,7 @@ const FORMS = { from: 'sqlite:PATH', to: 'postgres://…' }
 export const operationCommands: readonly Command[] = [
   {
     words: 'serve',
-    help: 'migrates, serves and publishes until SIGTERM, SIGINT or SIGHUP; the default command',
+    help: 'migrates, serves and publishes until SIGTERM or SIGINT; the default command',
     details: [
       'An embedded or memory database without any key first gets a tenant, a key and a page group;',
       'the key is printed together with calls to paste. Everything else is a setting.',

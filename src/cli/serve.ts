@@ -14,7 +14,7 @@ import { explained } from './refusals.ts'
 
 const RETRY_MS = 500
 
-/** Migrates, serves and publishes until SIGTERM, SIGINT or SIGHUP; a second one ends the process at once. */
+/** Migrates, serves and publishes until SIGTERM or SIGINT, or until its terminal is closed; a second one ends the process at once. */
 export const serve = async (config: Config): Promise<void> => {
   const log = createLog(config.logLevel, config.logLevels)
   // Node would print the whole error, and a database driver attaches entire rows to its errors.

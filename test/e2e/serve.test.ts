@@ -243,32 +243,36 @@ for (const kind of kinds)
     if (kind.name === 'postgres') testAbsence(t, kind)
   })
 
-for (const signal of ['SIGTERM', 'SIGHUP'] as const)
-  t.test(
-    `${signal} waits for a request that is still arriving, but not for an idle connection`,
-    async (t) => {
-      const { server, apiKey, rows } = await setting(t, kinds[0] as DatabaseKind)
-      t.ok((await fetch(`${server.url}/healthz`)).ok, 'leaves an idle connection behind')
-      const body = JSON.stringify(ACTIVITY)
-      const headers = { 'x-api-key': apiKey, 'content-type': 'application/json', expect: '100-continue' }
-      const sent = request(`${server.url}/v0/prospect_logs`, {
-        method: 'POST',
-        headers: { ...headers, 'content-length': body.length },
-      })
-      const answered = once(sent, 'response')
-      sent.flushHeaders()
-      await once(sent, 'continue')
-      sent.write(body.slice(0, 10))
-      const ended = server.stop(signal)
-      await until('it is stopping', () => server.logs().some(({ msg }) => msg === 'stopping'))
-      sent.end(body.slice(10))
-      const [response] = await answered
-      t.match(response, { statusCode: 201, headers: { connection: 'close' } })
-      response.resume()
-      t.equal(await ended, 0)
-      t.equal((await rows('select prospect_log_id as id from prospect_logs')).length, 1)
-    },
-  )
+t.test('SIGTERM waits for a request that is still arriving, but not for an idle connection', async (t) => {
+  const { server, apiKey, rows } = await setting(t, kinds[0] as DatabaseKind)
+  t.ok((await fetch(`${server.url}/healthz`)).ok, 'leaves an idle connection behind')
+  const body = JSON.stringify(ACTIVITY)
+  const headers = { 'x-api-key': apiKey, 'content-type': 'application/json', expect: '100-continue' }
+  const sent = request(`${server.url}/v0/prospect_logs`, {
+    method: 'POST',
+    headers: { ...headers, 'content-length': body.length },
+  })
+  const answered = once(sent, 'response')
+  sent.flushHeaders()
+  await once(sent, 'continue')
+  sent.write(body.slice(0, 10))
+  const ended = server.stop()
+  await until('it is stopping', () => server.logs().some(({ msg }) => msg === 'stopping'))
+  sent.end(body.slice(10))
+  const [response] = await answered
+  t.match(response, { statusCode: 201, headers: { connection: 'close' } })
+  response.resume()
+  t.equal(await ended, 0)
+  t.equal((await rows('select prospect_log_id as id from prospect_logs')).length, 1)
+})
+
+t.test('a SIGHUP stops a server that uses a terminal, and no other', async (t) => {
+  const { server } = await setting(t, kinds[0] as DatabaseKind)
+  process.kill(server.pid, 'SIGHUP')
+  t.ok((await fetch(`${server.url}/healthz`)).ok, 'as under nohup')
+  t.equal(await server.stop(), 0)
+  t.equal(server.logs().filter(({ msg }) => msg === 'stopping').length, 1)
+})
 
 t.test('a server that waits for its database says in one line why, and what to do', async (t) => {
   const server = await startProgram(t, { DATABASE_URL: 'postgres://nobody:secret@127.0.0.1:1/none' })

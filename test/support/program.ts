@@ -47,7 +47,7 @@ export type Program = {
   /** Resolves once the database answers and is migrated. */
   readonly ready: () => Promise<void>
   /** Answers the exit code. */
-  readonly stop: (signal?: 'SIGTERM' | 'SIGHUP') => Promise<number | null>
+  readonly stop: () => Promise<number | null>
   /** SIGKILL. */
   readonly kill: () => Promise<void>
 }
@@ -170,8 +170,8 @@ export const startProgram = async (
     ready: async () => {
       await until('the server is ready', async () => (await fetch(`${url}/readyz`)).ok)
     },
-    stop: (signal = 'SIGTERM') => {
-      child.kill(signal)
+    stop: () => {
+      child.kill('SIGTERM')
       return ended
     },
     kill,
