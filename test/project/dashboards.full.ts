@@ -56,6 +56,26 @@ t.test('the dashboard and the alerts query what /metrics exposes, and the dashbo
   })
 })
 
+t.test('each alert links its section of the page on troubleshooting', async (t) => {
+  const page = readFileSync(new URL('../../docs/troubleshooting.md', import.meta.url), 'utf8')
+  const sections = [...page.matchAll(/^## (.*)\n([\s\S]*?)(?=^## |$(?![\s\S]))/gm)].map(
+    ([, title = '', text = '']) => ({
+      anchor: title
+        .toLowerCase()
+        .replace(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
+      text,
+    }),
+  )
+  const rules = alerts.split(/^ {6}- alert: /m).slice(1)
+  t.ok(rules.length > 10)
+  for (const rule of rules) {
+    const [name = ''] = rule.split('\n')
+    const [, anchor] = /runbook_url: \S+\/docs\/troubleshooting\.md#(\S+)$/m.exec(rule) ?? []
+    t.match(sections.find((section) => section.anchor === anchor)?.text ?? '', name, `${name}: ${anchor}`)
+  }
+})
+
 t.test('every panel of the dashboard has its own id, a title and a query', async (t) => {
   const shown = panels.filter(({ type }) => type !== 'row')
   t.ok(shown.length >= 15)
