@@ -46,8 +46,11 @@ t.test('the unit gives the service what its default settings need', async (t) =>
   )
   for (const name of Object.keys(settings)) t.ok(name in SETTINGS, name)
   t.match(readConfig(settings).database, { kind: 'sqlite' })
-  const folder = `/var/lib/${directive('StateDirectory')[0]}/`
-  t.ok(settings['DATABASE_URL']?.startsWith(`sqlite:${folder}`), 'the file is in the only writable folder')
+  const [state, backups] = (directive('StateDirectory')[0] ?? '').split(' ')
+  const isInside = settings['DATABASE_URL']?.startsWith(`sqlite:/var/lib/${state}/`)
+  t.ok(isInside, 'the file is in the only writable folder')
+  const [, dir = ''] = /Under systemd, use `BACKUP_DIR=(.*?)`/.exec(read('docs/operations.md')) ?? []
+  t.equal(`${state}/${dir}`, backups, 'systemd makes the folder that the guide names for backups')
 })
 
 /** Settings as a file of `deploy/` gives them; each `…_FILE` is read from `folder`, by the last part of its path. */
@@ -93,6 +96,18 @@ t.test(
     t.ok(grace * 1_000 > config.drainMsMax + 10_000)
   },
 )
+
+t.test('the compose file of the embedded database keeps it, and its backups, in a volume', async (t) => {
+  const compose = read('deploy/compose-embedded.yaml')
+  const settings = pairsIn(compose, /^ {6}([A-Z_]+): (.*)$/gm)
+  t.match(configOf(settings, ''), { backupDir: '/data/backups', failedAuthPerMinute: null })
+  t.match(compose, '      - data:/data\n')
+  const containerfile = read('Containerfile')
+  t.match(containerfile, /DATABASE_URL=sqlite:\/data\//)
+  t.match(containerfile, /mkdir -p \/data\/backups && chown -R 1000:0 \/data && chmod -R g=u \/data/)
+  const grace = Number(/stop_grace_period: (\d+)s/.exec(compose)?.[1])
+  t.ok(grace * 1_000 > config.drainMsMax + 10_000)
+})
 
 t.test('one description of the product is everywhere', async (t) => {
   const { api } = await openScene()
