@@ -1,7 +1,7 @@
 import t from 'tap'
 import { shareEqual } from '../../../src/adapters/http/share-equal.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
-import { noOf } from '../../core/scene.ts'
+import { refusalOf } from '../../core/scene.ts'
 
 const tenantId = 'tenant'
 
@@ -32,7 +32,7 @@ t.test('all who share a read get its refusal', async (t) => {
   const find = shareEqual(async (_: { readonly tenantId: string }): Promise<never> => {
     throw unavailable('The database cannot answer now.')
   })
-  const [first, second] = await Promise.all([noOf(find({ tenantId })), noOf(find({ tenantId }))])
+  const [first, second] = await Promise.all([refusalOf(find({ tenantId })), refusalOf(find({ tenantId }))])
   t.equal(first.kind, 'unavailable')
   t.strictSame(first, second)
 })
