@@ -71,8 +71,12 @@ t.test('a refusal is not repeated, and says why', async (t) => {
     t.strictSame(
       { status: reason.status, code, errors: reason.errors, requestId, message, activity },
       {
-        ...{ status, code: 'invalid_request', errors, requestId: 'request-1' },
-        ...{ message: 'The request is invalid.', activity: { ...ACTIVITY, idempotencyKey: 'mine' } },
+        status,
+        code: 'invalid_request',
+        errors,
+        requestId: 'request-1',
+        message: 'The request is invalid.',
+        activity: { ...ACTIVITY, idempotencyKey: 'mine' },
       },
     )
     t.equal(sent.length, 1)

@@ -96,7 +96,10 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     await sql`select pg_advisory_lock(1)`
     const running = ask((sql) => sql`select pg_advisory_lock(1)`)
     const waits = refusalOf(backendOf(ask))
-    const refused = await Promise.race([refusalOf(backendOf(ask)), waits.then(() => 'it was not refused at once')])
+    const refused = await Promise.race([
+      refusalOf(backendOf(ask)),
+      waits.then(() => 'it was not refused at once'),
+    ])
     t.match(refused, { kind: 'unavailable', facts: { retryAfterS: 1 } })
     t.match(await waits, { kind: 'unavailable', message: 'Too many statements wait for the database.' })
     await sql`select pg_advisory_unlock(1)`

@@ -52,8 +52,14 @@ overStores(
       t.equal(text, `{"prospectLogIds":["${prospectLogId}"],"replayed":false}\n`)
       const [log] = await logs()
       t.match(log, {
-        ...{ prospectLogId, source: 'vendor', type: 'form', email: ' Ada@Example.com ', name: 'Ada' },
-        ...{ idempotencyKey: 'form:m1', occurredAt: '2026-11-20T09:59:50.000Z', createdProspect: true },
+        prospectLogId,
+        source: 'vendor',
+        type: 'form',
+        email: ' Ada@Example.com ',
+        name: 'Ada',
+        idempotencyKey: 'form:m1',
+        occurredAt: '2026-11-20T09:59:50.000Z',
+        createdProspect: true,
       })
       t.strictSame(await payloads(), [body])
       const { lastReceivedAt, lastRefusal } = await until('it was seen', async () => {

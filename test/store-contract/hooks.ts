@@ -14,8 +14,11 @@ import {
 
 const SLICE = { beforeId: null, limit: 10 }
 const SEEN = {
-  ...{ lastReceivedAt: at(3), lastRefusedAt: at(4), lastRefusal: 'The signature does not match.' },
-  ...{ lastWarnedAt: at(5), lastWarning: 'The last body was stored unread: it is not JSON.' },
+  lastReceivedAt: at(3),
+  lastRefusedAt: at(4),
+  lastRefusal: 'The signature does not match.',
+  lastWarnedAt: at(5),
+  lastWarning: 'The last body was stored unread: it is not JSON.',
 }
 
 export const hooks = section(
@@ -40,15 +43,15 @@ export const hooks = section(
       const { store, hooks, added } = given
       const tenant = await addTenant(store)
       const hook = await added(tenant, {
-        ...{
-          description: 'billing',
-          status: 'disabled',
-          slot: 7,
-          createdAt: at(1),
-          updatedAt: at(2),
-          ...SEEN,
-        },
-        ...{ secret: 'v1:a', previousSecret: 'v1:b v1:c', previousSecretUntil: at(9) },
+        description: 'billing',
+        status: 'disabled',
+        slot: 7,
+        createdAt: at(1),
+        updatedAt: at(2),
+        ...SEEN,
+        secret: 'v1:a',
+        previousSecret: 'v1:b v1:c',
+        previousSecretUntil: at(9),
         rules: { rawJson: '{"verify":{"preset":"stripe"},"map":{"type":["/a~1b"]},"each":"/items"}' },
       })
       same(await hooks.findByIds([hook.hookId, newId('hook')]), [{ ...hook, isSuspended: false }])

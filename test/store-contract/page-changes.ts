@@ -45,7 +45,13 @@ export const pageChanges = section(
       const page = await read(want)
       const { tenantId, pageGroupId, pageId, slug, customName, computedName, revision } = page
       return pages.change({
-        ...{ tenantId, pageGroupId, pageId, slug, customName, computedName, revision },
+        tenantId,
+        pageGroupId,
+        pageId,
+        slug,
+        customName,
+        computedName,
+        revision,
         publishedVersionId: page.published?.versionId ?? null,
         automaticAfter: page.automaticAfter,
         unpublishAt: page.unpublishAt,
@@ -110,8 +116,11 @@ export const pageChanges = section(
       const version = await addVersion(page, fields)
       const { publish, content, idempotencyKey, requestHash, ...shown } = version
       const stored = {
-        ...{ ...shown, status: 'processing', failureReason: null },
-        ...{ publishedAt: null, unpublishAt: null },
+        ...shown,
+        status: 'processing',
+        failureReason: null,
+        publishedAt: null,
+        unpublishAt: null,
       }
       like(await read(page), { published: null, latest: stored })
       const found = { ...stored, content }
@@ -338,8 +347,12 @@ const claimed = async <Ids extends readonly [string, ...string[]]>(store: Store,
 const settled =
   (status: 'published' | 'ready') =>
   ({ pageId, versionId, attempt }: ClaimedVersion, computedName: string | null = null): Settlement => ({
-    ...{ pageId, versionId, attempt, computedName },
-    ...{ status, at: at(500) },
+    pageId,
+    versionId,
+    attempt,
+    computedName,
+    status,
+    at: at(500),
   })
 const published = settled('published')
 const ready = settled('ready')

@@ -58,8 +58,16 @@ export const pages = section(
       same(await listed(group), [storedPage(page)])
       const { versionId, versionNumber, supplementaryContext, computedName, createdAt } = page
       const latest = {
-        ...{ versionId, versionNumber, status: 'processing', publishedAt: null, failureReason: null },
-        ...{ supplementaryContext, computedName, createdAt, publishAt: null, unpublishAt: null },
+        versionId,
+        versionNumber,
+        status: 'processing',
+        publishedAt: null,
+        failureReason: null,
+        supplementaryContext,
+        computedName,
+        createdAt,
+        publishAt: null,
+        unpublishAt: null,
       }
       const found = {
         ...storedPage(page),

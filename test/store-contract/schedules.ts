@@ -55,7 +55,14 @@ const settingOf = async ({ core, store, another }: Subject) => {
     return (await core.getPage(process)(want)).value
   }
   return {
-    ...{ ...hand, clock, outbox, group, publish, run, read, processes },
+    ...hand,
+    clock,
+    outbox,
+    group,
+    publish,
+    run,
+    read,
+    processes,
     newPage: async (publishAt?: string): Promise<PageWant & Page> => {
       const made = await core.createPageWithVersion(process)({ ...group, ...(publishAt && { publishAt }) })
       const { pageId } = made.value

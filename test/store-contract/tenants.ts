@@ -48,8 +48,12 @@ export const tenants = section(
 
     'tenants are listed oldest first, after an id, as many as wanted': async ({ tenants }) => {
       const added = AWKWARD_TEXTS.map((name, i) => ({
-        ...{ tenantId: newId('tenant'), name, createdAt: at(i) },
-        ...{ retentionDays: null, suspendedAt: null, deletedAt: null },
+        tenantId: newId('tenant'),
+        name,
+        createdAt: at(i),
+        retentionDays: null,
+        suspendedAt: null,
+        deletedAt: null,
       }))
       for (const tenant of added) await tenants.add({ ...tenant, brandId: newId('brand') })
       same(await tenants.list('', 1_000), added)

@@ -84,16 +84,33 @@ t.test('201: a hook as it is read later; its secret is in no answer', async (t) 
   const { hookId } = hook
   const at = new Date(clock()).toISOString()
   t.strictSame(hook, {
-    ...{ hookId, tenantId: hook.tenantId, source: 'shop', description: 'orders', status: 'enabled' },
+    hookId,
+    tenantId: hook.tenantId,
+    source: 'shop',
+    description: 'orders',
+    status: 'enabled',
     verify: {
       hmac: {
-        ...{ ...TIMED, timestampHeader: 'x-time', prefix: '', toleranceSeconds: 300, secretEncoding: 'utf8' },
+        ...TIMED,
+        timestampHeader: 'x-time',
+        prefix: '',
+        toleranceSeconds: 300,
+        secretEncoding: 'utf8',
       },
     },
-    ...{ map: { email: ['/a~1b/0', 'header:X-Mail'] }, each: '/items', path: `/hooks/${hookId}` },
+    map: { email: ['/a~1b/0', 'header:X-Mail'] },
+    each: '/items',
+    path: `/hooks/${hookId}`,
     url: `https://example.com/p/hooks/${hookId}`,
-    ...{ redirectTo: null, origins: [], trap: null, unidentified: 'new' },
-    ...{ createdAt: at, updatedAt: at, lastReceivedAt: null, lastRefusal: null, lastWarning: null },
+    redirectTo: null,
+    origins: [],
+    trap: null,
+    unidentified: 'new',
+    createdAt: at,
+    updatedAt: at,
+    lastReceivedAt: null,
+    lastRefusal: null,
+    lastWarning: null,
   })
   const byToken = await create({ verify: { token: true } })
   const answers = [
@@ -331,7 +348,9 @@ t.test('Svix and Shopify sign with headers of two names; mixed sets are not veri
   const body = '{"type":"user.created","data":{"email":"ada@example.com"}}'
   const signature = `v1,${createHmac('sha256', key).update(`m1.${seconds}.${body}`).digest('base64')}`
   const named = (prefix: string) => ({
-    ...{ [`${prefix}id`]: 'm1', [`${prefix}timestamp`]: seconds, [`${prefix}signature`]: signature },
+    [`${prefix}id`]: 'm1',
+    [`${prefix}timestamp`]: seconds,
+    [`${prefix}signature`]: signature,
   })
   for (const pasted of [secret, `v1,${secret}`]) {
     const { path } = await create({ source: pasted, verify: { preset: 'standard-webhooks', secret: pasted } })
@@ -408,7 +427,10 @@ t.test('429: a hook for browsers takes so many deliveries a minute from one addr
   const plain = await create(TOKEN)
   const sent = async (path: string, address: string, accept = '*/*') =>
     api({
-      ...{ method: 'POST', target: path, address, headers: { accept, 'content-length': '2' } },
+      method: 'POST',
+      target: path,
+      address,
+      headers: { accept, 'content-length': '2' },
       body: { bytesMax: 9, read: async () => Buffer.from('{}') },
     })
   const statuses = async (path: string, ...addresses: string[]) =>
@@ -479,7 +501,8 @@ t.test('GitHub and Slack may send their JSON in a field of a form', async (t) =>
   const click = `payload=${encodeURIComponent('{"type":"block_actions","user":{"id":"U1"}}')}`
   const time = `${Math.floor(clock() / 1_000)}`
   const headers = {
-    ...{ ...form, 'x-slack-request-timestamp': time },
+    ...form,
+    'x-slack-request-timestamp': time,
     'x-slack-signature': `v0=${signatureOf(`v0:${time}:${click}`)}`,
   }
   t.equal((await send(slack.path, click, headers)).status, 200)

@@ -16,9 +16,21 @@ t.test('200: a group has every field, headerActionId last; what is not set is nu
   t.strictSame([answer.status, answer.headers['content-type']], [200, 'application/json'])
   const at = '2026-01-01T00:00:00.000Z'
   const item = {
-    ...{ pageGroupId: group.pageGroupId, tenantId: owner.tenantId, brandId: owner.brandId, name: 'offers' },
-    ...{ title: 'Offers', pageContext: null, status: 'active', pagesCount: 0, actions: [], footerLinks: [] },
-    ...{ scripts: [], createdAt: at, updatedAt: at, deletedAt: null, headerActionId: null },
+    pageGroupId: group.pageGroupId,
+    tenantId: owner.tenantId,
+    brandId: owner.brandId,
+    name: 'offers',
+    title: 'Offers',
+    pageContext: null,
+    status: 'active',
+    pagesCount: 0,
+    actions: [],
+    footerLinks: [],
+    scripts: [],
+    createdAt: at,
+    updatedAt: at,
+    deletedAt: null,
+    headerActionId: null,
   }
   t.equal(answer.body, jsonLine({ items: [item], hasMore: false, limit: 20 }))
 })

@@ -18,9 +18,20 @@ const setting = async () => {
 t.test('201: a page group is created in the first brand, and reads back', async (t) => {
   const { call, owner, group, path } = await setting()
   t.strictSame(group, {
-    ...{ pageGroupId: group.pageGroupId, tenantId: owner.tenantId, brandId: owner.brandId },
-    ...{ name: 'offers', title: 'Offers', pageContext: null, status: 'active', pagesCount: 0 },
-    ...{ actions: [], footerLinks: [], scripts: [], createdAt: iso(0), updatedAt: iso(0), deletedAt: null },
+    pageGroupId: group.pageGroupId,
+    tenantId: owner.tenantId,
+    brandId: owner.brandId,
+    name: 'offers',
+    title: 'Offers',
+    pageContext: null,
+    status: 'active',
+    pagesCount: 0,
+    actions: [],
+    footerLinks: [],
+    scripts: [],
+    createdAt: iso(0),
+    updatedAt: iso(0),
+    deletedAt: null,
     headerActionId: null,
   })
   const answer = await call(`GET ${path}`)
@@ -62,7 +73,10 @@ t.test('200: a change replaces what is given; null clears', async (t) => {
   t.strictSame(answer.json, { ...group, ...fields, updatedAt: iso(5) })
   t.equal(answer.headers['etag'], '"r2"')
   t.match((await change({ pageContext: null, headerActionId: null })).json, {
-    ...{ title: 'Deals', pageContext: null, headerActionId: null, scripts: [1, null] },
+    title: 'Deals',
+    pageContext: null,
+    headerActionId: null,
+    scripts: [1, null],
   })
 })
 

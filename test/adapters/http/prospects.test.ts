@@ -27,9 +27,19 @@ const times = (ms: number) => ({ createdAt: iso(0), updatedAt: iso(ms) })
 t.test('200: a prospect and its activities read back as they were logged', async (t) => {
   const { call, ada, prospectLogId, timeline } = await setting()
   const log = {
-    ...{ prospectLogId, prospectId: ada.prospectId, tenantId: ada.tenantId, source: 'crm', type: 'webhook' },
-    ...{ payload: {}, email: ' Ada@x ', name: 'Ada', externalId: null, idempotencyKey: 'one' },
-    ...{ occurredAt: iso(0), createdAt: iso(0), createdProspect: true },
+    prospectLogId,
+    prospectId: ada.prospectId,
+    tenantId: ada.tenantId,
+    source: 'crm',
+    type: 'webhook',
+    payload: {},
+    email: ' Ada@x ',
+    name: 'Ada',
+    externalId: null,
+    idempotencyKey: 'one',
+    occurredAt: iso(0),
+    createdAt: iso(0),
+    createdProspect: true,
   }
   t.strictSame((await call(`${PEOPLE}/${ada.prospectId}`)).json, ada)
   t.strictSame((await call(PEOPLE)).json, { items: [ada], hasMore: false })

@@ -71,8 +71,13 @@ t.test('201: a version is created in processing', async (t) => {
   const { owner, clock, pageGroupId, pageId, add } = await setting()
   const created = await add('{}')
   t.strictSame(created.json, {
-    ...{ versionId: created.json.versionId, versionNumber: 2, pageId, pageGroupId, tenantId: owner.tenantId },
-    ...{ createdAt: new Date(clock()).toISOString(), status: 'processing' },
+    versionId: created.json.versionId,
+    versionNumber: 2,
+    pageId,
+    pageGroupId,
+    tenantId: owner.tenantId,
+    createdAt: new Date(clock()).toISOString(),
+    status: 'processing',
   })
   t.equal(created.status, 201)
 })

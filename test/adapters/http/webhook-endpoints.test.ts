@@ -311,7 +311,12 @@ t.test('200: a rotation replaces a secret whose SECRETS_KEY was lost', async (t)
   await store.webhooks.change({ ...found, secret: 'v1:sealed' }, found.updatedAt)
   const test = () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`)
   t.strictSame((await test()).json, {
-    ...{ delivered: false, statusCode: null, durationMs: 0, answer: null, method: 'POST', body: null },
+    delivered: false,
+    statusCode: null,
+    durationMs: 0,
+    answer: null,
+    method: 'POST',
+    body: null,
     error:
       'The secret or a header cannot be decrypted. Restore SECRETS_KEY, or rotate the secret and set the headers again.',
   })
@@ -515,7 +520,11 @@ t.test('200: a delivery with its last attempts, newest first, and its body', asy
     const failed = { attempts: 1, nextAttemptAt: NOW, lastStatus: 500, lastError: 'No.', deliveredAt: null }
     const result = { eventId: delivery['eventId'] as string, status: 'pending', ...failed } as const
     await store.webhooks.settle(claimed, [{ ...result, attempt: JSON.stringify(attempt) }], {
-      ...{ failures: 1, failingSince: NOW, lastError: null, claimableAt: null, readAt: NOW },
+      failures: 1,
+      failingSince: NOW,
+      lastError: null,
+      claimableAt: null,
+      readAt: NOW,
     })
   }
   t.strictSame((await call(`GET ${path}`)).json['lastAttempts'], attempts.toReversed())
@@ -530,7 +539,9 @@ t.test('202: an event is delivered again, with all its attempts', async (t) => {
   const [{ eventId }] = (await deliveries(webhookEndpointId)).items as [Delivery]
   const settle = async () => {
     const claim = {
-      ...{ now: NOW, until: '2026-01-01T00:01:00.000Z', horizon: '2026-01-02T00:00:00.000Z' },
+      now: NOW,
+      until: '2026-01-01T00:01:00.000Z',
+      horizon: '2026-01-02T00:00:00.000Z',
       afterTenantId: '',
       max: 1,
     }
@@ -545,7 +556,11 @@ t.test('202: an event is delivered again, with all its attempts', async (t) => {
       attempt: null,
     }
     await store.webhooks.settle(claimed, [{ eventId, status: 'failed', ...failed }], {
-      ...{ failures: 10, failingSince: NOW, lastError: null, claimableAt: null, readAt: NOW },
+      failures: 10,
+      failingSince: NOW,
+      lastError: null,
+      claimableAt: null,
+      readAt: NOW,
     })
   }
   await settle()

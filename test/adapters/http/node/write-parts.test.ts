@@ -39,8 +39,13 @@ const serve = async (t: Test, unsentBytesMax = 64 * MEBIBYTE) => {
   const http = createHttpServer({
     api,
     limits: {
-      ...{ bodyBytesMax: 1_024, batchBytesMax: 8_192, headersMsMax: MS, requestMsMax: MS },
-      ...{ keepAliveMs: MS, connectionsMax: 100, unsentBytesMax },
+      bodyBytesMax: 1_024,
+      batchBytesMax: 8_192,
+      headersMsMax: MS,
+      requestMsMax: MS,
+      keepAliveMs: MS,
+      connectionsMax: 100,
+      unsentBytesMax,
     },
     newRequestId: () => 'request',
     onMalformed: () => {},
