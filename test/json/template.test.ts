@@ -132,7 +132,8 @@ t.test(
     const templateOf = (values: object, depth = 0): [unknown, unknown] => {
       const kind = below(depth > 3 ? 4 : 6)
       if (kind < 4) {
-        const [path, isOptional] = [pointer().replace(/\?$/, ''), below(2) === 0]
+        const path = pointer().replace(/\?$/, '')
+        const isOptional = below(2) === 0
         const place = `{{${path}${isOptional ? '?' : ''}}}`
         const value = at(values, path)
         if (isOptional && (value ?? null) === null) return [kind === 0 ? place : `x${place}`, LEFT_OUT]

@@ -274,7 +274,8 @@ export const counts = section(
     },
 
     'what keys used is added to its minute, and summed from a time on': async ({ store, counts }) => {
-      const [{ tenantId }, other] = [await addTenant(store), await addTenant(store)]
+      const { tenantId } = await addTenant(store)
+      const other = await addTenant(store)
       const busy = newId('apikey')
       const idle = newId('apikey')
       const theirs = newId('hook')

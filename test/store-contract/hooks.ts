@@ -78,7 +78,8 @@ export const hooks = section(
     },
 
     'hooks are listed newest first, in slices, and no other tenant’s': async ({ store, hooks, added }) => {
-      const [tenant, other] = [await addTenant(store), await addTenant(store)]
+      const tenant = await addTenant(store)
+      const other = await addTenant(store)
       const ids: string[] = []
       for (const slot of [1, 2, 3]) ids.unshift((await added(tenant, { slot })).hookId)
       await added(other)
@@ -130,7 +131,8 @@ export const hooks = section(
     },
 
     'a removed hook is gone, and only its own tenant removes it': async ({ store, hooks, added, found }) => {
-      const [tenant, stranger] = [await addTenant(store), await addTenant(store)]
+      const tenant = await addTenant(store)
+      const stranger = await addTenant(store)
       const { hookId } = await added(tenant)
       equal(await hooks.remove({ tenantId: stranger.tenantId, hookId }), false)
       equal(await hooks.remove({ tenantId: tenant.tenantId, hookId }), true)

@@ -165,7 +165,8 @@ export const pageChanges = section(
       const { store, added, addVersion, listed } = given
       const page = await added({ content: CONTENT })
       await added()
-      const [second, third] = [await addVersion(page), await addVersion(page)]
+      const second = await addVersion(page)
+      const third = await addVersion(page)
       const ids = [third.versionId, second.versionId, page.versionId]
       same(
         (await listed(page))?.map(({ versionId }) => versionId),
@@ -186,7 +187,8 @@ export const pageChanges = section(
       given,
     ) => {
       const { added, addVersion, change, read, versions } = given
-      const [page, other] = [await added(), await added()]
+      const page = await added()
+      const other = await added()
       const version = await addVersion(page, keyFields('one'))
       await addVersion(other, keyFields('one'))
       const before = await read(page)
@@ -231,7 +233,8 @@ export const pageChanges = section(
 
     'a removed page is gone with its versions, and its group counts one page less': async (given) => {
       const { added, addVersion, group, pageGroups, pages, versions, listed } = given
-      const [page, other] = [await added(keyFields('one')), await added()]
+      const page = await added(keyFields('one'))
+      const other = await added()
       const version = await addVersion(page)
       const claimed = await versions.claim(someClaim())
       equal(await pages.remove({ ...page, revision: 1 }), 'overtaken')

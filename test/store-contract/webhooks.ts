@@ -232,11 +232,9 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
 
   'an endpoint is claimed if it is enabled and a delivery is due, disabled and one is pending, or deleted':
     async ({ ours, store }) => {
-      const [enabled, disabled, deleted] = [
-        await ours.addEndpoint(),
-        await ours.addEndpoint(),
-        await ours.addEndpoint(),
-      ]
+      const enabled = await ours.addEndpoint()
+      const disabled = await ours.addEndpoint()
+      const deleted = await ours.addEndpoint()
       const [eventId = ''] = await ours.addEvents(1)
       await ours.changeEndpoint(await ours.addEndpoint(), { status: 'disabled' })
       const claimed = await ours.claim(0, { until: at(0) })

@@ -187,7 +187,8 @@ t.test('each activity once, however many and of whatever length, many at the sam
 t.test('a slice waits for its turn like any request', async (t) => {
   const { before, call, open } = await setting({ requestsAtOnceMax: 1 })
   const { promise, resolve } = Promise.withResolvers<void>()
-  const [first, second] = [await open(), await open()]
+  const first = await open()
+  const second = await open()
   before.slice = () => promise
   const parts = [first.next(), second.next()]
   await new Promise(setImmediate)

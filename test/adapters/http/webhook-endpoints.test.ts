@@ -451,7 +451,8 @@ t.test('429: a tenant has at most four tests in flight', async (t) => {
 
 t.test('429: tests of all tenants together are bounded, in equal shares', async (t) => {
   const { testOf, answer } = await openTests()
-  const [quiet, last] = [await testOf(), await testOf()]
+  const quiet = await testOf()
+  const last = await testOf()
   const all: ReturnType<typeof last>[] = []
   while (all.length < 32) {
     const test = await testOf()
@@ -647,7 +648,8 @@ t.test('409: nothing is delivered again to a disabled endpoint', async (t) => {
 
 t.test('404: an endpoint that is deleted, and a delivery that it never had', async (t) => {
   const { call, create } = await openEndpoints()
-  const [mine, deleted] = [await create(), await create()]
+  const mine = await create()
+  const deleted = await create()
   await call(`DELETE ${ENDPOINTS}/${deleted.webhookEndpointId}`)
   for (const operation of ['GET', 'PATCH', 'DELETE'])
     t.match(

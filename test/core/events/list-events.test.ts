@@ -142,7 +142,8 @@ t.test('no slice passes over an event that is gone', async (t) => {
 })
 
 t.test('a slice has at most 1 MiB, and its data is read in portions', async (t) => {
-  let [reading, most] = [0, 0]
+  let reading = 0
+  let most = 0
   const dataOf = async () => {
     most = Math.max(most, ++reading)
     await new Promise(setImmediate)

@@ -97,7 +97,8 @@ t.test('an unknown, a deleted and a stranger’s group are refused alike', async
 
 t.test('a group archived between reading and writing takes no new page either', async (t) => {
   const { clock, newGroup, newId, store, updateGroup } = await scene()
-  const [group, other] = [await newGroup(), await newGroup()]
+  const group = await newGroup()
+  const other = await newGroup()
   let isArchived = false
   const pages = {
     ...store.pages,

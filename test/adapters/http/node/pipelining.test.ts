@@ -18,7 +18,8 @@ t.test('a connection keeps nothing of what it asked once that is answered', asyn
   const pipelining = createPipelining()
   const socket = new Duplex()
   const ask = () => {
-    const [first, second] = [answer(), answer()]
+    const first = answer()
+    const second = answer()
     for (const res of [first, second]) pipelining.take(socket, res)
     first.emit('close')
     second.emit('close')

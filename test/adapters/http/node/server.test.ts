@@ -409,10 +409,8 @@ t.test('a server that ends answers what is under way and lets nobody hold it', a
   const { dial, textOf, http } = await serve(t, {
     storeAs: (store) => ({ ...store, pageGroups: { ...store.pageGroups, list } }),
   })
-  const [idle, halfSent] = [
-    dial().say(textOf('GET /healthz')),
-    dial().say(`${textOf('GET /healthz')}GET /v0`),
-  ]
+  const idle = dial().say(textOf('GET /healthz'))
+  const halfSent = dial().say(`${textOf('GET /healthz')}GET /v0`)
   const underWay = dial().say(textOf('GET /v0/page_groups'))
   await Promise.all([idle.answers(1), halfSent.answers(1), called.promise])
 
@@ -425,7 +423,8 @@ t.test('a server that ends answers what is under way and lets nobody hold it', a
 })
 
 t.test('a server that ends lets nobody wait for events, and neither does a caller who leaves', async (t) => {
-  let [waiting, began] = [0, 0]
+  let waiting = 0
+  let began = 0
   const storeAs = (store: Store): Store => ({
     ...store,
     watch: (listener) => {
