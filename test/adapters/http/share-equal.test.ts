@@ -5,7 +5,7 @@ import { refusalOf } from '../../core/scene.ts'
 
 const tenantId = 'tenant'
 
-t.test('equal reads that arrive together are read once, and others each for themselves', async (t) => {
+t.test('equal reads that arrive together are read once; different ones are read separately', async (t) => {
   const read: string[] = []
   const find = shareEqual(async ({ id }: { readonly tenantId: string; readonly id: string }) => {
     read.push(id)
@@ -19,7 +19,7 @@ t.test('equal reads that arrive together are read once, and others each for them
   t.strictSame(read, ['a', 'b', 'a'], 'one that comes later is read again')
 })
 
-t.test('a read sees what was written before it was asked for', async (t) => {
+t.test('a read sees everything that was written before its request', async (t) => {
   let written = 0
   const find = shareEqual(async (_: { readonly tenantId: string }) => written)
   const early = find({ tenantId })
@@ -28,7 +28,7 @@ t.test('a read sees what was written before it was asked for', async (t) => {
   t.strictSame(await Promise.all([early, late]), [1, 1])
 })
 
-t.test('all who share a read get its refusal', async (t) => {
+t.test('all callers who share a read get its refusal', async (t) => {
   const find = shareEqual(async (_: { readonly tenantId: string }): Promise<never> => {
     throw unavailable('The database cannot answer now.')
   })
