@@ -3,7 +3,8 @@ import { isTimeToRewrite } from '../../src/adapters/sqlite/rewrite.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const [SMALL, LARGE] = [268_435_455, 268_435_456]
+const SMALL = 268_435_455
+const LARGE = 268_435_456
 /** A time of that day, on the clock of this machine. */
 const at = (hours: number, minutes = 0) => new Date(2026, 0, 15, hours, minutes).getTime()
 const iso = (ms: number) => new Date(ms).toISOString()

@@ -19,7 +19,8 @@ const workUntil = async (done: Promise<unknown>) => {
 t.test('an idle process goes on after a short rest', async (t) => {
   const isShort = () => Promise.race([yieldToRequests(1_000, 20, NEVER).then(() => true), pause(200, false)])
   // The machine may be busy with other tests.
-  let [isRested, tries] = [false, 0]
+  let isRested = false
+  let tries = 0
   while (!isRested && ++tries < 50) isRested = await isShort()
   t.ok(isRested)
 })

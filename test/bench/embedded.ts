@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Case } from './cases.ts'
 import { answerSizes, type Contestant, type ServiceContestant } from './contestants/contestant.ts'
 import { startService } from './contestants/service.ts'
-import { bare, launchOurs, ourCursor, ours } from './contestants/services.ts'
+import { bareContestant, launchOurs, ourContestant, ourCursor } from './contestants/services.ts'
 import type { Filled, Size } from './fill.ts'
 import { fillSqlite } from './fill-sqlite.ts'
 import { healthDuring } from './health.ts'
@@ -29,7 +29,7 @@ export const measureEmbedded = async (
 ): Promise<{ readonly cells: EmbeddedCell[]; readonly sqlite: { path: string; filled: Filled } }> => {
   const path = join(plan.folder, 'embedded.db')
   const filled = await fillSqlite(path, size)
-  const sqlite = ours('on sqlite', launchOurs(`sqlite:${path}`, plan.folder), filled)
+  const sqlite = ourContestant('on sqlite', launchOurs(`sqlite:${path}`, plan.folder), filled)
   const cells = await measureAgainstBare(sqlite, filled, cases, plan)
   const memory = await startMemory(size, plan.folder)
   cells.push(...(await measureAgainstBare(memory.contestant, memory.filled, cases, plan)))
@@ -44,7 +44,7 @@ const measureAgainstBare = async (
 ): Promise<EmbeddedCell[]> => {
   await embedded.start()
   const sizes = await answerSizes(embedded, cases, filled, ourCursor)
-  const ceiling = { ...bare(filled, sizes, plan.folder), name: BARE_OF[embedded.name] ?? 'bare' }
+  const ceiling = { ...bareContestant(filled, sizes, plan.folder), name: BARE_OF[embedded.name] ?? 'bare' }
   await ceiling.start()
   const cells: EmbeddedCell[] = []
   try {
@@ -93,6 +93,6 @@ const startMemory = async (size: Size, folder: string) => {
     })
   const first = await launch()
   const filled: Filled = JSON.parse(readFileSync(filledPath, 'utf8'))
-  const contestant = ours('on memory', async () => first, filled)
+  const contestant = ourContestant('on memory', async () => first, filled)
   return { contestant, filled }
 }

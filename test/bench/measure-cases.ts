@@ -2,14 +2,14 @@ import { CASES, type Case } from './cases.ts'
 import { answerSizes, type Contestant } from './contestants/contestant.ts'
 import { pgbench } from './contestants/pgbench.ts'
 import {
-  bare,
-  floor,
+  bareContestant,
+  floorContestant,
   type Launch,
   launchOurs,
   launchRival,
+  ourContestant,
   ourCursor,
-  ours,
-  rival,
+  rivalContestant,
 } from './contestants/services.ts'
 import { measureEmbedded } from './embedded.ts'
 import { CASES_SIZE, type Filled } from './fill.ts'
@@ -64,20 +64,24 @@ const openScene = async ({ database, folder }: Setting): Promise<Scene> => {
     fastify: launchRival('fastify', await database.copyOf(original, 'bench_fastify'), folder),
     express: launchRival('express', await database.copyOf(original, 'bench_express'), folder),
   }
-  const program = ours('prospect-pages', launches['prospect-pages'], filled)
+  const program = ourContestant('prospect-pages', launches['prospect-pages'], filled)
   const statements = pgbench(await database.copyOf(original, 'bench_pgbench'), filled, CASES_SIZE)
   const work = launchRival('floor', await database.copyOf(original, 'bench_floor'), folder)
   return {
     services: [
       program,
-      rival('fastify', launches.fastify, filled),
-      rival('express', launches.express, filled),
+      rivalContestant('fastify', launches.fastify, filled),
+      rivalContestant('express', launches.express, filled),
     ],
     bounds: async (cases) => {
       await program.start()
       const sizes = await answerSizes(program, cases, filled, ourCursor)
       await program.stop()
-      return [floor(work, filled), bare(filled, sizes, folder), ...(statements === null ? [] : [statements])]
+      return [
+        floorContestant(work, filled),
+        bareContestant(filled, sizes, folder),
+        ...(statements === null ? [] : [statements]),
+      ]
     },
     footed: Object.entries(launches).map(([name, launch]) => ({ name, launch, filled })),
   }
@@ -93,7 +97,7 @@ const measureFresh = async (
   const plan = { ...amount, age: 'fresh', checkpoint, tell } as const
   const cells: Cell[] = []
   for (const one of cases) {
-    const contestants = all.filter(({ takes }) => takes?.includes(one.name) ?? true)
+    const contestants = all.filter(({ cases }) => cases?.includes(one.name) ?? true)
     await whileRunning(contestants, async () => {
       await warmUp(one, services)
       // Longer than a round until all of so many large batches are answered.

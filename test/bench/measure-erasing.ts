@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { CASES, type Case } from './cases.ts'
 import type { ServiceContestant } from './contestants/contestant.ts'
-import { launchOurs, ours } from './contestants/services.ts'
+import { launchOurs, ourContestant } from './contestants/services.ts'
 import { emailOf, type Filled, idOf, type Size } from './fill.ts'
 import { fillPostgres } from './fill-postgres.ts'
 import { fillSqlite } from './fill-sqlite.ts'
@@ -31,7 +31,7 @@ export const measureErasing = async (setting: Setting): Promise<ErasingFound> =>
     const path = `${folder}/erasing.db`
     const url = kind === 'postgres' ? (await database.newDatabase()).url : `sqlite:${path}`
     const filled = await (kind === 'postgres' ? fillPostgres(url, SIZE) : fillSqlite(path, SIZE))
-    const contestant = ours(kind, launchOurs(url, folder), filled)
+    const contestant = ourContestant(kind, launchOurs(url, folder), filled)
     await contestant.start()
     try {
       erasing.push(await measureKind(kind, contestant, filled, setting))

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { CASES, type Case } from './cases.ts'
 import type { ServiceContestant } from './contestants/contestant.ts'
 import { type Service, startService } from './contestants/service.ts'
-import { launchOurs, ours } from './contestants/services.ts'
+import { launchOurs, ourContestant } from './contestants/services.ts'
 import { emailOf, filledOf } from './fill.ts'
 import { measureCase, median, warmUp } from './measure.ts'
 import { BIN, createOwner } from './program.ts'
@@ -115,7 +115,7 @@ type Endpointed = ServiceContestant & {
 const startOne = async (name: string, url: string, folder: string, bin = BIN): Promise<Endpointed> => {
   const owner = await createOwner(url, bin)
   const launch = launchOurs(url, folder, { bin, env: ENV })
-  const contestant = ours(name, launch, filledOf(owner, SIZE))
+  const contestant = ourContestant(name, launch, filledOf(owner, SIZE))
   await contestant.start()
   const call: Endpointed['call'] = async (path, body) => {
     const response = await fetch(contestant.service().url + path, {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { CASES, type Case } from './cases.ts'
 import type { ServiceContestant } from './contestants/contestant.ts'
-import { launchOurs, ours } from './contestants/services.ts'
+import { launchOurs, ourContestant } from './contestants/services.ts'
 import { DEPTH, type Size } from './fill.ts'
 import { fillPostgres } from './fill-postgres.ts'
 import { fillSqlite } from './fill-sqlite.ts'
@@ -85,9 +85,9 @@ const filledService = async (
   if (kind === 'postgres') {
     const { url } = await database.newDatabase()
     const filled = await fillPostgres(url, size)
-    return ours(name, launchOurs(url, folder), filled)
+    return ourContestant(name, launchOurs(url, folder), filled)
   }
   const path = join(folder, `${name.replace(' ', '-')}.db`)
   const filled = await fillSqlite(path, size)
-  return ours(name, launchOurs(`sqlite:${path}`, folder), filled)
+  return ourContestant(name, launchOurs(`sqlite:${path}`, folder), filled)
 }

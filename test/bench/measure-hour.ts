@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { CASES, type Case, newTag, type Request } from './cases.ts'
 import { type ServiceContestant, settle } from './contestants/contestant.ts'
-import { launchOurs, ourCursor, ours } from './contestants/services.ts'
+import { launchOurs, ourContestant, ourCursor } from './contestants/services.ts'
 import { CASES_SIZE, type Filled } from './fill.ts'
 import { fillPostgres } from './fill-postgres.ts'
 import { freeGib } from './folders.ts'
@@ -25,7 +25,7 @@ export const measureHour = async (setting: Setting): Promise<HourFound> => {
   tell('filling')
   const { url } = await database.newDatabase()
   const filled = await fillPostgres(url, CASES_SIZE)
-  const service = ours('prospect-pages', launchOurs(url, folder), filled)
+  const service = ourContestant('prospect-pages', launchOurs(url, folder), filled)
   await service.start()
   try {
     const warmUpS = amount.quick ? 5 : 30

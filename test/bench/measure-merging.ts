@@ -20,7 +20,8 @@ for (const kind of databaseKinds().filter(({ name }) => name.includes(process.ar
   const world = await createRuntime(readConfig(env), createLog('silent'))
   await world.store.migrate()
   const { tenantId, apiKey } = await newTenantIn(world)
-  const [merged, survivor] = [someProspect(tenantId), someProspect(tenantId)]
+  const merged = someProspect(tenantId)
+  const survivor = someProspect(tenantId)
   await recordAll(world.store.activities, [merged, survivor])
   const { record } = world.store.activities
   for (let made = 0; made < LOGS; made += 1_000)
@@ -38,7 +39,8 @@ for (const kind of databaseKinds().filter(({ name }) => name.includes(process.ar
     }
   })
   const sample = async () => {
-    const [before, beganMs] = [logged, performance.now()]
+    const before = logged
+    const beganMs = performance.now()
     await pause(SAMPLE_MS)
     return ((logged - before) / (performance.now() - beganMs)) * 1_000
   }
@@ -57,7 +59,8 @@ for (const kind of databaseKinds().filter(({ name }) => name.includes(process.ar
     (await call('POST', '/v0/prospects', { externalId })).body.prospectId
   /** Merges two others. */
   const wakeWorker = async () => {
-    const [one, into] = [await newProspect(randomUUID()), await newProspect(randomUUID())]
+    const one = await newProspect(randomUUID())
+    const into = await newProspect(randomUUID())
     await call('POST', `/v0/prospects/${one}/merge`, { into })
   }
   await pause(WARM_UP_MS)
@@ -74,7 +77,8 @@ for (const kind of databaseKinds().filter(({ name }) => name.includes(process.ar
   isOver = true
   await Promise.all(load)
   await server.stop()
-  const [a, b] = [median(resting), median(moving)]
+  const a = median(resting)
+  const b = median(moving)
   console.log(
     `${kind.name}: ${a}/s, while logs move ${b}/s (${moving.length} samples each): ${(b / a).toFixed(2)}`,
   )

@@ -1,6 +1,6 @@
 import { type Case, get, type ReadName } from './cases.ts'
 import type { ServiceContestant } from './contestants/contestant.ts'
-import { launchOurs, ours } from './contestants/services.ts'
+import { launchOurs, ourContestant } from './contestants/services.ts'
 import { idOf, type Size } from './fill.ts'
 import { fillPostgres } from './fill-postgres.ts'
 import { measureCase, warmUp } from './measure.ts'
@@ -44,7 +44,7 @@ export const measureReads = async ({ amount, database, folder, tell }: Setting):
   for (const [name, logs] of amount.quick ? SIZES.slice(0, 1) : SIZES) {
     tell(`filling ${name}`)
     const { url } = await database.newDatabase()
-    services.push(ours(name, launchOurs(url, folder), await fillPostgres(url, sizeOf(logs))))
+    services.push(ourContestant(name, launchOurs(url, folder), await fillPostgres(url, sizeOf(logs))))
   }
   const plan = { ...amount, age: 'fresh', callers: [1, 64], checkpoint: database.checkpoint, tell } as const
   try {

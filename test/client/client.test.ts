@@ -71,8 +71,12 @@ t.test('a refusal is not repeated, and says why', async (t) => {
     t.strictSame(
       { status: reason.status, code, errors: reason.errors, requestId, message, activity },
       {
-        ...{ status, code: 'invalid_request', errors, requestId: 'request-1' },
-        ...{ message: 'The request is invalid.', activity: { ...ACTIVITY, idempotencyKey: 'mine' } },
+        status,
+        code: 'invalid_request',
+        errors,
+        requestId: 'request-1',
+        message: 'The request is invalid.',
+        activity: { ...ACTIVITY, idempotencyKey: 'mine' },
       },
     )
     t.equal(sent.length, 1)
@@ -338,7 +342,8 @@ t.test('a time without end is a long one, and one that is no number is the defau
     t.ok(waited >= ms && waited <= ms + 300, `${timeoutMs}: ${waited}`)
   }
   const { client, sent } = clientOf(created)
-  const [lasting, usual] = [client.buffer({ ms: 1e12 }), client.buffer({ ms: Number.NaN })]
+  const lasting = client.buffer({ ms: 1e12 })
+  const usual = client.buffer({ ms: Number.NaN })
   const logged = lasting.log(ACTIVITY)
   t.ok((await ended(usual.log(ACTIVITY))).ms >= 500)
   mock.timers.tick(600_000)

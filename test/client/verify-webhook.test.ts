@@ -4,7 +4,8 @@ import t from 'tap'
 import { verifyWebhook } from '../../src/client/prospect-pages.ts'
 
 const newSecret = () => `whsec_${randomBytes(24).toString('base64')}`
-const [secret, other] = [newSecret(), newSecret()]
+const secret = newSecret()
+const other = newSecret()
 const EVENT = { type: 'prospect.created', timestamp: '2026-11-22T09:00:00.000Z', data: { name: 'Zoë' } }
 const BODY = JSON.stringify(EVENT)
 const MINUTE_MS = 60_000

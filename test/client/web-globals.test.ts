@@ -9,8 +9,16 @@ import { answering } from './answers.ts'
 const source = readFileSync(new URL('../../src/client/prospect-pages.ts', import.meta.url), 'utf8')
 /** Nothing of Node: what is not named here is missing, as in a worker. */
 const WEB = {
-  ...{ AbortController, Headers, Response, TextDecoder, TextEncoder, URL },
-  ...{ atob, clearTimeout, crypto, setTimeout },
+  AbortController,
+  Headers,
+  Response,
+  TextDecoder,
+  TextEncoder,
+  URL,
+  atob,
+  clearTimeout,
+  crypto,
+  setTimeout,
 }
 
 t.test('the client runs with the globals of the web alone', async (t) => {

@@ -17,8 +17,10 @@ t.test('backups go on after a clock that was ahead is set right', async (t) => {
   mkdirSync(dir)
   const env = { DATABASE_URL: `sqlite:${join(folder, 'test.db')}`, BACKUP_DIR: dir }
   await seed(env)
-  const [dateNow, performanceNow] = [Date.now, performance.now.bind(performance)]
-  let [aheadMs, laterMs] = [YEAR_MS, 0]
+  const dateNow = Date.now
+  const performanceNow = performance.now.bind(performance)
+  let aheadMs = YEAR_MS
+  let laterMs = 0
   t.intercept(Date, 'now', { value: () => dateNow() + aheadMs + laterMs })
   t.intercept(performance, 'now', { value: () => performanceNow() + laterMs })
   t.intercept(process, 'env', { value: { ...process.env, ...env } })

@@ -92,7 +92,8 @@ t.test('no step means that erasing works again until a rewrite that failed has s
   const { store, clock, service, tenantId } = await setting(t)
   const events = new EventEmitter()
   const { claim } = store.erasures
-  let [isBroken, steps] = [true, 0]
+  let isBroken = true
+  let steps = 0
   Object.assign(store.erasures, {
     claim: (want: Parameters<typeof claim>[0]) => claim(want).finally(() => events.emit('step')),
     rewrite: async () => {

@@ -41,7 +41,8 @@ const openUsage = async (t: Test, env: object = {}, addUsageOver = (addUsage: Ad
   t.teardown(service.close)
   const { tenantId } = await createTenant(world)({ name: 'One' })
   const newKey = () => issueApiKey(world)({ tenantId, name: null, scopes: SCOPES, lifeMs: null })
-  const [busy, idle] = [await newKey(), await newKey()]
+  const busy = await newKey()
+  const idle = await newKey()
   const { call, create, deliver } = hooksOver(service.api, busy.apiKey)
   const usage = () => store.counts.sumUsage({ tenantId, since: '', rowsMax: 100, limit: 100 })
   return { service, tenantId, call, create, deliver, usage, busy, idle }

@@ -57,7 +57,8 @@ t.test('requests that fail for one reason are one line a minute, which counts th
   const { requests, lines } = setting()
   const refusedBy = (port: number) =>
     Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
-  const [oneBug, otherBug] = [new TypeError('a bug'), new TypeError('a bug')]
+  const oneBug = new TypeError('a bug')
+  const otherBug = new TypeError('a bug')
   const fail = () => {
     for (let i = 0; i < 500; i++)
       for (const error of [refusedBy(i), oneBug, otherBug])
@@ -83,7 +84,8 @@ t.test('requests that fail for one reason are one line a minute, which counts th
 
 t.test('a clock far ahead is a line with both times and what to do', async (t) => {
   const { erasing, lines } = setting()
-  const [servedAt, pausedAt] = ['2026-01-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z']
+  const servedAt = '2026-01-01T00:00:00.000Z'
+  const pausedAt = '2027-01-01T00:00:00.000Z'
   erasing.onPause({ servedAt, pausedAt })
   t.match(lines, [['warn', { servedAt, now: pausedAt }, /24 hours.* Check the clock\./]])
 })

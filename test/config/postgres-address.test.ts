@@ -123,14 +123,19 @@ t.test('what an address leaves out comes from the variables of libpq', async (t)
     PGTARGETSESSIONATTRS: 'primary',
   }
   t.match(read('postgres:///', environment), {
-    ...{ servers: [folder('/run/postgresql', 5433)], user: 'me', password: 'secret', database: 'app' },
-    ...{
-      ssl: { mode: 'require', checks: 'authority', files: { ca: '/ca.pem' } },
-      targetSessionAttrs: 'primary',
-    },
+    servers: [folder('/run/postgresql', 5433)],
+    user: 'me',
+    password: 'secret',
+    database: 'app',
+    ssl: { mode: 'require', checks: 'authority', files: { ca: '/ca.pem' } },
+    targetSessionAttrs: 'primary',
   })
   t.match(read('postgres://you:other@db:5/x?sslmode=disable', environment), {
-    ...{ servers: [at('db', 5)], user: 'you', password: 'other', database: 'x', ssl: { mode: 'disable' } },
+    servers: [at('db', 5)],
+    user: 'you',
+    password: 'other',
+    database: 'x',
+    ssl: { mode: 'disable' },
   })
   t.match(read('postgres://db/x', { PGSSLMODE: 'require' }), { ssl: { mode: 'require' } })
   t.match(refusal('postgres://db/x', { PGSSLMODE: 'allow' }), /sslmode=allow/)

@@ -1,6 +1,6 @@
-// Makes the image of the Containerfile with the first tool that works here, else replays its steps; runs it shut and as
-// its user, and looks at what it does. `node test/container/run.ts`, or with the name of one way: docker, podman,
-// buildah, replay. `CONTAINER_BASE` names another base image.
+// Builds the image with the first tool that works here, or else replays the steps of the Containerfile. Runs the image
+// read-only and as its user, and checks what it does. `node test/container/run.ts` takes the name of a way: docker,
+// podman, buildah or replay. `CONTAINER_BASE` names another base image.
 import { strict as assert } from 'node:assert'
 import { readFileSync } from 'node:fs'
 import type { Check } from '../../src/maintenance/check.ts'
@@ -13,36 +13,39 @@ const ADDED_BYTES_MAX = 20 * 1_048_576
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 const wayHere = (): Way => {
-  const [wanted] = process.argv.slice(2)
+  const name = process.argv[2] ?? ''
   const ways = [docker('docker'), docker('podman'), buildah, replay]
-  const asked = ways.filter(({ name }) => wanted === undefined || name.includes(wanted))
-  for (const way of asked) {
-    const why = way.whyNot()
-    if (why === null) return way
-    say(`not by ${way.name}: ${why}`)
+  for (const way of ways.filter((way) => way.name.includes(name))) {
+    const obstacle = way.whyNot()
+    if (obstacle === null) return way
+    say(`not by ${way.name}: ${obstacle}`)
   }
-  throw new Error('there is no such way here')
+  throw new Error('no such way works here')
 }
 
-const look = async (image: Image): Promise<void> => {
+const checkImage = async (image: Image): Promise<void> => {
   assert.equal(image.user, '1000:1000')
-  assert.equal(image.healthCheck[0], 'node', 'a health check that needs nothing else')
+  assert.equal(image.healthCheck[0], 'node', 'the health check needs nothing but Node')
   const { name, description, version, license } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8'))
   for (const [label, value] of Object.entries({ title: name, description, version, licenses: license }))
     assert.equal(image.labels[`org.opencontainers.image.${label}`], value)
-  assert.match((await image.run(['--version'])).stdout, new RegExp(version), 'its arguments are a command')
+  assert.match(
+    (await image.run(['--version'])).stdout,
+    new RegExp(version),
+    'arguments of the image are a command',
+  )
   const running = await image.start()
   try {
-    await lookInto(running, image.healthCheck)
+    await checkRunning(running, image.healthCheck)
   } catch (error) {
     await running.stop()
     throw error
   }
-  assert.equal(await running.stop(), 0, 'SIGTERM drains it')
-  say('it serves, is healthy, and stops')
+  assert.equal(await running.stop(), 0, 'SIGTERM drains the service')
+  say('the service answers, is healthy, and stops')
 }
 
-const lookInto = async (running: Running, healthCheck: readonly string[]): Promise<void> => {
+const checkRunning = async (running: Running, healthCheck: readonly string[]): Promise<void> => {
   const { url, exec } = running
   const node = (script: string) => exec(['node', '-e', script])
 
@@ -51,23 +54,23 @@ const lookInto = async (running: Running, healthCheck: readonly string[]): Promi
   // A replay by a user who is not root cannot become another.
   if (isRoot || whoami.stdout === '1000') assert.equal(whoami.stdout, '1000', whoami.stderr)
   const writes = await node("require('node:fs').writeFileSync('mine', '')")
-  if (isRoot) assert.match(writes.stderr, /EACCES|EROFS/, 'it may not write where it is')
-  const weigh = `const fs = require('node:fs'); let bytes = 0
-    for (const one of fs.readdirSync('.', { recursive: true, withFileTypes: true }))
-      if (one.isFile()) bytes += fs.statSync(one.parentPath + '/' + one.name).size
+  if (isRoot) assert.match(writes.stderr, /EACCES|EROFS/, 'the service cannot write in its folder')
+  const countBytes = `const fs = require('node:fs'); let bytes = 0
+    for (const file of fs.readdirSync('.', { recursive: true, withFileTypes: true }))
+      if (file.isFile()) bytes += fs.statSync(file.parentPath + '/' + file.name).size
     process.stdout.write(String(bytes))`
-  const bytes = Number((await node(weigh)).stdout)
+  const bytes = Number((await node(countBytes)).stdout)
   assert.ok(bytes > 0 && bytes < ADDED_BYTES_MAX, `${bytes} bytes`)
   const packages = (
     await node("process.stdout.write(require('node:fs').readdirSync('node_modules').join(' '))")
   ).stdout
-  assert.doesNotMatch(packages, /typescript|biome|\btap\b/, 'nothing of development')
+  assert.doesNotMatch(packages, /typescript|biome|\btap\b/, 'no development packages')
   say(`user ${whoami.stdout}, ${(bytes / 1_048_576).toFixed(1)} MiB besides the base`)
 
   const healthy = async (port: string) => (await exec(healthCheck, { PORT: port })).code
   assert.equal((await fetch(`${url}/readyz`)).status, 200)
-  assert.equal(await healthy(running.portInside), 0, 'it says that it lives')
-  assert.equal(await healthy('1'), 1, 'and that nobody listens elsewhere')
+  assert.equal(await healthy(running.portInside), 0, 'the health check succeeds')
+  assert.equal(await healthy('1'), 1, 'the health check fails on another port')
   const key = /pp_\w{36}/.exec(running.stdout())?.[0] ?? ''
   const logged = await fetch(`${url}/v0/prospect_logs`, {
     method: 'POST',
@@ -76,15 +79,15 @@ const lookInto = async (running: Running, healthCheck: readonly string[]): Promi
   })
   assert.equal(logged.status, 201)
   const doctor = await exec(['prospect-pages', 'doctor'])
-  const wrong = JSON.parse(doctor.stdout).checks.filter(({ state }: Check) => state === 'failed')
-  assert.deepEqual(wrong, [])
+  const failed = JSON.parse(doctor.stdout).checks.filter(({ state }: Check) => state === 'failed')
+  assert.deepEqual(failed, [])
 }
 
 const way = wayHere()
 say(`by ${way.name}`)
 const image = await way.build()
 try {
-  await look(image)
+  await checkImage(image)
 } finally {
   await image.remove()
 }

@@ -347,7 +347,9 @@ t.test('a coordinator and two workers', { skip: why ?? false }, async (t) => {
       const { code, stderr } = await paste(
         isSql ? `psql -d prospect_pages -v ON_ERROR_STOP=1 <<'END'\n${given}\nEND` : given,
         {
-          ...{ PGHOST: machines[machine]?.folder ?? '', PGUSER: 'postgres', PGPASSWORD: 'secret' },
+          PGHOST: machines[machine]?.folder ?? '',
+          PGUSER: 'postgres',
+          PGPASSWORD: 'secret',
           OWNER_URL: urlOf(0, 'prospect_pages_owner'),
           PATH: `${postgresBin()}:${process.env['PATH']}`,
         },

@@ -4,7 +4,7 @@ import { connect } from '../../src/adapters/postgres/connect.ts'
 import { openPostgres, type Sql } from '../../src/adapters/postgres/open.ts'
 import type { Ask } from '../../src/adapters/postgres/sql.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
-import { noOf } from '../core/scene.ts'
+import { refusalOf } from '../core/scene.ts'
 import { sharedPostgres, startPostgres, whyNoPostgres } from '../support/postgres.ts'
 import { until } from '../support/program.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
@@ -68,7 +68,7 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     const frozen = await backendOf(ask)
     process.kill(frozen, 'SIGSTOP')
     t.teardown(() => process.kill(frozen, 'SIGCONT'))
-    t.match(await noOf(backendOf(ask)), {
+    t.match(await refusalOf(backendOf(ask)), {
       kind: 'unavailable',
       message: 'The database did not answer in time.',
     })
@@ -78,7 +78,7 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
   t.test('a statement that waits while the pool closes is refused, and opens nothing', async (t) => {
     const { ask, close, gone } = await setting(t, { connectionsMax: 1 })
     const running = ask((sql) => sql`select pg_sleep(0.1)`)
-    const waiting = noOf(backendOf(ask))
+    const waiting = refusalOf(backendOf(ask))
     await new Promise(setImmediate)
     await close()
     await t.resolves(running)
@@ -95,8 +95,11 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     })
     await sql`select pg_advisory_lock(1)`
     const running = ask((sql) => sql`select pg_advisory_lock(1)`)
-    const waits = noOf(backendOf(ask))
-    const refused = await Promise.race([noOf(backendOf(ask)), waits.then(() => 'it was not refused at once')])
+    const waits = refusalOf(backendOf(ask))
+    const refused = await Promise.race([
+      refusalOf(backendOf(ask)),
+      waits.then(() => 'it was not refused at once'),
+    ])
     t.match(refused, { kind: 'unavailable', facts: { retryAfterS: 1 } })
     t.match(await waits, { kind: 'unavailable', message: 'Too many statements wait for the database.' })
     await sql`select pg_advisory_unlock(1)`
@@ -105,7 +108,7 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
 
   t.test('a statement past its time limit is refused as unavailable', async (t) => {
     const { ask } = await setting(t, { statementMsMax: 100 })
-    t.match(await noOf(ask((sql) => sql`select pg_sleep(30)`)), { kind: 'unavailable' })
+    t.match(await refusalOf(ask((sql) => sql`select pg_sleep(30)`)), { kind: 'unavailable' })
   })
 
   t.test('a statement that waits too long for a lock is refused as unavailable', async (t) => {
@@ -141,7 +144,7 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
       (sql) => sql`
       with slept as (select pg_sleep(0.5)) insert into written select pg_backend_pid() from slept`,
     )
-    const no = noOf(write)
+    const no = refusalOf(write)
     await untilBusy(sql)
     await sql.unsafe(END_OTHERS)
     t.match(await no, { kind: 'unavailable' })
@@ -154,7 +157,7 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     const frozen = await backendOf(ask)
     process.kill(frozen, 'SIGSTOP')
     t.teardown(() => process.kill(frozen, 'SIGCONT'))
-    const no = noOf(backendOf(ask))
+    const no = refusalOf(backendOf(ask))
     await close()
     t.match(await no, { kind: 'unavailable' })
   })
@@ -163,7 +166,7 @@ t.test('on postgres', { skip: whyNoPostgres() ?? false }, async (t) => {
     const { ask, close, gone } = await setting(t)
     await backendOf(ask)
     await close()
-    t.match(await noOf(backendOf(ask)), { kind: 'unavailable' })
+    t.match(await refusalOf(backendOf(ask)), { kind: 'unavailable' })
     await gone()
   })
 })
@@ -186,7 +189,7 @@ t.test(
     await server.halt()
     for (let tries = 0; tries < 8; tries++)
       t.match(
-        await noOf(backendOf(ask)),
+        await refusalOf(backendOf(ask)),
         { message: 'The database cannot answer now.' },
         'not the time limit',
       )
@@ -250,7 +253,7 @@ t.test('an address that takes connections and drops them is one that cannot answ
   store.watch((signal) => {
     if (signals.push(signal) === 8) resolve()
   })
-  t.match(await noOf(store.migrate()), { kind: 'unavailable' })
+  t.match(await refusalOf(store.migrate()), { kind: 'unavailable' })
   await assumed
   t.strictSame(
     signals.slice(0, 8),

@@ -33,7 +33,11 @@ const setting = async (t: Test, kind: StoreKind) => {
   const { tenantId } = await addTenant(store)
   const log = logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
   const activityOf = (n: number, i: number) => ({
-    ...{ tenantId, source: 'crm', type: 'webhook', email: emailOf(n), name: nameOf(n) },
+    tenantId,
+    source: 'crm',
+    type: 'webhook',
+    email: emailOf(n),
+    name: nameOf(n),
     payload: { rawJson: JSON.stringify({ secret: secretOf(n, i).repeat(1 + ((n * 7 + i * 13) % 300)) }) },
     idempotencyKey: `${n} ${i}`,
   })
@@ -103,7 +107,10 @@ overStores(
       const tenants = [await addTenant(store), await addTenant(store)]
       const people = Array.from({ length: 2_000 }, (_, n) => n)
       const activityOf = (n: number, fields = {}) => ({
-        ...{ tenantId: tenants[n % 2]?.tenantId ?? '', source: 'crm', type: 'webhook', email: emailOf(n) },
+        tenantId: tenants[n % 2]?.tenantId ?? '',
+        source: 'crm',
+        type: 'webhook',
+        email: emailOf(n),
         ...fields,
         payload: { rawJson: JSON.stringify({ secret: secretOf(n, n % LOGS_EACH) }) },
       })

@@ -105,7 +105,9 @@ const BODIES: Readonly<Record<string, readonly [Sent, payload: unknown, Read, wa
       `${part('name', 'Zoë %22')}${part('email', ADA)}${part('a', '1')}${part('a', '2')}${part('cv', '%PDF', '; filename="c%22v.pdf"\r\nContent-Type: application/pdf')}${part('none', '', '; filename=""\r\nContent-Type: application/octet-stream')}--X--\r\n`,
     ),
     {
-      ...{ name: 'Zoë %22', email: ADA, a: ['1', '2'] },
+      name: 'Zoë %22',
+      email: ADA,
+      a: ['1', '2'],
       cv: { name: 'c"v.pdf', type: 'application/pdf', bytes: 4 },
       none: { name: '', type: 'application/octet-stream', bytes: 0 },
     },

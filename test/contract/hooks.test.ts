@@ -52,8 +52,14 @@ overStores(
       t.equal(text, `{"prospectLogIds":["${prospectLogId}"],"replayed":false}\n`)
       const [log] = await logs()
       t.match(log, {
-        ...{ prospectLogId, source: 'vendor', type: 'form', email: ' Ada@Example.com ', name: 'Ada' },
-        ...{ idempotencyKey: 'form:m1', occurredAt: '2026-11-20T09:59:50.000Z', createdProspect: true },
+        prospectLogId,
+        source: 'vendor',
+        type: 'form',
+        email: ' Ada@Example.com ',
+        name: 'Ada',
+        idempotencyKey: 'form:m1',
+        occurredAt: '2026-11-20T09:59:50.000Z',
+        createdProspect: true,
       })
       t.strictSame(await payloads(), [body])
       const { lastReceivedAt, lastRefusal } = await until('it was seen', async () => {
@@ -212,11 +218,9 @@ overStores(
 
     t.test('an unknown hook, a wrong token and a disabled hook are 404, in the same words', async (t) => {
       const { call, create, send } = await openHooks(t, kind)
-      const [signed, byToken, disabled] = [
-        await create(),
-        await create({ verify: { token: true } }),
-        await create(),
-      ]
+      const signed = await create()
+      const byToken = await create({ verify: { token: true } })
+      const disabled = await create()
       t.match(byToken.path, /^\/hooks\/hook_[a-z0-9]{26}\/pph_[A-Za-z0-9]{36}$/)
       t.equal(byToken.url, PUBLIC_URL + byToken.path)
       t.equal((await send(byToken.path)).status, 200)
@@ -556,7 +560,8 @@ overStores(
       t.match(third, { idempotencyKey: 'all:m1:2', payload: { body: 'three' } })
       t.match(fourth, { idempotencyKey: 'all:m1:3', prospectId: first.prospectId, createdProspect: false })
       const longKey = JSON.stringify({ id: 'x'.repeat(254), items: [{}, {}] })
-      const [once, twice] = [await deliver(hook, longKey), await deliver(hook, longKey)]
+      const once = await deliver(hook, longKey)
+      const twice = await deliver(hook, longKey)
       t.strictSame(twice.json, { prospectLogIds: once.json.prospectLogIds, replayed: true })
       const again = await deliver(hook, JSON.stringify({ id: 'm1', kind: 'all', items, attempt: 2 }))
       t.strictSame(again.json, { prospectLogIds: json.prospectLogIds, replayed: true })

@@ -82,7 +82,8 @@ const sharedTests = (t: Test, kind: 'sqlite' | 'postgres', newEmpty: (t: Test) =
     await open(t, [...ours, next('create table later (tenant_id text primary key)')]).migrate()
     const before = await schema()
     const older = open(t)
-    const [newer, known] = [ours.length + 1, ours.length]
+    const newer = ours.length + 1
+    const known = ours.length
     const detail = new RegExp(
       `database is newer than this program: .* applied migration ${newer}, this is .* and knows ${known}`,
     )

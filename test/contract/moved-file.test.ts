@@ -26,7 +26,8 @@ import { addTenant, someClaim } from '../support/rows.ts'
 const setting = (t: Test) => {
   const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-  const [path, elsewhere] = [join(folder, 'test.db'), join(folder, 'elsewhere.db')]
+  const path = join(folder, 'test.db')
+  const elsewhere = join(folder, 'elsewhere.db')
   const openStore = async (place = path) => {
     const store = sqliteStore({ path: place, busyMsMax: 5_000 }, readMigrations('sqlite'))
     t.teardown(() => store.close())

@@ -5,7 +5,7 @@ import { readMigrations } from '../../src/adapters/stores/migrations.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { diagnose } from '../../src/maintenance/doctor.ts'
 import { findAttention } from '../../src/maintenance/findings.ts'
-import { noOf } from '../core/scene.ts'
+import { refusalOf } from '../core/scene.ts'
 import { startPostgres, whyNoStandby } from '../support/postgres.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
 
@@ -20,7 +20,7 @@ const run = async (url: string, text: string) => {
   await sql.end()
   return rows
 }
-const reasonOf = async (ready: Promise<void>) => (await noOf(ready)).message
+const reasonOf = async (ready: Promise<void>) => (await refusalOf(ready)).message
 
 t.test(
   'a PostgreSQL that takes no writes is not ready, and ready again by itself',
@@ -78,7 +78,7 @@ t.test(
       const alone = open(t, ofStandby)
       await store.ready()
       await primary.kill()
-      t.match(await noOf(store.ready()), { kind: 'unavailable' })
+      t.match(await refusalOf(store.ready()), { kind: 'unavailable' })
       await run(ofStandby, 'select pg_promote()')
       await store.ready()
       await alone.ready()

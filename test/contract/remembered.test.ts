@@ -56,7 +56,8 @@ const setting = async (t: Test, kind: StoreKind) => {
     here.logProspectActivities(some.map((fields) => ({ tenantId, ...ACTIVITY, ...fields })))
   /** Erasures and merges. */
   const complete = async () => {
-    const [erase, move] = [eraseProspects({ store, ...deps }), moveMerged({ store, ...deps })]
+    const erase = eraseProspects({ store, ...deps })
+    const move = moveMerged({ store, ...deps })
     await untilCompleted(store.erasures, deps.clock, async () => {
       while (await erase(ON));
     })

@@ -62,7 +62,8 @@ const setting = async () => {
   }
   await run(admin, statementsIn(IN_CLUSTER))
   await run(as('postgres'), statementsIn(IN_DATABASE))
-  const [owner, server] = [as('prospect_pages_owner'), as('prospect_pages')]
+  const owner = as('prospect_pages_owner')
+  const server = as('prospect_pages')
   await answerOf(['migrate'], { DATABASE_URL: owner })
   await run(owner, statementsIn(ROLES))
   return { postgres, admin, as, run, owner, server, env: { DATABASE_URL: server } }
@@ -134,7 +135,8 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
         await run(owner, [`grant ${grant} to prospect_pages`])
       }
     }
-    const [serving, commands] = [grantsIn(TO_SERVE), grantsIn(FOR_COMMANDS)]
+    const serving = grantsIn(TO_SERVE)
+    const commands = grantsIn(FOR_COMMANDS)
     t.ok(serving.length > 20 && commands.length > 5, `${serving.length} and ${commands.length} grants`)
     await eachIsNeeded(commands, true)
     await run(

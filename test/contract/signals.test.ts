@@ -103,7 +103,9 @@ overStores(async (t, kind) => {
     const group = someGroup(await addTenant(store))
     const { tenantId } = group
     await store.pageGroups.add(group)
-    const [ada, bob, eve] = [someProspect(tenantId), someProspect(tenantId), someProspect(tenantId)]
+    const ada = someProspect(tenantId)
+    const bob = someProspect(tenantId)
+    const eve = someProspect(tenantId)
     await recordAll(store.activities, [ada, bob, eve])
     const watcher = await watching(await another(), kind)
     const erase = async () => {

@@ -17,7 +17,7 @@ import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import type { SliceQuery } from '../../src/shapes/slice.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
 
-/** A store in memory that has these tenants at once. */
+/** A memory store that holds these tenants. */
 export const storeWith = (...tenantIds: readonly string[]): MemoryStore => {
   const store = memoryStore()
   for (const tenantId of tenantIds)
@@ -30,7 +30,7 @@ export const storeWith = (...tenantIds: readonly string[]): MemoryStore => {
   return store
 }
 
-/** Where the stories about pages play: two tenants in a memory store, a stopped clock, and short ways to act. */
+/** Two tenants in a memory store, a stopped clock, and short calls, for the tests about pages. */
 export const scene = async () => {
   const store = memoryStore()
   const clock = stoppedClock()
@@ -53,7 +53,7 @@ export const scene = async () => {
   }
 }
 
-/** Runs this for one input after the other, and returns what each got: an answer or a refusal. */
+/** Runs the inputs one after the other, and returns the answer or refusal of each. */
 export const each =
   <Input, Answer>(run: (input: Input) => Promise<Answer>) =>
   async (inputs: readonly Input[]): Promise<readonly Outcome<Answer>[]> => {
@@ -62,14 +62,14 @@ export const each =
     return outcomes
   }
 
-/** All that a caller learns from a refusal, so that two of them can be compared. */
-export const noOf = async (
+/** The parts of a refusal that a caller sees, so that two refusals can be compared. */
+export const refusalOf = async (
   call: Promise<unknown>,
 ): Promise<Pick<DomainFailure, 'kind' | 'message' | 'facts'>> => {
-  const no = await call.then(
+  const refusal = await call.then(
     () => new Error('nothing was refused'),
     (why: unknown) => why,
   )
-  if (!(no instanceof DomainFailure)) throw no
-  return { kind: no.kind, message: no.message, facts: no.facts }
+  if (!(refusal instanceof DomainFailure)) throw refusal
+  return { kind: refusal.kind, message: refusal.message, facts: refusal.facts }
 }

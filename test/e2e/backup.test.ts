@@ -96,7 +96,8 @@ t.test('a backup under load contains every acknowledged write, and a server can 
   for (let n = 0; n < 3; n++) {
     const soFar = acknowledged.logs.size
     await until('more is logged', () => acknowledged.logs.size >= soFar + 300)
-    const [logs, madePages] = [[...acknowledged.logs], [...acknowledged.pages]]
+    const logs = [...acknowledged.logs]
+    const madePages = [...acknowledged.pages]
     const file = join(folder, `backup-${n}.db`)
     backups.push({ file, logs, pages: madePages, answer: await answerOf(['backup', file], env) })
   }
@@ -164,7 +165,8 @@ t.test(
   'a backup removes what a killed one left in its folder, but no copy that may be in progress',
   async (t) => {
     const { folder, path, file } = await filled(t)
-    const [left, made] = [`older.db.unfinished-${randomUUID()}`, `other.db.unfinished-${randomUUID()}`]
+    const left = `older.db.unfinished-${randomUUID()}`
+    const made = `other.db.unfinished-${randomUUID()}`
     for (const name of [left, made, 'mine.unfinished-2']) writeFileSync(join(folder, name), 'half a copy')
     for (const name of [left, 'mine.unfinished-2'])
       utimesSync(join(folder, name), 0, Date.now() / 1_000 - 3_601)
@@ -247,7 +249,8 @@ const tenantsIn = async (path: string) => {
 /** A database with one tenant, in a folder whose name has a space, and its backup. */
 const backedUp = async (t: Test) => {
   const folder = join(newFolder(t), 'my files')
-  const [path, file] = [join(folder, 'test.db'), join(folder, 'backup.db')]
+  const path = join(folder, 'test.db')
+  const file = join(folder, 'backup.db')
   const store = sqliteStore({ path, busyMsMax: 5_000 }, readMigrations('sqlite'))
   await store.migrate()
   await store.close()
@@ -367,7 +370,9 @@ t.test(
   'servers with BACKUP_DIR make one backup when it is due, and again only when the next is',
   async (t) => {
     const { folder, path } = await backedUp(t)
-    const [dir, script, seen] = [join(folder, 'dir'), join(folder, 'copy it.sh'), join(folder, 'seen')]
+    const dir = join(folder, 'dir')
+    const script = join(folder, 'copy it.sh')
+    const seen = join(folder, 'seen')
     mkdirSync(dir)
     writeFileSync(script, `#!/bin/sh\necho "$# $1" >> '${seen}'\n`)
     chmodSync(script, 0o700)
@@ -416,7 +421,8 @@ t.test(
 
 t.test('BACKUP_COMMAND may write as much as it likes about its progress', async (t) => {
   const { folder, path } = await backedUp(t)
-  const [dir, script] = [join(folder, 'dir'), join(folder, 'copy.sh')]
+  const dir = join(folder, 'dir')
+  const script = join(folder, 'copy.sh')
   mkdirSync(dir)
   const env = { ...urlOf(path), BACKUP_DIR: dir, BACKUP_COMMAND: script }
   const writes = '#!/bin/sh\nhead -c 3000000 /dev/zero | tr "\\0" "." >&2\n'
@@ -431,7 +437,9 @@ t.test('BACKUP_COMMAND may write as much as it likes about its progress', async 
 
 t.test('a backup that BACKUP_COMMAND could not take is passed to it again', async (t) => {
   const { folder, path } = await backedUp(t)
-  const [dir, script, seen] = [join(folder, 'dir'), join(folder, 'copy.sh'), join(folder, 'seen')]
+  const dir = join(folder, 'dir')
+  const script = join(folder, 'copy.sh')
+  const seen = join(folder, 'seen')
   mkdirSync(dir)
   const env = { ...urlOf(path), BACKUP_DIR: dir, BACKUP_COMMAND: script }
   writeFileSync(script, '#!/bin/sh\nexit 3\n', { mode: 0o700 })
@@ -455,10 +463,8 @@ t.test('backups that a wrong clock named are the first to be deleted', async (t)
   for (const day of ['01', '02'])
     writeFileSync(join(dir, `test.db.2999-01-${day}T00-00-00.000Z`), 'of a clock that was ahead')
   const env = { ...urlOf(path), BACKUP_DIR: dir, BACKUPS_KEPT: '2' }
-  const [{ file: first }, { file: second }] = [
-    await answerOf(['backup'], env),
-    await answerOf(['backup'], env),
-  ]
+  const { file: first } = await answerOf(['backup'], env)
+  const { file: second } = await answerOf(['backup'], env)
   const kept = readdirSync(dir).filter((name) => /Z$/.test(name))
   t.strictSame(
     kept.map((name) => join(dir, name)),

@@ -354,7 +354,8 @@ t.test('a command whose database is down is refused at once', async (t) => {
 
 t.test('a refusal names the file or the address, and the remedy', async (t) => {
   const folder = newFolder(t)
-  const [empty, garbage] = [join(folder, 'empty.db'), join(folder, 'garbage.db')]
+  const empty = join(folder, 'empty.db')
+  const garbage = join(folder, 'garbage.db')
   const lost = join(folder, 'lost.db')
   writeFileSync(empty, '')
   writeFileSync(`${lost}-wal`, 'acknowledged writes')

@@ -200,7 +200,8 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
     await seen('Waiting for the first delivery.')
     const send = (fields: Record<string, string>) =>
       fetch(`${address}`, {
-        ...{ method: 'POST', redirect: 'manual' },
+        method: 'POST',
+        redirect: 'manual',
         headers: { accept: 'text/html', origin: 'https://www.example.com' },
         body: new URLSearchParams(fields),
       })
@@ -311,13 +312,11 @@ t.test('whole journeys by keyboard alone', { skip }, async (t) => {
       const texts = ['=1+1', '+1', '-1', '@a', '\t=1', '\r=1', '＝1', 'a;=1', 'a, "b"', 'Ada']
       const name = (n: number) => texts[n % texts.length]
       const items = Array.from({ length: 250 }, (_, n) => ({
-        ...{
-          source: 'csv',
-          type: 'form_submitted',
-          email: `${n}@example.com`,
-          name: name(n),
-          payload: { n },
-        },
+        source: 'csv',
+        type: 'form_submitted',
+        email: `${n}@example.com`,
+        name: name(n),
+        payload: { n },
       }))
       await call('POST', '/v0/prospect_logs/batch', { items })
       const { page, wrong, seen } = await open('activity?source=csv')

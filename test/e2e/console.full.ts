@@ -340,7 +340,8 @@ for (const kind of proxyKinds())
 t.test('nothing in a dialog lies outside of it, at any width', { skip }, async (t) => {
   const { server, browser, apiKey, call } = await openScene()
   const group = JSON.parse((await call('POST', '/v0/page_groups', { name: 'g', title: 'G' })).text)
-  const [groupId, long] = [group.pageGroupId, 'long-'.repeat(50)]
+  const groupId = group.pageGroupId
+  const long = 'long-'.repeat(50)
   const content = { [long.slice(0, 90)]: long, price: 1, isNew: true, list: [long] }
   const created = await call('POST', `/v0/page_groups/${groupId}/pages`, { customName: long, content })
   const { pageId } = JSON.parse(created.text)

@@ -26,8 +26,12 @@ t.test('a form on a page of another origin, in a browser', { skip: noConsole }, 
   const origin = `http://127.0.0.1:${port}`
   const { hookId, path } = (
     await call('POST', '/v0/hooks', {
-      ...{ source: 'contact', verify: { token: true }, redirectTo: `${origin}/thanks`, origins: [origin] },
-      ...{ map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] }, trap: 'website2' },
+      source: 'contact',
+      verify: { token: true },
+      redirectTo: `${origin}/thanks`,
+      origins: [origin],
+      map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] },
+      trap: 'website2',
     })
   ).body
   const action = server.url + path

@@ -53,7 +53,8 @@ for (const kind of databaseKinds())
         `\ufeff${lines.join('\r\n\n \n')}`,
       )
       t.strictSame(imported, {
-        ...{ code: 0, stderr: '' },
+        code: 0,
+        stderr: '',
         stdout: '{"read":3,"logged":3,"replayed":0,"refused":0}\n',
       })
       const call = caller(server.url, apiKey)
@@ -258,7 +259,10 @@ for (const kind of databaseKinds())
       t.match(JSON.parse((await runCommand(logs, env)).stdout), { read: 700, logged: 700 })
       t.match(JSON.parse((await runCommand(logs, env)).stdout), { replayed: 700 })
       t.match((await exported(tenant)).logs[0], {
-        ...{ source: 'excel', email: '0@example.com', idempotencyKey: '0', createdProspect: false },
+        source: 'excel',
+        email: '0@example.com',
+        idempotencyKey: '0',
+        createdProspect: false,
         payload: { 'Given, Family': 'Ada, Bob', Remark: 'note 0' },
       })
     })

@@ -70,7 +70,8 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
 
   t.test('every row of every table is copied byte for byte', async (t) => {
     const { path, url, args } = await setting(t, 2_000)
-    const [file, before] = [await sqliteRows(path), await movedRows(path)]
+    const file = await sqliteRows(path)
+    const before = await movedRows(path)
     const { code, stdout, stderr } = await runCommand(args)
     t.equal(code, 0, stderr)
     const after = await postgresRows(url)

@@ -126,7 +126,9 @@ for (const kind of databaseKinds())
     async (t) => {
       t.teardown(kind.end)
       const { env } = await kind.open(t)
-      const [before, after, lost] = [newKey(), newKey(), newKey()]
+      const before = newKey()
+      const after = newKey()
+      const lost = newKey()
       const { tenantId } = await seed(env)
       const world = await createRuntime(readConfig(env), createLog('silent'))
       t.teardown(world.store.close)
@@ -156,7 +158,8 @@ for (const kind of databaseKinds())
         (one) => one.webhookEndpointId === half.webhookEndpointId,
       )
       if (found === undefined) throw new Error('the endpoint is missing')
-      const [secret, until] = [toolsOf(before).webhooks.secrets.seal('whsec_new'), '2999-01-01T00:00:00.000Z']
+      const secret = toolsOf(before).webhooks.secrets.seal('whsec_new')
+      const until = '2999-01-01T00:00:00.000Z'
       const overlap = {
         previousSecret: `${found.secret}|${until}`,
         previousSecretUntil: until,

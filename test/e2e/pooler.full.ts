@@ -189,7 +189,8 @@ t.test('behind a pooler in transaction mode', { skip: why ?? false }, async (t) 
     async (t) => {
       const { env: direct } = await kind.open(t)
       const { env: other, rows } = await kind.open(t)
-      const [directUrl, otherUrl] = [String(direct['DATABASE_URL']), String(other['DATABASE_URL'])]
+      const directUrl = String(direct['DATABASE_URL'])
+      const otherUrl = String(other['DATABASE_URL'])
       const pooler = await startPgbouncer(new URL(directUrl).searchParams.get('host') ?? '')
       t.teardown(pooler.stop)
       const poolerUrl = pooler.urlOf(directUrl)

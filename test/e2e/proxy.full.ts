@@ -58,7 +58,8 @@ for (const kind of proxyKinds()) {
       const log = (body: string, expectsContinue = false) =>
         ask('/v0/prospect_logs', { method: 'POST', headers, body, expectsContinue })
       const activityOf = (bytes: number) => {
-        const [start, end] = ['{"source":"crm","payload":{"text":"', '"}}']
+        const start = '{"source":"crm","payload":{"text":"'
+        const end = '"}}'
         return `${start}${'x'.repeat(bytes - start.length - end.length)}${end}`
       }
 

@@ -9,7 +9,8 @@ const CONFINE =
 const ENV = { ...process.env, TMPDIR: undefined, SQLITE_TMPDIR: undefined }
 const confine = (folder: string, ...command: string[]) =>
   spawn('unshare', ['--mount', 'sh', '-c', CONFINE, folder, ...command], {
-    ...{ env: ENV, stdio: ['ignore', 'pipe', 'pipe'] },
+    env: ENV,
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
 const skip =
   spawnSync('unshare', ['--mount', 'mount', '--bind', '/', '/']).status === 0

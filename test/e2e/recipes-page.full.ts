@@ -137,7 +137,8 @@ t.test('the recipes of docs/recipes.md', { skip: whyNoShell }, async (t) => {
       const { contentOf } = await import(`${pathToFileURL(join(folder, 'pages.mjs'))}?faulty`)
       const at = (seconds: number) => contentOf('group', 'page', seconds * 1_000)
       for (const seconds of [0, 5, 10]) t.strictSame(await at(seconds), { h1: 'Tulips' })
-      const [waits, doesNot] = [at(15), at(16)]
+      const waits = at(15)
+      const doesNot = at(16)
       t.strictSame(await Promise.all([waits, doesNot]), [{ h1: 'Tulips' }, { h1: 'Tulips' }])
       t.equal(asked(), 4, 'only one visitor waits')
       for (const seconds of [20, 21, 25]) t.equal(await at(seconds), null, 'a missing page is kept, too')

@@ -123,8 +123,11 @@ for (const kind of databaseKindsThatStop())
       const { env: plain, rows } = await kind.open(t)
       const DATABASE_URL = String(plain['DATABASE_URL']).replace('@', `:${DATABASE_PASSWORD}@`)
       const env = {
-        ...{ DATABASE_URL, LOG_LEVEL: 'trace', NAMER_URL: await talkativeNamer(t) },
-        ...{ NAMER_MODEL: 'm', NAMER_API_KEY: NAMER_KEY },
+        DATABASE_URL,
+        LOG_LEVEL: 'trace',
+        NAMER_URL: await talkativeNamer(t),
+        NAMER_MODEL: 'm',
+        NAMER_API_KEY: NAMER_KEY,
       }
       const { apiKey, apiKeyId, tenantId, pageGroupId } = await seed(env)
       const created = await runCommand(['keys', 'create', '--tenant', tenantId], env)

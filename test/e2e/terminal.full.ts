@@ -115,7 +115,8 @@ t.test('on a terminal, what an operation returns is a table or pairs', { skip },
   t.match(one.text, new RegExp(`^pageGroupId +${pageGroupId}\ntenantId `))
 })
 
-const [CTRL_C, CTRL_D] = ['\u0003', '\u0004']
+const CTRL_C = '\u0003'
+const CTRL_D = '\u0004'
 
 t.test('doctor shows its checks as pairs or as a table', { skip }, async (t) => {
   const env = { ...databaseIn(newFolder(t)), NO_COLOR: '1' }

@@ -59,7 +59,8 @@ type Span = {
   /** Trace ids. */
   readonly links: readonly string[]
 }
-const [SERVER, CLIENT] = [1, 2]
+const SERVER = 1
+const CLIENT = 2
 
 /** The settings that load OpenTelemetry, and the spans that have ended. */
 const instrumentation = (t: Test) => {

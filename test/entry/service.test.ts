@@ -526,7 +526,8 @@ t.test('keys are listed, rotated and revoked', async (t) => {
   const { apiKeyId } = await service.rotateApiKey(second.apiKeyId, { overlapMs: 0 })
   const { revokedAt } = await service.revokeApiKey(apiKeyId)
   t.equal(revokedAt, '2026-01-01T00:00:00.000Z')
-  const [day, now] = ['2026-01-02T00:00:00.000Z', '2026-01-01T00:00:00.000Z']
+  const day = '2026-01-02T00:00:00.000Z'
+  const now = '2026-01-01T00:00:00.000Z'
   t.match(await service.listApiKeys(tenantId), [
     { ...first, rotatedAt: now, expiresAt: day },
     { expiresAt: now },

@@ -252,7 +252,8 @@ overStores(async (t, kind) => {
   t.test('keys end by the clock, and are revoked at once whatever it shows', async (t) => {
     const { another, callWith, clock, move, newKey } = await setting(t, kind)
     const status = async (key: string) => (await callWith(key)('GET /v0/page_groups')).status
-    const [ending, revoked] = [await newKey(30 * MINUTE_MS), await newKey(null)]
+    const ending = await newKey(30 * MINUTE_MS)
+    const revoked = await newKey(null)
     for (const { apiKey } of [ending, revoked]) t.equal(await status(apiKey), 200)
     move(-HOUR_MS)
     for (const { apiKey } of [ending, revoked]) t.equal(await status(apiKey), 200, 'it is remembered')

@@ -34,7 +34,8 @@ t.test(
 
 t.test('two servers on one file, one of them killed and started again, under load', async (t) => {
   const { database, traffic, start, endLeases } = await embeddedScene(t)
-  const [steady, shaky] = [await start(), await start()]
+  const steady = await start()
+  const shaky = await start()
   let running = shaky
   const onSteady = traffic.flow(steady.url)
   for (let round = 0; round < ROUNDS; round++) {

@@ -113,9 +113,15 @@ export const furnish = async (url: string, { apiKey, pageGroupId, survivorId }: 
   const form = await done('POST', '/v0/hooks', { ...hook, each: '', map: FORM_MAP })
   for (let i = 0; i < 88; i++) await done('POST', '/v0/hooks', hook)
   const ids = {
-    ...{ page_group_id: pageGroupId, page_id: pageId, version_id: versionId, prospect_id: prospectId },
-    ...{ prospect_log_id: prospectLogId, erasure_id: erasureId, event_id: eventId },
-    ...{ webhook_endpoint_id: endpoint.webhookEndpointId, hook_id: deep.hookId },
+    page_group_id: pageGroupId,
+    page_id: pageId,
+    version_id: versionId,
+    prospect_id: prospectId,
+    prospect_log_id: prospectLogId,
+    erasure_id: erasureId,
+    event_id: eventId,
+    webhook_endpoint_id: endpoint.webhookEndpointId,
+    hook_id: deep.hookId,
   }
   const paths = { byToken, deep, signed, form }
   const hooks = Object.fromEntries(Object.entries(paths).map(([name, { path }]) => [name, String(path)])) as {
@@ -178,7 +184,8 @@ const requestsOf = (
       (QUERIES[operationId] ?? limits).map((query) => {
         const isExport = operationId === 'exportProspect'
         const values: Record<string, string> = {
-          ...{ ...ids, page_group_id },
+          ...ids,
+          page_group_id,
           ...(isExport && { prospect_id: survivorId }),
         }
         const target = path.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? 'none')

@@ -106,7 +106,8 @@ const floods = async () => {
 
 const open = async (t: Test, kind: ReturnType<typeof databaseKinds>[number]): Promise<Started> => {
   const { env } = await kind.open(t)
-  const [seeded, quiet] = [await seed(env), await seed(env)]
+  const seeded = await seed(env)
+  const quiet = await seed(env)
   const world = await createRuntime(readConfig(env), createLog('silent'))
   const loud = { ...seeded, survivorId: await furnishStore(world, seeded.tenantId) }
   await world.store.close()

@@ -13,7 +13,8 @@ t.test(
     const postgres = await startPostgres()
     t.teardown(postgres.stop)
     const { env } = databaseAt(await postgres.newDatabase())
-    const [known, unused] = [await seed(env), await seed(env)]
+    const known = await seed(env)
+    const unused = await seed(env)
     const server = await startServer(t, { ...env, FAILED_AUTH_PER_MINUTE: 'none' })
     const request = (apiKey: string) =>
       requestText('POST', '/v0/prospect_logs', apiKey, '{"source":"crm","payload":{}}')

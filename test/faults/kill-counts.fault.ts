@@ -46,7 +46,8 @@ for (const kind of databaseKinds())
       await counts()
       const position = async () =>
         (await database.rows<{ position: string }>('select position from counted_tenants'))[0]?.position
-      let [cut, logs] = [0, 0]
+      let cut = 0
+      let logs = 0
       for (let round = 0; round < ROUNDS && logs < LOGS; round++) {
         await server.kill()
         const before = await position()

@@ -44,7 +44,9 @@ for (const kind of databaseKinds())
       let server = await start()
       const hmac = { algorithm: 'sha256', encoding: 'hex', header: 'x-signature' }
       const hook = {
-        ...{ source: 'vendor', verify: { hmac, secret: 'made up' }, each: '/items' },
+        source: 'vendor',
+        verify: { hmac, secret: 'made up' },
+        each: '/items',
         map: { email: ['/email'], idempotencyKey: ['/id'] },
       }
       const { body: created } = await caller(server.url, apiKey)('POST', '/v0/hooks', hook)

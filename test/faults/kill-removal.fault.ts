@@ -23,7 +23,8 @@ for (const kind of databaseKinds())
       t.teardown(kind.end)
       const random = faultsRandom(t)
       const { env, rows } = await kind.open(t)
-      const [leaving, staying] = [await seed(env), await seed(env)]
+      const leaving = await seed(env)
+      const staying = await seed(env)
       const line = (i: number) =>
         `${JSON.stringify({ source: 's', payload: {}, email: `p${i % 5_000}@x.com` })}\n`
       const file = `${t.testdir({ 'logs.jsonl': Array.from({ length: LOGS }, (_, i) => line(i)).join('') })}/logs.jsonl`

@@ -63,7 +63,8 @@ for (const kind of databaseKinds())
         const server = await startServer(t, { ...env, ...more })
         return { ...server, call: caller(server.url, apiKey) }
       }
-      const [here, other] = [await start(), await start()]
+      const here = await start()
+      const other = await start()
       const host = kind.name === 'postgres' ? placeOf(url).folder : ''
       const proxy = host === '' ? null : await startHoldingProxy(t, `${host}/.s.PGSQL.5432`)
       const address = new URL(url)

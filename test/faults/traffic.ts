@@ -160,7 +160,8 @@ export const PLACEHOLDER = '[object Object]'
 /** Four in a row: one has an email, two have external ids and now and then each other's email, and one is many strangers. */
 const whoOf = (number: number, kind: Write['kind']) => {
   const one = Math.floor(number / WRITES_OF_ONE)
-  const [first, emailOf] = [one - (one % 4), (of: number) => `person-${of}@example.com`]
+  const first = one - (one % 4)
+  const emailOf = (of: number) => `person-${of}@example.com`
   if (one % 4 === 1 || one % 4 === 2) {
     const externalId = `id-${one}`
     return { person: externalId, externalId, email: emailOf(first + 1 + (number % 2)) }

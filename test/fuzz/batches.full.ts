@@ -53,7 +53,8 @@ t.test(
     const property = fc.asyncProperty(bodies, envelope, async (given, around) => {
       const items = given.flatMap((body) => textOf(body) ?? [])
       fc.pre(items.length > 0)
-      const [together, apart] = [await openScene(), await openScene()]
+      const together = await openScene()
+      const apart = await openScene()
       const sent = { body: around(items), bytesMax: BYTES_MAX }
       const answer = await together.call('POST /v0/prospect_logs/batch', sent)
       const singles: Item[] = []

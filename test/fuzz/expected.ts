@@ -87,7 +87,9 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s"[\]{}:,]+/gs
 const membersOf = (written: string): { texts: Texts; depth: number } => {
   const texts = new Map<string, string>()
   let name: string | null = null
-  let [open, depth, begin] = [0, 0, 0]
+  let open = 0
+  let depth = 0
+  let begin = 0
   for (const { 0: token, index } of written.matchAll(TOKEN)) {
     const isOpening = token === '{' || token === '['
     const isClosing = token === '}' || token === ']'

@@ -66,8 +66,13 @@ t.test('an element of a list is found by the value of a member', async (t) => {
       '/f/1/v',
     ),
     {
-      ...{ '/f[t=a]/v': '1', '/f[t=x]]/v': '3', '/f[t=7]/v': '4', '/f[t=true]/v': '5', '/f[t=1~12]/v': '6' },
-      ...{ '/f/7[t=in]/t': '"in"', '/f/1/v': '1' },
+      '/f[t=a]/v': '1',
+      '/f[t=x]]/v': '3',
+      '/f[t=7]/v': '4',
+      '/f[t=true]/v': '5',
+      '/f[t=1~12]/v': '6',
+      '/f/7[t=in]/t': '"in"',
+      '/f/1/v': '1',
     },
   )
   // A member that is called so goes first; what is no list of objects has no such element.
@@ -80,10 +85,8 @@ t.test('an element of a list is found by the value of a member', async (t) => {
   ])
     t.strictSame(found(none, '/f[t=a]/v', '/f[t=]', '/f[=a]'), {}, none)
   const many = Array.from({ length: 1_000 }, (_, i) => ({ id: `e${i}`, tags: [{ k: i, v: i }] }))
-  const [nested, wide] = [
-    JSON.stringify({ many }),
-    Array.from({ length: 99 }, (_, i) => `/many[id=e${i * 10}]/tags/0/v`),
-  ]
+  const nested = JSON.stringify({ many })
+  const wide = Array.from({ length: 99 }, (_, i) => `/many[id=e${i * 10}]/tags/0/v`)
   t.strictSame(found(nested, '/many[id=e999]/tags[k=999]/v', '/many[id=e9]/tags[k=8]/v'), {
     '/many[id=e999]/tags[k=999]/v': '999',
   })
@@ -98,8 +101,11 @@ t.test('an element of a list is found by the value of a member', async (t) => {
 t.test('an array is found as it came and as it is stored', async (t) => {
   const both = ['/0/e', '/items/0/e', '/items[e=2]/e', '/items', ''] as const
   t.strictSame(found('[{"e":1},{"e":2}]', ...both), {
-    ...{ '/0/e': '1', '/items/0/e': '1', '/items[e=2]/e': '2' },
-    ...{ '/items': '[{"e":1},{"e":2}]', '': '[{"e":1},{"e":2}]' },
+    '/0/e': '1',
+    '/items/0/e': '1',
+    '/items[e=2]/e': '2',
+    '/items': '[{"e":1},{"e":2}]',
+    '': '[{"e":1},{"e":2}]',
   })
   t.strictSame(found('{"items":[{"e":1}]}', '/0/e', '/items/0/e'), { '/items/0/e': '1' })
 })

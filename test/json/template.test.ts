@@ -17,13 +17,19 @@ t.test('a string that is a place becomes the value there; one that contains it g
   const template = {
     value: '{{/a}}',
     text: 'n={{/a/n}} s={{/a/s}} no={{/a/no}} gone={{/a/b/c}} t={{/a/t}} {{/a/list}}',
-    ...{ nothing: '{{/a/nothing}}', null: '{{/a/no}}', escaped: '{{//~0~1}}', element: '{{/a/list/1/b}}' },
+    nothing: '{{/a/nothing}}',
+    null: '{{/a/no}}',
+    escaped: '{{//~0~1}}',
+    element: '{{/a/list/1/b}}',
     fixed: { '{{/a}}': ['{/a}', 1.5, null, '\\ é'] },
   }
   t.strictSame(filled(template, values), {
     value: values.a,
     text: `n=1 s=${values.a.s} no= gone= t=true ${JSON.stringify(values.a.list)}`,
-    ...{ nothing: null, null: null, escaped: 2, element: 'c' },
+    nothing: null,
+    null: null,
+    escaped: 2,
+    element: 'c',
     fixed: template.fixed,
   })
   t.strictSame(filled('{{/a/list}}', values), values.a.list)
@@ -32,7 +38,10 @@ t.test('a string that is a place becomes the value there; one that contains it g
 t.test('an optional place leaves out its member or element if nothing or null is there', async (t) => {
   const values = { email: 'ada@example.com', name: null, 'a?': 1 }
   const template = {
-    ...{ email: '{{/email?}}', name: '{{/name?}}', hello: 'Hello {{/name?}} {{/email}}', mark: '{{/a??}}' },
+    email: '{{/email?}}',
+    name: '{{/name?}}',
+    hello: 'Hello {{/name?}} {{/email}}',
+    mark: '{{/a??}}',
     list: ['{{/x?}}', 1, '{{/email?}}'],
   }
   t.strictSame(filled(template, values), { email: values.email, mark: 1, list: [1, values.email] })
@@ -123,7 +132,8 @@ t.test(
     const templateOf = (values: object, depth = 0): [unknown, unknown] => {
       const kind = below(depth > 3 ? 4 : 6)
       if (kind < 4) {
-        const [path, isOptional] = [pointer().replace(/\?$/, ''), below(2) === 0]
+        const path = pointer().replace(/\?$/, '')
+        const isOptional = below(2) === 0
         const place = `{{${path}${isOptional ? '?' : ''}}}`
         const value = at(values, path)
         if (isOptional && (value ?? null) === null) return [kind === 0 ? place : `x${place}`, LEFT_OUT]

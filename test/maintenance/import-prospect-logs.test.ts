@@ -22,8 +22,14 @@ const setting = async () => {
     }
     const { imported, why } = await importProspectLogs(logAllOver(deps))(
       {
-        ...{ store: deps.store, tenantId, chunks: chunks(), lineBytesMax: 1_000, fromLine: 1, csv },
-        ...{ stop: new AbortController().signal, onProgress: () => {} },
+        store: deps.store,
+        tenantId,
+        chunks: chunks(),
+        lineBytesMax: 1_000,
+        fromLine: 1,
+        csv,
+        stop: new AbortController().signal,
+        onProgress: () => {},
         onReported: (line) => reported.push(line),
       },
       true,
@@ -44,8 +50,12 @@ t.test('a row of CSV is an activity, and the columns of no member are its payloa
     imported: { read: 1, logged: 1, refused: 0 },
     items: [
       {
-        ...{ source: 'crm', type: 'webhook', email: 'ada@x', name: 'Ada Lovelace' },
-        ...{ occurredAt: '2024-05-01T10:00:00.000Z', idempotencyKey: null },
+        source: 'crm',
+        type: 'webhook',
+        email: 'ada@x',
+        name: 'Ada Lovelace',
+        occurredAt: '2024-05-01T10:00:00.000Z',
+        idempotencyKey: null,
         payload: { rawJson: '{"Note":"Asked; \\"twice\\"","Amount":"1,50"}' },
       },
     ],
@@ -89,12 +99,14 @@ t.test('a member that is null counts as left out, and a payload stays byte for b
     yield Buffer.from('{"source":null,"payload":{}}\n{"source":"a","payload":null}\n{"source":null,')
   }
   const { imported } = await importProspectLogs(logAllOver(deps))({
-    ...{ store: deps.store, tenantId, chunks: chunks(), lineBytesMax: 1_000, fromLine: 1 },
-    ...{
-      stop: new AbortController().signal,
-      onReported: (line) => reported.push(line),
-      onProgress: () => {},
-    },
+    store: deps.store,
+    tenantId,
+    chunks: chunks(),
+    lineBytesMax: 1_000,
+    fromLine: 1,
+    stop: new AbortController().signal,
+    onReported: (line) => reported.push(line),
+    onProgress: () => {},
   })
   t.match(imported, { read: 4, logged: 1, refused: 3 })
   t.match(reported, [

@@ -32,8 +32,14 @@ const setting = async () => {
     const isText = typeof text === 'string' || Buffer.isBuffer(text)
     const { imported, why } = await importProspects(createProspect(deps))(
       {
-        ...{ store: deps.store, tenantId: to, fromLine, lineBytesMax: 1_000, onProgress },
-        ...{ chunks: isText ? chunks() : text, csv, stop: new AbortController().signal },
+        store: deps.store,
+        tenantId: to,
+        fromLine,
+        lineBytesMax: 1_000,
+        onProgress,
+        chunks: isText ? chunks() : text,
+        csv,
+        stop: new AbortController().signal,
         onReported: (line) => refused.push(line),
       },
       isCsv,
@@ -54,7 +60,11 @@ t.test('columns stand in any order, and an empty field counts as left out', asyn
   const text =
     '\ufeffname,email,externalId\r\n"Lovelace, ""Ada""",ADA@x ,crm-1\r\n\r\n,bob@x,\r\nEve\n,,crm-2'
   t.strictSame(await load(text.replace('Eve\n', '"Eve\nSmith"')), {
-    ...{ read: 3, created: 3, found: 0, conflicts: 0, refused: 0 },
+    read: 3,
+    created: 3,
+    found: 0,
+    conflicts: 0,
+    refused: 0,
     nextLine: 6,
   })
   t.equal(

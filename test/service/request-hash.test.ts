@@ -36,8 +36,12 @@ t.test('a request with another value of any member is another request', async (t
   const { value: page } = await service.createPageWithVersion({ tenantId, pageGroupId })
   const base = {
     tenantId,
-    ...{ pageGroupId, pageId: page.pageId },
-    ...{ source: 'crm', payload: {}, name: 'n', title: 't' },
+    pageGroupId,
+    pageId: page.pageId,
+    source: 'crm',
+    payload: {},
+    name: 'n',
+    title: 't',
   }
   const keyed = Object.entries(operations as Readonly<Record<string, Operation>>).filter(
     ([, { takes = {} }]) => 'idempotencyKey' in takes,

@@ -76,8 +76,10 @@ export const apiKeys = section(
 
     'a tenant’s keys are listed oldest first, revoked ones too, and no other tenant’s': async (given) => {
       const { store, apiKeys, added } = given
-      const [ours, theirs] = [await addTenant(store), await addTenant(store)]
-      const [oldest, newest] = [someKey(ours.tenantId), someKey(ours.tenantId, { revokedAt: at(9) })]
+      const ours = await addTenant(store)
+      const theirs = await addTenant(store)
+      const oldest = someKey(ours.tenantId)
+      const newest = someKey(ours.tenantId, { revokedAt: at(9) })
       const foreign = await added(theirs)
       await apiKeys.add(newest)
       await apiKeys.add(oldest)
@@ -87,14 +89,16 @@ export const apiKeys = section(
 
     'a key is revoked, and only this one': async ({ store, apiKeys, added }) => {
       const tenant = await addTenant(store)
-      const [key, other] = [await added(tenant, { expiresAt: at(9_000) }), await added(tenant)]
+      const key = await added(tenant, { expiresAt: at(9_000) })
+      const other = await added(tenant)
       await apiKeys.end(key.apiKeyId, { revokedAt: at(123) })
       same(await apiKeys.findByHashes([key.keyHash]), [found({ ...key, revokedAt: at(123) })])
       same(await apiKeys.find(other.apiKeyId), other)
     },
 
     'many keys are found by one call, whatever else it asks for': async ({ store, apiKeys, added }) => {
-      const [ours, theirs] = [await added(await addTenant(store)), await added(await addTenant(store))]
+      const ours = await added(await addTenant(store))
+      const theirs = await added(await addTenant(store))
       const hashes = [sha256('nobody’s'), theirs.keyHash, sha256('no other’s'), ours.keyHash]
       const keys = await apiKeys.findByHashes(hashes)
       equal(keys.length, 2)

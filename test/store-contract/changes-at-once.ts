@@ -65,7 +65,15 @@ const settingOf = async (subject: Subject) => {
     return { page, versionIds: versionIds as [string, string], before: await one.read(page) }
   }
   return {
-    ...{ clock, one, other, group, newPage, publishedPage, readyVersion, publisher, publisherAtWork },
+    clock,
+    one,
+    other,
+    group,
+    newPage,
+    publishedPage,
+    readyVersion,
+    publisher,
+    publisherAtWork,
     turnOf: (i: number) => (i % 2 === 0 ? one : other),
     holds: () => holds(store, group),
   }

@@ -51,8 +51,14 @@ export const counts = section(
       counts.record({ tenantId, from, to, removeFrom: null, add })
     const slice = (tenantId: string, want: object = {}) =>
       counts.list({
-        ...{ tenantId, unit: 'hour', since: at(0), until: at(9 * HOUR_MS) },
-        ...{ source: null, type: null, after: null, limit: 99 },
+        tenantId,
+        unit: 'hour',
+        since: at(0),
+        until: at(9 * HOUR_MS),
+        source: null,
+        type: null,
+        after: null,
+        limit: 99,
         ...want,
       })
     const list = async (tenantId: string, want: object = {}) => (await slice(tenantId, want)).rows
@@ -268,7 +274,8 @@ export const counts = section(
     },
 
     'what keys used is added to its minute, and summed from a time on': async ({ store, counts }) => {
-      const [{ tenantId }, other] = [await addTenant(store), await addTenant(store)]
+      const { tenantId } = await addTenant(store)
+      const other = await addTenant(store)
       const busy = newId('apikey')
       const idle = newId('apikey')
       const theirs = newId('hook')
@@ -291,7 +298,11 @@ export const counts = section(
       await use(3, theirs, 7, other.tenantId)
       same(await counts.sumUsage({ tenantId, since: at(MINUTE_MS), rowsMax: 100, limit: 1 }), [
         {
-          ...{ tenantId, apiKeyId: busy, requests: 34, activities: 8, bytes: 2 ** 42 },
+          tenantId,
+          apiKeyId: busy,
+          requests: 34,
+          activities: 8,
+          bytes: 2 ** 42,
           since: at(MINUTE_MS),
         },
       ])

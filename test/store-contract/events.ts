@@ -14,17 +14,17 @@ export const events = section('events', async ({ store }) => ({ ours: await outb
     const { write, addEndpoint, changeEndpoint, read, tenantId } = ours
     const written = async () => (await write(someEvent(tenantId)))[0]?.eventId
     const ids: unknown[] = [await written()]
-    const one = await addEndpoint()
+    const first = await addEndpoint()
     ids.push(await written())
-    await changeEndpoint(one, { status: 'disabled' })
+    await changeEndpoint(first, { status: 'disabled' })
     ids.push(await written())
-    const two = await addEndpoint({ status: 'disabled' })
+    const second = await addEndpoint({ status: 'disabled' })
     ids.push(await written())
-    await changeEndpoint(one, { status: 'enabled' })
+    await changeEndpoint(first, { status: 'enabled' })
     ids.push(await written())
-    await changeEndpoint(one, DELETED)
+    await changeEndpoint(first, DELETED)
     ids.push(await written())
-    await changeEndpoint(two, { status: 'enabled' })
+    await changeEndpoint(second, { status: 'enabled' })
     ids.push(await written())
     equal(await ours.number(), 3)
     same(
@@ -108,7 +108,8 @@ export const events = section('events', async ({ store }) => ({ ours: await outb
         await setImmediate()
       }
     }
-    let [isWritten, isNumbered] = [false, false]
+    let isWritten = false
+    let isNumbered = false
     let numbered = 0
     const numberer = async (i: number) => {
       for (let isLast = false; !isLast; await setImmediate()) {

@@ -14,8 +14,11 @@ import {
 
 const SLICE = { beforeId: null, limit: 10 }
 const SEEN = {
-  ...{ lastReceivedAt: at(3), lastRefusedAt: at(4), lastRefusal: 'The signature does not match.' },
-  ...{ lastWarnedAt: at(5), lastWarning: 'The last body was stored unread: it is not JSON.' },
+  lastReceivedAt: at(3),
+  lastRefusedAt: at(4),
+  lastRefusal: 'The signature does not match.',
+  lastWarnedAt: at(5),
+  lastWarning: 'The last body was stored unread: it is not JSON.',
 }
 
 export const hooks = section(
@@ -40,15 +43,15 @@ export const hooks = section(
       const { store, hooks, added } = given
       const tenant = await addTenant(store)
       const hook = await added(tenant, {
-        ...{
-          description: 'billing',
-          status: 'disabled',
-          slot: 7,
-          createdAt: at(1),
-          updatedAt: at(2),
-          ...SEEN,
-        },
-        ...{ secret: 'v1:a', previousSecret: 'v1:b v1:c', previousSecretUntil: at(9) },
+        description: 'billing',
+        status: 'disabled',
+        slot: 7,
+        createdAt: at(1),
+        updatedAt: at(2),
+        ...SEEN,
+        secret: 'v1:a',
+        previousSecret: 'v1:b v1:c',
+        previousSecretUntil: at(9),
         rules: { rawJson: '{"verify":{"preset":"stripe"},"map":{"type":["/a~1b"]},"each":"/items"}' },
       })
       same(await hooks.findByIds([hook.hookId, newId('hook')]), [{ ...hook, isSuspended: false }])
@@ -75,7 +78,8 @@ export const hooks = section(
     },
 
     'hooks are listed newest first, in slices, and no other tenant’s': async ({ store, hooks, added }) => {
-      const [tenant, other] = [await addTenant(store), await addTenant(store)]
+      const tenant = await addTenant(store)
+      const other = await addTenant(store)
       const ids: string[] = []
       for (const slot of [1, 2, 3]) ids.unshift((await added(tenant, { slot })).hookId)
       await added(other)
@@ -127,7 +131,8 @@ export const hooks = section(
     },
 
     'a removed hook is gone, and only its own tenant removes it': async ({ store, hooks, added, found }) => {
-      const [tenant, stranger] = [await addTenant(store), await addTenant(store)]
+      const tenant = await addTenant(store)
+      const stranger = await addTenant(store)
       const { hookId } = await added(tenant)
       equal(await hooks.remove({ tenantId: stranger.tenantId, hookId }), false)
       equal(await hooks.remove({ tenantId: tenant.tenantId, hookId }), true)

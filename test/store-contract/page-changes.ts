@@ -45,7 +45,13 @@ export const pageChanges = section(
       const page = await read(want)
       const { tenantId, pageGroupId, pageId, slug, customName, computedName, revision } = page
       return pages.change({
-        ...{ tenantId, pageGroupId, pageId, slug, customName, computedName, revision },
+        tenantId,
+        pageGroupId,
+        pageId,
+        slug,
+        customName,
+        computedName,
+        revision,
         publishedVersionId: page.published?.versionId ?? null,
         automaticAfter: page.automaticAfter,
         unpublishAt: page.unpublishAt,
@@ -110,8 +116,11 @@ export const pageChanges = section(
       const version = await addVersion(page, fields)
       const { publish, content, idempotencyKey, requestHash, ...shown } = version
       const stored = {
-        ...{ ...shown, status: 'processing', failureReason: null },
-        ...{ publishedAt: null, unpublishAt: null },
+        ...shown,
+        status: 'processing',
+        failureReason: null,
+        publishedAt: null,
+        unpublishAt: null,
       }
       like(await read(page), { published: null, latest: stored })
       const found = { ...stored, content }
@@ -156,7 +165,8 @@ export const pageChanges = section(
       const { store, added, addVersion, listed } = given
       const page = await added({ content: CONTENT })
       await added()
-      const [second, third] = [await addVersion(page), await addVersion(page)]
+      const second = await addVersion(page)
+      const third = await addVersion(page)
       const ids = [third.versionId, second.versionId, page.versionId]
       same(
         (await listed(page))?.map(({ versionId }) => versionId),
@@ -177,7 +187,8 @@ export const pageChanges = section(
       given,
     ) => {
       const { added, addVersion, change, read, versions } = given
-      const [page, other] = [await added(), await added()]
+      const page = await added()
+      const other = await added()
       const version = await addVersion(page, keyFields('one'))
       await addVersion(other, keyFields('one'))
       const before = await read(page)
@@ -222,7 +233,8 @@ export const pageChanges = section(
 
     'a removed page is gone with its versions, and its group counts one page less': async (given) => {
       const { added, addVersion, group, pageGroups, pages, versions, listed } = given
-      const [page, other] = [await added(keyFields('one')), await added()]
+      const page = await added(keyFields('one'))
+      const other = await added()
       const version = await addVersion(page)
       const claimed = await versions.claim(someClaim())
       equal(await pages.remove({ ...page, revision: 1 }), 'overtaken')
@@ -338,8 +350,12 @@ const claimed = async <Ids extends readonly [string, ...string[]]>(store: Store,
 const settled =
   (status: 'published' | 'ready') =>
   ({ pageId, versionId, attempt }: ClaimedVersion, computedName: string | null = null): Settlement => ({
-    ...{ pageId, versionId, attempt, computedName },
-    ...{ status, at: at(500) },
+    pageId,
+    versionId,
+    attempt,
+    computedName,
+    status,
+    at: at(500),
   })
 const published = settled('published')
 const ready = settled('ready')

@@ -142,7 +142,8 @@ export const pageGroups = section(
     },
 
     'groups of another tenant are never listed': async ({ store, added, listed }) => {
-      const [ours, theirs] = [await addTenant(store), await addTenant(store)]
+      const ours = await addTenant(store)
+      const theirs = await addTenant(store)
       const older = await added(ours)
       await added(theirs)
       const newer = await added(ours)
@@ -152,7 +153,8 @@ export const pageGroups = section(
     },
 
     'many wants in one call are each answered in their place': async ({ store, pageGroups, added }) => {
-      const [ours, theirs] = [await addTenant(store), await addTenant(store)]
+      const ours = await addTenant(store)
+      const theirs = await addTenant(store)
       const a = await added(ours)
       const b = await added(theirs, { status: 'archived' })
       const c = await added(ours, { status: 'archived' })
@@ -210,7 +212,8 @@ export const pageGroups = section(
 
     'a change by another tenant, or of an unknown group, is overtaken and changes nothing': async (given) => {
       const { store, pageGroups, added, listed } = given
-      const [ours, theirs] = [await addTenant(store), await addTenant(store)]
+      const ours = await addTenant(store)
+      const theirs = await addTenant(store)
       const group = await added(ours)
       equal(await pageGroups.change({ ...group, ...theirs, title: 'Theirs' }, group.updatedAt), 'overtaken')
       const nowhere = someGroup(ours, { title: 'Nowhere' })
@@ -230,12 +233,13 @@ export const pageGroups = section(
 
     'each group counts its recorded pages': async ({ store, pages, added, listed }) => {
       const tenant = await addTenant(store)
-      const [one, two] = [await added(tenant), await added(tenant)]
-      await recordPages(pages, [somePage(one), somePage(two), somePage(one)])
-      await pages.record(somePage(one))
+      const first = await added(tenant)
+      const second = await added(tenant)
+      await recordPages(pages, [somePage(first), somePage(second), somePage(first)])
+      await pages.record(somePage(first))
       same(await listed(tenant), [
-        { ...two, pagesCount: 1 },
-        { ...one, pagesCount: 3 },
+        { ...second, pagesCount: 1 },
+        { ...first, pagesCount: 3 },
       ])
     },
 

@@ -58,8 +58,16 @@ export const pages = section(
       same(await listed(group), [storedPage(page)])
       const { versionId, versionNumber, supplementaryContext, computedName, createdAt } = page
       const latest = {
-        ...{ versionId, versionNumber, status: 'processing', publishedAt: null, failureReason: null },
-        ...{ supplementaryContext, computedName, createdAt, publishAt: null, unpublishAt: null },
+        versionId,
+        versionNumber,
+        status: 'processing',
+        publishedAt: null,
+        failureReason: null,
+        supplementaryContext,
+        computedName,
+        createdAt,
+        publishAt: null,
+        unpublishAt: null,
       }
       const found = {
         ...storedPage(page),
@@ -142,7 +150,9 @@ export const pages = section(
     'many wants at once are each recalled in their place': async (given) => {
       const { store, pages, addGroup, newGroup, added } = given
       const tenant = await addTenant(store)
-      const [wanted, other, foreign] = [await addGroup(tenant), await addGroup(tenant), await newGroup()]
+      const wanted = await addGroup(tenant)
+      const other = await addGroup(tenant)
+      const foreign = await newGroup()
       const two = await added(wanted, keyFields('two'))
       await added(other, keyFields('one'))
       const page = await added(wanted, keyFields('one'))
@@ -204,7 +214,8 @@ export const pages = section(
       const group = await newGroup()
       const page = await added(group, keyFields('taken'))
       const other = await addGroup(group)
-      const [free, taken] = [somePage(group, keyFields('free')), somePage(group, keyFields('taken'))]
+      const free = somePage(group, keyFields('free'))
+      const taken = somePage(group, keyFields('taken'))
       const late = [somePage(other), taken, free]
       same(await readEach(pages.record, late), ['recorded', 'overtaken', 'recorded'])
       same(await listed(group), [free, page].map(storedPage))
@@ -234,7 +245,8 @@ export const pages = section(
 
     'a page has the next number of its group, with which its name ends if it is numbered': async (given) => {
       const { pages, newGroup, numberOf } = given
-      const [group, other] = [await newGroup(), await newGroup()]
+      const group = await newGroup()
+      const other = await newGroup()
       const rows = [
         somePage(group, { computedName: 'Offers', isNumbered: true }),
         somePage(group, { computedName: 'Spring sale', isNumbered: false }),
@@ -259,7 +271,8 @@ export const pages = section(
     'pages that two processes record at once have each a number and a name of their own': async (given) => {
       const { pages, another, newGroup, added, listed, numberOf, countOf } = given
       const group = await newGroup()
-      const [first, stores] = [await added(group), [pages, (await another()).pages]]
+      const first = await added(group)
+      const stores = [pages, (await another()).pages]
       for (let round = 0; round < 5; round++) {
         const rows = Array.from({ length: 20 }, () =>
           somePage(group, { computedName: 'Offers', isNumbered: true }),
@@ -309,7 +322,8 @@ export const pages = section(
     'an idempotency key belongs to its group and its tenant': async (given) => {
       const { pages, addGroup, newGroup, added, countOf } = given
       const group = await newGroup()
-      const [sibling, stranger] = [await addGroup(group), await newGroup()]
+      const sibling = await addGroup(group)
+      const stranger = await newGroup()
       for (const parent of [group, sibling, stranger]) await added(parent, keyFields('one'))
       const without = [somePage(group), somePage(group)]
       equal(await recordPages(pages, without), 'recorded')
@@ -372,10 +386,13 @@ export const pages = section(
 
     'many lists in one call are each answered in their place': async (given) => {
       const { pages, addGroup, newGroup, added } = given
-      const [ours, theirs] = [await newGroup(), await newGroup()]
+      const ours = await newGroup()
+      const theirs = await newGroup()
       const empty = await addGroup(ours)
       const gone = await addGroup(ours, { status: 'deleted' })
-      const [a, b, c] = [await added(ours), await added(theirs), await added(ours)]
+      const a = await added(ours)
+      const b = await added(theirs)
+      const c = await added(ours)
       const crowded = await addGroup(ours)
       const [d, e] = [await added(crowded), await added(crowded), await added(crowded)].slice(1) as [
         NewPageRow,
@@ -403,10 +420,13 @@ export const pages = section(
 
     'many reads in one call distinguish a missing page from a missing group': async (given) => {
       const { pageGroups, pages, addGroup, newGroup, added } = given
-      const [ours, theirs] = [await newGroup(), await newGroup()]
+      const ours = await newGroup()
+      const theirs = await newGroup()
       const sibling = await addGroup(ours)
       const gone = await addGroup(ours)
-      const [mine, hidden, foreign] = [await added(ours), await added(gone), await added(theirs)]
+      const mine = await added(ours)
+      const hidden = await added(gone)
+      const foreign = await added(theirs)
       await pageGroups.change({ ...gone, status: 'deleted', deletedAt: at(1) }, gone.updatedAt)
       const found = await readEach(pages.find, [
         mine,

@@ -94,7 +94,8 @@ export const prospectLogs = section(
 
     'the logs of a tenant are listed newest first by id, one more than the limit': async (given) => {
       const { newProspect, logged, listed } = given
-      const [one, two] = [await newProspect(), await newProspect()]
+      const one = await newProspect()
+      const two = await newProspect()
       const { tenantId } = one
       const other = await newProspect(tenantId)
       const logs = [

@@ -55,7 +55,14 @@ const settingOf = async ({ core, store, another }: Subject) => {
     return (await core.getPage(process)(want)).value
   }
   return {
-    ...{ ...hand, clock, outbox, group, publish, run, read, processes },
+    ...hand,
+    clock,
+    outbox,
+    group,
+    publish,
+    run,
+    read,
+    processes,
     newPage: async (publishAt?: string): Promise<PageWant & Page> => {
       const made = await core.createPageWithVersion(process)({ ...group, ...(publishAt && { publishAt }) })
       const { pageId } = made.value
@@ -134,7 +141,8 @@ export const schedules = section('schedules', settingOf, {
   'what is due at once on a page is done by time, then by id': async (the) => {
     const page = await the.newPage()
     const later = await the.newVersion(page, at(20))
-    const [one, other] = [await the.newVersion(page, at(10)), await the.newVersion(page, at(10))]
+    const one = await the.newVersion(page, at(10))
+    const other = await the.newVersion(page, at(10))
     await the.happened()
     the.clock.advance(HOUR)
     await the.run()
@@ -163,11 +171,9 @@ export const schedules = section('schedules', settingOf, {
   },
 
   'what a person does after the time counts as later, even if publishers are late': async (the) => {
-    const [first, second, third] = [
-      await the.newPage(at(10)),
-      await the.newPage(at(10)),
-      await the.newPage(at(10)),
-    ]
+    const first = await the.newPage(at(10))
+    const second = await the.newPage(at(10))
+    const third = await the.newPage(at(10))
     const draft = await the.newVersion(first)
     the.clock.advance(HOUR)
     await the.publishOne(draft)
@@ -181,11 +187,9 @@ export const schedules = section('schedules', settingOf, {
   },
 
   'a schedule is moved, ended, or replaced by publishing at once': async (the) => {
-    const [moved, ended, hurried] = [
-      await the.newPage(at(10)),
-      await the.newPage(at(10)),
-      await the.newPage(at(10)),
-    ]
+    const moved = await the.newPage(at(10))
+    const ended = await the.newPage(at(10))
+    const hurried = await the.newPage(at(10))
     await the.publishOne({ ...moved, publishAt: at(HOUR) })
     const { status, publishAt } = await the.unschedule(ended)
     same([status, publishAt], ['ready', null])
@@ -219,7 +223,8 @@ export const schedules = section('schedules', settingOf, {
   },
 
   'a page or group that was deleted has nothing to do any more': async (the) => {
-    const [page, other] = [await the.newPage(at(10)), await the.newPage(at(10))]
+    const page = await the.newPage(at(10))
+    const other = await the.newPage(at(10))
     await the.update({ ...other, unpublishAt: at(10) })
     await the.remove(page)
     await the.updateGroup({ ...the.group, status: 'deleted' })
@@ -272,7 +277,8 @@ export const schedules = section('schedules', settingOf, {
     for (let round = 1; round <= ROUNDS; round++) {
       const time = at(round * HOUR)
       const pages = [await the.newPage(time), await the.newPage(time), await the.newPage(time)]
-      const [first, draft] = [pages[0] as (typeof pages)[0], await the.newVersion(pages[0] as PageWant)]
+      const first = pages[0] as (typeof pages)[0]
+      const draft = await the.newVersion(pages[0] as PageWant)
       await the.happened()
       the.clock.advance(HOUR)
       await Promise.all([...the.processes.map((process) => the.run(process)), the.publishOne(draft)])

@@ -23,7 +23,8 @@ export const signals = section(
     },
 
     'a listener that was removed gets no more signals': async ({ store, group }) => {
-      const [one, other] = [watching(store), watching(store)]
+      const one = watching(store)
+      const other = watching(store)
       one.remove()
       const before = one.count('versions')
       const emitted = other.next('versions')

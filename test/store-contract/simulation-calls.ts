@@ -16,7 +16,7 @@ import { idOf } from './setting.ts'
 import type { World } from './simulation-world.ts'
 
 const CALLS_MAX = 20
-/** Manual changes. They are made one after the other: at once they would overtake each other by chance. */
+/** Manual changes are made one after the other, because simultaneous ones would overtake each other by chance. */
 const CHANGES_MAX = 8
 /** Most changes are made of the newest groups and pages, so that many are made of one. */
 export const RECENT = 8
@@ -40,9 +40,9 @@ export type Seen = {
   /** Claims of workers that died. */
   readonly versionsClaimed: ClaimedVersion[]
   readonly endpointsClaimed: ClaimedEndpoint[]
-  /** Requests that can be sent once more. */
+  /** Requests that can be repeated. */
   readonly inputs: Map<string, object[]>
-  /** Lists that go on, with their cursors. */
+  /** Lists that have more items, with their cursors. */
   readonly cursors: Map<string, object[]>
 }
 export type Parent = { tenantId: string; pageGroupId: string }
@@ -75,7 +75,7 @@ export const parentFrom = (chance: Random, { groups, tenants }: Seen): Parent =>
   return chance.onceIn(10) ? { ...group, tenantId: chance.oneOf(tenants) } : group
 }
 
-/** Something that was seen; now and then of another tenant, or something never seen. */
+/** Usually something that was seen. Sometimes its tenant is another one, or the thing was never seen. */
 export const wantFrom = <Want extends { readonly tenantId: string }>(
   chance: Random,
   { tenants }: Seen,
@@ -91,7 +91,7 @@ export const prospectFrom = (chance: Random, seen: Seen): ProspectWant =>
     prospectId: idOf('prospect', chance.below(10_000)),
   })
 
-/** A list that goes on where it ended; now and then by the cursor of another one. */
+/** Usually the input of a list that continues where it ended. Sometimes the cursor belongs to another list. */
 export const cursorFrom = (chance: Random, { cursors }: Seen, name: string): { cursor?: string } => {
   if (chance.onceIn(2)) return {}
   const any = [...cursors.values()].flat()
@@ -114,14 +114,17 @@ type Calls = <Name extends keyof Operations>(
  * then a call that was made before.
  */
 export const manyCalls: Calls = (name, chance, useCase, seen, make) =>
-  callsOf(name, seen, inputsFor(name, chance, [CALLS_MAX, 8], seen, make), ({ callAtOnce }, inputs) =>
-    callAtOnce(useCase, inputs),
+  callsOf(
+    name,
+    seen,
+    inputsFor(name, chance, { max: CALLS_MAX, repeatedOnceIn: 8 }, seen, make),
+    ({ callAtOnce }, inputs) => callAtOnce(useCase, inputs),
   )
 export const callsInTurn: Calls = (name, chance, useCase, seen, make) =>
   callsOf(
     name,
     seen,
-    inputsFor(name, chance, [CHANGES_MAX, 4], seen, make),
+    inputsFor(name, chance, { max: CHANGES_MAX, repeatedOnceIn: 4 }, seen, make),
     async ({ calls, refusal }, inputs) => {
       const call = calls[useCase] as (input: unknown) => Promise<unknown>
       const answers: unknown[] = []
@@ -133,17 +136,16 @@ export const callsInTurn: Calls = (name, chance, useCase, seen, make) =>
 const inputsFor = (
   name: string,
   chance: Random,
-  [max, again]: readonly [number, number],
+  { max, repeatedOnceIn }: { readonly max: number; readonly repeatedOnceIn: number },
   seen: Seen,
   make: () => object,
-): object[] => {
-  return chance.many(max, () => {
+): object[] =>
+  chance.many(max, () => {
     const before = seen.inputs.get(chance.onceIn(2) ? name : answeredOf(name)) ?? []
-    return before.length > 0 && chance.onceIn(again) ? chance.oneOf(before) : make()
+    return before.length > 0 && chance.onceIn(repeatedOnceIn) ? chance.oneOf(before) : make()
   })
-}
 
-/** Kept apart: refusals would soon displace the few requests that can be replayed. */
+/** Answered requests are kept separately: refused ones would soon displace the few that can be replayed. */
 const answeredOf = (name: string) => `${name}: answered`
 
 const callsOf = (
@@ -175,7 +177,7 @@ export const outcomeOf = (answer: unknown): string => {
   return kind ?? (replayed ? 'replayed' : 'answered')
 }
 
-/** What any operation resolves to. */
+/** The members from which the simulation learns, of the answers of all operations. */
 type Learnable = {
   readonly value?: {
     readonly prospectId?: string
@@ -196,25 +198,45 @@ type Learnable = {
 export const parentOf = ({ tenantId, pageGroupId }: Parent): Parent => ({ tenantId, pageGroupId })
 
 export const remember = (name: string, input: object, answer: Learnable, seen: Seen): void => {
-  const { value = {}, created, replayed } = answer
-  const { prospectId, prospectLogId, pageGroupId, pageId, versionId, latestVersion } = value
-  const { nextCursor, erasureId, webhookEndpointId } = value
   const { tenantId } = input as { tenantId: string }
-  const isNew = replayed === false
-  if (isNew && prospectId !== undefined && prospectLogId !== undefined) {
-    if (value.createdProspect) seen.prospects.push({ tenantId, prospectId })
+  const { erasureId, webhookEndpointId, secret, nextCursor } = answer.value ?? {}
+  rememberProspect(tenantId, answer, seen)
+  rememberPage(tenantId, answer, seen)
+  if (erasureId !== undefined) seen.erasures.push({ tenantId, erasureId })
+  if (webhookEndpointId !== undefined && secret !== undefined) {
+    seen.endpoints.push({ tenantId, webhookEndpointId })
+  }
+  if (typeof nextCursor === 'string') {
+    const cursors = seen.cursors.get(name) ?? []
+    seen.cursors.set(name, [...cursors, { ...input, cursor: nextCursor }].slice(-50))
+  }
+}
+
+const rememberProspect = (
+  tenantId: string,
+  { value = {}, created, replayed }: Learnable,
+  seen: Seen,
+): void => {
+  const { prospectId, prospectLogId, createdProspect } = value
+  if (prospectId === undefined) return
+  if (replayed === false && prospectLogId !== undefined) {
+    if (createdProspect) seen.prospects.push({ tenantId, prospectId })
     seen.logs.push({ tenantId, prospectId, prospectLogId })
   }
-  if (created && prospectId !== undefined) seen.prospects.push({ tenantId, prospectId })
-  if (pageGroupId !== undefined && pageId !== undefined) {
-    const page = { tenantId, pageGroupId, pageId }
-    if (isNew && versionId === undefined) seen.pages.push(page)
-    if (isNew && versionId !== undefined) seen.versions.push({ ...page, versionId })
-    if (latestVersion) seen.versions.push({ ...page, versionId: latestVersion.versionId })
-  } else if (pageGroupId !== undefined && isNew) seen.groups.push({ tenantId, pageGroupId })
-  if (erasureId !== undefined) seen.erasures.push({ tenantId, erasureId })
-  if (webhookEndpointId !== undefined && value.secret !== undefined)
-    seen.endpoints.push({ tenantId, webhookEndpointId })
-  if (typeof nextCursor === 'string')
-    seen.cursors.set(name, [...(seen.cursors.get(name) ?? []), { ...input, cursor: nextCursor }].slice(-50))
+  if (created) seen.prospects.push({ tenantId, prospectId })
+}
+
+/** A page group, or a page or version in it. */
+const rememberPage = (tenantId: string, { value = {}, replayed }: Learnable, seen: Seen): void => {
+  const { pageGroupId, pageId, versionId, latestVersion } = value
+  const isNew = replayed === false
+  if (pageGroupId === undefined) return
+  if (pageId === undefined) {
+    if (isNew) seen.groups.push({ tenantId, pageGroupId })
+    return
+  }
+  const page = { tenantId, pageGroupId, pageId }
+  if (isNew && versionId === undefined) seen.pages.push(page)
+  if (isNew && versionId !== undefined) seen.versions.push({ ...page, versionId })
+  if (latestVersion) seen.versions.push({ ...page, versionId: latestVersion.versionId })
 }

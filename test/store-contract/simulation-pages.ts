@@ -191,8 +191,12 @@ export const settleVersionsLate: MakeStep = (chance, seen) => {
         status,
       }
       const event: NewEvent = {
-        ...{ tenantId, eventId: newId('event'), type: 'page_version.failed', apiKeyId: null },
-        ...{ ids: { pageGroupId, pageId, versionId }, createdAt: now() },
+        tenantId,
+        eventId: newId('event'),
+        type: 'page_version.failed',
+        apiKeyId: null,
+        ids: { pageGroupId, pageId, versionId },
+        createdAt: now(),
       }
       return versions.settle(tenantId, [settlement], status === 'processing' ? [] : [event])
     },

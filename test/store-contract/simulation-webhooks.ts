@@ -186,8 +186,11 @@ const resultOf = ({ event: { eventId }, attempts }: DueDelivery, luck: number, n
   const ended = { eventId, attempts: attempts + 1, nextAttemptAt: null, deliveredAt: null, attempt }
   if (which === 0) return { ...ended, status: 'failed', lastStatus: 410, lastError: 'gone' } as const
   const later: DeliveryResult = {
-    ...{ ...ended, status: 'pending', nextAttemptAt: now(which * 60_000) },
-    ...{ lastStatus: null, lastError: 'timeout' },
+    ...ended,
+    status: 'pending',
+    nextAttemptAt: now(which * 60_000),
+    lastStatus: null,
+    lastError: 'timeout',
   }
   if (which === 1) return later
   return { ...ended, status: 'delivered', deliveredAt: now(), lastStatus: 204, lastError: null } as const
@@ -223,7 +226,9 @@ export const disableEndpoint: MakeStep = (chance, seen) => {
       )
       if (found === undefined) return [null]
       const disabled: StoredEndpoint = {
-        ...{ ...found, status: 'disabled', disabledReason: 'gone' },
+        ...found,
+        status: 'disabled',
+        disabledReason: 'gone',
         updatedAt: [now(), new Date(Date.parse(found.updatedAt) + 1).toISOString()].sort()[1] as string,
       }
       const event = someEvent(found.tenantId, {

@@ -11,7 +11,7 @@ import { identities } from './simulation-identities.ts'
 import { turnsOf } from './simulation-turns.ts'
 import { VERBS } from './verbs.ts'
 
-/** As often a version is given to a namer. */
+/** How many times a namer is asked for one version. */
 const ATTEMPTS_MAX = 5
 /** Some seconds. */
 const PAST_ROUNDS_MAX = 10_000
@@ -48,7 +48,7 @@ const NEVER = new AbortController().signal
 export type World = ReturnType<typeof worldOf>
 
 export const worldOf = (core: Core, opened: Store) => {
-  // What else runs on a database decides how often it is asked.
+  // Other transactions on the database decide how often this is asked.
   const arePast: Store['moments']['arePast'] = async (moments) => {
     for (let round = 0; (await opened.moments.arePast(moments)).includes(false); round++) {
       if (round > PAST_ROUNDS_MAX) throw new Error('a moment that is never past')
@@ -57,7 +57,7 @@ export const worldOf = (core: Core, opened: Store) => {
     return moments.map(() => true)
   }
   const clock = stoppedClock()
-  // Some stores need no rewrite, and one rewrite serves all that wait: so all of them are made to wait for the same one.
+  // Some stores need no rewrite, and one rewrite serves all waiting erasures. So every erasure waits for the same one.
   let mayRewrite = false
   let isWaiting = false
   const rewrite: Store['erasures']['rewrite'] = async (now) => {
@@ -179,7 +179,7 @@ export const worldOf = (core: Core, opened: Store) => {
     ...world,
     now,
     verbsCalled,
-    /** Identifiers that were ever added, and what has come about with them. */
+    /** Identifiers that were ever added, and the cases that occurred with them. */
     added: identified.added,
     cases: identified.cases,
     calls,
@@ -188,7 +188,7 @@ export const worldOf = (core: Core, opened: Store) => {
     publish: async () => {
       while (await publish(NEVER));
     },
-    /** Does what is due, without waiting for what is due soon. */
+    /** Runs the schedules that are due, without waiting for those that are due soon. */
     runSchedules: async () => {
       const errors: unknown[] = []
       let isWaiting = false
@@ -204,21 +204,23 @@ export const worldOf = (core: Core, opened: Store) => {
       while (!isWaiting && (await step(NEVER, Promise.race([]))));
       for (const error of errors) throw error
     },
-    /** Takes every erasure as far as it comes. Those that wait equally long are claimed in any order. */
+    /** Runs the eraser until no erasure can continue. */
     erase: async () => {
       while (await eraser(NEVER));
       while (isWaiting) {
         clock.advance(REWRITE_REST_MS)
-        ;[mayRewrite, isWaiting] = [true, false]
+        mayRewrite = true
+        isWaiting = false
         while (await eraser(NEVER));
       }
     },
     moveMerged: async () => {
       while (await mover(NEVER));
     },
-    /** Deletes all that has expired, unless it has to pause, and looks for logs that came late. */
+    /** Deletes everything that has expired, unless the deletion has to pause, and sweeps late logs. */
     expire: async (retentionDays: number | null) => {
-      const [errors, pauses]: [unknown[], Served[]] = [[], []]
+      const errors: unknown[] = []
+      const pauses: Served[] = []
       const onError = (error: unknown) => void errors.push(error)
       const onPause = (pause: Served) => void pauses.push(pause)
       const step = core.deleteExpired({ ...world, retentionDays, eventDaysKept: 1, onError, onPause })
@@ -264,7 +266,7 @@ export const sortedBy = <Name extends string, Row extends Readonly<Record<Name, 
   rows: readonly Row[],
 ): Row[] => rows.toSorted((a, b) => (a[name] < b[name] ? -1 : 1))
 
-/** All names come at once, so that all versions are saved in one list, however fast the store is. */
+/** A publisher whose namer returns all names at once, so that all versions are saved in one list. */
 const publisherOf = (core: Core, world: Pick<World, 'store' | 'clock' | 'newId'>) => {
   const { versions } = world.store
   let unnamed = 0
@@ -292,31 +294,36 @@ const publisherOf = (core: Core, world: Pick<World, 'store' | 'clock' | 'newId'>
   })
 }
 
-type AnyVerb = (...given: readonly unknown[]) => Promise<unknown>
+type AnyVerb = (...args: readonly unknown[]) => Promise<unknown>
 type Port = keyof typeof VERBS
 
 /**
- * Notes which verbs are called, such as `pages.find`. Names events by their time and by what they are about, so that they
- * have the same ids and order in every store.
+ * Records the verbs that are called, such as `pages.find`. The id of an event follows from its time and its content, so
+ * that events have the same ids and order in every store.
  */
 const observed = (store: Store, called: Set<string>, clock: () => number): Store => {
-  // Equal events that are saved in the same millisecond are counted, and get different ids.
-  let [ms, saved] = [clock(), new Map<string, number>()]
+  // Equal events that are saved in the same millisecond are counted, so that they get different ids.
+  let ms = clock()
+  let saved = new Map<string, number>()
   const observe =
     (name: string, verb: AnyVerb): AnyVerb =>
-    async (...given) => {
+    async (...args) => {
       called.add(name)
-      if (ms !== clock()) [ms, saved] = [clock(), new Map()]
-      const asked = new Set<string>()
+      if (ms !== clock()) {
+        ms = clock()
+        saved = new Map()
+      }
+      const contents = new Set<string>()
       const nameEvent = (event: NewEvent): NewEvent => {
-        const what = JSON.stringify([event.type, event.ids])
-        asked.add(what)
-        const digits = hash('sha256', `${what} ${saved.get(what) ?? 0}`).slice(0, 16)
+        const content = JSON.stringify([event.type, event.ids])
+        contents.add(content)
+        const digits = hash('sha256', `${content} ${saved.get(content) ?? 0}`).slice(0, 16)
         return { ...event, eventId: idAt('event', ms, digits) }
       }
-      const answer = await verb(...given.map((one) => (areEvents(one) ? one.map(nameEvent) : one)))
-      if (answer !== null && answer !== 'overtaken')
-        for (const what of asked) saved.set(what, (saved.get(what) ?? 0) + 1)
+      const answer = await verb(...args.map((arg) => (areEvents(arg) ? arg.map(nameEvent) : arg)))
+      if (answer !== null && answer !== 'overtaken') {
+        for (const content of contents) saved.set(content, (saved.get(content) ?? 0) + 1)
+      }
       return answer
     }
   const portOf = (port: Port) => {
@@ -328,4 +335,5 @@ const observed = (store: Store, called: Set<string>, clock: () => number): Store
   return { ...store, ...Object.fromEntries(ports) }
 }
 const areEvents = (value: unknown): value is readonly NewEvent[] =>
-  Array.isArray(value) && value.every((one) => typeof one === 'object' && 'eventId' in one && 'ids' in one)
+  Array.isArray(value) &&
+  value.every((item) => typeof item === 'object' && 'eventId' in item && 'ids' in item)

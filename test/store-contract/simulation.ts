@@ -205,7 +205,8 @@ const prepared = async (core: Core, worlds: readonly [World, World]): Promise<Se
   for (const name of ['one', 'two', 'three'])
     for (const world of worlds) {
       const { tenantId } = await core.createTenant(world)({ name })
-      const [lasting, other] = [world.newId('webhookendpoint'), world.newId('webhookendpoint')]
+      const lasting = world.newId('webhookendpoint')
+      const other = world.newId('webhookendpoint')
       if (name !== OTHER)
         await world.store.webhooks.add(someEndpoint(tenantId, { webhookEndpointId: lasting }))
       await world.store.webhooks.add(someEndpoint(tenantId, { webhookEndpointId: other, slot: 2 }))

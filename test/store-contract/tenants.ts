@@ -12,9 +12,10 @@ export const tenants = section(
   },
   {
     'a tenant has its own first brand, and no other': async ({ store, tenants }) => {
-      const [one, two] = [await addTenant(store), await addTenant(store)]
-      same(await tenants.brands(one.tenantId), [one.brandId])
-      same(await tenants.brands(two.tenantId), [two.brandId])
+      const first = await addTenant(store)
+      const second = await addTenant(store)
+      same(await tenants.brands(first.tenantId), [first.brandId])
+      same(await tenants.brands(second.tenantId), [second.brandId])
     },
 
     'the brands of an unknown tenant are null, not an empty list': async ({ tenants }) => {
@@ -31,9 +32,10 @@ export const tenants = section(
     },
 
     'a tenant is renamed, and no other': async ({ store, tenants }) => {
-      const [one, two] = [await addTenant(store), await addTenant(store)]
-      like(await tenants.update(one.tenantId, { name: 'New' }), { tenantId: one.tenantId, name: 'New' })
-      const [after] = (await tenants.list('', 1_000)).filter(({ tenantId }) => tenantId === two.tenantId)
+      const first = await addTenant(store)
+      const second = await addTenant(store)
+      like(await tenants.update(first.tenantId, { name: 'New' }), { tenantId: first.tenantId, name: 'New' })
+      const [after] = (await tenants.list('', 1_000)).filter(({ tenantId }) => tenantId === second.tenantId)
       equal(after?.name, 'Acme')
       equal(await tenants.update(newId('tenant'), { name: 'New' }), null)
     },
@@ -48,8 +50,12 @@ export const tenants = section(
 
     'tenants are listed oldest first, after an id, as many as wanted': async ({ tenants }) => {
       const added = AWKWARD_TEXTS.map((name, i) => ({
-        ...{ tenantId: newId('tenant'), name, createdAt: at(i) },
-        ...{ retentionDays: null, suspendedAt: null, deletedAt: null },
+        tenantId: newId('tenant'),
+        name,
+        createdAt: at(i),
+        retentionDays: null,
+        suspendedAt: null,
+        deletedAt: null,
       }))
       for (const tenant of added) await tenants.add({ ...tenant, brandId: newId('brand') })
       same(await tenants.list('', 1_000), added)
@@ -59,7 +65,8 @@ export const tenants = section(
     },
 
     'a suspended tenant keeps the time of its suspension until it is resumed': async ({ store, tenants }) => {
-      const [{ tenantId }, other] = [await addTenant(store), await addTenant(store)]
+      const { tenantId } = await addTenant(store)
+      const other = await addTenant(store)
       const suspend = (second: number) =>
         tenants.setState(tenantId, { suspendedAt: at(second), deletedAt: null })
       like(await suspend(1), { tenantId, suspendedAt: at(1), deletedAt: null })
@@ -81,7 +88,8 @@ export const tenants = section(
 
     'nothing of a suspended tenant is claimed to be published or sent, until it is resumed; its erasures are':
       async ({ store, tenants }) => {
-        const [{ tenant }, other] = [await fillTenant(store), await fillTenant(store)]
+        const { tenant } = await fillTenant(store)
+        const other = await fillTenant(store)
         const { tenantId } = tenant
         const later = someClaim({ now: at(2_000), until: at(2_000), horizon: at(9_000) })
         const claimedOf = async (rows: Promise<readonly { readonly tenantId: string }[]>) => {
@@ -103,9 +111,10 @@ export const tenants = section(
 
     'a deleted tenant is removed with everything of it, a list at a time, and no other': async (given) => {
       const { store, tenants } = given
-      const [one, two] = [await fillTenant(store), await fillTenant(store)]
-      const { tenantId } = one.tenant
-      const before = await tenants.left(two.tenant.tenantId)
+      const first = await fillTenant(store)
+      const second = await fillTenant(store)
+      const { tenantId } = first.tenant
+      const before = await tenants.left(second.tenant.tenantId)
       same(await tenants.left(tenantId), before)
       same(await tenants.deleting(), [])
       await tenants.remove(tenantId)
@@ -121,12 +130,12 @@ export const tenants = section(
       do after = await tenants.removeSome({ tenantId, after, max: 1 })
       while (after !== null)
       same(await tenants.left(tenantId), [])
-      same(await store.apiKeys.findByHashes([one.key.keyHash]), [])
+      same(await store.apiKeys.findByHashes([first.key.keyHash]), [])
       await tenants.remove(tenantId)
       equal(await tenants.find(tenantId), null)
       same(await tenants.deleting(), [])
-      same(await tenants.left(two.tenant.tenantId), before)
-      equal((await store.prospectLogs.find({ ...two.log }))?.prospectLogId, two.log.prospectLogId)
+      same(await tenants.left(second.tenant.tenantId), before)
+      equal((await store.prospectLogs.find({ ...second.log }))?.prospectLogId, second.log.prospectLogId)
     },
 
     'a tenant added through one store is known to another on the same data': async ({ another, tenants }) => {

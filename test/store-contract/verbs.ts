@@ -194,8 +194,12 @@ export const VERBS = {
         readEach(
           prospectLogs.list,
           [null, idempotencyKey].map((idempotencyKey) => ({
-            ...{ tenantId, source, idempotencyKey, type: null },
-            ...{ fromId: null, ...SLICE },
+            tenantId,
+            source,
+            idempotencyKey,
+            type: null,
+            fromId: null,
+            ...SLICE,
           })),
         ),
       toStrangers: [NOTHING, NOTHING],
@@ -259,7 +263,8 @@ export const VERBS = {
       serves: 'callers',
       ask: ({ pages }, { tenantId }, { page: { pageGroupId, idempotencyKey } }) =>
         pages.recall({
-          ...{ tenantId, pageGroupId },
+          tenantId,
+          pageGroupId,
           idempotencyKey: String(idempotencyKey),
           isNamedByGroup: true,
         }),
@@ -293,11 +298,24 @@ export const VERBS = {
       ask: ({ pages }, { tenantId }, { page }) => {
         const { pageGroupId, pageId, versionId, computedName } = page
         return pages.change({
-          ...{ tenantId, pageGroupId, pageId, computedName, slug: null, customName: 'Theirs', revision: 2 },
-          ...{ publishedVersionId: versionId, automaticAfter: null, unpublishAt: at(9), updatedAt: at(9) },
-          ...{ added: someVersion(keyFields('two')), publishes: true },
+          tenantId,
+          pageGroupId,
+          pageId,
+          computedName,
+          slug: null,
+          customName: 'Theirs',
+          revision: 2,
+          publishedVersionId: versionId,
+          automaticAfter: null,
+          unpublishAt: at(9),
+          updatedAt: at(9),
+          added: someVersion(keyFields('two')),
+          publishes: true,
           schedule: {
-            ...{ versionId: newId('pageversion'), publishAt: at(9), unpublishAt: null, scheduleNote: null },
+            versionId: newId('pageversion'),
+            publishAt: at(9),
+            unpublishAt: null,
+            scheduleNote: null,
           },
         })
       },
@@ -693,8 +711,14 @@ export const VERBS = {
       serves: 'callers',
       ask: ({ counts }, { tenantId }) =>
         counts.list({
-          ...{ tenantId, unit: 'hour', since: at(0), until: at(1) },
-          ...{ source: 'crm', type: null, after: null, limit: 9 },
+          tenantId,
+          unit: 'hour',
+          since: at(0),
+          until: at(1),
+          source: 'crm',
+          type: null,
+          after: null,
+          limit: 9,
         }),
       toStrangers: { rows: [], resume: null },
     },
@@ -800,14 +824,23 @@ export const fillTenant = async (store: Ports) => {
   await store.pages.record(page)
   const version = someVersion({ ...keyFields('one'), publish: false, publishAt: at(5) })
   await store.pages.change({
-    ...{ ...page, revision: 1, publishedVersionId: null, automaticAfter: null, unpublishAt: at(5) },
-    ...{ added: version, publishes: false, schedule: null },
+    ...page,
+    revision: 1,
+    publishedVersionId: null,
+    automaticAfter: null,
+    unpublishAt: at(5),
+    added: version,
+    publishes: false,
+    schedule: null,
   })
   const key = someKey(tenant.tenantId, { name: newId('apikey') })
   await store.apiKeys.add(key)
   await store.counts.markRead(tenant.tenantId, at(0))
   await store.counts.record({
-    ...{ tenantId: tenant.tenantId, from: '', to: COUNTED, removeFrom: null },
+    tenantId: tenant.tenantId,
+    from: '',
+    to: COUNTED,
+    removeFrom: null,
     add: [{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1, newProspects: 0 }],
   })
   const used = { tenantId: tenant.tenantId, apiKeyId: key.apiKeyId, requests: 1, activities: 1, bytes: 1 }

@@ -110,7 +110,8 @@ export const versions = section('versions', () => ({}), {
   },
 
   'a long backlog of one tenant does not hold up the single page of another': async ({ store }) => {
-    const [busy, calm] = [await addGroup(store), await addGroup(store)]
+    const busy = await addGroup(store)
+    const calm = await addGroup(store)
     const backlog = Array.from({ length: 30 }, (_, ms) => somePage(busy, { createdAt: at(ms) }))
     await recordPages(store.pages, backlog)
     const single = await addPage(store, calm, { createdAt: at(99) })

@@ -21,23 +21,47 @@ const idsOf = (endpoints: readonly StoredEndpoint[]) =>
   endpoints.map(({ webhookEndpointId }) => webhookEndpointId)
 
 export const delivered = (eventId: string): DeliveryResult => ({
-  ...{ eventId, status: 'delivered', attempts: 1, nextAttemptAt: null },
-  ...{ lastStatus: 204, lastError: null, deliveredAt: at(9), attempt: null },
+  eventId,
+  status: 'delivered',
+  attempts: 1,
+  nextAttemptAt: null,
+  lastStatus: 204,
+  lastError: null,
+  deliveredAt: at(9),
+  attempt: null,
 })
 const retried = (eventId: string, ms: number): DeliveryResult => ({
-  ...{ eventId, status: 'pending', attempts: 1, nextAttemptAt: at(ms) },
-  ...{ lastStatus: 500, lastError: 'why', deliveredAt: null, attempt: null },
+  eventId,
+  status: 'pending',
+  attempts: 1,
+  nextAttemptAt: at(ms),
+  lastStatus: 500,
+  lastError: 'why',
+  deliveredAt: null,
+  attempt: null,
 })
 
 export const webhooks = section('webhooks', async ({ store }) => ({ ours: await outboxOf(store) }), {
   'endpoints are listed oldest first and found, with every field': async ({ ours, store }) => {
     const plain = await ours.addEndpoint()
     const full = await ours.addEndpoint({
-      ...{ types: ['page.created', 'prospect.erased'], description: '"Ada\'s", {NULL}', status: 'disabled' },
-      ...{ disabledReason: 'why', secret: 's', previousSecret: 'p', previousSecretUntil: at(9) },
-      ...{ failures: 3, failingSince: at(5), lastError: null, createdAt: at(1), updatedAt: at(2) },
-      ...{ sources: JSON.stringify(AWKWARD_TEXTS), logTypes: '["a b"]', headers: 'x-key v1:sealed' },
-      ...{ method: 'PUT', body: `{ "n": 1.50, "t": ${JSON.stringify(AWKWARD_TEXTS)} }` },
+      types: ['page.created', 'prospect.erased'],
+      description: '"Ada\'s", {NULL}',
+      status: 'disabled',
+      disabledReason: 'why',
+      secret: 's',
+      previousSecret: 'p',
+      previousSecretUntil: at(9),
+      failures: 3,
+      failingSince: at(5),
+      lastError: null,
+      createdAt: at(1),
+      updatedAt: at(2),
+      sources: JSON.stringify(AWKWARD_TEXTS),
+      logTypes: '["a b"]',
+      headers: 'x-key v1:sealed',
+      method: 'PUT',
+      body: `{ "n": 1.50, "t": ${JSON.stringify(AWKWARD_TEXTS)} }`,
     })
     same(await store.webhooks.list(ours.tenantId), [plain, full])
     const copy = structuredClone(full)
@@ -208,11 +232,9 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
 
   'an endpoint is claimed if it is enabled and a delivery is due, disabled and one is pending, or deleted':
     async ({ ours, store }) => {
-      const [enabled, disabled, deleted] = [
-        await ours.addEndpoint(),
-        await ours.addEndpoint(),
-        await ours.addEndpoint(),
-      ]
+      const enabled = await ours.addEndpoint()
+      const disabled = await ours.addEndpoint()
+      const deleted = await ours.addEndpoint()
       const [eventId = ''] = await ours.addEvents(1)
       await ours.changeEndpoint(await ours.addEndpoint(), { status: 'disabled' })
       const claimed = await ours.claim(0, { until: at(0) })

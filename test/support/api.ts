@@ -128,8 +128,13 @@ export const openScene = async ({
   const known = rememberRows(findEnabled(seen.hooks), ({ hookId }) => hookId, stopwatch, limits)
   const { logProspectActivity } = useCases
   const receiver = receiveHooks({
-    ...{ store: seen, clock, newId, hooks },
-    ...{ known, logProspectActivity, later: callLater },
+    store: seen,
+    clock,
+    newId,
+    hooks,
+    known,
+    logProspectActivity,
+    later: callLater,
   })
   store.watch((signal) => signal === 'keys' && receiver.forget())
   const api = documented(

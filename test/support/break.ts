@@ -49,7 +49,9 @@ export const breakService = async (env: Environment) => {
 
   const unreached = tenantAt(7)
   const { value: endpoint } = await useCases.createWebhookEndpoint({
-    ...{ tenantId: unreached, url: DEAD, ...newEndpoint },
+    tenantId: unreached,
+    url: DEAD,
+    ...newEndpoint,
   })
   const activity = { source: 'crm', type: 'signup', payload: { rawJson: '{}' }, apiKeyId: null }
   for (let sent = 0; sent < 6; sent++)
@@ -72,7 +74,9 @@ export const breakService = async (env: Environment) => {
   const flooder = await newKey(tenantAt(45), 'flooding')
   for (let sent = 0; sent < FLOOD; sent++)
     await service.api({
-      ...{ method: 'GET', target: '/v0/page_groups', headers: { 'x-api-key': flooder.apiKey } },
+      method: 'GET',
+      target: '/v0/page_groups',
+      headers: { 'x-api-key': flooder.apiKey },
     })
 
   const lost = tenantAt(30)
@@ -83,10 +87,17 @@ export const breakService = async (env: Environment) => {
   const refused = tenantAt(40)
   const verify = { preset: 'github', secret: 'a secret of the vendor' } as const
   const { value: hook } = await useCases.createHook({
-    ...{ tenantId: refused, source: 'git', description: null, verify, map: {}, each: null },
+    tenantId: refused,
+    source: 'git',
+    description: null,
+    verify,
+    map: {},
+    each: null,
   })
   await service.api({
-    ...{ method: 'POST', target: `/hooks/${hook.hookId}`, headers: { 'x-hub-signature-256': 'sha256=00' } },
+    method: 'POST',
+    target: `/hooks/${hook.hookId}`,
+    headers: { 'x-hub-signature-256': 'sha256=00' },
     body: { bytesMax: 1_024, batchBytesMax: 1_024, read: async () => Buffer.from('{}') },
   })
 

@@ -1,6 +1,6 @@
-// One line about what the tests of `npm test` ran, out of c8's summary.
+// Prints one line from c8's summary: how much of the code `npm test` covered.
 import { readFileSync } from 'node:fs'
 
 const { total } = JSON.parse(readFileSync('coverage/coverage-summary.json', 'utf8'))
-const parts = ['lines', 'functions', 'branches'].map((what) => `${total[what].pct} % of the ${what}`)
+const parts = ['lines', 'functions', 'branches'].map((measure) => `${total[measure].pct} % of the ${measure}`)
 process.stdout.write(`covered: ${parts.join(', ')}\n`)

@@ -81,14 +81,18 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
   const groupWants: PageGroupsWant[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
     [tenantId, strangerId].flatMap((tenantId) =>
       [null, idAt('pagegroup', 1_500)].map((beforeId) => ({
-        ...{ tenantId, beforeId, limit: SLICE_ROWS - 1 },
+        tenantId,
+        beforeId,
+        limit: SLICE_ROWS - 1,
         status: status as PageGroupsWant['status'],
       })),
     ),
   )
   const pagesWants: PagesWant[] = [small, big, empty].flatMap((pageGroupId) =>
     [null, idAt('page', 20), idAt('page', 30_000)].map((beforeId) => ({
-      ...{ tenantId, pageGroupId, beforeId },
+      tenantId,
+      pageGroupId,
+      beforeId,
       limit: SLICE_ROWS - 1,
     })),
   )
@@ -103,7 +107,9 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     Promise.all(
       cycled([small, big], count).map((pageGroupId, i) =>
         pages.recall({
-          ...{ tenantId, pageGroupId, isNamedByGroup: true },
+          tenantId,
+          pageGroupId,
+          isNamedByGroup: true,
           idempotencyKey: `key ${2_000 + i}`,
         }),
       ),
@@ -112,7 +118,8 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
   const recall = (count: number) => {
     const numbers = Array.from({ length: count }, (_, i) => 500 + i * 11)
     const wants = numbers.map((n) => ({
-      ...{ tenantId, prospectId: idAt('prospect', n) },
+      tenantId,
+      prospectId: idAt('prospect', n),
       identifiers: [email(tenantId, n), externalId(tenantId, n)],
       key: { source: 'crm', idempotencyKey: `key ${n}` },
     }))

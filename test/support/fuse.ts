@@ -13,7 +13,12 @@ export const whyNoFuse = (): string | false => {
   }
 }
 
-const [LOOKUP, GETATTR, STATFS, INIT, ENOENT, ENOSYS] = [1, 3, 17, 26, -2, -38]
+const LOOKUP = 1
+const GETATTR = 3
+const STATFS = 17
+const INIT = 26
+const ENOENT = -2
+const ENOSYS = -38
 /** The answers of an empty, writable folder: see `linux/fuse.h`. */
 const answers: Readonly<Record<number, () => Buffer | number>> = {
   [LOOKUP]: () => ENOENT,

@@ -46,7 +46,8 @@ export const hooksOver = (api: Api, apiKey: string) => {
   ): Promise<Posted> => {
     const bytes = Buffer.from(body)
     const answer = await api({
-      ...{ method, target: path },
+      method,
+      target: path,
       headers: { 'content-type': 'application/json', 'content-length': `${bytes.length}`, ...headers },
       body: { bytesMax, read: async () => bytes },
     })

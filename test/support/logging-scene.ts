@@ -94,7 +94,9 @@ export const loggingScene = async (t: Test, random: Random) => {
   const client = createClient({ url, key: apiKey, tries: 100 })
   const activities = (way: string, count: number): Activity[] =>
     Array.from({ length: count }, (_, n) => ({
-      ...{ source: way, email: `person-${n % 50}@example.com`, payload: { n } },
+      source: way,
+      email: `person-${n % 50}@example.com`,
+      payload: { n },
       idempotencyKey: `${way}-${n}`,
     }))
 

@@ -34,7 +34,9 @@ const EXACT_PAYLOADS = [
   `{"texts":${JSON.stringify(AWKWARD_TEXTS)}}`,
 ]
 
-/** Fills an embedded database: rows in every table, a value in every column, and `logs` more logs of one prospect. */
+/**
+ * Fills an embedded database: every table has rows and every column a value. One prospect has `logs` further logs.
+ */
 export const fillSource = async (path: string, logs = 0): Promise<void> => {
   const store = sqliteStore({ path, busyMsMax: 5_000 }, readMigrations('sqlite'))
   await store.migrate()
@@ -42,14 +44,60 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
   const tenant = await addTenant(store)
   const { tenantId } = tenant
   await fillKeys(store, tenantId)
+  await fillHooks(store, tenantId)
+  await fillActivities(store, tenantId, logs)
+  await fillCorrections(store, tenantId)
+  await fillPages(store, tenant)
+  await fillErasures(store, tenantId)
+  await fillMerge(store, tenantId)
+  await fillMerge(store, tenantId)
+  for (const owner of [tenant, other]) {
+    await fillEvents(store, owner)
+    await fillCounts(store, owner.tenantId)
+  }
+  await store.close()
+}
+
+const fillKeys = async ({ apiKeys }: Store, tenantId: string): Promise<void> => {
+  await apiKeys.add(someKey(tenantId))
+  await apiKeys.add(
+    someKey(tenantId, {
+      name: 'crm',
+      scopes: ['pages:read'],
+      expiresAt: at(1_000),
+      revokedAt: at(500),
+      rotatedAt: at(450),
+      lastUsedAt: at(400),
+    }),
+  )
+}
+
+const fillHooks = async ({ hooks }: Store, tenantId: string): Promise<void> => {
+  await hooks.add(someHook(tenantId))
+  await hooks.add(
+    someHook(tenantId, {
+      slot: 2,
+      description: 'billing',
+      status: 'disabled',
+      lastReceivedAt: at(5),
+      lastRefusedAt: at(6),
+      lastRefusal: 'why',
+      lastWarnedAt: at(7),
+      lastWarning: 'what',
+      previousSecret: 'plain:b2xkZXI=',
+      previousSecretUntil: at(80),
+    }),
+  )
+}
+
+/** A prospect with every field, and its logs; and prospects whose names are hard to copy. */
+const fillActivities = async ({ activities }: Store, tenantId: string, logs: number): Promise<void> => {
   const prospect = someProspect(tenantId, {
     email: 'ada@example.com',
     externalId: 'crm 1',
     name: 'Ada',
   })
-  const others = AWKWARD_TEXTS.map((name) => someProspect(tenantId, { name }))
-  const exact = EXACT_PAYLOADS.map((rawJson) => someLog(prospect, { payload: { rawJson } }))
-  const named = someLog(prospect, {
+  const complete = someLog(prospect, {
     ...keyFields('one'),
     email: 'Ada@example.com',
     externalId: 'crm 1',
@@ -57,35 +105,14 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
     createdProspect: true,
     createdAt: at(7),
   })
+  const exact = EXACT_PAYLOADS.map((rawJson) => someLog(prospect, { payload: { rawJson } }))
   const awkward = AWKWARD_TEXTS.map((text) => someLog(prospect, { email: text, name: text }))
-  await recordAll(store.activities, [prospect, ...others], [named, ...exact, ...awkward])
-  const more = Array.from({ length: logs }, (_, n) =>
+  const awkwardProspects = AWKWARD_TEXTS.map((name) => someProspect(tenantId, { name }))
+  await recordAll(activities, [prospect, ...awkwardProspects], [complete, ...exact, ...awkward])
+  const further = Array.from({ length: logs }, (_, n) =>
     someLog(prospect, { payload: { rawJson: `{"n":${n}}` } }),
   )
-  await Promise.all(more.map((log) => store.activities.record(logChangeOf(prospect, log))))
-  await fillCorrections(store, tenantId)
-  await fillPages(store, tenant)
-  await fillErasures(store, tenantId)
-  for (let i = 0; i < 2; i++) await fillMerge(store, tenantId)
-  for (const one of [tenant, other]) {
-    await fillEvents(store, one)
-    await fillCounts(store, one.tenantId)
-  }
-  await store.close()
-}
-
-const fillKeys = async (store: Store, tenantId: string): Promise<void> => {
-  const times = { expiresAt: at(1_000), revokedAt: at(500), rotatedAt: at(450), lastUsedAt: at(400) }
-  for (const fields of [{}, { name: 'crm', scopes: ['pages:read'] as const, ...times }])
-    await store.apiKeys.add(someKey(tenantId, fields))
-  const refused = { lastReceivedAt: at(5), lastRefusedAt: at(6), lastRefusal: 'why' }
-  const seen = { ...refused, lastWarnedAt: at(7), lastWarning: 'what' }
-  const rotated = { previousSecret: 'plain:b2xkZXI=', previousSecretUntil: at(80) }
-  for (const fields of [
-    {},
-    { slot: 2, description: 'billing', status: 'disabled' as const, ...seen, ...rotated },
-  ])
-    await store.hooks.add(someHook(tenantId, fields))
+  await Promise.all(further.map((log) => activities.record(logChangeOf(prospect, log))))
 }
 
 /** A prospect with more former emails than are kept as texts. */
@@ -103,7 +130,7 @@ const fillCorrections = async ({ activities, prospects }: Store, tenantId: strin
 }
 const FORMER_EMAILS = 22
 
-/** One erasure in progress, with its tombstone and the identifiers that it blocks, and one that is completed. */
+/** A completed erasure, and one in progress with its tombstone and the identifiers that it blocks. */
 const fillErasures = async (store: Store, tenantId: string): Promise<void> => {
   await store.tenants.update(tenantId, { retentionDays: 365 })
   const eve = someProspect(tenantId, { email: 'eve@example.com', externalId: 'crm 2' })
@@ -151,7 +178,7 @@ const fillMerge = async (store: Store, tenantId: string): Promise<void> => {
     await store.merges.settle({ ...merge, settlesAfter: '7 8', claimableAt: at(700), completedAt: null })
 }
 
-/** How far the activities of a tenant are counted, and some of the counts. */
+/** Some counts of a tenant's activities, and how far its activities are counted. */
 const fillCounts = async ({ counts }: Store, tenantId: string): Promise<void> => {
   await counts.markRead(tenantId, at(3))
   await counts.close(tenantId, 'prospectlog_02', at(3))
@@ -165,36 +192,55 @@ const fillCounts = async ({ counts }: Store, tenantId: string): Promise<void> =>
   await counts.addUsage(at(0), [used], { before: at(0), after: at(1), max: 1 })
 }
 
-/** Events with a number and without, and deliveries of each status. */
+/** Numbered and unnumbered events, and deliveries of each status. */
 const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: string }): Promise<void> => {
   const { tenantId } = tenant
-  const endpoints = [
-    someEndpoint(tenantId, {
-      ...{
-        types: ['page.created', 'page_group.created'],
-        description: '{"a b", NULL}',
-        disabledReason: 'why',
-        sources: '["crm"]',
-        logTypes: '[ "it\'s" ]',
-        headers: 'plain:e30=',
-        method: 'PUT',
-        body: '{ "n" : 1e400 }',
-      },
-      ...{ previousSecret: 'plain:b2xkZXI=', previousSecretUntil: at(80), failures: 3, failingSince: at(60) },
-    }),
-    someEndpoint(tenantId, { slot: 2 }),
-  ]
-  for (const endpoint of endpoints) await store.webhooks.add(endpoint)
+  await fillEndpoints(store, tenantId)
   const events = [1, 2, 3].map(() => someEvent(tenantId, { apiKeyId: newId('apikey') }))
   await store.pageGroups.add(someGroup(tenant), events)
   await store.events.number({ tenantId, now: at(0), max: 2 })
-  const [delivered = '', failed = ''] = events.map(({ eventId }) => eventId)
+  await settleDeliveries(store, events[0]?.eventId ?? '', events[1]?.eventId ?? '')
+}
+
+const fillEndpoints = async ({ webhooks }: Store, tenantId: string): Promise<void> => {
+  await webhooks.add(
+    someEndpoint(tenantId, {
+      types: ['page.created', 'page_group.created'],
+      description: '{"a b", NULL}',
+      disabledReason: 'why',
+      sources: '["crm"]',
+      logTypes: '[ "it\'s" ]',
+      headers: 'plain:e30=',
+      method: 'PUT',
+      body: '{ "n" : 1e400 }',
+      previousSecret: 'plain:b2xkZXI=',
+      previousSecretUntil: at(80),
+      failures: 3,
+      failingSince: at(60),
+    }),
+  )
+  await webhooks.add(someEndpoint(tenantId, { slot: 2 }))
+}
+
+const settleDeliveries = async (
+  { webhooks }: Store,
+  deliveredId: string,
+  failedId: string,
+): Promise<void> => {
+  const [claimed] = await webhooks.claim({
+    now: at(0),
+    until: at(1),
+    horizon: at(99),
+    afterTenantId: '',
+    max: 1,
+  })
+  if (!claimed) return
   const attempt = JSON.stringify({ at: at(9), ms: 8, status: 200, error: null, answer: 'it\'s {"ü"}' })
   const ended = { attempts: 2, nextAttemptAt: null, attempt }
   const results = [
     {
       ...ended,
-      eventId: delivered,
+      eventId: deliveredId,
       status: 'delivered',
       lastStatus: 200,
       lastError: null,
@@ -202,28 +248,20 @@ const fillEvents = async (store: Store, tenant: { tenantId: string; brandId: str
     },
     {
       ...ended,
-      eventId: failed,
+      eventId: failedId,
       status: 'failed',
       lastStatus: 500,
       lastError: "it's {down}",
       deliveredAt: null,
     },
   ] as const
-  const [claimed] = await store.webhooks.claim({
-    now: at(0),
-    until: at(1),
-    horizon: at(99),
-    afterTenantId: '',
-    max: 1,
-  })
-  const state = {
+  await webhooks.settle(claimed, results, {
     failures: 3,
     failingSince: at(60),
     lastError: '{ "reason": "it\'s" }',
     claimableAt: at(2),
     readAt: at(1),
-  }
-  if (claimed) await store.webhooks.settle(claimed, results, state)
+  })
 }
 
 const fillPages = async (store: Store, tenant: { tenantId: string; brandId: string }): Promise<void> => {
@@ -233,7 +271,7 @@ const fillPages = async (store: Store, tenant: { tenantId: string; brandId: stri
     headerActionId: 'header',
   })
   const groups = [group, someGroup(tenant, { status: 'deleted', deletedAt: at(9) })]
-  for (const one of groups) await store.pageGroups.add(one)
+  for (const added of groups) await store.pageGroups.add(added)
   const pages = [
     somePage(group, { customName: 'Mine', supplementaryContext: 'Sale', ...keyFields('page') }),
     ...AWKWARD_TEXTS.filter((text) => text !== '').map((computedName) => somePage(group, { computedName })),
@@ -241,12 +279,12 @@ const fillPages = async (store: Store, tenant: { tenantId: string; brandId: stri
   for (const page of pages) await store.pages.record(page)
 }
 
-const ISO_TIME = 'to_char(%, \'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"\')'
+const isoTime = (column: string): string => `to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-/** Not copied: the migrations of a database, and when it was last served. */
+/** Tables that a move leaves out. They describe a database rather than what it stores. */
 const NOT_MOVED = "('schema_migrations', 'served', 'identity_copies')"
 
-/** Every row of every table that is moved, or of every view, from the database's own list of them and their columns. */
+/** Every row of every table that is moved, or of every view. The database itself lists the tables and their columns. */
 export const sqliteRows = async (
   path: string,
   type: 'table' | 'view' = 'table',
@@ -261,7 +299,7 @@ export const sqliteRows = async (
   return all
 }
 
-/** The columns that a move copies from a file: none that PostgreSQL computes. */
+/** The rows of a file with the columns that a move copies. Columns that PostgreSQL computes are left out. */
 export const movedRows = async (path: string): Promise<Record<string, string[]>> => {
   const withoutComputed = (row: string) =>
     JSON.stringify(JSON.parse(row), (key, value) => (COMPUTED.includes(key) ? undefined : value))
@@ -269,7 +307,7 @@ export const movedRows = async (path: string): Promise<Record<string, string[]>>
   return { ...rows, prospects: (rows['prospects'] ?? []).map(withoutComputed).sort() }
 }
 
-/** The same from PostgreSQL, each value as SQLite keeps it. */
+/** The rows of PostgreSQL, each value in the form SQLite stores. */
 export const postgresRows = async (
   url: string,
   type: 'table' | 'view' = 'table',
@@ -280,9 +318,9 @@ export const postgresRows = async (
     where table_schema = 'public' and column_name <> 'is_copied' and table_name not in ${sql.unsafe(NOT_MOVED)}
       and table_name in (select ${sql(`${type}name`)} from ${sql(`pg_${type}s`)}) order by table_name`
   const all: Record<string, string[]> = {}
-  for (const [table, its] of Map.groupBy(columns, (one) => one.table)) {
-    const list = its.map(({ column, type }) => `${readAs(column, type)} as ${column}`).join(', ')
-    const rows = await sql.unsafe(`select ${list} from ${table}`)
+  for (const [table, tableColumns] of Map.groupBy(columns, (column) => column.table)) {
+    const selected = tableColumns.map(({ column, type }) => `${readAs(column, type)} as ${column}`)
+    const rows = await sql.unsafe(`select ${selected.join(', ')} from ${table}`)
     all[table] = rows.map((row) => JSON.stringify(sorted(row))).sort()
   }
   await sql.end()
@@ -290,7 +328,7 @@ export const postgresRows = async (
 }
 
 const readAs = (column: string, type: string): string => {
-  if (type.startsWith('timestamp')) return ISO_TIME.replace('%', column)
+  if (type.startsWith('timestamp')) return isoTime(column)
   if (type === 'json') return `${column}::text`
   if (type === 'ARRAY') return `array_to_string(${column}, ' ')`
   if (type === 'bigint') return `${column}::float8`

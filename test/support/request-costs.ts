@@ -62,7 +62,8 @@ export const requestCosts = async (t: Owner, options: Options) => {
   for (let i = 0; i < callers; i++) sockets.push(connect(Number(new URL(server.url).port), '127.0.0.1'))
   /** Sends these requests, each caller its next one after each answer. Returns the last answer. */
   const send = async (requests: readonly Request[]): Promise<string> => {
-    let [next, last] = [0, '']
+    let next = 0
+    let last = ''
     const run = async (socket: Socket) => {
       for (let one = requests[next++]; one !== undefined; one = requests[next++])
         last = await answerTo(socket, one, apiKey)
@@ -93,7 +94,8 @@ export const requestCosts = async (t: Owner, options: Options) => {
 }
 
 const costOf = (requests: readonly CountedRequest[], callers: number): Counted => {
-  const [first, last] = [requests[0]?.before, requests.at(-1)?.after]
+  const first = requests[0]?.before
+  const last = requests.at(-1)?.after
   if (first === undefined || last === undefined) throw new Error('no request was counted')
   const each = (name: keyof Counts) =>
     requests.map(({ before, after }) => after[name] - before[name]).sort((a, b) => a - b)

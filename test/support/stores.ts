@@ -27,29 +27,32 @@ t.setTimeout(0)
 /** A store under test. */
 export type TestedStore = {
   readonly store: Store
-  /** Another store on the same database, as another process would have it; the same store on memory. */
+  /** Another store on the same database, like in another process. On memory, the same store. */
   readonly another: () => Promise<Store>
   /** Rows that no port shows: prospects and logs, oldest first. */
   readonly kept: () => Promise<Kept>
-  /** The `DATABASE_URL` of PostgreSQL, the path of SQLite's file; null on memory. */
+  /** The `DATABASE_URL` of PostgreSQL, the path of SQLite's file, or null on memory. */
   readonly address: string | null
-  /** Statements sent so far; null where there are none to count. */
+  /** The statements sent so far, or null if the kind does not record them. */
   readonly statements: () => readonly Sent[] | null
   readonly close: () => Promise<void>
 }
 type Kept = { prospects: SomeProspect[]; logs: NewLog[] }
 export type Sent = { readonly text: string; readonly parameters: readonly unknown[] }
-/** One of the kinds; `instance` is PostgreSQL through an embedder's own instance of the driver, `tenant-routed` a single PostgreSQL with the statements for Citus. `open` makes a new, empty, migrated one each time; on PostgreSQL it may be the emptied database of one that was closed, unless it must be unused. */
+/**
+ * A kind of store. `instance` is PostgreSQL through an embedder's instance of the driver. `tenant-routed` is a single
+ * PostgreSQL with the statements for Citus.
+ */
 export type StoreKind = {
   readonly name: 'memory' | 'sqlite' | 'postgres' | 'instance' | 'tenant-routed' | 'citus'
   /** Why it cannot be tested here, or null. */
   readonly skip: string | null
+  /** Opens an empty, migrated store. On PostgreSQL its database may have served an earlier test, unless `isUnused`. */
   readonly open: (everyEvent?: boolean, isUnused?: boolean) => Promise<TestedStore>
-  /** Ends what the kind itself started. */
+  /** Stops the servers that the kind started. */
   readonly end: () => Promise<void>
 }
 
-/** Its store does not follow every change of the ports yet. */
 const WITHOUT_CLUSTER = 'CLUSTER is not set: the statements for a cluster were not tested'
 
 export const storeKinds = (): readonly StoreKind[] => [
@@ -67,7 +70,7 @@ export const EVERY_STORE: readonly StoreKind['name'][] = ['memory', 'sqlite', 'p
 /** `STORES=postgres,instance` leaves out the others. */
 const isWanted = (name: string): boolean => process.env['STORES']?.split(',').includes(name) ?? true
 
-/** The same tests over every kind of store, or over those named; where one cannot be started here it says so. */
+/** Runs the same tests over every kind of store, or over the named ones. Skips a kind that cannot be started here. */
 export const overStores = (
   tests: (t: Test, kind: StoreKind) => Promise<void>,
   names: readonly StoreKind['name'][] = ['memory', 'sqlite', 'postgres'],
@@ -93,7 +96,7 @@ export const sentBy = async (
 ): Promise<readonly Sent[]> => {
   const before = statements()?.length ?? 0
   await act()
-  // Signals are sent after a pause.
+  // Signals are left out, because they are sent after a pause.
   return (
     statements()
       ?.slice(before)
@@ -206,7 +209,7 @@ const postgresKind = (
 ): StoreKind => {
   let server: Promise<Server> | undefined
   let openedStores = 0
-  /** Databases of closed stores, with their connections. To empty one takes a tenth of the time that making one takes. */
+  /** Databases of closed stores, with their connections. Emptying one takes a tenth of the time of making one. */
   const free: Used[] = []
   const all: Used[] = []
   return {
@@ -266,9 +269,9 @@ const postgresKind = (
 }
 
 type Used = ReturnType<typeof usedDatabase>
-/** A database for one test after the other, on the same connections: new ones would have to learn all tables and statements. */
+/** A database for one test after another. It keeps its connections, which know its tables and statements. */
 const usedDatabase = (url: string) => {
-  // For Citus, which refuses to empty in parallel.
+  // Citus refuses to empty tables in parallel.
   const admin = openPostgres(url, {
     max: 1,
     connection: { 'citus.multi_shard_modify_mode': 'sequential' },
@@ -277,7 +280,7 @@ const usedDatabase = (url: string) => {
   const instances: ReturnType<typeof strangeInstance>[] = []
   return {
     url,
-    // To truncate so many tables takes ten times as long as to delete the few rows of a test.
+    // Truncating so many tables takes ten times as long as deleting the few rows of a test.
     empty: async () => {
       await admin.unsafe(`do $$ declare name text; begin
         for name in select tablename from pg_tables where schemaname = 'public' and tablename <> 'schema_migrations'
@@ -303,7 +306,7 @@ const usedDatabase = (url: string) => {
   }
 }
 
-/** Notes each statement of a store before it is sent. */
+/** Records each statement of a store before it is sent. */
 const noting =
   (ask: Ask, sent: Sent[]): Ask =>
   (statement, tenantId) =>

@@ -85,7 +85,8 @@ const upgrade = async (t: Test, made: Made): Promise<void> => {
   const applied = await database.rows('select 1 from schema_migrations')
   /** The migrations of the version that made the database. */
   const former = ours.slice(0, applied.length)
-  const [rowsBefore, schemaBefore] = [await rows(), await schema()]
+  const rowsBefore = await rows()
+  const schemaBefore = await schema()
   const backup = path && backupBefore(path)
 
   /** The backup is the only file beside the database, and contains what was there before the migration. */
@@ -143,7 +144,8 @@ const upgrade = async (t: Test, made: Made): Promise<void> => {
   })
 
   await t.test('a version that does not know the migration refuses it, and changes nothing', async (t) => {
-    const [rowsAfter, schemaAfter] = [await rows(), await schema()]
+    const rowsAfter = await rows()
+    const schemaAfter = await schema()
     const older = open(t, ours)
     const kept = backup === null ? '' : `.* The backup made before that is ${backup}\\.$`
     const detail = new RegExp(`newer than this program: .* applied migration ${later.number}, ${kept}`)

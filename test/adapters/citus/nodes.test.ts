@@ -10,7 +10,7 @@ import {
 import { type Ask, type Query, queryOver, sql } from '../../../src/adapters/citus/sql.ts'
 import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/connect.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
-import { noOf } from '../../core/scene.ts'
+import { refusalOf } from '../../core/scene.ts'
 import { placeOf } from '../../support/place.ts'
 import { POSTGRES_SETTINGS } from '../../support/stores.ts'
 
@@ -114,7 +114,7 @@ t.test('while its node cannot be looked up, a tenant is believed to be where it 
     await read('two a')
   }
   t.strictSame(sent, ['two', 'two', 'two'])
-  t.match(await noOf(read('two b')), { kind: 'unavailable' })
+  t.match(await refusalOf(read('two b')), { kind: 'unavailable' })
 })
 
 t.test('while its own node is away, nodes are looked up at any other that is known', async (t) => {
@@ -131,7 +131,7 @@ t.test('a second after a node could not answer, it is looked up where its tenant
   const { now } = performance
   t.teardown(() => Object.assign(performance, { now }))
   away.add('two')
-  const refused = noOf(read('two a'))
+  const refused = refusalOf(read('two a'))
   await settled()
   moves('three')
   unanswered.pop()?.reject(unavailable('away'))
@@ -144,13 +144,13 @@ t.test('a second after a node could not answer, it is looked up where its tenant
 t.test('once a node was silent, one statement at a time tries it until one succeeds', async (t) => {
   const { sent, away, unanswered, read } = setting()
   away.add('two')
-  const first = noOf(read('two a'))
+  const first = refusalOf(read('two a'))
   await settled()
   unanswered.pop()?.reject(unavailable(NO_ANSWER_IN_TIME))
   await first
   const trying = read('two a')
   await settled()
-  t.match(await noOf(read('two b')), { kind: 'unavailable' })
+  t.match(await refusalOf(read('two b')), { kind: 'unavailable' })
   await read('one a')
   t.strictSame(sent, ['two', 'two', 'one'])
   away.clear()
@@ -164,7 +164,7 @@ t.test('only one statement for all tenants is in flight', async (t) => {
   const { sent, away, read } = setting()
   away.add('one')
   void read(ALL_TENANTS)
-  t.match(await noOf(read(ALL_TENANTS)), { kind: 'unavailable' })
+  t.match(await refusalOf(read(ALL_TENANTS)), { kind: 'unavailable' })
   t.strictSame(sent, ['one'])
 })
 
@@ -180,5 +180,5 @@ t.test('what is claimed when the next look fails is not lost', async (t) => {
   const claim = claimOnCluster({ query, lookAt: query }, { ...parts, isClaimable: () => part })
   const want = { now: '', until: '', horizon: '', afterTenantId: '', max: 9 }
   t.strictSame(await claim(want), [{ tenantId: 'a' }])
-  t.match(await noOf(claim(want)), { kind: 'unavailable' })
+  t.match(await refusalOf(claim(want)), { kind: 'unavailable' })
 })

@@ -4,8 +4,8 @@ import { createAdmission, type Slot } from '../../../src/adapters/http/admission
 type Limits = Parameters<typeof createAdmission>[0]
 const LIMITS = { atOnceMax: 4, waitingMax: 100, waitMsMax: 60_000, bodyBytesMax: 1_000 }
 
-/** Requests of tenants by name, such as `a1`; what happened to each, in order. */
-const setting = (limits: Partial<Limits> = {}) => {
+/** An admission, and what happened to each request, in order. Requests are named after their tenant, such as `a1`. */
+const admissionScene = (limits: Partial<Limits> = {}) => {
   const admission = createAdmission({ ...LIMITS, ...limits })
   const working: string[] = []
   const refused: string[] = []
@@ -26,8 +26,8 @@ const setting = (limits: Partial<Limits> = {}) => {
     refused,
     slotOf,
     arrive,
-    /** Arrives, and waits for its turn if it must. */
-    come: (...names: string[]) => {
+    /** The requests arrive, and wait for their turns if they must. */
+    arriveAndWait: (...names: string[]) => {
       for (const name of names) {
         arrive(name)
         void turn(name)
@@ -36,7 +36,7 @@ const setting = (limits: Partial<Limits> = {}) => {
     turn,
     read: (name: string) =>
       admission.reading(slotOf(name), new Promise(() => {})).catch(() => refused.push(name)),
-    go: async (...names: string[]) => {
+    leave: async (...names: string[]) => {
       for (const name of names) admission.leave(slotOf(name))
       await settled()
     },
@@ -46,119 +46,125 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 const UNAVAILABLE = { kind: 'unavailable', facts: { retryAfterS: 1 } } as never
 const named = (tenant: string, count: number) => Array.from({ length: count }, (_, i) => `${tenant}${i}`)
 
-t.test('a tenant alone uses all of the room, and whoever finds room does not wait', async (t) => {
-  const { come, working } = setting()
-  come(...named('a', 4))
+t.test('a tenant alone uses every slot; requests do not wait while slots are free', async (t) => {
+  const { arriveAndWait, working } = admissionScene()
+  arriveAndWait(...named('a', 4))
   await settled()
   t.strictSame(working, named('a', 4))
 })
 
-t.test('who waits begins when others leave, in order, and tenants take turns', async (t) => {
-  const { come, go, working } = setting({ atOnceMax: 2 })
-  come(...named('a', 6), ...named('b', 3))
-  await go('a0')
-  await go('a1')
-  await go('a2')
-  await go('b0')
-  await go('a3', 'b1')
+t.test('waiting requests start as others leave, tenants in turn', async (t) => {
+  const { arriveAndWait, leave, working } = admissionScene({ atOnceMax: 2 })
+  arriveAndWait(...named('a', 6), ...named('b', 3))
+  await leave('a0')
+  await leave('a1')
+  await leave('a2')
+  await leave('b0')
+  await leave('a3', 'b1')
   t.strictSame(working, ['a0', 'a1', 'b0', 'a2', 'a3', 'b1', 'a4', 'b2'])
 })
 
-t.test('a tenant with slow requests does not take the room of one with fast requests', async (t) => {
-  const { come, go, working } = setting({ atOnceMax: 4 })
-  come(...named('slow', 20))
-  for (let i = 0; i < 10; i++) come(`fast${i}`)
-  await go('slow0')
-  for (let i = 0; i < 9; i++) await go(`fast${i}`)
+t.test('a tenant with slow requests does not take the slots of one with fast requests', async (t) => {
+  const { arriveAndWait, leave, working } = admissionScene({ atOnceMax: 4 })
+  arriveAndWait(...named('slow', 20))
+  for (let i = 0; i < 10; i++) arriveAndWait(`fast${i}`)
+  await leave('slow0')
+  for (let i = 0; i < 9; i++) await leave(`fast${i}`)
   t.ok(working.includes('fast9'), working.join())
-  await go('slow1')
-  t.equal(working.at(-1), 'slow4', 'room that nobody else wants')
+  await leave('slow1')
+  t.equal(working.at(-1), 'slow4', 'slots that no other tenant needs')
 })
 
-t.test('one tenant that floods costs another at most the wait for one turn', async (t) => {
-  const { come, go, working } = setting({ waitingMax: 5_000 })
-  come(...named('loud', 1_000), 'quiet')
-  await go('loud0')
-  await go('loud1')
+t.test('a flood of one tenant delays another tenant by at most one turn', async (t) => {
+  const { arriveAndWait, leave, working } = admissionScene({ waitingMax: 5_000 })
+  arriveAndWait(...named('loud', 1_000), 'quiet')
+  await leave('loud0')
+  await leave('loud1')
   t.ok(working.includes('quiet'), working.join())
 })
 
-t.test('a tenant alone may fill the waiting room, and is refused past it', async (t) => {
-  const { come, arrive, go } = setting({ atOnceMax: 1, waitingMax: 10 })
-  come(...named('a', 11))
+t.test('a tenant alone may use all of the waiting room, and is refused beyond it', async (t) => {
+  const { arriveAndWait, arrive, leave } = admissionScene({ atOnceMax: 1, waitingMax: 10 })
+  arriveAndWait(...named('a', 11))
   t.throws(() => arrive('a'), UNAVAILABLE)
-  await go('a0')
+  await leave('a0')
   t.doesNotThrow(() => arrive('a'))
 })
 
-t.test('in a full waiting room competing tenants get equal parts, one after another', async (t) => {
-  const { come, arrive, refused, slotOf } = setting({ atOnceMax: 0, waitingMax: 12 })
-  come(...named('a', 12))
+t.test('in a full waiting room, competing tenants get equal shares', async (t) => {
+  const { arriveAndWait, arrive, refused, slotOf } = admissionScene({ atOnceMax: 0, waitingMax: 12 })
+  arriveAndWait(...named('a', 12))
   for (const tenant of ['b', 'c', 'd']) {
-    come(...named(tenant, 3))
+    arriveAndWait(...named(tenant, 3))
     await settled()
   }
-  t.strictSame(refused, named('a', 9), 'the oldest of the tenant that has most')
+  t.strictSame(refused, named('a', 9), 'the oldest of the tenant with the most')
   const waiting = ['a9', 'b0', 'c0', 'd0'].map((name) => slotOf(name).tenant.waiting)
   t.strictSame(waiting, [3, 3, 3, 3])
   for (const tenant of ['a', 'b', 'c', 'd']) t.throws(() => arrive(`${tenant}x`), UNAVAILABLE, tenant)
 })
 
-t.test('the thirteenth tenant is let in, however much twelve others hold', async (t) => {
-  const { come, arrive, refused } = setting({ atOnceMax: 0, waitingMax: 64 })
+t.test('a thirteenth tenant is admitted although twelve others fill the waiting room', async (t) => {
+  const { arriveAndWait, arrive, refused } = admissionScene({ atOnceMax: 0, waitingMax: 64 })
   const tenants = [...'abcdefghijkl']
-  for (let round = 0; round < 10; round++)
+  for (let round = 0; round < 10; round++) {
     for (const tenant of tenants) {
       try {
-        come(`${tenant}${round}`)
-      } catch {}
+        arriveAndWait(`${tenant}${round}`)
+      } catch {
+        // The waiting room is full, as the test wants it.
+      }
     }
+  }
   arrive('m')
   await settled()
   t.equal(refused.length, 1)
 })
 
-t.test('a request that has left frees its room, once', async (t) => {
-  const { come, go, arrive, slotOf } = setting({ atOnceMax: 1, waitingMax: 1 })
-  come('a0', 'a1')
-  await go('a0', 'a0', 'a0')
+t.test('a request frees its slot once, even if it leaves several times', async (t) => {
+  const { arriveAndWait, leave, arrive, slotOf } = admissionScene({ atOnceMax: 1, waitingMax: 1 })
+  arriveAndWait('a0', 'a1')
+  await leave('a0', 'a0', 'a0')
   arrive('a2')
   t.equal(slotOf('a2').tenant.slots, 2)
   t.throws(() => arrive('a3'), UNAVAILABLE)
 })
 
-t.test('who has waited too long is refused, and the rest goes on', async (t) => {
+t.test('a request that has waited too long is refused', async (t) => {
   // A waiting request keeps no process alive; a connection does.
   const connection = setInterval(() => {}, 1_000)
   t.teardown(() => clearInterval(connection))
-  const { come, arrive, turn, go, working, refused } = setting({ atOnceMax: 1, waitMsMax: 1 })
-  come('a0')
+  const { arriveAndWait, arrive, turn, leave, working, refused } = admissionScene({
+    atOnceMax: 1,
+    waitMsMax: 1,
+  })
+  arriveAndWait('a0')
   arrive('a1')
   await turn('a1')
   t.strictSame(refused, ['a1'])
-  await go('a0')
-  come('a2')
+  await leave('a0')
+  arriveAndWait('a2')
   await settled()
   t.strictSame(working, ['a0', 'a2'])
 })
 
-t.test('bodies: a tenant alone may hold all bytes, and is refused past them', async (t) => {
-  const { arrive, hold, slotOf, go } = setting()
+t.test('bodies: a tenant alone may use all bytes, and is refused beyond them', async (t) => {
+  const { arrive, hold, slotOf, leave } = admissionScene()
   for (const name of ['a0', 'a1', 'a2']) arrive(name)
   hold(slotOf('a0'), 600)
   hold(slotOf('a1'), 400)
   t.throws(() => hold(slotOf('a2'), 1), UNAVAILABLE)
   hold(slotOf('a1'), 300)
   hold(slotOf('a2'), 100)
-  await go('a0')
+  await leave('a0')
   arrive('a3')
   hold(slotOf('a3'), 600)
 })
 
 t.test(
-  'bodies: who needs room gets that of requests that wait, from the tenant that holds most',
+  'bodies: a request that needs bytes takes them from waiting requests of the largest tenant',
   async (t) => {
-    const { arrive, hold, slotOf, read, turn, refused } = setting({ atOnceMax: 0 })
+    const { arrive, hold, slotOf, read, turn, refused } = admissionScene({ atOnceMax: 0 })
     for (const name of ['a0', 'a1', 'a2', 'c0', 'b0']) arrive(name)
     for (const name of ['a0', 'a1', 'a2']) hold(slotOf(name), 300)
     hold(slotOf('c0'), 100)
@@ -166,13 +172,13 @@ t.test(
     for (const name of ['a0', 'a1']) void turn(name)
     hold(slotOf('b0'), 400)
     await settled()
-    t.strictSame(refused, ['a2', 'a0'], 'those that still read come first')
-    t.throws(() => hold(slotOf('a2'), 1), UNAVAILABLE, 'a dropped request holds nothing any more')
+    t.strictSame(refused, ['a2', 'a0'], 'requests that still read their body are dropped first')
+    t.throws(() => hold(slotOf('a2'), 1), UNAVAILABLE, 'a dropped request holds no bytes')
   },
 )
 
-t.test('bodies: what is worked on cannot be dropped, and never takes more than half', async (t) => {
-  const { arrive, hold, slotOf, turn, working, refused, go } = setting({ atOnceMax: 10 })
+t.test('bodies: requests in progress are never dropped, and hold at most half of the bytes', async (t) => {
+  const { arrive, hold, slotOf, turn, working, refused, leave } = admissionScene({ atOnceMax: 10 })
   for (const name of named('a', 4)) {
     arrive(name)
     hold(slotOf(name), 250)
@@ -186,129 +192,148 @@ t.test('bodies: what is worked on cannot be dropped, and never takes more than h
   t.strictSame(refused, ['a2', 'a3'])
   arrive('c0')
   hold(slotOf('c0'), 333)
-  t.throws(() => hold(slotOf('c0'), 334), UNAVAILABLE, 'more than its part')
+  t.throws(() => hold(slotOf('c0'), 334), UNAVAILABLE, 'more than its share')
   void turn('b0')
-  await go('a0', 'a1')
-  t.ok(working.includes('b0'), 'a body larger than half goes alone')
+  await leave('a0', 'a1')
+  t.ok(working.includes('b0'), 'a body larger than half runs alone')
 })
 
-t.test('bodies: a request without a body does not wait for one that is too large for now', async (t) => {
-  const { come, arrive, hold, slotOf, turn, working, go } = setting({ atOnceMax: 10 })
-  for (const [name, bytes] of [
-    ['a0', 700],
-    ['b0', 300],
-  ] as const) {
-    arrive(name)
-    hold(slotOf(name), bytes)
-    void turn(name)
-  }
-  come('c0')
+t.test('bodies: a request without a body does not wait behind one that is too large for now', async (t) => {
+  const { arriveAndWait, arrive, hold, slotOf, turn, working, leave } = admissionScene({ atOnceMax: 10 })
+  arrive('a0')
+  hold(slotOf('a0'), 700)
+  void turn('a0')
+  arrive('b0')
+  hold(slotOf('b0'), 300)
+  void turn('b0')
+  arriveAndWait('c0')
   await settled()
   t.strictSame(working, ['a0', 'c0'])
-  await go('a0')
+  await leave('a0')
   t.strictSame(working, ['a0', 'c0', 'b0'])
 })
 
-t.test(
-  'bodies: a request without a body that waits for a turn overtakes one that is too large',
-  async (t) => {
-    const { come, arrive, hold, slotOf, turn, working, go } = setting({ atOnceMax: 2 })
-    for (const name of ['a0', 'b0']) {
-      arrive(name)
-      hold(slotOf(name), 400)
-    }
-    void turn('a0')
-    come('d0')
-    void turn('b0')
-    come('c0')
-    await go('d0')
-    t.strictSame(working, ['a0', 'd0', 'c0'])
-  },
-)
+t.test('bodies: a waiting request without a body overtakes one that is too large for now', async (t) => {
+  const { arriveAndWait, arrive, hold, slotOf, turn, working, leave } = admissionScene({ atOnceMax: 2 })
+  for (const name of ['a0', 'b0']) {
+    arrive(name)
+    hold(slotOf(name), 400)
+  }
+  void turn('a0')
+  arriveAndWait('d0')
+  void turn('b0')
+  arriveAndWait('c0')
+  await leave('d0')
+  t.strictSame(working, ['a0', 'd0', 'c0'])
+})
 
-/** A sequence that is the same in every run. */
+/** Random numbers, the same in every run. */
 const seeded = (seed: number) => (below: number) => {
   seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0
   return Math.floor((seed / 2 ** 32) * below)
 }
 
-t.test('in any order of requests and failures bounds hold, and nothing is kept or left open', async (t) => {
+type Pending = { resolve: () => void; reject: (why: Error) => void }
+type OpenRequest = { slot: Slot; pending: Pending | null }
+
+/** Requests of random tenants. Each waits in its steps until the test ends the step. */
+const randomRequests = (
+  { arrive, hold, reading, turn, leave }: ReturnType<typeof createAdmission>,
+  random: (below: number) => number,
+) => {
+  const open = new Set<OpenRequest>()
+  const tenants = new Set<Slot['tenant']>()
+  let running = 0
+
+  const step = (request: OpenRequest): Promise<void> =>
+    new Promise((resolve, reject) => {
+      request.pending = { resolve, reject }
+    })
+  const readBody = async (request: OpenRequest): Promise<void> => {
+    const announcedBytes = 1 + random(BODY_BYTES_MAX)
+    hold(request.slot, announcedBytes)
+    await reading(request.slot, step(request))
+    hold(request.slot, 1 + random(announcedBytes))
+  }
+  const run = async (): Promise<void> => {
+    const slot = arrive('abcdef'.charAt(random(6)))
+    const request: OpenRequest = { slot, pending: null }
+    open.add(request)
+    tenants.add(slot.tenant)
+    try {
+      if (random(3) > 0) await readBody(request)
+      await turn(slot)
+      await step(request)
+    } finally {
+      leave(slot)
+      if (random(4) === 0) leave(slot)
+      open.delete(request)
+    }
+  }
+  return {
+    tenants,
+    running: () => running,
+    openSlots: () => [...open].map(({ slot }) => slot).filter(({ state }) => state !== 'gone'),
+    /** Starts a request. It may be refused at once or later. */
+    start: () => {
+      running++
+      run()
+        .catch(() => {})
+        .finally(() => running--)
+    },
+    /** Ends the step of one request, sometimes with a failure. */
+    advance: async () => {
+      const steppable = [...open].filter(({ pending }) => pending !== null)
+      const request = steppable[random(steppable.length)]
+      const pending = request?.pending
+      if (request) request.pending = null
+      if (random(5) === 0) pending?.reject(new Error('failed'))
+      else pending?.resolve()
+      await settled()
+    },
+  }
+}
+const BODY_BYTES_MAX = 150
+
+t.test('in any order of requests and failures, the bounds hold and every request ends', async (t) => {
   for (let seed = 1; seed <= 200; seed++) {
     const random = seeded(seed)
-    const limits = { atOnceMax: 1 + random(4), waitingMax: 1 + random(12), waitMsMax: 60_000 }
-    const bodyBytesMax = 100 + random(400)
-    const admission = createAdmission({ ...limits, bodyBytesMax })
-    const open = new Map<Slot, { working: boolean; fail: (() => void)[] }>()
-    let ended = 0
-    const tenantsSeen = new Set<Slot['tenant']>()
-
-    const request = async (): Promise<void> => {
-      const slot = admission.arrive('abcdef'.charAt(random(6)))
-      const state = { working: false, fail: [] as (() => void)[] }
-      open.set(slot, state)
-      tenantsSeen.add(slot.tenant)
-      const step = <Value>(value: Value) =>
-        new Promise<Value>((resolve, reject) => {
-          state.fail = [() => resolve(value), () => reject(new Error('failed'))]
-        })
-      try {
-        if (random(3) > 0) {
-          const bytes = 1 + random(150)
-          admission.hold(slot, bytes)
-          await admission.reading(slot, step(null))
-          admission.hold(slot, 1 + random(bytes))
-        }
-        await admission.turn(slot)
-        state.working = true
-        await step(null)
-      } finally {
-        admission.leave(slot)
-        if (random(4) === 0) admission.leave(slot)
-        open.delete(slot)
-      }
+    const limits: Limits = {
+      atOnceMax: 1 + random(4),
+      waitingMax: 1 + random(12),
+      waitMsMax: 60_000,
+      bodyBytesMax: 100 + random(400),
     }
-    const mustHold = () => {
-      const slots = [...open.keys()].filter(({ state }) => state !== 'gone')
-      const bytes = slots.reduce((sum, slot) => sum + slot.bytes, 0)
-      const working = slots.filter(({ state }) => state === 'working').length
-      if (
-        working > limits.atOnceMax ||
-        slots.length - working > limits.waitingMax ||
-        bytes > 1.5 * bodyBytesMax + 150
-      )
-        t.fail(`seed ${seed}: ${working} working, ${slots.length - working} waiting, ${bytes} bytes`)
-    }
-    const requests: Promise<void>[] = []
-    const advance = async () => {
-      const states = [...open.values()].filter(({ fail }) => fail.length > 0)
-      const state = states[random(states.length)]
-      const [resolve, reject] = state?.fail.splice(0) ?? []
-      if (random(5) === 0) reject?.()
-      else resolve?.()
-      await settled()
-    }
+    const requests = randomRequests(createAdmission(limits), random)
     for (let i = 0; i < 80; i++) {
-      if (random(2) === 0)
-        requests.push(
-          request()
-            .finally(() => ended++)
-            .catch(() => {}),
-        )
-      else await advance()
-      mustHold()
+      if (random(2) === 0) requests.start()
+      else await requests.advance()
+      const broken = brokenBound(requests.openSlots(), limits)
+      if (broken !== null) t.fail(`seed ${seed}: ${broken}`)
     }
-    for (let i = 0; i < 500 && ended < requests.length; i++) await advance()
-    t.equal(ended, requests.length, `seed ${seed}: every request ends`)
-    for (const { slots, waiting, bytes, waitingBytes, reading, ready } of tenantsSeen)
+    for (let i = 0; i < 500 && requests.running() > 0; i++) await requests.advance()
+    t.equal(requests.running(), 0, `seed ${seed}: every request ends`)
+    for (const { slots, waiting, bytes, waitingBytes, reading, ready } of requests.tenants) {
       t.strictSame([slots, waiting, bytes, waitingBytes, reading.size, ready.size], [0, 0, 0, 0, 0, 0])
+    }
   }
 })
 
+const brokenBound = (slots: readonly Slot[], limits: Limits): string | null => {
+  const working = slots.filter(({ state }) => state === 'working').length
+  const waiting = slots.length - working
+  const bytes = slots.reduce((sum, slot) => sum + slot.bytes, 0)
+  if (working > limits.atOnceMax) return `${working} working`
+  if (waiting > limits.waitingMax) return `${waiting} waiting`
+  if (bytes > 1.5 * limits.bodyBytesMax + BODY_BYTES_MAX) return `${bytes} bytes`
+  return null
+}
+
 t.test(
-  'a batch counts as its items while they are worked on, and others take their turns in between',
+  'a batch counts as its items in progress, and other tenants take turns between its parts',
   async (t) => {
-    const { come, go, working, nextTurn, slotOf } = setting({ atOnceMax: 4 })
-    come('a0', 'a1', 'b0')
+    const { arriveAndWait, leave, working, nextTurn, slotOf } = admissionScene({ atOnceMax: 4 })
+    arriveAndWait('a0', 'a1', 'b0')
     await settled()
     const next = async (name: string, items: number) => {
       await nextTurn(slotOf(name), items)
@@ -316,49 +341,47 @@ t.test(
     }
     void next('a0', 3)
     await settled()
-    t.strictSame(working.splice(0), ['a0', 'a1', 'b0', 'a0 3'], 'it begins while there is room for one')
-    come('b1', 'b2')
+    t.strictSame(working.splice(0), ['a0', 'a1', 'b0', 'a0 3'], 'it begins while one slot is free')
+    arriveAndWait('b1', 'b2')
     await settled()
-    t.strictSame(working.splice(0), [], 'five are worked on')
+    t.strictSame(working.splice(0), [], 'five items are in progress')
     void next('a0', 100)
     await settled()
-    t.strictSame(working.splice(0), ['b1', 'b2'], 'another tenant has its turn first')
-    await go('a1')
+    t.strictSame(working.splice(0), ['b1', 'b2'], 'another tenant takes its turn first')
+    await leave('a1')
     t.strictSame(working.splice(0), ['a0 100'])
-    come('b3')
-    await go('b0', 'b1', 'b2')
-    t.strictSame(working.splice(0), [], 'a hundred fill the room alone')
-    await go('a0')
+    arriveAndWait('b3')
+    await leave('b0', 'b1', 'b2')
+    t.strictSame(working.splice(0), [], 'a hundred items fill every slot')
+    await leave('a0')
     t.strictSame(working, ['b3'])
   },
 )
 
-t.test('a batch that was begun goes on before a new request of its tenant', async (t) => {
-  const { come, go, working, nextTurn, slotOf } = setting({ atOnceMax: 2 })
-  come('a0', 'a1', 'a2', 'b0')
+t.test('a batch in progress continues before a new request of its tenant starts', async (t) => {
+  const { arriveAndWait, leave, working, nextTurn, slotOf } = admissionScene({ atOnceMax: 2 })
+  arriveAndWait('a0', 'a1', 'a2', 'b0')
   await settled()
   const next = nextTurn(slotOf('a0'), 2)?.then(() => working.push('a0 again'))
-  come('a3')
+  arriveAndWait('a3')
   await settled()
   t.strictSame(working, ['a0', 'a1', 'b0'])
-  await go('a1', 'b0')
+  await leave('a1', 'b0')
   await next
   t.strictSame(working, ['a0', 'a1', 'b0', 'a0 again'])
-  await go('a0')
+  await leave('a0')
   t.strictSame(working.slice(4), ['a2', 'a3'])
 })
 
-t.test(
-  'batches that wait for their next turns are dropped before a tenant that holds less is refused',
-  async (t) => {
-    const { come, arrive, refused, nextTurn, slotOf } = setting({ atOnceMax: 3, waitingMax: 2 })
-    come(...named('a', 3))
-    await settled()
-    void nextTurn(slotOf('a0'), 3)
-    const [dropped] = ['a1', 'a2'].map((name) => nextTurn(slotOf(name), 3)?.catch(() => refused.push(name)))
-    arrive('b0')
-    await dropped
-    t.strictSame(refused, ['a1'])
-    t.throws(() => nextTurn(slotOf('a1'), 2), UNAVAILABLE)
-  },
-)
+t.test('waiting batches are dropped before a tenant with fewer requests is refused', async (t) => {
+  const { arriveAndWait, arrive, refused, nextTurn, slotOf } = admissionScene({ atOnceMax: 3, waitingMax: 2 })
+  arriveAndWait(...named('a', 3))
+  await settled()
+  void nextTurn(slotOf('a0'), 3)
+  const dropped = nextTurn(slotOf('a1'), 3)?.catch(() => refused.push('a1'))
+  void nextTurn(slotOf('a2'), 3)?.catch(() => refused.push('a2'))
+  arrive('b0')
+  await dropped
+  t.strictSame(refused, ['a1'])
+  t.throws(() => nextTurn(slotOf('a1'), 2), UNAVAILABLE)
+})

@@ -74,7 +74,7 @@ t.test('304: no body and no type, but the tag and how to keep it; for HEAD too',
     t.equal((await call(`GET ${page}`, { headers: { 'if-none-match': given } })).status, 200, given)
 })
 
-t.test('a refusal has no tag and is not kept; no more is an answer to a write', async (t) => {
+t.test('refusals and answers to writes have no tag and are not cached', async (t) => {
   const { call, group } = await setting()
   const headers = { 'if-none-match': '*' }
   for (const answer of [
@@ -91,7 +91,7 @@ t.test('a refusal has no tag and is not kept; no more is an answer to a write', 
   t.equal((await call('GET /healthz', { headers })).headers['etag'], undefined)
 })
 
-t.test('412: a change for another revision does nothing, and names the present one', async (t) => {
+t.test('412: a change for another revision does nothing, and returns the present one', async (t) => {
   const { call, group, page } = await setting()
   const [version] = (await call(`GET ${page}/versions`)).json.items as [{ versionId: string }]
   const operations = [
@@ -128,7 +128,7 @@ t.test('200: a change for the present revision, for one of several, or for any',
   t.equal(gone.status, 404)
 })
 
-t.test('creating and reading take no notice of If-Match', async (t) => {
+t.test('creating and reading ignore If-Match', async (t) => {
   const { call, group, page } = await setting()
   const headers = { 'if-match': '"r99"' }
   t.equal((await call(`GET ${page}`, { headers })).status, 200)
@@ -149,7 +149,7 @@ t.test('of many changes for one revision exactly one is made', async (t) => {
   )
 })
 
-t.test('headers without a tag mean nothing', async (t) => {
+t.test('headers without a tag are ignored', async (t) => {
   t.equal(isKnown({ headers: {} }, '"r1"'), false)
   t.strictSame(revisionsIn('"r1",W/"r2",r3,"r9999999999999999999"'), [1, 2])
 })

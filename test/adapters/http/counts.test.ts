@@ -5,14 +5,14 @@ import { openScene } from '../../support/api.ts'
 
 const COUNTS = 'GET /v0/prospect_log_counts'
 
-t.test('200: a tenant that nothing arrived for', async (t) => {
+t.test('200: a tenant without activities', async (t) => {
   const { call } = await openScene()
   const { status, json } = await call(COUNTS)
   t.equal(status, 200)
   t.strictSame(json, { items: [], countedUntil: '2025-12-31T23:59:00.000Z' })
 })
 
-t.test('400: what is wrong is named', async (t) => {
+t.test('400: each error is named', async (t) => {
   const { call } = await openScene()
   const wrong = {
     'by=week': 'by',
@@ -74,7 +74,7 @@ t.test('404: activities are not counted', async (t) => {
   t.match(await call(COUNTS), { status: 404, json: { code: 'not_found', detail: /COUNTS/ } })
 })
 
-t.test('a key reads itself without any scope, and of nobody else', async (t) => {
+t.test('a key without scopes can read itself, and no other key', async (t) => {
   const { call, keyWith, owner } = await openScene()
   const self = 'GET /v0/api_keys/self'
   const { status, json } = await call(self)
@@ -87,7 +87,7 @@ t.test('a key reads itself without any scope, and of nobody else', async (t) => 
   t.match(await call(self, { key: 'pp_wrong' }), { status: 401 })
 })
 
-t.test('a long time is looked at in pieces, and equal questions share them', async (t) => {
+t.test('a long period is read in pieces, which equal requests share', async (t) => {
   const limits: number[] = []
   const scene = await openScene({
     storeAs: (store) => ({

@@ -17,8 +17,11 @@ t.test('201: a page is created with a version in processing', async (t) => {
   const answer = await call(CREATE, { json: { customName: 'Sale', supplementaryContext: 'About' } })
   t.strictSame([answer.status, answer.headers['content-type']], [201, 'application/json'])
   const created = {
-    ...{ pageId: idOf('page', 6), pageGroupId, tenantId: owner.tenantId },
-    ...{ createdAt: '2026-01-01T00:00:00.000Z', status: 'processing' },
+    pageId: idOf('page', 6),
+    pageGroupId,
+    tenantId: owner.tenantId,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    status: 'processing',
   }
   t.equal(answer.body, jsonLine(created))
   t.equal(await pagesCount(), 1)

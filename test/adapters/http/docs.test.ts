@@ -26,7 +26,7 @@ const setting = async (rawRoutes = docsRoutes()) => {
   return { ask, errors }
 }
 
-t.test('the page is answered without a key, and may load and run what this server sends alone', async (t) => {
+t.test('the page needs no key, and may load and run only files of this server', async (t) => {
   const { ask } = await setting()
   const { status, headers, text } = await ask('GET /docs')
   t.equal(status, 200)
@@ -39,7 +39,7 @@ t.test('the page is answered without a key, and may load and run what this serve
   t.notMatch(text, /<style|\bstyle=|\son\w+=|<script(?! src="docs\/)/, 'nothing in it needs more than that')
 })
 
-t.test('requests that come while a file is loaded share its bytes', async (t) => {
+t.test('requests that arrive while a file is loaded share its bytes', async (t) => {
   const { ask } = await setting()
   for (const path of ['docs/swagger-ui-bundle.js', 'openapi.json']) {
     const answers = await Promise.all(Array.from({ length: 3 }, () => ask(`GET /${path}`)))
@@ -48,7 +48,7 @@ t.test('requests that come while a file is loaded share its bytes', async (t) =>
   }
 })
 
-t.test('everything that the page loads is there, by addresses relative to it', async (t) => {
+t.test('every file that the page loads exists, at a relative address', async (t) => {
   const { ask } = await setting()
   const { text } = await ask('GET /docs')
   const loaded = [...text.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, address = '']) => address)
@@ -72,7 +72,7 @@ t.test('everything that the page loads is there, by addresses relative to it', a
   t.match(await ask('GET /docs/package.json'), { status: 404 }, 'no other file of the library')
 })
 
-t.test('who has a file already gets 304 without a body', async (t) => {
+t.test('304: a client that already has a file gets no body', async (t) => {
   const { ask } = await setting()
   for (const path of ['/docs', '/docs/look.css', '/docs/swagger-ui.css']) {
     const { headers } = await ask(`GET ${path}`)
@@ -88,7 +88,7 @@ t.test('who has a file already gets 304 without a body', async (t) => {
   }
 })
 
-t.test('who takes gzip gets gzip, under a tag of its own', async (t) => {
+t.test('a client that accepts gzip gets gzip, with a separate entity tag', async (t) => {
   const { ask } = await setting()
   const plain = await ask('GET /docs/swagger-ui.css')
   for (const taken of ['gzip', 'br, gzip;q=0.5', 'gzip, deflate, br']) {
@@ -142,7 +142,7 @@ t.test('a file that could not be read is read again at the next call', async (t)
   t.match(await ask('GET /docs/swagger-ui.css'), { status: 200, text: 'body {}' })
 })
 
-t.test('GET / links what can be read without a key, the reference only if there is one', async (t) => {
+t.test('GET / links everything that needs no key, and the reference only if it exists', async (t) => {
   for (const [routes, docs] of [
     [docsRoutes(), { docs: '/docs' }],
     [[], {}],
@@ -156,7 +156,7 @@ t.test('GET / links what can be read without a key, the reference only if there 
   }
 })
 
-t.test('DOCS=off takes it away', async (t) => {
+t.test('DOCS=off removes the page', async (t) => {
   const statusOf = async (docs: string) => {
     const config = readConfig({ DATABASE_URL: 'memory:', LOG_LEVEL: 'silent', DOCS: docs })
     const { api } = compose(config, await createRuntime(config, createLog('silent')))

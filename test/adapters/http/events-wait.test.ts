@@ -71,28 +71,25 @@ const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
   return { ...scene, log, wait, looks, setAway, passSecond, someoneWaits, nobodyWaits, letGo }
 }
 
-t.test('200: what follows the cursor is returned at once', async (t) => {
+t.test('200: events after the cursor are returned at once', async (t) => {
   const { call, log, nobodyWaits } = await openFeed()
   await log()
   t.match((await call('GET /v0/events?wait=25&limit=1')).json, { items: [{ sequence: 1 }], hasMore: true })
   await nobodyWaits()
 })
 
-t.test(
-  '200: a reader waits for the next event of its types, and its cursor passes over the others',
-  async (t) => {
-    const { log, wait, newGroup, someoneWaits, nobodyWaits } = await openFeed()
-    const any = wait()
-    const groups = wait('&types=page_group.created')
-    await someoneWaits()
-    await log()
-    t.match((await any).json, { items: [{ sequence: 1 }, { sequence: 2 }], hasMore: false })
-    await newGroup()
-    await log()
-    t.match((await groups).json, { items: [{ sequence: 3, type: 'page_group.created' }] })
-    await nobodyWaits()
-  },
-)
+t.test('200: a reader waits for the next event of its types, and its cursor skips the others', async (t) => {
+  const { log, wait, newGroup, someoneWaits, nobodyWaits } = await openFeed()
+  const any = wait()
+  const groups = wait('&types=page_group.created')
+  await someoneWaits()
+  await log()
+  t.match((await any).json, { items: [{ sequence: 1 }, { sequence: 2 }], hasMore: false })
+  await newGroup()
+  await log()
+  t.match((await groups).json, { items: [{ sequence: 3, type: 'page_group.created' }] })
+  await nobodyWaits()
+})
 
 /** Timers that fire when they are told to. */
 const stopTimers = (t: Test) => {
@@ -100,7 +97,7 @@ const stopTimers = (t: Test) => {
   t.teardown(() => mock.timers.reset())
 }
 
-t.test('200: after the time an empty slice; HEAD and If-None-Match wait like GET', async (t) => {
+t.test('200: an empty slice after the wait; HEAD and If-None-Match wait like GET', async (t) => {
   stopTimers(t)
   const { call, log, answered, passSecond } = await openFeed()
   const cursor = async () => (await call('GET /v0/events?cursor=latest')).json['nextCursor']
@@ -132,7 +129,7 @@ t.test('400: a wait that is not 0 to 25 whole seconds', async (t) => {
   }
 })
 
-t.test('503: at most 100 of a tenant wait, and they hold no place', async (t) => {
+t.test('503: at most 100 readers of a tenant wait, and they hold no slot', async (t) => {
   const { call, log, wait, newTenant, nobodyWaits } = await openFeed({
     requestsAtOnceMax: 2,
     requestsWaitingMax: 110,
@@ -152,7 +149,7 @@ t.test('503: at most 100 of a tenant wait, and they hold no place', async (t) =>
   await nobodyWaits()
 })
 
-t.test('readers who wait for the same share a look and a read', async (t) => {
+t.test('readers who wait for the same events share a query and a read', async (t) => {
   const { log, wait, looks, someoneWaits, nobodyWaits } = await openFeed()
   const readers = Array.from({ length: 50 }, () => wait())
   await someoneWaits()
@@ -162,7 +159,7 @@ t.test('readers who wait for the same share a look and a read', async (t) => {
   await nobodyWaits()
 })
 
-t.test('503: at most 1,000 wait in a process', async (t) => {
+t.test('503: at most 1,000 readers wait in a process', async (t) => {
   const { wait, newTenant, letGo, nobodyWaits } = await openFeed()
   const tenants = await Promise.all(Array.from({ length: 11 }, newTenant))
   const readers = tenants.flatMap(({ apiKey }) => Array.from({ length: 91 }, () => wait('', apiKey)))
@@ -194,7 +191,7 @@ t.test('401: a key that was revoked during the wait gets no event', async (t) =>
   await nobodyWaits()
 })
 
-t.test('503: a reader is told that the database went away while it waited', async (t) => {
+t.test('503: the database went away during the wait', async (t) => {
   const { wait, log, setAway, someoneWaits, nobodyWaits } = await openFeed()
   const first = wait()
   await someoneWaits()
@@ -209,7 +206,7 @@ t.test('503: a reader is told that the database went away while it waited', asyn
   t.match((await second).json, { items: [{ sequence: 3 }, { sequence: 4 }] })
 })
 
-t.test('the durations of requests leave the wait out', async (t) => {
+t.test('the wait does not count in the duration of a request', async (t) => {
   stopTimers(t)
   const metrics = createMetrics()
   const { call, answered, passSecond } = await openFeed({ metrics })

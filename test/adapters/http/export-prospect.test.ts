@@ -68,7 +68,7 @@ t.test('200: the prospect, its activities newest first, and a last line', async 
   t.strictSame(rest.at(-1), { done: true, logs: 3 })
 })
 
-t.test('200: a payload is on one line, else as it was sent; one activity is three lines', async (t) => {
+t.test('200: a payload is on one line and otherwise unchanged; one activity gives three lines', async (t) => {
   const { call } = await openScene()
   const body = '{"source":"crm","payload":{ "n":12345678901234567890,\n"a":1,"a":2 }}'
   const { prospectId } = (await call(LOG, { body })).json
@@ -87,7 +87,7 @@ t.test('HEAD reads no activity', async (t) => {
   t.equal(slices(), 0)
 })
 
-t.test('200: of an erased person there is the erasure, before and after it is completed', async (t) => {
+t.test('200: an erased person’s export has the erasure, before and after it is completed', async (t) => {
   const { call, path, prospectId, store, clock } = await setting()
   const { erasureId } = (await call('POST /v0/erasures', { json: { prospectId } })).json
   const shown = async () => [
@@ -102,7 +102,7 @@ t.test('200: of an erased person there is the erasure, before and after it is co
   t.strictSame(linesIn((await call(`GET ${path}`)).body), await shown())
 })
 
-t.test('a slice is read when its first line is asked for, with no place held before it', async (t) => {
+t.test('a slice is read when its first line is requested, and holds no slot before', async (t) => {
   const { call, open, slices } = await setting({ requestsAtOnceMax: 1 })
   const { next } = await open()
   t.equal(slices(), 0)
@@ -114,7 +114,7 @@ t.test('a slice is read when its first line is asked for, with no place held bef
   t.equal(slices(), 3, 'the rest of a slice is not kept, but read again')
 })
 
-t.test('200: what is kept of merged prospects is in it', async (t) => {
+t.test('200: the export has the data of merged prospects', async (t) => {
   const { call, path, prospectId, log } = await setting()
   const merged = (await log({ email: 'lovelace@x', externalId: 'crm-1' })).prospectId
   await call(`POST /v0/prospects/${merged}/merge`, { json: { into: prospectId } })
@@ -125,7 +125,7 @@ t.test('200: what is kept of merged prospects is in it', async (t) => {
   t.ok(third.prospectLog)
 })
 
-t.test('of merged prospects one is read at a time, and nothing of them before', async (t) => {
+t.test('merged prospects are read one at a time, when their turn comes', async (t) => {
   let reads = 0
   let reading = 0
   const storeAs = (store: Store): Store => ({
@@ -162,7 +162,7 @@ t.test('of merged prospects one is read at a time, and nothing of them before', 
   t.equal(reads, 2)
 })
 
-t.test('an answer whose place another tenant needs ends early', async (t) => {
+t.test('an answer ends early if another tenant needs its slot', async (t) => {
   const { open, call, newTenant, errors } = await setting({ requestsWaitingMax: 3, requestsAtOnceMax: 1 })
   const answers = await Promise.all([open(), open(), open()])
   for (const { next } of answers) await next()
@@ -173,7 +173,7 @@ t.test('an answer whose place another tenant needs ends early', async (t) => {
   t.match(errors, [{ error: { kind: 'unavailable' } }])
 })
 
-t.test('each activity once, however many and of whatever length, many at the same time', async (t) => {
+t.test('each activity is exported once, for any number and length, even with equal times', async (t) => {
   const { call, path, log } = await setting()
   const occurredAt = '2026-01-01T00:00:00Z'
   for (let n = 3; n < 60; n++)
@@ -187,7 +187,8 @@ t.test('each activity once, however many and of whatever length, many at the sam
 t.test('a slice waits for its turn like any request', async (t) => {
   const { before, call, open } = await setting({ requestsAtOnceMax: 1 })
   const { promise, resolve } = Promise.withResolvers<void>()
-  const [first, second] = [await open(), await open()]
+  const first = await open()
+  const second = await open()
   before.slice = () => promise
   const parts = [first.next(), second.next()]
   await new Promise(setImmediate)
@@ -224,7 +225,7 @@ const ENDS: Readonly<Record<string, [why: string, end: (scene: Scene) => unknown
   ],
 }
 for (const [what, [kind, end]] of Object.entries(ENDS))
-  t.test(`when ${what}, the answer ends without its last line, and that is reported`, async (t) => {
+  t.test(`when ${what}, the answer ends without its last line, and the failure is reported`, async (t) => {
     const scene = await setting()
     const { body, status, headers } = await scene.open()
     t.equal(status, 200)

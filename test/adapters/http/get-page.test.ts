@@ -16,15 +16,27 @@ t.test('200: a page can be read before anything of it is published', async (t) =
   const answer = await call(READ)
   t.strictSame([answer.status, answer.headers['content-type']], [200, 'application/json'])
   const latestVersion = {
-    ...{ versionId: idOf('pageversion', 7), versionNumber: 1 },
-    ...{ status: 'processing', failureReason: null, publishAt: null },
+    versionId: idOf('pageversion', 7),
+    versionNumber: 1,
+    status: 'processing',
+    failureReason: null,
+    publishAt: null,
   }
   t.equal(
     answer.body,
     jsonLine({
-      ...{ pageId, pageGroupId, tenantId: owner.tenantId, createdAt: '2026-01-01T00:00:00.000Z' },
-      ...{ effectiveName: 'Offers 1', customName: null, computedName: 'Offers 1', slug: null },
-      ...{ supplementaryContext: null, publishedVersion: null, latestVersion, unpublishAt: null },
+      pageId,
+      pageGroupId,
+      tenantId: owner.tenantId,
+      createdAt: '2026-01-01T00:00:00.000Z',
+      effectiveName: 'Offers 1',
+      customName: null,
+      computedName: 'Offers 1',
+      slug: null,
+      supplementaryContext: null,
+      publishedVersion: null,
+      latestVersion,
+      unpublishAt: null,
     }),
   )
 })

@@ -3,7 +3,7 @@ import { createApi } from '../../../src/entry/http.ts'
 import { memoryStore } from '../../../src/entry/memory.ts'
 import { openScene } from '../../support/api.ts'
 
-t.test('a hook that throws does not cost the answer', async (t) => {
+t.test('the answer is sent even if a hook throws', async (t) => {
   const printed = t.capture(console, 'error', () => {})
   const away = new Error('away')
   const store = { ...memoryStore(), ready: () => Promise.reject(away) }
@@ -17,7 +17,7 @@ t.test('a hook that throws does not cost the answer', async (t) => {
   t.equal(printed().length, 3)
 })
 
-t.test('what is reported of a request names its caller, even if it was refused', async (t) => {
+t.test('the report of a request names its caller, even if it was refused', async (t) => {
   const { call, owner, keyWith, answered } = await openScene({ rateLimitPerMinute: 1 })
   const key = await keyWith('pages:read')
   for (const by of [key, key, 'unknown']) await call('GET /v0/page_groups', { key: by })

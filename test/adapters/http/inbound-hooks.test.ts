@@ -54,7 +54,7 @@ const WRONG: readonly (readonly [fields: object, pointer: string, detail: RegExp
   [{ source: '' }, '/source', /must be 1 to 100 characters/],
 ]
 
-t.test('400: a hook that would verify nothing, or find nothing, is refused in words', async (t) => {
+t.test('400: a hook that would verify or find nothing is refused with a reason', async (t) => {
   const { call, create } = await openHooks()
   for (const [fields, pointer, detail] of WRONG) {
     const { status, json } = await call('POST /v0/hooks', {
@@ -72,7 +72,7 @@ t.test('400: a hook that would verify nothing, or find nothing, is refused in wo
   t.match(errors, [{ pointer: '/verify' }, { pointer: '/overlapHours', detail: 'must be at most 168' }])
 })
 
-t.test('201: a hook as it is read later; its secret is in no answer', async (t) => {
+t.test('201: a new hook is returned as it is read later; no answer has its secret', async (t) => {
   const { call, create, clock } = await openHooks({ publicUrl: 'https://example.com/p' })
   const given = {
     source: 'shop',
@@ -84,16 +84,33 @@ t.test('201: a hook as it is read later; its secret is in no answer', async (t) 
   const { hookId } = hook
   const at = new Date(clock()).toISOString()
   t.strictSame(hook, {
-    ...{ hookId, tenantId: hook.tenantId, source: 'shop', description: 'orders', status: 'enabled' },
+    hookId,
+    tenantId: hook.tenantId,
+    source: 'shop',
+    description: 'orders',
+    status: 'enabled',
     verify: {
       hmac: {
-        ...{ ...TIMED, timestampHeader: 'x-time', prefix: '', toleranceSeconds: 300, secretEncoding: 'utf8' },
+        ...TIMED,
+        timestampHeader: 'x-time',
+        prefix: '',
+        toleranceSeconds: 300,
+        secretEncoding: 'utf8',
       },
     },
-    ...{ map: { email: ['/a~1b/0', 'header:X-Mail'] }, each: '/items', path: `/hooks/${hookId}` },
+    map: { email: ['/a~1b/0', 'header:X-Mail'] },
+    each: '/items',
+    path: `/hooks/${hookId}`,
     url: `https://example.com/p/hooks/${hookId}`,
-    ...{ redirectTo: null, origins: [], trap: null, unidentified: 'new' },
-    ...{ createdAt: at, updatedAt: at, lastReceivedAt: null, lastRefusal: null, lastWarning: null },
+    redirectTo: null,
+    origins: [],
+    trap: null,
+    unidentified: 'new',
+    createdAt: at,
+    updatedAt: at,
+    lastReceivedAt: null,
+    lastRefusal: null,
+    lastWarning: null,
   })
   const byToken = await create({ verify: { token: true } })
   const answers = [
@@ -111,7 +128,7 @@ t.test('201: a hook as it is read later; its secret is in no answer', async (t) 
   t.match(answers[3]?.json, { source: 'form', path: `/hooks/${byToken.hookId}/•••` })
 })
 
-t.test('what a preset maps is shown, and members that are given replace it', async (t) => {
+t.test('the mapping of a preset is shown, and given members replace it', async (t) => {
   const { call, create } = await openHooks()
   const { hookId, map } = await create({ verify: { preset: 'github', secret: 's' }, map: { name: [] } })
   t.match(map, { type: ['header:x-github-event'], name: [] })
@@ -119,7 +136,7 @@ t.test('what a preset maps is shown, and members that are given replace it', asy
   t.match(changed.json['map'], { type: ['/action'], name: ['/head_commit/author/name', '/sender/login'] })
 })
 
-t.test('a hook costs one look-up; what is 404 costs one each time, whatever the reason', async (t) => {
+t.test('a hook costs one look-up; a 404 costs one each time, for any reason', async (t) => {
   const looked: string[] = []
   const storeAs = (store: Store): Store => ({
     ...store,
@@ -150,7 +167,7 @@ t.test('a hook costs one look-up; what is 404 costs one each time, whatever the 
   t.equal(await costs(path, 200), 1)
 })
 
-t.test('429: only what is verified counts, so forgers cannot use up the limit of a vendor', async (t) => {
+t.test('429: only verified deliveries count, so forgers cannot use up a vendor’s limit', async (t) => {
   const { create, send, deliver } = await openHooks({ rateLimitPerMinute: 2 })
   const hook = await create()
   for (let i = 0; i < 5; i++) t.equal((await send(hook.path)).status, 401)
@@ -184,21 +201,18 @@ t.test('503: the database is away, or the secret cannot be decrypted; vendors re
   t.match(await send(hook.path, '{}', { 'x-signature': signatureOf('{}') }), { status: 503 })
 })
 
-t.test(
-  'a vendor that signs the public URL is verified by PUBLIC_URL and the target as it was sent',
-  async (t) => {
-    const { create, send, clock } = await openHooks({ publicUrl: 'https://example.com/p' })
-    const { path } = await create({ verify: { preset: 'hubspot', secret: SECRET } })
-    const time = `${clock()}`
-    const by = (url: string) => ({
-      'x-hubspot-request-timestamp': time,
-      'x-hubspot-signature-v3': createHmac('sha256', SECRET).update(`POST${url}[]${time}`).digest('base64'),
-    })
-    const target = `${path}?a=%20b`
-    t.equal((await send(target, '[]', by(`https://example.com/p${target}`))).status, 200)
-    t.equal((await send(target, '[]', by(`http://localhost${target}`))).status, 401)
-  },
-)
+t.test('a vendor that signs the public URL is verified with PUBLIC_URL and the target as sent', async (t) => {
+  const { create, send, clock } = await openHooks({ publicUrl: 'https://example.com/p' })
+  const { path } = await create({ verify: { preset: 'hubspot', secret: SECRET } })
+  const time = `${clock()}`
+  const by = (url: string) => ({
+    'x-hubspot-request-timestamp': time,
+    'x-hubspot-signature-v3': createHmac('sha256', SECRET).update(`POST${url}[]${time}`).digest('base64'),
+  })
+  const target = `${path}?a=%20b`
+  t.equal((await send(target, '[]', by(`https://example.com/p${target}`))).status, 200)
+  t.equal((await send(target, '[]', by(`http://localhost${target}`))).status, 401)
+})
 
 t.test('a request is logged with its hook and outcome, and never with its path', async (t) => {
   const { answered, create, send } = await openHooks()
@@ -255,7 +269,7 @@ t.test(
 const TOKEN = { verify: { token: true } }
 const WEBSITE = 'https://www.example.com'
 
-t.test('400: pages, origins and secrets that cannot be meant are refused in words', async (t) => {
+t.test('400: unusable pages, origins and secrets are refused with a reason', async (t) => {
   const { call, create } = await openHooks()
   const page = /must be an https: URL without credentials/
   const origin = /must be an origin, such as/
@@ -331,7 +345,9 @@ t.test('Svix and Shopify sign with headers of two names; mixed sets are not veri
   const body = '{"type":"user.created","data":{"email":"ada@example.com"}}'
   const signature = `v1,${createHmac('sha256', key).update(`m1.${seconds}.${body}`).digest('base64')}`
   const named = (prefix: string) => ({
-    ...{ [`${prefix}id`]: 'm1', [`${prefix}timestamp`]: seconds, [`${prefix}signature`]: signature },
+    [`${prefix}id`]: 'm1',
+    [`${prefix}timestamp`]: seconds,
+    [`${prefix}signature`]: signature,
   })
   for (const pasted of [secret, `v1,${secret}`]) {
     const { path } = await create({ source: pasted, verify: { preset: 'standard-webhooks', secret: pasted } })
@@ -353,7 +369,7 @@ t.test('Svix and Shopify sign with headers of two names; mixed sets are not veri
   }
 })
 
-t.test('a compressed body is verified as it is sent, or as it was before', async (t) => {
+t.test('a compressed body is verified as sent or as it was before compression', async (t) => {
   const { create, send, call, logs } = await openHooks()
   const hook = await create({ map: { email: ['/email'] } })
   const body = '{"email":"ada@example.com"}'
@@ -408,7 +424,10 @@ t.test('429: a hook for browsers takes so many deliveries a minute from one addr
   const plain = await create(TOKEN)
   const sent = async (path: string, address: string, accept = '*/*') =>
     api({
-      ...{ method: 'POST', target: path, address, headers: { accept, 'content-length': '2' } },
+      method: 'POST',
+      target: path,
+      address,
+      headers: { accept, 'content-length': '2' },
       body: { bytesMax: 9, read: async () => Buffer.from('{}') },
     })
   const statuses = async (path: string, ...addresses: string[]) =>
@@ -479,7 +498,8 @@ t.test('GitHub and Slack may send their JSON in a field of a form', async (t) =>
   const click = `payload=${encodeURIComponent('{"type":"block_actions","user":{"id":"U1"}}')}`
   const time = `${Math.floor(clock() / 1_000)}`
   const headers = {
-    ...{ ...form, 'x-slack-request-timestamp': time },
+    ...form,
+    'x-slack-request-timestamp': time,
     'x-slack-signature': `v0=${signatureOf(`v0:${time}:${click}`)}`,
   }
   t.equal((await send(slack.path, click, headers)).status, 200)

@@ -9,21 +9,33 @@ const itemsOf = (answer: Answer) => answer.json.items as PageGroup[]
 const namesOf = (answer: Answer) => itemsOf(answer).map(({ name }) => name)
 const nextOf = (answer: Answer) => String(answer.json.nextCursor)
 
-t.test('200: a group has every field, headerActionId last; what is not set is null or empty', async (t) => {
+t.test('200: a group has every field, headerActionId last; unset fields are null or empty', async (t) => {
   const { call, newGroup, owner } = await openScene()
   const group = await newGroup()
   const answer = await call(LIST)
   t.strictSame([answer.status, answer.headers['content-type']], [200, 'application/json'])
   const at = '2026-01-01T00:00:00.000Z'
   const item = {
-    ...{ pageGroupId: group.pageGroupId, tenantId: owner.tenantId, brandId: owner.brandId, name: 'offers' },
-    ...{ title: 'Offers', pageContext: null, status: 'active', pagesCount: 0, actions: [], footerLinks: [] },
-    ...{ scripts: [], createdAt: at, updatedAt: at, deletedAt: null, headerActionId: null },
+    pageGroupId: group.pageGroupId,
+    tenantId: owner.tenantId,
+    brandId: owner.brandId,
+    name: 'offers',
+    title: 'Offers',
+    pageContext: null,
+    status: 'active',
+    pagesCount: 0,
+    actions: [],
+    footerLinks: [],
+    scripts: [],
+    createdAt: at,
+    updatedAt: at,
+    deletedAt: null,
+    headerActionId: null,
   }
   t.equal(answer.body, jsonLine({ items: [item], hasMore: false, limit: 20 }))
 })
 
-t.test('200: lists, texts and the count of pages are told as they are', async (t) => {
+t.test('200: lists, texts and the count of pages are returned unchanged', async (t) => {
   const { call, newGroup, newPage } = await openScene()
   const actions = '[{"id": "a1", "weight":12345678901234567890 },1.0,null,"\\ud800"]'
   const { pageGroupId } = await newGroup({
@@ -48,7 +60,7 @@ t.test('200: lists, texts and the count of pages are told as they are', async (t
   t.ok(answer.body.includes(`"actions":${actions},`), 'the text of a list is not written anew')
 })
 
-t.test('200: the newest come first, each once, and only the last slice has no nextCursor', async (t) => {
+t.test('200: newest first, each group once, and only the last slice has no nextCursor', async (t) => {
   const { call, newGroup } = await openScene()
   for (const name of ['a', 'b', 'c', 'd', 'e']) await newGroup({ name })
   const first = await call(`${LIST}?limit=2`)

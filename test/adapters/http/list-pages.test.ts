@@ -9,14 +9,15 @@ t.test('200: a page has every field of the list, and the slice has no limit', as
   const answer = await call(`GET /v0/page_groups/${pageGroupId}/pages`)
   t.strictSame([answer.status, answer.headers['content-type']], [200, 'application/json'])
   const item = {
-    ...{ pageId, pageGroupId, tenantId: owner.tenantId },
-    ...{ createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' },
-    ...{
-      effectiveName: 'About the spring sale',
-      customName: null,
-      computedName: 'About the spring sale',
-      slug: null,
-    },
+    pageId,
+    pageGroupId,
+    tenantId: owner.tenantId,
+    createdAt: '2026-01-01T00:00:00.000Z',
+    updatedAt: '2026-01-01T00:00:00.000Z',
+    effectiveName: 'About the spring sale',
+    customName: null,
+    computedName: 'About the spring sale',
+    slug: null,
   }
   t.equal(answer.body, jsonLine({ items: [item], hasMore: false }))
 })

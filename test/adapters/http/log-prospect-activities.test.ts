@@ -14,7 +14,7 @@ const itemsOf = ({ json }: { json: Readonly<Record<string, unknown>> }) => json[
 const many = (count: number, of: (n: number) => object = () => activity) =>
   Array.from({ length: count }, (_, n) => of(n))
 
-t.test('201: a batch answers the receipt of each item, in order', async (t) => {
+t.test('201: a batch returns the receipt of each item, in order', async (t) => {
   const { call, store } = await openScene()
   const items = [by('ada@example.com', { name: 'Ada' }), by('bob@example.com', { type: 'called' }), activity]
   const answer = await call(BATCH, { json: { items } })
@@ -57,7 +57,7 @@ t.test('an item finds the prospect that an item before it created', async (t) =>
   )
 })
 
-t.test('each payload is kept byte for byte', async (t) => {
+t.test('each payload is stored byte for byte', async (t) => {
   const { call, store } = await openScene()
   const payloads = [
     '{"n":12345678901234567890.10,"huge":1e400}',
@@ -78,7 +78,7 @@ t.test('each payload is kept byte for byte', async (t) => {
   )
 })
 
-t.test('207: what is refused has the problem of a single request, and the rest is stored', async (t) => {
+t.test('207: a refused item has the problem of a single request, and the rest is stored', async (t) => {
   const { call, store } = await openScene()
   const bytesMax = 1_100
   const deep = `{"source":"crm","payload":{"deep":${'['.repeat(512)}${']'.repeat(512)}}}`
@@ -202,12 +202,12 @@ for (const [fault, sent, status, code, errors] of refusedEnvelopes)
     t.strictSame(store.kept.logs(), [])
   })
 
-t.test('1,000 items, and more nested in all than one of them may be', async (t) => {
+t.test('1,000 items may nest deeper in total than one item may', async (t) => {
   const { call } = await openScene()
   t.match(await call(BATCH, { json: { items: many(1_000) } }), { status: 201, json: { accepted: 1_000 } })
 })
 
-t.test('another tenant is found by no item of a batch', async (t) => {
+t.test('no item of a batch finds another tenant’s prospect', async (t) => {
   const { call, newTenant } = await openScene()
   const { json } = await call(LOG, { json: by('ada@example.com', { idempotencyKey: 'one' }) })
   const { apiKey: key } = await newTenant()
@@ -237,7 +237,7 @@ t.test('429: a batch counts as its items, and is refused before anything is stor
   t.equal(store.kept.logs().length, 9)
 })
 
-t.test('503 for the rest, untried, when the database goes away in between', async (t) => {
+t.test('503: if the database goes away in between, the remaining items are not tried', async (t) => {
   let writes = 0
   // Writes that arrive together fail together.
   const away = Object.assign(new DomainFailure('unavailable', 'Away.', { retryAfterS: 5 }), {
@@ -270,7 +270,7 @@ t.test('503 for the rest, untried, when the database goes away in between', asyn
   t.equal(store.kept.logs().length, 2)
 })
 
-t.test('an item that the store cannot take is refused alone', async (t) => {
+t.test('only the item that the store cannot accept is refused', async (t) => {
   const storeAs = (store: Store): Store => ({
     ...store,
     activities: {
@@ -292,7 +292,7 @@ t.test('an item that the store cannot take is refused alone', async (t) => {
   t.equal(errors.length, 1)
 })
 
-t.test('a batch takes a turn for each part of it, so that others write in between', async (t) => {
+t.test('a batch takes one turn for each part, so that others write in between', async (t) => {
   const storeAs = (store: Store): Store => ({
     ...store,
     activities: {

@@ -24,7 +24,7 @@ t.test('201: the first activity of an email creates its prospect', async (t) => 
   )
 })
 
-t.test('occurredAt is stored in UTC, and is when the entry is stored if not sent', async (t) => {
+t.test('occurredAt is stored in UTC, and defaults to the time of storing', async (t) => {
   const { call, store } = await openScene()
   for (const [occurredAt, stored] of [
     ['2025-12-31T23:30:00.5+02:00', '2025-12-31T21:30:00.500Z'],
@@ -69,7 +69,7 @@ t.test('400: a time without an offset, before 1970, impossible or too far ahead'
   t.strictSame([store.kept.logs(), store.kept.prospects()], [[], []])
 })
 
-t.test('422: the same request at another time is another request', async (t) => {
+t.test('422: the same request with a different time is a different request', async (t) => {
   const { call } = await openScene()
   const keyed = { ...activity, idempotencyKey: 'key', occurredAt: '2025-12-31T00:00:00Z' }
   t.equal((await call(LOG, { json: keyed })).status, 201)
@@ -90,7 +90,7 @@ t.test('400: unknown members are ignored, but not more than 5,000 of them', asyn
   }
 })
 
-t.test('400: a body must be there', async (t) => {
+t.test('400: a body is required', async (t) => {
   const { call } = await openScene()
   const answer = await call(LOG)
   t.strictSame(
@@ -99,7 +99,7 @@ t.test('400: a body must be there', async (t) => {
   )
 })
 
-t.test('400: where identity is required, an activity must identify its prospect', async (t) => {
+t.test('400: if identity is required, an activity must identify its prospect', async (t) => {
   const { call } = await openScene({ requireIdentity: true })
   const answer = await call(LOG, { json: { ...activity, email: 'n/a' } })
   const errors = [{ detail: 'is not an email address', pointer: '/email' }]

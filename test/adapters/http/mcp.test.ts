@@ -83,37 +83,40 @@ t.test('a client of the newest revision discovers, lists and calls without a ses
   t.equal(called.tenantId, owner.tenantId)
 })
 
-t.test('an older client initializes with its version, and its answers are as they were then', async (t) => {
-  const { askLegacy, post } = await setting()
-  for (const [asked, answered] of [
-    ['2025-03-26', '2025-03-26'],
-    ['2025-06-18', '2025-06-18'],
-    ['2025-11-25', '2025-11-25'],
-    ['2024-11-05', '2025-11-25'],
-    [undefined, '2025-11-25'],
-  ])
-    t.match(await askLegacy('initialize', { protocolVersion: asked, capabilities: {} }), {
-      status: 200,
-      json: {
-        id: 'a',
-        result: {
-          protocolVersion: answered,
-          serverInfo: { name: 'prospect-pages' },
-          instructions: /untrusted/,
+t.test(
+  'an older client initializes with its version, and gets answers in the form of that version',
+  async (t) => {
+    const { askLegacy, post } = await setting()
+    for (const [asked, answered] of [
+      ['2025-03-26', '2025-03-26'],
+      ['2025-06-18', '2025-06-18'],
+      ['2025-11-25', '2025-11-25'],
+      ['2024-11-05', '2025-11-25'],
+      [undefined, '2025-11-25'],
+    ])
+      t.match(await askLegacy('initialize', { protocolVersion: asked, capabilities: {} }), {
+        status: 200,
+        json: {
+          id: 'a',
+          result: {
+            protocolVersion: answered,
+            serverInfo: { name: 'prospect-pages' },
+            instructions: /untrusted/,
+          },
         },
-      },
+      })
+    t.match(await post({ jsonrpc: '2.0', method: 'notifications/initialized' }), { status: 202, body: '' })
+    const headers = { 'mcp-protocol-version': '2025-06-18', 'mcp-session-id': 'ignored' }
+    t.strictSame((await askLegacy('ping', {}, { headers })).json, { jsonrpc: '2.0', id: 'a', result: {} })
+    t.equal((await askLegacy('tools/list', {}, { headers })).status, 200)
+    t.match(await askLegacy('tools/call', { name: 'whoami' }, { headers }), {
+      json: { result: { resultType: undefined } },
     })
-  t.match(await post({ jsonrpc: '2.0', method: 'notifications/initialized' }), { status: 202, body: '' })
-  const headers = { 'mcp-protocol-version': '2025-06-18', 'mcp-session-id': 'ignored' }
-  t.strictSame((await askLegacy('ping', {}, { headers })).json, { jsonrpc: '2.0', id: 'a', result: {} })
-  t.equal((await askLegacy('tools/list', {}, { headers })).status, 200)
-  t.match(await askLegacy('tools/call', { name: 'whoami' }, { headers }), {
-    json: { result: { resultType: undefined } },
-  })
-  t.match(await askLegacy('resources/list'), { status: 200, json: { error: { code: -32601 } } })
-})
+    t.match(await askLegacy('resources/list'), { status: 200, json: { error: { code: -32601 } } })
+  },
+)
 
-t.test('headers must say what the body says', async (t) => {
+t.test('headers must match the body', async (t) => {
   const { ask, post } = await setting()
   for (const headers of [
     { 'mcp-protocol-version': '2025-11-25' },
@@ -141,7 +144,7 @@ t.test('headers must say what the body says', async (t) => {
     })
 })
 
-t.test('an unknown version is refused with those that are known', async (t) => {
+t.test('an unknown version is refused with the list of supported versions', async (t) => {
   const { askLegacy } = await setting()
   const { status, json } = await askLegacy(
     'tools/list',
@@ -155,7 +158,7 @@ t.test('an unknown version is refused with those that are known', async (t) => {
   })
 })
 
-t.test('what is unknown is refused as the specification says', async (t) => {
+t.test('unknown methods and tools are refused as the specification requires', async (t) => {
   const { ask, call } = await setting()
   for (const method of ['prompts/list', 'initialize', 'ping', 'subscriptions/listen'])
     t.match(await ask(method), { status: 404, json: { id: 7, error: { code: -32601 } } }, method)
@@ -165,7 +168,7 @@ t.test('what is unknown is refused as the specification says', async (t) => {
     t.match(await call(`${method} /mcp`), { status: 405, headers: { allow: 'POST, OPTIONS' } }, method)
 })
 
-t.test('garbage is refused without an error of the service', async (t) => {
+t.test('garbage is refused without an internal error', async (t) => {
   const { post, errors } = await setting()
   const request = { jsonrpc: '2.0', id: 1, method: 'ping' }
   for (const body of ['', '{', 'null x', '\u0000', Buffer.from([0xff, 0xfe])])
@@ -202,7 +205,7 @@ t.test('garbage is refused without an error of the service', async (t) => {
   t.strictSame(errors, [])
 })
 
-t.test('a key comes in either header, and is refused as anywhere', async (t) => {
+t.test('a key may be in either header, and is refused like everywhere else', async (t) => {
   const { ask, owner, answered } = await setting({ rateLimitPerMinute: 3 })
   t.match(await ask('tools/list', {}, { key: null }), { status: 401, json: { code: 'missing_api_key' } })
   const wrong = { authorization: 'Bearer pp_wrong' }
@@ -223,7 +226,7 @@ t.test('a key comes in either header, and is refused as anywhere', async (t) => 
   t.match(await ask('tools/list'), { status: 429, headers: { 'retry-after': /\d/ } })
 })
 
-t.test('an empty x-api-key is none', async (t) => {
+t.test('an empty x-api-key counts as missing', async (t) => {
   const { ask, owner } = await setting()
   const headers = { 'x-api-key': '', authorization: `Bearer ${owner.apiKey}` }
   t.match(await ask('tools/list', {}, { headers }), { status: 200 })
@@ -241,7 +244,7 @@ t.test('a request of a web page is refused, even if it names this host', async (
   t.equal((await askLocal('tools/list', {}, { headers: { origin: 'http://localhost:8080' } })).status, 403)
 })
 
-t.test('a key sees and uses the tools of its scopes alone', async (t) => {
+t.test('a key sees and uses only the tools of its scopes', async (t) => {
   const { toolsOf, use, keyWith } = await setting()
   const all = {
     find_prospect: ['prospects:read', { email: 'ada@example.com' }],
@@ -289,7 +292,7 @@ t.test('a person is found by email or id, with activities if the key may read th
   t.strictSame((await use('find_prospect', { email: 'nobody@example.com' })).value, { prospect: null })
 })
 
-t.test('arguments are checked, and what is wrong is a result that an assistant can mend', async (t) => {
+t.test('invalid arguments lead to a result that an assistant can correct', async (t) => {
   const { ask, errors } = await setting()
   for (const [name, given, text] of [
     ['find_prospect', {}, /Give an email or a prospectId/],
@@ -340,7 +343,7 @@ const HOSTILE = [
   '👩‍🚀'.repeat(10),
 ]
 
-t.test('what strangers wrote stays a string, whatever it is', async (t) => {
+t.test('text from outside stays a string, whatever it contains', async (t) => {
   const { log, use, call } = await setting()
   for (const text of HOSTILE) {
     const { prospectLogId } = await log({

@@ -36,12 +36,12 @@ t.test('the committed document is the one that the routes and shapes make', asyn
   t.ok(committed === openApiText(), 'run `npm run openapi`')
 })
 
-t.test('its schemas are schemas', async (t) => {
+t.test('the schemas of the document are valid schemas', async (t) => {
   const ajv = new Ajv2020({ strict: false })
   for (const [name, schema] of Object.entries(components.schemas)) t.ok(ajv.validateSchema(schema), name)
 })
 
-t.test('the service answers the committed document', async (t) => {
+t.test('the service returns the committed document', async (t) => {
   const { call } = await openScene()
   const answer = await call('GET /openapi.json', { key: null })
   t.equal(answer.status, 200)
@@ -49,72 +49,75 @@ t.test('the service answers the committed document', async (t) => {
   t.strictSame(answer.json, openapi)
 })
 
-t.test('its operations are the routes and those of the specification, each with its scopes', async (t) => {
-  const scopesOf = ({ scope }: Pick<Route, 'scope'>) => [scope ?? 'any key'].flat().join('+')
-  const scopes = Object.fromEntries(ROUTES.map((route) => [route.operationId, scopesOf(route)]))
-  const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
-  )
-  t.strictSame(
-    operations.sort(),
-    ROUTES.map(({ method, path, operationId }) => `${method.toLowerCase()} ${path} ${operationId}`).sort(),
-  )
-  const scoped = operations.map((operation) => `${operation} ${scopes[operation.replace(/.* /, '')]}`)
-  t.strictSame(scoped, [
-    'delete /v0/hooks/{hook_id} deleteHook hooks:write',
-    'delete /v0/page_groups/{page_group_id} deletePageGroup page_groups:write',
-    'delete /v0/page_groups/{page_group_id}/pages/{page_id} deletePage pages:write',
-    'delete /v0/webhook_endpoints/{webhook_endpoint_id} deleteWebhookEndpoint webhooks:write',
-    'get /v0/api_keys/self getApiKey any key',
-    'get /v0/erasures listErasures prospects:erase',
-    'get /v0/erasures/{erasure_id} getErasure prospects:erase',
-    'get /v0/events listEvents events:read',
-    'get /v0/events/{event_id} getEvent events:read',
-    'get /v0/hooks listHooks hooks:write',
-    'get /v0/hooks/{hook_id} getHook hooks:write',
-    'get /v0/page_groups listPageGroups page_groups:read',
-    'get /v0/page_groups/{page_group_id} getPageGroup page_groups:read',
-    'get /v0/page_groups/{page_group_id}/pages listPages pages:read',
-    'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage pages:read',
-    'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions listVersions pages:read',
-    'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id} getVersion pages:read',
-    'get /v0/prospect_log_counts listProspectLogCounts prospect_logs:read',
-    'get /v0/prospect_logs listProspectLogs prospect_logs:read',
-    'get /v0/prospect_logs/{prospect_log_id} getProspectLog prospect_logs:read',
-    'get /v0/prospects listProspects prospects:read',
-    'get /v0/prospects/{prospect_id} getProspect prospects:read',
-    'get /v0/prospects/{prospect_id}/export exportProspect prospects:read+prospect_logs:read',
-    'get /v0/prospects/{prospect_id}/prospect_logs listTimeline prospect_logs:read',
-    'get /v0/webhook_endpoints listWebhookEndpoints webhooks:write',
-    'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint webhooks:write',
-    'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries listDeliveries webhooks:write',
-    'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id} getDelivery webhooks:write',
-    'patch /v0/hooks/{hook_id} updateHook hooks:write',
-    'patch /v0/page_groups/{page_group_id} updatePageGroup page_groups:write',
-    'patch /v0/page_groups/{page_group_id}/pages/{page_id} updatePage pages:write',
-    'patch /v0/prospects/{prospect_id} updateProspect prospects:write',
-    'patch /v0/webhook_endpoints/{webhook_endpoint_id} updateWebhookEndpoint webhooks:write',
-    'post /v0/erasures eraseProspect prospects:erase',
-    'post /v0/erasures/{erasure_id}/unblock unblockErasure prospects:erase',
-    'post /v0/hooks createHook hooks:write',
-    'post /v0/hooks/{hook_id}/try tryHook hooks:write',
-    'post /v0/page_groups createPageGroup page_groups:write',
-    'post /v0/page_groups/{page_group_id}/pages createPageWithVersion pages:write',
-    'post /v0/page_groups/{page_group_id}/pages/{page_id}/unpublish unpublishPage pages:write',
-    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions createVersion pages:write',
-    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish publishVersion pages:write',
-    'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/unschedule unscheduleVersion pages:write',
-    'post /v0/prospect_logs logProspectActivity prospect_logs:write',
-    'post /v0/prospect_logs/batch logProspectActivities prospect_logs:write',
-    'post /v0/prospects createProspect prospects:write',
-    'post /v0/prospects/{prospect_id}/merge mergeProspect prospects:write',
-    'post /v0/webhook_endpoints createWebhookEndpoint webhooks:write',
-    'post /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}/retry retryDelivery webhooks:write',
-    'post /v0/webhook_endpoints/{webhook_endpoint_id}/replay replayDeliveries webhooks:write',
-    'post /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret rotateWebhookSecret webhooks:write',
-    'post /v0/webhook_endpoints/{webhook_endpoint_id}/test testWebhookEndpoint webhooks:write',
-  ])
-})
+t.test(
+  'the operations of the document are the routes and those of the specification, with their scopes',
+  async (t) => {
+    const scopesOf = ({ scope }: Pick<Route, 'scope'>) => [scope ?? 'any key'].flat().join('+')
+    const scopes = Object.fromEntries(ROUTES.map((route) => [route.operationId, scopesOf(route)]))
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
+    )
+    t.strictSame(
+      operations.sort(),
+      ROUTES.map(({ method, path, operationId }) => `${method.toLowerCase()} ${path} ${operationId}`).sort(),
+    )
+    const scoped = operations.map((operation) => `${operation} ${scopes[operation.replace(/.* /, '')]}`)
+    t.strictSame(scoped, [
+      'delete /v0/hooks/{hook_id} deleteHook hooks:write',
+      'delete /v0/page_groups/{page_group_id} deletePageGroup page_groups:write',
+      'delete /v0/page_groups/{page_group_id}/pages/{page_id} deletePage pages:write',
+      'delete /v0/webhook_endpoints/{webhook_endpoint_id} deleteWebhookEndpoint webhooks:write',
+      'get /v0/api_keys/self getApiKey any key',
+      'get /v0/erasures listErasures prospects:erase',
+      'get /v0/erasures/{erasure_id} getErasure prospects:erase',
+      'get /v0/events listEvents events:read',
+      'get /v0/events/{event_id} getEvent events:read',
+      'get /v0/hooks listHooks hooks:write',
+      'get /v0/hooks/{hook_id} getHook hooks:write',
+      'get /v0/page_groups listPageGroups page_groups:read',
+      'get /v0/page_groups/{page_group_id} getPageGroup page_groups:read',
+      'get /v0/page_groups/{page_group_id}/pages listPages pages:read',
+      'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage pages:read',
+      'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions listVersions pages:read',
+      'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id} getVersion pages:read',
+      'get /v0/prospect_log_counts listProspectLogCounts prospect_logs:read',
+      'get /v0/prospect_logs listProspectLogs prospect_logs:read',
+      'get /v0/prospect_logs/{prospect_log_id} getProspectLog prospect_logs:read',
+      'get /v0/prospects listProspects prospects:read',
+      'get /v0/prospects/{prospect_id} getProspect prospects:read',
+      'get /v0/prospects/{prospect_id}/export exportProspect prospects:read+prospect_logs:read',
+      'get /v0/prospects/{prospect_id}/prospect_logs listTimeline prospect_logs:read',
+      'get /v0/webhook_endpoints listWebhookEndpoints webhooks:write',
+      'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint webhooks:write',
+      'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries listDeliveries webhooks:write',
+      'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id} getDelivery webhooks:write',
+      'patch /v0/hooks/{hook_id} updateHook hooks:write',
+      'patch /v0/page_groups/{page_group_id} updatePageGroup page_groups:write',
+      'patch /v0/page_groups/{page_group_id}/pages/{page_id} updatePage pages:write',
+      'patch /v0/prospects/{prospect_id} updateProspect prospects:write',
+      'patch /v0/webhook_endpoints/{webhook_endpoint_id} updateWebhookEndpoint webhooks:write',
+      'post /v0/erasures eraseProspect prospects:erase',
+      'post /v0/erasures/{erasure_id}/unblock unblockErasure prospects:erase',
+      'post /v0/hooks createHook hooks:write',
+      'post /v0/hooks/{hook_id}/try tryHook hooks:write',
+      'post /v0/page_groups createPageGroup page_groups:write',
+      'post /v0/page_groups/{page_group_id}/pages createPageWithVersion pages:write',
+      'post /v0/page_groups/{page_group_id}/pages/{page_id}/unpublish unpublishPage pages:write',
+      'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions createVersion pages:write',
+      'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish publishVersion pages:write',
+      'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/unschedule unscheduleVersion pages:write',
+      'post /v0/prospect_logs logProspectActivity prospect_logs:write',
+      'post /v0/prospect_logs/batch logProspectActivities prospect_logs:write',
+      'post /v0/prospects createProspect prospects:write',
+      'post /v0/prospects/{prospect_id}/merge mergeProspect prospects:write',
+      'post /v0/webhook_endpoints createWebhookEndpoint webhooks:write',
+      'post /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}/retry retryDelivery webhooks:write',
+      'post /v0/webhook_endpoints/{webhook_endpoint_id}/replay replayDeliveries webhooks:write',
+      'post /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret rotateWebhookSecret webhooks:write',
+      'post /v0/webhook_endpoints/{webhook_endpoint_id}/test testWebhookEndpoint webhooks:write',
+    ])
+  },
+)
 
 t.test('every operation needs the key in the header x-api-key', async (t) => {
   t.strictSame(openapi.security, [{ apiKey: [] }])
@@ -178,11 +181,14 @@ t.test('every object in the document has a name, so that clients get readable ty
   })
 })
 
-t.test('what every request and response may carry is described once', async (t) => {
-  t.strictSame(Object.keys(components.parameters), ['IdempotencyKey', 'IfNoneMatch', 'IfMatch'])
-  t.match(openapi.info.description, /`X-Request-Id`.*`traceparent`/s)
-  t.match(openapi.info, { contact: { name: /./ }, license: { identifier: 'MIT' } })
-})
+t.test(
+  'shared header parameters are components, and the headers of every request are described once',
+  async (t) => {
+    t.strictSame(Object.keys(components.parameters), ['IdempotencyKey', 'IfNoneMatch', 'IfMatch'])
+    t.match(openapi.info.description, /`X-Request-Id`.*`traceparent`/s)
+    t.match(openapi.info, { contact: { name: /./ }, license: { identifier: 'MIT' } })
+  },
+)
 
 t.test(
   'the receipt has the fields of the specification, all required, and names ignored members',
@@ -202,7 +208,7 @@ t.test(
   },
 )
 
-t.test('limit is 1 to 100 and 20 by itself, in both lists', async (t) => {
+t.test('limit is 1 to 100 and by default 20, in both lists', async (t) => {
   const limit = {
     name: 'limit',
     in: 'query',
@@ -339,7 +345,7 @@ t.test('every body and answer has examples, and each is of its shape', async (t)
 })
 
 t.test(
-  'executing an example harms nobody: no person of the first steps is changed, no real host is named',
+  'an executed example does no harm: it changes no person of the first steps and names no real host',
   async (t) => {
     const read = (file: string) => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
     const firstSteps = read('README.md') + read('src/cli/first-run.ts')
@@ -360,7 +366,7 @@ t.test(
   },
 )
 
-t.test('examples of parameters are of their shapes, and stand where no form fills them in', async (t) => {
+t.test('examples of parameters match their shapes, and are placed where no form fills them in', async (t) => {
   walk(openapi, '#', (node, at) => {
     if (!('in' in node) || !('name' in node) || at.includes('securitySchemes')) return
     t.notOk('example' in node || 'examples' in node, at)

@@ -113,7 +113,7 @@ t.test('429: every operation counts for the rate of its key', async (t) => {
   }
 })
 
-t.test('500: no operation shows an error of ours', async (t) => {
+t.test('500: no operation shows an internal error', async (t) => {
   const why = new Error('select * from pages where email = ada@example.com')
   const { call, errors } = await openFailing(why)
   for (const { operation, sent } of OPERATIONS) {
@@ -127,7 +127,7 @@ t.test('500: no operation shows an error of ours', async (t) => {
   }
 })
 
-t.test('503: without its database no operation loses its caller', async (t) => {
+t.test('503: without the database every operation still answers its caller', async (t) => {
   const { call, errors } = await openFailing(DATABASE_AWAY)
   for (const { operation, sent } of OPERATIONS) {
     if (WITHOUT_STORE.includes(operation)) continue
@@ -142,7 +142,7 @@ t.test('503: without its database no operation loses its caller', async (t) => {
   t.strictSame(errors, [])
 })
 
-t.test('404: every operation on an id of nothing says what is not there', async (t) => {
+t.test('404: every operation on an unknown id names the missing resource', async (t) => {
   const { call } = await openScene()
   for (const { operation, path, sent } of OPERATIONS) {
     const [id] = /(?<=\{)\w+(?=_id\})/.exec(path) ?? []

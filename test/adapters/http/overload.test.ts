@@ -12,7 +12,7 @@ const heldScene = async (limits: { requestsWaitingMax?: number; requestsAtOnceMa
   return { ...(await openScene({ ...limits, storeAs })), letGo }
 }
 
-t.test('a tenant that floods is refused past the waiting room, and another is served', async (t) => {
+t.test('a tenant that floods is refused when the waiting room is full, and another is served', async (t) => {
   const { call, newTenant, letGo } = await heldScene({ requestsAtOnceMax: 2, requestsWaitingMax: 4 })
   const other = await newTenant()
   const flood = Array.from({ length: 20 }, () => call(GROUPS))
@@ -27,7 +27,7 @@ t.test('a tenant that floods is refused past the waiting room, and another is se
   t.equal((await call(GROUPS)).status, 200)
 })
 
-t.test('who waits for a turn is answered later, by turns with other tenants', async (t) => {
+t.test('requests that wait are answered later, in turns with other tenants', async (t) => {
   const { call, newTenant, letGo, answered } = await heldScene({ requestsAtOnceMax: 4 })
   const other = await newTenant()
   const flood = Array.from({ length: 20 }, () => call(GROUPS))
@@ -39,7 +39,7 @@ t.test('who waits for a turn is answered later, by turns with other tenants', as
   t.ok(place > 0 && place < 10, `before most of the flood: ${place}`)
 })
 
-t.test('routes without a key wait together at the door; probes wait for nobody', async (t) => {
+t.test('routes without a key wait together; probes do not wait', async (t) => {
   const { promise, resolve: letGo } = Promise.withResolvers<void>()
   let scrapes = 0
   const scrape = async () => {
@@ -59,7 +59,7 @@ t.test('routes without a key wait together at the door; probes wait for nobody',
   t.ok(scrapes < 4, `${scrapes} scrapes are shared`)
 })
 
-t.test('who sends a body slowly keeps nobody from being worked on', async (t) => {
+t.test('a slow sender does not block other requests', async (t) => {
   const { call } = await openScene({ requestsAtOnceMax: 2 })
   const sent = Promise.withResolvers<Uint8Array>()
   const slow = Array.from({ length: 5 }, () => call(LOG, { json: activity, read: () => sent.promise }))
@@ -69,19 +69,22 @@ t.test('who sends a body slowly keeps nobody from being worked on', async (t) =>
   for (const { status } of await Promise.all(slow)) t.equal(status, 201)
 })
 
-t.test('bodies are bounded in all, and the tenant that holds most makes room for another', async (t) => {
-  const { call, newTenant } = await openScene({ bodyBytesHeldMax: 4_500 })
-  const other = await newTenant()
-  const sent = Promise.withResolvers<Uint8Array>()
-  const large = { json: { ...activity, payload: { text: 'x'.repeat(950) } } }
-  const flood = Array.from({ length: 5 }, () => call(LOG, { ...large, read: () => sent.promise }))
-  t.match(await flood[4], { status: 503, headers: { 'retry-after': '1' }, json: { code: 'unavailable' } })
-  t.equal((await call(LOG, { ...large, key: other.apiKey })).status, 201)
-  sent.resolve(Buffer.from(JSON.stringify(large.json)))
-  const statuses = (await Promise.all(flood)).map(({ status }) => status)
-  t.strictSame(statuses, [503, 201, 201, 201, 503])
-  t.equal((await call(LOG, large)).status, 201, 'an answered request holds nothing')
-})
+t.test(
+  'all bodies together are bounded, and the tenant that holds most makes room for another',
+  async (t) => {
+    const { call, newTenant } = await openScene({ bodyBytesHeldMax: 4_500 })
+    const other = await newTenant()
+    const sent = Promise.withResolvers<Uint8Array>()
+    const large = { json: { ...activity, payload: { text: 'x'.repeat(950) } } }
+    const flood = Array.from({ length: 5 }, () => call(LOG, { ...large, read: () => sent.promise }))
+    t.match(await flood[4], { status: 503, headers: { 'retry-after': '1' }, json: { code: 'unavailable' } })
+    t.equal((await call(LOG, { ...large, key: other.apiKey })).status, 201)
+    sent.resolve(Buffer.from(JSON.stringify(large.json)))
+    const statuses = (await Promise.all(flood)).map(({ status }) => status)
+    t.strictSame(statuses, [503, 201, 201, 201, 503])
+    t.equal((await call(LOG, large)).status, 201, 'an answered request holds nothing')
+  },
+)
 
 t.test('a body without a length counts as the largest until it is read', async (t) => {
   const { call } = await openScene({ bodyBytesHeldMax: 25_000_000 })
@@ -93,7 +96,7 @@ t.test('a body without a length counts as the largest until it is read', async (
   t.equal((await call(LOG, { json: activity, chunked: true })).status, 201)
 })
 
-t.test('a refused body is held no more', async (t) => {
+t.test('a refused body is released', async (t) => {
   const { call } = await openScene({ bodyBytesHeldMax: 2_000 })
   const large = { body: `{"source":"crm","payload":{"text":"${'x'.repeat(1_500)}"` }
   for (let i = 0; i < 5; i++) t.equal((await call(LOG, large)).status, 400)

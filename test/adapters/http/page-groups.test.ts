@@ -18,16 +18,27 @@ const setting = async () => {
 t.test('201: a page group is created in the first brand, and reads back', async (t) => {
   const { call, owner, group, path } = await setting()
   t.strictSame(group, {
-    ...{ pageGroupId: group.pageGroupId, tenantId: owner.tenantId, brandId: owner.brandId },
-    ...{ name: 'offers', title: 'Offers', pageContext: null, status: 'active', pagesCount: 0 },
-    ...{ actions: [], footerLinks: [], scripts: [], createdAt: iso(0), updatedAt: iso(0), deletedAt: null },
+    pageGroupId: group.pageGroupId,
+    tenantId: owner.tenantId,
+    brandId: owner.brandId,
+    name: 'offers',
+    title: 'Offers',
+    pageContext: null,
+    status: 'active',
+    pagesCount: 0,
+    actions: [],
+    footerLinks: [],
+    scripts: [],
+    createdAt: iso(0),
+    updatedAt: iso(0),
+    deletedAt: null,
     headerActionId: null,
   })
   const answer = await call(`GET ${path}`)
   t.strictSame([answer.status, answer.json, answer.headers['etag']], [200, group, '"r1"'])
 })
 
-t.test('201: its arrays are kept byte for byte', async (t) => {
+t.test('201: the arrays of a page group are stored byte for byte', async (t) => {
   const { call, owner } = await openScene()
   const lists = '"actions":[ 12345678901234567890,{"a":1,"a":2} ],"footerLinks":[1.0],"scripts":["\\u0000"]'
   const body = `{"name":"a","title":"A","brandId":"${owner.brandId}",${lists}}`
@@ -54,7 +65,7 @@ t.test('201: an idempotency key creates one page group; another request under it
   t.match((await call('GET /v0/page_groups')).json, { items: [{ pageGroupId }], hasMore: false })
 })
 
-t.test('200: a change replaces what is given; null clears', async (t) => {
+t.test('200: a change replaces the given fields; null clears', async (t) => {
   const { clock, group, change } = await setting()
   clock.advance(5)
   const fields = { title: 'Deals', pageContext: 'Spring', headerActionId: 'buy', scripts: [1, null] }
@@ -62,7 +73,10 @@ t.test('200: a change replaces what is given; null clears', async (t) => {
   t.strictSame(answer.json, { ...group, ...fields, updatedAt: iso(5) })
   t.equal(answer.headers['etag'], '"r2"')
   t.match((await change({ pageContext: null, headerActionId: null })).json, {
-    ...{ title: 'Deals', pageContext: null, headerActionId: null, scripts: [1, null] },
+    title: 'Deals',
+    pageContext: null,
+    headerActionId: null,
+    scripts: [1, null],
   })
 })
 
@@ -88,7 +102,7 @@ t.test(
   },
 )
 
-t.test('400: every fault of a page group is named', async (t) => {
+t.test('400: every error of a page group is named', async (t) => {
   const { call, change } = await setting()
   const pointersOf = ({ status, json }: Awaited<ReturnType<typeof call>>) => [
     status,

@@ -31,7 +31,7 @@ for (const [what, payload] of [
     t.equal(stored?.payload.rawJson, payload)
   })
 
-t.test('of duplicate members the last one counts, its text too', async (t) => {
+t.test('the last of duplicate members counts, including its text', async (t) => {
   const { answer, stored } = await send('{"payload":{"a":1},"source":"x","payload":{ "b":2 },"source":"y"}')
   t.match(answer, { status: 201, json: { source: 'y' } })
   t.equal(stored?.payload.rawJson, '{ "b":2 }')
@@ -89,7 +89,7 @@ for (const body of [
     t.equal(stored, undefined)
   })
 
-t.test('a byte order mark before the body is passed over', async (t) => {
+t.test('a byte order mark before the body is skipped', async (t) => {
   const { answer, stored } = await send('\ufeff{"source":"crm","payload":{"a":"\ufeff"}}')
   t.equal(answer.status, 201)
   t.equal(stored?.payload.rawJson, '{"a":"\ufeff"}')
@@ -107,7 +107,7 @@ t.test('prototype names in a body set nothing', async (t) => {
   t.notOk('source' in {}, 'no object has got a source')
 })
 
-t.test('prototype names in a query or a path are names like others', async (t) => {
+t.test('prototype names in a query or a path are ordinary names', async (t) => {
   const { call } = await openScene()
   const unknown = await call(`${GROUPS}?__proto__=1&constructor=2&toString=4`)
   t.match(unknown.json.errors, [
@@ -143,7 +143,7 @@ t.test('an unknown member is refused by name, except in activities, whose receip
   })
 })
 
-t.test('application/json is read, also where it says that it is in UTF-8', async (t) => {
+t.test('application/json is read, even with a charset of UTF-8', async (t) => {
   const { call } = await openScene()
   for (const type of [
     'application/json',
@@ -180,7 +180,7 @@ t.test('any other type, character set or encoding is refused', async (t) => {
   t.strictSame(store.kept.logs(), [])
 })
 
-t.test('a page is created from no body at all, however that is said', async (t) => {
+t.test('a page is created without a body, however its absence is expressed', async (t) => {
   const { call, newGroup } = await openScene()
   const { pageGroupId } = await newGroup()
   for (const headers of [
@@ -200,7 +200,7 @@ t.test('a page is created from no body at all, however that is said', async (t) 
 /** Header values come from the socket byte by byte. */
 const asHeader = (text: string) => Buffer.from(text).toString('latin1')
 
-t.test('the header Idempotency-Key stands for the field of the body', async (t) => {
+t.test('the header Idempotency-Key replaces the field of the body', async (t) => {
   const { call, store } = await openScene()
   const headers = { 'idempotency-key': asHeader('clé 😀') }
   const first = await call(LOG, { json: activity, headers })
@@ -260,14 +260,14 @@ t.test('the header Idempotency-Key is 1 to 255 code points of UTF-8', async (t) 
   }
 })
 
-t.test('a limit is read once it is decoded, and is 20 without one', async (t) => {
+t.test('a limit is decoded before it is read, and is 20 by default', async (t) => {
   const { call } = await openScene()
   const limits = { 'limit=1': 1, 'limit=100': 100, 'limit=007': 7, '%6Cimit=%35': 5, '': 20, '&&': 20 }
   for (const [query, limit] of Object.entries(limits))
     t.match(await call(`${GROUPS}?${query}`), { status: 200, json: { limit } }, query)
 })
 
-t.test('a limit that is no digits once it is decoded is refused', async (t) => {
+t.test('a limit that has no digits after decoding is refused', async (t) => {
   const { call } = await openScene()
   for (const limit of ['', '101', '+5', '%2B5', '5%20', '%D9%A5', '99999999999999999999']) {
     const { status, json } = await call(`${GROUPS}?limit=${limit}`)
@@ -276,7 +276,7 @@ t.test('a limit that is no digits once it is decoded is refused', async (t) => {
   }
 })
 
-t.test('a parameter that is known may come once', async (t) => {
+t.test('a known parameter may be sent only once', async (t) => {
   const { call } = await openScene()
   for (const [query, parameter] of [
     ['limit=5&limit=5', 'limit'],
@@ -290,7 +290,7 @@ t.test('a parameter that is known may come once', async (t) => {
   }
 })
 
-t.test('an unknown parameter is refused, and the refusal names those that exist', async (t) => {
+t.test('an unknown parameter is refused, and the refusal names the known ones', async (t) => {
   const { call } = await openScene()
   const detail = 'unknown parameter; the parameters are: cursor, limit, status'
   for (const [query, parameter] of [
@@ -322,7 +322,7 @@ t.test('a parameter that cannot be decoded is refused', async (t) => {
   t.strictSame(answer.json.errors, [{ detail: 'must be well-formed percent-encoding', parameter: 'cursor' }])
 })
 
-t.test('a path is known as it stands, with nothing added', async (t) => {
+t.test('a path matches exactly, with nothing added', async (t) => {
   const { call } = await openScene()
   for (const target of ['//', '/v0', '/v0/', '//v0/page_groups', '/v0/page_groups/', '/V0/page_groups', '*'])
     t.match(await call(`GET ${target}`), { status: 404, json: { code: 'not_found' } }, target)
@@ -331,7 +331,7 @@ t.test('a path is known as it stands, with nothing added', async (t) => {
   t.equal((await call('GET /v0/page_groups#limit=0')).status, 200)
 })
 
-t.test('every answer to a key with a rate tells how much is left', async (t) => {
+t.test('every answer to a key with a rate limit has the remaining requests', async (t) => {
   const { call } = await openScene({ rateLimitPerMinute: 2 })
   const told = async (query: string) => {
     const { status, headers } = await call(`${GROUPS}?${query}`)
@@ -343,7 +343,7 @@ t.test('every answer to a key with a rate tells how much is left', async (t) => 
   t.strictSame(await told(''), [429, policy, '"per-minute";r=0;t=30', '30'])
 })
 
-t.test('without a rate nothing is said of one', async (t) => {
+t.test('without a rate limit no answer mentions one', async (t) => {
   const { call } = await openScene()
   const { headers } = await call(GROUPS)
   t.notMatch(Object.keys(headers).join(), /ratelimit|retry-after/)

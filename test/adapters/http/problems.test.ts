@@ -284,12 +284,12 @@ const ELSEWHERE = [
   'tenant_suspended',
 ]
 
-t.test('every problem there is stands in the table', async (t) => {
+t.test('every problem is in the table', async (t) => {
   t.strictSame(new Set([...TABLE.map(([, , code]) => code), ...ELSEWHERE]), new Set(Object.keys(PROBLEMS)))
   for (const [, status, code] of TABLE) t.equal(PROBLEMS[code].status, status, code)
 })
 
-t.test('all faults of a request are told at once', async (t) => {
+t.test('all errors of a request are listed at once', async (t) => {
   const { call } = await openScene()
   const answer = await call(LOG, {
     json: { source: '', type: 1, payload: [], prospectId: 'x', email: {}, idempotencyKey: false, name: null },
@@ -309,14 +309,14 @@ t.test('all faults of a request are told at once', async (t) => {
   ])
 })
 
-t.test('at most 20 faults are told', async (t) => {
+t.test('at most 20 errors are listed', async (t) => {
   const { call } = await openScene()
   const answer = await call(`${GROUPS}?${'limit=5&'.repeat(30)}`)
   t.equal(answer.status, 400)
   t.equal((answer.json.errors as unknown[]).length, 20)
 })
 
-t.test('no answer repeats what was given', async (t) => {
+t.test('no answer repeats the values of a request', async (t) => {
   const { call, newGroup } = await openScene()
   const { pageGroupId } = await newGroup({ status: 'archived' })
   const given = 'ada@example.com'
@@ -350,7 +350,7 @@ t.test('no answer repeats what was given', async (t) => {
   }
 })
 
-t.test('of several faults the earlier check speaks: path, method, key, rate, scope, body', async (t) => {
+t.test('with several errors, the earliest check answers: path, method, key, rate, scope, body', async (t) => {
   const { call, keyWith } = await openScene()
   const unread = async () => t.fail('a body that is not wanted yet was read') as never
   const worst = { key: 'wrong', body: '{', read: unread, headers: { 'content-type': 'text/plain' } }
@@ -367,7 +367,7 @@ t.test('of several faults the earlier check speaks: path, method, key, rate, sco
   t.equal((await call(unknownGroup, { json: { customName: 1 } })).json.code, 'invalid_request')
 })
 
-t.test('the rate of a key is counted before its scope is looked at', async (t) => {
+t.test('the rate of a key is counted before its scope is checked', async (t) => {
   const { call, keyWith } = await openScene({ rateLimitPerMinute: 1 })
   const key = await keyWith('pages:read')
   t.equal((await call(GROUPS, { key })).status, 403)
@@ -423,7 +423,7 @@ t.test('OPTIONS answers 204 with the methods of the path, and needs no key', asy
   t.match(await call('OPTIONS /v0/nowhere'), { status: 404 })
 })
 
-t.test('every answer forbids guessing and keeping, and none speaks to browsers of other sites', async (t) => {
+t.test('every answer forbids sniffing and caching, and none allows other origins', async (t) => {
   const { call, newGroup } = await openScene()
   await newGroup()
   const headers = { origin: 'https://example.com', 'access-control-request-method': 'POST' }
@@ -446,14 +446,14 @@ t.test('every answer forbids guessing and keeping, and none speaks to browsers o
   }
 })
 
-t.test('a 401 tells how to authenticate', async (t) => {
+t.test('a 401 names the authentication scheme', async (t) => {
   const { call } = await openScene()
   const told = 'ApiKey realm="prospect-pages", header="x-api-key"'
   t.equal((await call(GROUPS, { key: null })).headers['www-authenticate'], told)
   t.equal((await call(GROUPS, { key: 'wrong' })).headers['www-authenticate'], told)
 })
 
-t.test('a 500 shows nothing of the error; the log gets all of it', async (t) => {
+t.test('a 500 shows nothing of the error; the log contains all of it', async (t) => {
   const why = new Error('duplicate key (ada@example.com) in insert into prospects', {
     cause: new Error('deep'),
   })
@@ -467,7 +467,7 @@ t.test('a 500 shows nothing of the error; the log gets all of it', async (t) => 
   t.match(answered, [{ requestId: answer.json.instance, status: 500, code: 'internal_error' }])
 })
 
-t.test('what is told of each request names neither the caller nor what was sent', async (t) => {
+t.test('the report of a request contains neither the caller nor the sent values', async (t) => {
   const { call, answered, newGroup, newPage } = await openScene()
   const { pageGroupId } = await newGroup()
   const { pageId } = await newPage(pageGroupId)
@@ -498,7 +498,7 @@ t.test('every JSON answer ends with a newline that its length counts, for HEAD t
   t.match((await call(`POST ${pages}`, { json: {} })).body, /\}\n$/)
 })
 
-t.test('readiness is told without a key, and its failure as a problem', async (t) => {
+t.test('readiness needs no key, and its failure is a problem', async (t) => {
   const ready = async () => {
     throw DATABASE_AWAY
   }

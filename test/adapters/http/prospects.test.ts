@@ -27,9 +27,19 @@ const times = (ms: number) => ({ createdAt: iso(0), updatedAt: iso(ms) })
 t.test('200: a prospect and its activities read back as they were logged', async (t) => {
   const { call, ada, prospectLogId, timeline } = await setting()
   const log = {
-    ...{ prospectLogId, prospectId: ada.prospectId, tenantId: ada.tenantId, source: 'crm', type: 'webhook' },
-    ...{ payload: {}, email: ' Ada@x ', name: 'Ada', externalId: null, idempotencyKey: 'one' },
-    ...{ occurredAt: iso(0), createdAt: iso(0), createdProspect: true },
+    prospectLogId,
+    prospectId: ada.prospectId,
+    tenantId: ada.tenantId,
+    source: 'crm',
+    type: 'webhook',
+    payload: {},
+    email: ' Ada@x ',
+    name: 'Ada',
+    externalId: null,
+    idempotencyKey: 'one',
+    occurredAt: iso(0),
+    createdAt: iso(0),
+    createdProspect: true,
   }
   t.strictSame((await call(`${PEOPLE}/${ada.prospectId}`)).json, ada)
   t.strictSame((await call(PEOPLE)).json, { items: [ada], hasMore: false })
@@ -47,7 +57,7 @@ t.test('200: a payload is answered byte for byte', async (t) => {
     t.ok((await call(target)).body.includes(`"payload":${PAYLOAD},`), target)
 })
 
-t.test('200: an email finds its prospect, normalised; a blank one or a placeholder nobody', async (t) => {
+t.test('200: a normalised email finds its prospect; a blank or placeholder finds none', async (t) => {
   const { call, ada, log } = await setting()
   await log()
   for (const [email, items] of [
@@ -60,31 +70,34 @@ t.test('200: an email finds its prospect, normalised; a blank one or a placehold
     t.strictSame((await call(`${PEOPLE}?email=${email}`)).json, { items, hasMore: false }, email)
 })
 
-t.test('200: a search finds people by a beginning, at most 100 in one slice, and follows them', async (t) => {
-  const { call, ada, log, change } = await setting()
-  const idsOf = async (query: string) => {
-    const { json } = await call(`${PEOPLE}?${query}`)
-    t.equal(json.hasMore, false)
-    t.notOk('nextCursor' in json)
-    return (json.items as { prospectId: string }[]).map(({ prospectId }) => prospectId)
-  }
-  t.strictSame((await call(`${PEOPLE}?search=AD`)).json, { items: [ada], hasMore: false })
-  const many: string[] = []
-  for (let i = 0; i < 120; i++) {
-    const { prospectId } = await log({ email: `many${i}@x`, name: `No ${i} Mány` })
-    many.unshift(String(prospectId))
-  }
-  t.strictSame(await idsOf('search=many'), many.slice(0, 100))
-  t.strictSame(await idsOf('search=m%C3%A1ny&limit=7'), many.slice(0, 7))
-  await change({ name: 'Ada King', email: 'countess@x' })
-  t.strictSame([await idsOf('search=ada@'), await idsOf('search=kin')], [[], [ada.prospectId]])
-  const [survivor = ''] = many
-  await call(`POST ${PEOPLE.slice(4)}/${ada.prospectId}/merge`, { json: { into: survivor } })
-  t.strictSame([await idsOf('search=kin'), await idsOf('search=countess')], [[], [survivor]])
-  await call('POST /v0/erasures', { json: { prospectId: survivor } })
-  t.strictSame([await idsOf('search=countess'), await idsOf('search=many119')], [[], []])
-  t.equal(((await call(PEOPLE)).json.items as unknown[]).length, 20)
-})
+t.test(
+  '200: a search finds people by a prefix, at most 100 in a slice, and continues with a cursor',
+  async (t) => {
+    const { call, ada, log, change } = await setting()
+    const idsOf = async (query: string) => {
+      const { json } = await call(`${PEOPLE}?${query}`)
+      t.equal(json.hasMore, false)
+      t.notOk('nextCursor' in json)
+      return (json.items as { prospectId: string }[]).map(({ prospectId }) => prospectId)
+    }
+    t.strictSame((await call(`${PEOPLE}?search=AD`)).json, { items: [ada], hasMore: false })
+    const many: string[] = []
+    for (let i = 0; i < 120; i++) {
+      const { prospectId } = await log({ email: `many${i}@x`, name: `No ${i} Mány` })
+      many.unshift(String(prospectId))
+    }
+    t.strictSame(await idsOf('search=many'), many.slice(0, 100))
+    t.strictSame(await idsOf('search=m%C3%A1ny&limit=7'), many.slice(0, 7))
+    await change({ name: 'Ada King', email: 'countess@x' })
+    t.strictSame([await idsOf('search=ada@'), await idsOf('search=kin')], [[], [ada.prospectId]])
+    const [survivor = ''] = many
+    await call(`POST ${PEOPLE.slice(4)}/${ada.prospectId}/merge`, { json: { into: survivor } })
+    t.strictSame([await idsOf('search=kin'), await idsOf('search=countess')], [[], [survivor]])
+    await call('POST /v0/erasures', { json: { prospectId: survivor } })
+    t.strictSame([await idsOf('search=countess'), await idsOf('search=many119')], [[], []])
+    t.equal(((await call(PEOPLE)).json.items as unknown[]).length, 20)
+  },
+)
 
 t.test('400: a search that is too short or too long, or beside another filter', async (t) => {
   const { call } = await setting()
@@ -105,7 +118,7 @@ t.test('400: a search that is too short or too long, or beside another filter', 
   }
 })
 
-t.test('200: lists go on at their cursor, with the same filter only', async (t) => {
+t.test('200: a list continues at its cursor, only with the same filter', async (t) => {
   const { call, log, timeline, ada } = await setting()
   const { prospectId } = ada
   for (const type of ['a', 'b', 'a']) await log({ prospectId, type, occurredAt: iso(type === 'a' ? 9 : 5) })
@@ -142,7 +155,7 @@ t.test('200: lists go on at their cursor, with the same filter only', async (t) 
 })
 
 t.test(
-  '200: since and until bound a timeline by when it happened; the start is in, the end is not',
+  '200: since and until bound a timeline by occurredAt; since is inclusive, until exclusive',
   async (t) => {
     const { call, log, timeline, ada } = await setting()
     for (const ms of [1_000, 2_000, 3_000])
@@ -159,7 +172,7 @@ t.test(
   },
 )
 
-t.test('200: a source and an idempotency key tell whether an activity arrived', async (t) => {
+t.test('200: a source and an idempotency key find an activity that arrived', async (t) => {
   const { call, prospectLogId } = await setting()
   t.match((await call(`${LOGS}?source=crm&idempotencyKey=one`)).json, {
     items: [{ prospectLogId }],
@@ -169,7 +182,7 @@ t.test('200: a source and an idempotency key tell whether an activity arrived', 
     t.strictSame((await call(`${LOGS}?${query}`)).json, { items: [], hasMore: false })
 })
 
-t.test('200: a correction overwrites, null clears, and what is left out stays', async (t) => {
+t.test('200: a correction overwrites, null clears, and omitted fields stay', async (t) => {
   const { call, clock, ada, change } = await setting()
   clock.advance(5)
   t.strictSame((await change({})).json, ada, 'nothing to change')
@@ -203,7 +216,7 @@ t.test('201: after a correction an activity with the old email is a new prospect
   )
 })
 
-t.test('201 and 200: a prospect is created once, and what it lacks is filled', async (t) => {
+t.test('201 and 200: a prospect is created once, and its empty fields are filled', async (t) => {
   const { call, ada, clock } = await setting()
   const create = (json: unknown, headers = {}) => call('POST /v0/prospects', { json, headers })
   const sent = { externalId: 'crm 1', email: 'ADA@x', name: 'Eve' }
@@ -225,7 +238,7 @@ t.test('201 and 200: a prospect is created once, and what it lacks is filled', a
   )
 })
 
-t.test('400: a prospect needs an external id or an email that identifies somebody', async (t) => {
+t.test('400: a prospect needs an external id or a usable email', async (t) => {
   const { call } = await setting()
   const missing = { detail: 'is required without an email', pointer: '/externalId' }
   for (const [json, fault] of [
@@ -240,7 +253,7 @@ t.test('400: a prospect needs an external id or an email that identifies somebod
   }
 })
 
-t.test('400: every fault of a query or a body is named', async (t) => {
+t.test('400: every error of a query or a body is named', async (t) => {
   const { call, timeline, change } = await setting()
   for (const [target, ...parameters] of [
     [`${PEOPLE}?limit=0`, 'limit'],
@@ -294,7 +307,7 @@ t.test('410: an erased prospect is gone', async (t) => {
     t.strictSame(answer.json, problemFor(answer, 'prospect_erased', 410, 'The prospect was erased.'))
 })
 
-t.test('200: a prospect is merged, and its id leads to the survivor from then on', async (t) => {
+t.test('200: a prospect is merged, and its id now leads to the survivor', async (t) => {
   const { call, ada, log, timeline } = await setting()
   const prospectId = String((await log({ email: 'grace@x', externalId: 'G-1' })).prospectId)
   const adaId = String(ada.prospectId)

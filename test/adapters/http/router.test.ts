@@ -19,7 +19,7 @@ t.test('a path finds its routes by method', async (t) => {
   )
 })
 
-t.test('what stands in the place of a name is its value', async (t) => {
+t.test('the segment in the place of a name is its value', async (t) => {
   t.strictSame(paramsOf('/v0/page_groups'), {})
   t.strictSame(paramsOf('/v0/page_groups/a/pages/b'), { page_group_id: 'a', page_id: 'b' })
   t.strictSame(paramsOf('/v0/page_groups/pages/pages'), { page_group_id: 'pages' })
@@ -47,15 +47,15 @@ t.test('another path finds nothing', async (t) => {
     t.equal(match(path), null, path)
 })
 
-t.test('names that every object has are no routes', async (t) => {
+t.test('names of Object.prototype are not routes', async (t) => {
   for (const path of ['/constructor', '/v0/__proto__', '/v0/toString']) t.equal(match(path), null, path)
 })
 
-t.test('a value is decoded once; a decoded slash parts nothing', async (t) => {
+t.test('a value is decoded once; a decoded slash does not split it', async (t) => {
   t.strictSame(paramsOf('/v0/page_groups/%C3%BC%2F%2541/pages'), { page_group_id: 'ü/%41' })
 })
 
-t.test('what cannot be decoded, or not be stored, is the id of nothing and no error', async (t) => {
+t.test('an id that cannot be decoded or stored is not found, without an error', async (t) => {
   t.strictSame(paramsOf('/v0/page_groups/%/pages'), { page_group_id: '%' })
   t.strictSame(paramsOf('/v0/page_groups/%FF/pages'), { page_group_id: '%FF' })
   for (const id of ['a%00b', 'a\0b', 'a\ud800b', '%zz\0'])

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { shareEqual } from '../../../src/adapters/http/share-equal.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
-import { noOf } from '../../core/scene.ts'
+import { refusalOf } from '../../core/scene.ts'
 
 const tenantId = 'tenant'
 
-t.test('equal reads that arrive together are read once, and others each for themselves', async (t) => {
+t.test('equal reads that arrive together are read once; different ones are read separately', async (t) => {
   const read: string[] = []
   const find = shareEqual(async ({ id }: { readonly tenantId: string; readonly id: string }) => {
     read.push(id)
@@ -19,7 +19,7 @@ t.test('equal reads that arrive together are read once, and others each for them
   t.strictSame(read, ['a', 'b', 'a'], 'one that comes later is read again')
 })
 
-t.test('a read sees what was written before it was asked for', async (t) => {
+t.test('a read sees everything that was written before its request', async (t) => {
   let written = 0
   const find = shareEqual(async (_: { readonly tenantId: string }) => written)
   const early = find({ tenantId })
@@ -28,11 +28,11 @@ t.test('a read sees what was written before it was asked for', async (t) => {
   t.strictSame(await Promise.all([early, late]), [1, 1])
 })
 
-t.test('all who share a read get its refusal', async (t) => {
+t.test('all callers who share a read get its refusal', async (t) => {
   const find = shareEqual(async (_: { readonly tenantId: string }): Promise<never> => {
     throw unavailable('The database cannot answer now.')
   })
-  const [first, second] = await Promise.all([noOf(find({ tenantId })), noOf(find({ tenantId }))])
+  const [first, second] = await Promise.all([refusalOf(find({ tenantId })), refusalOf(find({ tenantId }))])
   t.equal(first.kind, 'unavailable')
   t.strictSame(first, second)
 })

@@ -25,7 +25,7 @@ t.afterEach(async () => {
   await nextTurn()
 })
 
-t.test('a turn of the loop that has taken long begins no more work', async (t) => {
+t.test('a long turn of the loop starts no more work', async (t) => {
   const { work, done } = working()
   await work('a0')
   const waiting = ['a1', 'a2'].map((piece) => work(piece))
@@ -36,21 +36,21 @@ t.test('a turn of the loop that has taken long begins no more work', async (t) =
   await Promise.all(waiting)
 })
 
-t.test('tenants take turns, whoever has more to do', async (t) => {
+t.test('tenants take turns, however much work each has', async (t) => {
   const { work, done } = working()
   await work('a0')
   await Promise.all(['a1', 'a2', 'a3', 'b1', 'b2', 'c1'].map((piece) => work(piece)))
   t.strictSame(done, ['a0', 'a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
 })
 
-t.test('of one tenant, what was begun goes first', async (t) => {
+t.test('a tenant’s started work goes before its new work', async (t) => {
   const { work, done } = working()
   await work('a0')
   await Promise.all([work('a1'), work('a2'), work('a3', true), work('b1')])
   t.strictSame(done, ['a0', 'a3', 'b1', 'a1', 'a2'])
 })
 
-t.test('turns stay short while connections come, but not for ever', async (t) => {
+t.test('turns stay short while connections arrive, but not forever', async (t) => {
   const { work, done, pass } = working()
   for (const [ms, least, most] of [
     [1, 7, 10],
@@ -71,7 +71,7 @@ t.test('turns stay short while connections come, but not for ever', async (t) =>
   }
 })
 
-t.test('short pieces go on within one turn', async (t) => {
+t.test('short pieces of work share one turn', async (t) => {
   mock.method(performance, 'now', () => 0)
   for (let i = 0; i < 3; i++) t.equal(shareLoop('a'), undefined)
 })

@@ -53,7 +53,7 @@ t.test('200: a slug is set, kept, replaced and removed', async (t) => {
   t.equal((await call(`POST ${pages}`, { json: { slug: 'b' } })).status, 201)
 })
 
-t.test('400: what is no slug', async (t) => {
+t.test('400: an invalid slug', async (t) => {
   const { call, pages } = await scene()
   for (const slug of ['', 'A', 'a b', 'a_b', 'ä', 'x'.repeat(101), 1, null])
     t.match(await call(`POST ${pages}`, { json: { slug } }), {

@@ -7,7 +7,7 @@ const PARENT = 'b7ad6b7169203331'
 const HOOK = { source: 'site', verify: { token: true } }
 const VALID = `00-${TRACE}-${PARENT}-01`
 
-t.test('a sane X-Request-Id is answered, logged, and the instance of a problem', async (t) => {
+t.test('a valid X-Request-Id is returned, logged, and the instance of a problem', async (t) => {
   const { call, answered } = await openScene()
   for (const given of ['a', 'A.b_c-9', '0b9e5a52-6c0f-4b0b-9d6f-2f2f6f1f9a11', 'x'.repeat(128)]) {
     const { headers, json } = await call('GET /nowhere', { headers: { 'x-request-id': given } })
@@ -17,7 +17,7 @@ t.test('a sane X-Request-Id is answered, logged, and the instance of a problem',
   }
 })
 
-t.test('any other X-Request-Id is as if it were not there', async (t) => {
+t.test('an invalid X-Request-Id is ignored', async (t) => {
   const { call } = await openScene()
   const others = ['', ' ', 'a b', 'a, b', 'x'.repeat(129), 'ada@example.com', 'a\tb', '"', 'é', '{}', 'a/b']
   for (const given of [...others, ['a', 'b']]) {
@@ -27,7 +27,7 @@ t.test('any other X-Request-Id is as if it were not there', async (t) => {
   }
 })
 
-t.test('the trace id of a valid traceparent is told of the request', async (t) => {
+t.test('the trace id of a valid traceparent is reported with the request', async (t) => {
   const { call, answered } = await openScene()
   for (const traceparent of [
     VALID,
@@ -39,7 +39,7 @@ t.test('the trace id of a valid traceparent is told of the request', async (t) =
   }
 })
 
-t.test('a traceparent that is not valid is as if it were not there', async (t) => {
+t.test('an invalid traceparent is ignored', async (t) => {
   const { call, answered } = await openScene()
   const wrong = [
     '',
@@ -60,7 +60,7 @@ t.test('a traceparent that is not valid is as if it were not there', async (t) =
   }
 })
 
-t.test('a fault of ours is told with the trace that it belongs to', async (t) => {
+t.test('an internal error is reported with its trace id', async (t) => {
   const told: unknown[] = []
   const why = new Error('a bug')
   const { call, owner } = await openScene({
@@ -72,24 +72,27 @@ t.test('a fault of ours is told with the trace that it belongs to', async (t) =>
   t.strictSame(told, [{ requestId: 'one', traceId: TRACE, tenantId, apiKeyId }])
 })
 
-t.test('what an instrumentation knows goes before the header, and it is told the template', async (t) => {
-  const routes: string[] = []
-  const span = '11111111111111111111111111111111'
-  const tracing = {
-    traceId: () => span,
-    onRoute: (route: string) => routes.push(route),
-  }
-  const { call, answered } = await openScene({ tracing, rawRoutes: [mcpRoute(null)] })
-  await call('GET /v0/page_groups/some/pages', { headers: { traceparent: VALID } })
-  await call('GET /nowhere')
-  t.equal(answered[0]?.traceId, span)
-  t.strictSame(routes, ['/v0/page_groups/{page_group_id}/pages'])
-  const read = async () => {
-    t.equal(routes.at(-1), '/hooks/{hook_id}/{token}', 'before the sender can leave')
-    return Buffer.from('{}')
-  }
-  const path = (await call('POST /v0/hooks', { json: HOOK })).json['path']
-  await call(`POST ${path}`, { key: null, body: '{}', read })
-  await call('POST /mcp', { json: { jsonrpc: '2.0', id: 1, method: 'ping' } })
-  t.equal(routes.at(-1), '/mcp', 'what it calls does not rename it')
-})
+t.test(
+  'an instrumentation’s trace takes precedence over the header, and it receives the route template',
+  async (t) => {
+    const routes: string[] = []
+    const span = '11111111111111111111111111111111'
+    const tracing = {
+      traceId: () => span,
+      onRoute: (route: string) => routes.push(route),
+    }
+    const { call, answered } = await openScene({ tracing, rawRoutes: [mcpRoute(null)] })
+    await call('GET /v0/page_groups/some/pages', { headers: { traceparent: VALID } })
+    await call('GET /nowhere')
+    t.equal(answered[0]?.traceId, span)
+    t.strictSame(routes, ['/v0/page_groups/{page_group_id}/pages'])
+    const read = async () => {
+      t.equal(routes.at(-1), '/hooks/{hook_id}/{token}', 'before the sender can leave')
+      return Buffer.from('{}')
+    }
+    const path = (await call('POST /v0/hooks', { json: HOOK })).json['path']
+    await call(`POST ${path}`, { key: null, body: '{}', read })
+    await call('POST /mcp', { json: { jsonrpc: '2.0', id: 1, method: 'ping' } })
+    t.equal(routes.at(-1), '/mcp', 'what it calls does not rename it')
+  },
+)

@@ -71,8 +71,13 @@ t.test('201: a version is created in processing', async (t) => {
   const { owner, clock, pageGroupId, pageId, add } = await setting()
   const created = await add('{}')
   t.strictSame(created.json, {
-    ...{ versionId: created.json.versionId, versionNumber: 2, pageId, pageGroupId, tenantId: owner.tenantId },
-    ...{ createdAt: new Date(clock()).toISOString(), status: 'processing' },
+    versionId: created.json.versionId,
+    versionNumber: 2,
+    pageId,
+    pageGroupId,
+    tenantId: owner.tenantId,
+    createdAt: new Date(clock()).toISOString(),
+    status: 'processing',
   })
   t.equal(created.status, 201)
 })
@@ -120,7 +125,8 @@ t.test(
   async (t) => {
     const { call, clock, path, add, publish, runSchedules } = await setting()
     const at = (ms: number) => new Date(clock() + ms).toISOString()
-    const [publishAt, unpublishAt] = [at(HOUR), at(2 * HOUR)]
+    const publishAt = at(HOUR)
+    const unpublishAt = at(2 * HOUR)
     const { versionId } = (await add(`{"publishAt":"${publishAt}"}`)).json
     await publish()
     const version = `${path}/versions/${versionId}`
@@ -153,10 +159,8 @@ t.test(
     const { body: before } = await call(`GET ${path}`)
     for (const ms of [-HOUR, -1, 0]) {
       const json = { unpublishAt: new Date(clock() + ms).toISOString() }
-      const [changed, published] = [
-        await call(`PATCH ${path}`, { json: { ...json, customName: 'Mine' } }),
-        await call(`POST ${path}/versions/${versionId}/publish`, { json }),
-      ]
+      const changed = await call(`PATCH ${path}`, { json: { ...json, customName: 'Mine' } })
+      const published = await call(`POST ${path}/versions/${versionId}/publish`, { json })
       const errors = [{ detail: 'must be in the future, and after the publication', pointer: '/unpublishAt' }]
       t.match(changed, { status: 400, json: { code: 'invalid_request', errors } })
       t.strictSame({ ...changed.json, instance: 0 }, { ...published.json, instance: 0 })

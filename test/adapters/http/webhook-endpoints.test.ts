@@ -75,7 +75,7 @@ t.test('201: an endpoint for all events, with a secret that is shown once', asyn
   t.notMatch((await call(`GET ${ENDPOINTS}`)).body, /whsec_/)
 })
 
-t.test('400: what is no endpoint, with every fault', async (t) => {
+t.test('400: an invalid endpoint, with every error', async (t) => {
   const { call } = await openEndpoints()
   const refused = async (json: object, ...pointers: string[]) => {
     const answer = await call(`POST ${ENDPOINTS}`, { json })
@@ -97,7 +97,7 @@ t.test('400: what is no endpoint, with every fault', async (t) => {
     await refused({ url }, '/url')
 })
 
-t.test('400: headers that are none, or that HTTP or the service sets, each with its pointer', async (t) => {
+t.test('400: invalid headers and headers that HTTP or the service sets, each with its pointer', async (t) => {
   const { call, create } = await openEndpoints()
   const { webhookEndpointId } = await create()
   const refused = async (headers: unknown, ...pointers: string[]) => {
@@ -123,7 +123,7 @@ t.test('400: headers that are none, or that HTTP or the service sets, each with 
   await refused({ 'X-Key': '1', 'x-key': '2' }, '')
 })
 
-t.test('400: headers whose names JavaScript objects have, instead of leaving them out', async (t) => {
+t.test('400: headers with names of Object.prototype are refused rather than left out', async (t) => {
   const { call } = await openEndpoints()
   for (const name of ['__proto__', 'constructor', 'prototype']) {
     const body = `{"url":"${URL_OK}","headers":{"x-key":"1","${name}":"4711"}}`
@@ -138,7 +138,7 @@ t.test('400: headers whose names JavaScript objects have, instead of leaving the
     )
 })
 
-t.test('200: headers are sent with every webhook, and shown by their names alone', async (t) => {
+t.test('200: headers are sent with every webhook, and only their names are shown', async (t) => {
   const { call, create, sent, store, owner } = await openEndpoints()
   const headers = { Authorization: 'Bearer 4711', 'x-key': 'k'.repeat(1_000) }
   const { webhookEndpointId, ...created } = await create({ headers })
@@ -177,7 +177,7 @@ t.test('200: sources and types of activities are shown, changed, and decide what
   t.match((await call(`PATCH ${path}`, { json: { sources: ['a b', 'ü'] } })).json, { sources: ['a b', 'ü'] })
 })
 
-t.test('400: a private address is refused by the name of the setting that allows it', async (t) => {
+t.test('400: the refusal of a private address names the setting that allows it', async (t) => {
   const { call, create } = await openEndpoints()
   const { webhookEndpointId } = await create()
   const path = `${ENDPOINTS}/${webhookEndpointId}`
@@ -190,7 +190,7 @@ t.test('400: a private address is refused by the name of the setting that allows
   t.match((await call(`GET ${path}`)).json, { url: URL_OK, updatedAt: NOW })
 })
 
-t.test('409: at most 20 endpoints, also of those created at once; a deleted one makes room', async (t) => {
+t.test('409: at most 20 endpoints, even if created simultaneously; a deleted one makes room', async (t) => {
   const { call, create } = await openEndpoints()
   const all = await Promise.all(Array.from({ length: 25 }, () => create()))
   t.equal(all.filter(({ secret }) => secret).length, 20)
@@ -239,7 +239,7 @@ t.test('200: another URL, method or body has no failures', async (t) => {
 })
 
 t.test(
-  '200: the status enabled forgets failures, also of an endpoint that the service did not disable',
+  '200: the status enabled resets failures, even if the service did not disable the endpoint',
   async (t) => {
     const { call, create, store, owner } = await openEndpoints()
     await create()
@@ -311,7 +311,12 @@ t.test('200: a rotation replaces a secret whose SECRETS_KEY was lost', async (t)
   await store.webhooks.change({ ...found, secret: 'v1:sealed' }, found.updatedAt)
   const test = () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`)
   t.strictSame((await test()).json, {
-    ...{ delivered: false, statusCode: null, durationMs: 0, answer: null, method: 'POST', body: null },
+    delivered: false,
+    statusCode: null,
+    durationMs: 0,
+    answer: null,
+    method: 'POST',
+    body: null,
     error:
       'The secret or a header cannot be decrypted. Restore SECRETS_KEY, or rotate the secret and set the headers again.',
   })
@@ -320,7 +325,7 @@ t.test('200: a rotation replaces a secret whose SECRETS_KEY was lost', async (t)
   t.strictSame(sent.pop()?.secrets, [secret])
 })
 
-t.test('a template is kept as it is written, sent filled in, and shown with its deliveries', async (t) => {
+t.test('a template is stored as written, sent filled in, and shown with its deliveries', async (t) => {
   const { call, createWith, number, sent, answers, deliveries } = await openEndpoints()
   const body =
     '{ "n": 12345678901234567890, "who": "{{/data/prospect/email}}", "at": "{{/data/occurredAt?}}" }'
@@ -371,7 +376,7 @@ t.test('a string may be the whole template, and the text of a JSON object is tha
   ])
 })
 
-t.test('400: a template that is no JSON, has a wrong pointer or is too large', async (t) => {
+t.test('400: a template that is not JSON, has a wrong pointer or is too large', async (t) => {
   const { call, create } = await openEndpoints()
   const path = `${ENDPOINTS}/${(await create()).webhookEndpointId}`
   for (const [body, pointer] of [
@@ -397,7 +402,7 @@ t.test('400: a template that is no JSON, has a wrong pointer or is too large', a
   t.match(await call(`PATCH ${path}`, { json: { body: largest } }), { status: 200, json: { body: largest } })
 })
 
-t.test('200: a test is sent as every webhook is, and answers what happened', async (t) => {
+t.test('200: a test is sent like every webhook, and its result is returned', async (t) => {
   const { call, create, sent, answers, deliveries } = await openEndpoints()
   const { webhookEndpointId, secret } = await create()
   const test = () => call(`POST ${ENDPOINTS}/${webhookEndpointId}/test`)
@@ -446,7 +451,8 @@ t.test('429: a tenant has at most four tests in flight', async (t) => {
 
 t.test('429: tests of all tenants together are bounded, in equal shares', async (t) => {
   const { testOf, answer } = await openTests()
-  const [quiet, last] = [await testOf(), await testOf()]
+  const quiet = await testOf()
+  const last = await testOf()
   const all: ReturnType<typeof last>[] = []
   while (all.length < 32) {
     const test = await testOf()
@@ -515,7 +521,11 @@ t.test('200: a delivery with its last attempts, newest first, and its body', asy
     const failed = { attempts: 1, nextAttemptAt: NOW, lastStatus: 500, lastError: 'No.', deliveredAt: null }
     const result = { eventId: delivery['eventId'] as string, status: 'pending', ...failed } as const
     await store.webhooks.settle(claimed, [{ ...result, attempt: JSON.stringify(attempt) }], {
-      ...{ failures: 1, failingSince: NOW, lastError: null, claimableAt: null, readAt: NOW },
+      failures: 1,
+      failingSince: NOW,
+      lastError: null,
+      claimableAt: null,
+      readAt: NOW,
     })
   }
   t.strictSame((await call(`GET ${path}`)).json['lastAttempts'], attempts.toReversed())
@@ -530,7 +540,9 @@ t.test('202: an event is delivered again, with all its attempts', async (t) => {
   const [{ eventId }] = (await deliveries(webhookEndpointId)).items as [Delivery]
   const settle = async () => {
     const claim = {
-      ...{ now: NOW, until: '2026-01-01T00:01:00.000Z', horizon: '2026-01-02T00:00:00.000Z' },
+      now: NOW,
+      until: '2026-01-01T00:01:00.000Z',
+      horizon: '2026-01-02T00:00:00.000Z',
       afterTenantId: '',
       max: 1,
     }
@@ -545,7 +557,11 @@ t.test('202: an event is delivered again, with all its attempts', async (t) => {
       attempt: null,
     }
     await store.webhooks.settle(claimed, [{ eventId, status: 'failed', ...failed }], {
-      ...{ failures: 10, failingSince: NOW, lastError: null, claimableAt: null, readAt: NOW },
+      failures: 10,
+      failingSince: NOW,
+      lastError: null,
+      claimableAt: null,
+      readAt: NOW,
     })
   }
   await settle()
@@ -559,7 +575,7 @@ t.test('202: an event is delivered again, with all its attempts', async (t) => {
   t.equal((await store.webhooks.list(owner.tenantId))[0]?.failures, 10, 'only a success ends the failures')
 })
 
-t.test('202: a replay delivers what was not delivered, or all', async (t) => {
+t.test('202: a replay delivers undelivered events, or all', async (t) => {
   const { call, create, logged, deliveries, clock } = await openEndpoints()
   const first = await create()
   await logged()
@@ -585,7 +601,7 @@ t.test('202: a replay delivers what was not delivered, or all', async (t) => {
     t.match((await replay(start)).json, { errors: [{ pointer: '/since', detail }] })
 })
 
-t.test('202: a replay is several short writes, and goes on from a cursor, exactly', async (t) => {
+t.test('202: a replay is several short writes, and continues exactly at a cursor', async (t) => {
   let writes = 0
   const { call, create, logged, deliveries } = await openEndpoints({
     storeAs: ({ webhooks, ...store }) => ({
@@ -632,7 +648,8 @@ t.test('409: nothing is delivered again to a disabled endpoint', async (t) => {
 
 t.test('404: an endpoint that is deleted, and a delivery that it never had', async (t) => {
   const { call, create } = await openEndpoints()
-  const [mine, deleted] = [await create(), await create()]
+  const mine = await create()
+  const deleted = await create()
   await call(`DELETE ${ENDPOINTS}/${deleted.webhookEndpointId}`)
   for (const operation of ['GET', 'PATCH', 'DELETE'])
     t.match(

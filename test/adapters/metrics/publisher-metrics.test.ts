@@ -117,7 +117,8 @@ t.test('the backlog is left out while it is not known', async (t) => {
 
 /** The backlog of a database that answers like this, and the bounds that it was asked with. */
 const backlogSetting = (answer: () => Promise<{ count: number; oldest: string | null }>) => {
-  const [clock, stopwatch] = [stoppedClock(), stoppedClock(0)]
+  const clock = stoppedClock()
+  const stopwatch = stoppedClock(0)
   const bounds: number[] = []
   const read = (countMax: number) => {
     bounds.push(countMax)

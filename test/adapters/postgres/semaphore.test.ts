@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createSemaphore, withTimeout } from '../../../src/adapters/postgres/connect.ts'
-import { noOf } from '../../core/scene.ts'
+import { refusalOf } from '../../core/scene.ts'
 
 const LIMITS = { inFlightMax: 1, waitingMax: 10, waitMsMax: 60_000 }
 const settled = () => new Promise((resolve) => setImmediate(resolve))
@@ -45,7 +45,7 @@ t.test('each release admits one, in the order in which they came', async (t) => 
 t.test('when as many wait as may, the next is refused at once', async (t) => {
   const { come, admitted } = setting({ waitingMax: 1 })
   const comers = ['a', 'b'].map((who) => come(who))
-  t.match(await noOf(come('c')), refused)
+  t.match(await refusalOf(come('c')), refused)
   for (const comer of comers) (await comer)()
   t.strictSame(admitted, ['a', 'b'])
 })
@@ -53,8 +53,8 @@ t.test('when as many wait as may, the next is refused at once', async (t) => {
 t.test('nobody waits longer than the limit, and a waiter that gave up holds no place', async (t) => {
   const { come, admitted } = setting({ waitMsMax: 1, waitingMax: 1 })
   const release = await come('a')
-  t.match(await noOf(come('b')), refused)
-  t.match(await noOf(come('c')), refused, 'its place among the waiting is free again')
+  t.match(await refusalOf(come('b')), refused)
+  t.match(await refusalOf(come('c')), refused, 'its place among the waiting is free again')
   release()
   await come('d')
   t.strictSame(admitted, ['a', 'd'])
@@ -83,8 +83,8 @@ t.test('when too many wait, the key with most of them loses its oldest', async (
   const passBy = async (who: string) => (await come(who, who[0]))()
   const release = await come('a1', 'a')
   const [second, ...others] = ['a2', 'a3', 'a4', 'b1'].map(passBy)
-  t.match(await noOf(second as Promise<unknown>), refused)
-  t.match(await noOf(passBy('a5')), refused, 'and gets no other place')
+  t.match(await refusalOf(second as Promise<unknown>), refused)
+  t.match(await refusalOf(passBy('a5')), refused, 'and gets no other place')
   release()
   await Promise.all(others)
   t.strictSame(admitted, ['a1', 'a3', 'b1', 'a4'])
@@ -99,7 +99,7 @@ t.test('an answer that came while its process stood still is taken', async (t) =
 })
 
 t.test('without an answer, one who asked has waited long enough even then', async (t) => {
-  const no = noOf(withTimeout(new Promise(() => {}), 10))
+  const no = refusalOf(withTimeout(new Promise(() => {}), 10))
   const until = performance.now() + 700
   while (performance.now() < until);
   t.match(await no, { kind: 'unavailable' })

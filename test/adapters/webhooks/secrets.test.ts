@@ -32,7 +32,9 @@ const body = '{"type":"prospect.created","timestamp":"2026-01-01T00:00:00.000Z",
 
 t.test('an independent library verifies the signatures, with each secret during a rotation', async (t) => {
   const secrets = createSecrets(null)
-  const [old, next, foreign] = [secrets.issue().secret, secrets.issue().secret, secrets.issue().secret]
+  const old = secrets.issue().secret
+  const next = secrets.issue().secret
+  const foreign = secrets.issue().secret
   const headers = signatureHeaders(
     { url: '', method: 'POST', secrets: [next, old], eventId: 'event_01', headers: {}, hops: 1, body },
     Date.now(),

@@ -4,13 +4,13 @@ import type { Filled } from '../fill.ts'
 import { type Force, load, type Sample, type Target } from '../load.ts'
 import type { Service } from './service.ts'
 
-/** Whoever is measured. It is started afresh as often as asked. */
+/** A service that is measured. It can be started and stopped any number of times. */
 export type Contestant = {
   readonly name: string
-  /** The cases that it can do; by default all. */
-  readonly takes?: readonly CaseName[] | undefined
+  /** The cases that it can run; by default all. */
+  readonly cases?: readonly CaseName[] | undefined
   readonly start: () => Promise<void>
-  /** Throws where an answer is not 2xx, or more are not than may be. */
+  /** Throws if more answers are not 2xx than `failedPartMax` allows. */
   readonly measure: (one: Case, force: Force) => Promise<Sample>
   readonly stop: () => Promise<void>
 }
@@ -22,11 +22,11 @@ type Parts = {
   readonly cursorOf: CursorOf
   /** The request to send instead of that of the case. */
   readonly requestAs?: (request: Request, one: Case) => Request
-  /** True where it goes on working after it has answered: it is waited for before anybody else is measured. */
+  /** True if it continues to work after it has answered. The next measurement waits until that work is done. */
   readonly publishes?: boolean
-  /** A part of the requests that may fail; the report tells how many did. */
+  /** The part of the requests that may fail. The report contains how many did. */
   readonly failedPartMax?: number
-  readonly takes?: readonly CaseName[]
+  readonly cases?: readonly CaseName[]
 }
 export type ServiceContestant = Contestant & { readonly service: () => Service }
 
@@ -39,7 +39,7 @@ export const serviceContestant = ({
   requestAs = (request) => request,
   publishes = false,
   failedPartMax = 0,
-  takes,
+  cases,
 }: Parts): ServiceContestant => {
   let running: Service | undefined
   const service = (): Service => {
@@ -48,7 +48,7 @@ export const serviceContestant = ({
   }
   return {
     name,
-    takes,
+    cases,
     service,
     start: async () => {
       running = await launch()

@@ -83,7 +83,9 @@ const addPages = async (pageGroupId: string, count: number): Promise<void> => {
     for (const page of pages) await store.pages.record(page)
     if (pageGroupId === groupIds.at(-1)) pageIds.push(...pages.map((page) => page.pageId))
     const claimed = await store.versions.claim({
-      ...{ now: at, until: at, horizon: at },
+      now: at,
+      until: at,
+      horizon: at,
       afterTenantId: '',
       max: LIST_LENGTH,
     })

@@ -7,7 +7,7 @@ import { BIN } from '../program.ts'
 import { type ServiceContestant, serviceContestant } from './contestant.ts'
 import { type Service, startService } from './service.ts'
 
-const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 const base64url = (text: string) => Buffer.from(text).toString('base64url')
 
 /** See `src/core/engine/slices.ts`. */
@@ -16,7 +16,7 @@ const rivalCursor: CursorOf = (_pageGroupId, pageId) => base64url(pageId)
 
 export type Launch = () => Promise<Service>
 
-/** The built program, as anybody starts it. `folder` takes its logs. */
+/** The built program, started as a user would. Its log goes to `folder`. */
 export const launchOurs =
   (
     databaseUrl: string,
@@ -33,31 +33,36 @@ export const launchOurs =
     })
 
 export const launchRival =
-  (rival: 'fastify' | 'express' | 'floor', { folder: host, name }: Address, folder: string): Launch =>
+  (
+    program: 'fastify' | 'express' | 'floor',
+    { folder: socketFolder, name: database }: Address,
+    logFolder: string,
+  ): Launch =>
   () =>
     startService({
-      script: here(`${rival}.js`),
-      env: { PGHOST: host, PGUSER: 'postgres', PGDATABASE: name },
-      logPath: join(folder, `${rival}.log`),
+      script: pathOf(`${program}.js`),
+      env: { PGHOST: socketFolder, PGUSER: 'postgres', PGDATABASE: database },
+      logPath: join(logFolder, `${program}.log`),
       readyPath: '/healthz',
     })
 
-export const ours = (name: string, launch: Launch, filled: Filled): ServiceContestant =>
+export const ourContestant = (name: string, launch: Launch, filled: Filled): ServiceContestant =>
   serviceContestant({ name, launch, filled, cursorOf: ourCursor, publishes: true })
 
-/** Under contention a rival now and then answers 500; that is not a reason to measure nothing. */
+/** Under contention a rival occasionally returns 500; a few of these do not spoil a run. */
 const RIVAL_FAILED_PART_MAX = 0.02
 
-export const rival = (name: string, launch: Launch, filled: Filled): ServiceContestant =>
+export const rivalContestant = (name: string, launch: Launch, filled: Filled): ServiceContestant =>
   serviceContestant({ name, launch, filled, cursorOf: rivalCursor, failedPartMax: RIVAL_FAILED_PART_MAX })
 
-/** Does a few cases only: see `floor.js`. */
-export const floor = (launch: Launch, filled: Filled): ServiceContestant =>
-  serviceContestant({ name: 'floor', launch, filled, cursorOf: rivalCursor, takes: FLOOR_CASES })
 const FLOOR_CASES: readonly CaseName[] = ['log-known', 'batch-100', 'batch-1000', 'page']
 
-/** Bare node:http, which answers as many bytes as the service does that `sizes` were taken of. */
-export const bare = (
+/** Handles only a few cases: see `floor.js`. */
+export const floorContestant = (launch: Launch, filled: Filled): ServiceContestant =>
+  serviceContestant({ name: 'floor', launch, filled, cursorOf: rivalCursor, cases: FLOOR_CASES })
+
+/** Bare node:http. Answers with as many bytes as the measured service: `sizes` by case. */
+export const bareContestant = (
   filled: Filled,
   sizes: ReadonlyMap<CaseName, number>,
   folder: string,
@@ -66,7 +71,7 @@ export const bare = (
     name: 'bare node:http',
     launch: () =>
       startService({
-        script: here('bare.js'),
+        script: pathOf('bare.js'),
         env: {},
         logPath: join(folder, 'bare.log'),
         readyPath: '/healthz',

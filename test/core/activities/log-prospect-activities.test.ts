@@ -83,7 +83,8 @@ for (const [name, dress] of Object.entries(stores))
     async (t) => {
       for (let seed = 1; seed <= ROUNDS; seed++) {
         const chance = randomBy(seed)
-        const [one, list] = [await setting(), await setting(dress)]
+        const one = await setting()
+        const list = await setting(dress)
         const activities = chance.many(12, () => randomActivity(chance, one.known))
         const answers: (LoggedActivity | Error)[] = []
         for (const each of activities) answers.push(await one.log(each).catch((why: Error) => why))
@@ -99,7 +100,8 @@ for (const [name, dress] of Object.entries(stores))
 
 t.test('an email, both, and an external id of a new person are one person, in order', async (t) => {
   const { logAll, prospects } = await setting()
-  const [email, externalId] = ['new@x', 'new']
+  const email = 'new@x'
+  const externalId = 'new'
   const all = [{ email }, { externalId, email }, { externalId }].map((named) => ({ ...activity, ...named }))
   const answers = await logAll(all)
   const { prospectId } = (answers[0] as LoggedActivity).value

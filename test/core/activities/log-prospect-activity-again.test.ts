@@ -6,7 +6,7 @@ import type { NewActivity } from '../../../src/core/activities/new-log.ts'
 import { updateProspect } from '../../../src/core/prospects/update-prospect.ts'
 import { recordAll, someProspect } from '../../support/rows.ts'
 import { countedIds, idOf, stoppedClock } from '../../support/setting.ts'
-import { noOf, storeWith } from '../scene.ts'
+import { refusalOf, storeWith } from '../scene.ts'
 
 const HOUR_MS = 3_600_000
 const ACME = idOf('tenant', 1)
@@ -68,7 +68,7 @@ for (const other of others)
     const { log, logs, prospects } = await setting()
     const { prospectLogId } = (await log(keyed)).value
     const before = [logs(), prospects()]
-    t.match(await noOf(log({ ...keyed, ...other })), {
+    t.match(await refusalOf(log({ ...keyed, ...other })), {
       kind: 'idempotency_key_reused',
       facts: { prospectLogId },
     })
@@ -81,7 +81,7 @@ for (const left of ['email', 'name'] as const)
     const { log } = await setting()
     await log(keyed)
     const { [left]: _, ...rest } = keyed
-    t.match(await noOf(log(rest as NewActivity)), { kind: 'idempotency_key_reused' })
+    t.match(await refusalOf(log(rest as NewActivity)), { kind: 'idempotency_key_reused' })
   })
 
 for (const rawJson of [
@@ -93,7 +93,7 @@ for (const rawJson of [
   t.test(`the same key with another spelling of the payload, ${rawJson}, is refused`, async (t) => {
     const { log } = await setting()
     await log(keyed)
-    t.match(await noOf(log({ ...keyed, payload: { rawJson } })), { kind: 'idempotency_key_reused' })
+    t.match(await refusalOf(log({ ...keyed, payload: { rawJson } })), { kind: 'idempotency_key_reused' })
     t.equal((await log(keyed)).replayed, true)
   })
 
@@ -116,7 +116,9 @@ t.test('an idempotency key counts for one source of one tenant', async (t) => {
 
 t.test('a refused request leaves its key free', async (t) => {
   const { log } = await setting()
-  t.match(await noOf(log({ ...keyed, prospectId: idOf('prospect', 99) })), { kind: 'prospect_not_found' })
+  t.match(await refusalOf(log({ ...keyed, prospectId: idOf('prospect', 99) })), {
+    kind: 'prospect_not_found',
+  })
   t.equal((await log({ ...keyed, type: 'other' })).replayed, false)
 })
 

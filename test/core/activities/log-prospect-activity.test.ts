@@ -4,14 +4,14 @@ import { logProspectActivity } from '../../../src/core/activities/log-prospect-a
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
 import type { Activities } from '../../../src/core/ports/activities.ts'
 import { countedIds, idOf, START_MS, stoppedClock } from '../../support/setting.ts'
-import { noOf, storeWith } from '../scene.ts'
+import { refusalOf, storeWith } from '../scene.ts'
 
 const ACME = idOf('tenant', 1)
 const STRANGER = idOf('tenant', 2)
 
 const activity: NewActivity = { tenantId: ACME, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
 
-const setting = (settings: { requireIdentity?: boolean } = {}) => {
+const openLog = (settings: { requireIdentity?: boolean } = {}) => {
   const store = storeWith(ACME, STRANGER)
   const newId = countedIds()
   const clock = stoppedClock()
@@ -19,21 +19,21 @@ const setting = (settings: { requireIdentity?: boolean } = {}) => {
   return { logAll: logProspectActivities({ logProspectActivity: log, clock, newId }), log, ...store.kept }
 }
 
-/** Lets a rival act between the first recall and the record that follows it. */
+/** The activities, except that a rival acts between the first recall and the record that follows. */
 const overtakenOnce = (activities: Activities, rival: () => Promise<unknown>): Activities => {
-  let came = false
+  let hasActed = false
   return {
     ...activities,
     record: async (change) => {
-      if (!came) await rival()
-      came = true
+      if (!hasActed) await rival()
+      hasActed = true
       return activities.record(change)
     },
   }
 }
 
-t.test('an activity by email creates a prospect and is answered with a receipt', async (t) => {
-  const { log, prospects } = setting()
+t.test('an activity with a new email creates a prospect and returns a receipt', async (t) => {
+  const { log, prospects } = openLog()
   t.strictSame(await log({ ...activity, type: 'signup', email: 'ada@example.com', name: 'Ada' }), {
     value: {
       prospectId: idOf('prospect', 1),
@@ -50,17 +50,20 @@ t.test('an activity by email creates a prospect and is answered with a receipt',
   ])
 })
 
-t.test('an activity too far in the future leaves no prospect, beside one that is stored', async (t) => {
-  const { logAll, prospects } = setting()
-  const late = { ...activity, email: 'late@example.com', occurredAt: '2026-01-02T00:00:00.001Z' }
-  const outcomes = await logAll([late, { ...activity, email: 'ada@example.com' }])
-  t.match(outcomes, [{ kind: 'invalid_request' }, { value: { createdProspect: true } }])
-  t.match(prospects(), [{ email: 'ada@example.com' }])
-  t.equal(prospects().length, 1)
-})
+t.test(
+  'an activity too far in the future creates no prospect, and others in its batch are stored',
+  async (t) => {
+    const { logAll, prospects } = openLog()
+    const late = { ...activity, email: 'late@example.com', occurredAt: '2026-01-02T00:00:00.001Z' }
+    const outcomes = await logAll([late, { ...activity, email: 'ada@example.com' }])
+    t.match(outcomes, [{ kind: 'invalid_request' }, { value: { createdProspect: true } }])
+    t.match(prospects(), [{ email: 'ada@example.com' }])
+    t.equal(prospects().length, 1)
+  },
+)
 
-t.test('the log keeps everything as it was sent', async (t) => {
-  const { log, logs } = setting()
+t.test('the log stores every field as it was sent', async (t) => {
+  const { log, logs } = openLog()
   const payload = { rawJson: '{ "n": 12345678901234567890, "n": 1.0, "nul": "\\u0000", "half": "\\ud800" }' }
   const sent = { ...activity, payload, email: ' Ada@Example.COM ', name: ' Ada ', idempotencyKey: 'k' }
   const { value: receipt } = await log(sent)
@@ -70,14 +73,14 @@ t.test('the log keeps everything as it was sent', async (t) => {
   t.equal(logs()[0]?.name, ' Ada ')
 })
 
-t.test('what an activity leaves out is null in its log', async (t) => {
-  const { log, logs } = setting()
+t.test('a field that an activity leaves out is null in its log', async (t) => {
+  const { log, logs } = openLog()
   await log(activity)
   t.match(logs(), [{ email: null, name: null, idempotencyKey: null, createdProspect: true }])
 })
 
-t.test('a later activity with the same email is the same prospect’s', async (t) => {
-  const { log, prospects } = setting()
+t.test('a later activity with the same email belongs to the same prospect', async (t) => {
+  const { log, prospects } = openLog()
   const first = await log({ ...activity, email: 'ada@example.com' })
   const second = await log({ ...activity, email: 'ada@example.com' })
   t.equal(second.value.prospectId, first.value.prospectId)
@@ -86,7 +89,7 @@ t.test('a later activity with the same email is the same prospect’s', async (t
 })
 
 t.test('an email matches trimmed, in lower case and composed', async (t) => {
-  const { log, prospects } = setting()
+  const { log, prospects } = openLog()
   await log({ ...activity, email: 'zo\u00eb@example.com' })
   const { value: receipt } = await log({ ...activity, email: '\t ZOE\u0308@Example.com\n' })
   t.equal(receipt.createdProspect, false)
@@ -96,8 +99,8 @@ t.test('an email matches trimmed, in lower case and composed', async (t) => {
   )
 })
 
-t.test('the same email is another prospect for another tenant', async (t) => {
-  const { log, prospects } = setting()
+t.test('the same email belongs to a different prospect for another tenant', async (t) => {
+  const { log, prospects } = openLog()
   await log({ ...activity, email: 'ada@example.com' })
   const { value: receipt } = await log({ ...activity, tenantId: STRANGER, email: 'ada@example.com' })
   t.equal(receipt.createdProspect, true)
@@ -107,8 +110,8 @@ t.test('the same email is another prospect for another tenant', async (t) => {
   )
 })
 
-t.test('an activity with neither id nor email is a new prospect’s, each time', async (t) => {
-  const { log, prospects } = setting()
+t.test('each activity with neither id nor email creates a prospect', async (t) => {
+  const { log, prospects } = openLog()
   const first = await log({ ...activity, name: 'Ada' })
   const second = await log({ ...activity, name: 'Ada' })
   t.ok(first.value.createdProspect && second.value.createdProspect)
@@ -119,11 +122,11 @@ t.test('an activity with neither id nor email is a new prospect’s, each time',
   t.equal(prospects().length, 2)
 })
 
-for (const email of ['', '  ', 'NULL', ' undefined ', '-1', '0000', '---'])
+for (const email of ['', '  ', 'NULL', ' undefined ', '-1', '0000', '---']) {
   t.test(
-    `the email ${JSON.stringify(email)} is nobody’s: it stays on the log and never matches`,
+    `the email ${JSON.stringify(email)} identifies no prospect: it is stored on the log and never matches`,
     async (t) => {
-      const { log, logs, prospects } = setting()
+      const { log, logs, prospects } = openLog()
       await log({ ...activity, email })
       const { value: receipt } = await log({ ...activity, email })
       t.equal(receipt.createdProspect, true)
@@ -134,40 +137,49 @@ for (const email of ['', '  ', 'NULL', ' undefined ', '-1', '0000', '---'])
       t.equal(logs()[1]?.email, email)
     },
   )
+}
 
-t.test('an email of ten kilobytes stays on the activity, and identifies nobody', async (t) => {
-  const { log, logs, prospects } = setting()
+t.test('an email of ten kilobytes is stored on the log, and identifies no prospect', async (t) => {
+  const { log, logs, prospects } = openLog()
   const email = `${'a'.repeat(10_000)}@example.com`
-  for (const _ of [1, 2]) t.equal((await log({ ...activity, email })).value.createdProspect, true)
+  const first = await log({ ...activity, email })
+  const second = await log({ ...activity, email })
+  t.ok(first.value.createdProspect && second.value.createdProspect)
   t.strictSame(
-    logs().map((one) => one.email),
+    logs().map((stored) => stored.email),
     [email, email],
   )
   t.match(prospects(), [{ email: null }, { email: null }])
 })
 
-t.test('where identity is required, an activity must bring an id or an email', async (t) => {
-  const { log, logs, prospects } = setting({ requireIdentity: true })
+t.test('if identity is required, an activity must have an id or an email', async (t) => {
+  const { log, logs, prospects } = openLog({ requireIdentity: true })
   const missing = 'is required without a prospectId or externalId'
-  for (const [fields, detail, pointer] of [
-    [{}, missing, '/email'],
-    [{ name: 'Ada' }, missing, '/email'],
-    [{ email: ' ' }, 'is not an email address', '/email'],
-    [{ email: 'n/a', externalId: '-' }, 'is not an email address', '/email'],
-    [{ externalId: 'null' }, 'is blank or a placeholder', '/externalId'],
-  ] as const)
-    t.match(await noOf(log({ ...activity, ...fields })), {
+  const notAnEmail = 'is not an email address'
+  const cases = [
+    { fields: {}, error: { detail: missing, pointer: '/email' } },
+    { fields: { name: 'Ada' }, error: { detail: missing, pointer: '/email' } },
+    { fields: { email: ' ' }, error: { detail: notAnEmail, pointer: '/email' } },
+    { fields: { email: 'n/a', externalId: '-' }, error: { detail: notAnEmail, pointer: '/email' } },
+    {
+      fields: { externalId: 'null' },
+      error: { detail: 'is blank or a placeholder', pointer: '/externalId' },
+    },
+  ]
+  for (const { fields, error } of cases) {
+    t.match(await refusalOf(log({ ...activity, ...fields })), {
       kind: 'invalid_request',
-      facts: { errors: [{ detail, pointer }] },
+      facts: { errors: [error] },
     })
-  t.strictSame([logs(), prospects()], [[], []])
+  }
+  t.equal(logs().length + prospects().length, 0)
   const { value: receipt } = await log({ ...activity, email: 'ada@example.com' })
   await log({ ...activity, prospectId: receipt.prospectId })
   t.equal(logs().length, 2)
 })
 
-t.test('an activity that names its prospect is that prospect’s', async (t) => {
-  const { log, prospects } = setting()
+t.test('an activity with a prospect id belongs to that prospect', async (t) => {
+  const { log, prospects } = openLog()
   const { prospectId } = (await log(activity)).value
   const { value: receipt } = await log({ ...activity, prospectId })
   t.match(receipt, { prospectId, createdProspect: false })
@@ -175,39 +187,39 @@ t.test('an activity that names its prospect is that prospect’s', async (t) => 
 })
 
 t.test('an unknown prospect is refused, and nothing is stored', async (t) => {
-  const { log, logs, prospects } = setting()
-  t.match(await noOf(log({ ...activity, prospectId: idOf('prospect', 99), email: 'ada@example.com' })), {
+  const { log, logs, prospects } = openLog()
+  t.match(await refusalOf(log({ ...activity, prospectId: idOf('prospect', 99), email: 'ada@example.com' })), {
     kind: 'prospect_not_found',
   })
-  t.strictSame([logs(), prospects()], [[], []])
+  t.equal(logs().length + prospects().length, 0)
 })
 
-t.test('a stranger’s prospect is refused like a missing one', async (t) => {
-  const { log } = setting()
+t.test('another tenant’s prospect is refused like a missing one', async (t) => {
+  const { log } = openLog()
   const { prospectId } = (await log({ ...activity, tenantId: STRANGER })).value
-  const foreign = await noOf(log({ ...activity, prospectId }))
-  t.strictSame(foreign, await noOf(log({ ...activity, prospectId: idOf('prospect', 99) })))
+  const foreign = await refusalOf(log({ ...activity, prospectId }))
+  t.strictSame(foreign, await refusalOf(log({ ...activity, prospectId: idOf('prospect', 99) })))
   t.equal(foreign.kind, 'prospect_not_found')
 })
 
-t.test('email and name fill the blanks of the prospect that is named', async (t) => {
-  const { log, prospects } = setting()
+t.test('email and name fill the empty fields of the prospect with the given id', async (t) => {
+  const { log, prospects } = openLog()
   const { prospectId } = (await log(activity)).value
   await log({ ...activity, prospectId, email: 'Ada@example.com', name: 'Ada' })
   t.match(prospects(), [{ prospectId, email: 'ada@example.com', name: 'Ada' }])
   const { value: receipt } = await log({ ...activity, email: 'ada@example.com' })
-  t.equal(receipt.prospectId, prospectId, 'and from then on the email finds it')
+  t.equal(receipt.prospectId, prospectId, 'the email now finds the prospect')
 })
 
-t.test('a name fills the blank of the prospect that an email finds', async (t) => {
-  const { log, prospects } = setting()
+t.test('a name fills the empty name of the prospect with the given email', async (t) => {
+  const { log, prospects } = openLog()
   await log({ ...activity, email: 'ada@example.com' })
   await log({ ...activity, email: 'ada@example.com', name: 'Ada' })
   t.match(prospects(), [{ email: 'ada@example.com', name: 'Ada' }])
 })
 
-t.test('a name of blanks only does not stand in the way of a real one', async (t) => {
-  const { log, logs, prospects } = setting()
+t.test('a blank name does not prevent a real one later', async (t) => {
+  const { log, logs, prospects } = openLog()
   await log({ ...activity, email: 'ada@example.com', name: '  ' })
   await log({ ...activity, email: 'ada@example.com', name: 'Ada' })
   t.equal(prospects()[0]?.name, 'Ada')
@@ -215,18 +227,18 @@ t.test('a name of blanks only does not stand in the way of a real one', async (t
 })
 
 t.test('neither an email nor a name is ever overwritten', async (t) => {
-  const { log, prospects } = setting()
+  const { log, prospects } = openLog()
   const { prospectId } = (await log({ ...activity, email: 'ada@example.com', name: 'Ada' })).value
   const before = prospects()
   await log({ ...activity, prospectId, email: 'other@example.com', name: 'Other' })
   await log({ ...activity, email: 'ada@example.com', name: 'Another' })
   t.strictSame(prospects(), before)
   const { value: receipt } = await log({ ...activity, email: 'other@example.com' })
-  t.equal(receipt.createdProspect, true, 'the email that came too late belongs to nobody yet')
+  t.equal(receipt.createdProspect, true, 'the email that was not taken belongs to no prospect yet')
 })
 
-t.test('an email that belongs to another prospect stays on the log and changes nobody', async (t) => {
-  const { log, logs, prospects } = setting()
+t.test('an email of another prospect is stored on the log and changes no prospect', async (t) => {
+  const { log, logs, prospects } = openLog()
   await log({ ...activity, email: 'ada@example.com' })
   const { prospectId } = (await log(activity)).value
   const before = prospects()
@@ -236,8 +248,8 @@ t.test('an email that belongs to another prospect stays on the log and changes n
   t.equal(logs()[2]?.email, 'ada@example.com')
 })
 
-t.test('of fifty first activities in one list, one creates the prospect', async (t) => {
-  const { logAll, logs, prospects } = setting()
+t.test('of fifty first activities in one batch, one creates the prospect', async (t) => {
+  const { logAll, logs, prospects } = openLog()
   const outcomes = await logAll(Array(50).fill({ ...activity, email: 'ada@example.com' }))
   t.strictSame(
     logs().map(({ createdProspect }) => createdProspect),
@@ -247,8 +259,8 @@ t.test('of fifty first activities in one list, one creates the prospect', async 
   t.equal(prospects().length, 1)
 })
 
-t.test('of fifty callers at the same moment, one creates the prospect', async (t) => {
-  const { log, prospects } = setting()
+t.test('of fifty simultaneous calls, one creates the prospect', async (t) => {
+  const { log, prospects } = openLog()
   const answers = await Promise.all(
     Array.from({ length: 50 }, () => log({ ...activity, email: 'ada@example.com' })),
   )
@@ -257,8 +269,8 @@ t.test('of fifty callers at the same moment, one creates the prospect', async (t
   t.equal(prospects().length, 1)
 })
 
-t.test('an activity sees what the ones before it in the list decided', async (t) => {
-  const { log, logAll, prospects } = setting()
+t.test('an activity sees the changes of earlier ones in its batch', async (t) => {
+  const { log, logAll, prospects } = openLog()
   const { prospectId } = (await log(activity)).value
   await logAll([
     { ...activity, prospectId, name: 'Ada' },
@@ -270,8 +282,8 @@ t.test('an activity sees what the ones before it in the list decided', async (t)
   t.equal(prospects().length, 1)
 })
 
-t.test('a prospect that is created and named in one list keeps its email and its first name', async (t) => {
-  const { log, logAll, prospects } = setting()
+t.test('a prospect that is created and named in one batch keeps its email and its first name', async (t) => {
+  const { log, logAll, prospects } = openLog()
   await logAll([
     { ...activity, email: 'ada@example.com' },
     { ...activity, email: 'ada@example.com', name: 'Ada' },
@@ -281,14 +293,14 @@ t.test('a prospect that is created and named in one list keeps its email and its
   t.equal((await log({ ...activity, email: 'ada@example.com' })).value.createdProspect, false)
 })
 
-t.test('a no to one activity harms none of its neighbours', async (t) => {
-  const { logAll, logs } = setting()
+t.test('a refused activity does not affect the others in its batch', async (t) => {
+  const { logAll, logs } = openLog()
   const outcomes = await logAll([activity, { ...activity, prospectId: idOf('prospect', 99) }, activity])
   t.match(outcomes, [{ replayed: false }, { kind: 'prospect_not_found' }, { replayed: false }])
   t.equal(logs().length, 2)
 })
 
-t.test('where somebody else takes the email first, the activity is that prospect’s', async (t) => {
+t.test('if another caller takes the email first, the activity belongs to that prospect', async (t) => {
   const store = storeWith(ACME, STRANGER)
   const newId = countedIds()
   const clock = stoppedClock()
@@ -301,7 +313,7 @@ t.test('where somebody else takes the email first, the activity is that prospect
   t.equal(store.kept.prospects().length, 1)
 })
 
-t.test('the clock is asked once for an activity', async (t) => {
+t.test('an activity reads the clock once', async (t) => {
   const store = storeWith(ACME, STRANGER)
   let asked = 0
   const clock = () => START_MS + asked++
@@ -314,7 +326,7 @@ t.test('the clock is asked once for an activity', async (t) => {
   )
 })
 
-t.test('a bug is no answer to anybody', async (t) => {
+t.test('a bug rejects the call', async (t) => {
   const newId = () => {
     throw new TypeError('a bug')
   }

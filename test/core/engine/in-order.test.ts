@@ -1,101 +1,107 @@
 import t from 'tap'
 import { DomainFailure, unavailable } from '../../../src/core/engine/failures.ts'
-import { inOrder, LIST_LENGTH_MAX } from '../../../src/core/engine/in-order.ts'
+import { inOrder, LIST_LENGTH_MAX, type Ties } from '../../../src/core/engine/in-order.ts'
 
-/** Items are their names, what they fill and their key, such as `a b/x/k`. What begins and ends is noted. */
-const setting = (failures: Readonly<Record<string, Error>> = {}) => {
+type Item = Ties & { readonly text: string }
+
+/** An item by its names, such as `a b`. Its text is the names, and what it fills or its key. */
+const item = (names: string, { fills = '', key }: { fills?: string; key?: string } = {}): Item => ({
+  text: [names, fills, key].filter(Boolean).join('/'),
+  names: names.split(' '),
+  fills,
+  key,
+})
+const items = (...names: string[]): Item[] => names.map((text) => item(text))
+const UNNAMED: Item = { text: '_', names: [], fills: '' }
+
+/** The steps of a run, which records the start of an item as `+a` and its end as `-a`. */
+const recordedRun = (failures: Readonly<Record<string, Error>> = {}) => {
   const steps: string[] = []
-  const running: string[] = []
+  let running = 0
   let mostAtOnce = 0
-  const run = async (item: string): Promise<string> => {
-    steps.push(`+${item}`)
-    mostAtOnce = Math.max(mostAtOnce, running.push(item))
+  const run = async ({ text }: Item): Promise<string> => {
+    steps.push(`+${text}`)
+    running++
+    mostAtOnce = Math.max(mostAtOnce, running)
     await new Promise(setImmediate)
-    running.splice(running.indexOf(item), 1)
-    steps.push(`-${item}`)
-    if (failures[item]) throw failures[item]
-    return item.toUpperCase()
+    running--
+    steps.push(`-${text}`)
+    if (failures[text]) throw failures[text]
+    return text.toUpperCase()
   }
-  const tiesOf = (item: string) => {
-    const [names = '', fills = '', key] = item.split('/')
-    return { names: names.split(' ').filter((name) => name !== '_'), fills, key }
-  }
-  const prepare = (item: string) => item
-  return { steps, given: { prepare, tiesOf, run }, mostAtOnce: () => mostAtOnce }
+  const prepare = (input: Item) => input
+  const tiesOf = (input: Item) => input
+  return { steps, options: { prepare, tiesOf, run }, mostAtOnce: () => mostAtOnce }
 }
 const refused = new DomainFailure('page_not_found', 'no')
 
-t.test('no input is no answer', async (t) => {
-  t.strictSame(await inOrder([], setting().given), [])
+t.test('no inputs, no answers', async (t) => {
+  t.strictSame(await inOrder([], recordedRun().options), [])
 })
 
-t.test('inputs that name nothing in common run together, and answer in order', async (t) => {
-  const { given, steps } = setting()
-  t.strictSame(await inOrder(['a', 'b', '_', '_'], given), ['A', 'B', '_', '_'])
+t.test('inputs without a common name run together, and are answered in order', async (t) => {
+  const { options, steps } = recordedRun()
+  t.strictSame(await inOrder([...items('a', 'b'), UNNAMED, UNNAMED], options), ['A', 'B', '_', '_'])
   t.strictSame(steps, ['+a', '+b', '+_', '+_', '-a', '-b', '-_', '-_'])
 })
 
-t.test('an input waits for an earlier unfinished one that names the same', async (t) => {
-  const { given, steps } = setting()
-  t.strictSame(await inOrder(['a', 'a x', 'b'], given), ['A', 'A X', 'B'])
+t.test('an input waits for an earlier unfinished one with the same name', async (t) => {
+  const { options, steps } = recordedRun()
+  t.strictSame(await inOrder(items('a', 'a x', 'b'), options), ['A', 'A X', 'B'])
   t.strictSame(steps, ['+a', '+b', '-a', '-b', '+a x', '-a x'])
 })
 
-t.test('an input waits for an earlier one that itself waits', async (t) => {
-  const { given, steps } = setting()
-  await inOrder(['a', 'a b', 'b'], given)
+t.test('an input waits for an earlier one that is waiting too', async (t) => {
+  const { options, steps } = recordedRun()
+  await inOrder(items('a', 'a b', 'b'), options)
   t.strictSame(steps, ['+a', '-a', '+a b', '-a b', '+b', '-b'])
 })
 
-t.test('once an input with a name has ended, all others with it go together', async (t) => {
-  const { given, steps, mostAtOnce } = setting()
-  const inputs = Array<string>(50).fill('a')
-  t.strictSame(await inOrder(inputs, given), Array(50).fill('A'))
+t.test('after the first input with a name, all others with it run together', async (t) => {
+  const { options, steps, mostAtOnce } = recordedRun()
+  const inputs = Array<Item>(50).fill(item('a'))
+  t.strictSame(await inOrder(inputs, options), Array(50).fill('A'))
   t.strictSame(steps.slice(0, 2), ['+a', '-a'], 'the first one runs alone')
   t.equal(mostAtOnce(), 49)
 })
 
-t.test(
-  'what names a thing otherwise goes alone, and what repeats an earlier input goes together',
-  async (t) => {
-    const { given, steps } = setting()
-    await inOrder(['a', 'a b', 'a b', 'a', 'a c'], given)
-    t.strictSame(steps, ['+a', '-a', '+a b', '-a b', '+a b', '+a', '-a b', '-a', '+a c', '-a c'])
-  },
-)
+t.test('inputs that name a thing differently run alone; repeated ones run together', async (t) => {
+  const { options, steps } = recordedRun()
+  await inOrder(items('a', 'a b', 'a b', 'a', 'a c'), options)
+  t.strictSame(steps, ['+a', '-a', '+a b', '-a b', '+a b', '+a', '-a b', '-a', '+a c', '-a c'])
+})
 
-t.test('a name settles although its input is refused, and no other input fails for that', async (t) => {
+t.test('a refused input does not make later inputs with its name fail', async (t) => {
   const bug = new TypeError('a bug')
-  const { given } = setting({ a: refused, b: bug })
-  t.strictSame(await inOrder(['a', 'a x', 'b', 'b x'], given), [refused, 'A X', bug, 'B X'])
+  const { options } = recordedRun({ a: refused, b: bug })
+  t.strictSame(await inOrder(items('a', 'a x', 'b', 'b x'), options), [refused, 'A X', bug, 'B X'])
 })
 
-t.test('after `unavailable` the rest is not tried, and fails alike', async (t) => {
+t.test('after `unavailable` the remaining inputs are not tried, and fail alike', async (t) => {
   const away = unavailable('away')
-  const { given, steps } = setting({ b: away })
-  t.strictSame(await inOrder(['a', 'b', 'c', 'b x', 'a x'], given), ['A', away, 'C', away, away])
-  t.strictSame(steps, ['+a', '+b', '+c', '-a', '-b', '-c'], 'what had begun has its own answer')
+  const { options, steps } = recordedRun({ b: away })
+  t.strictSame(await inOrder(items('a', 'b', 'c', 'b x', 'a x'), options), ['A', away, 'C', away, away])
+  t.strictSame(steps, ['+a', '+b', '+c', '-a', '-b', '-c'], 'inputs that had started get their answers')
 })
 
-t.test('after `unavailable` no later list begins', async (t) => {
+t.test('after `unavailable` no later list starts', async (t) => {
   const away = unavailable('away')
-  const { given, steps } = setting({ a: away })
-  const inputs = ['a', ...Array<string>(LIST_LENGTH_MAX).fill('_')]
-  const answers = await inOrder(inputs, given)
+  const { options, steps } = recordedRun({ a: away })
+  const inputs = [item('a'), ...Array<Item>(LIST_LENGTH_MAX).fill(UNNAMED)]
+  const answers = await inOrder(inputs, options)
   t.strictSame([answers[0], answers[1], answers.at(-1)], [away, '_', away])
   t.equal(steps.filter((step) => step.startsWith('+')).length, LIST_LENGTH_MAX)
 })
 
-t.test('what cannot be prepared is answered with its refusal, and is not run', async (t) => {
-  const { given, steps } = setting()
-  for (const refuse of [
-    () => Promise.reject(refused),
-    () => {
-      throw refused
-    },
-  ]) {
-    const prepare = (input: string) => (input === 'b' ? refuse() : input)
-    t.strictSame(await inOrder(['a', 'b', 'b x'], { ...given, prepare }), ['A', refused, 'B X'])
+t.test('an input that is refused while it is prepared gets its refusal, and is not run', async (t) => {
+  const { options, steps } = recordedRun()
+  const rejects = () => Promise.reject(refused)
+  const throws = () => {
+    throw refused
+  }
+  for (const refuse of [rejects, throws]) {
+    const prepare = (input: Item) => (input.text === 'b' ? refuse() : input)
+    t.strictSame(await inOrder(items('a', 'b', 'b x'), { ...options, prepare }), ['A', refused, 'B X'])
   }
   t.strictSame(
     steps.filter((step) => step === '+b'),
@@ -103,54 +109,59 @@ t.test('what cannot be prepared is answered with its refusal, and is not run', a
   )
 })
 
-t.test('a bug while preparing is no answer', async (t) => {
+t.test('a bug while preparing rejects the call', async (t) => {
   const prepare = () => Promise.reject(new TypeError('a bug'))
-  await t.rejects(inOrder(['a'], { ...setting().given, prepare }), TypeError)
+  await t.rejects(inOrder(items('a'), { ...recordedRun().options, prepare }), TypeError)
 })
 
-t.test('lists are no longer and no heavier than may be', async (t) => {
-  const { given } = setting()
+t.test('a list has bounds for its length and its weight', async (t) => {
+  const { options } = recordedRun()
   const lengths: number[] = []
   const beforeList = async (length: number) => void lengths.push(length)
-  await inOrder(Array<string>(LIST_LENGTH_MAX + 1).fill('_'), { ...given, beforeList })
+  await inOrder(Array<Item>(LIST_LENGTH_MAX + 1).fill(UNNAMED), { ...options, beforeList })
   t.strictSame(lengths, [LIST_LENGTH_MAX, 1])
-  lengths.length = 0
-  const weightOf = (input: string) => (input === 'heavy' ? 1_048_576 : 1)
-  const inputs = ['_', '_', 'heavy', '_']
-  t.strictSame(await inOrder(inputs, { ...given, weightOf, beforeList }), ['_', '_', 'HEAVY', '_'])
-  t.strictSame(lengths, [2, 1, 1])
+  const weighedLengths: number[] = []
+  const answers = await inOrder([UNNAMED, UNNAMED, item('heavy'), UNNAMED], {
+    ...options,
+    weightOf: ({ text }) => (text === 'heavy' ? 1_048_576 : 1),
+    beforeList: async (length) => void weighedLengths.push(length),
+  })
+  t.strictSame(answers, ['_', '_', 'HEAVY', '_'])
+  t.strictSame(weighedLengths, [2, 1, 1])
 })
 
-t.test('a list that may not begin fails with all that follow', async (t) => {
-  const { given } = setting()
+t.test('a list that cannot begin fails, and so do all later ones', async (t) => {
+  const { options } = recordedRun()
   let lists = 0
   const beforeList = async () => {
     if (++lists > 1) throw refused
   }
-  const answers = await inOrder(Array<string>(LIST_LENGTH_MAX + 2).fill('_'), { ...given, beforeList })
+  const answers = await inOrder(Array<Item>(LIST_LENGTH_MAX + 2).fill(UNNAMED), { ...options, beforeList })
   t.strictSame(answers.slice(-3), ['_', refused, refused])
 })
 
-t.test('inputs that fill the same thing differently go one after the other', async (t) => {
-  const { given, steps } = setting()
-  await inOrder(['a', 'a/x', 'a/y', 'a/x'], given)
+t.test('inputs that fill the same thing differently run one after the other', async (t) => {
+  const { options, steps } = recordedRun()
+  const x = item('a', { fills: 'x' })
+  await inOrder([item('a'), x, item('a', { fills: 'y' }), x], options)
   t.strictSame(steps, ['+a', '-a', '+a/x', '-a/x', '+a/y', '+a/x', '-a/y', '-a/x'])
 })
 
-t.test('an input that joins two things waits for both, and those after it for it', async (t) => {
-  const { given, steps } = setting()
-  await inOrder(['a', 'b', 'a b', 'b'], given)
+t.test('an input with two names waits for both, and later inputs wait for it', async (t) => {
+  const { options, steps } = recordedRun()
+  await inOrder(items('a', 'b', 'a b', 'b'), options)
   t.strictSame(steps, ['+a', '+b', '-a', '-b', '+a b', '+b', '-a b', '-b'])
 })
 
-t.test('of inputs with one key the others wait for the first', async (t) => {
-  const { given, steps } = setting()
-  await inOrder(['a//k', 'b//k', 'c//k'], given)
-  t.strictSame(steps, ['+a//k', '-a//k', '+b//k', '+c//k', '-b//k', '-c//k'])
+t.test('inputs with the same key wait for the first of them', async (t) => {
+  const { options, steps } = recordedRun()
+  const inputs = [item('a', { key: 'k' }), item('b', { key: 'k' }), item('c', { key: 'k' })]
+  await inOrder(inputs, options)
+  t.strictSame(steps, ['+a/k', '-a/k', '+b/k', '+c/k', '-b/k', '-c/k'])
 })
 
-t.test('one that was contended does not stop the others', async (t) => {
+t.test('a contended input does not stop the others', async (t) => {
   const contended = new DomainFailure('unavailable', 'no', { isContended: true })
-  const { given } = setting({ a: contended })
-  t.strictSame(await inOrder(['a', 'a', 'b'], given), [contended, contended, 'B'])
+  const { options } = recordedRun({ a: contended })
+  t.strictSame(await inOrder(items('a', 'a', 'b'), options), [contended, contended, 'B'])
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import { afterCursor, charactersOf, SLICE_BYTES_MAX, sliceOf } from '../../../src/core/engine/slices.ts'
 import { writeJson } from '../../../src/json/write-json.ts'
 import { idOf } from '../../support/setting.ts'
-import { noOf } from '../scene.ts'
+import { refusalOf } from '../scene.ts'
 
 const LIST = 'page_groups?active'
 type Row = { readonly id: string; readonly text?: string }
@@ -85,7 +85,7 @@ t.test('a list goes on behind its cursor, and with a wrong one nothing is read',
   t.match(await list(query), { value: { items: [{ id: 'none' }] } })
   const behind = { ...query, cursor: cursorAt(idOf('page', 1)) }
   t.match(await list(behind), { value: { items: [{ id: idOf('page', 1) }] } })
-  t.match(await noOf(slice(rowsOf(1), 1, 'wrong')), { kind: 'invalid_cursor' })
+  t.match(await refusalOf(slice(rowsOf(1), 1, 'wrong')), { kind: 'invalid_cursor' })
 })
 
 t.test('without a cursor a list begins at its beginning', async (t) => {
@@ -127,4 +127,4 @@ for (const [what, cursor] of Object.entries(bad))
     t.equal((await refused(cursor)).kind, 'invalid_cursor')
   })
 
-const refused = (cursor: string, list = LIST) => noOf((async () => afterCursor(cursor, list))())
+const refused = (cursor: string, list = LIST) => refusalOf((async () => afterCursor(cursor, list))())

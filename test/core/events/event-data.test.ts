@@ -71,7 +71,8 @@ t.test('in webhooks an activity shows its prospect too, even if its payload is o
   const payload = text(20_400)
   t.strictSame(await shown(payload), { prospectLogId: 'prospectlog_1', payload, prospect })
   t.strictSame(await shown(text(20_480)), {
-    ...{ prospectLogId: 'prospectlog_1', payloadOmitted: true },
+    prospectLogId: 'prospectlog_1',
+    payloadOmitted: true,
     prospect,
   })
   const erased = {

@@ -3,7 +3,7 @@ import { getEvent, listEvents } from '../../../src/core/events/list-events.ts'
 import type { Events, StoredEvent } from '../../../src/core/ports/events.ts'
 import { writeJson } from '../../../src/json/write-json.ts'
 import type { EventType } from '../../../src/shapes/event.ts'
-import { noOf } from '../scene.ts'
+import { refusalOf } from '../scene.ts'
 
 const tenantId = 'tenant_1'
 const event = (sequence: number, type: EventType = 'prospect.created'): StoredEvent => ({
@@ -80,8 +80,8 @@ t.test('a cursor whose next event is gone has expired', async (t) => {
   const { slice } = feedOf(range(31, 33))
   t.match(await slice({ cursor: cursorAt(30) }), { sequences: [31, 32, 33] })
   for (const sequence of [0, 1, 29])
-    t.match(await noOf(slice({ cursor: cursorAt(sequence) })), { kind: 'cursor_expired' })
-  t.match(await noOf(feedOf([], 33).slice({ cursor: cursorAt(32) })), { kind: 'cursor_expired' })
+    t.match(await refusalOf(slice({ cursor: cursorAt(sequence) })), { kind: 'cursor_expired' })
+  t.match(await refusalOf(feedOf([], 33).slice({ cursor: cursorAt(32) })), { kind: 'cursor_expired' })
   t.match(await feedOf([], 33).slice({ cursor: cursorAt(33) }), { sequences: [] })
 })
 
@@ -98,7 +98,7 @@ t.test('what no feed issued is no cursor', async (t) => {
   ]
   const other = Buffer.from('1:erasures:1').toString('base64url')
   for (const cursor of [...wrong, other])
-    t.match(await noOf(slice({ cursor })), {
+    t.match(await refusalOf(slice({ cursor })), {
       kind: 'invalid_cursor',
       facts: { errors: [{ parameter: 'cursor' }] },
     })
@@ -127,7 +127,9 @@ t.test('one request looks at no more than 10,000 events', async (t) => {
 
 t.test('events that expire while a filter passes over them are reported', async (t) => {
   const { slice } = feedOf([...range(1, 1_000), ...range(1_002, 1_010)])
-  t.match(await noOf(slice({ types: ['page.deleted'], cursor: cursorAt(0) })), { kind: 'cursor_expired' })
+  t.match(await refusalOf(slice({ types: ['page.deleted'], cursor: cursorAt(0) })), {
+    kind: 'cursor_expired',
+  })
   t.match(await slice({ types: ['page.deleted'] }), { hasMore: false, nextCursor: cursorAt(1_010) })
 })
 
@@ -135,12 +137,13 @@ t.test('no slice passes over an event that is gone', async (t) => {
   const { slice } = feedOf([...range(1, 2), ...range(4, 6)])
   const first = await slice({ cursor: cursorAt(0) })
   t.match(first, { sequences: [1, 2], hasMore: true, nextCursor: cursorAt(2) })
-  t.match(await noOf(slice({ cursor: cursorAt(2) })), { kind: 'cursor_expired' })
+  t.match(await refusalOf(slice({ cursor: cursorAt(2) })), { kind: 'cursor_expired' })
   t.match(await slice(), { sequences: [4, 5, 6], hasMore: false }, 'a new reader is not sent back again')
 })
 
 t.test('a slice has at most 1 MiB, and its data is read in portions', async (t) => {
-  let [reading, most] = [0, 0]
+  let reading = 0
+  let most = 0
   const dataOf = async () => {
     most = Math.max(most, ++reading)
     await new Promise(setImmediate)
@@ -161,5 +164,5 @@ t.test('a slice has at most 1 MiB, and its data is read in portions', async (t) 
 t.test('one event is read by its id', async (t) => {
   const { read } = feedOf(range(1, 3))
   t.match(await read('event_2'), { eventId: 'event_2', sequence: 2, data: { prospectId: 'prospect_2' } })
-  t.match(await noOf(read('event_4')), { kind: 'event_not_found' })
+  t.match(await refusalOf(read('event_4')), { kind: 'event_not_found' })
 })

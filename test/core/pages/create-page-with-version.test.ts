@@ -4,7 +4,7 @@ import type { PageToCreate } from '../../../src/core/pages/create-page-with-vers
 import { createPageWithVersion } from '../../../src/core/pages/create-page-with-version.ts'
 import type { PageGroup } from '../../../src/shapes/page-group.ts'
 import { idOf, START_MS } from '../../support/setting.ts'
-import { each, noOf, scene } from '../scene.ts'
+import { each, refusalOf, scene } from '../scene.ts'
 
 const inGroup = ({ tenantId, pageGroupId }: PageGroup, fields: Partial<PageToCreate> = {}): PageToCreate => ({
   tenantId,
@@ -64,8 +64,8 @@ t.test('a page of a group that is known to be active needs no look-up', async (t
   t.equal(recalls, 3, 'a key and a name by number are looked up')
   t.equal((await readPage(page)).computedName, 'Offers 5')
   await updateGroup(group.pageGroupId, { status: 'archived' })
-  const refusal = await noOf(createPage(sale))
-  t.strictSame(await noOf(create(sale)), refusal)
+  const refusal = await refusalOf(createPage(sale))
+  t.strictSame(await refusalOf(create(sale)), refusal)
   t.equal(refusal.kind, 'page_group_not_active')
   t.equal(recalls, 4)
 })
@@ -88,16 +88,17 @@ t.test('an unknown, a deleted and a stranger’s group are refused alike', async
   const unknown = { ...inGroup(await newGroup()), pageGroupId: idOf('pagegroup', 99) }
   const deleted = inGroup(await newGroup({ status: 'deleted' }))
   const foreign = { ...inGroup(await newGroup()), tenantId: strangerId }
-  const no = await noOf(createPage(unknown))
+  const no = await refusalOf(createPage(unknown))
   t.equal(no.kind, 'page_group_not_found')
-  t.strictSame(await noOf(createPage(deleted)), no)
-  t.strictSame(await noOf(createPage(foreign)), no)
+  t.strictSame(await refusalOf(createPage(deleted)), no)
+  t.strictSame(await refusalOf(createPage(foreign)), no)
   t.equal((await store.pageGroups.find({ ...foreign, tenantId }))?.pagesCount, 0)
 })
 
 t.test('a group archived between reading and writing takes no new page either', async (t) => {
   const { clock, newGroup, newId, store, updateGroup } = await scene()
-  const [group, other] = [await newGroup(), await newGroup()]
+  const group = await newGroup()
+  const other = await newGroup()
   let isArchived = false
   const pages = {
     ...store.pages,
@@ -151,7 +152,9 @@ t.test(
     const group = await newGroup()
     await createPage(keyedIn(group))
     t.match(await createPage({ ...keyedIn(group), publish: true }), { replayed: true }, 'true is the default')
-    t.match(await noOf(createPage({ ...keyedIn(group), publish: false })), { kind: 'idempotency_key_reused' })
+    t.match(await refusalOf(createPage({ ...keyedIn(group), publish: false })), {
+      kind: 'idempotency_key_reused',
+    })
   },
 )
 
@@ -168,7 +171,7 @@ for (const other of others)
     const group = await newGroup()
     const { pageId } = (await createPage(keyedIn(group))).value
     const request = inGroup(group, { ...other, idempotencyKey: 'k' })
-    t.match(await noOf(createPage(request)), { kind: 'idempotency_key_reused', facts: { pageId } })
+    t.match(await refusalOf(createPage(request)), { kind: 'idempotency_key_reused', facts: { pageId } })
     t.equal((await store.pageGroups.find(group))?.pagesCount, 1)
   })
 
@@ -178,13 +181,13 @@ t.test('an idempotency key counts for one page group', async (t) => {
   await createPage(keyedIn(group))
   t.equal((await createPage(keyedIn(await newGroup()))).replayed, false)
   const foreign = { ...keyedIn(group), tenantId: strangerId }
-  t.equal((await noOf(createPage(foreign))).kind, 'page_group_not_found')
+  t.equal((await refusalOf(createPage(foreign))).kind, 'page_group_not_found')
 })
 
 t.test('a refused request leaves its key free', async (t) => {
   const { createPage, newGroup, updateGroup } = await scene()
   const group = await newGroup({ status: 'archived' })
-  await noOf(createPage(keyedIn(group)))
+  await refusalOf(createPage(keyedIn(group)))
   await updateGroup(group.pageGroupId, { status: 'active' })
   t.equal((await createPage({ ...keyedIn(group), customName: 'Other' })).replayed, false)
 })

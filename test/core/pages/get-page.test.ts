@@ -1,7 +1,7 @@
 import t from 'tap'
 import { getPage } from '../../../src/core/pages/get-page.ts'
 import { idOf } from '../../support/setting.ts'
-import { noOf, scene } from '../scene.ts'
+import { refusalOf, scene } from '../scene.ts'
 
 t.test('a page that is not published yet is read all the same', async (t) => {
   const { createPage, newGroup, readPage } = await scene()
@@ -60,18 +60,18 @@ t.test('an unknown page, and one of another group, are refused alike', async (t)
   const { createPage, newGroup, readPage } = await scene()
   const { value: page } = await createPage(await newGroup())
   const other = await newGroup()
-  const no = await noOf(readPage({ ...page, pageId: idOf('page', 99) }))
+  const no = await refusalOf(readPage({ ...page, pageId: idOf('page', 99) }))
   t.equal(no.kind, 'page_not_found')
-  t.strictSame(await noOf(readPage({ ...page, pageGroupId: other.pageGroupId })), no)
-  t.strictSame(await noOf(readPage({ ...page, pageId: 'not an id' })), no)
+  t.strictSame(await refusalOf(readPage({ ...page, pageGroupId: other.pageGroupId })), no)
+  t.strictSame(await refusalOf(readPage({ ...page, pageId: 'not an id' })), no)
 })
 
 t.test('an unknown, a deleted and a stranger’s group are refused alike', async (t) => {
   const { createPage, newGroup, readPage, strangerId, updateGroup } = await scene()
   const { value: page } = await createPage(await newGroup())
-  const no = await noOf(readPage({ ...page, pageGroupId: idOf('pagegroup', 99) }))
+  const no = await refusalOf(readPage({ ...page, pageGroupId: idOf('pagegroup', 99) }))
   t.equal(no.kind, 'page_group_not_found')
-  t.strictSame(await noOf(readPage({ ...page, tenantId: strangerId })), no)
+  t.strictSame(await refusalOf(readPage({ ...page, tenantId: strangerId })), no)
   await updateGroup(page.pageGroupId, { status: 'deleted' })
-  t.strictSame(await noOf(readPage(page)), no)
+  t.strictSame(await refusalOf(readPage(page)), no)
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { listPageGroups } from '../../../src/core/pages/list-page-groups.ts'
 import type { PageGroupQuery, PageGroupSlice } from '../../../src/shapes/page-group.ts'
-import { noOf, scene } from '../scene.ts'
+import { refusalOf, scene } from '../scene.ts'
 
 const setting = async () => {
   const it = await scene()
@@ -118,7 +118,7 @@ t.test('a cursor goes on only with the filter it was given for', async (t) => {
     { cursor: active },
     { cursor: active, status: 'archived' },
   ])
-    t.match(await noOf(list(query as Partial<PageGroupQuery>)), {
+    t.match(await refusalOf(list(query as Partial<PageGroupQuery>)), {
       kind: 'invalid_cursor',
       facts: { errors: [{ parameter: 'cursor' }] },
     })
@@ -131,7 +131,7 @@ t.test('a cursor of a list of pages is refused', async (t) => {
   await createPage(group)
   await createPage(group)
   const cursor = cursorOf(await listPages({ ...group, limit: 1 }))
-  t.equal((await noOf(list({ cursor }))).kind, 'invalid_cursor')
+  t.equal((await refusalOf(list({ cursor }))).kind, 'invalid_cursor')
 })
 
 t.test('a tenant sees its own groups only, whosever cursor it brings', async (t) => {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { PageSlice } from '../../../src/shapes/page.ts'
 import { idOf } from '../../support/setting.ts'
-import { noOf, scene } from '../scene.ts'
+import { refusalOf, scene } from '../scene.ts'
 
 const setting = async () => {
   const it = await scene()
@@ -94,11 +94,11 @@ t.test('an archived group still shows its pages', async (t) => {
 t.test('an unknown, a deleted and a stranger’s group are refused alike', async (t) => {
   const { group, list, newGroup, strangerId } = await setting()
   const deleted = await newGroup({ status: 'deleted' })
-  const no = await noOf(list({ pageGroupId: idOf('pagegroup', 99) }))
+  const no = await refusalOf(list({ pageGroupId: idOf('pagegroup', 99) }))
   t.equal(no.kind, 'page_group_not_found')
-  t.strictSame(await noOf(list({ pageGroupId: deleted.pageGroupId })), no)
-  t.strictSame(await noOf(list({ pageGroupId: group.pageGroupId, tenantId: strangerId })), no)
-  t.strictSame(await noOf(list({ pageGroupId: 'not an id' })), no)
+  t.strictSame(await refusalOf(list({ pageGroupId: deleted.pageGroupId })), no)
+  t.strictSame(await refusalOf(list({ pageGroupId: group.pageGroupId, tenantId: strangerId })), no)
+  t.strictSame(await refusalOf(list({ pageGroupId: 'not an id' })), no)
 })
 
 t.test('a cursor of another group, or of the list of groups, is refused', async (t) => {
@@ -107,13 +107,13 @@ t.test('a cursor of another group, or of the list of groups, is refused', async 
   await newPages(2)
   const ofPages = cursorOf(await list({ limit: 1 }))
   const ofGroups = cursorOf(await listGroups({ tenantId, limit: 1 }))
-  t.equal((await noOf(list({ cursor: ofPages, pageGroupId: other.pageGroupId }))).kind, 'invalid_cursor')
-  t.equal((await noOf(list({ cursor: ofGroups }))).kind, 'invalid_cursor')
+  t.equal((await refusalOf(list({ cursor: ofPages, pageGroupId: other.pageGroupId }))).kind, 'invalid_cursor')
+  t.equal((await refusalOf(list({ cursor: ofGroups }))).kind, 'invalid_cursor')
 })
 
 t.test('a stranger gains nothing by a cursor', async (t) => {
   const { list, newPages, strangerId } = await setting()
   await newPages(2)
   const cursor = cursorOf(await list({ limit: 1 }))
-  t.equal((await noOf(list({ cursor, tenantId: strangerId }))).kind, 'page_group_not_found')
+  t.equal((await refusalOf(list({ cursor, tenantId: strangerId }))).kind, 'page_group_not_found')
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createTenant } from '../../../src/core/tenants/create-tenant.ts'
 import { idOf } from '../../support/setting.ts'
-import { noOf, scene } from '../scene.ts'
+import { refusalOf, scene } from '../scene.ts'
 
 t.test('a tenant comes with a brand, in which its groups are made', async (t) => {
   const { newGroup, ...it } = await scene()
@@ -28,10 +28,13 @@ t.test('what is given of a group is kept', async (t) => {
 t.test('an unknown tenant, and a brand of another tenant, are refused', async (t) => {
   const { listGroups, newGroup, strangerId, tenantId, updateGroup } = await scene()
   const foreign = await newGroup({ tenantId: strangerId })
-  t.equal((await noOf(newGroup({ tenantId: idOf('tenant', 99) }))).kind, 'not_found')
-  t.equal((await noOf(newGroup({ brandId: foreign.brandId }))).kind, 'invalid_request')
+  t.equal((await refusalOf(newGroup({ tenantId: idOf('tenant', 99) }))).kind, 'not_found')
+  t.equal((await refusalOf(newGroup({ brandId: foreign.brandId }))).kind, 'invalid_request')
   const own = await newGroup()
-  t.equal((await noOf(updateGroup(own.pageGroupId, { brandId: foreign.brandId }))).kind, 'invalid_request')
+  t.equal(
+    (await refusalOf(updateGroup(own.pageGroupId, { brandId: foreign.brandId }))).kind,
+    'invalid_request',
+  )
   t.strictSame((await listGroups({ tenantId, limit: 20 })).items, [own])
 })
 
@@ -61,7 +64,7 @@ t.test('deletedAt is set exactly while a group is deleted', async (t) => {
   }
   t.equal(await become('archived'), null)
   t.equal(await become('deleted'), '2026-01-01T00:00:02.000Z')
-  t.equal((await noOf(become('active'))).kind, 'page_group_not_found')
+  t.equal((await refusalOf(become('active'))).kind, 'page_group_not_found')
   t.equal((await newGroup({ status: 'deleted' })).deletedAt, '2026-01-01T00:00:03.000Z')
 })
 

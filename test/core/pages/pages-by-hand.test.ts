@@ -12,7 +12,7 @@ import { deletePageGroup, updatePageGroup } from '../../../src/core/pages/update
 import { statusAfter } from '../../../src/core/pages/version-states.ts'
 import type { PageWant } from '../../../src/core/ports/pages.ts'
 import { idOf } from '../../support/setting.ts'
-import { noOf, scene } from '../scene.ts'
+import { refusalOf, scene } from '../scene.ts'
 
 const CONTENT = { rawJson: '{ "a":1.0 }' }
 const OTHER_CONTENT = { rawJson: '{"b":2}' }
@@ -81,7 +81,7 @@ t.test('every transition of a version', (t) => {
 t.test('a version that is being processed, or has failed, cannot be published', async (t) => {
   const { clock, firstId, publish, publisher, read, store } = await setting()
   const before = await read()
-  t.match(await noOf(publish(firstId)), { kind: 'version_not_ready', message: /`processing`/ })
+  t.match(await refusalOf(publish(firstId)), { kind: 'version_not_ready', message: /`processing`/ })
   for (let attempt = 1; attempt <= 5; attempt++) {
     const now = new Date(clock()).toISOString()
     await store.versions.claim({ now, until: now, horizon: now, afterTenantId: '', max: 1 })
@@ -89,7 +89,7 @@ t.test('a version that is being processed, or has failed, cannot be published', 
   t.strictSame(await read(), before)
   await publisher(null)()
   t.match(await read(), { publishedVersion: null, latestVersion: { status: 'failed' } })
-  t.match(await noOf(publish(firstId)), { kind: 'version_not_ready', message: /`failed`/ })
+  t.match(await refusalOf(publish(firstId)), { kind: 'version_not_ready', message: /`failed`/ })
 })
 
 t.test('a version to publish later is left ready, and published by hand', async (t) => {
@@ -197,7 +197,7 @@ t.test('a version that is requested again is answered as the first time, and mad
     { content: OTHER_CONTENT },
   ]
   for (const other of others) {
-    const { kind, facts } = await noOf(newVersion({ ...keyed, ...other } as Partial<VersionToCreate>))
+    const { kind, facts } = await refusalOf(newVersion({ ...keyed, ...other } as Partial<VersionToCreate>))
     t.strictSame([kind, facts], ['idempotency_key_reused', { versionId: version.versionId }])
   }
   t.equal((await versions()).length, 3)
@@ -234,7 +234,7 @@ t.test('a page group that is requested again is created once', async (t) => {
   await deletePageGroup(it)({ tenantId, pageGroupId })
   t.strictSame(await create(keyed), { ...first, replayed: true }, 'and after it was deleted')
   for (const other of [{ title: 'Sales' }, { pageContext: null }, { actions: { rawJson: '[1]' } }])
-    t.match(await noOf(create({ ...keyed, ...other })), {
+    t.match(await refusalOf(create({ ...keyed, ...other })), {
       kind: 'idempotency_key_reused',
       facts: { pageGroupId },
     })
@@ -252,7 +252,7 @@ t.test('a page has at most 1,000 versions', async (t) => {
   }
   const { value: version } = await newVersion({ idempotencyKey: 'k' })
   const full = createVersion({ ...it, store: { ...it.store, pages: { ...pages, find } } })
-  t.match(await noOf(full({ ...want, publish: true })), { kind: 'limit_reached', message: /1,000/ })
+  t.match(await refusalOf(full({ ...want, publish: true })), { kind: 'limit_reached', message: /1,000/ })
   t.match(await full({ ...want, publish: false, idempotencyKey: 'k' }), { value: version, replayed: true })
   t.equal((await versions()).length, 2)
 })
@@ -264,13 +264,13 @@ t.test('an archived group can be read, unpublished and emptied, but nothing new 
   await it.updateGroup(group.pageGroupId, { status: 'archived' })
   const before = await read()
   for (const call of [() => publish(versionId), () => newVersion(), () => createPage(group)])
-    t.equal((await noOf(call())).kind, 'page_group_not_active')
+    t.equal((await refusalOf(call())).kind, 'page_group_not_active')
   t.strictSame(await read(), before)
   t.equal((await it.versions()).length, 2)
   t.match(await it.version(versionId), { status: 'ready' })
   t.match(await rename('Mine'), { value: { effectiveName: 'Mine' } })
   t.match(await it.unpublish(), { value: { publishedVersion: null } })
-  t.equal((await noOf(publish(firstId))).kind, 'page_group_not_active')
+  t.equal((await refusalOf(publish(firstId))).kind, 'page_group_not_active')
   await remove()
   t.match(await getPageGroup(it)(group), { value: { status: 'archived', pagesCount: 0 } })
 })
@@ -293,9 +293,9 @@ t.test('of a deleted group, and of a stranger’s, nothing is found', async (t) 
       () => deletePageGroup(it)(named),
     ]
   }
-  for (const call of callsAs(strangerId)) t.equal((await noOf(call())).kind, 'page_group_not_found')
+  for (const call of callsAs(strangerId)) t.equal((await refusalOf(call())).kind, 'page_group_not_found')
   await deletePageGroup(it)(group)
-  for (const call of callsAs(tenantId)) t.equal((await noOf(call())).kind, 'page_group_not_found')
+  for (const call of callsAs(tenantId)) t.equal((await refusalOf(call())).kind, 'page_group_not_found')
 })
 
 t.test('unknown pages and versions are not found', async (t) => {
@@ -311,19 +311,20 @@ t.test('unknown pages and versions are not found', async (t) => {
     () => updatePage(it)({ ...unknown, customName: 'Mine' }),
     () => deletePage(it)(unknown),
   ])
-    t.equal((await noOf(call())).kind, 'page_not_found')
+    t.equal((await refusalOf(call())).kind, 'page_not_found')
   const { value: other } = await createPage(group)
   const [others] = (await listVersions(it)({ ...want, pageId: other.pageId, limit: 1 })).value.items
   for (const versionId of [idOf('pageversion', 99_999), 'not an id', String(others?.versionId)]) {
-    t.equal((await noOf(publish(versionId))).kind, 'version_not_found')
-    t.equal((await noOf(it.version(versionId))).kind, 'version_not_found')
+    t.equal((await refusalOf(publish(versionId))).kind, 'version_not_found')
+    t.equal((await refusalOf(it.version(versionId))).kind, 'version_not_found')
   }
 })
 
 t.test('a change for another revision is refused with the present one, and changes nothing', async (t) => {
   const it = await published()
   const { firstId, group, publish, read, rename, remove, revision, unpublish } = it
-  const [present, before] = [await revision(), await read()]
+  const present = await revision()
+  const before = await read()
   const stale = [present - 1, present + 1]
   const calls = [
     () => rename('Mine', stale),
@@ -332,7 +333,7 @@ t.test('a change for another revision is refused with the present one, and chang
     () => remove([]),
   ]
   for (const call of calls) {
-    const { kind, facts } = await noOf(call())
+    const { kind, facts } = await refusalOf(call())
     t.strictSame([kind, facts], ['precondition_failed', { revision: present }])
   }
   t.strictSame(await read(), before)
@@ -346,7 +347,7 @@ t.test('a change for another revision is refused with the present one, and chang
     () => updatePageGroup(it)({ tenantId, pageGroupId, title: 'Sales', ifRevision: [2] }),
     () => deletePageGroup(it)({ tenantId, pageGroupId, ifRevision: [2] }),
   ]) {
-    const { kind, facts } = await noOf(call())
+    const { kind, facts } = await refusalOf(call())
     t.strictSame([kind, facts], ['precondition_failed', { revision: 3 }])
   }
   await deletePageGroup(it)({ tenantId, pageGroupId, ifRevision: [3] })
@@ -475,7 +476,7 @@ t.test('nothing becomes of a page that is deleted while its publisher works', as
   await remove()
   answer('The spring sale', 'Spring')
   await working
-  t.equal((await noOf(read())).kind, 'page_not_found')
-  t.equal((await noOf(remove())).kind, 'page_not_found')
+  t.equal((await refusalOf(read())).kind, 'page_not_found')
+  t.equal((await refusalOf(remove())).kind, 'page_not_found')
   t.match(await getPageGroup(it)(group), { value: { pagesCount: 0 }, revision: 3 })
 })

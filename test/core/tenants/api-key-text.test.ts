@@ -6,21 +6,21 @@ import {
   newApiKeyText,
 } from '../../../src/core/tenants/api-key-text.ts'
 
-/** Made once by the rule that the keys in people's hands follow. */
+/** A key that customers already hold: the format must never change. */
 const KEY = 'pp_0123456789ABCDEFGHIJKLMNOPQRST4PMbyp'
 
-t.test('a key is pp_, thirty random characters and six that check them', async (t) => {
+t.test('a key is pp_, thirty random characters and six check characters', async (t) => {
   const keys = Array.from({ length: 100 }, newApiKeyText)
   for (const key of keys) t.match(key, /^pp_[0-9A-Za-z]{36}$/)
   t.equal(new Set(keys.map((key) => key.slice(3, 33))).size, 100)
   t.ok(keys.every(isApiKeyText))
 })
 
-t.test('a key that was issued long ago is still a key', async (t) => {
+t.test('a key that was issued long ago is still valid', async (t) => {
   t.equal(isApiKeyText(KEY), true)
 })
 
-t.test('one wrong character anywhere, or two that changed places, is no key', async (t) => {
+t.test('a key with one wrong character, or with two swapped, is invalid', async (t) => {
   for (let i = 0; i < KEY.length; i++) {
     const wrong = KEY[i] === 'x' ? 'y' : 'x'
     t.equal(isApiKeyText(KEY.slice(0, i) + wrong + KEY.slice(i + 1)), false, `at ${i}`)
@@ -28,7 +28,7 @@ t.test('one wrong character anywhere, or two that changed places, is no key', as
   t.equal(isApiKeyText(KEY.replace('01', '10')), false)
 })
 
-t.test('anything around a key, or missing from it, makes it no key', async (t) => {
+t.test('a key with anything added or missing is invalid', async (t) => {
   for (const text of [
     '',
     'pp_',
@@ -42,7 +42,7 @@ t.test('anything around a key, or missing from it, makes it no key', async (t) =
     t.equal(isApiKeyText(text), false, JSON.stringify(text))
 })
 
-t.test('what is kept of a key is its SHA-256 and its first characters', async (t) => {
+t.test('a key is stored as its SHA-256 and its first characters', async (t) => {
   t.equal(apiKeyHashOf(KEY), 'HPnxVN8z3maWVPWsiI2RaLOec86_lhh7gkVqEkzR3OI')
   t.equal(apiKeyStart(KEY), 'pp_01234')
 })

@@ -7,7 +7,7 @@ import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
 import { rotateApiKey } from '../../../src/core/tenants/rotate-api-key.ts'
 import { identifyIn } from '../../support/identify.ts'
 import { idOf } from '../../support/setting.ts'
-import { noOf, scene } from '../scene.ts'
+import { refusalOf, scene } from '../scene.ts'
 
 const DAY_MS = 86_400_000
 
@@ -53,7 +53,7 @@ t.test('an issued key has the scopes that were asked for, and need not expire', 
 t.test('a key without scopes, or with one that does not exist, is refused', async (t) => {
   const { issue, list, tenantId } = await setting()
   for (const scopes of [[], undefined, ['pages:eat']] as unknown as Scope[][]) {
-    const no = await noOf(issue({ scopes }))
+    const no = await refusalOf(issue({ scopes }))
     t.match(no, { kind: 'invalid_request', facts: { errors: [{ pointer: '/scopes' }] } })
   }
   t.strictSame(await list(tenantId), [])
@@ -84,8 +84,8 @@ t.test('the keys of a tenant are listed oldest first, ended ones too, without th
 
 t.test('an unknown tenant has no keys', async (t) => {
   const { issue, list } = await setting()
-  t.equal((await noOf(issue({ tenantId: idOf('tenant', 99) }))).kind, 'not_found')
-  t.equal((await noOf(list(idOf('tenant', 99)))).kind, 'not_found')
+  t.equal((await refusalOf(issue({ tenantId: idOf('tenant', 99) }))).kind, 'not_found')
+  t.equal((await refusalOf(list(idOf('tenant', 99)))).kind, 'not_found')
 })
 
 t.test('a revoked key ends at once', async (t) => {
@@ -93,7 +93,7 @@ t.test('a revoked key ends at once', async (t) => {
   const { apiKey, apiKeyId } = await issue()
   await identify(apiKey)
   t.equal((await revoke(apiKeyId)).revokedAt, '2026-01-01T00:00:00.000Z')
-  t.equal((await noOf(identify(apiKey))).kind, 'invalid_api_key')
+  t.equal((await refusalOf(identify(apiKey))).kind, 'invalid_api_key')
 })
 
 t.test('a key that is revoked again stays as it was', async (t) => {
@@ -107,8 +107,8 @@ t.test('a key that is revoked again stays as it was', async (t) => {
 
 t.test('an unknown key can be neither revoked nor rotated', async (t) => {
   const { revoke, rotate } = await setting()
-  t.equal((await noOf(revoke(idOf('apikey', 99)))).kind, 'not_found')
-  t.equal((await noOf(rotate(idOf('apikey', 99), 0))).kind, 'not_found')
+  t.equal((await refusalOf(revoke(idOf('apikey', 99)))).kind, 'not_found')
+  t.equal((await refusalOf(rotate(idOf('apikey', 99), 0))).kind, 'not_found')
 })
 
 t.test('a rotated key works beside the new one for a while', async (t) => {
@@ -120,7 +120,7 @@ t.test('a rotated key works beside the new one for a while', async (t) => {
   clock.advance(999)
   t.equal((await identify(old.apiKey)).apiKeyId, old.apiKeyId)
   clock.advance(1)
-  t.equal((await noOf(identify(old.apiKey))).kind, 'invalid_api_key')
+  t.equal((await refusalOf(identify(old.apiKey))).kind, 'invalid_api_key')
   t.equal((await identify(fresh.apiKey)).apiKeyId, fresh.apiKeyId)
 })
 
@@ -141,8 +141,8 @@ t.test('a key that has ended cannot be rotated', async (t) => {
   const revoked = await revoke((await issue()).apiKeyId)
   const expired = await issue({ lifeMs: 1_000 })
   clock.advance(1_000)
-  t.equal((await noOf(rotate(revoked.apiKeyId, 0))).kind, 'invalid_request')
-  t.equal((await noOf(rotate(expired.apiKeyId, 0))).kind, 'invalid_request')
+  t.equal((await refusalOf(rotate(revoked.apiKeyId, 0))).kind, 'invalid_request')
+  t.equal((await refusalOf(rotate(expired.apiKeyId, 0))).kind, 'invalid_request')
   t.equal((await list(tenantId)).length, 2)
 })
 
@@ -154,7 +154,7 @@ t.test('a key in its overlap cannot be rotated again, but its successor can', as
     const fresh = await rotate(old.apiKeyId, DAY_MS)
     clock.advance(1_234)
     const before = await list(tenantId)
-    t.match(await noOf(rotate(old.apiKeyId, DAY_MS)), {
+    t.match(await refusalOf(rotate(old.apiKeyId, DAY_MS)), {
       kind: 'invalid_request',
       message: 'This key was already rotated; rotate its successor or create a key.',
     })
@@ -171,7 +171,7 @@ t.test('of two rotations at once one is refused, and leaves no key that can be u
   t.same(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
   const live = (await list(tenantId)).filter(({ revokedAt }) => revokedAt === null)
   t.equal(live.length, 2, 'it and its successor')
-  t.match(await noOf(rotate(apiKeyId, DAY_MS)), { message: /already rotated/ })
+  t.match(await refusalOf(rotate(apiKeyId, DAY_MS)), { message: /already rotated/ })
 })
 
 t.test('a key whose successor was revoked can be rotated again, for as long as it was issued', async (t) => {
@@ -186,7 +186,7 @@ t.test('a key whose successor was revoked can be rotated again, for as long as i
       await revoke(fresh.apiKeyId)
     }
     t.match(
-      await noOf(rotate(old.apiKeyId, DAY_MS)),
+      await refusalOf(rotate(old.apiKeyId, DAY_MS)),
       { message: /already rotated/ },
       'that one has a successor',
     )

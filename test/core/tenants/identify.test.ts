@@ -5,7 +5,7 @@ import { identify } from '../../../src/core/tenants/identify.ts'
 import { issueApiKey } from '../../../src/core/tenants/issue-api-key.ts'
 import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
 import { identifyIn } from '../../support/identify.ts'
-import { noOf, scene } from '../scene.ts'
+import { refusalOf, scene } from '../scene.ts'
 
 const FIVE_MINUTES_MS = 300_000
 
@@ -34,20 +34,20 @@ t.test('a key identifies its tenant and its scopes', async (t) => {
 
 t.test('without a key nobody is known', async (t) => {
   const { identify } = await setting()
-  t.equal((await noOf(identify(undefined))).kind, 'missing_api_key')
-  t.equal((await noOf(identify(''))).kind, 'missing_api_key')
+  t.equal((await refusalOf(identify(undefined))).kind, 'missing_api_key')
+  t.equal((await refusalOf(identify(''))).kind, 'missing_api_key')
 })
 
 t.test('a typing mistake is refused without a look into the store', async (t) => {
   const { apiKey, identify, lookUps } = await setting()
   const last = apiKey.endsWith('0') ? '1' : '0'
-  t.equal((await noOf(identify(apiKey.slice(0, -1) + last))).kind, 'invalid_api_key')
+  t.equal((await refusalOf(identify(apiKey.slice(0, -1) + last))).kind, 'invalid_api_key')
   t.equal(lookUps(), 0)
 })
 
 t.test('an unknown, a revoked and an expired key are refused alike', async (t) => {
   const { apiKey, apiKeyId, clock, identify, ...it } = await setting()
-  const no = await noOf(identify(newApiKeyText()))
+  const no = await refusalOf(identify(newApiKeyText()))
   t.equal(no.kind, 'invalid_api_key')
   const { apiKey: brief } = await issueApiKey({ ...it, clock })({
     ...it,
@@ -56,9 +56,9 @@ t.test('an unknown, a revoked and an expired key are refused alike', async (t) =
     lifeMs: 1_000,
   })
   clock.advance(1_000)
-  t.strictSame(await noOf(identify(brief)), no)
+  t.strictSame(await refusalOf(identify(brief)), no)
   await revokeApiKey({ ...it, clock })(apiKeyId)
-  t.strictSame(await noOf(identify(apiKey)), no)
+  t.strictSame(await refusalOf(identify(apiKey)), no)
 })
 
 t.test('a key with an end works up to its last millisecond', async (t) => {
@@ -66,13 +66,13 @@ t.test('a key with an end works up to its last millisecond', async (t) => {
   clock.advance(999)
   t.equal((await identify(apiKey)).apiKeyId, apiKeyId)
   clock.advance(1)
-  t.equal((await noOf(identify(apiKey))).kind, 'invalid_api_key')
+  t.equal((await refusalOf(identify(apiKey))).kind, 'invalid_api_key')
 })
 
 t.test('a refused key does not count as used', async (t) => {
   const { apiKey, clock, identify, lastUsedAt } = await setting({ lifeMs: 1_000 })
   clock.advance(1_000)
-  await noOf(identify(apiKey))
+  await refusalOf(identify(apiKey))
   t.equal(await lastUsedAt(), null)
 })
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { removeTenants } from '../../../src/core/tenants/remove-tenants.ts'
 import { deleteTenant, resumeTenant, suspendTenant } from '../../../src/core/tenants/suspend-tenant.ts'
-import { noOf, scene } from '../scene.ts'
+import { refusalOf, scene } from '../scene.ts'
 
 const GO_ON = AbortSignal.any([])
 const onError = (error: unknown) => {
@@ -77,10 +77,13 @@ t.test(
     it.clock.advance(1)
     t.strictSame(await deleteTenant(it)(it.tenantId), deleted)
     t.strictSame(await suspendTenant(it)(it.tenantId), deleted)
-    t.match(await noOf(resumeTenant(it)(it.tenantId)), { kind: 'invalid_request', message: /being deleted/ })
-    t.equal((await noOf(it.newGroup())).kind, 'not_found')
+    t.match(await refusalOf(resumeTenant(it)(it.tenantId)), {
+      kind: 'invalid_request',
+      message: /being deleted/,
+    })
+    t.equal((await refusalOf(it.newGroup())).kind, 'not_found')
     for (const change of [suspendTenant, resumeTenant, deleteTenant])
-      t.equal((await noOf(change(it)('tenant_unknown'))).kind, 'not_found')
+      t.equal((await refusalOf(change(it)('tenant_unknown'))).kind, 'not_found')
   },
 )
 

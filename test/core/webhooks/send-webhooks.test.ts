@@ -37,11 +37,27 @@ const setting = async (endpoints = 1, overrides: Overrides = {}) => {
   const idAt = (i: number) => `webhookendpoint_${i}`
   for (let i = 0; i < endpoints; i++)
     await store.webhooks.add({
-      ...{ tenantId, webhookEndpointId: idAt(i), url: `https://${i}`, types: null, description: null },
-      ...{ sources: null, logTypes: null, headers: null, method: 'POST', body: null },
-      ...{ status: 'enabled', disabledReason: null, secret: 'whsec_new', previousSecret: null },
-      ...{ previousSecretUntil: null, failures: 0, failingSince: null, lastError: null, slot: i + 1 },
-      ...{ createdAt: iso(clock()), updatedAt: iso(clock()) },
+      tenantId,
+      webhookEndpointId: idAt(i),
+      url: `https://${i}`,
+      types: null,
+      description: null,
+      sources: null,
+      logTypes: null,
+      headers: null,
+      method: 'POST',
+      body: null,
+      status: 'enabled',
+      disabledReason: null,
+      secret: 'whsec_new',
+      previousSecret: null,
+      previousSecretUntil: null,
+      failures: 0,
+      failingSince: null,
+      lastError: null,
+      slot: i + 1,
+      createdAt: iso(clock()),
+      updatedAt: iso(clock()),
     })
   const sent: Webhook[] = []
   const answers = new Map<string, Answer>()

@@ -32,8 +32,13 @@ const at = (ms: number) => new Date(START_MS + ms).toISOString()
 
 t.test('a success ends a delivery', async (t) => {
   t.strictSame(deliveryAfter(due(3), answer(200), START_MS, 0.5), {
-    ...{ eventId: 'event_01', status: 'delivered', attempts: 4, lastStatus: 200, lastError: null },
-    ...{ nextAttemptAt: null, deliveredAt: at(0) },
+    eventId: 'event_01',
+    status: 'delivered',
+    attempts: 4,
+    lastStatus: 200,
+    lastError: null,
+    nextAttemptAt: null,
+    deliveredAt: at(0),
     attempt: JSON.stringify({ at: at(-7), ms: 7, status: 200, error: null, answer: null }),
   })
 })

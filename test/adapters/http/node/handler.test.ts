@@ -49,7 +49,7 @@ const reading =
     handler(Object.assign(req, kept(text)), res)
   }
 
-t.test('the base path is cut off, and what is outside of it is not answered', async (t) => {
+t.test('the base path is removed from targets, and targets outside it get no answer', async (t) => {
   const root = ['/prospects', '/prospects/', '/prospects?a']
   const answered = [...root, '/prospects/healthz', '/prospects/healthz?a=b', 'http://there/prospects/healthz']
   const unknown = ['/prospects/prospects/healthz', '/prospects/unknown']
@@ -70,7 +70,7 @@ t.test('without a base path everything is answered', async (t) => {
   }
 })
 
-t.test('what is outside of the base path is left to whoever comes next, and nothing else is', async (t) => {
+t.test('only targets outside the base path are passed to the next handler', async (t) => {
   const { ask } = await mount(t, { basePath: '/prospects' }, (req, res, handler) =>
     handler(req, res, () => res.writeHead(202, { 'content-length': 0 }).end()),
   )
@@ -111,7 +111,7 @@ t.test('the links of a message that is refused before it is parsed begin with th
   t.match(answer?.json, { type: '/prospects/problems/invalid_request' })
 })
 
-t.test('a body may be as large as the limit, and a sender of more can read why it is refused', async (t) => {
+t.test('a body may reach the limit, and the sender of a larger one can read the refusal', async (t) => {
   const { ask, store } = await mount(t, { bodyBytesMax: 100 })
   t.equal((await ask('POST /v0/prospect_logs', ACTIVITY.padEnd(100))).status, 201)
   const refused = await ask('POST /v0/prospect_logs', ACTIVITY.padEnd(1e6))
@@ -119,14 +119,14 @@ t.test('a body may be as large as the limit, and a sender of more can read why i
   t.equal(store.kept.logs().length, 1)
 })
 
-t.test('a message that Node lets pass and HTTP forbids is refused', async (t) => {
+t.test('a message that Node accepts but HTTP forbids is refused', async (t) => {
   const { port } = await mount(t)
   const [answer] = await dial(port).say('GET /healthz HTTP/1.1\r\n\r\n').closed()
   t.match(answer, { status: 400, headers: { connection: 'close' }, json: { code: 'invalid_request' } })
   t.ok(answer?.headers['x-request-id'])
 })
 
-t.test('a body that was read before, and kept as bytes, is stored as it was sent', async (t) => {
+t.test('a body that was already read, and kept as bytes, is stored as sent', async (t) => {
   const ways = [
     (text: string) => ({ body: Buffer.from(text) }),
     (text: string) => ({ body: JSON.parse(text || '{}'), rawBody: Buffer.from(text) }),
@@ -142,7 +142,7 @@ t.test('a body that was read before, and kept as bytes, is stored as it was sent
 })
 
 t.test(
-  'a body of which only what was parsed is left is not guessed: 500, and the log says why',
+  'a body that is available only in parsed form is not reconstructed: 500, and the log says why',
   async (t) => {
     const { ask, store, errors } = await mount(
       t,
@@ -156,7 +156,7 @@ t.test(
   },
 )
 
-t.test('an answer that somebody else has begun is cut off, and nothing is thrown', async (t) => {
+t.test('an answer that another handler has begun is cut off, and nothing is thrown', async (t) => {
   const { port } = await mount(t, {}, (req, res, handler) => {
     res.writeHead(200, { 'content-length': 10 }).write('begun')
     handler(req, res)
@@ -164,7 +164,7 @@ t.test('an answer that somebody else has begun is cut off, and nothing is thrown
   t.strictSame(await dial(port).say(requestOf('GET /healthz', [])).closed(), [])
 })
 
-t.test('headers that others have set are sent too', async (t) => {
+t.test('headers that other handlers have set are sent too', async (t) => {
   const { ask } = await mount(t, {}, (req, res, handler) => {
     res.setHeader('x-theirs', 'yes')
     res.setHeader('cache-control', 'public')
@@ -176,7 +176,7 @@ t.test('headers that others have set are sent too', async (t) => {
   })
 })
 
-t.test('it serves HTTP/2 by the compatible interface of Node', async (t) => {
+t.test('the handler serves HTTP/2 through Node’s compatibility API', async (t) => {
   const { handler, owner, store, newGroup, call } = await mount(t)
   const port = await listening(
     t,

@@ -67,7 +67,7 @@ t.test('a connection serves one request after another', async (t) => {
   t.equal(third?.headers['connection'], 'keep-alive')
 })
 
-t.test('requests sent without waiting are answered in their order', async (t) => {
+t.test('pipelined requests are answered in order', async (t) => {
   const { dial, textOf, logOf, owner } = await serve(t)
   const refused = textOf('GET /v0/page_groups').replace(owner.apiKey, 'wrong')
   const sent = [logOf(ACTIVITY), textOf('GET /healthz'), refused, textOf('HEAD /healthz'), logOf('{}')]
@@ -75,7 +75,7 @@ t.test('requests sent without waiting are answered in their order', async (t) =>
   t.strictSame(codesOf(answers), [201, 200, 'invalid_api_key', 200, 'invalid_request'])
 })
 
-t.test('a body may come in pieces, cut anywhere', async (t) => {
+t.test('a body may arrive in pieces, cut anywhere', async (t) => {
   const { dial, textOf, store } = await serve(t)
   const line = dial()
   const chunks = ['{"source":"crm","payl', 'oad":{"a":"\xc3', '\xa9"}}']
@@ -115,14 +115,14 @@ t.test('413: a sender of far too much in chunks can read the answer', async (t) 
   t.strictSame(store.kept.logs(), [])
 })
 
-t.test('a body that nobody reads is not taken for the next request', async (t) => {
+t.test('an unread body is not mistaken for the next request', async (t) => {
   const { dial, logOf } = await serve(t, { limits: { keepAliveMs: 1 } })
   const hidden = requestOf('GET /healthz', []).padEnd(64 * 1_024)
   const answers = await dial().say(logOf(hidden).replace('x-api-key', 'x-other')).closed()
   t.strictSame(codesOf(answers), ['missing_api_key'])
 })
 
-t.test('100: the body is asked for once nothing else stands against it', async (t) => {
+t.test('100: the body is requested after every other check has passed', async (t) => {
   const { dial, textOf, store } = await serve(t)
   const headers = [JSON_TYPE, `Content-Length: ${ACTIVITY.length}`, 'Expect: 100-continue']
   const line = dial().say(textOf('POST /v0/prospect_logs', headers))
@@ -136,7 +136,7 @@ for (const [status, header, instead] of [
   [413, 'Content-Length', 'Content-Length: 1025'],
   [415, 'Content-Type', 'Content-Type: text/plain'],
 ] as const)
-  t.test(`${status} is said before the body is asked for`, async (t) => {
+  t.test(`${status} is sent before the body is requested`, async (t) => {
     const { dial, textOf } = await serve(t)
     const headers = [JSON_TYPE, 'Content-Length: 30', 'Expect: 100-continue']
     const text = textOf('POST /v0/prospect_logs', headers).replace(new RegExp(`${header}: .*`), instead)
@@ -145,7 +145,7 @@ for (const [status, header, instead] of [
     t.equal(first?.headers['connection'], 'close')
   })
 
-t.test('a request without a body finds room however many bytes others hold', async (t) => {
+t.test('a request without a body is accepted however many bytes others hold', async (t) => {
   const { ask, textOf, newGroup } = await serve(t, { bodyBytesHeldMax: LIMITS.bodyBytesMax - 1 })
   const { pageGroupId } = await newGroup()
   const create = `POST /v0/page_groups/${pageGroupId}/pages`
@@ -154,14 +154,14 @@ t.test('a request without a body finds room however many bytes others hold', asy
   t.equal((await ask(`${chunked}0\r\n\r\n`)).status, 503)
 })
 
-t.test('503 is sent before the body is asked for', async (t) => {
+t.test('503 is sent before the body is requested', async (t) => {
   const { dial, textOf } = await serve(t, { bodyBytesHeldMax: 10 })
   const headers = [JSON_TYPE, 'Content-Length: 30', 'Expect: 100-continue']
   const [first] = await dial().say(textOf('POST /v0/prospect_logs', headers)).answers(1)
   t.match(first, { status: 503, headers: { connection: 'close' } })
 })
 
-t.test('an answer without a body does not wait for the rest of a body that nobody reads', async (t) => {
+t.test('an answer without a body does not wait for the rest of an unread body', async (t) => {
   const { dial, textOf } = await serve(t)
   // The timer that gives up the rest of a body never fires.
   const { setTimeout } = globalThis
@@ -180,7 +180,7 @@ t.test('an answer without a body does not wait for the rest of a body that nobod
   }
 })
 
-t.test('a request for no single host is refused as a problem', async (t) => {
+t.test('a request without exactly one host is refused with a problem', async (t) => {
   const { ask, textOf } = await serve(t)
   const get = textOf('GET /v0/page_groups')
   for (const text of [get.replace('Host: localhost\r\n', ''), get.replace('Host', 'Host: other\r\nHost')]) {
@@ -212,14 +212,14 @@ t.test('a request with two lengths is refused', async (t) => {
   t.strictSame(store.kept.logs(), [])
 })
 
-t.test('a target may be a whole address', async (t) => {
+t.test('a target may be an absolute URL', async (t) => {
   const { ask, textOf } = await serve(t)
   const answer = await ask(textOf('GET http://localhost/v0/page_groups?limit=7'))
   t.match(answer, { status: 200, json: { limit: 7 } })
   t.equal((await ask(textOf('GET http://localhost'))).status, 404)
 })
 
-t.test('401: a key that comes twice is no key, even the same one', async (t) => {
+t.test('401: a key that is sent twice is invalid, even if both are equal', async (t) => {
   const { ask, textOf, owner } = await serve(t)
   const detail = 'The header x-api-key must not be given more than once.'
   for (const header of [`x-api-key: ${owner.apiKey}`, 'X-API-Key:', 'x-api-key: other'])
@@ -230,7 +230,7 @@ t.test('401: a key that comes twice is no key, even the same one', async (t) => 
     )
 })
 
-t.test('400: a header that names one thing may come once', async (t) => {
+t.test('400: a header with a single value may be sent only once', async (t) => {
   const { ask, logOf, store } = await serve(t)
   for (const [headers, parameter] of [
     [['Idempotency-Key: a', 'Idempotency-Key: a'], 'Idempotency-Key'],
@@ -259,7 +259,7 @@ for (const [what, text] of [
   ['a chunk without a size', requestOf('GET /healthz', ['Transfer-Encoding: chunked'], 'x\r\n')],
   ['no version', 'GET /healthz\r\n\r\n'],
 ] as const)
-  t.test(`a message that is not well-formed gets a problem and an end: ${what}`, async (t) => {
+  t.test(`a malformed message gets a problem, and its connection is closed: ${what}`, async (t) => {
     const { dial } = await serve(t)
     const [answer, ...more] = (await dial().say(text).closed()).slice(what.startsWith('a chunk') ? -1 : 0)
     t.equal(answer?.status, 400)
@@ -284,7 +284,7 @@ const HEADERS = [
   ...['date', 'connection', 'keep-alive', 'www-authenticate'],
 ]
 
-t.test('every answer has the headers that secure it, and no others', async (t) => {
+t.test('every answer has the security headers, and no others', async (t) => {
   const { ask, textOf, logOf } = await serve(t)
   const answered = [
     logOf(ACTIVITY),
@@ -321,7 +321,7 @@ t.test('HEAD has the length of the answer but no body', async (t) => {
   t.equal(get?.body, '{"items":[],"hasMore":false,"limit":20}\n')
 })
 
-t.test('a sender that is too slow with headers or body is told so and let go', async (t) => {
+t.test('a sender that is too slow with headers or body gets a problem and is disconnected', async (t) => {
   const { dial, ask, textOf, answered, errors } = await serve(t, {
     limits: { headersMsMax: 100, requestMsMax: 100 },
   })
@@ -342,12 +342,12 @@ t.test('a sender that is too slow with headers or body is told so and let go', a
   t.strictSame(errors, [])
 })
 
-t.test('a connection that stays idle is closed', async (t) => {
+t.test('an idle connection is closed', async (t) => {
   const { dial, textOf } = await serve(t, { limits: { keepAliveMs: 10 } })
   t.strictSame(codesOf(await dial().say(textOf('GET /healthz')).closed()), [200])
 })
 
-t.test('a sender that goes away in the middle of its body harms nobody', async (t) => {
+t.test('a sender that disconnects during its body does not affect other requests', async (t) => {
   const { dial, ask, logOf, textOf, http, store, errors, answered } = await serve(t)
   const gone = new Promise<void>((resolve) =>
     http.server.once('connection', (socket) => socket.once('close', () => resolve())),
@@ -367,7 +367,7 @@ for (const [what, cut] of [
   ['with its body sent', 0],
   ['in the middle of its body', -5],
 ] as const)
-  t.test(`a sender that goes away before its body is read, ${what}, does not count for ever`, async (t) => {
+  t.test(`a sender that disconnects before its body is read, ${what}, is not counted forever`, async (t) => {
     const asked = Promise.withResolvers<void>()
     const known = Promise.withResolvers<[]>()
     const findByHashes = () => {
@@ -390,7 +390,7 @@ for (const [what, cut] of [
     t.strictSame(errors, [])
   })
 
-t.test('past the number of connections a new one is not taken', async (t) => {
+t.test('a connection beyond the limit is not accepted', async (t) => {
   const { dial, textOf } = await serve(t, { limits: { connectionsMax: 1 } })
   const first = dial()
   t.strictSame(codesOf(await first.say(textOf('GET /healthz')).answers(1)), [200])
@@ -399,7 +399,7 @@ t.test('past the number of connections a new one is not taken', async (t) => {
   t.strictSame(codesOf(await first.say(textOf('GET /healthz')).answers(2)), [200, 200])
 })
 
-t.test('a server that ends answers what is under way and lets nobody hold it', async (t) => {
+t.test('a stopping server answers requests in flight, and no client can delay it', async (t) => {
   const called = Promise.withResolvers<void>()
   const rows = Promise.withResolvers<never[]>()
   const list = () => {
@@ -409,10 +409,8 @@ t.test('a server that ends answers what is under way and lets nobody hold it', a
   const { dial, textOf, http } = await serve(t, {
     storeAs: (store) => ({ ...store, pageGroups: { ...store.pageGroups, list } }),
   })
-  const [idle, halfSent] = [
-    dial().say(textOf('GET /healthz')),
-    dial().say(`${textOf('GET /healthz')}GET /v0`),
-  ]
+  const idle = dial().say(textOf('GET /healthz'))
+  const halfSent = dial().say(`${textOf('GET /healthz')}GET /v0`)
   const underWay = dial().say(textOf('GET /v0/page_groups'))
   await Promise.all([idle.answers(1), halfSent.answers(1), called.promise])
 
@@ -424,8 +422,9 @@ t.test('a server that ends answers what is under way and lets nobody hold it', a
   t.match(await dial().fault(), { code: 'ECONNREFUSED' })
 })
 
-t.test('a server that ends lets nobody wait for events, and neither does a caller who leaves', async (t) => {
-  let [waiting, began] = [0, 0]
+t.test('a wait for events ends when the server stops or the caller disconnects', async (t) => {
+  let waiting = 0
+  let began = 0
   const storeAs = (store: Store): Store => ({
     ...store,
     watch: (listener) => {
@@ -452,7 +451,7 @@ t.test('a server that ends lets nobody wait for events, and neither does a calle
   t.equal(waiting, 0)
 })
 
-t.test('a server that ends does not wait for an answer that never comes', async (t) => {
+t.test('a stopping server does not wait for an answer that never comes', async (t) => {
   const called = Promise.withResolvers<void>()
   const list = () => {
     called.resolve()
@@ -468,7 +467,7 @@ t.test('a server that ends does not wait for an answer that never comes', async 
   t.equal(http.server.listening, false)
 })
 
-t.test('what is not HTTP is told after the answers to what came before it', async (t) => {
+t.test('bytes that are not HTTP are refused after the earlier requests are answered', async (t) => {
   const { storeAs, letGo } = heldLists()
   const { dial, textOf } = await serve(t, { storeAs })
   const line = dial().say(`${textOf('GET /v0/page_groups')}${textOf('GET /healthz')}HELLO\r\n\r\n`)
@@ -477,7 +476,7 @@ t.test('what is not HTTP is told after the answers to what came before it', asyn
 })
 
 t.test(
-  'too many requests at once on one connection: the next one is refused, and the rest not begun',
+  'too many pipelined requests on one connection: the next one is refused, and the rest are not started',
   async (t) => {
     const allSaid = Promise.withResolvers<void>()
     let begun = 0
@@ -502,7 +501,7 @@ t.test(
   },
 )
 
-t.test('as many requests as one likes on one connection, each after some answer', async (t) => {
+t.test('a connection may send any number of requests, if each waits for some answer', async (t) => {
   const { dial, textOf } = await serve(t)
   const line = dial()
   for (let asked = 20; asked <= 200; asked += 20) {

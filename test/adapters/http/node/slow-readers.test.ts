@@ -66,7 +66,7 @@ const bytesOn = async (socket: Socket): Promise<number> => {
   return bytes
 }
 
-t.test('of answers that nobody takes the oldest are dropped, the others come whole', async (t) => {
+t.test('the oldest unread answers are dropped, and the others arrive complete', async (t) => {
   const { ask } = await serve(t, 2.5 * ANSWER_BYTES)
   const sockets: Socket[] = []
   for (let i = 0; i < 5; i++) sockets.push(await ask())
@@ -74,12 +74,12 @@ t.test('of answers that nobody takes the oldest are dropped, the others come who
   t.strictSame(whole, [false, false, false, true, true])
 })
 
-t.test('answers that are taken count no more', async (t) => {
+t.test('answers that were read no longer count', async (t) => {
   const { ask } = await serve(t, 1.5 * ANSWER_BYTES)
   for (let i = 0; i < 4; i++) t.ok((await bytesOn(await ask())) > ANSWER_BYTES)
 })
 
-t.test('nor do those of callers who went away', async (t) => {
+t.test('answers of callers who disconnected no longer count', async (t) => {
   const { ask, closed } = await serve(t, 2.5 * ANSWER_BYTES)
   const patient = await ask()
   for (let i = 0; i < 4; i++) {
@@ -91,7 +91,7 @@ t.test('nor do those of callers who went away', async (t) => {
   t.ok((await bytesOn(patient)) > ANSWER_BYTES)
 })
 
-t.test('an answer of which nothing is taken is given up in the end', async (t) => {
+t.test('an answer that is never read is abandoned after a time', async (t) => {
   const limitPending = limitPendingWrites(2 * ANSWER_BYTES, 50)
   const server = createServer((req, res) => {
     res.end('x'.repeat(req.url === '/small' ? 10 : ANSWER_BYTES))

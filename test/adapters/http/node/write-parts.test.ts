@@ -39,8 +39,13 @@ const serve = async (t: Test, unsentBytesMax = 64 * MEBIBYTE) => {
   const http = createHttpServer({
     api,
     limits: {
-      ...{ bodyBytesMax: 1_024, batchBytesMax: 8_192, headersMsMax: MS, requestMsMax: MS },
-      ...{ keepAliveMs: MS, connectionsMax: 100, unsentBytesMax },
+      bodyBytesMax: 1_024,
+      batchBytesMax: 8_192,
+      headersMsMax: MS,
+      requestMsMax: MS,
+      keepAliveMs: MS,
+      connectionsMax: 100,
+      unsentBytesMax,
     },
     newRequestId: () => 'request',
     onMalformed: () => {},
@@ -76,7 +81,7 @@ t.test('the parts are one text, and the connection ends with it', async (t) => {
   t.equal(state.ended, 1)
 })
 
-t.test('nothing is made for a reader who does not read, until it goes on', async (t) => {
+t.test('no part is produced for a reader who does not read, until it continues', async (t) => {
   const { ask, stalls, state } = await serve(t)
   const socket = ask()
   await stalls()
@@ -86,7 +91,7 @@ t.test('nothing is made for a reader who does not read, until it goes on', async
   t.strictSame([state.made, state.ended], [PARTS, 1])
 })
 
-t.test('a reader who leaves ends it', async (t) => {
+t.test('the answer ends when its reader disconnects', async (t) => {
   const { ask, stalls, state } = await serve(t)
   const socket = ask()
   await stalls()
@@ -96,7 +101,7 @@ t.test('a reader who leaves ends it', async (t) => {
   t.equal(state.made, made, 'and nothing more is made for it')
 })
 
-t.test('answers behind another one on a connection are not begun, and end with it', async (t) => {
+t.test('answers queued behind another one are not started, and end with it', async (t) => {
   const { ask, stalls, state } = await serve(t)
   const socket = ask(3)
   await stalls()
@@ -114,7 +119,7 @@ t.test('an error in the middle ends the connection, not the answer', async (t) =
   t.equal(state.ended, 1)
 })
 
-t.test('readers who do not read lose their answers once all hold too much', async (t) => {
+t.test('readers who do not read lose their answers if all answers hold too much', async (t) => {
   const { ask, stalls, state } = await serve(t, 2.5 * MEBIBYTE)
   for (let i = 0; i < 6; i++) ask()
   await until('some have ended', () => state.ended >= 3)
@@ -122,12 +127,12 @@ t.test('readers who do not read lose their answers once all hold too much', asyn
   t.ok(state.ended < 6, 'the others are kept')
 })
 
-t.test('those who read lose nothing, however little all may hold', async (t) => {
+t.test('readers who read lose nothing, even if the limit is small', async (t) => {
   const { read } = await serve(t, 4 * MEBIBYTE)
   for (let i = 0; i < 3; i++) t.equal((await read()).text.length, PARTS * MEBIBYTE)
 })
 
-t.test('a server that stops lets it end', async (t) => {
+t.test('a stopping server lets the answer end', async (t) => {
   const { http, read, state } = await serve(t)
   const { promise, resolve } = Promise.withResolvers<void>()
   state.wait = (i) => (i === 2 ? promise : Promise.resolve())
@@ -139,7 +144,7 @@ t.test('a server that stops lets it end', async (t) => {
   await drained
 })
 
-t.test('a server that stops cuts it after its time', async (t) => {
+t.test('a stopping server cuts the answer off after a time', async (t) => {
   const { http, ask, stalls, state } = await serve(t)
   ask()
   await stalls()
