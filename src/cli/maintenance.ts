@@ -2,7 +2,7 @@ import { readConfig } from '../config/config.ts'
 import { database } from '../config/database-address.ts'
 import type { Progress } from '../maintenance/move.ts'
 import { type Command, type Texts, valued, wrongUse } from './command.ts'
-import { reportEverySecond, withCommand } from './output.ts'
+import { reportEverySecond, sizeOf, withCommand } from './output.ts'
 import { databaseNames } from './refusals.ts'
 import { serve } from './serve.ts'
 
@@ -156,9 +156,9 @@ export const operationCommands: readonly Command[] = [
   },
 ]
 
-/** `1300000000 bytes` is 1.3 GB. */
+/** Writes `1300000000 bytes` as 1.2 GiB. */
 const withSizes = (detail: string): string =>
-  detail.replace(/(\d{1,3})((\d{3})+) bytes/g, (_, n, more) => `${n}.${more[0]} ${' kMGT'[more.length / 3]}B`)
+  detail.replace(/(\d{4,}) bytes/g, (_, bytes) => sizeOf(Number(bytes)))
 
 const addressOf = (texts: Texts, option: keyof typeof FORMS) => {
   try {
