@@ -11,7 +11,7 @@ import { brandsOf } from '../core/tenants/create-tenant.ts'
 import { splitAt } from '../json/split-json.ts'
 import { writeLine } from '../json/write-json.ts'
 import { ITEMS_MAX } from '../shapes/slice.ts'
-import { type Command, type Shell, TENANT, wrongUse } from './command.ts'
+import { type Command, type Open, type Shell, TENANT, wrongUse } from './command.ts'
 import { printJson, report } from './output.ts'
 
 export const apiCommand: Command = {
@@ -41,83 +41,87 @@ export const apiCommand: Command = {
     'deliveries of an endpoint that failed':
       'prospect-pages api GET "/v0/webhook_endpoints/$ENDPOINT/deliveries?status=failed" --tenant "$TENANT"',
   },
-  async *run(
-    { texts: { tenant: tenantId = '' }, operands: [method = '', path = '', body], values },
-    open,
-    shell,
-  ) {
-    const { stdin, stdout, stderr } = shell
-    const follows = values['follow'] === true
+  async *run(input, open, shell) {
+    const { texts, operands, values } = input
+    const [method = '', path = '', body = ''] = operands
+    const isFollowing = values['follow'] === true
     const isFeed = method.toUpperCase() === 'GET' && /^\/v0\/events(\?|$)/.test(path)
-    if (follows && !isFeed) wrongUse('--follow needs GET /v0/events')
+    if (isFollowing && !isFeed) wrongUse('--follow needs GET /v0/events')
     if (!path.startsWith('/')) wrongUse('PATH must begin with /, such as /v0/page_groups')
-    const config = readConfig(shell.env)
-    const { store, clock, newId } = await open()
-    await brandsOf(store, tenantId)
-    let cause: unknown
-    const { api } = composeApi({
-      store,
-      clock,
-      newId,
-      background: 'elsewhere',
-      keysRememberedMsMax: 0,
-      settings: { ...config, rateLimitPerMinute: null },
-      webhooks: webhooksOf(config, clock),
-      publicUrl: config.publicUrl,
-      caller: { tenantId, apiKeyId: null, scopes: SCOPES },
-      ready: () => store.ready(),
-      newRequestId: randomUUID,
-      onAnswered: () => {},
-      onError: (error) => {
-        cause = error
-      },
-    })
-    const read = async (bytesMax: number) => {
-      const bytes = body === '-' ? await buffer(stdin) : Buffer.from(body ?? '')
-      // Reading may have taken long, and a deletion of the tenant may have begun since.
-      await brandsOf(store, tenantId)
-      if (bytes.length > bytesMax) throw tooLarge(bytesMax)
-      return bytes
-    }
-    const call = async (target: string, end?: AbortSignal): Promise<string> => {
-      const answer = await api({
-        method: method.toUpperCase(),
-        target,
-        untilEnd: end && (() => end),
-        headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
-        body: { bytesMax: config.bodyBytesMax, batchBytesMax: config.batchBytesMax, read },
-      })
-      if (answer.status >= 500 && cause !== undefined) throw cause
-      if (!isWhole(answer.body)) return printParts(answer.body, shell)
-      const text = String(answer.body).trimEnd()
-      if (answer.status < 400) return text
-      stderr.write(jsonFor(stderr, `${text}\n`))
-      shell.exitCode = 1
-      return ''
-    }
-    if (follows) return yield* followEvents(path, call, shell)
+    const call = await openApi({ tenantId: texts['tenant'] ?? '', method, body }, open, shell)
+    if (isFollowing) return yield* followEvents(path, call, shell)
     const text = await call(path)
     if (text === '') return
-    if (!stdout.isTTY || values['json']) return yield { rawJson: text }
-    const { items, nextCursor, ...one } = JSON.parse(text)
+    if (!shell.stdout.isTTY || values['json']) return yield { rawJson: text }
+    const { items, nextCursor, ...resource } = JSON.parse(text)
     if (nextCursor && items) report(shell, `There is more: add cursor=${nextCursor} to the query.`)
-    if (items?.length === 0) stdout.write('none\n')
-    yield* items ?? [one]
+    if (items?.length === 0) shell.stdout.write('none\n')
+    yield* items ?? [resource]
   },
+}
+
+/** Calls the API with a path and query. Returns the text of an answer, or nothing once it has printed it. */
+type Call = (target: string, end?: AbortSignal) => Promise<string>
+type Request = { readonly tenantId: string; readonly method: string; readonly body: string }
+
+const openApi = async ({ tenantId, method, body }: Request, open: Open, shell: Shell): Promise<Call> => {
+  const config = readConfig(shell.env)
+  const { store, clock, newId } = await open()
+  await brandsOf(store, tenantId)
+  let cause: unknown
+  const { api } = composeApi({
+    store,
+    clock,
+    newId,
+    background: 'elsewhere',
+    keysRememberedMsMax: 0,
+    settings: { ...config, rateLimitPerMinute: null },
+    webhooks: webhooksOf(config, clock),
+    publicUrl: config.publicUrl,
+    caller: { tenantId, apiKeyId: null, scopes: SCOPES },
+    ready: () => store.ready(),
+    newRequestId: randomUUID,
+    onAnswered: () => {},
+    onError: (error) => {
+      cause = error
+    },
+  })
+  const read = async (bytesMax: number) => {
+    const bytes = body === '-' ? await buffer(shell.stdin) : Buffer.from(body)
+    // Reading may have taken long, and a deletion of the tenant may have begun since.
+    await brandsOf(store, tenantId)
+    if (bytes.length > bytesMax) throw tooLarge(bytesMax)
+    return bytes
+  }
+  return async (target, end) => {
+    const answer = await api({
+      method: method.toUpperCase(),
+      target,
+      untilEnd: end && (() => end),
+      headers: { 'content-type': 'application/json', 'transfer-encoding': 'chunked' },
+      body: { bytesMax: config.bodyBytesMax, batchBytesMax: config.batchBytesMax, read },
+    })
+    if (answer.status >= 500 && cause !== undefined) throw cause
+    if (!isWhole(answer.body)) return printParts(answer.body, shell)
+    const text = String(answer.body).trimEnd()
+    if (answer.status < 400) return text
+    shell.stderr.write(jsonFor(shell.stderr, `${text}\n`))
+    shell.exitCode = 1
+    return ''
+  }
 }
 
 /** Prints parts as they arrive, even on a terminal, until the reader is gone. Returns the rest: nothing. */
 const printParts = async (parts: AsyncIterable<string>, { stdout }: Shell): Promise<''> => {
-  for await (const part of parts) if (await printJson(stdout, part)) break
+  for await (const part of parts) {
+    const error = await printJson(stdout, part)
+    if (error) break
+  }
   return ''
 }
 
 /** The exact text of each event, slice by slice, until Ctrl-C or a refusal. */
-async function* followEvents(
-  path: string,
-  call: (target: string, end: AbortSignal) => Promise<string>,
-  shell: Shell,
-) {
+async function* followEvents(path: string, call: Call, shell: Shell) {
   const stop = new AbortController()
   shell.once('SIGINT', () => stop.abort())
   const target = new URL(path, 'http://localhost')

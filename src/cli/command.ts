@@ -54,6 +54,8 @@ export type Command = {
   readonly details?: readonly string[]
   /** The names of the arguments that follow the words; those in brackets may be left out. */
   readonly operands?: readonly string[]
+  /** Refuses arguments for a reason that only this command knows. */
+  readonly checkOperands?: (operands: readonly string[]) => void
   readonly options?: Readonly<Record<string, Option>>
   /** Shell lines by purpose. They work as pasted once `TENANT`, `KEY_ID`, `GROUP`, `ENDPOINT` and `HOOK` are set to ids, and `KEY` to a key. */
   readonly examples: Readonly<Record<string, string>>

@@ -4,13 +4,16 @@ import { issueApiKey } from '../core/tenants/issue-api-key.ts'
 import { type Command, durationOf, TENANT, valued, wrongUse } from './command.ts'
 import { addressOf } from './listen-place.ts'
 
-/** Opens the console with a key. A browser does not send what follows the `#`. */
+/** A link that opens the console with a key. Browsers do not send the part after the `#`. */
 export const consoleLink = (url: string, apiKey: string): string => `${url}/console/#key=${apiKey}`
 
 const READ_SCOPES = SCOPES.filter((scope) => scope.endsWith(':read'))
 
-/** An address that a browser on this machine reaches: a server may listen on all of them. */
-const nearHost = (host: string): string => (host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host)
+/** The address by which a browser on this machine reaches a server that listens on every address. */
+const LOOPBACK = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+])
 
 export const consoleCommand: Command = {
   words: 'console',
@@ -38,7 +41,8 @@ export const consoleCommand: Command = {
     const { tenant: tenantId = '' } = texts
     const key = await issueApiKey(await open())({ tenantId, name: 'console', scopes, lifeMs })
     const { apiKeyId, expiresAt } = key
-    const url = config.publicUrl ?? addressOf({ ...config, host: nearHost(config.host) }, config.port).url
+    const host = LOOPBACK.get(config.host) ?? config.host
+    const url = config.publicUrl ?? addressOf({ ...config, host }, config.port).url
     return { link: consoleLink(url, key.apiKey), apiKeyId, expiresAt }
   },
 }

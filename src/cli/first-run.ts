@@ -16,16 +16,24 @@ export const greeting = async (deps: CommandDeps, config: Config, url: string): 
   if (isNew && isEmbedded) return firstRun(deps, config, url, reference)
   if (!isNew && !isEmbedded) return ''
   // On PostgreSQL the role that serves need not be allowed to read tenants.
-  const [tenant, another] = isNew ? [] : await deps.store.tenants.list('', 2)
-  const tenantId = tenant && !another ? tenant.tenantId : 'TENANT_ID'
-  const first = another ? ['tenants list'] : tenant ? [] : ['tenants create --name Acme']
+  const tenants = isNew ? [] : await deps.store.tenants.list('', 2)
+  const { found, commands } = situationOf(tenants.length)
+  const tenantId = (tenants.length === 1 && tenants[0]?.tenantId) || 'TENANT_ID'
+  const openConsole = `To open the console:\n  prospect-pages console --tenant ${tenantId} --write\n`
   const createKey = `keys create --tenant ${tenantId} --scope all`
-  const commands = [...first, createKey].map((line) => withCommand(`  prospect-pages ${line}\n`))
-  const consoleHint = withCommand(
-    `To open the console:\n  prospect-pages console --tenant ${tenantId} --write\n`,
-  )
-  const tenants = another ? 'several tenants' : tenant ? 'one tenant' : 'no API key'
-  return `\nThis database has ${tenants}.${reference}\n${config.console && !isNew ? consoleHint : ''}To create an API key:\n${commands.join('')}\n`
+  const lines = [...commands, createKey].map((command) => `  prospect-pages ${command}\n`)
+  return withCommand(`
+This database has ${found}.${reference}
+${config.console && !isNew ? openConsole : ''}To create an API key:
+${lines.join('')}
+`)
+}
+
+/** What a database without any tenant, with one or with several has, and the commands before that for a key. */
+const situationOf = (tenants: number): { found: string; commands: readonly string[] } => {
+  if (tenants === 0) return { found: 'no API key', commands: ['tenants create --name Acme'] }
+  if (tenants === 1) return { found: 'one tenant', commands: [] }
+  return { found: 'several tenants', commands: ['tenants list'] }
 }
 
 /**

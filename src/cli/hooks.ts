@@ -3,7 +3,7 @@ import { buffer } from 'node:stream/consumers'
 import { webhooksOf } from '../compose/service.ts'
 import { readConfig } from '../config/config.ts'
 import { tryHook } from '../core/hooks/try-hook.ts'
-import { type Command, isFolder, TENANT, valued, wrongUse } from './command.ts'
+import { type Command, type Input, isFolder, TENANT, valued, wrongUse } from './command.ts'
 
 export const hookCommands: readonly Command[] = [
   {
@@ -22,23 +22,23 @@ export const hookCommands: readonly Command[] = [
     examples: {
       'a message of a vendor': `echo '{"type":"form"}' | prospect-pages hooks try "$HOOK" --body - --tenant "$TENANT"`,
     },
-    run: async (
-      { texts: { tenant: tenantId = '', body: file = '' }, operands: [hookId = ''], values },
-      open,
-      { env, stdin },
-    ) => {
+    run: async (input, open, shell) => {
+      const tenantId = input.texts['tenant'] ?? ''
+      const file = input.texts['body'] ?? ''
+      const hookId = input.operands[0] ?? ''
       if (isFolder(file)) wrongUse(`--body ${file} is a folder`)
-      const headers = Object.fromEntries(
-        [values['header'] ?? []].flat().map((line) => headerIn(String(line))),
-      )
-      const bytes = file === '-' ? await buffer(stdin) : readFileSync(file)
-      const config = readConfig(env)
+      const headers = headersIn(input.values['header'])
+      const body = file === '-' ? await buffer(shell.stdin) : readFileSync(file)
+      const config = readConfig(shell.env)
       const { store, clock } = await open()
       const hooks = { secrets: webhooksOf(config, clock).secrets, publicUrl: config.publicUrl }
-      return tryHook({ store, clock, hooks })({ tenantId, hookId, headers, body: bytes })
+      return tryHook({ store, clock, hooks })({ tenantId, hookId, headers, body })
     },
   },
 ]
+
+const headersIn = (lines: Input['values'][string] = []): Record<string, string> =>
+  Object.fromEntries([lines].flat().map((line) => headerIn(String(line))))
 
 const headerIn = (line: string): [name: string, value: string] => {
   const [, name = '', value = ''] =

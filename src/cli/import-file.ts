@@ -42,21 +42,8 @@ type Importer = (
 }>
 
 /** Reads the file that the options name, and reports the results of its lines. `what`: the plural for the lines. */
-export async function* importFile(
-  { texts, values }: Input,
-  open: Open,
-  shell: Shell,
-  what: string,
-  run: Importer,
-) {
-  const { tenant: tenantId = '', file = '', 'from-line': from = '' } = texts
-  if (!/^[1-9]\d{0,14}$/.test(from)) wrongUse('--from-line must be a whole number from 1 on')
-  if (isFolder(file)) wrongUse(`--file ${file} is a folder`)
-  if (file !== '-') accessSync(file)
-  const isCsv = isCsvIn(texts, /\.csv$/i.test(file))
-  const ignoresOthers = values['ignore-other-columns'] === true
-  const columns = columnsIn(texts['columns'])
-  if (!isCsv && (ignoresOthers || columns)) wrongUse('--columns and --ignore-other-columns are for CSV')
+export async function* importFile(input: Input, open: Open, shell: Shell, what: string, run: Importer) {
+  const { tenantId, file, fromLine, isCsv, csv } = fileIn(input)
   if (file === '-' && shell.stdin.isTTY) shell.stderr.write('Type or paste the lines; end with Ctrl-D.\n')
   const config = readConfig(shell.env)
   const world = await open()
@@ -66,22 +53,24 @@ export async function* importFile(
   const read = () => addAbortSignal(stop.signal, file === '-' ? shell.stdin : createReadStream(file))
   const chunks = read()
   const preview = isCsv && file !== '-' && statSync(file).isFile() ? read() : undefined
-  const csv = { ignoresOthers, ...(columns && { columns }) }
   const reportProgress = reportEverySecond(shell)
-  const onProgress = ({ read, nextLine }: Imported) =>
-    reportProgress(`${read} ${what}, up to line ${nextLine - 1}`)
-  const input = { store: world.store, tenantId, chunks, fromLine: Number(from), stop: stop.signal }
   let isReported = false
-  const onReported = (line: ReportedLine) => {
-    isReported = true
-    reportLine(shell, line)
+  const lines: Import = {
+    store: world.store,
+    tenantId,
+    chunks,
+    preview,
+    csv,
+    fromLine,
+    stop: stop.signal,
+    lineBytesMax: config.bodyBytesMax,
+    onReported: (line) => {
+      isReported = true
+      reportLine(shell, line)
+    },
+    onProgress: ({ read, nextLine }) => reportProgress(`${read} ${what}, up to line ${nextLine - 1}`),
   }
-  const limits = { lineBytesMax: config.bodyBytesMax, onReported, onProgress }
-  const {
-    imported,
-    why,
-    ignored = [],
-  } = await run({ ...input, ...limits, preview, csv }, isCsv, world, config)
+  const { imported, why, ignored = [] } = await run(lines, isCsv, world, config)
   if (ignored.length > 0) report(shell, `Ignored members: ${ignored.join(', ')}.`, { ignored })
   const { nextLine, ...counts } = imported
   yield why === null ? counts : imported
@@ -89,20 +78,33 @@ export async function* importFile(
   if (why !== null && !stop.signal.aborted) throw why
 }
 
+/** The file that the options name, and how to read it. Refuses incorrect use. */
+const fileIn = ({ texts, values }: Input) => {
+  const { tenant: tenantId = '', file = '', 'from-line': from = '' } = texts
+  if (!/^[1-9]\d{0,14}$/.test(from)) wrongUse('--from-line must be a whole number from 1 on')
+  if (isFolder(file)) wrongUse(`--file ${file} is a folder`)
+  if (file !== '-') accessSync(file)
+  const isCsv = isCsvIn(texts, /\.csv$/i.test(file))
+  const ignoresOthers = values['ignore-other-columns'] === true
+  const columns = texts['columns'] === undefined ? undefined : columnsIn(texts['columns'])
+  if (!isCsv && (ignoresOthers || columns)) wrongUse('--columns and --ignore-other-columns are for CSV')
+  const csv = columns === undefined ? { ignoresOthers } : { ignoresOthers, columns }
+  return { tenantId, file, fromLine: Number(from), isCsv, csv }
+}
+
 export const isCsvIn = ({ format }: Texts, byDefault = false): boolean => {
   if (format === undefined) return byDefault
-  return format === 'csv' || (format !== 'jsonl' && wrongUse('--format must be jsonl or csv'))
+  if (format !== 'csv' && format !== 'jsonl') wrongUse('--format must be jsonl or csv')
+  return format === 'csv'
 }
-/** The column of each member: a comma may be part of its name. */
-const columnsIn = (text: string | undefined): Record<string, string> | undefined =>
-  text === undefined
-    ? undefined
-    : Object.fromEntries(
-        text.split(/,(?=\s*\w+=)/).map((one) => {
-          const [, member = '', column = ''] = /^\s*(\w+)=(.*\S)\s*$/s.exec(one) ?? wrongUse(COLUMNS)
-          return [member, column]
-        }),
-      )
+
+/** The column of each member, such as `email=Email,name=Name`. A comma may be part of the name of a column. */
+const columnsIn = (text: string): Record<string, string> =>
+  Object.fromEntries(text.split(/,(?=\s*\w+=)/).map(columnIn))
+const columnIn = (text: string): [member: string, column: string] => {
+  const [, member = '', column = ''] = /^\s*(\w+)=(.*\S)\s*$/s.exec(text) ?? wrongUse(COLUMNS)
+  return [member, column]
+}
 const COLUMNS = `--columns must be member=column, such as email="Email Address",name="First Name + Last Name"`
 
 const reportLine = (shell: Shell, reported: ReportedLine): void => {

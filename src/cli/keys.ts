@@ -9,12 +9,24 @@ import { type Command, durationOf, type Input, TENANT, valued, wrongUse } from '
 import { report } from './output.ts'
 
 const NOTE = 'The key is shown only once: store it as a secret.'
-const KEY_ID = { operands: ['ID'], details: ['ID is the apiKeyId that keys list shows, not the key itself.'] }
+/** Refuses a key among the arguments without repeating it. */
+const refuseKey =
+  (detail: string): NonNullable<Command['checkOperands']> =>
+  ([first]) => {
+    if (first?.startsWith('pp_')) wrongUse(detail)
+  }
+const WITHOUT_ID = { checkOperands: refuseKey('the key is read from stdin') }
+const WITH_ID = {
+  operands: ['ID'],
+  checkOperands: refuseKey('ID is the apiKeyId, not the key itself'),
+  details: ['ID is the apiKeyId that keys list shows, not the key itself.'],
+}
 
 export const keyCommands: readonly Command[] = [
   {
     words: 'keys create',
     help: 'issues an API key and shows it, once',
+    ...WITHOUT_ID,
     options: {
       tenant: TENANT,
       name: valued('N', 'a name for people to recognize the key by', { isName: true }),
@@ -44,6 +56,7 @@ export const keyCommands: readonly Command[] = [
   {
     words: 'keys list',
     help: 'lists the keys of a tenant, oldest first',
+    ...WITHOUT_ID,
     options: { tenant: TENANT },
     examples: { 'all keys, even revoked ones': 'prospect-pages keys list --tenant "$TENANT"' },
     format: {
@@ -55,6 +68,7 @@ export const keyCommands: readonly Command[] = [
   {
     words: 'keys find',
     help: 'reads an API key from stdin and shows whose it is; the key may be surrounded by other text',
+    ...WITHOUT_ID,
     options: { revoke: { type: 'boolean', help: 'revoke it in every process, within a second' } },
     examples: { 'revoke a key that leaked': 'echo "$KEY" | prospect-pages keys find --revoke' },
     run: async ({ values }, open, shell) => {
@@ -67,14 +81,14 @@ export const keyCommands: readonly Command[] = [
   {
     words: 'keys revoke',
     help: 'revokes a key in every process, within a second',
-    ...KEY_ID,
+    ...WITH_ID,
     examples: { 'revoke a key': 'prospect-pages keys revoke "$KEY_ID"' },
     run: async ({ operands: [apiKeyId = ''] }, open) => revokeApiKey(await open())(apiKeyId),
   },
   {
     words: 'keys rotate',
     help: 'issues a new key with the same scopes; the old one expires after the overlap',
-    ...KEY_ID,
+    ...WITH_ID,
     options: {
       overlap: valued('24h', 'how long the old key stays valid: days, hours or minutes', { default: '24h' }),
     },

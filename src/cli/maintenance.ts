@@ -1,8 +1,8 @@
 import { readConfig } from '../config/config.ts'
 import { database } from '../config/database-address.ts'
 import type { Progress } from '../maintenance/move.ts'
-import { type Command, type Texts, valued, wrongUse } from './command.ts'
-import { reportEverySecond, withCommand } from './output.ts'
+import { type Command, type Shell, type Texts, valued, wrongUse } from './command.ts'
+import { reportEverySecond, sizeOf, withCommand } from './output.ts'
 import { databaseNames } from './refusals.ts'
 import { serve } from './serve.ts'
 
@@ -57,7 +57,8 @@ export const operationCommands: readonly Command[] = [
     examples: { 'what is wrong, if anything': 'prospect-pages doctor' },
     format: { list: 'checks' },
     run: async ({ values }, _open, shell) => {
-      const { diagnose } = await import('../maintenance/doctor.ts') // what serves needs none of it
+      // Loaded here because a server does not need it.
+      const { diagnose } = await import('../maintenance/doctor.ts')
       const diagnosis = await diagnose(shell.env, values['thorough'] === true)
       if (!diagnosis.ok) shell.exitCode = 1
       if (values['json'] || !shell.stdout.isTTY) return diagnosis
@@ -70,7 +71,8 @@ export const operationCommands: readonly Command[] = [
     details: ['The exit code is 1 if there is anything. Changes nothing, and waits for no lock.'],
     examples: { 'what needs attention': 'prospect-pages status' },
     run: async ({ values }, _open, shell) => {
-      const { findAttention } = await import('../maintenance/findings.ts') // what serves needs none of it
+      // Loaded here because a server does not need it.
+      const { findAttention } = await import('../maintenance/findings.ts')
       const findings = await findAttention(readConfig(shell.env), Date.now())
       if (findings.length > 0) shell.exitCode = 1
       else if (shell.stdout.isTTY && !values['json']) shell.stdout.write('Nothing needs attention.\n')
@@ -107,7 +109,10 @@ export const operationCommands: readonly Command[] = [
       const config = readConfig(env)
       const isIfDue = values['if-due'] === true
       if (file?.trim() && isIfDue) return wrongUse('--if-due is for backups in BACKUP_DIR')
-      if (file?.trim()) return (await import('../maintenance/backup.ts')).backUp(config.database, file)
+      if (file?.trim()) {
+        const { backUp } = await import('../maintenance/backup.ts')
+        return backUp(config.database, file)
+      }
       // An empty one comes from a shell variable that is not set.
       if (file === '' || config.backupDir === null) return wrongUse('FILE is required without BACKUP_DIR')
       const { backUpIntoFolder } = await import('../maintenance/backup-folder.ts')
@@ -139,8 +144,8 @@ export const operationCommands: readonly Command[] = [
         'prospect-pages move --from "$DATABASE_URL" --to "$NEW_DATABASE_URL"',
     },
     run: async ({ texts }, _open, shell) => {
-      const from = addressOf(texts, 'from')
-      const to = addressOf(texts, 'to')
+      const from = addressOf(texts, 'from', shell)
+      const to = addressOf(texts, 'to', shell)
       if (from.kind !== 'sqlite') return wrongUse(`--from must be ${FORMS.from}`)
       if (to.kind !== 'postgres') return wrongUse(`--to must be ${FORMS.to}`)
       const warn = (warning: string) => shell.stderr.write(`${JSON.stringify({ warning })}\n`)
@@ -150,21 +155,22 @@ export const operationCommands: readonly Command[] = [
         const { step, table, rows, of } = progress
         report(`${step} ${table}: ${rows} of ${of}`, progress, rows >= of)
       }
-      const { moveToPostgres } = await import('../maintenance/move.ts') // brings the driver
+      // Loads the driver.
+      const { moveToPostgres } = await import('../maintenance/move.ts')
       return { moved: true, ...(await moveToPostgres(from.path, to.url, onProgress, warn)) }
     },
   },
 ]
 
-/** `1300000000 bytes` is 1.3 GB. */
+/** Writes `1300000000 bytes` as 1.2 GiB. */
 const withSizes = (detail: string): string =>
-  detail.replace(/(\d{1,3})((\d{3})+) bytes/g, (_, n, more) => `${n}.${more[0]} ${' kMGT'[more.length / 3]}B`)
+  detail.replace(/(\d{4,}) bytes/g, (_, bytes) => sizeOf(Number(bytes)))
 
-const addressOf = (texts: Texts, option: keyof typeof FORMS) => {
+const addressOf = (texts: Texts, option: keyof typeof FORMS, { env }: Shell) => {
   try {
-    return database(texts[option] ?? '')
+    return database(texts[option] ?? '', env, FORMS[option])
   } catch (error) {
     const { message, parameter = `--${option}` } = error as Error & { parameter?: string }
-    return wrongUse(`${parameter} ${message.replace(/postgres.*?memory:/, FORMS[option])}`)
+    return wrongUse(`${parameter} ${message}`)
   }
 }

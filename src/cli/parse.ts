@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { SETTINGS } from '../config/settings.ts'
 import { isNear, nearest } from '../shapes/near.ts'
 import { isStorable } from '../shapes/text.ts'
-import { COMMON_OPTIONS, type Command, type Input, wrongUse } from './command.ts'
+import { COMMON_OPTIONS, type Command, type Input, type Option, type Texts, wrongUse } from './command.ts'
 
 /** The command whose words come first. */
 export const commandIn = (args: readonly string[], commands: readonly Command[]): Command | undefined =>
@@ -15,19 +15,20 @@ export const groupIn = ([word, ...more]: readonly string[], commands: readonly C
 export const unknownCommand = (args: readonly string[], commands: readonly Command[]): never => {
   const verbs = groupIn(args, commands).map(({ words }) => words.split(' ')[1])
   if (verbs.length > 0) wrongUse(`${args[0]} needs one of: ${verbs.join(', ')}`)
-  const known = commands.map(({ words }) => words)
-  const words = args.slice(0, 2).join(' ')
-  const firsts = known.map((words) => words.replace(/ .*/, '')).filter((first) => first !== args[0])
-  return wrongUse(`unknown command: ${words}${suggestion(words, known) || suggestion(args[0], firsts)}`)
+  const commandNames = commands.map(({ words }) => words)
+  const firstWords = commandNames.map((name) => name.replace(/ .*/, '')).filter((word) => word !== args[0])
+  const written = args.slice(0, 2).join(' ')
+  const hint = suggestion(written, commandNames) || suggestion(args[0], firstWords)
+  return wrongUse(`unknown command: ${written}${hint}`)
 }
 
 const NAME_LENGTH_MAX = 255
 
 /** The options and arguments that follow the words of a command. Refuses incorrect use. */
-export const parse = ({ words, options, operands = [] }: Command, args: readonly string[]): Input => {
-  const known = { ...options, ...COMMON_OPTIONS }
-  const { values, positionals, tokens } = parsed({
-    args: args.slice(words.split(' ').length),
+export const parse = (command: Command, args: readonly string[]): Input => {
+  const known = { ...command.options, ...COMMON_OPTIONS }
+  const { values, positionals, tokens } = parseOrExplain({
+    args: args.slice(command.words.split(' ').length),
     options: known,
     allowPositionals: true,
     tokens: true,
@@ -35,12 +36,21 @@ export const parse = ({ words, options, operands = [] }: Command, args: readonly
   const names = tokens.flatMap((token) => (token.kind === 'option' ? token.name : []))
   const repeated = names.find((name, i) => names.indexOf(name) < i && !known[name]?.multiple)
   if (repeated !== undefined) wrongUse(`--${repeated} can be given only once`)
-  if (/^keys/.test(words) && positionals[0]?.startsWith('pp_'))
-    wrongUse(operands[0] ? 'ID is the apiKeyId, not the key itself' : 'the key is read from stdin')
-  const unexpected = positionals.slice(operands.length)
+  checkOperands(command, positionals)
+  return { values, texts: textsOf(values, known), operands: positionals }
+}
+
+const checkOperands = (command: Command, operands: readonly string[]): void => {
+  const { operands: names = [] } = command
+  command.checkOperands?.(operands)
+  const unexpected = operands.slice(names.length)
   if (unexpected.length > 0) wrongUse(`unexpected argument: ${unexpected.join(' ')}`)
-  const missing = operands.find((name, i) => !name.startsWith('[') && !positionals[i]?.trim())
+  const missing = names.find((name, i) => !name.startsWith('[') && !operands[i]?.trim())
   if (missing !== undefined) wrongUse(`${missing} is required`)
+}
+
+/** The values that are single texts, checked as their options demand. */
+const textsOf = (values: Input['values'], known: Readonly<Record<string, Option>>): Texts => {
   const texts: Record<string, string> = {}
   for (const [name, { required, isName }] of Object.entries(known)) {
     const value = values[name]
@@ -50,19 +60,20 @@ export const parse = ({ words, options, operands = [] }: Command, args: readonly
       wrongUse(`--${name} must be text of at most ${NAME_LENGTH_MAX} characters`)
     if (typeof value === 'string') texts[name] = isName ? text : value
   }
-  return { values, texts, operands: positionals }
+  return texts
 }
 
 /** `parseArgs` with shorter messages. */
-const parsed: typeof parseArgs = (config) => {
+const parseOrExplain: typeof parseArgs = (config) => {
   try {
     return parseArgs(config)
   } catch (error) {
     const { code = '', message } = error as NodeJS.ErrnoException
+    // The error names the option only in its message: 'Option '-h, --help' does not take an argument'.
     const option = /'(?:-\w, )?(-[^\s']*)/.exec(message)?.[1] ?? ''
     const known = Object.keys(config?.options ?? {}).map((name) => `--${name}`)
     if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
-      wrongUse(`unknown option ${option}${suggestion(option, known) || settingLike(option)}`)
+      wrongUse(`unknown option ${option}${suggestion(option, known) || settingHint(option)}`)
     if (code !== 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') throw error
     return wrongUse(`${option} ${message.includes('does not take') ? 'takes no' : 'needs a'} value`)
   }
@@ -74,10 +85,11 @@ const suggestion = (word = '', known: readonly string[]): string => {
 }
 
 /** A user who types `--port` expects an option, but settings come from the environment. */
-const settingLike = (option: string): string => {
+const settingHint = (option: string): string => {
   const word = option.replace(/^-+/, '').toUpperCase().replaceAll('-', '_')
   const names = Object.keys(SETTINGS)
-  const name =
-    names.find((name) => name === word) ?? names.find((name) => isNear(word, name, 1) && word.length > 3)
+  const exact = names.find((name) => name === word)
+  const similar = word.length > 3 ? names.find((name) => isNear(word, name, 1)) : undefined
+  const name = exact ?? similar
   return name === undefined ? '' : `; ${name} is a setting: write ${name}=… before the command`
 }

@@ -15,11 +15,14 @@ import { type Command, type Shell, type Texts, WrongUse } from './command.ts'
 import { usageHint } from './help.ts'
 import { inPairs, paint, withCommand } from './output.ts'
 
-type Remedy = readonly [RegExp, remedy: string, words?: string, command?: string]
-/** Remedies for errors by their messages, and clearer words for unclear messages. The first match counts. */
+type Remedy = readonly [pattern: RegExp, remedy: string, clearerText?: string]
+/** Remedies for errors of `move` by their messages. They precede those below. */
+const REMEDIES_OF_MOVE: readonly Remedy[] = [
+  [/^unsupported startup.*$/, '--to must be PostgreSQL itself.', '--to is a connection pooler.'],
+  [/^permission denied/, "In --to, use the owner's role: it must be able to create tables."],
+]
+/** Remedies for errors by their messages, and clearer texts for unclear messages. The first match counts. */
 const REMEDIES: readonly Remedy[] = [
-  [/^unsupported startup.*$/, '--to must be PostgreSQL itself.', '--to is a connection pooler.', 'move'],
-  [/^permission denied/, "In --to, use the owner's role: it must be able to create tables.", '$&', 'move'],
   [/offers no TLS/, 'Turn on ssl there, or change sslmode in DATABASE_URL.'],
   [
     /^Hostname\/IP does not match/,
@@ -80,46 +83,58 @@ const REMEDY_OF: Readonly<Record<Obstacle, string>> = {
 const IF_UNAVAILABLE = 'Check that the database is running, then retry.'
 
 /** The prefix of an error of the direct connection. */
-const DIRECT = /(DATABASE_DIRECT_URL): /
-/** An error in words, and its remedy. */
-export const explained = (
-  error: unknown,
-  command: string,
-  shell?: Shell,
-): [text: string, remedy: string | undefined] => {
+const DIRECT = /DATABASE_DIRECT_URL: /
+
+type Explanation = { readonly text: string; readonly remedy: string | undefined }
+
+/** An error in words, and its remedy. `command`: the words of the command that failed. */
+export const explain = (error: unknown, command: string, shell?: Shell): Explanation => {
   // The driver tries each address of a host.
   const [first = error] = error instanceof AggregateError ? error.errors : []
-  const [prefix = '', setting = '$&'] = DIRECT.exec(String(error)) ?? []
   const message = (first instanceof Error ? first.message : String(first)).replace(DIRECT, '')
-  const isAbout = ([pattern, , , only = command]: Remedy) => only === command && pattern.test(message)
-  const [, denied] = /^E(?:ACCES|PERM): .*, \w+ '(.*)'$/.exec(message) ?? []
-  if (denied !== undefined) return explainDenied(denied)
-  const obstacle = obstacleOf(error)
-  const [pattern = '', found, words = '$&'] = (obstacle ? undefined : REMEDIES.find(isAbout)) ?? []
-  const advice = obstacle
-    ? REMEDY_OF[obstacle]
-    : (found ?? (isUnavailable(error) ? IF_UNAVAILABLE : undefined))
-  const remedy =
-    advice &&
-    withCommand(
-      advice.replace(/\$\d/, (part) => message.replace(pattern, part)),
-      shell,
-    )
-  const option = command !== 'move' ? setting : /file|backup/.test(String(remedy)) ? '--from' : '--to'
-  // `serve` waits for a database whose host is unknown, and refuses an unknown HOST.
-  const named = remedy?.replace('DATABASE_URL or HOST', command === 'serve' ? 'HOST' : 'DATABASE_URL')
-  return [prefix + message.replace(pattern, words), named?.replace('DATABASE_URL', option)]
+  const [, deniedPath] = /^E(?:ACCES|PERM): .*, \w+ '(.*)'$/.exec(message) ?? []
+  if (deniedPath !== undefined) return explainDenied(deniedPath)
+  const isDirect = DIRECT.test(String(error))
+  const { text, remedy } = explainMessage(error, message, command)
+  return {
+    text: isDirect ? `DATABASE_DIRECT_URL: ${text}` : text,
+    remedy: remedy && withCommand(withPlaces(remedy, command, isDirect), shell),
+  }
 }
 
-/** The user without access to a path, its owner, and the command that changes that. It may be a folder above. */
-const explainDenied = (path: string): [text: string, remedy: string] => {
+const explainMessage = (error: unknown, message: string, command: string): Explanation => {
+  const obstacle = obstacleOf(error)
+  if (obstacle) return { text: message, remedy: REMEDY_OF[obstacle] }
+  const remedies = command === 'move' ? [...REMEDIES_OF_MOVE, ...REMEDIES] : REMEDIES
+  const match = remedies.find(([pattern]) => pattern.test(message))
+  if (match === undefined) return { text: message, remedy: isUnavailable(error) ? IF_UNAVAILABLE : undefined }
+  const [pattern, remedy, clearerText = '$&'] = match
+  return {
+    text: message.replace(pattern, clearerText),
+    remedy: remedy.replace(/\$\d/, (part) => message.replace(pattern, part)),
+  }
+}
+
+/** Names in a remedy what this user can change: an option of `move`, HOST, or the direct address. */
+const withPlaces = (remedy: string, command: string, isDirect: boolean): string => {
+  // `serve` waits for a database whose host is unknown, and refuses an unknown HOST.
+  const named = remedy.replace('DATABASE_URL or HOST', command === 'serve' ? 'HOST' : 'DATABASE_URL')
+  if (command === 'move') return named.replace('DATABASE_URL', /file|backup/.test(named) ? '--from' : '--to')
+  return isDirect ? named.replace('DATABASE_URL', 'DATABASE_DIRECT_URL') : named
+}
+
+/** Names the user without access to a path, the owner, and the command that changes that. It may be a folder above. */
+const explainDenied = (path: string): Explanation => {
   let place = resolve(path)
-  for (; orNull(() => statSync(place)) === null; ) place = dirname(place)
+  while (orNull(() => statSync(place)) === null) place = dirname(place)
   const { uid, gid, mode } = statSync(place)
-  const ours = process.getuid?.() ?? 0
-  const text = `User ${ours} may not use ${place}: it belongs to user ${uid} and group ${gid}, and its mode is ${(mode & 0o7777).toString(8)}.`
+  const ourUid = process.getuid?.() ?? 0
+  const octalMode = (mode & 0o7777).toString(8)
   const quoted = `'${place.replaceAll("'", `'\\''`)}'`
-  return [text, uid === ours ? `Run chmod u+rwX ${quoted}.` : `As root, run chown ${ours} ${quoted}.`]
+  return {
+    text: `User ${ourUid} may not use ${place}: it belongs to user ${uid} and group ${gid}, and its mode is ${octalMode}.`,
+    remedy: uid === ourUid ? `Run chmod u+rwX ${quoted}.` : `As root, run chown ${ourUid} ${quoted}.`,
+  }
 }
 
 /** A server waits until an operator fixes these, so they are `unavailable`. A retried command fails again. */
@@ -138,28 +153,32 @@ export const refusalText = (
   command?: Command,
   database?: string,
   shell: Shell = process,
-) => {
+): string => {
   const why = withoutRetry(thrown)
   const failure = why instanceof DomainFailure ? why : undefined
   const isWrongUse = why instanceof WrongUse
   const code = isWrongUse ? 'wrong_use' : (failure?.kind ?? 'refused')
-  const explain = (error: unknown) => explained(error, command?.words ?? '', shell)
-  const [detail, own] = explain(why)
-  const [cause, remedy = isWrongUse ? usageHint(command, shell) : own] = failure?.cause
-    ? explain(failure.cause)
-    : []
+  const words = command?.words ?? ''
+  const { text: detail, remedy: remedyOfDetail } = explain(why, words, shell)
+  const explainedCause = failure?.cause ? explain(failure.cause, words, shell) : undefined
+  const cause = explainedCause?.text
+  const remedy = explainedCause?.remedy ?? (isWrongUse ? usageHint(command, shell) : remedyOfDetail)
   const { obstacle, ...facts } = failure?.facts ?? {}
-  if (isJson)
-    return `${jsonFor(process.stderr, JSON.stringify({ code, detail, cause, ...facts, database, remedy }))}\n`
-  const { errors = [] } = facts
-  const faults = errors.map((fault) => [`  ${fault.parameter ?? fault.pointer}`, fault.detail].map(escaped))
+  if (isJson) {
+    const json = JSON.stringify({ code, detail, cause, ...facts, database, remedy })
+    return `${jsonFor(process.stderr, json)}\n`
+  }
   const start = paint('red', isWrongUse ? 'prospect-pages:' : 'refused:', shell.stderr)
   const first = `${start} ${escaped(detail)}${failure ? ` (${code})` : ''}\n`
+  const faults = (facts.errors ?? []).map((fault) => [
+    escaped(`  ${fault.parameter ?? fault.pointer}`),
+    escaped(fault.detail),
+  ])
   const more = [cause && escaped(cause), database && `database: ${escaped(database)}`, remedy]
   return first + inPairs(faults, shell.stderr) + more.map((text) => (text ? `${text}\n` : '')).join('')
 }
 
-/** The databases that a command looks at, without passwords; undefined if the settings are invalid. */
+/** The databases that a command uses, without passwords; undefined if the settings are invalid. */
 export const databaseNames = (
   texts: Texts,
   { env }: Pick<Shell, 'env'>,

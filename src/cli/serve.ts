@@ -10,7 +10,7 @@ import { orNull } from '../core/engine/outcome.ts'
 import { greeting } from './first-run.ts'
 import { addressOf, passedSocket, removeLeftSocket } from './listen-place.ts'
 import { onSignals } from './on-signals.ts'
-import { explained } from './refusals.ts'
+import { explain } from './refusals.ts'
 
 const RETRY_MS = 500
 
@@ -83,7 +83,7 @@ const retried = async (step: () => Promise<unknown>, stop: AbortSignal, log: Log
       return
     } catch (error) {
       if (!isUnavailable(error)) throw error
-      const [reason, remedy] = explained(error.cause ?? error, 'migrate')
+      const { text: reason, remedy } = explain(error.cause ?? error, 'migrate')
       if (tries % 20 === 0) log.warn({ reason, remedy }, 'waiting for the database')
       await pause(RETRY_MS, null, { signal: stop }).catch(() => {})
     }

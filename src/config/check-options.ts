@@ -1,73 +1,132 @@
 import { isNetwork } from './settings.ts'
 
-type Rule = readonly [names: RegExp, fits: (value: unknown) => boolean, must: string]
-/** A time or a count. A longer timer would end at once. */
-const whole = (names: RegExp, min: number, max: number): Rule => [
-  names,
-  (n) => n === null || (Number.isSafeInteger(n) && Number(n) >= min && Number(n) <= max),
-  `must be a whole number from ${min} to ${max}`,
-]
-const isFunction = (value: unknown) => typeof value === 'function'
+type Rule = { readonly fits: (value: unknown) => boolean; readonly must: string }
+
 const isString = (value: unknown) => typeof value === 'string'
-/** The rule of an option: the first whose names match. */
-const RULES: readonly Rule[] = [
-  [/^store$/, (value) => Object(value).versions !== undefined, 'is required, such as memoryStore()'],
-  [/^api$/, isFunction, 'must be what createApi returns'],
-  [/^sql$/, isFunction, 'must be an instance of postgres.js'],
-  [/^(on[A-Z]\w*|clock|newId|addressOf|authenticate)$/, isFunction, 'must be a function'],
-  [/^namer$/, (value) => value === null || isFunction(value), 'must be a function, or null'],
-  [/path$|^model$/i, isString, 'must be a string'],
-  [/^(url|publicUrl)$/, (value) => /^https?:\/\/./.test(String(value)), 'must be an http: or https: URL'],
-  [/^background$/, (value) => value === 'elsewhere', 'must be elsewhere'],
-  [/^secretsKey/, (key) => key === null || Object(key).byteLength === 32, 'must be a Buffer of 32 bytes'],
-  [/^allowedHosts$/, (list) => Array.isArray(list) && list.every(isString), 'must be an array of host names'],
-  [/^allowedNet/, (list) => Array.isArray(list) && list.every(isNetwork), 'must be an array of networks'],
-  whole(/^prospectsRememberedMax$/, 0, 1e7),
-  whole(/^eventDaysKept$/, 1, 3_650),
-  whole(/^retentionDays$/, 0, 36_500),
-  whole(/^(namerPatience|busy)Ms/, 0, 2 ** 31 - 1),
-  whole(/Ms(Max)?$/, 1, 2 ** 31 - 1),
-  whole(/(Max|PerMinute)$/, 1, 1e11),
+const isUrl = (value: unknown) => /^https?:\/\/./.test(String(value))
+const isListOf = (fits: (item: string) => boolean) => (value: unknown) =>
+  Array.isArray(value) && value.every((item) => isString(item) && fits(item))
+
+/** A time or a count, or null. */
+const whole = (min: number, max: number): Rule => ({
+  fits: (value) => {
+    const isInRange = Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max
+    return value === null || isInRange
+  },
+  must: `must be a whole number from ${min} to ${max}`,
+})
+/** A longer timer would end at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+const LIMIT = whole(1, 1e11)
+const FUNCTION: Rule = { fits: (value) => typeof value === 'function', must: 'must be a function' }
+const STRING: Rule = { fits: isString, must: 'must be a string' }
+const HTTP_URL: Rule = { fits: isUrl, must: 'must be an http: or https: URL' }
+const SECRETS_KEY: Rule = {
+  fits: (value) => value === null || Object(value).byteLength === 32,
+  must: 'must be a Buffer of 32 bytes',
+}
+
+/** The rule of each option that has one. */
+const RULES = new Map<string, Rule>(
+  Object.entries({
+    store: {
+      fits: (value) => Object(value).versions !== undefined,
+      must: 'is required, such as memoryStore()',
+    },
+    api: { ...FUNCTION, must: 'must be what createApi returns' },
+    sql: { ...FUNCTION, must: 'must be an instance of postgres.js' },
+    clock: FUNCTION,
+    newId: FUNCTION,
+    addressOf: FUNCTION,
+    authenticate: FUNCTION,
+    namer: {
+      fits: (value) => value === null || FUNCTION.fits(value),
+      must: 'must be a function, or null',
+    },
+    onAnswered: FUNCTION,
+    onEndpoint: FUNCTION,
+    onError: FUNCTION,
+    onFailedAttempt: FUNCTION,
+    onPause: FUNCTION,
+    onStep: FUNCTION,
+    path: STRING,
+    basePath: STRING,
+    model: STRING,
+    url: HTTP_URL,
+    publicUrl: HTTP_URL,
+    background: { fits: (value) => value === 'elsewhere', must: 'must be elsewhere' },
+    secretsKey: SECRETS_KEY,
+    secretsKeyPrevious: SECRETS_KEY,
+    allowedHosts: { fits: isListOf(() => true), must: 'must be an array of host names' },
+    allowedNetworks: { fits: isListOf(isNetwork), must: 'must be an array of networks' },
+    prospectsRememberedMax: whole(0, 1e7),
+    eventDaysKept: whole(1, 3_650),
+    retentionDays: whole(0, 36_500),
+    namerPatienceMs: whole(0, TIMER_MS_MAX),
+    busyMsMax: whole(0, TIMER_MS_MAX),
+    pollMs: whole(1, TIMER_MS_MAX),
+    rateLimitPerMinute: LIMIT,
+    failedAuthPerMinute: LIMIT,
+    hookFormsPerMinute: LIMIT,
+    requestsAtOnceMax: LIMIT,
+    requestsWaitingMax: LIMIT,
+    bodyBytesHeldMax: LIMIT,
+    bodyBytesMax: LIMIT,
+    batchBytesMax: LIMIT,
+    unsentBytesMax: LIMIT,
+    namerCallsMax: LIMIT,
+  } satisfies Record<string, Rule>),
+)
+
+const wordsIn = (text: string): readonly string[] => text.trim().split(/\s+/)
+const SERVICE = wordsIn(
+  'store clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax counts',
+)
+const API = [
+  ...SERVICE,
+  ...wordsIn(`rateLimitPerMinute failedAuthPerMinute hookFormsPerMinute requestsAtOnceMax requestsWaitingMax
+    bodyBytesHeldMax docs console authenticate onAnswered onError`),
 ]
-const SERVICE =
-  'store! clock newId webhooks publicUrl background requireIdentity prospectsRememberedMax counts'
-const API = `${SERVICE} rateLimitPerMinute failedAuthPerMinute hookFormsPerMinute requestsAtOnceMax requestsWaitingMax
-  bodyBytesHeldMax docs console authenticate onAnswered onError`
-const PUBLISHER =
-  'store! clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep'
-const ERASER = 'store! clock newId retentionDays eventDaysKept onPause onError onStep'
-const WEBHOOKS = 'store! clock newId webhooks pollMs onEndpoint onError onStep'
-/** The options of each function; `!` marks the required ones. */
+const PUBLISHER = wordsIn(
+  'store clock newId namer namerPatienceMs namerCallsMax pollMs onFailedAttempt onError onStep',
+)
+const ERASER = wordsIn('store clock newId retentionDays eventDaysKept onPause onError onStep')
+const WEBHOOKS = wordsIn('store clock newId webhooks pollMs onEndpoint onError onStep')
+/** The options of each function. */
 export const OPTIONS = {
   createService: SERVICE,
   createApi: API,
-  createFetchHandler: `${API} basePath bodyBytesMax batchBytesMax addressOf`,
-  createHandler: 'api! basePath bodyBytesMax batchBytesMax unsentBytesMax',
-  startBackground: `${PUBLISHER} ${ERASER} ${WEBHOOKS} counts`,
+  createFetchHandler: [...API, 'basePath', 'bodyBytesMax', 'batchBytesMax', 'addressOf'],
+  createHandler: ['api', 'basePath', 'bodyBytesMax', 'batchBytesMax', 'unsentBytesMax'],
+  startBackground: [...PUBLISHER, ...ERASER, ...WEBHOOKS, 'counts'],
   createPublisher: PUBLISHER,
   createEraser: ERASER,
   createWebhooks: WEBHOOKS,
-  webhooks: 'secretsKey secretsKeyPrevious allowedHosts allowedNetworks answers',
-  memoryStore: 'everyEvent',
-  sqliteStore: 'path! busyMsMax everyEvent',
-  postgresStore: 'sql! everyEvent',
-  chatCompletionsNamer: 'url! model! apiKey extraBody',
-}
+  webhooks: ['secretsKey', 'secretsKeyPrevious', 'allowedHosts', 'allowedNetworks', 'answers'],
+  memoryStore: ['everyEvent'],
+  sqliteStore: ['path', 'busyMsMax', 'everyEvent'],
+  postgresStore: ['sql', 'everyEvent'],
+  chatCompletionsNamer: ['url', 'model', 'apiKey', 'extraBody'],
+} satisfies Record<string, readonly string[]>
 type Owner = keyof typeof OPTIONS
-const namesOf = (owner: Owner): string[] => OPTIONS[owner].split(/!?\s+|!$/)
+const OWNERS = Object.keys(OPTIONS) as Owner[]
+const hasOption = (owner: Owner, name: string): boolean => OPTIONS[owner].includes(name)
+/** Options that are required by each function that has them. */
+const REQUIRED = new Set(['store', 'api', 'sql', 'path', 'url', 'model'])
 
 /** Throws if an option is unknown, is required and missing, or has an unusable value. */
 export const checkOptions = <Options extends object>(owner: Owner, options: Options): Options => {
   const values = new Map<string, unknown>(Object.entries(typeof options === 'object' ? (options ?? {}) : {}))
-  const needed: readonly string[] = OPTIONS[owner].match(/\w+(?=!)/g) ?? []
-  for (const name of [...values.keys(), ...needed]) {
-    if (!namesOf(owner).includes(name)) {
-      const other = (Object.keys(OPTIONS) as Owner[]).find((other) => namesOf(other).includes(name))
+  const required = OPTIONS[owner].filter((name) => REQUIRED.has(name))
+  for (const name of [...values.keys(), ...required]) {
+    if (!hasOption(owner, name)) {
+      const other = OWNERS.find((other) => hasOption(other, name))
       throw new TypeError(`${owner} has no option ${name}${other ? `: it belongs to ${other}` : ''}.`)
     }
-    const [, fits, must] = RULES.find(([names]) => names.test(name)) ?? []
-    if ((values.get(name) !== undefined || needed.includes(name)) && fits?.(values.get(name)) === false)
-      throw new TypeError(`${name} ${must}.`)
+    const value = values.get(name)
+    const rule = RULES.get(name)
+    const isChecked = value !== undefined || REQUIRED.has(name)
+    if (rule && isChecked && !rule.fits(value)) throw new TypeError(`${name} ${rule.must}.`)
   }
   return options
 }

@@ -16,18 +16,20 @@ const INVISIBLE: Readonly<Record<string, string>> = {
   '\t': 'a tab',
   ' ': 'a blank',
 }
-/** Pasted text and files of Windows bring these along, and a database of that name would be a second, empty one. */
+/** Refuses what pasted text and files of Windows bring along: a database of that name would be a second, empty one. */
 const refuseInvisible = (text: string): void => {
   const found = /^\s|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|\s(?=\s*$)/u.exec(text)
   if (found === null) return
   const name = INVISIBLE[found[0]] ?? `the invisible character U+${hexOf(found[0])}`
-  const isAtEnd = text.slice(found.index).trim() === ''
-  const place = isAtEnd ? 'at its end' : found.index === 0 ? 'at its start' : 'in it'
-  throw new Error(`has ${name} ${place}`)
+  throw new Error(`has ${name} ${placeOf(found.index, text)}`)
+}
+const placeOf = (index: number, text: string): string => {
+  if (text.slice(index).trim() === '') return 'at its end'
+  return index === 0 ? 'at its start' : 'in it'
 }
 const hexOf = (text: string) => text.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
 
-/** The text of a setting. That of a secret may be in the file that `NAME_FILE` names. */
+/** The text of a setting. For a secret it may be in the file that `NAME_FILE` names. */
 const settingIn = (environment: Environment, name: Name): string | undefined => {
   const path = SECRETS.has(name) ? environment[`${name}_FILE`] : undefined
   if (!path) return environment[name]
@@ -46,10 +48,10 @@ const fail = (detail: string): never => {
 const camelCaseOf = (name: Name): string =>
   name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 
-/** Each setting by the name of its property: the database and the namer are made of several. */
+/** The checked settings by their names in camel case. `database` is DATABASE_URL; `namer` combines the settings of the namer. */
 export type Config = ReturnType<typeof readConfig>
 
-/** The checked settings, or every fault at once. An empty variable counts as not set. */
+/** Reads and checks the settings. Reports all faults at once. An empty variable counts as not set. */
 export const readConfig = (environment: Environment) => {
   const errors: Fault[] = []
   const parse = (name: Name): unknown => {
@@ -70,9 +72,17 @@ export const readConfig = (environment: Environment) => {
   if (errors.length > 0)
     refuse('invalid_request', 'The settings are invalid.', { errors, obstacle: 'wrong_settings' })
   const { databaseUrl, namerUrl, namerModel, namerApiKey, namerExtraBody, ...others } = values
-  const server = { apiKey: namerApiKey ?? undefined, extraBody: namerExtraBody ?? undefined }
-  const namer = namerUrl && namerModel ? { url: namerUrl, model: namerModel, ...server } : null
-  return { ...others, database: databaseUrl, namer }
+  return { ...others, database: databaseUrl, namer: namerIn(values) }
+}
+
+const namerIn = ({ namerUrl, namerModel, namerApiKey, namerExtraBody }: Values) => {
+  if (!namerUrl || !namerModel) return null
+  return {
+    url: namerUrl,
+    model: namerModel,
+    apiKey: namerApiKey ?? undefined,
+    extraBody: namerExtraBody ?? undefined,
+  }
 }
 
 /** Settings that are valid alone but not together. An unreadable one is undefined here. */

@@ -8,12 +8,17 @@ export type DatabaseAddress =
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export const database = (text: string, environment?: Environment): DatabaseAddress => {
+/** Throws the requirement if a text is no address; `form` is the form that it names. */
+export const database = (
+  text: string,
+  environment?: Environment,
+  form = 'postgres://…, sqlite:PATH or memory:',
+): DatabaseAddress => {
   if (text === 'memory:') return { kind: 'memory' }
   const [, path] = /^sqlite:(.+)$/s.exec(text) ?? []
   if (path !== undefined) return { kind: 'sqlite', path: sqlitePath(path) }
   if (/^postgres(ql)?:\/\//.test(text)) return { kind: 'postgres', url: postgresUrl(text, environment) }
-  throw new Error('must be postgres://…, sqlite:PATH or memory:')
+  throw new Error(`must be ${form}`)
 }
 
 const FORM = 'must be sqlite:PATH, such as sqlite:data/file.db or sqlite:/srv/file.db, without'

@@ -2,63 +2,92 @@ import { eachChild, endOfValue, nameIn, skipBlanks } from './raw-json.ts'
 
 /**
  * JSON Pointers (RFC 6901) as a tree, so that one walk over a text finds the values of all of them. A token `name[member=value]`
- * leads to the first element of the array `name` whose member has this value, unless there is a member that is called so.
+ * leads to the first element of the array `name` whose member has this value, unless a member has this name.
  */
 export type PointerTree = {
-  readonly root: Wanted
-  /** The tokens of each pointer: in an object, and in an array, which is stored as the `items` of an object. */
-  readonly tokens: ReadonlyMap<string, readonly [inObject: readonly string[], inArray: readonly string[]]>
+  readonly root: PointerNode
+  readonly tokens: ReadonlyMap<string, PointerTokens>
 }
+/** The tokens of a pointer: in an object, and in an array, which is stored as the `items` of an object. */
+type PointerTokens = { readonly inObject: readonly string[]; readonly inArray: readonly string[] }
 /** The children to enter. All elements of an array share one node, so the tree stays as small as the pointers. */
-type Wanted = {
-  readonly names: Map<string, Wanted>
-  elements?: Wanted
-  /** The values to look for, by member. */
+type PointerNode = {
+  readonly names: Map<string, PointerNode>
+  elements?: PointerNode
+  /** The values that selectors compare, by member. */
   readonly selected: Map<string, Set<string>>
 }
-/** Where a value stands, with the wanted ones of its children. */
-type Found = {
-  end: number
+/** The position of a value, and those of its children that pointers need. */
+type FoundValue = {
   readonly begin: number
-  readonly names: Map<string, Found>
-  /** The first element that has a value, by `member=value`. */
-  readonly selected: Map<string, Found>
+  readonly end: number
+  readonly names: ReadonlyMap<string, FoundValue>
+  /** The first element that each selector matches, by `member=value`. */
+  readonly selected: ReadonlyMap<string, FoundValue>
 }
-
-const newWanted = (): Wanted => ({ names: new Map(), selected: new Map() })
-const INDEX = /^(0|[1-9]\d*)$/
-const SELECTOR = /^([^=]*)\[([^[\]=]+)=(.*)\]$/s
 
 export const pointerTree = (pointers: readonly string[]): PointerTree => {
-  const root = newWanted()
-  const tokens = pointers.map((pointer) => {
-    const inArray = pointer.replace(/^\/items(?=\/|$)/, '').replace(/^\/items\[/, '/[')
-    const both = [tokensOf(pointer), tokensOf(inArray)] as const
-    for (const path of both) path.reduce(enter, root)
-    return [pointer, both] as const
-  })
-  return { root, tokens: new Map(tokens) }
+  const root = newNode()
+  const tokens = new Map<string, PointerTokens>()
+  for (const pointer of pointers) {
+    const withoutItems = pointer.replace(/^\/items(?=\/|$)/, '').replace(/^\/items\[/, '/[')
+    const inObject = tokensOf(pointer)
+    const inArray = tokensOf(withoutItems)
+    inObject.reduce(addChild, root)
+    inArray.reduce(addChild, root)
+    tokens.set(pointer, { inObject, inArray })
+  }
+  return { root, tokens }
 }
+
+const newNode = (): PointerNode => ({ names: new Map(), selected: new Map() })
+
 const tokensOf = (pointer: string): string[] =>
   pointer
     .split('/')
     .slice(1)
     .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
 
-const enter = (node: Wanted, token: string): Wanted => {
+/** The child of a node that a token leads to. Adds it if it is missing. */
+const addChild = (node: PointerNode, token: string): PointerNode => {
   const known = node.names.get(token)
   if (known) return known
-  const [, name = '', member, value = ''] = SELECTOR.exec(token) ?? []
-  const list = member === undefined || name === '' ? node : enter(node, name)
-  const isElement = member !== undefined || INDEX.test(token)
-  const child = (isElement && list.elements) || newWanted()
-  if (isElement) list.elements = child
+  const child = newChild(node, token)
   node.names.set(token, child)
-  if (member === undefined) return child
-  list.selected.set(member, (list.selected.get(member) ?? new Set()).add(value))
-  enter(child, member)
   return child
 }
+
+const INDEX = /^(0|[1-9]\d*)$/
+const newChild = (node: PointerNode, token: string): PointerNode => {
+  const selector = selectorIn(token)
+  if (selector !== null) return addSelector(node, selector)
+  return INDEX.test(token) ? elementsOf(node) : newNode()
+}
+
+const elementsOf = (node: PointerNode): PointerNode => {
+  node.elements ??= newNode()
+  return node.elements
+}
+
+const addSelector = (node: PointerNode, { list, member, value }: Selector): PointerNode => {
+  const listNode = list === '' ? node : addChild(node, list)
+  const values = listNode.selected.get(member) ?? new Set()
+  listNode.selected.set(member, values.add(value))
+  const elements = elementsOf(listNode)
+  addChild(elements, member)
+  return elements
+}
+
+const SELECTOR = /^([^=]*)\[([^[\]=]+)=(.*)\]$/s
+type Selector = { readonly list: string; readonly member: string; readonly value: string }
+/** The parts of a token such as `name[member=value]`. `list` is empty if the elements are those of the array itself. */
+const selectorIn = (token: string): Selector | null => {
+  // Hardly any token is a selector, and this costs less than the expression.
+  if (!token.endsWith(']')) return null
+  const [, list = '', member, value = ''] = SELECTOR.exec(token) ?? []
+  return member === undefined ? null : { list, member, value }
+}
+const selectedKey = (member: string, value: string): string => `${member}=${value}`
 
 /**
  * Finds the exact texts of the values that the pointers of a tree lead to, in one pass. Nothing is parsed, so the cost
@@ -68,48 +97,79 @@ const enter = (node: Wanted, token: string): Wanted => {
 export const findInJson = (text: string, { root, tokens }: PointerTree) => {
   const begin = skipBlanks(text, 0)
   const whole = walk(text, root, begin)
+  const form = text[begin] === '[' ? 'inArray' : 'inObject'
   return (pointer: string): string | undefined => {
-    const path = tokens.get(pointer)?.[text[begin] === '[' ? 1 : 0]
-    const found = path?.reduce<Found | undefined>(step, whole)
-    return path && found && text.slice(found.begin, found.end)
+    const path = tokens.get(pointer)?.[form]
+    const found = path?.reduce<FoundValue | undefined>(childOf, whole)
+    return found && text.slice(found.begin, found.end)
   }
 }
 
-const step = (found: Found | undefined, token: string): Found | undefined => {
-  const child = found?.names.get(token)
-  if (child || !found || !token.endsWith(']')) return child
-  const [, name = '', member, value] = SELECTOR.exec(token) ?? []
-  return (name === '' ? found : found.names.get(name))?.selected.get(`${member}=${value}`)
+const childOf = (parent: FoundValue | undefined, token: string): FoundValue | undefined => {
+  if (parent === undefined) return undefined
+  const child = parent.names.get(token)
+  if (child !== undefined) return child
+  const selector = selectorIn(token)
+  if (selector === null) return undefined
+  const list = selector.list === '' ? parent : parent.names.get(selector.list)
+  return list?.selected.get(selectedKey(selector.member, selector.value))
 }
 
-/** A selector looks at so many elements of an array: as many as one delivery has activities. */
-const SELECTED_AMONG_MAX = 1_000
-const NONE: Found['names'] = new Map()
-const walk = (text: string, wanted: Wanted, begin: number): Found => {
-  const isList = text[begin] === '['
-  const isEntered = isList ? wanted.elements : text[begin] === '{' && wanted.names.size > 0
-  if (!isEntered) return { begin, end: endOfValue(text, begin).end, names: NONE, selected: NONE }
-  const selected = isList && wanted.selected.size > 0 ? new Map<string, Found>() : NONE
-  const found: Found = { begin, end: begin, names: new Map(), selected }
-  found.end = eachChild(text, begin, (name, at) => {
-    const next = isList ? wanted.elements : wanted.names.get(name)
-    const isAmong = selected !== NONE && Number(name) < SELECTED_AMONG_MAX
-    const mayBeSelected = isAmong && (text[at] === '{' || text[at] === '[')
-    const isLookedAt = !isList || wanted.names.has(name) || mayBeSelected
-    if (next === undefined || !isLookedAt) return endOfValue(text, at).end
-    const child = walk(text, next, at)
+const NO_CHILDREN: ReadonlyMap<string, FoundValue> = new Map()
+
+/** The value that begins here, with those of its children that the node names. */
+const walk = (text: string, node: PointerNode, begin: number): FoundValue => {
+  if (text[begin] === '{' && node.names.size > 0) return walkObject(text, node, begin)
+  if (text[begin] === '[' && node.elements !== undefined) return walkArray(text, node, node.elements, begin)
+  return { begin, end: endOfValue(text, begin).end, names: NO_CHILDREN, selected: NO_CHILDREN }
+}
+
+const walkObject = (text: string, node: PointerNode, begin: number): FoundValue => {
+  const names = new Map<string, FoundValue>()
+  const end = eachChild(text, begin, (name, at) => {
+    const childNode = node.names.get(name)
+    if (childNode === undefined) return endOfValue(text, at).end
+    const child = walk(text, childNode, at)
     // The last of several members with the same name counts.
-    if (!isList || wanted.names.has(name)) found.names.set(name, child)
-    if (isAmong)
-      for (const [member, { begin, end }] of child.names) {
-        const value = wanted.selected.has(member) ? scalarIn(text, begin, end) : null
-        const key = `${member}=${value}`
-        if (value !== null && wanted.selected.get(member)?.has(value) && !selected.has(key))
-          selected.set(key, child)
-      }
+    names.set(name, child)
     return child.end
   })
-  return found
+  return { begin, end, names, selected: NO_CHILDREN }
+}
+
+/** A selector searches the first 1,000 elements: as many as one delivery can have activities. */
+const SELECTED_AMONG_MAX = 1_000
+const walkArray = (text: string, node: PointerNode, elements: PointerNode, begin: number): FoundValue => {
+  const names = new Map<string, FoundValue>()
+  const selected = new Map<string, FoundValue>()
+  const hasSelectors = node.selected.size > 0
+  const end = eachChild(text, begin, (index, at) => {
+    const isNamed = node.names.has(index)
+    const hasMembers = text[at] === '{' || text[at] === '['
+    const isSearched = hasSelectors && hasMembers && Number(index) < SELECTED_AMONG_MAX
+    if (!isNamed && !isSearched) return endOfValue(text, at).end
+    const element = walk(text, elements, at)
+    if (isNamed) names.set(index, element)
+    if (isSearched) addSelected(text, element, node.selected, selected)
+    return element.end
+  })
+  return { begin, end, names, selected }
+}
+
+/** Adds an element under each selector that it is the first to match. */
+const addSelected = (
+  text: string,
+  element: FoundValue,
+  valuesByMember: PointerNode['selected'],
+  selected: Map<string, FoundValue>,
+): void => {
+  for (const [member, { begin, end }] of element.names) {
+    const values = valuesByMember.get(member)
+    const value = values === undefined ? null : scalarIn(text, begin, end)
+    if (value === null || !values?.has(value)) continue
+    const key = selectedKey(member, value)
+    if (!selected.has(key)) selected.set(key, element)
+  }
 }
 
 /** The longest value of a selector, however it is escaped. */

@@ -27,81 +27,108 @@ const FLAT = String.raw`\{${BLANKS}(?:${MEMBER}(?:,${BLANKS}${MEMBER}){0,49})?\}
 const ELEMENTS = new RegExp(`(?:${PLAIN},${BLANKS}){2,500}`, 'y')
 const OBJECTS = new RegExp(`(?:${FLAT},${BLANKS}){2,500}`, 'y')
 const MEMBERS = new RegExp(`(?:${MEMBER},${BLANKS}){2,500}`, 'y')
-const afterPlain = (text: string, at: number, run: RegExp): number => {
-  run.lastIndex = at
-  return run.test(text) ? run.lastIndex : at
-}
 
 export const isJson = (text: string): boolean => jsonDepth(text) !== null
 
 /**
  * The nesting depth of a JSON text; null if it is not JSON. It builds no values: `JSON.parse` makes many small ones,
- * which take long to collect. Members of an object are added to `members`; one more than `membersMax` ends the scan.
+ * which take long to collect.
  */
-export const jsonDepth = (
-  text: string,
-  members?: Map<string, RawJson>,
-  membersMax = Infinity,
-): number | null => {
-  let depth = 0
-  /** The ends of the objects and arrays that the position is in. */
-  const open: number[] = []
-  let end = 0
-  let at = skipBlanks(text, 0)
-  /** The member of the whole object that the position is in, or that ends before it. */
-  let [name, begin, last] = ['', 0, 0]
-  const addMember = () => {
-    if (name !== '') members?.set(nameIn(name) ?? '', { rawJson: text.slice(begin, last) })
-    name = ''
-  }
-  for (;;) {
-    if (end === CLOSE_ARRAY && text.charCodeAt(at) === OPEN_OBJECT) {
-      const flatEnd = afterPlain(text, at, OBJECTS)
-      if (flatEnd > at && open.length === depth) depth++
-      at = flatEnd
-    } else if (end === CLOSE_ARRAY) at = afterPlain(text, at, ELEMENTS)
-    else if (open.length > 1) at = afterPlain(text, at, MEMBERS)
-    if (end === CLOSE_OBJECT) {
-      const nameEnd = endOfText(text, at)
-      if (open.length === 1) name = text.slice(at, nameEnd)
-      at = skipBlanks(text, nameEnd)
-      if (text.charCodeAt(at) !== COLON) return null
-      at = skipBlanks(text, at + 1)
-      if (open.length === 1) begin = at
-    }
-    const char = text.charCodeAt(at)
-    if (char === OPEN_OBJECT || char === OPEN_ARRAY) {
-      open.push(end)
-      if (open.length > depth) depth = open.length
-      end = char === OPEN_OBJECT ? CLOSE_OBJECT : CLOSE_ARRAY
-      at = skipBlanks(text, at + 1)
-      if (text.charCodeAt(at) !== end) continue
-    } else {
-      last = char === QUOTE ? endOfText(text, at) : endOfScalar(text, at)
-      at = skipBlanks(text, last)
-    }
-    for (; end !== 0 && text.charCodeAt(at) === end; at = skipBlanks(text, last)) {
-      if (open.length === 1) addMember()
-      last = at + 1
-      end = open.pop() ?? 0
-    }
-    if (open.length === 1) addMember()
-    if (members !== undefined && members.size > membersMax) return depth
-    if (end === 0) return at === text.length ? depth : null
-    if (text.charCodeAt(at) !== COMMA) return null
-    at = skipBlanks(text, at + 1)
-  }
+export const jsonDepth = (text: string): number | null => {
+  const { end, depth } = scanValue(text, skipBlanks(text, 0))
+  return skipBlanks(text, end) === text.length ? depth : null
 }
 
-/** The same as `membersOf`, for a text that may not be JSON: then null. The scan ends with one member too many. */
+/** Like `membersOf`, but returns null if the text is not a JSON object. Stops once there are more than `membersMax` members. */
 export const scanMembers = (text: string, membersMax: number) => {
   const members = new Map<string, RawJson>()
-  const depth = jsonDepth(text, members, membersMax)
-  return depth === null ? null : { members, depth: depth - 1 }
+  let depth = 0
+  let at = skipBlanks(text, 0)
+  if (text.charCodeAt(at) !== OPEN_OBJECT) return null
+  at = skipBlanks(text, at + 1)
+  let hasNext = text.charCodeAt(at) !== CLOSE_OBJECT
+  while (hasNext) {
+    const nameEnd = endOfText(text, at)
+    const begin = skipColon(text, nameEnd)
+    const value = scanValue(text, begin)
+    if (value.end === NOWHERE) return null
+    const name = nameIn(text.slice(at, nameEnd)) ?? ''
+    members.set(name, { rawJson: text.slice(begin, value.end) })
+    depth = Math.max(depth, value.depth)
+    if (members.size > membersMax) return { members, depth }
+    at = skipBlanks(text, value.end)
+    hasNext = text.charCodeAt(at) === COMMA
+    if (hasNext) at = skipBlanks(text, at + 1)
+  }
+  const isClosed = text.charCodeAt(at) === CLOSE_OBJECT
+  return isClosed && skipBlanks(text, at + 1) === text.length ? { members, depth } : null
 }
 
 /** A position after which nothing could be JSON. */
 const NOWHERE = Number.MAX_SAFE_INTEGER
+
+/** The end of the value that begins here, and how deep it nests. The end is `NOWHERE` if it is not JSON. */
+const scanValue = (text: string, begin: number): { end: number; depth: number } => {
+  /** The closing bracket of the object or array that the position is in, and those of the ones around it. */
+  let closer = 0
+  const outerClosers: number[] = []
+  let depth = 0
+  let at = begin
+  for (;;) {
+    const plainEnd = skipPlainRun(text, at, closer)
+    // The objects skipped here nest one level deeper.
+    if (plainEnd > at && text.charCodeAt(at) === OPEN_OBJECT) depth = Math.max(depth, outerClosers.length + 1)
+    at = closer === CLOSE_OBJECT ? skipColon(text, endOfText(text, plainEnd)) : plainEnd
+    const opened = closerOf(text.charCodeAt(at))
+    let end = at
+    if (opened === 0) {
+      end = endOfPlain(text, at)
+      at = skipBlanks(text, end)
+    } else {
+      outerClosers.push(closer)
+      closer = opened
+      depth = Math.max(depth, outerClosers.length)
+      at = skipBlanks(text, at + 1)
+      const isEmpty = text.charCodeAt(at) === closer
+      if (!isEmpty) continue
+    }
+    while (closer !== 0 && text.charCodeAt(at) === closer) {
+      closer = outerClosers.pop() ?? 0
+      end = at + 1
+      at = skipBlanks(text, end)
+    }
+    if (closer === 0) return { end, depth }
+    if (text.charCodeAt(at) !== COMMA) return { end: NOWHERE, depth }
+    at = skipBlanks(text, at + 1)
+  }
+}
+
+/** The end of several plain values or flat objects, each followed by a comma. Stays here if there are fewer than two. */
+const skipPlainRun = (text: string, at: number, closer: number): number => {
+  if (closer === CLOSE_OBJECT) return endOfRun(text, at, MEMBERS)
+  if (closer !== CLOSE_ARRAY) return at
+  return endOfRun(text, at, text.charCodeAt(at) === OPEN_OBJECT ? OBJECTS : ELEMENTS)
+}
+const endOfRun = (text: string, at: number, run: RegExp): number => {
+  run.lastIndex = at
+  return run.test(text) ? run.lastIndex : at
+}
+
+/** The bracket that closes what this character opens; 0 if it opens nothing. */
+const closerOf = (char: number): number => {
+  if (char === OPEN_OBJECT) return CLOSE_OBJECT
+  return char === OPEN_ARRAY ? CLOSE_ARRAY : 0
+}
+
+/** The begin of the value after the name that ends here. */
+const skipColon = (text: string, nameEnd: number): number => {
+  const colon = skipBlanks(text, nameEnd)
+  return text.charCodeAt(colon) === COLON ? skipBlanks(text, colon + 1) : NOWHERE
+}
+
+const endOfPlain = (text: string, at: number): number =>
+  text.charCodeAt(at) === QUOTE ? endOfText(text, at) : endOfScalar(text, at)
+
 const endOfText = (text: string, at: number): number => {
   if (text[at] !== '"') return NOWHERE
   const end = endOfString(text, at)
@@ -119,13 +146,18 @@ const isParsed = (text: string): boolean => {
     return false
   }
 }
+
 const endOfScalar = (text: string, at: number): number => {
+  const end = endOfDigits(text, at)
   // Nearly all numbers are short and whole.
-  let end = at
-  let char = text.charCodeAt(end)
-  if (char === ZERO) char = text.charCodeAt(++end)
-  else while (char >= ZERO && char <= NINE) char = text.charCodeAt(++end)
-  if (char === COMMA && end > at) return end
+  if (end > at && text.charCodeAt(end) === COMMA) return end
   SCALAR.lastIndex = at
   return SCALAR.test(text) ? SCALAR.lastIndex : NOWHERE
+}
+/** The end of a whole number without a sign. A leading zero is the whole number. */
+const endOfDigits = (text: string, begin: number): number => {
+  if (text.charCodeAt(begin) === ZERO) return begin + 1
+  let end = begin
+  while (text.charCodeAt(end) >= ZERO && text.charCodeAt(end) <= NINE) end++
+  return end
 }

@@ -1,12 +1,12 @@
-/** How the places of a hook and the columns of a CSV file are written: pointers, headers, constants and sums of them. */
+// Places of a hook and columns of a CSV file are written as pointers, headers, constants, or sums of these.
 
-/** A sum has at most so many parts. */
+/** Maximum parts of a sum. */
 export const PARTS_MAX = 10
 
 /** The parts of a sum such as `/first + /last`; else the place alone. */
 export const partsOf = (place: string): string[] => place.split(/ \+ (?=[/=]|header:)/)
 
-/** The text of a place: its parts that lead to one, joined by blanks. Undefined if none does, constants aside. */
+/** The text of a place: the texts of its parts, joined by blanks. Undefined if no part but constants has one. */
 export const textAt = (
   parts: readonly string[],
   read: (part: string) => string | undefined,
@@ -21,23 +21,42 @@ export const textAt = (
   return isFound ? texts.filter((text) => text !== undefined).join(' ') : undefined
 }
 
-/** Words that programs and spreadsheets send for nothing: in lower case, without blanks and underscores. */
-const NOTHING = new Set(
-  'null undefined none nil nan n/a n.a #n/a \\n notset notprovided notavailable notapplicable objectobject invaliddate'.split(
-    ' ',
-  ),
-)
+/** Words that programs and spreadsheets send instead of nothing: in lower case, without blanks and underscores. */
+const NOTHING = new Set([
+  'null',
+  'undefined',
+  'none',
+  'nil',
+  'nan',
+  'n/a',
+  'n.a',
+  '#n/a',
+  '\\n',
+  'notset',
+  'notprovided',
+  'notavailable',
+  'notapplicable',
+  'objectobject',
+  'invaliddate',
+])
 const LEFTOVER_LENGTH_MAX = 255
 const NEGLIGIBLE = /[\s_\p{Default_Ignorable_Code_Point}]/gu
 const AROUND_WORD = /^["'`(<]+|["'`)>.,;]+$/g
-/** Punctuation and zeros alone, a variable of a template, or the error of a spreadsheet. In single braces it has no digit, so that a GUID is none. */
-const BLANK_OR_VARIABLE =
-  /^[\p{P}\p{Sm}\p{Sc}\p{Sk}0]*$|\{\{.*\}\}|[$#]\{.*\}|<%.*%>|\*\|.*\|\*|\[object|^%.*%$|^\[.*\]$|^<<.*>>$|^\{(?:\D*|\d)\}$|^\(.*\)$|^\$[a-z.]+$|^%[a-z@]$|^#[a-z\d/]+[!?]$/su
+/** Texts other than words that remain of a missing value. */
+const LEFTOVERS = [
+  /^[\p{P}\p{Sm}\p{Sc}\p{Sk}0]*$/u, // punctuation and zeros alone
+  /\{\{.*\}\}|[$#]\{.*\}|<%.*%>|\*\|.*\|\*/, // a variable of a template
+  /^%.*%$|^\[.*\]$|^<<.*>>$|^\(.*\)$|^\$[a-z.]+$|^%[a-z@]$/, // a text that is wholly such a variable
+  /^\{(?:\D*|\d)\}$/, // the same in single braces; a GUID has more than one digit
+  /\[object/, // an object of JavaScript, written as text
+  /^#[a-z\d/]+[!?]$/, // an error of a spreadsheet
+]
+const LEFTOVER = new RegExp(LEFTOVERS.map(({ source }) => source).join('|'), 'su')
 
-/** Whether a text is what is left of a missing value, whatever its case and the blanks, quotes and brackets in it or around it. */
+/** Whether a text is what remains of a missing value, ignoring case, and blanks, quotes and brackets in it or around it. */
 export const isLeftover = (text: string, isWord = (word: string) => NOTHING.has(word)): boolean => {
   const bare = text.toLowerCase().replace(NEGLIGIBLE, '')
-  // Some of it takes quadratic time.
+  // Some of these patterns take quadratic time.
   const isShort = bare.length <= LEFTOVER_LENGTH_MAX
-  return isShort && (BLANK_OR_VARIABLE.test(bare) || isWord(bare.replace(AROUND_WORD, '')))
+  return isShort && (LEFTOVER.test(bare) || isWord(bare.replace(AROUND_WORD, '')))
 }

@@ -1,6 +1,6 @@
 import type { RawJson } from '../shapes/json.ts'
 
-/** How deep a value that is kept as text may nest. */
+/** Maximum nesting depth of a value that is kept as text. */
 export const NESTING_MAX = 512
 
 /**
@@ -22,7 +22,10 @@ export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>
   return { members, depth }
 }
 
-/** The members of the object, or the elements of the array, that begins here: each by its name or index. Both return an end. */
+/**
+ * Visits the members of the object that begins here by their names, or the elements of the array by their indexes. `visit`
+ * returns the end of a child; the result is the end of the object or array. The text must be well-formed.
+ */
 export const eachChild = (
   text: string,
   at: number,
@@ -41,7 +44,7 @@ export const eachChild = (
   return next + 1
 }
 
-/** The name of a member. An escaped name is the same name: {"pay\u006coad": …} */
+/** The text of a quoted string, such as the name of a member, which may be escaped: {"pay\u006coad": …} */
 export const nameIn = (quoted: string): string | null => {
   if (!quoted.includes('\\')) return quoted.slice(1, -1)
   try {
@@ -66,7 +69,7 @@ export const skipBlanks = (text: string, from: number): number => {
   return at
 }
 
-/** Where the text that begins here ends; the end of all if it does not. */
+/** The end of the string that begins here, or of the whole text if the string is not closed. */
 export const endOfString = (text: string, begin: number): number => {
   for (let quote = text.indexOf('"', begin + 1); quote > 0; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0
@@ -76,7 +79,7 @@ export const endOfString = (text: string, begin: number): number => {
   return text.length
 }
 
-/** The text must be well-formed. `depth`: of nested objects and arrays. */
+/** The end of the value that begins here, and how deep its objects and arrays nest. The text must be well-formed. */
 export const endOfValue = (text: string, begin: number): { end: number; depth: number } => {
   let open = 0
   let depth = 0

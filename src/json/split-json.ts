@@ -1,13 +1,13 @@
 import { endOfString, endOfValue, nameIn, skipBlanks } from './raw-json.ts'
 
 /**
- * A JSON object in two parts: the exact texts of the elements of the last array under a name, and the object with that
- * array empty. It is for a text that may be long and is not parsed yet: the text is well-formed if and only if its parts
- * are. Null if it cannot be, or if it has more than `max` members. `elements` is null without such an array, and ends
- * after `max` and one.
+ * Splits a JSON object in two: the exact texts of the elements of the last array under a name, and the object with that
+ * array empty. For a text that may be long and is not parsed yet: it is well-formed if and only if its parts are. Returns
+ * null if it cannot be well-formed, or if it has more than `max` members. `elements` is null without such an array, and
+ * ends after `max` and one.
  */
 export const splitAt = (text: string, name: string, max: number) => {
-  let found: ReturnType<typeof elementsFrom> = null
+  let array: ReturnType<typeof elementsFrom> = null
   let at = skipBlanks(text, 0)
   if (text[at] !== '{') return { elements: null, rest: text[at] === '[' ? '[]' : text }
   at = skipBlanks(text, at + 1)
@@ -17,19 +17,23 @@ export const splitAt = (text: string, name: string, max: number) => {
     at = skipBlanks(text, nameEnd)
     if (text[at] !== ':' || members > max) return null
     at = skipBlanks(text, at + 1)
-    const isArray = isNamed && text[at] === '['
-    if (isNamed) found = isArray ? elementsFrom(text, at, max) : null
-    if (isArray && found === null) return null
-    if (isArray && found && found.elements.length > max) return { ...found, rest: '{}' }
-    at = skipBlanks(text, isArray && found ? found.end : endOfValue(text, at).end)
+    // The last of several members with the same name counts.
+    if (isNamed) array = null
+    if (isNamed && text[at] === '[') {
+      array = elementsFrom(text, at, max)
+      if (array === null) return null
+      if (array.elements.length > max) return { elements: array.elements, rest: '{}' }
+    }
+    at = skipBlanks(text, isNamed && array !== null ? array.end : endOfValue(text, at).end)
     if (text[at] !== ',') break
     at = skipBlanks(text, at + 1)
   }
-  if (found === null) return { elements: null, rest: text }
-  return { elements: found.elements, rest: `${text.slice(0, found.begin)}[]${text.slice(found.end)}` }
+  if (array === null) return { elements: null, rest: text }
+  const { elements, begin, end } = array
+  return { elements, rest: `${text.slice(0, begin)}[]${text.slice(end)}` }
 }
 
-/** The elements of the array that begins here, at most `max` and one, and where it ends; null if they are not separated by commas. */
+/** The array that begins here, with at most `max` and one of its elements; null if they are not separated by commas. */
 export const elementsFrom = (text: string, begin: number, max: number) => {
   const elements: string[] = []
   let at = skipBlanks(text, begin + 1)

@@ -16,7 +16,7 @@ type Parent = { readonly isList: boolean; readonly children: readonly Child[] }
 type Child = { readonly label: string; readonly node: Node }
 
 type TemplateFault = { readonly detail: string; readonly pointer: string }
-/** `{{` within it is the next place: this one is not closed. */
+/** A JSON Pointer. One that contains `{{` was not closed before the next place. */
 const POINTER = /^\/(?!.*\{\{)(?:[^~]|~[01])*$/s
 const UNREADABLE = 'must have a JSON Pointer between {{ and }}, such as {{/data/prospect/email}}'
 
@@ -26,7 +26,7 @@ export const parseTemplate = (text: string): { template: Template; faults: reado
   const pointers = new Set<string>()
 
   const stringAt = (written: string, path: string): Node => {
-    const value: string = /\\/.test(written) ? JSON.parse(written) : written.slice(1, -1)
+    const value: string = written.includes('\\') ? JSON.parse(written) : written.slice(1, -1)
     const places: Place[] = []
     const texts: string[] = []
     let from = 0
@@ -83,7 +83,7 @@ export const render = ({ root, pointers }: Template, text: string, charactersMax
     left -= part.length
     return left < 0 ? '' : part
   }
-  /** Undefined: left out. */
+  /** Undefined if the member or element is left out. */
   const write = (node: Node): string | undefined => {
     if (typeof node === 'string' || left < 0) return add(String(node))
     if ('places' in node) return fill(node)

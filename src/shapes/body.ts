@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { nearest } from './near.ts'
 
-/** Unknown members that are named in an answer, and how much of their names. */
+/** Maximum unknown members that an answer names, and the length of a name that it repeats. */
 const NAMED_MAX = 20
 const NAME_LENGTH_MAX = 100
 
@@ -11,7 +11,11 @@ type Shape<Entries extends v.ObjectEntries> = v.ObjectSchema<Entries, undefined>
 const unknownIn = (entries: v.ObjectEntries, body: unknown): string[] => {
   const unknown: string[] = []
   if (typeof body !== 'object') return unknown
-  for (const name in body) if (!Object.hasOwn(entries, name) && unknown.push(name) === NAMED_MAX) break
+  for (const name in body) {
+    if (Object.hasOwn(entries, name)) continue
+    unknown.push(name)
+    if (unknown.length === NAMED_MAX) break
+  }
   return unknown
 }
 
@@ -33,7 +37,7 @@ export const bodyOf = <const Entries extends v.ObjectEntries>(entries: Entries):
 }
 
 const UNNAMED = '…'
-/** A text that is long, or an email, is data in the wrong place: it is not repeated. */
+/** Whether an answer may repeat a name: a long one or an email is data in the wrong place. */
 const isName = (name: string): boolean => name.length <= NAME_LENGTH_MAX && !name.includes('@')
 
 const unknownMember = (name: string, entries: v.ObjectEntries) => {
@@ -48,12 +52,12 @@ const unknownMember = (name: string, entries: v.ObjectEntries) => {
   }
 }
 
-/** The members of an activity that it does not have, named in its receipt. */
+/** Unknown members of an activity, named in its receipt. */
 export type Ignored = { readonly ignored?: string[] | undefined }
 
 /**
- * An activity as it is sent: systems add members as they like, and none is lost for one. Unknown members are ignored, and
- * their names are `ignored` in the output.
+ * An activity in a request. Unknown members are ignored, because systems add members freely and no activity must be lost
+ * for one. Their names are `ignored` in the output.
  */
 export const lenientOf = <const Entries extends v.ObjectEntries>(entries: Entries): Shape<Entries> => {
   const object = v.object(entries)

@@ -25,13 +25,15 @@ export const PRESETS = [
   'mailchimp',
 ] as const
 export type PresetName = (typeof PRESETS)[number]
+/** Vendors that do not sign: a secret token in the address verifies their deliveries. */
+const PRESETS_WITHOUT_SIGNATURE: readonly string[] = ['mailchimp'] satisfies PresetName[]
 
 const PLACEHOLDER = /\{([^{}]*)\}/g
-const PLACEHOLDERS = /^(body|timestamp|id|url|method|header:[\w-]{1,100})$/
+const KNOWN_PLACEHOLDER = /^(body|timestamp|id|url|method|header:[\w-]{1,100})$/
 const placeholdersIn = (template: string) => [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name)
 const isTemplate = (template: string): boolean => {
   const names = placeholdersIn(template)
-  return names.includes('body') && names.every((name) => PLACEHOLDERS.test(name))
+  return names.includes('body') && names.every((name) => KNOWN_PLACEHOLDER.test(name))
 }
 const headerName = (description: string) =>
   v.pipe(
@@ -103,13 +105,12 @@ const VERIFY = {
   token: optional(v.literal(true), 'No signature: the address contains a secret token.'),
 }
 /** Whether a token verifies deliveries: chosen, or because the preset has no signatures. */
-export const isByToken = ({
-  preset,
-  token,
-}: {
+export const isByToken = (verify: {
   readonly preset?: string | undefined
   readonly token?: unknown
-}) => token === true || preset === 'mailchimp'
+}): boolean =>
+  verify.token === true || (verify.preset !== undefined && PRESETS_WITHOUT_SIGNATURE.includes(verify.preset))
+
 const BLANK_AROUND = /^[\s\p{C}]|[\s\p{C}]$/u
 /** How a hook verifies its deliveries. */
 export const HookVerification = v.pipe(
@@ -140,21 +141,22 @@ export const HookVerificationShown = v.pipe(
 )
 
 const POINTER = /^(\/([^~]|~[01])*)?$/
-/** How deep a pointer may lead. */
+/** Maximum levels of a pointer. */
 export const LEVELS_MAX = 16
 /** Whether a text is a JSON Pointer (RFC 6901) that is not too deep. */
 export const isPointer = (place: string) => POINTER.test(place) && place.split('/').length <= LEVELS_MAX + 1
 const isPart = (part: string) =>
   /^header:[A-Za-z0-9_-]{1,100}$/.test(part) || /^=.*\S/s.test(part) || isPointer(part)
-const places = (description: string, isOther = (_: string) => false, other = '') =>
+/** Places in order of preference. `alsoAllows` is one more word that a place may be. */
+const places = (description: string, { alsoAllows }: { readonly alsoAllows?: string } = {}) =>
   v.optional(
     v.pipe(
       v.array(
         v.pipe(
           boundedText(0, 255),
           v.check(
-            (place) => partsOf(place).every((part) => isPart(part) || isOther(part)),
-            `must be a JSON Pointer of at most ${LEVELS_MAX} levels${other}, header:name or =text, or a sum of these with " + " between`,
+            (place) => partsOf(place).every((part) => isPart(part) || part === alsoAllows),
+            `must be a JSON Pointer of at most ${LEVELS_MAX} levels${alsoAllows === undefined ? '' : `, ${alsoAllows}`}, header:name or =text, or a sum of these with " + " between`,
           ),
           v.check(
             (place) => partsOf(place).length <= PARTS_MAX,
@@ -176,19 +178,23 @@ export const HookMap = v.pipe(
     occurredAt: places('Where the time is: RFC 3339, or seconds or milliseconds since 1970.'),
     idempotencyKey: places(
       'Identifies one message in all attempts, among those of its type; `sha256` is the hash of the body.',
-      (part) => part === 'sha256',
-      ', sha256',
+      { alsoAllows: 'sha256' },
     ),
   }),
   v.description(
-    'Where the members of an activity are: JSON Pointers into the body, also with `name[member=value]` for an element of a list, `header:name`, `=text` for a text that is always the same, or a sum such as `/first + /last`. The first that leads to a text or a number wins; blanks and placeholders such as `N/A` are passed over. Members given replace those of the preset.',
+    'Where the members of an activity are. A place is a JSON Pointer into the body, in which `name[member=value]` leads to an element of a list; `header:name`; `=text`, for a text that is always the same; or a sum such as `/first + /last`. The first place that leads to a text or a number wins. Blanks and placeholders such as `N/A` are passed over. Members given replace those of the preset.',
   ),
 )
 export type HookMap = v.InferOutput<typeof HookMap>
 
 /** Maximum characters of the text of any member of an activity. */
 export const MEMBER_LENGTH_MAX = 1_000
-const { type, externalId, name, idempotencyKey } = NewProspectLog.entries
-const MEMBERS = { type, externalId, name, idempotencyKey, email: boundedText(1, MEMBER_LENGTH_MAX) }
+const MEMBERS = {
+  type: NewProspectLog.entries.type,
+  externalId: NewProspectLog.entries.externalId,
+  name: NewProspectLog.entries.name,
+  idempotencyKey: NewProspectLog.entries.idempotencyKey,
+  email: boundedText(1, MEMBER_LENGTH_MAX),
+}
 /** Whether a text can be this member of an activity. */
 export const fitsMember = (member: keyof typeof MEMBERS, text: string): boolean => v.is(MEMBERS[member], text)

@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { HookMap, HookVerification, HookVerificationShown, isPointer, LEVELS_MAX } from './hook-rules.ts'
 import { NewProspectLog, ProspectLog } from './prospect-log.ts'
-import { keepingAll } from './record.ts'
+import { withoutReservedNames } from './record.ts'
 import { sliceOf } from './slice.ts'
-import { boundedText, described, documented, id } from './text.ts'
+import { boundedText, described, id } from './text.ts'
 import { overlapHours, timestamp } from './time.ts'
 
 /** The parts of an absolute `http:` or `https:` URL without credentials; null for any other text. */
@@ -150,13 +150,11 @@ export const HookSlice = v.object(sliceOf(Hook))
 /** Body of `POST /v0/hooks/{hook_id}/try`. */
 export const HookTrial = bodyOf({
   headers: v.optional(
-    described(
-      documented(keepingAll(v.record(v.string(), v.string())), {
-        type: 'object',
-        additionalProperties: { type: 'string', description: 'The value of a header.' },
-      }),
-      'The headers of the delivery, above all those that are signed.',
-    ),
+    withoutReservedNames(v.record(v.string(), v.string()), {
+      type: 'object',
+      additionalProperties: { type: 'string', description: 'The value of a header.' },
+      description: 'The headers of the delivery, above all those that are signed.',
+    }),
     {},
   ),
   body: described(v.string(), 'Its body, byte for byte.'),

@@ -1,4 +1,4 @@
-/** The inputs of operations that programs call directly: those of HTTP, with the ids of its path and key. */
+// Inputs of operations that programs call directly: as over HTTP, with the ids of its path and key.
 import * as v from 'valibot'
 import { bodyOf, lenientOf } from './body.ts'
 import { idempotencyKey, NewProspectLog } from './prospect-log.ts'
@@ -14,17 +14,19 @@ export type InTenant<Entries extends v.ObjectEntries> = { readonly entries: Entr
   OfTenant & v.InferOutput<Members<Entries>>
 >
 /**
- * An object with these members and its tenant. Other members are treated as in this body; without a body they are
- * ignored: what is read or deleted by its ids may be named by the resource itself.
+ * An object with these members and its tenant. Unknown members are treated as `body` treats them. Without a body they are
+ * ignored, because callers may pass a whole resource to read or delete it.
  */
-export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries, body?: object) => {
-  const objectOf = body === undefined ? v.object : body === NewProspectLog ? lenientOf : bodyOf
-  return objectOf({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
+export const inTenant = <Entries extends v.ObjectEntries>(entries: Entries, body?: object) =>
+  shapeLike(body)({ tenantId: text(), ...entries }) as unknown as InTenant<Entries>
+const shapeLike = (body: object | undefined) => {
+  if (body === undefined) return v.object
+  return body === NewProspectLog ? lenientOf : bodyOf
 }
-/** Any text, as in a path, because an id that does not exist is not found, whatever it looks like. */
+/** Any text, as in a path: an id of any form that does not exist is not found. */
 export const anyId = text()
 export const idempotent = { idempotencyKey: v.optional(idempotencyKey()) }
-/** The revisions that a change is for; by default any. */
+/** The revisions that a change applies to; by default any. */
 export const ifRevision = { ifRevision: v.optional(v.array(whole(1))) }
 /** A signal that ends a wait: over HTTP when the caller leaves, or the service stops. */
 export const abortable = { signal: v.optional(v.instance(AbortSignal)) }

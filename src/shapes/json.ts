@@ -21,7 +21,9 @@ export const withTexts = <Output>(output: Output, members: ReadonlyMap<string, R
   return output
 }
 
-export const isObject = (it: unknown) => typeof it === 'object' && it !== null && !Array.isArray(it)
+export const isObject = (value: unknown) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
 /** Any JSON object, kept as its text. */
 export const anyObject = (description: string) =>
   v.pipe(

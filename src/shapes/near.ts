@@ -1,4 +1,4 @@
-/** Whether adding, removing, replacing or swapping at most so many letters makes them equal. */
+/** Whether two words become equal if at most `edits` letters are added, removed, replaced or swapped. */
 export const isNear = (a: string, b: string, edits: number): boolean => {
   if (edits < 0 || Math.abs(a.length - b.length) > edits) return false
   if (a === b) return true
@@ -9,6 +9,6 @@ export const isNear = (a: string, b: string, edits: number): boolean => {
   return isNear(moreA, moreB, edits - 1) || isNear(moreA, b, edits - 1) || isNear(a, moreB, edits - 1)
 }
 
-/** The known name that may have been meant by another one, if one is near. */
+/** The known name that a misspelt one may stand for. */
 export const nearest = (name: string, known: readonly string[]): string | undefined =>
   known.find((other) => isNear(name, other, name.length > 4 ? 2 : 1))

@@ -1,20 +1,26 @@
 import * as v from 'valibot'
+import { type Documented, documented } from './text.ts'
 
 /** Names that valibot leaves out of every record, without an issue. */
-const LEFT_OUT = ['__proto__', 'constructor', 'prototype']
-const leftOutOf = (input: unknown): string | undefined =>
-  LEFT_OUT.find((name) => typeof input === 'object' && input !== null && Object.hasOwn(input, name))
-const REFUSING = v.custom<never>(
-  () => false,
-  ({ input }) => `must not have a member named ${leftOutOf(input)}`,
-)
+const RESERVED_NAMES = ['__proto__', 'constructor', 'prototype']
+const reservedNameIn = (input: unknown): string | undefined =>
+  RESERVED_NAMES.find((name) => typeof input === 'object' && input !== null && Object.hasOwn(input, name))
 
-/** A record whose names callers choose: one that it cannot keep is refused. */
-export const keepingAll = <Schema extends v.GenericSchema>(record: Schema): Schema => {
-  const run = record['~run'].bind(record)
-  const refuse = REFUSING['~run'].bind(REFUSING)
-  return Object.assign(record, {
-    '~run': ((dataset, config) =>
-      (leftOutOf(dataset.value) === undefined ? run : refuse)(dataset, config)) satisfies typeof run,
-  })
-}
+/**
+ * A record with names chosen by callers. Refuses names that valibot would silently drop. The OpenAPI document shows
+ * `jsonSchema`, because it converts only the first schema of a pipe.
+ */
+export const withoutReservedNames = <Output extends object>(
+  record: v.GenericSchema<Output>,
+  jsonSchema: Documented['jsonSchema'],
+) =>
+  v.pipe(
+    documented(
+      v.custom<Output>(
+        (input) => reservedNameIn(input) === undefined,
+        ({ input }) => `must not have a member named ${reservedNameIn(input)}`,
+      ),
+      jsonSchema,
+    ),
+    record,
+  )

@@ -7,7 +7,7 @@ export const anyTemplate = () =>
   v.pipe(
     documented(
       v.custom<object | string>(
-        (it) => typeof it === 'string' || (typeof it === 'object' && it !== null),
+        (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
         'must be an object, an array or a string',
       ),
       {},

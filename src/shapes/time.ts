@@ -4,11 +4,11 @@ import { described, documented, whole } from './text.ts'
 /** UTC, ISO 8601, milliseconds, suffix Z. */
 export const timestamp = () => documented(v.string(), { type: 'string', format: 'date-time' })
 
-/** RFC 3339, and what is as unambiguous: a blank for the `T`, a comma, no seconds, an offset without its colon or minutes. */
+/** RFC 3339, and forms that are as unambiguous: a blank for the `T`, a comma, no seconds, an offset without colon or minutes. */
 const DATE_TIME =
   /^(\d{4}-\d\d-(\d\d))[T ](?!24)(\d\d:\d\d)(:\d\d)?(?:[.,](\d+))? ?(?:Z|UTC|GMT|([+-]\d\d):?(\d\d)?)$/i
 
-/** As UTC with milliseconds; null unless it is RFC 3339 with an offset, or as clear, from 1970 to 9999. */
+/** A time as UTC with milliseconds. Null unless it is in one of these forms, and from 1970 to 9999. */
 export const utcOf = (text: string): string | null => {
   const [, date, day, time, seconds = ':00', part = '0', hours = '+00', minutes = '00'] =
     DATE_TIME.exec(text) ?? []
@@ -31,7 +31,7 @@ export const dateTime = (description: string) =>
   )
 
 const OVERLAP_HOURS_MAX = 168
-/** For how many hours a replaced secret stays valid. */
+/** The hours for which a replaced secret stays valid. */
 export const overlapHours = (description: string) =>
   v.optional(
     described(

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { EVENT_TYPES } from './event.ts'
-import { keepingAll } from './record.ts'
+import { withoutReservedNames } from './record.ts'
 import { anyTemplate, rawJson } from './template.ts'
 import { boundedText, described, id, optional, whole } from './text.ts'
 import { overlapHours, timestamp } from './time.ts'
@@ -18,15 +18,15 @@ const texts = v.nullable(
 /** Headers that HTTP, the body or the service sets. */
 const RESERVED =
   /^(connection|content-.*|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|user-agent|webhook-.*)$/i
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/
+const HEADER_VALUE = /^[!-~]([ -~]{0,998}[!-~])?$/
+const HEADERS_MAX = 10
 const headerName = v.pipe(
   v.string(),
-  v.regex(/^[\w!#$%&'*+.^`|~-]{1,100}$/, 'must be the name of a header, of at most 100 characters'),
+  v.regex(HEADER_NAME, 'must be the name of a header, of at most 100 characters'),
   v.check((name) => !RESERVED.test(name), 'must not be a header that HTTP or the service sets'),
 )
-const headerValue = v.pipe(
-  v.string(),
-  v.regex(/^[!-~]([ -~]{0,998}[!-~])?$/, 'must be 1 to 1,000 visible ASCII characters'),
-)
+const headerValue = v.pipe(v.string(), v.regex(HEADER_VALUE, 'must be 1 to 1,000 visible ASCII characters'))
 /** Upper and lower case are the same header: only the last one would be sent. */
 const areDistinct = (headers: Readonly<Record<string, string>>) => {
   const names = Object.keys(headers)
@@ -35,8 +35,13 @@ const areDistinct = (headers: Readonly<Record<string, string>>) => {
 const headers = described(
   v.nullable(
     v.pipe(
-      keepingAll(v.record(headerName, headerValue)),
-      v.maxEntries(10, 'must be at most 10 headers'),
+      withoutReservedNames(v.record(headerName, headerValue), {
+        type: 'object',
+        propertyNames: { type: 'string', pattern: HEADER_NAME.source },
+        additionalProperties: { type: 'string', pattern: HEADER_VALUE.source },
+        maxProperties: HEADERS_MAX,
+      }),
+      v.maxEntries(HEADERS_MAX, `must be at most ${HEADERS_MAX} headers`),
       v.check(areDistinct, 'must not name a header twice'),
     ),
   ),

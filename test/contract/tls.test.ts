@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { withTimeout } from '../../src/adapters/postgres/connect.ts'
 import { endPool, openPostgres } from '../../src/adapters/postgres/open.ts'
-import { explained } from '../../src/cli/refusals.ts'
+import { explain } from '../../src/cli/refusals.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { postgresBin, startPostgres, UNPRIVILEGED, whyNoPostgres } from '../support/postgres.ts'
 import { newFolder } from '../support/program.ts'
@@ -78,7 +78,8 @@ t.test('TLS to PostgreSQL is as strict as the mode says, as with psql', { skip }
       )
       return row?.ssl ? 'TLS' : 'plain'
     } catch (error) {
-      return explained(error, 'tenants list').join(' ')
+      const { text, remedy } = explain(error, 'tenants list')
+      return `${text} ${remedy}`
     } finally {
       await endPool(sql, 0)
     }

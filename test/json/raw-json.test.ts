@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isJson, jsonDepth } from '../../src/json/is-json.ts'
+import { isJson, jsonDepth, scanMembers } from '../../src/json/is-json.ts'
 import { membersOf, NESTING_MAX } from '../../src/json/raw-json.ts'
 import { splitAt } from '../../src/json/split-json.ts'
 
@@ -159,19 +159,19 @@ t.test('a text is JSON if and only if JSON.parse takes it', async (t) => {
     [],
   )
   t.ok(texts.filter(parses).length > 50)
-  // The same scan finds the members.
-  const objects = [...texts, '{"a":1,"a":[2] , "\\u0061b":{"c":[{"d":1}]}}', '{}', ' {"a":"}"} '].filter(
-    parses,
-  )
-  for (const text of objects.filter((text) => /^\s*\{/.test(text))) {
-    const members = new Map()
-    t.equal(Number(jsonDepth(text, members)) - 1, membersOf(text).depth)
-    t.strictSame(members, membersOf(text).members)
+  // The members of an object are scanned in the same way.
+  const more = ['{"a":1,"a":[2] , "\\u0061b":{"c":[{"d":1}]}}', '{}', ' {"a":"}"} ']
+  const objects = [...texts, ...more].filter((text) => parses(text) && /^\s*\{/.test(text))
+  for (const text of objects) {
+    t.equal(Number(jsonDepth(text)) - 1, membersOf(text).depth)
+    t.strictSame(scanMembers(text, Number.POSITIVE_INFINITY), membersOf(text))
   }
+  const others = texts.filter((text) => !objects.includes(text))
+  for (const text of others) t.equal(scanMembers(text, Number.POSITIVE_INFINITY), null, text)
 })
 
 t.test('a scan ends with one member too many', async (t) => {
-  const members = new Map()
-  t.equal(jsonDepth('{"a":1,"b":{"c":2},"d":3,"e":4} no JSON', members, 2), 2)
-  t.strictSame([...members.keys()], ['a', 'b', 'd'])
+  const scanned = scanMembers('{"a":1,"b":{"c":2},"d":3,"e":4} no JSON', 2)
+  t.equal(scanned?.depth, 1)
+  t.strictSame([...(scanned?.members.keys() ?? [])], ['a', 'b', 'd'])
 })
