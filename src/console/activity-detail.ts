@@ -2,10 +2,11 @@ import type { Page } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
-import { baseUrl, call, can, get, memberOf, path, type Slice, withExact } from './api.ts'
+import { baseUrl, call, can, get, path, type Slice } from './api.ts'
 import { absolute, addressOf, bdi, button, facts, h, person, refill } from './dom.ts'
-import { pageIdIn, type Row } from './live.ts'
+import { pageIdIn, type Row } from './follow-logs.ts'
 import { copy, idOf, json } from './notices.ts'
+import { memberOf, withExact } from './raw.ts'
 
 type Log = Row['log']
 /** An activity that arrives so much later than it happened says so. */

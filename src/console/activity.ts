@@ -1,11 +1,14 @@
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { activityDetail, pageBy, personBy } from './activity-detail.ts'
 import { activityTable, ROWS_MAX } from './activity-table.ts'
-import { call, get, itemTexts, memberOf, path, type Slice } from './api.ts'
-import { field, isoOf, saveAsCsv } from './dialog.ts'
+import { call, get, path, type Slice } from './api.ts'
+import { field, isoOf } from './dialog.ts'
 import { button, card, counted, goTo, h, type Place, refill, replaceAddress, type View } from './dom.ts'
+import { type Restart, rowsOf } from './follow-logs.ts'
 import { loadMore } from './lists.ts'
-import { liveMark, type Restart, rowsOf } from './live.ts'
+import { liveMark } from './live-mark.ts'
+import { itemTexts, memberOf } from './raw.ts'
+import { saveAsCsv } from './save-csv.ts'
 
 const FILTERS = { source: 'Source', type: 'Type', since: 'From', until: 'Before' } as const
 type Filter = keyof typeof FILTERS
@@ -40,7 +43,7 @@ export const view: View = async (place: Place, signal: AbortSignal) => {
     }
     const query = { ...chosen, limit: 100, cursor }
     const answer = await call<Slice<ProspectLog>>('GET', '/prospect_logs', { query, signal })
-    rows.append(rowsOf(answer))
+    rows.insert(rowsOf(answer))
     showNone(answer.value.hasMore)
     return answer.value.nextCursor
   })

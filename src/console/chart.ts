@@ -1,8 +1,8 @@
 import type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
-import { Problem, repeated } from './api.ts'
+import { Problem, pollOf } from './api.ts'
 import { absolute, bdi, card, h, type Place, refill, replaceAddress, svg, time } from './dom.ts'
 import { row, segments, table } from './lists.ts'
-import { repeat } from './live.ts'
+import { repeat } from './repeat.ts'
 
 const COUNTS_MS = 15_000
 const HOUR_MS = 3_600_000
@@ -104,7 +104,7 @@ export const chartCard = (place: Place, signal: AbortSignal) => {
   const chosen = Object.hasOwn(SPANS, asked) ? asked : '48h'
   /** Days, if there is too much to count by hours. */
   let drawnSpan = SPANS[chosen] as Drawn
-  const load = repeated<ProspectLogCounts>('/prospect_log_counts')
+  const load = pollOf<ProspectLogCounts>('/prospect_log_counts')
   const show = async (): Promise<void> => {
     const span = drawnSpan
     const since = new Date(startOf(span)).toISOString()

@@ -1,6 +1,6 @@
 import type { WebhookEndpoint } from '../shapes/webhook.ts'
 import type { WebhookDelivery, WebhookDeliveryWithAttempts } from '../shapes/webhook-delivery.ts'
-import { call, get, memberOf, path, type Query, repeated, type Slice } from './api.ts'
+import { call, get, path, pollOf, type Query, type Slice } from './api.ts'
 import {
   addressOf,
   bdi,
@@ -19,8 +19,9 @@ import {
 } from './dom.ts'
 import { wordsOf } from './endpoint-form.ts'
 import { loadMore, row, segments, table } from './lists.ts'
-import type { LiveState } from './live.ts'
+import type { LiveState } from './live-mark.ts'
 import { gated, json, notify } from './notices.ts'
+import { memberOf } from './raw.ts'
 
 const STATUSES = { '': 'all', pending: 'pending', delivered: 'delivered', failed: 'failed' }
 
@@ -41,7 +42,7 @@ export const deliveriesOf = (
     list.querySelector('tbody')?.append(...slice.items.map(rowOf))
     return slice.nextCursor
   })
-  let poll = repeated<Slice<WebhookDelivery>>(`${url}/deliveries`)
+  let poll = pollOf<Slice<WebhookDelivery>>(`${url}/deliveries`)
   const retry = async ({ eventId }: WebhookDelivery) => {
     await call('POST', `${url}${path`/deliveries/${eventId}/retry`}`)
     // An endpoint that keeps failing rests between attempts: this ends its rest.
@@ -101,7 +102,7 @@ export const deliveriesOf = (
   }
   const reload = async (): Promise<void> => {
     isLonger = false
-    poll = repeated(`${url}/deliveries`)
+    poll = pollOf(`${url}/deliveries`)
     await refresh()
   }
   const choose = (chosen: string) => {

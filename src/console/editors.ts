@@ -4,11 +4,12 @@ import type { Hook, HookTrialResult } from '../shapes/hook.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import type { WebhookTest } from '../shapes/webhook.ts'
-import { call, get, itemTexts, memberOf, Problem, path, session, withExact } from './api.ts'
+import { call, get, Problem, path, session } from './api.ts'
 import { area, linesOf } from './dialog.ts'
 import { actions, bdi, type Child, card, h, refill } from './dom.ts'
 import { row, table } from './lists.ts'
 import { code, gated, notify, pretty } from './notices.ts'
+import { itemTexts, memberOf, withExact } from './raw.ts'
 
 /** As large as the service sends: see `webhook-body.ts` and `event-data.ts`. */
 const BODY_BYTES_MAX = 262_144

@@ -1,13 +1,15 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
-import { call, memberOf, path, repeated } from './api.ts'
+import { call, path, pollOf } from './api.ts'
 import { shortUrl, whyFailing } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
-import { ask, askToDelete, hoursField, isoOf, tick, timeField } from './dialog.ts'
+import { askToDelete, hoursField, isoOf, openForm, tick, timeField } from './dialog.ts'
 import { actions, bdi, card, counted, crumb, facts, goTo, h, type Place, refill } from './dom.ts'
 import { templateEditor, testShown } from './editors.ts'
 import { chosenIn, endpointFields, healthOf, secretShown, wordsOf } from './endpoint-form.ts'
-import { liveMark, repeat } from './live.ts'
+import { liveMark } from './live-mark.ts'
 import { gated, idOf, notify, pretty } from './notices.ts'
+import { memberOf } from './raw.ts'
+import { repeat } from './repeat.ts'
 
 /** One endpoint: its health and its deliveries. */
 export const endpointView = async (id: string, place: Place, signal: AbortSignal) => {
@@ -63,14 +65,14 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     await testShown(url, () => template?.eventId(), tested)
   }
   const edit = () =>
-    ask({
+    openForm({
       title: 'Edit the endpoint',
       action: 'Save',
       body: endpointFields(endpoint),
       run: (values) => change(chosenIn(values)),
     })
   const replay = () =>
-    ask({
+    openForm({
       title: 'Send events again',
       action: 'Replay',
       body: [
@@ -94,7 +96,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
       },
     })
   const rotate = () =>
-    ask({
+    openForm({
       title: 'A new signing secret',
       action: 'Rotate',
       body: [hoursField('Hours during which the old secret also signs')],
@@ -122,7 +124,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     notify('Saved. It applies to all that is sent from now on.')
   }
   const deliveries = deliveriesOf(url, place, signal, () => endpoint)
-  const poll = repeated<WebhookEndpoint>(url)
+  const poll = pollOf<WebhookEndpoint>(url)
   const work = async (): Promise<void> => {
     if (template && !template.eventId()) await template.load()
     const answer = await poll({}, signal)

@@ -1,11 +1,13 @@
 import type { Event as FeedEvent } from '../shapes/event.ts'
-import { call, itemTexts, memberOf, path, type Slice } from './api.ts'
+import { call, path, type Slice } from './api.ts'
 import { choice } from './dialog.ts'
 import { absolute, card, crumb, facts, goTo, h, type Place, type View, when } from './dom.ts'
 import { EVENT_TYPES, wordsOf } from './endpoint-form.ts'
 import { below, expander, loadMore, row, table } from './lists.ts'
-import { liveMark, repeat } from './live.ts'
+import { liveMark } from './live-mark.ts'
 import { idOf, json } from './notices.ts'
+import { itemTexts, memberOf } from './raw.ts'
+import { repeat } from './repeat.ts'
 
 /** The server waits for the next events; there is no pause between two requests. */
 const WAIT_S = 15

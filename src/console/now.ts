@@ -2,8 +2,10 @@ import type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
 import { activityTable } from './activity-table.ts'
 import { baseUrl, call, can, get, session } from './api.ts'
 import { actions, addressOf, bdi, button, card, counted, h, refill, time, type View } from './dom.ts'
-import { liveMark, type Row, repeat } from './live.ts'
+import type { Row } from './follow-logs.ts'
+import { liveMark } from './live-mark.ts'
 import { notify, toCopy } from './notices.ts'
+import { repeat } from './repeat.ts'
 
 const NEWEST = 10
 const ATTENTION_MS = 20_000

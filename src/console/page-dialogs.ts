@@ -1,10 +1,11 @@
 import { membersOf } from '../json/raw-json.ts'
 import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
-import { call, memberOf, path, withExact } from './api.ts'
-import { area, ask, askToDelete, choice, field, isoOf, tick, timeField } from './dialog.ts'
+import { call, path } from './api.ts'
+import { area, askToDelete, choice, field, isoOf, openForm, tick, timeField } from './dialog.ts'
 import { bdi, goTo, h } from './dom.ts'
 import { segments } from './lists.ts'
 import { pretty } from './notices.ts'
+import { memberOf, withExact } from './raw.ts'
 
 /** Changes the page as it was seen when its dialog was opened. */
 type Change = (method: string, where: string, body?: object) => Promise<void>
@@ -19,7 +20,7 @@ export const createPage = (groupId: string): void => {
     at.hidden = (event.target as HTMLSelectElement).value !== 'later'
     at.querySelector('input')?.toggleAttribute('required', !at.hidden)
   }
-  ask({
+  openForm({
     title: 'New page',
     action: 'Create',
     body: [
@@ -54,7 +55,7 @@ export const createVersion = async (url: string, newestId: string | undefined, d
   const exact = newest ? memberOf(newest.text, 'content') : 'null'
   const before = exact === 'null' ? '' : pretty(exact)
   const context = newest ? newest.value.supplementaryContext : null
-  ask({
+  openForm({
     title: 'New version',
     action: 'Create',
     body: [
@@ -76,7 +77,7 @@ export const publishLater = (
   change: Change,
   done: () => Promise<void>,
 ): void =>
-  ask({
+  openForm({
     title: `Publish version ${versionNumber} later`,
     action: 'Schedule',
     body: [
@@ -91,7 +92,7 @@ export const publishLater = (
   })
 
 export const renamePage = ({ customName }: PageWithVersion, change: Change): void =>
-  ask({
+  openForm({
     title: 'Rename the page',
     action: 'Rename',
     body: [field('Name', 'customName', { value: customName }, 'Empty: the generated name.')],

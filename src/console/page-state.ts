@@ -1,7 +1,8 @@
 import type { PageWithVersion, VersionWithContent } from '../shapes/page.ts'
-import { call, memberOf, Problem } from './api.ts'
+import { call, Problem } from './api.ts'
 import { absolute, bdi, type Child, facts, h } from './dom.ts'
 import { idOf, json, pretty } from './notices.ts'
+import { memberOf } from './raw.ts'
 
 type Read = { readonly value: VersionWithContent; readonly text: string }
 const contentOf = ({ text }: Read) => memberOf(text, 'content')

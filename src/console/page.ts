@@ -17,10 +17,10 @@ import {
   when,
 } from './dom.ts'
 import { below, expander, loadMore, row, table } from './lists.ts'
-import { repeat } from './live.ts'
 import { gated, idOf, notify } from './notices.ts'
 import { createVersion, deletePage, publishLater, renamePage } from './page-dialogs.ts'
 import { detailOf, heldResource, readersOf, sideBySide, textOf } from './page-state.ts'
+import { repeat } from './repeat.ts'
 
 /** A page with its versions: the one readers get, the differences between two, and manual actions. */
 export const pageView = async (groupId: string, pageId: string, place: Place, signal: AbortSignal) => {

@@ -1,7 +1,7 @@
 import type { Page } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { call, can, get, path, type Slice } from './api.ts'
-import { area, ask, askToDelete, field } from './dialog.ts'
+import { area, askToDelete, field, openForm } from './dialog.ts'
 import {
   actions,
   addressOf,
@@ -74,7 +74,7 @@ const groupFields = (group?: PageGroup) => [
   ),
 ]
 const createGroup = (): void =>
-  ask({
+  openForm({
     title: 'New page group',
     action: 'Create',
     body: groupFields(),
@@ -115,7 +115,7 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
   const edit = () => {
     const change = group.hold()
     const before = group.value
-    ask({
+    openForm({
       title: 'Edit the group',
       action: 'Save',
       body: groupFields(before),

@@ -1,13 +1,15 @@
 import type { Hook } from '../shapes/hook.ts'
 import type { PresetName } from '../shapes/hook-rules.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
-import { baseUrl, call, can, get, itemTexts, memberOf, path, repeated, type Slice } from './api.ts'
+import { baseUrl, call, can, get, path, pollOf, type Slice } from './api.ts'
 import { isRecent, noted } from './attention.ts'
-import { ask, askToDelete, field, hoursField } from './dialog.ts'
+import { askToDelete, field, hoursField, openForm } from './dialog.ts'
 import { actions, addressOf, bdi, card, crumb, facts, goTo, h, refill, tag, time } from './dom.ts'
 import { mappingOf } from './editors.ts'
-import { liveMark, repeat } from './live.ts'
+import { liveMark } from './live-mark.ts'
 import { gated, idOf, json, toCopy } from './notices.ts'
+import { itemTexts, memberOf } from './raw.ts'
+import { repeat } from './repeat.ts'
 
 /** The display names of the vendors. `token` and `hmac` are for all others. */
 export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = {
@@ -84,7 +86,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
   }
   const rotate = () => {
     const byToken = isByToken()
-    ask({
+    openForm({
       title: byToken ? 'A new address' : 'A new signing secret',
       action: 'Replace',
       body: [
@@ -105,8 +107,8 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
       goTo(['sources'])
     })
   const mapping = mappingOf(() => hook, change)
-  const poll = repeated<Hook>(url)
-  const pollLogs = repeated<Slice<ProspectLog>>('/prospect_logs')
+  const poll = pollOf<Hook>(url)
+  const pollLogs = pollOf<Slice<ProspectLog>>('/prospect_logs')
   const work = async (): Promise<void> => {
     const answer = await poll({}, signal)
     if (answer) {

@@ -1,7 +1,7 @@
 import type { Hook } from '../shapes/hook.ts'
 import { call, get, type Slice } from './api.ts'
 import { isRecent, noted } from './attention.ts'
-import { ask, choice, field } from './dialog.ts'
+import { choice, field, openForm } from './dialog.ts'
 import { actions, addressOf, goTo, h, rowLink, type View, when } from './dom.ts'
 import { liveTable, row } from './lists.ts'
 import { gated, toCopy } from './notices.ts'
@@ -73,7 +73,7 @@ const connect = (): void => {
   }
   const vendors = choice('Who sends?', 'vendor', VENDORS, { onchange: vary })
   vary()
-  ask({
+  openForm({
     title: 'Connect a source',
     done: 'The address of this source',
     action: 'Create the address',

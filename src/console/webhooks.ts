@@ -1,14 +1,15 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
-import { call, path, withExact } from './api.ts'
+import { call, path } from './api.ts'
 import { shortUrl, whyFailing } from './attention.ts'
 import { deliveryView } from './deliveries.ts'
-import { ask, choice, field } from './dialog.ts'
+import { choice, field, openForm } from './dialog.ts'
 import { actions, addressOf, button, goTo, h, rowLink, type View } from './dom.ts'
 import { templateEditor, testShown } from './editors.ts'
 import { endpointView } from './endpoint.ts'
 import { chosenIn, endpointFields, healthOf, secretShown, wordsOf } from './endpoint-form.ts'
 import { liveTable, row } from './lists.ts'
 import { gated } from './notices.ts'
+import { withExact } from './raw.ts'
 import { RECEIVERS, type Receiver } from './receivers.ts'
 
 /** Endpoints: the addresses that get events, whether events arrive, and remedies if not. */
@@ -45,7 +46,7 @@ const listView = async (signal: AbortSignal) => [
 ]
 
 const create = (): void =>
-  ask({
+  openForm({
     title: 'New endpoint',
     action: 'Create',
     body: endpointFields(),
@@ -85,7 +86,7 @@ const connect = (): void => {
   const receiver = choice('Who receives?', 'receiver', Object.fromEntries(names), { onchange: vary })
   const select = receiver.querySelector('select') as HTMLSelectElement
   vary()
-  ask({
+  openForm({
     title: 'Connect a receiver',
     done: 'Connected',
     action: 'Connect',
