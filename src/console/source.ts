@@ -2,7 +2,7 @@ import type { Hook } from '../shapes/hook.ts'
 import type { PresetName } from '../shapes/hook-rules.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { baseUrl, call, can, get, path, pollOf, type Slice } from './api.ts'
-import { isRecent, noted } from './attention.ts'
+import { isRefusing, noted } from './attention.ts'
 import { askToDelete, field, hoursField, openForm } from './dialog.ts'
 import { actions, addressOf, bdi, card, crumb, facts, goTo, h, refill, tag, time } from './dom.ts'
 import { mappingOf } from './editors.ts'
@@ -37,7 +37,7 @@ export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = 
 export const addressIn = ({ url, path: where }: Hook): string => url ?? `${baseUrl()}${where}`
 export const stateOf = (hook: Hook) => {
   if (hook.status === 'disabled') return tag('disabled')
-  if (isRecent(hook)) return tag('refusing', 'warning')
+  if (isRefusing(hook)) return tag('refusing', 'warning')
   return hook.lastReceivedAt ? tag('receiving', 'ok') : tag('waiting')
 }
 export const kindOf = ({ verify }: Hook): string =>

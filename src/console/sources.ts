@@ -1,6 +1,6 @@
 import type { Hook } from '../shapes/hook.ts'
 import { call, get, type Slice } from './api.ts'
-import { isRecent, noted } from './attention.ts'
+import { isRefusing, noted } from './attention.ts'
 import { choice, field, openForm } from './dialog.ts'
 import { actions, addressOf, goTo, h, rowLink, type View, when } from './dom.ts'
 import { liveTable, row } from './lists.ts'
@@ -27,7 +27,7 @@ const listView = async (signal: AbortSignal) => [
         rowLink(addressOf(['sources', hookId]), source, kindOf(hook)),
         stateOf(hook),
         when(lastReceivedAt),
-        isRecent(hook) && noted(lastRefusal),
+        isRefusing(hook) && noted(lastRefusal),
       )
     },
   }),
