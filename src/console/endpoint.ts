@@ -4,12 +4,12 @@ import { shortUrl, whyFailing } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
 import { askToDelete, hoursField, isoOf, openForm, tick, timeField } from './dialog.ts'
 import { actions, bdi, card, counted, crumb, facts, goTo, h, type Place, refill } from './dom.ts'
-import { templateEditor, testShown } from './editors.ts'
 import { chosenIn, endpointFields, healthOf, secretShown, wordsOf } from './endpoint-form.ts'
 import { liveMark } from './live-mark.ts'
 import { gated, idOf, notify, pretty } from './notices.ts'
 import { memberOf } from './raw.ts'
 import { repeat } from './repeat.ts'
+import { sendTest, templateEditor } from './template-editor.ts'
 
 /** One endpoint: its health and its deliveries. */
 export const endpointView = async (id: string, place: Place, signal: AbortSignal) => {
@@ -62,7 +62,7 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   }
   const test = async (): Promise<void> => {
     await template?.load()
-    await testShown(url, () => template?.eventId(), tested)
+    await sendTest(url, () => template?.eventId(), tested)
   }
   const edit = () =>
     openForm({

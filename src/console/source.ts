@@ -5,8 +5,8 @@ import { baseUrl, call, can, get, path, pollOf, type Slice } from './api.ts'
 import { isRefusing, noted } from './attention.ts'
 import { askToDelete, field, hoursField, openForm } from './dialog.ts'
 import { actions, addressOf, bdi, card, crumb, facts, goTo, h, refill, tag, time } from './dom.ts'
-import { mappingOf } from './editors.ts'
 import { liveMark } from './live-mark.ts'
+import { mappingEditor } from './mapping-editor.ts'
 import { gated, idOf, json, toCopy } from './notices.ts'
 import { itemTexts, memberOf } from './raw.ts'
 import { repeat } from './repeat.ts'
@@ -106,7 +106,7 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
       await call('DELETE', url)
       goTo(['sources'])
     })
-  const mapping = mappingOf(() => hook, change)
+  const mapping = mappingEditor(() => hook, change)
   const poll = pollOf<Hook>(url)
   const pollLogs = pollOf<Slice<ProspectLog>>('/prospect_logs')
   const work = async (): Promise<void> => {

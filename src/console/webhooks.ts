@@ -4,13 +4,13 @@ import { shortUrl, whyFailing } from './attention.ts'
 import { deliveryView } from './deliveries.ts'
 import { choice, field, openForm } from './dialog.ts'
 import { actions, addressOf, button, goTo, h, rowLink, type View } from './dom.ts'
-import { templateEditor, testShown } from './editors.ts'
 import { endpointView } from './endpoint.ts'
 import { chosenIn, endpointFields, healthOf, secretShown, wordsOf } from './endpoint-form.ts'
 import { liveTable, row } from './lists.ts'
 import { gated } from './notices.ts'
 import { withExact } from './raw.ts'
 import { RECEIVERS, type Receiver } from './receivers.ts'
+import { sendTest, templateEditor } from './template-editor.ts'
 
 /** Endpoints: the addresses that get events, whether events arrive, and remedies if not. */
 export const view: View = (place, signal) => {
@@ -105,7 +105,7 @@ const connect = (): void => {
       const { webhookEndpointId, secret } = value
       goTo(['webhooks', webhookEndpointId])
       const result = h('div', { role: 'status' })
-      const test = () => testShown(path`/webhook_endpoints/${webhookEndpointId}`, editor.eventId, result)
+      const test = () => sendTest(path`/webhook_endpoints/${webhookEndpointId}`, editor.eventId, result)
       return [
         h('p', 'From now on every new activity is sent there.'),
         actions(button('Send the newest activity as a test', () => editor.load().then(test))),
