@@ -19,11 +19,11 @@ import {
   type View,
   when,
 } from './dom.ts'
+import { heldResource } from './held-resource.ts'
 import { row, segments, sliced } from './lists.ts'
 import { gated, idOf, lack, notify } from './notices.ts'
 import { pageView } from './page.ts'
 import { createPage } from './page-dialogs.ts'
-import { heldResource } from './page-state.ts'
 
 const STATUSES = { '': 'Active and archived', active: 'Active', archived: 'Archived', deleted: 'Deleted' }
 
