@@ -27,7 +27,7 @@ import { createPage } from './page-dialogs.ts'
 
 const STATUSES = { '': 'Active and archived', active: 'Active', archived: 'Archived', deleted: 'Deleted' }
 
-/** Page groups, the pages of one, and one page with its versions. */
+/** All page groups, the pages of one group, or one page with its versions. */
 export const view: View = (place, signal) => {
   if (place.id && place.subId) return pageView(place.id, place.subId, place, signal)
   return place.id ? groupView(place.id, signal) : groupsView(place, signal)
@@ -46,7 +46,7 @@ const groupsView = async (place: Place, signal: AbortSignal) => {
       counted(pagesCount, 'page'),
       when(updatedAt),
     )
-  const choose = (value: string) => goTo(['pages'], { status: value })
+  const choose = (chosen: string) => goTo(['pages'], { status: chosen })
   const list = await sliced(['Group', 'State', 'Pages', 'Changed'], load, rowOf, 'No page groups.')
   return [
     h(
@@ -58,6 +58,7 @@ const groupsView = async (place: Place, signal: AbortSignal) => {
     list,
   ]
 }
+
 const groupFields = (group?: PageGroup) => [
   field(
     'Name',
@@ -73,6 +74,7 @@ const groupFields = (group?: PageGroup) => [
     'What the pages of the group have in common.',
   ),
 ]
+
 const createGroup = (): void =>
   openForm({
     title: 'New page group',
@@ -101,13 +103,12 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
       h('h1', bdi(title)),
       h('p.lead.muted', bdi(name), ' ', statusTag(status), ' ', idOf(groupId)),
     )
+    const toggleStatus = () => change({ status: isActive ? 'archived' : 'active' })
     refill(about, pageContext && card(facts({ Context: bdi(pageContext) })))
     refill(
       buttons,
       gated('page_groups:write', 'Edit…', edit),
-      gated('page_groups:write', isActive ? 'Archive' : 'Make active', () =>
-        change({ status: isActive ? 'archived' : 'active' }),
-      ),
+      gated('page_groups:write', isActive ? 'Archive' : 'Make active', toggleStatus),
       gated('page_groups:write', 'Delete…', remove, { class: 'danger' }),
       isActive && gated('pages:write', 'New page', () => createPage(groupId), { class: 'primary' }),
     )

@@ -5,7 +5,7 @@ import { deliveryView } from './deliveries.ts'
 import { choice, field, openForm } from './dialog.ts'
 import { actions, addressOf, button, goTo, h, rowLink, type View } from './dom.ts'
 import { endpointView } from './endpoint.ts'
-import { chosenIn, endpointFields, healthOf, secretShown, wordsOf } from './endpoint-form.ts'
+import { endpointFields, endpointOf, healthOf, secretToCopy, wordsOf } from './endpoint-form.ts'
 import { liveTable, row } from './lists.ts'
 import { gated } from './notices.ts'
 import { withExact } from './raw.ts'
@@ -51,10 +51,10 @@ const create = (): void =>
     action: 'Create',
     body: endpointFields(),
     run: async (values) => {
-      const body = chosenIn(values)
+      const body = endpointOf(values)
       const { value } = await call<WebhookEndpointWithSecret>('POST', '/webhook_endpoints', { body })
       goTo(['webhooks', value.webhookEndpointId])
-      return secretShown(value.secret)
+      return secretToCopy(value.secret)
     },
   })
 
@@ -110,7 +110,7 @@ const connect = (): void => {
         h('p', 'From now on every new activity is sent there.'),
         actions(button('Send the newest activity as a test', () => editor.load().then(test))),
         result,
-        wanted === null && !select.value.startsWith('slack') && secretShown(secret),
+        wanted === null && !select.value.startsWith('slack') && secretToCopy(secret),
       ]
     },
   })
