@@ -146,9 +146,9 @@ export const operationCommands: readonly Command[] = [
       const warn = (warning: string) => shell.stderr.write(`${JSON.stringify({ warning })}\n`)
       const report = reportEverySecond(shell)
       // Each finished table counts as a step.
-      const onProgress = (progress: Progress) => {
-        const { step, table, rows, of } = progress
-        report(`${step} ${table}: ${rows} of ${of}`, progress, rows >= of)
+      const onProgress = ({ step, table, rows, rowsTotal }: Progress) => {
+        const facts = { step, table, rows, of: rowsTotal }
+        report(`${step} ${table}: ${rows} of ${rowsTotal}`, facts, rows >= rowsTotal)
       }
       const { moveToPostgres } = await import('../maintenance/move.ts') // brings the driver
       return { moved: true, ...(await moveToPostgres(from.path, to.url, onProgress, warn)) }

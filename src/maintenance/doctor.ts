@@ -6,7 +6,7 @@ import { type Config, readConfig } from '../config/config.ts'
 import { misspeltSettings } from '../config/near-names.ts'
 import { DomainFailure } from '../core/engine/failures.ts'
 import { nameFrom, reasonOf } from '../core/pages/name-patiently.ts'
-import { leftCopies } from './backup.ts'
+import { abandonedCopies } from './backup.ts'
 import { type Check, failed, inWords, passed, warned } from './check.ts'
 import { examineSecrets } from './examine-secrets.ts'
 import { examineSqlite } from './examine-sqlite.ts'
@@ -65,7 +65,7 @@ const unfinishedCopies = ({ database, backupDir }: Config): readonly Check[] => 
   if (database.kind !== 'sqlite') return []
   const left = [
     ...new Set([dirname(fileAt(database.path)), resolve(backupDir ?? dirname(database.path))]),
-  ].flatMap(leftCopies)
+  ].flatMap(abandonedCopies)
   const detail = `a killed backup or restore left ${left.join(', ')}`
   return left.length === 0 ? [] : [warned('unfinished copies', detail, `run rm ${left.join(' ')}`)]
 }
