@@ -151,9 +151,9 @@ export const operationCommands: readonly Command[] = [
       const warn = (warning: string) => shell.stderr.write(`${JSON.stringify({ warning })}\n`)
       const report = reportEverySecond(shell)
       // Each finished table counts as a step.
-      const onProgress = (progress: Progress) => {
-        const { step, table, rows, of } = progress
-        report(`${step} ${table}: ${rows} of ${of}`, progress, rows >= of)
+      const onProgress = ({ step, table, rows, rowsTotal }: Progress) => {
+        const facts = { step, table, rows, of: rowsTotal }
+        report(`${step} ${table}: ${rows} of ${rowsTotal}`, facts, rows >= rowsTotal)
       }
       // Loads the driver.
       const { moveToPostgres } = await import('../maintenance/move.ts')

@@ -2,33 +2,39 @@ import type { Page } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import type { Prospect } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
-import { baseUrl, call, can, get, memberOf, path, type Slice, withExact } from './api.ts'
+import { baseUrl, call, can, get, path, type Slice } from './api.ts'
 import { absolute, addressOf, bdi, button, facts, h, person, refill } from './dom.ts'
-import { pageIdIn, type Row } from './live.ts'
+import { pageIdIn, type Row } from './follow-logs.ts'
 import { copy, idOf, json } from './notices.ts'
+import { memberOf, withExact } from './raw.ts'
 
 type Log = Row['log']
-/** An activity that arrives so much later than it happened says so. */
+/** The arrival is shown if it was this much later than the activity happened. */
 const LATE_MS = 60_000
+
 const PEOPLE_MAX = 500
-/** People whose activities have neither name nor email, by id. One is requested at a time. */
+/** People whose activities have neither name nor email, by id. */
 const people = new Map<string, Promise<Prospect | null>>()
-let asking: Promise<unknown> = Promise.resolve()
+/** One person is requested at a time. */
+let lastRequest: Promise<unknown> = Promise.resolve()
+
+/** The person with this id; null if there is none, or none that the key may see. */
 export const personBy = (id: string, signal: AbortSignal): Promise<Prospect | null> => {
   const known = people.get(id)
   if (known !== undefined) return known
   if (people.size > PEOPLE_MAX) people.clear()
-  const found = asking.then(() => (signal.aborted ? null : get<Prospect>(path`/prospects/${id}`, {}, signal)))
-  const settled = found.catch(() => null)
-  // A person who was not found, or has no name yet, is requested again.
-  void settled.then((person) => person?.name || person?.email || people.delete(id))
-  asking = settled
-  people.set(id, settled)
-  return settled
+  const read = () => (signal.aborted ? null : get<Prospect>(path`/prospects/${id}`, {}, signal))
+  const request = lastRequest.then(read).catch(() => null)
+  // A person who was not found or has neither name nor email yet is requested again next time.
+  void request.then((found) => found?.name || found?.email || people.delete(id))
+  lastRequest = request
+  people.set(id, request)
+  return request
 }
+
 export const forgetPeople = (): void => people.clear()
 
-/** The person: as sent with the activity, else as the prospect is known. */
+/** The person as sent with the activity, or else as stored. */
 export const whoDid = ({ prospectId, name, email }: Log, signal: AbortSignal) => {
   const who = h('span.who', person({ name, email }))
   if (!name && !email && can('prospects:read'))
@@ -36,42 +42,50 @@ export const whoDid = ({ prospectId, name, email }: Log, signal: AbortSignal) =>
   return who
 }
 
-/** The pages of so many groups are known by name; again after a while if one is not. */
+/** Maximum number of page groups whose pages are shown by name. */
 const GROUPS_MAX = 20
+/** Minimum time between two reads of all pages, which an unknown id causes. */
 const FRESH_MS = 60_000
 let pages: Promise<ReadonlyMap<string, Page>> = Promise.resolve(new Map())
-let readMs = 0
-const readPages = async () => {
+let pagesReadMs = 0
+
+const readPages = async (): Promise<ReadonlyMap<string, Page>> => {
   const { items } = await get<Slice<PageGroup>>('/page_groups', { limit: GROUPS_MAX })
   const ofGroup = ({ pageGroupId }: PageGroup) =>
     get<Slice<Page>>(path`/page_groups/${pageGroupId}/pages`, { limit: 100 })
   const lists = await Promise.all(items.map(ofGroup))
-  return new Map(lists.flatMap(({ items }) => items.map((page) => [page.pageId, page] as const)))
+  return new Map(lists.flatMap(({ items }) => items).map((page) => [page.pageId, page]))
 }
-/** The page that an activity names, if it is one of this tenant. */
+
+/** The page that an activity names, if the tenant has it. */
 export const pageBy = async (id: string | undefined): Promise<Page | undefined> => {
   if (!id || !can('pages:read') || !can('page_groups:read')) return
   const known = (await pages).get(id)
-  if (known || Date.now() - readMs < FRESH_MS) return known ?? (await pages).get(id)
-  readMs = Date.now()
-  pages = readPages().catch(() => new Map())
+  if (known) return known
+  if (Date.now() - pagesReadMs >= FRESH_MS) {
+    pagesReadMs = Date.now()
+    pages = readPages().catch(() => new Map())
+  }
   return (await pages).get(id)
 }
-/** A link to the page of an activity, by its name. */
+
+/** A link to the page of an activity, with its name. */
 export const pageOf = (id: string | undefined) => {
+  if (id === undefined) return
   const place = h('span.page')
   void pageBy(id).then((page) => {
     if (!page) return
     const href = addressOf(['pages', page.pageGroupId, page.pageId])
     refill(place, h('a', { href }, bdi(page.effectiveName)))
   })
-  return id && place
+  return place
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
-/** Characters that a terminal acts on are escaped: within texts of JSON that is the same. */
+/** Characters that a terminal acts on. JSON allows them only within texts, where they can be escaped. */
 const CONTROLS = /[\u007f-\u009f]/g
 const escapeOf = (char: string) => `\\u00${char.charCodeAt(0).toString(16)}`
+
 /** The request that logs an activity again. */
 const curlOf = (log: Log, payload: string): string => {
   const { source, type, email, externalId, name, occurredAt, idempotencyKey } = log
@@ -86,13 +100,13 @@ export const activityDetail = async (id: string, signal: AbortSignal, isInTimeli
   const { value: log, text } = await call<ProspectLog>('GET', path`/prospect_logs/${id}`, { signal })
   const payload = memberOf(text, 'payload')
   const isLate = Math.abs(Date.parse(log.createdAt) - Date.parse(log.occurredAt)) > LATE_MS
-  const other = [log.name, log.email, log.externalId].filter(Boolean).join(', ')
+  const sentAs = [log.name, log.email, log.externalId].filter(Boolean).join(', ')
   const href = addressOf(['people', log.prospectId])
   return h(
     'div.detail',
     facts({
       Person: !isInTimeline && h('a', { href }, whoDid(log, signal)),
-      'Sent as': bdi(other),
+      'Sent as': bdi(sentAs),
       From: [bdi(log.source), ' · ', bdi(log.type)],
       Page: pageOf(pageIdIn(log.payload)),
       Happened: absolute(log.occurredAt),

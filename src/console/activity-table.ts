@@ -1,35 +1,39 @@
 import { activityDetail, pageOf, whoDid } from './activity-detail.ts'
-import { bdi, button, counted, h, when } from './dom.ts'
+import { bdi, button, h, when } from './dom.ts'
+import { followLogs, type Restart, type Row, SLICE_LENGTH } from './follow-logs.ts'
 import { below, expander, row as rowWith, table } from './lists.ts'
-import { followLogs, type LiveState, type liveMark, type Restart, type Row, SLICE_LENGTH } from './live.ts'
+import type { LiveState, liveMark } from './live-mark.ts'
 
 export const ROWS_MAX = 500
-/** A reader who has scrolled this far keeps reading. */
+/** New rows wait for a reader who has scrolled this far. */
 const SCROLLED_PX = 120
+
 /** A row that opens in place. */
 const rowOf = (row: Row, signal: AbortSignal, onToggle: (row: Row, opened: HTMLElement | null) => void) => {
-  const { log, start } = row
-  const opener = expander(
-    whoDid(log, signal),
-    async () => below(element, 5, await activityDetail(log.prospectLogId, signal)),
-    () => {
-      onToggle(row, opener.getAttribute('aria-expanded') === 'true' ? element : null)
-    },
-  )
-  const onclick = (event: Event) =>
-    (event.target as Element).closest('button, a') === null && getSelection()?.isCollapsed && opener.click()
+  const { log, excerpt } = row
+  const show = async () => below(element, COLUMNS.length, await activityDetail(log.prospectLogId, signal))
+  const opener = expander(whoDid(log, signal), show, () => {
+    onToggle(row, opener.ariaExpanded === 'true' ? element : null)
+  })
+  /** A click anywhere in the row opens it, unless it is on a control or selects text. */
+  const onclick = ({ target }: Event): void => {
+    const isOnControl = (target as Element).closest('button, a') !== null
+    if (!isOnControl && getSelection()?.isCollapsed) opener.click()
+  }
   const element = rowWith(
     when(log.createdAt),
     opener,
     bdi(log.source),
     h('bdi.tag', log.type),
-    h('td.start.mono', pageOf(row.pageId), bdi(start)),
+    h('td.start.mono', pageOf(row.pageId), bdi(excerpt)),
   )
   element.addEventListener('click', onclick)
   return Object.assign(element, { opener, row })
 }
 
-type TailOptions = {
+const COLUMNS = ['When', 'Who', 'Source', 'Type', 'Payload']
+
+type TableOptions = {
   readonly signal: AbortSignal
   readonly query: Readonly<Record<string, string>>
   readonly mark: ReturnType<typeof liveMark>
@@ -40,8 +44,9 @@ type TailOptions = {
   readonly onNewest: (row: Row | null, restart: Restart | null) => void
   readonly onOpened?: (id: string | null) => void
 }
+
 /** The newest activities in a table, live. */
-export const activityTable = (options: TailOptions) => {
+export const activityTable = (options: TableOptions) => {
   const { signal, query, mark, max, isHeldByScroll = false, isPaused, onNewest, onOpened } = options
   const opened = new Set<string>()
   const rows = new Map<string, ReturnType<typeof rowOf>>()
@@ -56,6 +61,8 @@ export const activityTable = (options: TailOptions) => {
     if (isPaused?.()) return 'paused'
     return opened.size > 0 || isScrolled ? 'held' : 'live'
   }
+  /** Ids begin with the time of arrival. */
+  const idsByAge = () => [...rows.keys()].sort()
   const remove = (id: string): void => {
     const element = rows.get(id)
     if (opened.has(id)) element?.nextElementSibling?.remove()
@@ -63,43 +70,42 @@ export const activityTable = (options: TailOptions) => {
     opened.delete(id)
     rows.delete(id)
   }
-  const toggled = ({ log }: Row, element: HTMLElement | null): void => {
-    // A row that has left the table while it was read holds nothing.
+  const onToggle = ({ log }: Row, element: HTMLElement | null): void => {
+    // A row that was removed while it was open no longer makes new rows wait.
     if (element?.isConnected) opened.add(log.prospectLogId)
     else opened.delete(log.prospectLogId)
     mark.set(state())
     onOpened?.(element ? log.prospectLogId : null)
   }
-  /** Newest first, whatever order they come in. */
+  /** Inserts rows by age, newest first. */
   const insert = (added: readonly Row[]): void => {
     for (const row of added.toReversed()) {
       const id = row.log.prospectLogId
       if (rows.has(id)) continue
-      const element = rowOf(row, signal, toggled)
-      let older = ''
-      for (const other of rows.keys()) if (other < id && other > older) older = other
-      body.insertBefore(element, rows.get(older) ?? null)
+      const element = rowOf(row, signal, onToggle)
+      const nextOlder = idsByAge().findLast((other) => other < id) ?? ''
+      body.insertBefore(element, rows.get(nextOlder) ?? null)
       rows.set(id, element)
     }
   }
-  const newest = (): Row | null => rows.get([...rows.keys()].sort().at(-1) ?? '')?.row ?? null
+  const newest = (): Row | null => rows.get(idsByAge().at(-1) ?? '')?.row ?? null
   const onGone = (ids: readonly string[]): void => {
     if (ids.length === 0) return
     for (const id of ids) remove(id)
     onNewest(newest(), null)
   }
   const onRows = (added: readonly Row[], restart: Restart | null): void => {
-    if (restart) for (const id of [...rows.keys()]) remove(id)
+    if (restart) for (const id of idsByAge()) remove(id)
     insert(added)
-    const ids = [...rows.keys()].sort()
-    for (const id of ids.slice(0, Math.max(ids.length - max, 0))) if (!opened.has(id)) remove(id)
+    const surplus = idsByAge().slice(0, Math.max(rows.size - max, 0))
+    for (const id of surplus.filter((id) => !opened.has(id))) remove(id)
     onNewest(newest(), restart)
     mark.set(state())
   }
   const onWaiting = (count: number, isMore: boolean): void => {
     fresh.hidden = count === 0
-    const number = isMore ? `${count} or more` : count
-    fresh.textContent = counted(count, 'new activity', 'new activities').replace(`${count}`, `${number}`)
+    const activities = count === 1 ? 'new activity' : 'new activities'
+    fresh.textContent = isMore ? `${count} or more ${activities}` : `${count} ${activities}`
     mark.set(state())
   }
   const tail = followLogs({
@@ -113,7 +119,7 @@ export const activityTable = (options: TailOptions) => {
     limit: Math.min(max, SLICE_LENGTH),
     onGone,
   })
-  const element = table(['When', 'Who', 'Source', 'Type', 'Payload'], [])
+  const element = table(COLUMNS, [])
   element.tBodies[0]?.replaceWith(body)
   element.classList.add('activities')
   return {
@@ -122,9 +128,8 @@ export const activityTable = (options: TailOptions) => {
     first: tail.first,
     state,
     size: () => rows.size,
-    oldest: () => [...rows.keys()].sort()[0],
-    /** Older rows, at the end. */
-    append: insert,
+    oldest: () => idsByAge()[0],
+    insert,
     open: (id: string) => rows.get(id)?.opener.click(),
     has: (id: string) => rows.has(id),
   }

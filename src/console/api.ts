@@ -1,10 +1,11 @@
-import { eachChild, endOfValue, membersOf } from '../json/raw-json.ts'
 import type { ApiKey } from '../shapes/api-key.ts'
 
-/** The key is kept in memory. The reader may keep it in the tab. */
 const KEPT_AS = 'prospect-pages key'
+/** Kept in memory only, unless the reader chooses to keep it in the tab. */
 let apiKey = sessionStorage.getItem(KEPT_AS) ?? ''
 let self: ApiKey | null = null
+let onRefusedKey = (_why: Problem): void => {}
+
 export const session = {
   get key(): string {
     return apiKey
@@ -27,34 +28,51 @@ export const session = {
   },
   /** The command that opens a console with every scope. */
   command: () => `prospect-pages console --tenant ${self?.tenantId ?? 'T'} --write`,
-  /** Called if the key is refused. */
-  onRefused: (_why: Problem): unknown => null,
+  /** Calls `listener` when the server refuses the key that is in use. */
+  setRefusalListener: (listener: (why: Problem) => void): void => {
+    onRefusedKey = listener
+  },
 }
+
 export const can = (scope: string): boolean => session.self?.scopes.includes(scope) ?? false
 
 type Fault = { readonly detail: string; readonly pointer?: string; readonly parameter?: string }
+type ProblemFacts = {
+  readonly detail: string
+  readonly code: string
+  readonly instance: string
+  readonly errors: readonly Fault[]
+  readonly prospectId: string
+}
+
 /** A refusal, in the words of the server. */
 export class Problem extends Error {
   declare readonly code: string
   declare readonly requestId: string
   declare readonly errors: readonly Fault[]
-  /** How long to wait, if the server says so. */
+  /** How long to wait before a retry: 0 unless the server says so. */
   declare readonly retryAfterMs: number
-  /** The person who has the email or id that was given. */
+  /** The person who already has the email or external id. */
   declare readonly prospectId: string | undefined
   declare readonly status: number
   constructor(status: number, headers: Headers, text: string) {
-    let facts: { [name: string]: string | undefined; errors?: never } = {}
-    try {
-      facts = JSON.parse(text)
-    } catch {}
-    super(facts['detail'] ?? `The server returned status ${status}.`)
+    const facts = factsIn(text)
+    super(facts.detail ?? `The server returned status ${status}.`)
     this.status = status
-    this.code = facts['code'] ?? `${status}`
-    this.requestId = facts['instance'] ?? headers.get('x-request-id') ?? ''
+    this.code = facts.code ?? `${status}`
+    this.requestId = facts.instance ?? headers.get('x-request-id') ?? ''
     this.errors = facts.errors ?? []
-    this.prospectId = facts['prospectId']
+    this.prospectId = facts.prospectId
     this.retryAfterMs = Number(headers.get('retry-after') ?? 0) * 1_000
+  }
+}
+
+/** A proxy may answer with a page instead of a problem document. */
+const factsIn = (text: string): Partial<ProblemFacts> => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
   }
 }
 
@@ -66,12 +84,13 @@ type Options = {
   readonly query?: Query | undefined
   /** A value, or JSON text sent unchanged. */
   readonly body?: object | string | undefined
-  /** The ETag of the known answer: if it is still current, no other is returned. */
+  /** The ETag of the known answer: while it is current, the server returns only status 304. */
   readonly etag?: string | null
   /** The ETag of the resource to change. */
   readonly ifMatch?: string | null
   readonly signal?: AbortSignal | undefined
 }
+
 /** The answer as a value and as its exact text. */
 export type Answer<T> = {
   readonly status: number
@@ -81,15 +100,15 @@ export type Answer<T> = {
 }
 
 const TIMEOUT_MS = 20_000
-const respond = async (method: string, path: string, options: Options): Promise<Response> => {
+const sendRequest = async (method: string, path: string, options: Options): Promise<Response> => {
   const { query = {}, body, etag, ifMatch, signal = null } = options
   const chosen = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   const search = new URLSearchParams(chosen.map(([name, value]) => [name, String(value)])).toString()
-  const used = apiKey
+  const keySent = apiKey
   const response = await fetch(`${baseUrl()}/v0${path}${search && `?${search}`}`, {
     method,
     headers: {
-      'x-api-key': used,
+      'x-api-key': keySent,
       ...(body !== undefined && { 'content-type': 'application/json' }),
       ...(etag && { 'if-none-match': etag }),
       ...(ifMatch && { 'if-match': ifMatch }),
@@ -104,26 +123,30 @@ const respond = async (method: string, path: string, options: Options): Promise<
   })
   if (!response.ok && response.status !== 304) {
     const problem = new Problem(response.status, response.headers, await response.text())
-    if (problem.status === 401 && self !== null && used === apiKey) session.onRefused(problem)
+    if (problem.status === 401 && self !== null && keySent === apiKey) onRefusedKey(problem)
     throw problem
   }
   return response
 }
+
 /** Calls an operation of `/v0`. Throws a `Problem` if it is refused. */
 export const call = async <T>(method: string, path: string, options: Options = {}): Promise<Answer<T>> => {
   const timeout = AbortSignal.timeout(TIMEOUT_MS)
   const signal = options.signal ? AbortSignal.any([options.signal, timeout]) : timeout
-  const response = await respond(method, path, { ...options, signal })
+  const response = await sendRequest(method, path, { ...options, signal })
   const text = await response.text()
   const value = text === '' ? undefined : JSON.parse(text)
   return { status: response.status, value: value as T, text, etag: response.headers.get('etag') }
 }
+
 export const get = async <T>(path: string, query?: Query, signal?: AbortSignal): Promise<T> =>
   (await call<T>('GET', path, { query, signal })).value
-/** An answer of any length, as a file. */
-export const fileAt = async (path: string): Promise<Blob> => (await respond('GET', path, {})).blob()
-/** A read that is repeated: null while the answer is the same as before. */
-export const repeated = <T>(path: string) => {
+
+/** Reads an answer of any length as a file, without a time limit. */
+export const download = async (path: string): Promise<Blob> => (await sendRequest('GET', path, {})).blob()
+
+/** Returns a function that reads a resource: null if the answer is the same as the time before. */
+export const pollOf = <T>(path: string) => {
   let known: { readonly search: string; readonly etag: string | null } | undefined
   return async (query: Query, signal: AbortSignal): Promise<Answer<T> | null> => {
     const search = JSON.stringify(query)
@@ -141,25 +164,9 @@ export type Slice<T> = {
   readonly hasMore: boolean
   readonly nextCursor?: string
 }
-/** The exact text of a member, such as a payload. */
-export const memberOf = (text: string, name: string): string =>
-  membersOf(text).members.get(name)?.rawJson ?? 'null'
-/** The exact texts of the items of a slice. */
-export const itemTexts = (text: string): readonly string[] => {
-  const items = memberOf(text, 'items')
-  const texts: string[] = []
-  eachChild(items, 0, (_, begin) => {
-    const { end } = endOfValue(items, begin)
-    texts.push(items.slice(begin, end))
-    return end
-  })
-  return texts
-}
-/** Members as JSON, with one more whose exact text is given. */
-export const withExact = (members: object, name: string, text: string): string => {
-  const others = JSON.stringify(members).slice(1, -1)
-  return `{${others && `${others},`}"${name}":${text}}`
-}
-/** `/page_groups/…/pages`, with callers' values made safe: no id consists of dots. */
+/** The path of an operation, such as `/page_groups/…/pages`, with its ids escaped. */
 export const path = (texts: TemplateStringsArray, ...ids: readonly string[]): string =>
-  texts.reduce((done, text, i) => done + encodeURIComponent(ids[i - 1] ?? '').replace(/^\.+$/, '-') + text)
+  String.raw(texts, ...ids.map(safeSegment))
+
+/** Escapes an id. One made only of dots would change the path. */
+const safeSegment = (id: string): string => (/^\.+$/.test(id) ? '-' : encodeURIComponent(id))

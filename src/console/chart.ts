@@ -1,32 +1,99 @@
 import type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'
-import { Problem, repeated } from './api.ts'
+import { Problem, pollOf } from './api.ts'
 import { absolute, bdi, card, h, type Place, refill, replaceAddress, svg, time } from './dom.ts'
 import { row, segments, table } from './lists.ts'
-import { repeat } from './live.ts'
+import { repeat } from './repeat.ts'
 
 const COUNTS_MS = 15_000
+/** Counts older than this are shown with the time until which they are complete. */
+const LATE_MS = 10 * 60_000
 const HOUR_MS = 3_600_000
 const IS_NARROW = matchMedia('(max-width: 700px)').matches
-type Drawn = { readonly by: 'hour' | 'day'; readonly bars: number }
-/** Bars at a time, by the reader's choice; a phone shows a day instead of two. */
-const SPANS: Readonly<Record<string, Drawn>> = {
+
+type Unit = 'hour' | 'day'
+type Span = { readonly by: Unit; readonly bars: number }
+/** The spans that the reader can choose. A phone shows a day instead of two. */
+const SPANS: Readonly<Record<string, Span>> = {
   '48h': { by: 'hour', bars: IS_NARROW ? 24 : 48 },
   '7d': { by: 'hour', bars: 7 * 24 },
   '30d': { by: 'day', bars: 30 },
 }
-const TEXTS = { '48h': IS_NARROW ? '24 hours' : '48 hours', '7d': '7 days', '30d': '30 days' }
+const SPAN_NAMES = { '48h': IS_NARROW ? '24 hours' : '48 hours', '7d': '7 days', '30d': '30 days' }
+/** The number of sources that have a colour. The others share one more. */
 const COLOURS = 5
 
-const unitMsOf = ({ by }: Drawn) => (by === 'hour' ? HOUR_MS : 24 * HOUR_MS)
+/** How many activities arrived, by hour or day and source. */
+export const chartCard = (place: Place, signal: AbortSignal) => {
+  const legend = h('div.legend')
+  const body = h('div.chart-body')
+  const note = h('p.muted.note')
+  const spanName = place.search.get('span') ?? ''
+  const chosen = Object.hasOwn(SPANS, spanName) ? spanName : '48h'
+  let span = SPANS[chosen] as Span
+  const poll = pollOf<ProspectLogCounts>('/prospect_log_counts')
+  const show = async (): Promise<void> => {
+    const requested = span
+    const since = new Date(startOf(requested)).toISOString()
+    const answer = await poll({ by: requested.by, since }, signal).catch((error) => {
+      if (!isTooMuch(error, requested)) throw error
+      if (span === requested) span = inDays(requested)
+      return null
+    })
+    // Another span was chosen in the meantime, by the reader or because there was too much to count.
+    if (span !== requested) return show()
+    if (answer === null) return
+    const bars = barsOf(answer.value, span)
+    refill(legend, drawLegend(bars))
+    refill(body, drawScale(bars), drawBars(bars), tableOf(bars))
+    refill(note, noteOn(answer.value, span))
+  }
+  const showUnavailable = (error: Error): void => {
+    const isOff = error instanceof Problem && error.code === 'not_found'
+    note.textContent = isOff
+      ? 'Activities are not counted on this server: COUNTS is off.'
+      : `The chart is not available: ${error.message}`
+    choices.hidden = isOff
+  }
+  const choices = segments('Time shown', SPAN_NAMES, chosen, (name) => {
+    span = SPANS[name] as Span
+    replaceAddress(['now'], { span: name })
+    void show().catch(showUnavailable)
+  })
+  const work = async (): Promise<void> => {
+    try {
+      await show()
+    } catch (error) {
+      if (!(error instanceof Problem) || error.status >= 500) throw error
+      showUnavailable(error)
+    }
+  }
+  const first = repeat({ signal, ms: COUNTS_MS, work })
+  return { element: card(h('div.chart-head', legend, choices), body, note), first }
+}
+
+const isTooMuch = (error: unknown, { by }: Span): boolean =>
+  by === 'hour' && error instanceof Problem && error.code === 'invalid_request'
+
+const inDays = ({ bars }: Span): Span => ({ by: 'day', bars: Math.ceil(bars / 24) })
+
+const noteOn = ({ items, countedUntil }: ProspectLogCounts, { by }: Span) => {
+  if (items.length === 0) return 'The first bars appear about a minute after the first activity.'
+  const isLate = Date.now() - Date.parse(countedUntil) > LATE_MS
+  const until = isLate ? [time(countedUntil), ', still counting'] : clock(new Date(countedUntil))
+  return [`activities per ${by} · counted until `, until]
+}
+
+const unitMsOf = ({ by }: Span) => (by === 'hour' ? HOUR_MS : 24 * HOUR_MS)
+
 /** When the first bar begins. */
-const startOf = (span: Drawn): number => {
+const startOf = (span: Span): number => {
   const unitMs = unitMsOf(span)
   return (Math.floor(Date.now() / unitMs) - span.bars + 1) * unitMs
 }
-type Count = ProspectLogCounts['items'][number]
-const sumOf = (counts: readonly Count[] = []) => counts.reduce((sum, { count }) => sum + count, 0)
-/** The counts as stacked bars: the five largest sources, and the rest. */
-const stacked = ({ items }: ProspectLogCounts, span: Drawn) => {
+
+type Bars = ReturnType<typeof barsOf>
+/** The counts as stacked bars: one part for each of the largest sources, and one for all others. */
+const barsOf = ({ items }: ProspectLogCounts, span: Span) => {
   const bySource = Map.groupBy(items, ({ source }) => source ?? '')
   const named = [...bySource.keys()].filter(Boolean)
   const largest = named.sort((a, b) => sumOf(bySource.get(b)) - sumOf(bySource.get(a)))
@@ -34,121 +101,93 @@ const stacked = ({ items }: ProspectLogCounts, span: Drawn) => {
   const byTime = Map.groupBy(items, ({ at }) => Date.parse(at))
   const bars = Array.from({ length: span.bars }, (_, i) => {
     const at = startOf(span) + i * unitMsOf(span)
-    const found = byTime.get(at) ?? []
-    const ofSource = (source: string) => sumOf(found.filter((one) => one.source === source))
-    const rest = found.filter(({ source }) => !sources.includes(source ?? ''))
-    return { at, parts: [...sources.map(ofSource), sumOf(rest)], sum: sumOf(found) }
+    const counts = byTime.get(at) ?? []
+    const sums = sources.map((name) => sumOf(counts.filter(({ source }) => source === name)))
+    const others = sumOf(counts.filter(({ source }) => !sources.includes(source ?? '')))
+    return { at, parts: [...sums, others], sum: sumOf(counts) }
   })
-  return { sources, hasRest: bars.some(({ parts }) => (parts.at(-1) ?? 0) > 0), bars }
+  const top = topFor(Math.max(...bars.map(({ sum }) => sum), 4))
+  return { sources, bars, top, by: span.by }
 }
 
-/** The top of the scale: close to the most, and even, so that its half is whole. */
-const topFor = (most: number): number => {
-  const step = Math.max(0.4 * 10 ** Math.floor(Math.log10(most)), 2)
-  return Math.ceil(most / step) * step
+type Count = ProspectLogCounts['items'][number]
+const sumOf = (counts: readonly Count[] = []) => counts.reduce((sum, { count }) => sum + count, 0)
+
+/** The top of the scale: a little above the largest bar, and even, because its half is shown, too. */
+const topFor = (largest: number): number => {
+  const step = Math.max(0.4 * 10 ** Math.floor(Math.log10(largest)), 2)
+  return Math.ceil(largest / step) * step
 }
-const labelOf = (ms: number, by: 'hour' | 'day'): string => {
+
+/** The class that colours a part. */
+const colourOf = ({ sources }: Bars, part: number): string => `s${part < sources.length ? part : COLOURS}`
+
+const drawLegend = (drawn: Bars) => {
+  const hasOthers = drawn.bars.some(({ parts }) => (parts.at(-1) ?? 0) > 0)
+  const names = hasOthers ? [...drawn.sources, 'others'] : drawn.sources
+  return names.map((name, i) => h('span', h('i', { class: colourOf(drawn, i) }), bdi(name)))
+}
+
+const drawScale = ({ top }: Bars) => {
+  const numbers = [top, top / 2, 0].map((count) => h('span', count.toLocaleString('en')))
+  return h('div.scale', { 'aria-hidden': 'true' }, numbers)
+}
+
+const drawBars = (drawn: Bars) => {
+  const { bars, by, top } = drawn
+  const step = 100 / bars.length
+  const lines = [0, 50, 100].map((y) => svg('line', { x2: '100%', y1: `${y}%`, y2: `${y}%` }))
+  const rects = bars.map(({ parts, at, sum }, i) => {
+    let y = 100
+    return parts.map((count, part) => {
+      const height = (count / top) * 100
+      y -= height
+      if (count === 0) return null
+      const box = { x: `${i * step}%`, y: `${y}%`, width: `${step * 0.86}%`, height: `${height}%` }
+      const title = svg('title', `${labelOf(at, by)}: ${sum}`)
+      return svg('rect', { ...box, class: colourOf(drawn, part) }, title)
+    })
+  })
+  return svg('svg', { class: 'chart', 'aria-hidden': 'true' }, lines, rects, drawLabels(drawn))
+}
+
+/** The labels below the bars: as many as there is room for, at round hours. */
+const drawLabels = ({ bars, by }: Bars) => {
+  const step = 100 / bars.length
+  const every = barsPerLabel(bars.length)
+  return bars.map(({ at }, i) => {
+    const position = by === 'day' ? i : Math.floor(localHours(at))
+    if (position % every !== 0) return null
+    const x = (i + 0.43) * step
+    return svg('text', { x: `${x}%`, y: '100%', dy: 17, 'text-anchor': anchorAt(x) }, labelOf(at, by))
+  })
+}
+const barsPerLabel = (bars: number): number => {
+  if (bars <= 48) return 6
+  return IS_NARROW ? 48 : 24
+}
+/** Hours in the reader's time zone. */
+const localHours = (ms: number): number => Math.floor(ms / HOUR_MS) - new Date(ms).getTimezoneOffset() / 60
+/** A label at either end of the chart must not stick out. */
+const anchorAt = (x: number) => {
+  if (x < 4) return 'start'
+  return x > 96 ? 'end' : 'middle'
+}
+
+const DAY = { day: 'numeric', month: 'short' } as const
+const labelOf = (ms: number, by: Unit): string => {
   const date = new Date(ms)
   if (by === 'day') return date.toLocaleDateString('en-GB', { ...DAY, timeZone: 'UTC' })
   return date.getHours() < 1 ? date.toLocaleDateString('en-GB', DAY) : clock(date)
 }
-const DAY = { day: 'numeric', month: 'short' } as const
 const clock = (date: Date) => date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
 
-const drawn = (counts: ProspectLogCounts, span: Drawn) => {
-  const { by } = span
-  const { sources, hasRest, bars } = stacked(counts, span)
-  const top = topFor(Math.max(...bars.map(({ sum }) => sum), 4))
-  const scale = [top, top / 2, 0].map((count) => h('span', count.toLocaleString('en')))
-  const step = 100 / bars.length
-  const colour = (i: number) => `s${i < sources.length ? i : COLOURS}`
-  const lines = [0, 50, 100].map((y) => svg('line', { x2: '100%', y1: `${y}%`, y2: `${y}%` }))
-  const rects = bars.map(({ parts, at, sum }, i) => {
-    let y = 100
-    return parts.map((count, index) => {
-      const tall = (count / top) * 100
-      y -= tall
-      const box = { x: `${i * step}%`, y: `${y}%`, width: `${step * 0.86}%`, height: `${tall}%` }
-      const title = svg('title', `${labelOf(at, by)}: ${sum}`)
-      return count > 0 && svg('rect', { ...box, class: colour(index) }, title)
-    })
+/** The chart for screen readers. */
+const tableOf = ({ sources, bars }: Bars) => {
+  const filled = bars.filter(({ sum }) => sum > 0)
+  const rows = filled.map(({ at, sum, parts }) => {
+    const sums = parts.slice(0, sources.length)
+    return row(absolute(new Date(at).toISOString()), sum, ...sums)
   })
-  /** Every so many bars have a label: as many as there is room for. */
-  const every = by === 'day' ? 6 : bars.length <= 48 ? 6 : IS_NARROW ? 48 : 24
-  const labels = bars.map(({ at }, i) => {
-    const place = by === 'day' ? i : Math.floor(at / HOUR_MS) - new Date(at).getTimezoneOffset() / 60
-    if (Math.floor(place) % every !== 0) return null
-    const x = (i + 0.43) * step
-    const anchor = x < 4 ? 'start' : x > 96 ? 'end' : 'middle'
-    return svg('text', { x: `${x}%`, y: '100%', dy: 17, 'text-anchor': anchor }, labelOf(at, by))
-  })
-  const legend = [...sources, ...(hasRest ? ['others'] : [])].map((source, i) =>
-    h('span', h('i', { class: colour(i) }), bdi(source)),
-  )
-  const rows = bars
-    .filter(({ sum }) => sum > 0)
-    .map(({ at, sum, parts }) =>
-      row(absolute(new Date(at).toISOString()), sum, ...sources.map((_, i) => parts[i] ?? 0)),
-    )
-  const chart = svg('svg', { class: 'chart', 'aria-hidden': 'true' }, lines, rects, labels)
-  const asTable = h('div.unseen', table(['When', 'Activities', ...sources], rows))
-  return { legend, body: [h('div.scale', { 'aria-hidden': 'true' }, scale), chart, asTable] }
-}
-
-/** How much arrived, by hour or day and source. */
-export const chartCard = (place: Place, signal: AbortSignal) => {
-  const legend = h('div.legend')
-  const body = h('div.chart-body')
-  const note = h('p.muted.note')
-  const asked = place.search.get('span') ?? ''
-  const chosen = Object.hasOwn(SPANS, asked) ? asked : '48h'
-  /** Days, if there is too much to count by hours. */
-  let drawnSpan = SPANS[chosen] as Drawn
-  const load = repeated<ProspectLogCounts>('/prospect_log_counts')
-  const show = async (): Promise<void> => {
-    const span = drawnSpan
-    const since = new Date(startOf(span)).toISOString()
-    const answer = await load({ by: span.by, since }, signal).catch((error) => {
-      const isTooMuch = error instanceof Problem && error.code === 'invalid_request' && span.by === 'hour'
-      if (!isTooMuch) throw error
-      if (drawnSpan === span) drawnSpan = { by: 'day', bars: Math.ceil(span.bars / 24) }
-      return null
-    })
-    if (drawnSpan !== span) return show()
-    if (answer === null) return
-    const { value } = answer
-    const picture = drawn(value, span)
-    refill(legend, picture.legend)
-    refill(body, picture.body)
-    const { items, countedUntil } = value
-    const isLate = Date.now() - Date.parse(countedUntil) > 10 * 60_000
-    const until = isLate ? [time(countedUntil), ', still counting'] : clock(new Date(countedUntil))
-    refill(
-      note,
-      items.length === 0
-        ? 'The first bars appear about a minute after the first activity.'
-        : [`activities per ${span.by} · counted until `, until],
-    )
-  }
-  const off = (error: unknown): void => {
-    const isOff = error instanceof Problem && error.code === 'not_found'
-    note.textContent = isOff
-      ? 'Activities are not counted on this server: COUNTS is off.'
-      : `The chart is not available: ${(error as Error).message}`
-    choices.hidden = isOff
-  }
-  const choices = segments('Time shown', TEXTS, chosen, (span) => {
-    drawnSpan = SPANS[span] as Drawn
-    replaceAddress(['now'], { span })
-    void show().catch(off)
-  })
-  const first = repeat({
-    signal,
-    ms: COUNTS_MS,
-    work: () =>
-      show().catch((error) =>
-        error instanceof Problem && error.status < 500 ? off(error) : Promise.reject(error),
-      ),
-  })
-  return { element: card(h('div.chart-head', legend, choices), body, note), first }
+  return h('div.unseen', table(['When', 'Activities', ...sources], rows))
 }

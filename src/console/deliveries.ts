@@ -1,9 +1,10 @@
 import type { WebhookEndpoint } from '../shapes/webhook.ts'
 import type { WebhookDelivery, WebhookDeliveryWithAttempts } from '../shapes/webhook-delivery.ts'
-import { call, get, memberOf, path, type Query, repeated, type Slice } from './api.ts'
+import { call, get, path, pollOf, type Query, type Slice } from './api.ts'
 import {
   addressOf,
   bdi,
+  type Child,
   card,
   counted,
   crumb,
@@ -19,12 +20,13 @@ import {
 } from './dom.ts'
 import { wordsOf } from './endpoint-form.ts'
 import { loadMore, row, segments, table } from './lists.ts'
-import type { LiveState } from './live.ts'
+import type { LiveState } from './live-mark.ts'
 import { gated, json, notify } from './notices.ts'
+import { memberOf } from './raw.ts'
 
 const STATUSES = { '': 'all', pending: 'pending', delivered: 'delivered', failed: 'failed' }
 
-/** The deliveries of an endpoint by status: each can be sent again. */
+/** The deliveries of an endpoint, filtered by status. Each can be sent again. */
 export const deliveriesOf = (
   url: string,
   place: Place,
@@ -32,76 +34,51 @@ export const deliveriesOf = (
   endpointNow: () => WebhookEndpoint,
 ) => {
   let status = place.search.get('status') ?? ''
-  let isLonger = false
+  let hasOlder = false
   const list = h('div')
   const older = loadMore(async (cursor) => {
     const query = { limit: 50, status, cursor }
     const slice = await get<Slice<WebhookDelivery>>(`${url}/deliveries`, query, signal)
-    isLonger = true
+    hasOlder = true
     list.querySelector('tbody')?.append(...slice.items.map(rowOf))
     return slice.nextCursor
   })
-  let poll = repeated<Slice<WebhookDelivery>>(`${url}/deliveries`)
+  let poll = pollOf<Slice<WebhookDelivery>>(`${url}/deliveries`)
   const retry = async ({ eventId }: WebhookDelivery) => {
     await call('POST', `${url}${path`/deliveries/${eventId}/retry`}`)
-    // An endpoint that keeps failing rests between attempts: this ends its rest.
+    // An endpoint that keeps failing is paused between attempts. This ends the pause.
     if (endpointNow().failures > 0) await call('PATCH', url, { body: { status: 'enabled' } })
     notify('Sending again.')
     await reload()
   }
   const rowOf = (delivery: WebhookDelivery) => {
-    const {
-      eventId,
-      type,
-      status,
-      attempts,
-      nextAttemptAt,
-      lastStatusCode,
-      lastError,
-      deliveredAt,
-      createdAt,
-    } = delivery
-    const isDue = nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now()
-    const kind = status === 'failed' ? 'bad' : status === 'delivered' ? 'ok' : 'warning'
+    const { eventId, type, status, createdAt } = delivery
+    const sendAgain = () => gated('webhooks:write', 'Send again', () => retry(delivery), { class: 'link' })
     return row(
       when(createdAt),
       rowLink(addressOf(['webhooks', place.id ?? '', eventId]), wordsOf(type), type),
-      tag(status, kind),
-      [
-        attempts > 0 ? counted(attempts, 'attempt') : 'none yet',
-        attempts > 0 && lastStatusCode && `, last ${lastStatusCode}`,
-      ],
-      status === 'delivered'
-        ? deliveredAt && time(deliveredAt)
-        : bdi([lastError, ' ', isDue ? 'Due now.' : nextAttemptAt && ['Next attempt ', time(nextAttemptAt)]]),
-      h(
-        'td.end',
-        status !== 'delivered' &&
-          gated('webhooks:write', 'Send again', () => retry(delivery), { class: 'link' }),
-      ),
+      tag(status, STATUS_COLOURS[status]),
+      attemptsOf(delivery),
+      outcomeOf(delivery),
+      h('td.end', status !== 'delivered' && sendAgain()),
     )
   }
-  /** Reads the newest ones again; older ones that were loaded stay until the list is reloaded. */
+  /** Reads the newest deliveries again, unless older ones were loaded: those stay unchanged. */
   const refresh = async (): Promise<void> => {
-    if (isLonger) return
+    if (hasOlder) return
     const query: Query = { limit: 50, status }
-    const asked = poll
-    const answer = await asked(query, signal)
-    // An answer to a request from before another status was chosen is not shown any more.
-    if (answer === null || asked !== poll) return
+    const currentPoll = poll
+    const answer = await currentPoll(query, signal)
+    // Another status may have been chosen in the meantime. This answer does not belong to it.
+    if (answer === null || currentPoll !== poll) return
     older.follow(answer.value.nextCursor)
-    const { items } = answer.value
+    const rows = answer.value.items.map(rowOf)
     const none = h('p.muted.empty', 'No deliveries.')
-    refill(
-      list,
-      items.length > 0
-        ? table(['When', 'Event', 'State', 'Attempts', 'Outcome', ''], items.map(rowOf))
-        : none,
-    )
+    refill(list, rows.length > 0 ? table(COLUMNS, rows) : none)
   }
   const reload = async (): Promise<void> => {
-    isLonger = false
-    poll = repeated(`${url}/deliveries`)
+    hasOlder = false
+    poll = pollOf(`${url}/deliveries`)
     await refresh()
   }
   const choose = (chosen: string) => {
@@ -112,9 +89,27 @@ export const deliveriesOf = (
   return {
     element: card(h('p', segments('State of the deliveries', STATUSES, status, choose)), list, older.element),
     refresh,
-    /** Once older ones are loaded, the shown ones stay unchanged. */
-    state: (): LiveState => (isLonger ? 'held' : 'live'),
+    /** Held once older deliveries are loaded. */
+    state: (): LiveState => (hasOlder ? 'held' : 'live'),
   }
+}
+
+const COLUMNS = ['When', 'Event', 'State', 'Attempts', 'Outcome', '']
+const STATUS_COLOURS = { pending: 'warning', delivered: 'ok', failed: 'bad' } as const
+
+const attemptsOf = ({ attempts, lastStatusCode }: WebhookDelivery): string => {
+  if (attempts === 0) return 'none yet'
+  const count = counted(attempts, 'attempt')
+  return lastStatusCode ? `${count}, last ${lastStatusCode}` : count
+}
+
+const isDue = (nextAttemptAt: string | null): boolean =>
+  nextAttemptAt !== null && Date.parse(nextAttemptAt) <= Date.now()
+
+const outcomeOf = ({ status, lastError, nextAttemptAt, deliveredAt }: WebhookDelivery): Child => {
+  if (status === 'delivered') return deliveredAt && time(deliveredAt)
+  const next = nextAttemptAt && ['Next attempt ', time(nextAttemptAt)]
+  return bdi([lastError, ' ', isDue(nextAttemptAt) ? 'Due now.' : next])
 }
 
 /** One delivery: the receiver's responses to the last attempts, and the body. */
@@ -131,14 +126,13 @@ export const deliveryView = async (endpointId: string, eventId: string, signal: 
       answer === null ? h('span.muted', 'not kept') : h('bdi.mono', answer),
     ),
   )
-  const isDue = nextAttemptAt && Date.parse(nextAttemptAt) <= Date.now()
   return [
     h('header', crumb('Endpoint', 'webhooks', endpointId), h('h1', wordsOf(type))),
     card(
       facts({
         State: status,
         Attempts: `${attempts}`,
-        Next: isDue ? 'due now' : nextAttemptAt && time(nextAttemptAt),
+        Next: isDue(nextAttemptAt) ? 'due now' : nextAttemptAt && time(nextAttemptAt),
         Delivered: deliveredAt && time(deliveredAt),
         Event: h('a', { href: addressOf(['events', eventId]) }, 'Open the event'),
       }),

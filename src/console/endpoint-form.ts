@@ -4,7 +4,7 @@ import { area, field, linesOf, tick } from './dialog.ts'
 import { h, tag } from './dom.ts'
 import { toCopy } from './notices.ts'
 
-/** Events in words. The compiler names a type that is missing here. */
+/** The events in words. */
 const WORDS: Readonly<Record<EventType, string>> = {
   'prospect.created': 'A person was created',
   'prospect.updated': 'A person was changed',
@@ -31,10 +31,12 @@ export const healthOf = ({ status, lastError, disabledReason }: WebhookEndpoint)
   return lastError ? tag('failing', 'bad') : tag('enabled', 'ok')
 }
 
-export const secretShown = (secret: string) => [
+/** A new signing secret, to copy. */
+export const secretToCopy = (secret: string) => [
   h('p', 'The signing secret, shown only once. Your receiver needs it to verify deliveries:'),
   toCopy('Signing secret', secret),
 ]
+
 export const endpointFields = (endpoint?: WebhookEndpoint) => [
   field('URL', 'url', { type: 'url', required: true, placeholder: 'https://', value: endpoint?.url }),
   h(
@@ -50,10 +52,15 @@ export const endpointFields = (endpoint?: WebhookEndpoint) => [
   area(
     'Only activities from these sources',
     'sources',
-    listed(endpoint?.sources),
+    linesField(endpoint?.sources),
     'One per line; empty: all.',
   ),
-  area('Only activities of these types', 'logTypes', listed(endpoint?.logTypes), 'One per line; empty: all.'),
+  area(
+    'Only activities of these types',
+    'logTypes',
+    linesField(endpoint?.logTypes),
+    'One per line; empty: all.',
+  ),
   area(
     'Headers',
     'headers',
@@ -64,22 +71,28 @@ export const endpointFields = (endpoint?: WebhookEndpoint) => [
   ),
   field('Note', 'description', { maxlength: 255, value: endpoint?.description }),
 ]
-const listed = (list: readonly string[] | null = null) => ({ rows: 2, value: list?.join('\n') })
-/** Null means all. */
-const someOf = <T>(list: readonly T[]) => (list.length > 0 ? list : null)
-export const chosenIn = (values: Readonly<Record<string, string>>) => {
-  const { url, types = '', sources, logTypes, description } = values
-  const names = types.split(' ').filter(Boolean) as EventType[]
-  const headers = linesOf(values['headers']).map((line) => {
-    const [name = '', ...value] = line.split(':')
-    return [name.trim(), value.join(':').trim()]
-  })
+
+/** The attributes of an area with one value in each line. */
+const linesField = (list: readonly string[] | null = null) => ({ rows: 2, value: list?.join('\n') })
+
+/** The body of a request that creates or changes an endpoint. Headers left empty stay unchanged. */
+export const endpointOf = (values: Readonly<Record<string, string>>) => {
+  const { url, types = '', sources, logTypes, headers, description } = values
+  const headerLines = linesOf(headers)
   return {
     url,
-    types: someOf(names),
+    types: nullIfEmpty(types.split(' ').filter(Boolean) as EventType[]),
     description: description || null,
-    sources: someOf(linesOf(sources)),
-    logTypes: someOf(linesOf(logTypes)),
-    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    sources: nullIfEmpty(linesOf(sources)),
+    logTypes: nullIfEmpty(linesOf(logTypes)),
+    headers: headerLines.length > 0 ? Object.fromEntries(headerLines.map(headerIn)) : undefined,
   }
+}
+
+/** To the API, null means all. */
+const nullIfEmpty = <T>(list: readonly T[]) => (list.length > 0 ? list : null)
+
+const headerIn = (line: string): readonly [name: string, value: string] => {
+  const [name = '', ...value] = line.split(':')
+  return [name.trim(), value.join(':').trim()]
 }

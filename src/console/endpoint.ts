@@ -1,15 +1,17 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
-import { call, memberOf, path, repeated } from './api.ts'
+import { call, path, pollOf } from './api.ts'
 import { shortUrl, whyFailing } from './attention.ts'
 import { deliveriesOf } from './deliveries.ts'
-import { ask, askToDelete, hoursField, isoOf, tick, timeField } from './dialog.ts'
+import { askToDelete, hoursField, isoOf, openForm, tick, timeField } from './dialog.ts'
 import { actions, bdi, card, counted, crumb, facts, goTo, h, type Place, refill } from './dom.ts'
-import { templateEditor, testShown } from './editors.ts'
-import { chosenIn, endpointFields, healthOf, secretShown, wordsOf } from './endpoint-form.ts'
-import { liveMark, repeat } from './live.ts'
+import { endpointFields, endpointOf, healthOf, secretToCopy, wordsOf } from './endpoint-form.ts'
+import { liveMark } from './live-mark.ts'
 import { gated, idOf, notify, pretty } from './notices.ts'
+import { memberOf } from './raw.ts'
+import { repeat } from './repeat.ts'
+import { sendTest, templateEditor } from './template-editor.ts'
 
-/** One endpoint: its health and its deliveries. */
+/** One endpoint: its health, its template and its deliveries. */
 export const endpointView = async (id: string, place: Place, signal: AbortSignal) => {
   const url = path`/webhook_endpoints/${id}`
   const first = await call<WebhookEndpoint>('GET', url, { signal })
@@ -24,35 +26,19 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     show()
   }
   const show = (): void => {
-    const { url, description, types, sources, logTypes, headers, method } = endpoint
-    const { status, disabledReason, lastError } = endpoint
-    const isEnabled = status === 'enabled'
-    refill(heading, h('h1', bdi(shortUrl(url))), h('p.lead.muted', bdi(description), ' ', healthOf(endpoint)))
-    const failing = lastError && [
-      whyFailing(endpoint),
-      isEnabled && h('small', '“Send again” tries at once.'),
-    ]
+    const isEnabled = endpoint.status === 'enabled'
+    const toggleStatus = () => change({ status: isEnabled ? 'disabled' : 'enabled' })
     refill(
-      about,
-      facts({
-        URL: bdi(url),
-        Events: types?.map(wordsOf).join(', ') ?? 'all',
-        Sources: bdi(sources?.join(', ')),
-        Types: bdi(logTypes?.join(', ')),
-        Headers: headers && Object.keys(headers).join(', '),
-        Method: method !== 'POST' && method,
-        Failing: failing,
-        Disabled: disabledReason && h('span.bad', disabledReason),
-        Id: idOf(id),
-      }),
+      heading,
+      h('h1', bdi(shortUrl(endpoint.url))),
+      h('p.lead.muted', bdi(endpoint.description), ' ', healthOf(endpoint)),
     )
+    refill(about, factsOf(endpoint))
     refill(
       buttons,
       gated('webhooks:write', 'Send a test', test),
       gated('webhooks:write', 'Edit…', edit),
-      gated('webhooks:write', isEnabled ? 'Disable' : 'Enable', () =>
-        change({ status: isEnabled ? 'disabled' : 'enabled' }),
-      ),
+      gated('webhooks:write', isEnabled ? 'Disable' : 'Enable', toggleStatus),
       gated('webhooks:write', 'Replay…', replay),
       gated('webhooks:write', 'Rotate secret…', rotate),
       gated('webhooks:write', 'Delete…', remove, { class: 'danger' }),
@@ -60,17 +46,17 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
   }
   const test = async (): Promise<void> => {
     await template?.load()
-    await testShown(url, () => template?.eventId(), tested)
+    await sendTest(url, () => template?.eventId(), tested)
   }
   const edit = () =>
-    ask({
+    openForm({
       title: 'Edit the endpoint',
       action: 'Save',
       body: endpointFields(endpoint),
-      run: (values) => change(chosenIn(values)),
+      run: (values) => change(endpointOf(values)),
     })
   const replay = () =>
-    ask({
+    openForm({
       title: 'Send events again',
       action: 'Replay',
       body: [
@@ -78,30 +64,19 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
         tick('all', 'Include events that were already delivered'),
       ],
       run: async ({ since, all }) => {
-        let start: object = { since: isoOf(since) }
-        let [count, next]: [number, string | null] = [0, null]
-        do {
-          const { value } = await call<{ deliveries: number; nextCursor: string | null }>(
-            'POST',
-            `${url}/replay`,
-            { body: { ...start, onlyUndelivered: all !== 'on' } },
-          )
-          count += value.deliveries
-          next = value.nextCursor
-          start = { cursor: next }
-        } while (next !== null)
+        const count = await replayEvents(url, isoOf(since), all !== 'on')
         notify(`${counted(count, 'event')} will be sent again.`)
       },
     })
   const rotate = () =>
-    ask({
+    openForm({
       title: 'A new signing secret',
       action: 'Rotate',
       body: [hoursField('Hours during which the old secret also signs')],
       run: async ({ overlapHours }) => {
         const body = { overlapHours: Number(overlapHours) }
         const { value } = await call<WebhookEndpointWithSecret>('POST', `${url}/rotate_secret`, { body })
-        return secretShown(value.secret)
+        return secretToCopy(value.secret)
       },
     })
   const remove = () =>
@@ -114,15 +89,15 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
       },
     )
 
-  const kept = memberOf(first.text, 'body')
+  const savedBody = memberOf(first.text, 'body')
   const template =
-    endpoint.body === null ? null : templateEditor(pretty(kept), () => endpoint.sources?.[0], signal)
+    endpoint.body === null ? null : templateEditor(pretty(savedBody), () => endpoint.sources?.[0], signal)
   const save = async () => {
     await change(`{"body":${template?.input.value}}`)
     notify('Saved. It applies to all that is sent from now on.')
   }
   const deliveries = deliveriesOf(url, place, signal, () => endpoint)
-  const poll = repeated<WebhookEndpoint>(url)
+  const poll = pollOf<WebhookEndpoint>(url)
   const work = async (): Promise<void> => {
     if (template && !template.eventId()) await template.load()
     const answer = await poll({}, signal)
@@ -144,4 +119,34 @@ export const endpointView = async (id: string, place: Place, signal: AbortSignal
     h('h2.label', 'Deliveries, newest first'),
     deliveries.element,
   ]
+}
+
+const factsOf = (endpoint: WebhookEndpoint) => {
+  const { webhookEndpointId, url, types, sources, logTypes, headers, method } = endpoint
+  const { status, disabledReason, lastError } = endpoint
+  const hint = status === 'enabled' && h('small', '“Send again” tries at once.')
+  return facts({
+    URL: bdi(url),
+    Events: types?.map(wordsOf).join(', ') ?? 'all',
+    Sources: bdi(sources?.join(', ')),
+    Types: bdi(logTypes?.join(', ')),
+    Headers: headers && Object.keys(headers).join(', '),
+    Method: method !== 'POST' && method,
+    Failing: lastError && [whyFailing(endpoint), hint],
+    Disabled: disabledReason && h('span.bad', disabledReason),
+    Id: idOf(webhookEndpointId),
+  })
+}
+
+type Replayed = { readonly deliveries: number; readonly nextCursor: string | null }
+/** Sends the events since a time again, slice by slice. Returns how many. */
+const replayEvents = async (url: string, since: string | undefined, onlyUndelivered: boolean) => {
+  let count = 0
+  let start: object = { since }
+  for (;;) {
+    const { value } = await call<Replayed>('POST', `${url}/replay`, { body: { ...start, onlyUndelivered } })
+    count += value.deliveries
+    if (value.nextCursor === null) return count
+    start = { cursor: value.nextCursor }
+  }
 }

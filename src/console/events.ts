@@ -1,23 +1,28 @@
 import type { Event as FeedEvent } from '../shapes/event.ts'
-import { call, itemTexts, memberOf, path, type Slice } from './api.ts'
+import { call, path, type Slice } from './api.ts'
 import { choice } from './dialog.ts'
 import { absolute, card, crumb, facts, goTo, h, type Place, type View, when } from './dom.ts'
 import { EVENT_TYPES, wordsOf } from './endpoint-form.ts'
 import { below, expander, loadMore, row, table } from './lists.ts'
-import { liveMark, repeat } from './live.ts'
+import { liveMark } from './live-mark.ts'
 import { idOf, json } from './notices.ts'
+import { itemTexts, memberOf } from './raw.ts'
+import { repeat } from './repeat.ts'
 
-/** The server waits for the next events; there is no pause between two requests. */
+/** The server holds each request until there are events, so there is only a short pause between two requests. */
 const WAIT_S = 15
-const REST_MS = 500
+const PAUSE_MS = 500
 const ROWS_MAX = 2_000
-type Read = { readonly event: FeedEvent; readonly text: string }
+const COLUMNS = ['When', 'Type', 'Sequence', 'What']
 
-/** The feed, from its end or from its beginning, by type; or one event. */
+/** An event and its exact text. */
+type ReadEvent = { readonly event: FeedEvent; readonly text: string }
+
+/** The feed of events, from its beginning or from now on, filtered by type; or one event. */
 export const view: View = (place, signal) =>
   place.id ? eventView(place.id, signal) : feedView(place, signal)
 
-const detailOf = ({ event, text }: Read) =>
+const detailOf = ({ event, text }: ReadEvent) =>
   h(
     'div.detail',
     facts({
@@ -29,6 +34,7 @@ const detailOf = ({ event, text }: Read) =>
     }),
     json('Data', memberOf(text, 'data')),
   )
+
 const eventView = async (id: string, signal: AbortSignal) => {
   const { value, text } = await call<FeedEvent>('GET', path`/events/${id}`, { signal })
   return [
@@ -41,66 +47,71 @@ const feedView = async (place: Place, signal: AbortSignal) => {
   const type = place.search.get('type') ?? ''
   const isFromStart = place.search.get('from') === 'start'
   const mark = liveMark()
-  const list = table(['When', 'Type', 'Sequence', 'What'], [])
+  const list = table(COLUMNS, [])
   list.classList.add('feed')
   const body = list.tBodies[0] as HTMLTableSectionElement
   const none = h(
     'p.muted.empty',
     'New events appear here. Events are recorded while a webhook endpoint is enabled, or always with EVENTS=on.',
   )
-  let isShown = false
+  let isFirst = true
   let cursor: string | undefined = isFromStart ? undefined : 'latest'
-  const more = loadMore(async () => next(), 'Load more')
-  const rowOf = (read: Read): HTMLElement => {
-    const opener = expander([wordsOf(read.event.type), h('small', read.event.type)], () =>
-      below(shown, 4, detailOf(read)),
-    )
-    const data = memberOf(read.text, 'data').slice(0, 160)
-    const shown = row(
-      when(read.event.createdAt),
-      opener,
-      `${read.event.sequence}`,
-      h('td.start.mono', h('bdi', data)),
-    )
-    return shown
-  }
-  const next = async (): Promise<string | undefined> => {
-    // The first slice is shown at once, even if it is empty.
-    const query = { limit: 50, cursor, types: type, wait: isShown ? WAIT_S : 0 }
-    const { value, text } = await call<Slice<FeedEvent>>('GET', '/events', { query, signal })
-    cursor = value.nextCursor
-    isShown = true
-    const texts = itemTexts(text)
-    const rows = value.items.map((event, i) => rowOf({ event, text: texts[i] ?? '{}' }))
-    // From the end, the newest is first; from the beginning, the feed is read in its order.
+  const more = loadMore(() => readNext(), 'Load more')
+  /** Adds rows. The feed is shown in its order from its beginning, but from now on with the newest event first. */
+  const add = (rows: readonly HTMLElement[]): void => {
     if (isFromStart) body.append(...rows)
     else body.prepend(...rows.toReversed())
-    while (body.rows.length > ROWS_MAX)
-      (isFromStart ? body.firstElementChild : body.lastElementChild)?.remove()
+    while (body.rows.length > ROWS_MAX) {
+      const earliest = isFromStart ? body.firstElementChild : body.lastElementChild
+      earliest?.remove()
+    }
     none.hidden = body.rows.length > 0
+  }
+  /** Reads the next slice. Returns its cursor if the reader has to ask for more. */
+  const readNext = async (): Promise<string | undefined> => {
+    // The first slice is shown at once, even if it is empty.
+    const query = { limit: 50, cursor, types: type, wait: isFirst ? 0 : WAIT_S }
+    const { value, text } = await call<Slice<FeedEvent>>('GET', '/events', { query, signal })
+    cursor = value.nextCursor
+    isFirst = false
+    const texts = itemTexts(text)
+    add(value.items.map((event, i) => rowOf({ event, text: texts[i] ?? '{}' })))
     return isFromStart && value.hasMore ? cursor : undefined
   }
   const work = async (): Promise<void> => {
-    if (more.element.hidden) more.follow(await next())
+    if (more.element.hidden) more.follow(await readNext())
   }
-  const filtered = (name: string) => (event: Event) => {
-    const { value } = event.target as HTMLSelectElement
-    goTo(['events'], { ...Object.fromEntries(place.search), [name]: value })
-  }
-  const types = {
-    '': 'all types',
-    ...Object.fromEntries(EVENT_TYPES.map((name) => [name, `${wordsOf(name)} (${name})`])),
-  }
+  const filterBy =
+    (name: string) =>
+    ({ target }: Event) => {
+      const { value } = target as HTMLSelectElement
+      goTo(['events'], { ...Object.fromEntries(place.search), [name]: value })
+    }
+  const typeNames = EVENT_TYPES.map((name) => [name, `${wordsOf(name)} (${name})`])
+  const types = Object.fromEntries([['', 'all types'], ...typeNames])
   const starts = { '': 'now on', start: 'the oldest kept' }
-  const first = repeat({ signal, ms: REST_MS, work, onState: mark.set })
-  await first
+  await repeat({ signal, ms: PAUSE_MS, work, onState: mark.set })
   return [
     h('header', h('h1', 'Events'), mark),
     h(
       'div.filters',
-      choice('From', 'from', starts, { value: isFromStart ? 'start' : '', onchange: filtered('from') }),
-      choice('Type', 'type', types, { value: type, onchange: filtered('type') }),
+      choice('From', 'from', starts, { value: isFromStart ? 'start' : '', onchange: filterBy('from') }),
+      choice('Type', 'type', types, { value: type, onchange: filterBy('type') }),
     ),
     card(list, none, more.element),
   ]
+}
+
+const EXCERPT_LENGTH = 160
+const rowOf = (read: ReadEvent): HTMLElement => {
+  const { type, createdAt, sequence } = read.event
+  const showDetail = () => below(element, COLUMNS.length, detailOf(read))
+  const excerpt = memberOf(read.text, 'data').slice(0, EXCERPT_LENGTH)
+  const element = row(
+    when(createdAt),
+    expander([wordsOf(type), h('small', type)], showDetail),
+    `${sequence}`,
+    h('td.start.mono', h('bdi', excerpt)),
+  )
+  return element
 }

@@ -1,23 +1,17 @@
 import { can, Problem, session } from './api.ts'
 import { addressOf, bdi, button, closeMenu, h, icon, type Place, refreshTimes, type View } from './dom.ts'
-import { help, onKey } from './lists.ts'
+import { onKey, showHelp } from './keys.ts'
 import { clearErrors, lacking, showError, watchExpiry } from './notices.ts'
 
-const placeNow = (): Place => {
-  const [path = '', query] = location.hash.replace(/^#\/?/, '').split('?')
-  const [view, id, subId] = path
-    .split('/')
-    .map((part) => new URLSearchParams(`part=${part}`).get('part') ?? '')
-  return { view: view || 'now', id, subId, search: new URLSearchParams(query) }
+/** The key of a link, which is removed from the address before anything else happens. */
+const takeLinkKey = (): string | undefined => {
+  const key = /^#key=(.*)$/.exec(location.hash)?.[1]
+  if (key !== undefined) clearHash()
+  return key
 }
+const clearHash = (): void => history.replaceState(null, '', location.pathname + location.search)
 
-/** The key of a link. It leaves the address before anything else. */
-const keyOfLink = (): string | undefined => {
-  const linkKey = /^#key=(.*)$/.exec(location.hash)?.[1]
-  if (linkKey !== undefined) history.replaceState(null, '', location.pathname + location.search)
-  return linkKey
-}
-const linkKey = keyOfLink()
+const linkKey = takeLinkKey()
 
 type Entry = { readonly title: string; readonly scope: string; readonly load: () => Promise<{ view: View }> }
 const VIEWS: Readonly<Record<string, Entry>> = {
@@ -29,13 +23,24 @@ const VIEWS: Readonly<Record<string, Entry>> = {
   webhooks: { title: 'Webhooks', scope: 'webhooks:write', load: () => import('./webhooks.ts') },
   events: { title: 'Events', scope: 'events:read', load: () => import('./events.ts') },
 }
-const AWAY_MS = 3_000
+/** The pause before a retry while the server cannot be reached. */
+const RETRY_MS = 3_000
 const EXPIRY_MS = 20_000
 const app = document.getElementById('app') as HTMLElement
 const main = h('main', { id: 'main', tabindex: -1 })
 
+const placeNow = (): Place => {
+  const [path = '', query] = location.hash.replace(/^#\/?/, '').split('?')
+  const [view, id, subId] = path
+    .split('/')
+    .map((part) => new URLSearchParams(`part=${part}`).get('part') ?? '')
+  return { view: view || 'now', id, subId, search: new URLSearchParams(query) }
+}
+
 let ending = new AbortController()
-let lastPlace = ''
+/** The place of the shown view; empty before the first one. */
+let shownPlace = ''
+
 /** Shows the view that the address names. */
 const show = async (): Promise<void> => {
   ending.abort()
@@ -44,7 +49,8 @@ const show = async (): Promise<void> => {
   const place = placeNow()
   const name = Object.hasOwn(VIEWS, place.view) ? place.view : 'now'
   const { title, scope, load } = VIEWS[name] as Entry
-  const focused = document.activeElement?.closest('main') ? document.activeElement.getAttribute('name') : null
+  const focused = document.activeElement?.closest('main') ? document.activeElement : null
+  const fieldName = focused?.getAttribute('name') ?? null
   for (const link of document.querySelectorAll<HTMLElement>('nav a'))
     link.ariaCurrent = link.dataset['view'] === name ? 'page' : null
   closeMenu()
@@ -53,36 +59,43 @@ const show = async (): Promise<void> => {
     const content = can(scope) ? await (await load()).view(place, signal) : lacking(title, scope)
     if (signal.aborted) return
     main.replaceChildren(h('div.view', content))
-    const moved = [place.view, place.id, place.subId].join()
-    const shown = lastPlace
-    lastPlace = moved
-    if (shown !== '' && shown !== moved) {
-      clearErrors()
-      scrollTo(0, 0)
-      main.focus({ preventScroll: true })
-    } else if (focused) main.querySelector<HTMLElement>(`[name="${focused}"]`)?.focus()
+    placeFocus(place, fieldName)
   } catch (error) {
-    if (signal.aborted) return
-    const status = error instanceof Problem ? error.status : 0
-    const why = status ? (error as Problem).message : 'The server cannot be reached. Trying again.'
-    const next = [404, 410].includes(status)
-      ? h('a.button', { href: addressOf([name]) }, `Back to ${title}`)
-      : button('Try again', show)
-    main.replaceChildren(h('div.view', h('header', h('h1', title)), h('p', why), next))
-    if (!status) setTimeout(() => signal.aborted || show(), AWAY_MS)
+    if (!signal.aborted) showFailure(error, name, signal)
   }
 }
-const skip = (event: Event): void => {
-  event.preventDefault()
-  main.focus()
+
+/** A new place begins at its top. The same place again keeps the focus on the field of that name. */
+const placeFocus = ({ view, id, subId }: Place, fieldName: string | null): void => {
+  const before = shownPlace
+  shownPlace = [view, id, subId].join()
+  if (before !== '' && before !== shownPlace) {
+    clearErrors()
+    scrollTo(0, 0)
+    main.focus({ preventScroll: true })
+  } else if (fieldName) main.querySelector<HTMLElement>(`[name="${fieldName}"]`)?.focus()
 }
-const shell = (): void => {
-  const { self } = session
-  const links = Object.entries(VIEWS).map(([view, { title, scope }]) => {
-    const why = can(scope) ? {} : { class: 'lacking', title: `Your key lacks the scope ${scope}` }
-    return h('a', { href: addressOf([view]), 'data-view': view, ...why }, icon(view), h('span', title))
-  })
-  const isReader = self?.scopes.every((scope) => scope.endsWith(':read'))
+
+/** Shows why a view could not be loaded, and retries if the server cannot be reached. */
+const showFailure = (error: unknown, name: string, signal: AbortSignal): void => {
+  const { title } = VIEWS[name] as Entry
+  const problem = error instanceof Problem ? error : null
+  const isGone = problem?.status === 404 || problem?.status === 410
+  const next = isGone
+    ? h('a.button', { href: addressOf([name]) }, `Back to ${title}`)
+    : button('Try again', show)
+  const why = problem?.message ?? 'The server cannot be reached. Trying again.'
+  main.replaceChildren(h('div.view', h('header', h('h1', title)), h('p', why), next))
+  const retry = () => signal.aborted || show()
+  if (problem === null) setTimeout(retry, RETRY_MS)
+}
+
+/** Puts the frame around the views on the page: the menu, the tenant and the key. */
+const showShell = (): void => {
+  const skip = (event: Event): void => {
+    event.preventDefault()
+    main.focus()
+  }
   const toggle = () => {
     menu.ariaExpanded = String(document.body.classList.toggle('menu-open'))
   }
@@ -90,21 +103,16 @@ const shell = (): void => {
     class: 'menu',
     'aria-expanded': 'false',
   })
+  const links = Object.entries(VIEWS).map(([view, { title, scope }]) => {
+    const why = can(scope) ? {} : { class: 'lacking', title: `Your key lacks the scope ${scope}` }
+    return h('a', { href: addressOf([view]), 'data-view': view, ...why }, icon(view), h('span', title))
+  })
   const rail = h(
     'div.rail',
-    h('div.brand', h('b', bdi(self?.tenantName)), h('small', 'prospect-pages')),
+    h('div.brand', h('b', bdi(session.self?.tenantName)), h('small', 'prospect-pages')),
     menu,
     h('nav', { 'aria-label': 'Views' }, links),
-    h(
-      'div.key',
-      h(
-        'p',
-        bdi(`Key “${self?.name ?? 'without a name'}”`),
-        isReader && ', read only',
-        h('span', { id: 'expires' }),
-      ),
-      h('div', button('Sign out', signOut, { class: 'link' }), button('Shortcuts', help, { class: 'link' })),
-    ),
+    keyBox(),
   )
   app.replaceChildren(
     h('a.skip', { href: '#main', onclick: skip }, 'Skip to the content'),
@@ -113,38 +121,54 @@ const shell = (): void => {
     h('div.unseen', { id: 'arrivals', role: 'status' }),
   )
 }
+
+const keyBox = () => {
+  const { self } = session
+  const isReader = self?.scopes.every((scope) => scope.endsWith(':read'))
+  const name = bdi(`Key “${self?.name ?? 'without a name'}”`)
+  return h(
+    'div.key',
+    h('p', name, isReader && ', read only', h('span', { id: 'expires' })),
+    h(
+      'div',
+      button('Sign out', signOut, { class: 'link' }),
+      button('Shortcuts', showHelp, { class: 'link' }),
+    ),
+  )
+}
+
 const signOut = (): void => {
   session.close()
   ending.abort()
-  history.replaceState(null, '', location.pathname + location.search)
-  signIn()
+  clearHash()
+  void signIn()
 }
+
 /** Asks for a key, and returns to the same place. */
 const signIn = async (why = ''): Promise<void> => {
   ending.abort()
   main.replaceChildren()
-  const { signInForm } = await import('./dialog.ts')
+  const { signInForm } = await import('./sign-in.ts')
   app.replaceChildren(signInForm(why, open))
   document.title = 'Sign in · prospect-pages'
   app.querySelector('input')?.focus()
 }
+
 const open = async (key: string, isKept: boolean): Promise<void> => {
   await session.open(key, isKept)
-  lastPlace = ''
-  shell()
+  shownPlace = ''
+  showShell()
   await show()
   watchExpiry()
 }
 
-session.onRefused = async ({ message }) => {
-  session.close()
-  const why = `${message} Sign in again to return to where you were.`
-  if (document.querySelector('dialog[open]') === null) return signIn(why)
-  // Typed input in the open dialog stays.
-  const { openDialog, signInForm } = await import('./dialog.ts')
+/** Asks for a key in a dialog above the open one, whose typed input stays. */
+const signInAbove = async (why: string): Promise<void> => {
+  const { openDialog } = await import('./dialog.ts')
+  const { signInForm } = await import('./sign-in.ts')
   const form = signInForm(why, async (key, isKept) => {
     await session.open(key, isKept)
-    shell()
+    showShell()
     dialog.close()
     void show()
     watchExpiry()
@@ -153,9 +177,16 @@ session.onRefused = async ({ message }) => {
   const dialog = h('dialog', { 'aria-label': 'Sign in', onclose }, form)
   openDialog(dialog)
 }
+
+session.setRefusalListener(({ message }) => {
+  session.close()
+  const why = `${message} Sign in again to return to where you were.`
+  const hasDialog = document.querySelector('dialog[open]') !== null
+  void (hasDialog ? signInAbove(why) : signIn(why))
+})
 addEventListener('hashchange', () => {
-  const pasted = keyOfLink()
-  if (pasted) void enter(pasted)
+  const key = takeLinkKey()
+  if (key) void enter(key)
   else if (session.self) void show()
 })
 addEventListener('keydown', onKey)
@@ -166,20 +197,22 @@ addEventListener('unhandledrejection', (event) => {
 setInterval(() => document.hidden || refreshTimes(), 1_000)
 setInterval(watchExpiry, EXPIRY_MS)
 
+/** Opens the console with a key that was not typed: that of a link, or the one kept in this tab. */
 const enter = async (key: string): Promise<void> => {
   try {
-    // The key of a link is one that its reader never saw: a reload would ask for it.
+    // Kept, because the reader of a link never saw its key, so a reload could not ask for it.
     await open(key, true)
   } catch (error) {
     if (error instanceof Problem && error.status === 401) {
       session.close()
       return signIn(error.message)
     }
-    // The key is kept: the server may be back in a moment.
+    // The server may be back in a moment, so the key stays.
     const message = h('p', `${(error as Error).message} Trying again.`)
     app.replaceChildren(h('main.sign-in', h('h1', 'prospect-pages'), message))
-    setTimeout(enter, AWAY_MS, key)
+    setTimeout(enter, RETRY_MS, key)
   }
 }
-if (linkKey || session.key) void enter(linkKey ?? session.key)
+const knownKey = linkKey || session.key
+if (knownKey) void enter(knownKey)
 else void signIn()

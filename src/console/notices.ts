@@ -1,30 +1,34 @@
 import { can, Problem, session } from './api.ts'
 import { type Attributes, actions, addressOf, button, type Child, card, counted, h } from './dom.ts'
 
-/** The place of notices: within the open dialog, if there is one, because nothing beside it can be reached. */
-const notices = (): HTMLElement => {
-  const place = document.getElementById('notices') as HTMLElement
+/** The element of the notices. It is moved into the open dialog, because a reader cannot reach anything outside. */
+const noticesNow = (): HTMLElement => {
+  const notices = document.getElementById('notices') as HTMLElement
   const parent = [...document.querySelectorAll('dialog[open]')].at(-1) ?? document.body
-  if (place.parentElement !== parent) parent.append(place)
-  return place
-}
-/** Removes earlier errors, which are no longer news. */
-export const clearErrors = (): void => {
-  for (const notice of notices().querySelectorAll('.bad')) notice.remove()
+  if (notices.parentElement !== parent) parent.append(notices)
+  return notices
 }
 
+export const clearErrors = (): void => {
+  for (const notice of noticesNow().querySelectorAll('.bad')) notice.remove()
+}
+
+const NOTICE_MS = 5_000
 /** Shows a message for a few seconds. */
 export const notify = (text: string): void => {
   const notice = h('p.notice', text)
   clearErrors()
-  notices().append(notice)
-  setTimeout(() => notice.remove(), 5_000)
+  noticesNow().append(notice)
+  setTimeout(() => notice.remove(), NOTICE_MS)
 }
+
+/** The name of the field that a JSON pointer leads to, such as `sources` for `/sources/0`. */
+const fieldOf = (pointer = ''): string | undefined => /[a-z]\w*(?=(\/\d+)?$)/i.exec(pointer)?.[0]
+
 /** An error with all the details that support would ask for. */
 export const errorOf = (error: unknown): Child => {
   if (!(error instanceof Problem)) return h('span', (error as Error).message)
   const { message, code, requestId, errors, prospectId } = error
-  const fieldOf = (pointer = '') => /[a-z]\w*(?=(\/\d+)?$)/i.exec(pointer)?.[0]
   const details = errors.map(({ detail, pointer, parameter }) =>
     h('li', h('b', fieldOf(pointer) ?? parameter), ` ${detail}`),
   )
@@ -38,28 +42,32 @@ export const errorOf = (error: unknown): Child => {
     ),
   ]
 }
-/** An error that stays until it is dismissed. The same one is shown once. */
+
+/** Shows an error until it is dismissed. The same error is shown only once. */
 export const showError = (error: unknown): void => {
   if ((error as Error)?.name === 'AbortError') return
   const id = error instanceof Problem ? `${error.code} ${error.message}` : String((error as Error)?.message)
-  for (const shown of notices().children) if ((shown as HTMLElement).dataset['id'] === id) return
+  const shown = [...noticesNow().children] as HTMLElement[]
+  if (shown.some(({ dataset }) => dataset['id'] === id)) return
   const notice: HTMLElement = h(
     'div.notice.bad',
     { role: 'alert', 'data-id': id },
     errorOf(error),
     button('Dismiss', () => notice.remove()),
   )
-  notices().append(notice)
+  noticesNow().append(notice)
 }
+
 export const lack = (scope: string) =>
   `Your key lacks the scope ${scope}. This opens a console that has it: ${session.command()}`
+
 /** The content of a view whose scope the key lacks. */
 export const lacking = (title: string, scope: string): Child => [
   h('header', h('h1', title)),
   card(h('p.muted', lack(scope))),
 ]
 
-/** A button for an action that needs a scope: grayed out without it, with the reason. */
+/** A button for an action that needs a scope. Without the scope it is grayed out, and says why. */
 export const gated = (scope: string, text: string, onclick: () => unknown, attributes: Attributes = {}) => {
   if (can(scope)) return button(text, onclick, attributes)
   const why = lack(scope)
@@ -69,7 +77,7 @@ export const gated = (scope: string, text: string, onclick: () => unknown, attri
 export const copy = async (text: string) => {
   if (navigator.clipboard) await navigator.clipboard.writeText(text)
   else {
-    // Pages that come over plain HTTP from another machine have no clipboard.
+    // Browsers offer no clipboard to pages loaded over plain HTTP from another machine.
     const area = h('textarea', { value: text, 'aria-hidden': 'true' })
     const place = document.querySelector('dialog[open]') ?? document.body
     place.append(area)
@@ -79,12 +87,14 @@ export const copy = async (text: string) => {
   }
   notify('Copied.')
 }
-/** An id, short; the whole of it is copied. */
+
+/** A button that shows an id shortened, and copies the whole id. */
 export const idOf = (id: string) => {
   const short = id.length > 24 ? `${id.slice(0, id.indexOf('_') + 5)}…${id.slice(-5)}` : id
   return button(short, () => copy(id), { class: 'id', title: id, 'aria-label': `Copy ${id}` })
 }
-/** A text to take elsewhere, such as a command or a secret. */
+
+/** A text with a button that copies it, such as a command or a secret. */
 export const toCopy = (name: string, text: string, shown = text) =>
   h(
     'div.copy',
@@ -92,11 +102,14 @@ export const toCopy = (name: string, text: string, shown = text) =>
     button('Copy', () => copy(text)),
   )
 
-/** A longer text is not shown completely at first. */
+/** Of a longer text, only this many characters are shown at first. */
 const SHOWN_MAX = 100_000
+/** Deeper levels are not indented further. */
 const LEVELS_MAX = 20
+/** Texts, empty objects and arrays, punctuation, and blanks. */
 const TOKENS = /"(?:[^"\\]+|\\.)*"|[{[]\s*[}\]]|[{}[\],:]|\s+/g
-/** JSON with line breaks: every other character stays as sent, even 12345678901234567890. */
+
+/** JSON with line breaks. All other characters stay unchanged, even those of 12345678901234567890. */
 export const pretty = (json: string): string => {
   if (json.length > 2 * SHOWN_MAX) return json
   let level = 0
@@ -116,6 +129,8 @@ export const pretty = (json: string): string => {
     return token.replace(/\s/g, '')
   })
 }
+
+/** A text in a fixed-width font. The rest of a long text is shown on demand. */
 export const code = (text: string, name: string) => {
   const pre = h('pre', { tabindex: 0, role: 'group', 'aria-label': name }, text.slice(0, SHOWN_MAX))
   if (text.length <= SHOWN_MAX) return pre
@@ -125,7 +140,8 @@ export const code = (text: string, name: string) => {
   })
   return [pre, more]
 }
-/** JSON to read, and to copy exactly as it came. */
+
+/** JSON indented for reading, with a button that copies it unchanged. */
 export const json = (name: string, text: string, ...more: readonly Child[]) => [
   code(pretty(text), name),
   actions(
@@ -134,10 +150,14 @@ export const json = (name: string, text: string, ...more: readonly Child[]) => [
   ),
 ]
 
-const EXPIRY_MS = 10 * 60_000
-/** The notice about a key, until it is dismissed or another key is used. */
+/** The expiry of the key is announced this long before. */
+const ANNOUNCED_MINUTES = 10
+/** The menu counts down the last hours. */
+const COUNTED_HOURS = 48
+/** The notice about the key, until another key is used. A dismissed notice does not come back. */
 let announced: { readonly apiKeyId: string; readonly notice: HTMLElement } | undefined
-/** Announces the end of the key ten minutes before. */
+
+/** Shows when the key expires. */
 export const watchExpiry = (): void => {
   const { self } = session
   if (announced && announced.apiKeyId !== self?.apiKeyId) {
@@ -147,10 +167,8 @@ export const watchExpiry = (): void => {
   const element = document.getElementById('expires')
   if (!self?.expiresAt || element === null) return
   const minutes = Math.max(Math.ceil((Date.parse(self.expiresAt) - Date.now()) / 60_000), 0)
-  const hours = Math.floor(minutes / 60)
-  const rest = minutes % 60
-  element.textContent = hours > 48 ? '' : `, expires in ${hours > 0 ? `${hours} h ` : ''}${rest} min`
-  if (announced || minutes * 60_000 > EXPIRY_MS) return
+  element.textContent = countdown(minutes)
+  if (announced || minutes > ANNOUNCED_MINUTES) return
   const notice: HTMLElement = h(
     'div.notice.warning',
     `Your key expires in ${counted(minutes, 'minute')}. To get a new one:`,
@@ -161,4 +179,11 @@ export const watchExpiry = (): void => {
   )
   announced = { apiKeyId: self.apiKeyId, notice }
   document.getElementById('notices')?.append(notice)
+}
+
+const countdown = (minutes: number): string => {
+  const hours = Math.floor(minutes / 60)
+  if (hours > COUNTED_HOURS) return ''
+  const rest = `${minutes % 60} min`
+  return hours > 0 ? `, expires in ${hours} h ${rest}` : `, expires in ${rest}`
 }

@@ -1,6 +1,7 @@
 import type { PageWithVersion, Version, VersionWithContent } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { baseUrl, call, get, path, type Slice } from './api.ts'
+import { sideBySide } from './diff.ts'
 import {
   absolute,
   actions,
@@ -16,13 +17,16 @@ import {
   tag,
   when,
 } from './dom.ts'
+import { heldResource } from './held-resource.ts'
 import { below, expander, loadMore, row, table } from './lists.ts'
-import { repeat } from './live.ts'
 import { gated, idOf, notify } from './notices.ts'
 import { createVersion, deletePage, publishLater, renamePage } from './page-dialogs.ts'
-import { detailOf, heldResource, readersOf, sideBySide, textOf } from './page-state.ts'
+import { repeat } from './repeat.ts'
+import { linesOfVersion, readersOf, versionDetail } from './version.ts'
 
-/** A page with its versions: the one readers get, the differences between two, and manual actions. */
+const COLUMNS = ['Version', 'State', 'Name', 'Created', '']
+
+/** A page with its versions: the one readers get, the differences between two, and what can be done. */
 export const pageView = async (groupId: string, pageId: string, place: Place, signal: AbortSignal) => {
   const url = path`/page_groups/${groupId}/pages/${pageId}`
   const page = heldResource<PageWithVersion>(url)
@@ -32,152 +36,136 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
   const heading = h('div')
   const buttons = actions()
   const about = h('div')
-  const list = table(['Version', 'State', 'Name', 'Created', ''], [])
+  const list = table(COLUMNS, [])
   const comparison = h('section')
   let versions: readonly Version[] = []
-  let isLonger = false
-  /** Whether the versions are as new as the page: a change may fail after only one of them was read again. */
+  let hasOlder = false
+  /** Whether the versions are as new as the page: after a change, only one of the two may have been read again. */
   let isCurrent = false
+
+  const readVersions = (cursor?: string) =>
+    get<Slice<Version>>(`${url}/versions`, { limit: 50, cursor }, signal)
   const older = loadMore(async (cursor) => {
-    const slice = await get<Slice<Version>>(`${url}/versions`, { limit: 50, cursor }, signal)
+    const slice = await readVersions(cursor)
     versions = [...versions, ...slice.items]
-    isLonger = true
+    hasOlder = true
     show()
     return slice.nextCursor
   })
-
-  /** The exact text of a version. */
-  const read = (versionId: string) =>
-    call<VersionWithContent>('GET', `${url}${path`/versions/${versionId}`}`, { signal })
-  const hold = () => {
-    const change = page.hold()
-    return (method: string, where: string, body?: object) => {
-      isCurrent = false
-      return change(method, `${url}${where}`, body).finally(show)
-    }
-  }
-  const act = async (said: string, run: () => Promise<unknown>) => {
-    await run()
-    notify(said)
-    await refresh()
-  }
-  const publish = ({ versionId, versionNumber }: Version) =>
-    act(`Readers get version ${versionNumber} now.`, () =>
-      hold()('POST', path`/versions/${versionId}/publish`),
-    )
-  const unschedule = ({ versionId, versionNumber }: Version) =>
-    act(`Version ${versionNumber} is no longer scheduled.`, () =>
-      call('POST', `${url}${path`/versions/${versionId}/unschedule`}`),
-    )
-  const unpublish = () =>
-    act('Unpublished. Publish a version to show the page again.', () => hold()('POST', '/unpublish'))
-
-  const tagOf = ({ versionId, status, publishAt }: Version) => {
-    if (publishAt && status === 'scheduled') return [tag('scheduled'), ` ${absolute(publishAt)}`]
-    if (page.value.publishedVersion?.versionId === versionId) return tag('published', 'ok')
-    if (status === 'published') return tag('published before')
-    return tag(status, status === 'failed' ? 'bad' : status === 'processing' ? 'warning' : '')
-  }
-  const rowOf = (version: Version, i: number) => {
-    const { versionId, versionNumber, computedName, createdAt, status } = version
-    const current = page.value.publishedVersion
-    const isShown = current?.versionId === versionId
-    const other = current && !isShown ? current.versionId : versions[i + 1]?.versionId
-    const isPublishable =
-      group.value.status === 'active' && !isShown && ['ready', 'published', 'scheduled'].includes(status)
-    const verb = versionNumber < (current?.versionNumber ?? 0) ? 'Roll back' : 'Publish'
-    const link = (text: string, run: () => unknown) => gated('pages:write', text, run, { class: 'link' })
-    const links = [
-      other && button('Compare', () => compare(other, versionId), { class: 'link' }),
-      isPublishable && link(verb, () => publish(version)),
-      isPublishable && link('Later…', () => publishLater(version, hold(), refresh)),
-      status === 'scheduled' && link('Unschedule', () => unschedule(version)),
-    ].filter((one) => one instanceof Node)
-    const opener = expander(`Version ${versionNumber}`, async () =>
-      below(shown, 5, detailOf(await read(versionId))),
-    )
-    const shown = row(
-      h('b', opener),
-      tagOf(version),
-      bdi(computedName),
-      when(createdAt),
-      h(
-        'td.end',
-        links.map((one, at) => [at > 0 && ' · ', one]),
-      ),
-    )
-    return shown
-  }
   const loadVersions = async (): Promise<void> => {
-    const slice = await get<Slice<Version>>(`${url}/versions`, { limit: 50 }, signal)
+    const slice = await readVersions()
     versions = slice.items
-    isLonger = false
+    hasOlder = false
     isCurrent = true
     older.follow(slice.nextCursor)
   }
-  const compare = async (left: string, right: string) => {
-    const both = await Promise.all([read(left), read(right)])
-    both.sort((a, b) => a.value.versionNumber - b.value.versionNumber)
-    const names = both.map(({ value }) => `Version ${value.versionNumber}`) as [string, string]
-    const [a = '', b = ''] = both.map(textOf)
-    refill(
-      comparison,
-      h('h2.label', `${names[0]} and version ${both[1].value.versionNumber}, side by side`),
-      card(sideBySide(a, b, names)),
-    )
-    replaceAddress(['pages', groupId, pageId], { compare: `${left},${right}` })
-    comparison.scrollIntoView({ block: 'nearest' })
-  }
+  const readVersion = (versionId: string) =>
+    call<VersionWithContent>('GET', `${url}${path`/versions/${versionId}`}`, { signal })
 
-  const show = (): void => {
-    const { effectiveName, customName, computedName, supplementaryContext } = page.value
-    const { publishedVersion, latestVersion } = page.value
-    const { status, failureReason } = latestVersion
-    const isActive = group.value.status === 'active'
-    const note =
-      !isActive && h('p.warning', 'The group is archived: versions cannot be created or published.')
-    refill(heading, h('h1', bdi(effectiveName)), h('p.lead.muted', readersOf(page.value)), note)
-    refill(
-      buttons,
-      gated('pages:write', 'Rename…', () => renamePage(page.value, hold())),
-      publishedVersion && gated('pages:write', 'Unpublish', unpublish),
-      gated('pages:write', 'Delete…', () => deletePage(page.value, hold()), { class: 'danger' }),
-      isActive &&
-        gated('pages:write', 'New version', () => createVersion(url, versions[0]?.versionId, refresh), {
-          class: 'primary',
-        }),
-    )
-    refill(
-      about,
-      facts({
-        About: bdi(supplementaryContext),
-        'Given name': bdi(customName),
-        'Generated name': customName && bdi(computedName),
-        [status === 'failed' ? 'Newest version failed' : 'Newest version not published']:
-          failureReason && h('span.bad', failureReason),
-        Id: idOf(pageId),
-        'For readers': h('code', `GET ${baseUrl()}/v0${url}`),
-      }),
-    )
-    // Open rows stay open: the rows change only if the versions do.
-    const state = JSON.stringify([versions, publishedVersion?.versionId, isActive])
-    if (list.dataset['state'] !== state) refill(list.tBodies[0] as HTMLElement, versions.map(rowOf))
-    list.dataset['state'] = state
+  /** Returns a function that changes the page as it is shown now. */
+  const hold = () => {
+    const change = page.hold()
+    return (method: string, subPath: string, body?: object) => {
+      isCurrent = false
+      return change(method, `${url}${subPath}`, body).finally(show)
+    }
   }
   const refresh = async (): Promise<void> => {
     await Promise.all([page.read(), loadVersions()])
     show()
   }
+  const publish = async ({ versionId, versionNumber }: Version) => {
+    await hold()('POST', path`/versions/${versionId}/publish`)
+    notify(`Readers get version ${versionNumber} now.`)
+    await refresh()
+  }
+  const unschedule = async ({ versionId, versionNumber }: Version) => {
+    await call('POST', `${url}${path`/versions/${versionId}/unschedule`}`)
+    notify(`Version ${versionNumber} is no longer scheduled.`)
+    await refresh()
+  }
+  const unpublish = async () => {
+    await hold()('POST', '/unpublish')
+    notify('Unpublished. Publish a version to show the page again.')
+    await refresh()
+  }
+  const compare = async (oneId: string, otherId: string) => {
+    const read = await Promise.all([readVersion(oneId), readVersion(otherId)])
+    const [older, newer] = read.sort((a, b) => a.value.versionNumber - b.value.versionNumber)
+    const names = [`Version ${older.value.versionNumber}`, `Version ${newer.value.versionNumber}`] as const
+    refill(
+      comparison,
+      h('h2.label', `${names[0]} and version ${newer.value.versionNumber}, side by side`),
+      card(sideBySide(linesOfVersion(older), linesOfVersion(newer), names)),
+    )
+    replaceAddress(['pages', groupId, pageId], { compare: `${oneId},${otherId}` })
+    comparison.scrollIntoView({ block: 'nearest' })
+  }
+
+  const linksOf = (version: Version, previous: Version | undefined): readonly Node[] => {
+    const { versionId, versionNumber, status } = version
+    const current = page.value.publishedVersion
+    const isShown = current?.versionId === versionId
+    const comparedId = current && !isShown ? current.versionId : previous?.versionId
+    const isPublishable =
+      group.value.status === 'active' && !isShown && ['ready', 'published', 'scheduled'].includes(status)
+    const verb = versionNumber < (current?.versionNumber ?? 0) ? 'Roll back' : 'Publish'
+    const link = (text: string, run: () => unknown) => gated('pages:write', text, run, { class: 'link' })
+    const links = [
+      comparedId && button('Compare', () => compare(comparedId, versionId), { class: 'link' }),
+      isPublishable && link(verb, () => publish(version)),
+      isPublishable && link('Later…', () => publishLater(version, hold(), refresh)),
+      status === 'scheduled' && link('Unschedule', () => unschedule(version)),
+    ]
+    return links.filter((link) => link instanceof Node)
+  }
+  const rowOf = (version: Version, i: number) => {
+    const { versionId, versionNumber, computedName, createdAt } = version
+    const showDetail = async () => below(element, COLUMNS.length, versionDetail(await readVersion(versionId)))
+    const links = linksOf(version, versions[i + 1]).map((link, i) => (i === 0 ? link : [' · ', link]))
+    const element = row(
+      h('b', expander(`Version ${versionNumber}`, showDetail)),
+      stateOf(version, page.value),
+      bdi(computedName),
+      when(createdAt),
+      h('td.end', links),
+    )
+    return element
+  }
+
+  const show = (): void => {
+    const isActive = group.value.status === 'active'
+    refill(
+      heading,
+      h('h1', bdi(page.value.effectiveName)),
+      h('p.lead.muted', readersOf(page.value)),
+      !isActive && h('p.warning', 'The group is archived: versions cannot be created or published.'),
+    )
+    const create = () => createVersion(url, versions[0]?.versionId, refresh)
+    refill(
+      buttons,
+      gated('pages:write', 'Rename…', () => renamePage(page.value, hold())),
+      page.value.publishedVersion && gated('pages:write', 'Unpublish', unpublish),
+      gated('pages:write', 'Delete…', () => deletePage(page.value, hold()), { class: 'danger' }),
+      isActive && gated('pages:write', 'New version', create, { class: 'primary' }),
+    )
+    refill(about, factsOf(page.value, url))
+    // The rows change only if the versions do, so that open rows stay open.
+    const state = JSON.stringify([versions, page.value.publishedVersion?.versionId, isActive])
+    if (list.dataset['state'] !== state) refill(list.tBodies[0] as HTMLElement, versions.map(rowOf))
+    list.dataset['state'] = state
+  }
+
   await loadVersions()
   show()
-  const [left, right] = (place.search.get('compare') ?? '').split(',')
-  if (left && right) void compare(left, right)
+  const [oneId, otherId] = (place.search.get('compare') ?? '').split(',')
+  if (oneId && otherId) void compare(oneId, otherId)
   const work = async (): Promise<void> => {
     const isProcessing = versions.some(({ status }) => status === 'processing')
-    // Both are requested: someone else may have changed each.
-    for (const one of [group, page]) if (await one.read(signal)) isCurrent = false
+    if (await group.read(signal)) isCurrent = false
+    if (await page.read(signal)) isCurrent = false
     if (isCurrent && !isProcessing) return
-    if (!isLonger) await loadVersions()
+    if (!hasOlder) await loadVersions()
     isCurrent = true
     show()
   }
@@ -188,4 +176,29 @@ export const pageView = async (groupId: string, pageId: string, place: Place, si
     card(list, older.element),
     comparison,
   ]
+}
+
+const STATE_COLOURS: Readonly<Partial<Record<Version['status'], 'bad' | 'warning'>>> = {
+  failed: 'bad',
+  processing: 'warning',
+}
+const stateOf = ({ versionId, status, publishAt }: Version, { publishedVersion }: PageWithVersion) => {
+  if (publishAt && status === 'scheduled') return [tag('scheduled'), ` ${absolute(publishAt)}`]
+  if (publishedVersion?.versionId === versionId) return tag('published', 'ok')
+  if (status === 'published') return tag('published before')
+  return tag(status, STATE_COLOURS[status])
+}
+
+const factsOf = (page: PageWithVersion, url: string) => {
+  const { pageId, customName, computedName, supplementaryContext, latestVersion } = page
+  const { status, failureReason } = latestVersion
+  const failure = status === 'failed' ? 'Newest version failed' : 'Newest version not published'
+  return facts({
+    About: bdi(supplementaryContext),
+    'Given name': bdi(customName),
+    'Generated name': customName && bdi(computedName),
+    [failure]: failureReason && h('span.bad', failureReason),
+    Id: idOf(pageId),
+    'For readers': h('code', `GET ${baseUrl()}/v0${url}`),
+  })
 }

@@ -1,7 +1,7 @@
 import type { Page } from '../shapes/page.ts'
 import type { PageGroup } from '../shapes/page-group.ts'
 import { call, can, get, path, type Slice } from './api.ts'
-import { area, ask, askToDelete, field } from './dialog.ts'
+import { area, askToDelete, field, openForm } from './dialog.ts'
 import {
   actions,
   addressOf,
@@ -19,15 +19,15 @@ import {
   type View,
   when,
 } from './dom.ts'
+import { heldResource } from './held-resource.ts'
 import { row, segments, sliced } from './lists.ts'
 import { gated, idOf, lack, notify } from './notices.ts'
 import { pageView } from './page.ts'
 import { createPage } from './page-dialogs.ts'
-import { heldResource } from './page-state.ts'
 
 const STATUSES = { '': 'Active and archived', active: 'Active', archived: 'Archived', deleted: 'Deleted' }
 
-/** Page groups, the pages of one, and one page with its versions. */
+/** All page groups, the pages of one group, or one page with its versions. */
 export const view: View = (place, signal) => {
   if (place.id && place.subId) return pageView(place.id, place.subId, place, signal)
   return place.id ? groupView(place.id, signal) : groupsView(place, signal)
@@ -46,7 +46,7 @@ const groupsView = async (place: Place, signal: AbortSignal) => {
       counted(pagesCount, 'page'),
       when(updatedAt),
     )
-  const choose = (value: string) => goTo(['pages'], { status: value })
+  const choose = (chosen: string) => goTo(['pages'], { status: chosen })
   const list = await sliced(['Group', 'State', 'Pages', 'Changed'], load, rowOf, 'No page groups.')
   return [
     h(
@@ -58,6 +58,7 @@ const groupsView = async (place: Place, signal: AbortSignal) => {
     list,
   ]
 }
+
 const groupFields = (group?: PageGroup) => [
   field(
     'Name',
@@ -73,8 +74,9 @@ const groupFields = (group?: PageGroup) => [
     'What the pages of the group have in common.',
   ),
 ]
+
 const createGroup = (): void =>
-  ask({
+  openForm({
     title: 'New page group',
     action: 'Create',
     body: groupFields(),
@@ -101,13 +103,12 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
       h('h1', bdi(title)),
       h('p.lead.muted', bdi(name), ' ', statusTag(status), ' ', idOf(groupId)),
     )
+    const toggleStatus = () => change({ status: isActive ? 'archived' : 'active' })
     refill(about, pageContext && card(facts({ Context: bdi(pageContext) })))
     refill(
       buttons,
       gated('page_groups:write', 'Edit…', edit),
-      gated('page_groups:write', isActive ? 'Archive' : 'Make active', () =>
-        change({ status: isActive ? 'archived' : 'active' }),
-      ),
+      gated('page_groups:write', isActive ? 'Archive' : 'Make active', toggleStatus),
       gated('page_groups:write', 'Delete…', remove, { class: 'danger' }),
       isActive && gated('pages:write', 'New page', () => createPage(groupId), { class: 'primary' }),
     )
@@ -115,7 +116,7 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
   const edit = () => {
     const change = group.hold()
     const before = group.value
-    ask({
+    openForm({
       title: 'Edit the group',
       action: 'Save',
       body: groupFields(before),

@@ -1,7 +1,7 @@
-/** A program that takes events as its own API expects them, without one in between. */
+/** A program that receives events in the form of its API, without a program in between. */
 export type Receiver = {
   readonly name: string
-  /** Where it takes them; null: an address that the receiver shows. */
+  /** The address of its API; null if the receiver shows each user another one. */
   readonly url: string | null
   /** The token to paste, and the header that carries it. */
   readonly token: { readonly label: string; readonly header: string; readonly prefix: string } | null
@@ -13,7 +13,7 @@ export type Receiver = {
 const EMAIL = '{{/data/prospect/email}}'
 const NAME = '{{/data/prospect/name?}}'
 
-/** Each is checked against the documentation of its vendor, and tried by test/e2e/receivers.full.ts. */
+/** Each is checked against its vendor's documentation, and tested by test/e2e/receivers.full.ts. */
 export const RECEIVERS: Readonly<Record<'hubspot' | 'slack' | 'brevo' | 'json', Receiver>> = {
   // https://developers.hubspot.com/docs/api-reference/legacy/crm/objects/contacts/batch/upsert-contacts
   hubspot: {
@@ -34,7 +34,7 @@ export const RECEIVERS: Readonly<Record<'hubspot' | 'slack' | 'brevo' | 'json', 
   ]
 }`,
   },
-  // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks. Plain text mentions no one, whatever a form was sent.
+  // https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks. As plain text, a visitor's input cannot mention anyone.
   slack: {
     name: 'Slack: a message in a channel',
     url: null,

@@ -1,15 +1,17 @@
 import type { Hook } from '../shapes/hook.ts'
 import type { PresetName } from '../shapes/hook-rules.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
-import { baseUrl, call, can, get, itemTexts, memberOf, path, repeated, type Slice } from './api.ts'
-import { isRecent, noted } from './attention.ts'
-import { ask, askToDelete, field, hoursField } from './dialog.ts'
+import { baseUrl, call, can, get, path, pollOf, type Slice } from './api.ts'
+import { isRefusing, noted } from './attention.ts'
+import { askToDelete, field, hoursField, openForm } from './dialog.ts'
 import { actions, addressOf, bdi, card, crumb, facts, goTo, h, refill, tag, time } from './dom.ts'
-import { mappingOf } from './editors.ts'
-import { liveMark, repeat } from './live.ts'
+import { liveMark } from './live-mark.ts'
+import { mappingEditor } from './mapping-editor.ts'
 import { gated, idOf, json, toCopy } from './notices.ts'
+import { itemTexts, memberOf } from './raw.ts'
+import { repeat } from './repeat.ts'
 
-/** The display names of the vendors. `token` and `hmac` are for all others. */
+/** Who can send to a hook. `token` and `hmac` are for all vendors without a preset. */
 export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = {
   token: 'A form, a script, or a vendor that signs nothing',
   hmac: 'Another vendor that signs with HMAC-SHA256',
@@ -32,14 +34,23 @@ export const VENDORS: Readonly<Record<PresetName | 'token' | 'hmac', string>> = 
   woocommerce: 'WooCommerce',
   zendesk: 'Zendesk',
 }
-export const addressIn = ({ url, path: where }: Hook): string => url ?? `${baseUrl()}${where}`
+
+export const addressOfHook = ({ url, path: hookPath }: Hook): string => url ?? `${baseUrl()}${hookPath}`
+
 export const stateOf = (hook: Hook) => {
   if (hook.status === 'disabled') return tag('disabled')
-  if (isRecent(hook)) return tag('refusing', 'warning')
+  if (isRefusing(hook)) return tag('refusing', 'warning')
   return hook.lastReceivedAt ? tag('receiving', 'ok') : tag('waiting')
 }
-export const kindOf = ({ verify }: Hook): string =>
-  verify.preset ? VENDORS[verify.preset] : verify.token ? 'secret address' : 'HMAC'
+
+/** How a hook verifies its deliveries. */
+export const kindOf = ({ verify }: Hook): string => {
+  if (verify.preset) return VENDORS[verify.preset]
+  return verify.token ? 'secret address' : 'HMAC'
+}
+
+/** Whether the address of a hook contains its secret. */
+const hasSecretAddress = ({ verify }: Hook): boolean => verify.token === true || verify.preset === 'mailchimp'
 
 /** One hook: its address, whether it receives, its last delivery, and the resulting activity. */
 export const sourceView = async (hookId: string, signal: AbortSignal) => {
@@ -50,7 +61,6 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
   const about = h('div')
   const buttons = actions()
   const last = h('div')
-  const isByToken = () => hook.verify.token === true || hook.verify.preset === 'mailchimp'
   const change = async (body: object): Promise<Hook> => {
     hook = (await call<Hook>('PATCH', url, { body })).value
     show()
@@ -62,9 +72,9 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     refill(heading, h('h1', bdi(source)), h('p.lead.muted', kindOf(hook), ' ', stateOf(hook)))
     refill(
       about,
-      isByToken()
+      hasSecretAddress(hook)
         ? h('p.muted', 'The address was shown once. A new secret makes a new one.')
-        : toCopy('Address', addressIn(hook)),
+        : toCopy('Address', addressOfHook(hook)),
       facts({
         Note: bdi(description),
         'Last received': lastReceivedAt ? time(lastReceivedAt) : 'never',
@@ -73,29 +83,28 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
         Id: idOf(hookId),
       }),
     )
+    const toggleStatus = () => change({ status: isEnabled ? 'disabled' : 'enabled' })
     refill(
       buttons,
-      gated('hooks:write', isEnabled ? 'Disable' : 'Enable', () =>
-        change({ status: isEnabled ? 'disabled' : 'enabled' }),
-      ),
+      gated('hooks:write', isEnabled ? 'Disable' : 'Enable', toggleStatus),
       gated('hooks:write', 'New secret…', rotate),
       gated('hooks:write', 'Delete…', remove, { class: 'danger' }),
     )
   }
   const rotate = () => {
-    const byToken = isByToken()
-    ask({
-      title: byToken ? 'A new address' : 'A new signing secret',
+    const isNewAddress = hasSecretAddress(hook)
+    openForm({
+      title: isNewAddress ? 'A new address' : 'A new signing secret',
       action: 'Replace',
       body: [
-        !byToken && field('New signing secret', 'secret', { required: true }),
+        !isNewAddress && field('New signing secret', 'secret', { required: true }),
         hoursField('Hours until the old one expires'),
       ],
       run: async ({ secret, overlapHours }) => {
         const verify = { ...hook.verify, secret }
-        const value = await change({ verify, overlapHours: Number(overlapHours) })
-        if (!byToken) return
-        return [h('p', 'The new address, shown only once:'), toCopy('Address', addressIn(value))]
+        const changed = await change({ verify, overlapHours: Number(overlapHours) })
+        if (!isNewAddress) return
+        return [h('p', 'The new address, shown only once:'), toCopy('Address', addressOfHook(changed))]
       },
     })
   }
@@ -104,9 +113,9 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
       await call('DELETE', url)
       goTo(['sources'])
     })
-  const mapping = mappingOf(() => hook, change)
-  const poll = repeated<Hook>(url)
-  const pollLogs = repeated<Slice<ProspectLog>>('/prospect_logs')
+  const mapping = mappingEditor(() => hook, change)
+  const poll = pollOf<Hook>(url)
+  const pollLogs = pollOf<Slice<ProspectLog>>('/prospect_logs')
   const work = async (): Promise<void> => {
     const answer = await poll({}, signal)
     if (answer) {
@@ -117,18 +126,18 @@ export const sourceView = async (hookId: string, signal: AbortSignal) => {
     const logs = can('prospect_logs:read') ? await pollLogs({ source: hook.source, limit: 1 }, signal) : null
     if (logs === null) return
     const [log] = logs.value.items
+    if (log === undefined) {
+      mapping.tryOn(null)
+      refill(last, h('p.muted.empty', 'Waiting for the first delivery. It will appear here.'))
+      return
+    }
     const payload = memberOf(itemTexts(logs.text)[0] ?? '{}', 'payload')
-    mapping.tryOn(log ? payload : null)
-    const open = (id: string, source: string) =>
-      h('a.button', { href: addressOf(['activity', id], { source }) }, 'Open activity')
+    mapping.tryOn(payload)
+    const href = addressOf(['activity', log.prospectLogId], { source: log.source })
     refill(
       last,
-      log
-        ? [
-            h('h2', 'Last activity of this source, ', time(log.createdAt)),
-            json('Payload', payload, open(log.prospectLogId, log.source)),
-          ]
-        : h('p.muted.empty', 'Waiting for the first delivery. It will appear here.'),
+      h('h2', 'Last activity of this source, ', time(log.createdAt)),
+      json('Payload', payload, h('a.button', { href }, 'Open activity')),
     )
   }
   show()

@@ -1,13 +1,13 @@
 import type { Hook } from '../shapes/hook.ts'
 import { call, get, type Slice } from './api.ts'
-import { isRecent, noted } from './attention.ts'
-import { ask, choice, field } from './dialog.ts'
-import { actions, addressOf, goTo, h, rowLink, type View, when } from './dom.ts'
+import { isRefusing, noted } from './attention.ts'
+import { choice, field, openForm } from './dialog.ts'
+import { actions, addressOf, type Child, goTo, h, rowLink, type View, when } from './dom.ts'
 import { liveTable, row } from './lists.ts'
 import { gated, toCopy } from './notices.ts'
-import { addressIn, kindOf, sourceView, stateOf, VENDORS } from './source.ts'
+import { addressOfHook, kindOf, sourceView, stateOf, VENDORS } from './source.ts'
 
-/** Hooks: where vendors post to. */
+/** All hooks, to which vendors and forms send; or one hook. */
 export const view: View = (place, signal) => (place.id ? sourceView(place.id, signal) : listView(signal))
 
 const listView = async (signal: AbortSignal) => [
@@ -27,14 +27,37 @@ const listView = async (signal: AbortSignal) => [
         rowLink(addressOf(['sources', hookId]), source, kindOf(hook)),
         stateOf(hook),
         when(lastReceivedAt),
-        isRecent(hook) && noted(lastRefusal),
+        isRefusing(hook) && noted(lastRefusal),
       )
     },
   }),
 ]
 
-/** Chooses a vendor; then the address to paste. */
+/** Asks who sends, then shows the address to paste there. */
 const connect = (): void => {
+  const fields = connectFields()
+  let confirmedSource: string | undefined
+  openForm({
+    title: 'Connect a source',
+    done: 'The address of this source',
+    action: 'Create the address',
+    body: fields,
+    run: async (values) => {
+      const { vendor = '', source, redirectTo = '' } = values
+      const { items } = await get<Slice<Hook>>('/hooks', { limit: 100 })
+      if (confirmedSource !== source && items.some((hook) => hook.source === source)) {
+        confirmedSource = source
+        throw new Error('There is a source of this name already. Press again to have two.')
+      }
+      const { value } = await call<Hook>('POST', '/hooks', { body: newHook(values) })
+      goTo(['sources', value.hookId])
+      return addressShown(vendor, addressOfHook(value), redirectTo !== '')
+    },
+  })
+}
+
+/** The fields of the form. Those that the chosen vendor does not need are hidden. */
+const connectFields = () => {
   const secret = field(
     'Signing secret',
     'secret',
@@ -49,75 +72,77 @@ const connect = (): void => {
     { type: 'url', placeholder: 'https://www.example.com/thanks' },
     'For a form: without it, visitors see code.',
   )
+  let isNameTyped = false
   const source = field(
     'Name of this source',
     'source',
-    { required: true, maxlength: 100 },
+    {
+      required: true,
+      maxlength: 100,
+      oninput: () => {
+        isNameTyped = true
+      },
+    },
     'Its activities show it.',
   )
-  let isTyped = false
-  let warned: string | undefined
-  source.addEventListener('input', () => {
-    isTyped = true
-  })
-  const vary = () => {
+  const adapt = (): void => {
     const vendor = vendors.querySelector('select')?.value ?? ''
-    const isOwn = vendor === 'token' || vendor === 'hmac'
+    const hasPreset = vendor !== 'token' && vendor !== 'hmac'
     secret.hidden = vendor === 'token' || vendor === 'mailchimp'
     redirectTo.hidden = vendor !== 'token'
-    header.hidden = prefix.hidden = vendor !== 'hmac'
+    header.hidden = vendor !== 'hmac'
+    prefix.hidden = vendor !== 'hmac'
     for (const label of [secret, header])
       label.querySelector('input')?.toggleAttribute('required', !label.hidden)
     const name = source.querySelector('input')
-    if (name && !isTyped) name.value = isOwn ? '' : vendor
+    if (name && !isNameTyped) name.value = hasPreset ? vendor : ''
   }
-  const vendors = choice('Who sends?', 'vendor', VENDORS, { onchange: vary })
-  vary()
-  ask({
-    title: 'Connect a source',
-    done: 'The address of this source',
-    action: 'Create the address',
-    body: [vendors, source, secret, header, prefix, redirectTo],
-    run: async ({ vendor, source, secret, header, prefix, redirectTo }) => {
-      const isForm = vendor === 'token'
-      const hmac = { algorithm: 'sha256', encoding: 'hex', header, ...(prefix && { prefix }) }
-      const byVendor = vendor === 'hmac' ? { hmac, secret } : { preset: vendor, secret: secret || undefined }
-      const body = {
-        source,
-        ...(isForm && { map: { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] } }),
-        verify: isForm ? { token: true } : byVendor,
-        // Scripts of that site may read the answer. A form of one's own may ask for a `website`, but not for this.
-        ...(isForm && redirectTo && { redirectTo, origins: [new URL(redirectTo).origin], trap: 'website2' }),
-      }
-      const { items } = await get<Slice<Hook>>('/hooks', { limit: 100 })
-      if (warned !== source && items.some((hook) => hook.source === source)) {
-        warned = source
-        throw new Error('There is a source of this name already. Press again to have two.')
-      }
-      const { value } = await call<Hook>('POST', '/hooks', { body })
-      const address = addressIn(value)
-      goTo(['sources', value.hookId])
-      return [
-        h(
-          'p',
-          `Paste this address ${isForm ? 'into your form or script' : 'where the vendor asks for a webhook URL'}.`,
-        ),
-        toCopy('Address', address),
-        (isForm || vendor === 'mailchimp') && h('p.warning', 'It contains a secret and is shown only once.'),
-        isForm && [
-          h('p', 'For a form:'),
-          toCopy(
-            'A form',
-            `<form method="post" action="${address}">\n  <label>Email <input name="email" type="email" required></label> <label>Name <input name="name"></label>${redirectTo && ' <input name="website2" hidden autocomplete="off">'} <button>Send</button>\n</form>`,
-          ),
-          h('p', 'Or in a terminal:'),
-          toCopy(
-            'A first delivery',
-            `curl -s '${address}' -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada Lovelace"}'`,
-          ),
-        ],
-        h('p.muted', 'Close this to watch the first delivery arrive.'),
-      ]
-    },
-  })
+  const vendors = choice('Who sends?', 'vendor', VENDORS, { onchange: adapt })
+  adapt()
+  return [vendors, source, secret, header, prefix, redirectTo]
 }
+
+const newHook = (values: Readonly<Record<string, string>>) => {
+  const { vendor, source, secret, header, prefix, redirectTo } = values
+  if (vendor === 'token') {
+    const map = { email: ['/email'], name: ['/name'], idempotencyKey: ['/deliveryId'] }
+    const hook = { source, map, verify: { token: true } }
+    if (!redirectTo) return hook
+    // Scripts of that site may read the answer. The trap is not `website`, because a form may really ask for that.
+    return { ...hook, redirectTo, origins: [new URL(redirectTo).origin], trap: TRAP }
+  }
+  if (vendor === 'hmac') {
+    const hmac = { algorithm: 'sha256', encoding: 'hex', header, prefix: prefix || undefined }
+    return { source, verify: { hmac, secret } }
+  }
+  return { source, verify: { preset: vendor, secret: secret || undefined } }
+}
+
+/** A field that visitors do not see, so only robots fill it in. */
+const TRAP = 'website2'
+
+const addressShown = (vendor: string, address: string, hasTrap: boolean): readonly Child[] => {
+  const isForm = vendor === 'token'
+  const target = isForm ? 'into your form or script' : 'where the vendor asks for a webhook URL'
+  const isSecret = isForm || vendor === 'mailchimp'
+  return [
+    h('p', `Paste this address ${target}.`),
+    toCopy('Address', address),
+    isSecret && h('p.warning', 'It contains a secret and is shown only once.'),
+    isForm && [
+      h('p', 'For a form:'),
+      toCopy('A form', formExample(address, hasTrap)),
+      h('p', 'Or in a terminal:'),
+      toCopy('A first delivery', curlExample(address)),
+    ],
+    h('p.muted', 'Close this to watch the first delivery arrive.'),
+  ]
+}
+
+const formExample = (address: string, hasTrap: boolean): string => {
+  const trap = hasTrap ? ` <input name="${TRAP}" hidden autocomplete="off">` : ''
+  return `<form method="post" action="${address}">\n  <label>Email <input name="email" type="email" required></label> <label>Name <input name="name"></label>${trap} <button>Send</button>\n</form>`
+}
+
+const curlExample = (address: string): string =>
+  `curl -s '${address}' -H 'content-type: application/json' -d '{"email":"ada@example.com","name":"Ada Lovelace"}'`

@@ -1,17 +1,18 @@
 import type { WebhookEndpoint, WebhookEndpointWithSecret } from '../shapes/webhook.ts'
-import { call, path, withExact } from './api.ts'
+import { call, path } from './api.ts'
 import { shortUrl, whyFailing } from './attention.ts'
 import { deliveryView } from './deliveries.ts'
-import { ask, choice, field } from './dialog.ts'
+import { choice, field, openForm } from './dialog.ts'
 import { actions, addressOf, button, goTo, h, rowLink, type View } from './dom.ts'
-import { templateEditor, testShown } from './editors.ts'
 import { endpointView } from './endpoint.ts'
-import { chosenIn, endpointFields, healthOf, secretShown, wordsOf } from './endpoint-form.ts'
+import { endpointFields, endpointOf, healthOf, secretToCopy, wordsOf } from './endpoint-form.ts'
 import { liveTable, row } from './lists.ts'
 import { gated } from './notices.ts'
+import { withExact } from './raw.ts'
 import { RECEIVERS, type Receiver } from './receivers.ts'
+import { sendTest, templateEditor } from './template-editor.ts'
 
-/** Endpoints: the addresses that get events, whether events arrive, and remedies if not. */
+/** All endpoints, which receive events; one endpoint; or one delivery. */
 export const view: View = (place, signal) => {
   const { id, subId } = place
   if (id && subId) return deliveryView(id, subId, signal)
@@ -45,21 +46,21 @@ const listView = async (signal: AbortSignal) => [
 ]
 
 const create = (): void =>
-  ask({
+  openForm({
     title: 'New endpoint',
     action: 'Create',
     body: endpointFields(),
     run: async (values) => {
-      const body = chosenIn(values)
+      const body = endpointOf(values)
       const { value } = await call<WebhookEndpointWithSecret>('POST', '/webhook_endpoints', { body })
       goTo(['webhooks', value.webhookEndpointId])
-      return secretShown(value.secret)
+      return secretToCopy(value.secret)
     },
   })
 
-/** Chooses a receiver; then what it is sent, with the newest activity filled in. */
+/** Asks for a receiver and the body to send there, which is shown filled in with the newest activity. */
 const connect = (): void => {
-  const url = field('Its address', 'url', { type: 'url', required: true, placeholder: 'https://' })
+  const address = field('Its address', 'url', { type: 'url', required: true, placeholder: 'https://' })
   const token = field('Token', 'token', { type: 'password' })
   const hint = h('p.muted')
   const source = field(
@@ -71,46 +72,53 @@ const connect = (): void => {
   const sourceNow = () => source.querySelector('input')?.value || undefined
   const editor = templateEditor('', sourceNow)
   const chosen = (): Receiver => RECEIVERS[select.value as keyof typeof RECEIVERS]
-  const vary = (): void => {
-    const { url: fixed, token: wanted, hint: text, body } = chosen()
-    hint.textContent = text
-    ;(url.querySelector('input') as HTMLInputElement).value = fixed ?? ''
-    token.hidden = wanted === null
-    token.querySelector('input')?.toggleAttribute('required', wanted !== null)
-    if (token.firstChild) token.firstChild.textContent = wanted?.label ?? ''
-    editor.input.value = body
+  const adapt = (): void => {
+    const receiver = chosen()
+    hint.textContent = receiver.hint
+    const addressInput = address.querySelector('input') as HTMLInputElement
+    addressInput.value = receiver.url ?? ''
+    token.hidden = receiver.token === null
+    token.querySelector('input')?.toggleAttribute('required', receiver.token !== null)
+    if (token.firstChild) token.firstChild.textContent = receiver.token?.label ?? ''
+    editor.input.value = receiver.body
     editor.show()
   }
   const names = Object.entries(RECEIVERS).map(([id, { name }]) => [id, name] as const)
-  const receiver = choice('Who receives?', 'receiver', Object.fromEntries(names), { onchange: vary })
-  const select = receiver.querySelector('select') as HTMLSelectElement
-  vary()
-  ask({
+  const receivers = choice('Who receives?', 'receiver', Object.fromEntries(names), { onchange: adapt })
+  const select = receivers.querySelector('select') as HTMLSelectElement
+  adapt()
+  openForm({
     title: 'Connect a receiver',
     done: 'Connected',
     action: 'Connect',
-    body: [receiver, hint, url, token, source, editor.element],
+    body: [receivers, hint, address, token, source, editor.element],
     run: async (values) => {
-      const { token: wanted, name } = chosen()
-      const endpoint = {
-        url: values['url'],
-        types: ['prospect_log.created'],
-        sources: values['source'] ? [values['source']] : null,
-        headers: wanted && { [wanted.header]: `${wanted.prefix}${values['token']?.trim()}` },
-        description: name.split(':')[0]?.slice(0, 255),
-      }
+      const receiver = chosen()
+      const endpoint = newEndpoint(receiver, values)
       const body = withExact(endpoint, 'body', values['body'] ?? '')
       const { value } = await call<WebhookEndpointWithSecret>('POST', '/webhook_endpoints', { body })
       const { webhookEndpointId, secret } = value
       goTo(['webhooks', webhookEndpointId])
       const result = h('div', { role: 'status' })
-      const test = () => testShown(path`/webhook_endpoints/${webhookEndpointId}`, editor.eventId, result)
+      const test = async () => {
+        await editor.load()
+        await sendTest(path`/webhook_endpoints/${webhookEndpointId}`, editor.eventId, result)
+      }
+      const verifiesSignatures = receiver.token === null && receiver !== RECEIVERS.slack
       return [
         h('p', 'From now on every new activity is sent there.'),
-        actions(button('Send the newest activity as a test', () => editor.load().then(test))),
+        actions(button('Send the newest activity as a test', test)),
         result,
-        wanted === null && !select.value.startsWith('slack') && secretShown(secret),
+        verifiesSignatures && secretToCopy(secret),
       ]
     },
   })
 }
+
+const newEndpoint = ({ name, token }: Receiver, values: Readonly<Record<string, string>>) => ({
+  url: values['url'],
+  types: ['prospect_log.created'],
+  sources: values['source'] ? [values['source']] : null,
+  headers: token && { [token.header]: `${token.prefix}${values['token']?.trim()}` },
+  description: name.split(':')[0],
+})

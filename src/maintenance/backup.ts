@@ -29,7 +29,7 @@ import { findFault, openReadOnly } from './read-only.ts'
 export const backUp = (database: Config['database'], file: string) => {
   const path = embeddedPath(database, 'Back it up with pg_dump')
   refuseExisting(file)
-  return copyDatabase(path, file, giveName)
+  return copyDatabase(path, file, publishWithoutReplacing)
 }
 
 /**
@@ -50,15 +50,15 @@ export const embeddedPath = (database: Config['database'], instead: string): str
   return database.path
 }
 
-/** Copies a database to a file that `name` gives its name once it is complete. */
+/** Copies a database to an unfinished file. Once that is complete, `publish` moves it to its place. */
 export const copyDatabase = (
   path: string,
   file: string,
-  name: (unfinished: string, file: string) => void,
+  publish: (unfinished: string, file: string) => void,
 ) => {
   const folder = dirname(file)
   if (!existsSync(folder)) throw obstructed('no_folder', `The folder ${folder} does not exist.`)
-  for (const file of leftCopies(folder)) orNull(() => rmSync(file))
+  for (const abandoned of abandonedCopies(folder)) orNull(() => rmSync(abandoned))
   refuseNoRoom(folder, path)
   // Resolved, because to SQLite a name such as `file:copy.db` is a URI.
   const unfinished = resolve(`${file}.unfinished-${randomUUID()}`)
@@ -67,14 +67,11 @@ export const copyDatabase = (
     closeSync(openSync(unfinished, 'wx', 0o600))
     // A single statement sees a single moment, and writers do not wait for it.
     openReadOnly(path, (source) => source.prepare('vacuum into ?').run(unfinished))
-    // A server that has the original open recognizes the copy by this number, if it is copied over the original.
-    const unnumbered = new DatabaseSync(unfinished)
-    unnumbered.exec(`pragma application_id = ${OUR_FILES + randomInt(1, 2 ** 16)}`)
-    unnumbered.close()
+    numberCopy(unfinished)
     const migration = openReadOnly(unfinished, (copy) => checkCopy(copy, path))
     flush(unfinished)
     const { size: bytes } = statSync(unfinished)
-    name(unfinished, file)
+    publish(unfinished, file)
     flush(folder)
     return { file, bytes, migration }
   } finally {
@@ -82,17 +79,25 @@ export const copyDatabase = (
   }
 }
 
+/** By this number a server that has the original open notices if the copy is copied over it. */
+const numberCopy = (path: string): void => {
+  const copy = new DatabaseSync(path)
+  copy.exec(`pragma application_id = ${OUR_FILES + randomInt(1, 2 ** 16)}`)
+  copy.close()
+}
+
 const UNFINISHED = /\.unfinished-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(-journal|-wal|-shm)?$/
-const LEFT_MS = 60 * 60_000
-/**
- * Copies in a folder that killed processes left unfinished. Nothing has been written to them for an hour, which is
- * longer than a copy is checked; a copy that is removed while it is checked fails, and does not appear.
- */
-export const leftCopies = (folder: string): string[] =>
-  (orNull(() => readdirSync(folder)) ?? [])
-    .filter((name) => UNFINISHED.test(name))
-    .map((name) => join(folder, name))
-    .filter((file) => Date.now() - (statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > LEFT_MS)
+/** No copy takes an hour to check. */
+const ABANDONED_MS_MIN = 60 * 60_000
+/** Unfinished copies that killed processes left behind. If a copy is removed while it is checked, the backup fails. */
+export const abandonedCopies = (folder: string): string[] => {
+  const names = orNull(() => readdirSync(folder)) ?? []
+  const unfinished = names.filter((name) => UNFINISHED.test(name)).map((name) => join(folder, name))
+  return unfinished.filter((file) => {
+    const writtenMs = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Infinity
+    return Date.now() - writtenMs > ABANDONED_MS_MIN
+  })
+}
 
 const refuseExisting = (file: string): void => {
   if (existsSync(file))
@@ -101,7 +106,7 @@ const refuseExisting = (file: string): void => {
 
 /** A copy is at most as large as the file and its journal. */
 const refuseNoRoom = (folder: string, path: string): void => {
-  const sizes = [path, `${path}-wal`].map((one) => statSync(one, { throwIfNoEntry: false })?.size ?? 0)
+  const sizes = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0)
   const needed = sizes.reduce((sum, size) => sum + size)
   const { bavail, bsize } = statfsSync(folder)
   if (bavail * bsize < needed)
@@ -120,7 +125,7 @@ const checkCopy = (copy: DatabaseSync, path: string): number => {
 }
 
 /** Unlike a rename, a link never replaces a file that appeared in between. Some file systems have no links. */
-const giveName = (unfinished: string, file: string): void => {
+const publishWithoutReplacing = (unfinished: string, file: string): void => {
   try {
     linkSync(unfinished, file)
   } catch {
@@ -135,11 +140,13 @@ export const flush = (path: string): void => {
   closeSync(descriptor)
 }
 
-/** Deletes the files whose names are that of a file and an ending like this, except one. */
+/** Deletes the files beside `path` whose names are its name followed by `ending`, except `except`. */
 export const removeBeside = (path: string, ending: RegExp, except?: string): void => {
-  for (const name of readdirSync(dirname(path))) {
-    const file = join(dirname(path), name)
-    if (name.startsWith(basename(path)) && ending.test(name.slice(basename(path).length)) && file !== except)
-      rmSync(file)
+  const folder = dirname(path)
+  const start = basename(path)
+  for (const name of readdirSync(folder)) {
+    const isBeside = name.startsWith(start) && ending.test(name.slice(start.length))
+    const file = join(folder, name)
+    if (isBeside && file !== except) rmSync(file)
   }
 }

@@ -9,10 +9,10 @@ export type Check = {
   readonly remedy?: string
 }
 
-type Say = (name: string, detail: string, remedy: string) => Check
+type CheckWithRemedy = (name: string, detail: string, remedy: string) => Check
 export const passed = (name: string, detail: string): Check => ({ name, state: 'ok', detail })
-export const warned: Say = (name, detail, remedy) => ({ name, state: 'warning', detail, remedy })
-export const failed: Say = (name, detail, remedy) => ({ name, state: 'failed', detail, remedy })
+export const warned: CheckWithRemedy = (name, detail, remedy) => ({ name, state: 'warning', detail, remedy })
+export const failed: CheckWithRemedy = (name, detail, remedy) => ({ name, state: 'failed', detail, remedy })
 
 /** A failed check about an error of the database: some errors have a special remedy. */
 export const failedBy = (error: unknown, detail: string, remedy: string) =>

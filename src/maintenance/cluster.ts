@@ -1,4 +1,4 @@
-/** What maintenance needs of a cluster: nothing else here knows of the store for one. */
+// The only place where maintenance knows of the cluster store.
 
 export { otherNodes } from '../adapters/citus/nodes.ts'
 export { findClusterObstacle, findSessionObstacle, refuseWorker } from '../adapters/citus/obstacle.ts'

@@ -1,16 +1,16 @@
 import { refuse } from '../core/engine/failures.ts'
 
-const QUOTE = 34
-const NEWLINE = 10
-const RETURN = 13
+const QUOTE = 0x22
+const NEWLINE = 0x0a
+const RETURN = 0x0d
 export const SAVE_AS_UTF8 = 'Save the file as CSV UTF-8.'
 const UTF8_MARK = Buffer.from('\ufeff')
 
 /** The bytes of a CSV file as UTF-8 without a mark, with line feeds at the ends of its lines. */
 export async function* plainBytesOf(chunks: AsyncIterable<Buffer>, bytesMax: number) {
   let isReturn: boolean | null = null
-  const isTold = (head: Buffer) => endsInReturn(head) !== null || head.length > bytesMax
-  for await (const bytes of withHead(utf8Of(chunks), isTold)) {
+  const isDecided = (head: Buffer) => endsInReturn(head) !== null || head.length > bytesMax
+  for await (const bytes of withHead(utf8Of(chunks), isDecided)) {
     isReturn ??= endsInReturn(bytes)
     yield isReturn ? Buffer.from(bytes.map((byte) => (byte === RETURN ? NEWLINE : byte))) : bytes
   }
@@ -26,7 +26,7 @@ const endsInReturn = (bytes: Buffer): boolean | null => {
   return null
 }
 
-/** UTF-16 is known by its mark, or by the zeros in it. */
+/** Decodes UTF-16, which is recognized by its mark or by the zeros in it. */
 async function* utf8Of(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let decoder: InstanceType<typeof TextDecoder> | null | undefined
   try {
@@ -48,7 +48,7 @@ const decoderFor = ([first, second]: Buffer) => {
   return new TextDecoder(isLittle ? 'utf-16le' : 'utf-16be', { fatal: true })
 }
 
-/** The same bytes, the first of them together until they are enough. */
+/** Yields the same bytes, with the first chunks joined until they are enough. */
 async function* withHead(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => boolean) {
   let head: Buffer | null = Buffer.alloc(0)
   for await (const chunk of chunks) {

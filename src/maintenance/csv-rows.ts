@@ -7,83 +7,111 @@ import { plainBytesOf, SAVE_AS_UTF8 } from './csv-bytes.ts'
 import type { Import } from './import-lines.ts'
 import { type Line, textOf } from './lines.ts'
 
-/** One of these members must have a column. `expected` says so. */
-type Least = { readonly oneOf: readonly string[]; readonly expected: string }
+/** At least one of these members must have a column. `expected` is the text of the refusal. */
+type RequiredColumn = { readonly oneOf: readonly string[]; readonly expected: string }
 type Header = {
-  /** The place of each member, by its parts. */
+  readonly delimiter: string
+  /** Where the text of each member comes from: columns and constant texts. */
   readonly places: ReadonlyMap<string, readonly string[]>
-  /** The column of each part that is one. */
+  /** The index of each column that is part of a place. */
   readonly indexes: ReadonlyMap<string, number>
-  /** The columns of no member. */
+  /** Columns that belong to no member. */
   readonly others: readonly (readonly [name: string, index: number])[]
   readonly count: number
 }
 
-/** Other names of the members in files, without case and separators. */
-const CALLED: Readonly<Record<string, readonly string[]>> = {
+/** Other names that files give to the members, without case and separators. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
   externalId: ['/contactid'],
   email: ['/emailaddress'],
   name: ['/fullname', '/firstname + /lastname'],
 }
-const wordOf = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 
 /**
- * Reads the rows of a CSV file: `lines` without blank ones, and `rowOf` each, once the header is read. Finds out the
- * delimiter, and takes UTF-16 and any line ends. If `payload` is a member, and no column, the other columns are. Refuses
- * `invalid_request`: a header with unknown columns, and a file that is not text, before its first row if there is a preview.
+ * Reads the rows of a CSV file: `lines` yields them without blank ones, and `rowOf` parses one, once the header is read.
+ * Detects the delimiter, and accepts UTF-16 and any line ends. If `payload` is a member but no column, it takes all other
+ * columns. Refuses `invalid_request`: a header with unknown columns, and a file that is not text. With a preview the whole
+ * file is checked before its first row.
  */
-export const csvRows = (input: Import, members: readonly string[], least: Least) => {
+export const csvRows = (input: Import, members: readonly string[], required: RequiredColumn) => {
   const { chunks, preview, lineBytesMax, csv: csvOptions = {} } = input
   const dialect = { delimiters: DELIMITERS.join('') }
   let header: Header | undefined
-  const setHeader = (text: string) => {
-    const [best] = [...dialect.delimiters]
-      .flatMap((delimiter) => {
-        const names = orNull(() => namesIn(text, delimiter))
-        return names === null ? [] : [{ delimiter, ...headerOf(names, members, csvOptions) }]
-      })
-      .toSorted((a, b) => b.places.size - a.places.size || b.count - a.count)
-    if (best === undefined) return refuse('invalid_request', MALFORMED)
-    refuseColumns(best, members, least, csvOptions)
-    dialect.delimiters = best.delimiter
-    header = csvOptions.ignoresOthers ? { ...best, others: [] } : best
+  const readHeader = (text: string) => {
+    header = detectHeader(text, dialect.delimiters, members, required, csvOptions)
+    dialect.delimiters = header.delimiter
   }
-  const isBlank = (byte: number) =>
-    byte <= 0x20 || byte === 0x22 || dialect.delimiters.includes(String.fromCharCode(byte))
   async function* lines(): AsyncGenerator<Line> {
-    const whole = preview && csvRows({ ...input, chunks: preview, preview: undefined }, members, least)
-    if (whole) for await (const _ of whole.lines);
+    // The same steps on the preview refuse a malformed file before any of its rows is imported.
+    if (preview)
+      await readToEnd(csvRows({ ...input, chunks: preview, preview: undefined }, members, required))
     for await (const line of csvLinesOf(plainBytesOf(chunks, lineBytesMax), lineBytesMax, dialect)) {
       const { number, bytes } = line
       if (bytes && !isUtf8(bytes)) refuse('invalid_request', `Line ${number} is not UTF-8. ${SAVE_AS_UTF8}`)
-      if (bytes?.every(isBlank)) continue
+      if (bytes && isBlank(bytes, dialect.delimiters)) continue
       if (header) {
         yield line
         continue
       }
       const text = textOf(line, lineBytesMax)
-      const [, delimiter] = (number === 1 && /^"?sep=([^\w"])"?\r?$/i.exec(text)) || []
-      if (delimiter) dialect.delimiters = delimiter
-      else setHeader(text)
+      const hint = number === 1 ? delimiterHint(text) : undefined
+      if (hint === undefined) readHeader(text)
+      else dialect.delimiters = hint
     }
-    if (!header) setHeader('')
+    if (!header) readHeader('')
   }
   const rowOf = (line: Line) => {
-    const { places = new Map(), indexes, others = [], count = 0 } = header ?? {}
+    const { places, indexes, others, count } = header ?? NO_HEADER
     const fields = csvFieldsOf(textOf(line, lineBytesMax), dialect.delimiters)
     while (fields.length > count && fields.at(-1)?.trim() === '') fields.pop()
     if (fields.length !== count)
       refuse('invalid_request', `The line has ${fields.length} fields, and the header ${count}.`)
-    const read = (part: string) => fields[indexes?.get(part) ?? -1] || undefined
-    const texts = [...places].map(([member, parts]) => [member, textAt(parts, read)] as const)
+    const read = (part: string) => fields[indexes.get(part) ?? -1] || undefined
+    const row: Record<string, string> = {}
+    for (const [member, parts] of places) {
+      const text = textAt(parts, read)
+      if (text !== undefined) row[member] = text
+    }
     return {
-      members: Object.fromEntries(texts.filter(([, text]) => text !== undefined)) as Record<string, string>,
+      members: row,
       others: Object.fromEntries(others.map(([name, i]) => [name, fields[i] ?? ''])),
     }
   }
   return { lines: lines(), rowOf }
 }
 
+const NO_HEADER: Header = { delimiter: '', places: new Map(), indexes: new Map(), others: [], count: 0 }
+
+const readToEnd = async ({ lines }: { readonly lines: AsyncIterable<Line> }): Promise<void> => {
+  for await (const _ of lines);
+}
+
+/** Whether a line has nothing but blanks, quotes and delimiters. */
+const isBlank = (bytes: Uint8Array, delimiters: string): boolean =>
+  bytes.every((byte) => byte <= 0x20 || byte === 0x22 || delimiters.includes(String.fromCharCode(byte)))
+
+/** The delimiter that spreadsheets name in a first line such as `sep=;`. */
+const delimiterHint = (text: string): string | undefined => /^"?sep=([^\w"])"?\r?$/i.exec(text)?.[1]
+
+/** Reads a header with each possible delimiter, and takes the one that finds the most members, then the most columns. */
+const detectHeader = (
+  text: string,
+  delimiters: string,
+  members: readonly string[],
+  required: RequiredColumn,
+  options: CsvColumns,
+): Header => {
+  const candidates = [...delimiters].flatMap((delimiter) => {
+    const names = orNull(() => namesIn(text, delimiter))
+    return names === null ? [] : [headerOf(names, delimiter, members, options)]
+  })
+  const [best] = candidates.toSorted((a, b) => b.places.size - a.places.size || b.count - a.count)
+  if (best === undefined) return refuse('invalid_request', MALFORMED)
+  refuseColumns(best, members, required, options)
+  return options.ignoresOthers ? { ...best, others: [] } : best
+}
+
+/** The names of the columns, without unnamed ones at the end. */
 const namesIn = (text: string, delimiter: string): string[] => {
   const names = csvFieldsOf(text, delimiter).map((name) => name.trim())
   return names.slice(0, names.findLastIndex((name) => name !== '') + 1)
@@ -91,31 +119,44 @@ const namesIn = (text: string, delimiter: string): string[] => {
 
 const headerOf = (
   names: readonly string[],
+  delimiter: string,
   members: readonly string[],
   { columns = {} }: CsvColumns,
 ): Header => {
-  const words = names.map(wordOf)
-  const indexOf = (name: string) => {
-    const exact = names.indexOf(name)
-    return exact >= 0 || wordOf(name) === '' ? exact : words.indexOf(wordOf(name))
-  }
+  const indexOf = columnFinder(names)
   const isColumn = (part: string) => part.startsWith('/') && indexOf(part.slice(1)) >= 0
   const places = new Map<string, readonly string[]>()
   for (const member of members) {
     const chosen = columns[member]
-    const parts =
-      chosen === undefined
-        ? [`/${member}`, ...(CALLED[member] ?? [])].map(partsOf).find((parts) => parts.some(isColumn))
-        : chosenParts(chosen, isColumn)
+    const parts = chosen === undefined ? usualParts(member, isColumn) : chosenParts(chosen, isColumn)
     if (parts) places.set(member, parts)
   }
-  const parts = [...places.values()].flat().filter(isColumn)
-  const indexes = new Map(parts.map((part) => [part, indexOf(part.slice(1))]))
+  const columnParts = [...places.values()].flat().filter(isColumn)
+  const indexes = new Map(columnParts.map((part) => [part, indexOf(part.slice(1))]))
   const used = new Set(indexes.values())
   const others = names.map((name, i) => [name, i] as const).filter(([, i]) => !used.has(i))
-  return { places, indexes, others, count: names.length }
+  return { delimiter, places, indexes, others, count: names.length }
 }
-/** A column that is called so goes before a sum of several. Undefined if one is not there. */
+
+/** Returns a function that finds a column by its exact name, or else without case and separators; -1 if there is none. */
+const columnFinder = (names: readonly string[]) => {
+  const words = names.map(wordOf)
+  return (name: string): number => {
+    const exact = names.indexOf(name)
+    const word = wordOf(name)
+    return exact >= 0 || word === '' ? exact : words.indexOf(word)
+  }
+}
+
+/** A name without case and separators. */
+const wordOf = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+
+const usualParts = (member: string, isColumn: (part: string) => boolean): string[] | undefined => {
+  const aliases = ALIASES[member] ?? []
+  return [`/${member}`, ...aliases].map(partsOf).find((parts) => parts.some(isColumn))
+}
+
+/** A column with this exact name wins over a sum. Undefined if a column is missing. */
 const chosenParts = (chosen: string, isColumn: (part: string) => boolean): string[] | undefined => {
   if (!chosen.startsWith('=') && isColumn(`/${chosen}`)) return [`/${chosen}`]
   const parts = chosen.split(' + ').map((part) => (part.startsWith('=') ? part : `/${part}`))
@@ -125,7 +166,7 @@ const chosenParts = (chosen: string, isColumn: (part: string) => boolean): strin
 const refuseColumns = (
   { places, indexes, others }: Header,
   members: readonly string[],
-  { oneOf, expected }: Least,
+  { oneOf, expected }: RequiredColumn,
   { columns = {}, ignoresOthers = false }: CsvColumns,
 ): void => {
   for (const [member, chosen] of Object.entries(columns)) {
@@ -134,12 +175,15 @@ const refuseColumns = (
     if (!places.has(member))
       refuse('invalid_request', `There is no column ${JSON.stringify(chosen)} for ${member}.`)
   }
-  const taken = new Set([...indexes.keys()].map(wordOf))
-  const names = others.map(([name]) => name)
-  const areTaken = members.includes('payload') && !places.has('payload')
-  const isWrong = (name: string, i: number) =>
-    taken.has(wordOf(name)) || (!ignoresOthers && (!areTaken || name === '' || names.indexOf(name) !== i))
-  const wrong = names.find(isWrong)
+  const mappedNames = new Set([...indexes.keys()].map(wordOf))
+  const otherNames = others.map(([name]) => name)
+  const payloadTakesOthers = members.includes('payload') && !places.has('payload')
+  const isWrong = (name: string, i: number): boolean => {
+    if (mappedNames.has(wordOf(name))) return true
+    if (ignoresOthers) return false
+    return !payloadTakesOthers || name === '' || otherNames.indexOf(name) !== i
+  }
+  const wrong = otherNames.find(isWrong)
   if (wrong !== undefined)
     refuse(
       'invalid_request',

@@ -1,12 +1,12 @@
 import { dirname, resolve } from 'node:path'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { fileAt } from '../adapters/sqlite/place.ts'
-import { readMigrations } from '../adapters/stores/migrations.ts'
+import { type Migration, readMigrations } from '../adapters/stores/migrations.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { misspeltSettings } from '../config/near-names.ts'
 import { DomainFailure } from '../core/engine/failures.ts'
 import { nameFrom, reasonOf } from '../core/pages/name-patiently.ts'
-import { leftCopies } from './backup.ts'
+import { abandonedCopies } from './backup.ts'
 import { type Check, failed, inWords, passed, warned } from './check.ts'
 import { examineSecrets } from './examine-secrets.ts'
 import { examineSqlite } from './examine-sqlite.ts'
@@ -50,24 +50,28 @@ const checkDatabase = async (config: Config, thorough: boolean): Promise<readonl
   if (database.kind === 'memory')
     return [passed('database', 'memory: everything is lost when the service stops')]
   const known = readMigrations(database.kind)
-  const checks =
-    database.kind === 'sqlite'
-      ? examineSqlite(database.path, known, thorough)
-      : // It brings the driver.
-        await (await import('./examine-postgres.ts')).examinePostgres(database.url, known, config)
+  const checks = await examineDatabase(config, known, thorough)
   const isWell = (name: string) => checks.some((check) => check.name === name && check.state === 'ok')
   const isReadable = isWell('migrations') && (database.kind === 'sqlite' || isWell('role'))
   return isReadable ? [...checks, ...(await readDatabase(config, examineContent(config)))] : checks
 }
 
-/** They contain personal data, and are removed by the next backup or restore that writes into their folder. */
+const examineDatabase = async (config: Config, known: readonly Migration[], thorough: boolean) => {
+  const { database } = config
+  if (database.kind === 'sqlite') return examineSqlite(database.path, known, thorough)
+  if (database.kind === 'memory') return []
+  // Loads the driver, which an embedded database does not need.
+  const { examinePostgres } = await import('./examine-postgres.ts')
+  return examinePostgres(database.url, known, config)
+}
+
+/** Unfinished copies contain personal data. The next backup or restore that writes into their folder deletes them. */
 const unfinishedCopies = ({ database, backupDir }: Config): readonly Check[] => {
   if (database.kind !== 'sqlite') return []
-  const left = [
-    ...new Set([dirname(fileAt(database.path)), resolve(backupDir ?? dirname(database.path))]),
-  ].flatMap(leftCopies)
-  const detail = `a killed backup or restore left ${left.join(', ')}`
-  return left.length === 0 ? [] : [warned('unfinished copies', detail, `run rm ${left.join(' ')}`)]
+  const folders = new Set([dirname(fileAt(database.path)), resolve(backupDir ?? dirname(database.path))])
+  const copies = [...folders].flatMap(abandonedCopies)
+  const detail = `a killed backup or restore left ${copies.join(', ')}`
+  return copies.length === 0 ? [] : [warned('unfinished copies', detail, `run rm ${copies.join(' ')}`)]
 }
 
 const ERASER = 'check that serve is running, or startBackground in your own program, and see its log'

@@ -7,26 +7,28 @@ import { otherNodes } from './cluster.ts'
 
 const ANSWER_MS_MAX = 5_000
 
-/** Which node of a Citus cluster it is, and whether the service can connect to the others, as it must. */
+/** Checks which node of a Citus cluster this is, and that the service can connect to all others. */
 export const examineNodes = async (sql: Sql, url: string): Promise<Check> => {
   const [local] = await sql<{ groupid: number }[]>`select groupid from pg_dist_local_group`
   const others = await otherNodes(askOn(sql), url)
-  const silent = (await Promise.all(others.map(whySilent))).flat()
+  const errors = await Promise.all(others.map(connectionError))
+  const unreachable = errors.filter((error) => error !== null)
   const kind = local?.groupid === 0 ? 'the coordinator' : 'a worker'
-  const detail = `connected to ${kind} of Citus; ${others.length - silent.length} of ${others.length} other nodes answer`
-  if (silent.length === 0) return passed('cluster', detail)
+  const detail = `connected to ${kind} of Citus; ${others.length - unreachable.length} of ${others.length} other nodes answer`
+  if (unreachable.length === 0) return passed('cluster', detail)
   const remedy =
     'start the node, or let the service connect to it in pg_hba.conf: it needs every node, at the address in pg_dist_node'
-  return failed('cluster', `${detail}. ${silent.join('. ')}`, remedy)
+  return failed('cluster', `${detail}. ${unreachable.join('. ')}`, remedy)
 }
 
-const whySilent = async (url: string): Promise<string[]> => {
+/** Why a node does not answer, or null if it does. */
+const connectionError = async (url: string): Promise<string | null> => {
   const sql = openPostgres(url, { max: 1, prepare: false })
   try {
     await withTimeout(sql`select 1`, ANSWER_MS_MAX)
-    return []
+    return null
   } catch (error) {
-    return [`${readPostgresAddress(url).servers.map(nameOf)}: ${inWords(error as Error)}`]
+    return `${readPostgresAddress(url).servers.map(nameOf)}: ${inWords(error as Error)}`
   } finally {
     await endPool(sql, 1)
   }

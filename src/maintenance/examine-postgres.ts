@@ -13,8 +13,7 @@ import { examineNodes } from './examine-nodes.ts'
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
 
-type Named = 'databasePooler' | 'databaseDirectUrl' | 'databaseCluster' | 'statementMsMax'
-type Settings = Pick<Config, Named>
+type Settings = Pick<Config, 'databasePooler' | 'databaseDirectUrl' | 'databaseCluster' | 'statementMsMax'>
 
 /** Checks PostgreSQL. Connects as the service does. */
 export const examinePostgres = async (
@@ -30,15 +29,17 @@ export const examinePostgres = async (
   try {
     return await withTimeout(examine(sql, url, known, settings, clock), MS_MAX)
   } catch (error) {
-    const setting = /^DATABASE_DIRECT_URL/.exec((error as Error).message) ?? 'DATABASE_URL'
-    const isOfTls = /certificate|Hostname\/IP|no TLS/.test((error as Error).message)
-    const remedy = isOfTls
-      ? `correct the host, sslmode or sslrootcert in ${setting}: see TLS to PostgreSQL in docs/deploying.md`
-      : `check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in ${setting}`
-    return [failedBy(error, inWords(error as Error), remedy)]
+    return [failedBy(error, inWords(error as Error), remedyFor(error as Error))]
   } finally {
     await endPool(sql, 1)
   }
+}
+
+const remedyFor = ({ message }: Error): string => {
+  const setting = message.startsWith('DATABASE_DIRECT_URL') ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL'
+  return /certificate|Hostname\/IP|no TLS/.test(message)
+    ? `correct the host, sslmode or sslrootcert in ${setting}: see TLS to PostgreSQL in docs/deploying.md`
+    : `check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in ${setting}`
 }
 
 const examine = async (
@@ -49,10 +50,10 @@ const examine = async (
   clock: Clock,
 ) => {
   const { databasePooler, databaseDirectUrl: direct, databaseCluster, statementMsMax } = settings
-  const findAny = databaseCluster ? findSessionObstacle : findObstacle
-  const obstacle = refused(await findAny(askOn(sql), databasePooler, direct))
-  if (obstacle.length > 0) return obstacle
-  const cluster = refused(await findClusterObstacle(askOn(sql), databaseCluster))
+  const find = databaseCluster ? findSessionObstacle : findObstacle
+  const refusal = refusalOf(await find(askOn(sql), databasePooler, direct))
+  if (refusal.length > 0) return refusal
+  const cluster = refusalOf(await findClusterObstacle(askOn(sql), databaseCluster))
   if (databaseCluster && cluster.length === 0) cluster.push(await examineNodes(sql, direct ?? url))
   const beforeMs = clock()
   const [found] = await sql<[Found]>`
@@ -78,25 +79,28 @@ const examine = async (
   return applied === 0 ? [...checks, migrations] : [...checks, role(found), migrations]
 }
 
-/** The refusal of the service: a sentence, and its remedy. */
-const refused = (obstacle: string | null): Check[] => {
+/** The check that fails because the service refuses to start: an obstacle is a sentence and its remedy. */
+const refusalOf = (obstacle: string | null): Check[] => {
   const [detail, remedy = ''] = obstacle?.split('. ') ?? []
   return detail === undefined ? [] : [failed('database', detail, remedy)]
 }
 
-/** Each privilege that `sql/roles.sql` grants for serving, column by column. Its part II is for commands. */
-const neededGrants = () => {
+type Grant = { readonly table: string; readonly privilege: string; readonly column: string | null }
+/** Each privilege that `sql/roles.sql` grants for serving, by table and column. Its part II is for commands. */
+const neededGrants = (): readonly Grant[] => {
   const forServing = rolesFile().replace(/^-- II\..*^(?=-- III\.)/ms, '')
-  return [...forServing.matchAll(/grant ([^;']+?) on ([\w, ]+) to /g)].flatMap(([, all = '', tables = '']) =>
-    [...all.matchAll(/(\w+)(?: \(([^)]*)\))?/g)].flatMap(([, privilege, columns]) =>
-      (columns?.split(/,\s+/) ?? [null]).flatMap((column) =>
-        tables.split(', ').map((table) => ({ table, privilege, column })),
-      ),
-    ),
-  )
+  const grants: Grant[] = []
+  for (const [, privileges = '', tables = ''] of forServing.matchAll(/grant ([^;']+?) on ([\w, ]+) to /g)) {
+    // A privilege may be followed by the columns that it is granted for.
+    for (const [, privilege = '', columns] of privileges.matchAll(/(\w+)(?: \(([^)]*)\))?/g)) {
+      for (const table of tables.split(', ')) {
+        for (const column of columns?.split(/,\s+/) ?? [null]) grants.push({ table, privilege, column })
+      }
+    }
+  }
+  return grants
 }
 
-/** `missing` lists the privileges that serving needs and the role lacks. An object that does not exist yet does not count. */
 type Found = {
   readonly version: string
   readonly versionNumber: number
@@ -105,6 +109,7 @@ type Found = {
   readonly isSuperuser: boolean
   readonly nowMs: number
   readonly settingsOff: string | null
+  /** The privileges that serving needs and the role lacks, except on tables and columns that do not exist yet. */
   readonly missing: string | null
 }
 
@@ -120,7 +125,7 @@ const durability = ({ settingsOff }: Found): Check => {
   return failed('durability', detail, `turn on ${settingsOff}`)
 }
 
-/** Up to half of the time of the query may have passed since the database read its clock. */
+/** The clock of the database is compared with the middle of the query, so half the query's time counts as tolerance. */
 const clocks = ({ nowMs }: Found, beforeMs: number, afterMs: number): Check => {
   const driftMs = Math.round(nowMs - (beforeMs + afterMs) / 2)
   const detail = `the database's clock is ${Math.abs(driftMs)} ms ${driftMs < 0 ? 'behind' : 'ahead of'} this machine's`
@@ -138,12 +143,12 @@ const role = ({ role, isSuperuser, missing }: Found): Check => {
   return passed('role', `${role} has the privileges that serving needs${more}`)
 }
 
-/** A pooler passes no settings of a session on, so the role needs those that matter without prepared statements. */
+/** A pooler does not pass session settings on, so the role needs those that matter without prepared statements. */
 const findUnset = (sql: Sql, settings: Readonly<Record<string, string>>) => {
-  const wanted = JSON.stringify({ ...settings, lock_timeout: '2s' })
+  const needed = JSON.stringify({ ...settings, lock_timeout: '2s' })
   return sql<Check[]>`
     select 'pooler' as name, 'failed' as state, format('connections through the pooler have %s = %s', name, setting) as detail,
       format('alter role %I set %s = %L; -- then RECONNECT in PgBouncer', current_user, name, value) as remedy
-    from json_each_text(${wanted}::text::json) as wanted (name, value) join pg_settings using (name)
+    from json_each_text(${needed}::text::json) as needed (name, value) join pg_settings using (name)
     where setting in ('on', '0')`
 }

@@ -10,20 +10,24 @@ import type { RawJson } from '../shapes/json.ts'
 import { csvLine } from './csv.ts'
 import { PROSPECT_COLUMNS } from './import-prospects.ts'
 
-/** Small at first: on PostgreSQL a page of large payloads is read as a whole before it is cut. */
-const FIRST_PAGE = 20
-const PAGE_MAX = 200
+/** Small at first: PostgreSQL reads a whole batch of large payloads before it is cut to size. */
+const FIRST_BATCH = 20
+const BATCH_MAX = 200
 
-/** All rows, a page at a time in constant memory. Each page is one short read; rows added meanwhile are read too. */
-async function* pagesOf<Row>(read: (last: Row | undefined, limit: number) => Promise<readonly Row[]>) {
-  let rows = await read(undefined, FIRST_PAGE)
-  for (; rows.length > 0; rows = await read(rows.at(-1), Math.min(2 * rows.length, PAGE_MAX))) yield rows
+/** Yields all rows in batches, in constant memory. Each batch is a short read; rows added in the meantime are included. */
+async function* batchesFrom<Row>(read: (last: Row | undefined, limit: number) => Promise<readonly Row[]>) {
+  let rows = await read(undefined, FIRST_BATCH)
+  while (rows.length > 0) {
+    yield rows
+    rows = await read(rows.at(-1), Math.min(2 * rows.length, BATCH_MAX))
+  }
 }
 
 type Export = Readonly<{ tenantId: string; since: Timestamp | null; until: Timestamp | null }>
+
 /**
- * The logs of a tenant as JSON lines, oldest first, that arrived from one time on and before another. Refuses
- * `not_found`: the tenant.
+ * The logs of a tenant that arrived between `since` and `until`, as JSON lines, oldest first. Refuses `not_found` if there
+ * is no such tenant.
  */
 export async function* exportProspectLogs(
   store: Pick<Store, 'tenants' | 'prospectLogs'>,
@@ -32,15 +36,15 @@ export async function* exportProspectLogs(
   await brandsOf(store, tenantId)
   const beforeId = until === null ? AFTER_ALL_IDS : idsSince('prospectlog', until)
   const firstId = since === null ? '' : idsSince('prospectlog', since)
-  const pages = pagesOf<{ readonly prospectLogId: string }>((last, limit) =>
+  const batches = batchesFrom<{ readonly prospectLogId: string }>((last, limit) =>
     store.prospectLogs.listOldest({ tenantId, afterId: last?.prospectLogId ?? firstId, beforeId, limit }),
   )
-  for await (const logs of pages) yield { rawJson: logs.map(writeLine).join('\n') }
+  for await (const logs of batches) yield { rawJson: logs.map(writeLine).join('\n') }
 }
 
 /**
- * The prospects of a tenant, neither erased nor merged, as JSON lines or CSV, oldest first. Refuses `not_found`: the
- * tenant.
+ * The prospects of a tenant, except erased and merged ones, as JSON lines or CSV, oldest first. Refuses `not_found` if
+ * there is no such tenant.
  */
 export async function* exportProspects(
   store: Pick<Store, 'tenants' | 'prospects'>,
@@ -49,16 +53,15 @@ export async function* exportProspects(
 ): AsyncGenerator<RawJson> {
   await brandsOf(store, tenantId)
   if (isCsv) yield { rawJson: csvLine(PROSPECT_COLUMNS) }
-  const pages = pagesOf<FoundProspect>((last, limit) =>
+  const toLine = (found: FoundProspect): string => {
+    const prospect = prospectOf(found)
+    return isCsv ? csvLine(PROSPECT_COLUMNS.map((column) => prospect[column])) : writeLine(prospect)
+  }
+  const batches = batchesFrom<FoundProspect>((last, limit) =>
     store.prospects.listOldest({ tenantId, afterId: last?.prospectId ?? '', limit }),
   )
-  for await (const found of pages) {
-    const shown = found.filter(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null)
-    const lines = shown
-      .map(prospectOf)
-      .map((prospect) =>
-        isCsv ? csvLine(PROSPECT_COLUMNS.map((column) => prospect[column])) : writeLine(prospect),
-      )
-    if (lines.length > 0) yield { rawJson: lines.join('\n') }
+  for await (const found of batches) {
+    const exported = found.filter(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null)
+    if (exported.length > 0) yield { rawJson: exported.map(toLine).join('\n') }
   }
 }

@@ -8,7 +8,7 @@ import { examineSecrets, FINDINGS_MAX } from './examine-secrets.ts'
 import { lateBackups } from './late-backups.ts'
 import { type Database, type Row, readDatabase } from './read-database.ts'
 
-/** One thing that needs attention, of a tenant or of all. The command, for a shell, shows more or fixes it. */
+/** One thing that needs attention, of one tenant or of the service. The shell command shows more or fixes it. */
 export type Finding = {
   readonly kind: string
   readonly tenantId?: unknown
@@ -17,15 +17,19 @@ export type Finding = {
   readonly command: string
 }
 const DOCTOR = 'prospect-pages doctor'
-/** A word of a command. */
-const word = (text: unknown): string =>
-  `${text}`.replace(/^.*[^\w./:-].*$/s, (odd) => `'${odd.replaceAll("'", "'\\''")}'`)
+
+/** A word of a shell command, quoted if it needs to be. */
+const shellWord = (value: unknown): string => {
+  const text = `${value}`
+  return /^[\w./:-]*$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}
+
 /** The command that runs the operation of a row. */
 export const commandOf = ({ method = 'GET', path = '', tenantId = '' }: Row): string =>
-  `prospect-pages api ${method} ${word(path)} --tenant ${word(tenantId)}`
+  `prospect-pages api ${method} ${shellWord(path)} --tenant ${shellWord(tenantId)}`
 
 const TENANT = 't.tenant_id as "tenantId", t.name as tenant,'
-/** Only erasures of a suspended tenant need attention, because they go on. */
+/** Of a suspended tenant only erasures need attention, because they continue. */
 const OF_TENANT = 'join tenants t on t.suspended_at is null and t.tenant_id ='
 const ENDPOINT = "'/v0/webhook_endpoints/' || e.webhook_endpoint_id"
 const DELIVERIES = `webhook_deliveries d
@@ -33,7 +37,7 @@ const DELIVERIES = `webhook_deliveries d
 const VERSION =
   "'/v0/page_groups/' || v.page_group_id || '/pages/' || v.page_id || '/versions/' || v.version_id as path"
 
-/** Problems by kind. Each walks an index of them, except that failed deliveries are looked up by endpoint. */
+/** Problems by kind. Each statement uses an index of the problems, except that failed deliveries are found by endpoint. */
 const SELECTS: Readonly<Record<string, (before: (ms: number) => string) => string>> = {
   'webhook endpoint': (before) => `
     select ${TENANT} e.failing_since as since,
@@ -78,30 +82,22 @@ const SELECTS: Readonly<Record<string, (before: (ms: number) => string) => strin
     where e.status = 'processing' and e.part_of is null and e.requested_at < ${before(26 * HOUR_MS)}`,
 }
 
-const asRow = ({ detail }: Check): Row => ({ detail, command: 'prospect-pages backup' })
-
 export const KINDS: readonly string[] = [...Object.keys(SELECTS), 'writes', 'secret', 'lock', 'backup']
-const NO_WRITES = (reason: string): Row => ({
-  detail: `the database takes no writes: ${reason}`,
-  command: DOCTOR,
-})
 
-/** Problems of one kind: no more than `FINDINGS_MAX`, and one more if there are more. */
+/** Problems of one kind: at most `FINDINGS_MAX`, and one more if there are more. */
 export const findingsOf = async (
   { read, locks, whyNoWrites }: Database,
   config: Config,
   kind: string,
   nowMs: number,
 ) => {
-  const rowsOf = async () => {
+  const rowsOf = async (): Promise<readonly Row[]> => {
     if (kind === 'lock') return locks()
-    if (kind === 'backup')
-      return lateBackups(config, nowMs)
-        .filter(({ state }) => state !== 'ok')
-        .map(asRow)
-    if (kind === 'writes') return await whyNoWrites().then((reason) => (reason ? [NO_WRITES(reason)] : []))
+    if (kind === 'backup') return backupRows(lateBackups(config, nowMs))
+    if (kind === 'writes') return noWritesRows(await whyNoWrites())
     if (kind === 'secret') return (await examineSecrets(read, config, nowMs)).lost
-    return read(`${SELECTS[kind]?.((ms) => `'${isoTime(nowMs - ms)}'`)} limit ${FINDINGS_MAX + 1}`)
+    const before = (ms: number) => `'${isoTime(nowMs - ms)}'`
+    return read(`${SELECTS[kind]?.(before)} limit ${FINDINGS_MAX + 1}`)
   }
   return (await rowsOf()).map((row): Finding => {
     const { tenantId, tenant, since, command = commandOf(row) } = row
@@ -110,12 +106,20 @@ export const findingsOf = async (
   })
 }
 
-/** All problems that need attention, over all tenants. A failed read is a finding too. */
+const backupRows = (checks: readonly Check[]): readonly Row[] =>
+  checks
+    .filter(({ state }) => state !== 'ok')
+    .map(({ detail }) => ({ detail, command: 'prospect-pages backup' }))
+
+const noWritesRows = (reason: string | null): readonly Row[] =>
+  reason === null ? [] : [{ detail: `the database takes no writes: ${reason}`, command: DOCTOR }]
+
+/** All problems that need attention, of all tenants. A failed read is a finding, too. */
 export const findAttention = (config: Config, nowMs: number): Promise<readonly Finding[]> =>
   readDatabase(config, async (database) => {
     await database.read('select 1')
-    const form = await otherForm(database, config)
-    if (form !== null) return [form]
+    const schemaFinding = await otherSchema(database, config)
+    if (schemaFinding !== null) return [schemaFinding]
     const findings: Finding[] = []
     for (const kind of KINDS) {
       const other = (detail: string) => [{ kind, detail, command: DOCTOR }]
@@ -127,17 +131,14 @@ export const findAttention = (config: Config, nowMs: number): Promise<readonly F
     return findings
   }).catch((error) => [{ kind: 'database', detail: inWords(error), command: DOCTOR }])
 
-/** A database whose form is not that of this program: its tables may lack what the other findings read. */
-const otherForm = async ({ read }: Database, { database }: Config): Promise<Finding | null> => {
+/** A database with another schema than this program's, whose tables may lack what the other findings read. */
+const otherSchema = async ({ read }: Database, { database }: Config): Promise<Finding | null> => {
   const known = readMigrations(database.kind === 'sqlite' ? 'sqlite' : 'postgres')
   const found = await read('select * from schema_migrations order by number').catch((error: Error) =>
     /no such table|does not exist/.test(error.message) ? [] : Promise.reject(error),
   )
-  const {
-    state,
-    detail,
-    remedy = '',
-  } = checkMigrations(lastOf(known, found as unknown as Applied[]), known.length)
+  const applied = lastOf(known, found as unknown as Applied[])
+  const { state, detail, remedy = '' } = checkMigrations(applied, known.length)
   const [command = DOCTOR] = /prospect-pages migrate/.exec(remedy) ?? []
   return state === 'ok' ? null : { kind: 'migrations', detail, command }
 }

@@ -6,18 +6,20 @@ import { batchesOf } from './batches.ts'
 import type { CsvColumns } from './csv.ts'
 import type { Line } from './lines.ts'
 
-/** The number of lines read, and by result. `nextLine`: every line before it is stored or refused. */
+/** How many lines were read, and how many had each result. Every line before `nextLine` is stored or refused. */
 export type Imported<Kind extends string = never> = Readonly<
   Record<Kind | 'read' | 'refused' | 'nextLine', number>
 >
+
 /** A line that is not stored, or not completely. */
 export type ReportedLine = ReturnType<typeof reportedLine>
+
 /** The file to import, its tenant, and listeners. */
 export type Import = {
   readonly store: Pick<Store, 'tenants'>
   readonly tenantId: string
   readonly chunks: AsyncIterable<Buffer>
-  /** The same once more, if the file can be read twice. */
+  /** The same bytes again, if the file can be read twice. */
   readonly preview?: AsyncIterable<Buffer> | undefined
   readonly csv?: CsvColumns
   readonly lineBytesMax: number
@@ -38,12 +40,12 @@ type Steps<Answer, Kind extends string> = {
   readonly conflictOf?: (answer: Answer) => DomainFailure | null
 }
 
-/** A stop is noticed after each list. */
-const LIST_MAX = { count: 200, size: 1_048_576 }
+/** A stop takes effect after a batch. */
+const BATCH_MAX = { count: 200, size: 1_048_576 }
 
 /**
- * Imports the lines of a file in order, a short list at a time, in constant memory. Blank lines count for nothing. Ends
- * early at a stop, or at an error that is not the fault of a line: that is `why`. Refuses `not_found`: the tenant.
+ * Imports the lines of a file in order, in short batches and constant memory. Skips blank lines. Ends early at a stop, or at
+ * an error that is not the fault of a line, and returns that as `why`. Refuses `not_found` if there is no such tenant.
  */
 export const importLines = async <Answer, Kind extends string>(
   { store: { tenants }, tenantId, fromLine, stop, onReported, onProgress }: Import,
@@ -52,17 +54,17 @@ export const importLines = async <Answer, Kind extends string>(
   type Counts = Record<keyof Imported<Kind>, number>
   const zeros = Object.fromEntries(['read', ...kinds, 'refused'].map((name) => [name, 0]))
   const imported = { ...zeros, nextLine: fromLine } as Counts
-  async function* wanted() {
+  async function* linesToImport() {
     for await (const line of lines) if (line.number >= fromLine && !isBlank(line)) yield line
   }
   await brandsOf({ tenants }, tenantId)
   try {
-    for await (const list of batchesOf(wanted(), ({ bytes }) => bytes?.length ?? 0, LIST_MAX)) {
-      // It may be deleted in the meantime: rows written behind its removal would stay.
+    for await (const batch of batchesOf(linesToImport(), ({ bytes }) => bytes?.length ?? 0, BATCH_MAX)) {
+      // The tenant may be deleted in the meantime. Rows written after its removal would stay.
       await brandsOf({ tenants }, tenantId)
-      const answers = await store(list)
+      const answers = await store(batch)
       for (const [i, answer] of answers.entries()) {
-        const { number } = list[i] as Line
+        const { number } = batch[i] as Line
         const isRefused = answer instanceof Error
         const fault = isRefused ? answer : conflictOf?.(answer)
         if (fault) onReported(reportedLine(number, fault))

@@ -8,14 +8,14 @@ import { collectIgnored, type Import, importLines } from './import-lines.ts'
 import { type Line, linesOf, textOf } from './lines.ts'
 
 /**
- * Logs the activities of a file of JSON lines, each the body of one request, or of CSV: see `importLines`. A member that is
- * null, and an empty field, count as left out. Resolves with the names of `ignored` members, too.
+ * Logs the activities of a file of JSON lines, each the body of one request, or of CSV: see `importLines`. Ignores members
+ * that are null and fields that are empty. Also returns the names of unknown members as `ignored`.
  */
 export const importProspectLogs =
   (logAll: ReturnType<typeof logProspectActivities>) =>
   async (input: Import, isCsv = false) => {
     const { tenantId, chunks, lineBytesMax } = input
-    const csv = isCsv ? csvRows(input, MEMBERS, LEAST) : null
+    const csv = isCsv ? csvRows(input, MEMBERS, REQUIRED) : null
     const bodyOf = (line: Line) => (csv ? bodyIn(csv.rowOf(line)) : withoutNulls(textOf(line, lineBytesMax)))
     const ignored = collectIgnored(ProspectLog.entries)
     const prepare = (line: Line) => {
@@ -33,16 +33,17 @@ export const importProspectLogs =
   }
 
 const MEMBERS = Object.keys(NewProspectLog.entries)
-const LEAST = {
+const REQUIRED = {
   oneOf: ['source'],
   expected: `The first line of CSV names columns, such as email or occurredAt. Without a column source, add --columns source="=old-crm".`,
 }
 
-/** The payload of a row is its column `payload`, if that is JSON, or all columns that are no members. */
+/** The body that a row stands for. Its payload is the column `payload`, or else all columns that belong to no member. */
 const bodyIn = ({ members, others }: ReturnType<ReturnType<typeof csvRows>['rowOf']>): string => {
   const { payload = JSON.stringify(others), ...rest } = members
   const texts = Object.entries(rest).map(([name, text]) => `${JSON.stringify(name)}:${JSON.stringify(text)}`)
-  return `{${[...texts, `"payload":${isJson(payload) ? payload : JSON.stringify(payload)}`]}}`
+  texts.push(`"payload":${isJson(payload) ? payload : JSON.stringify(payload)}`)
+  return `{${texts}}`
 }
 
 /** The text of an object without the members that are null. Payloads stay byte for byte; invalid JSON stays unchanged. */

@@ -20,7 +20,7 @@ export const PROSPECT_COLUMNS = ['externalId', 'email', 'name'] as const
 export const importProspects =
   (create: ReturnType<typeof createProspect>) => async (input: Import, isCsv: boolean) => {
     const { tenantId, chunks, lineBytesMax } = input
-    const csv = isCsv ? csvRows(input, PROSPECT_COLUMNS, LEAST) : null
+    const csv = isCsv ? csvRows(input, PROSPECT_COLUMNS, REQUIRED) : null
     const ignored = collectIgnored(Prospect.entries)
     const prepare = (line: Line) => {
       const row = csv?.rowOf(line).members ?? parseJson(textOf(line, lineBytesMax), 'The line')
@@ -35,16 +35,16 @@ export const importProspects =
   }
 
 const tiesOf = (prospect: NewProspect) => ({ names: namesOf(prospect), fills: prospect.name ?? '' })
-const LEAST = {
+const REQUIRED = {
   oneOf: ['externalId', 'email'],
   expected:
     'The first line of CSV names the columns externalId, email and name: one of the first two at least.',
 }
 const KINDS = ['created', 'found', 'conflicts'] as const
-const kindsOf = ({ created, value: prospect }: CreatedProspect) => [
-  created ? ('created' as const) : ('found' as const),
-  ...(prospect.emailTakenBy === null ? [] : (['conflicts'] as const)),
-]
+const kindsOf = ({ created, value: { emailTakenBy } }: CreatedProspect) => {
+  const kind = created ? 'created' : 'found'
+  return emailTakenBy === null ? ([kind] as const) : ([kind, 'conflicts'] as const)
+}
 const conflictOf = ({ value: { prospectId, emailTakenBy } }: CreatedProspect) =>
   emailTakenBy === null
     ? null

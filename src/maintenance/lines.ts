@@ -1,25 +1,25 @@
 import { tooLarge } from '../core/engine/failures.ts'
 import { decodeUtf8 } from '../core/engine/parse-input.ts'
 
-/** A line of a file without its end, numbered from 1. Its bytes are null if there are too many of them. */
+/** A line of a file without its line end, numbered from 1. Its bytes are null if it is too long. */
 export type Line = { readonly number: number; readonly bytes: Uint8Array | null }
 
-/** Refuses `payload_too_large` and `invalid_json`: too many bytes, or not UTF-8. A mark at the beginning is left out. */
+/** The text of a line, without a byte order mark. Refuses `payload_too_large`, and `invalid_json` if it is not UTF-8. */
 export const textOf = ({ bytes }: Line, bytesMax: number): string => {
   if (bytes === null) throw tooLarge(bytesMax)
   return decodeUtf8(bytes)
 }
 
 /**
- * The lines of a stream, one at a time. The bytes of a line that is too long are not kept. `goesOn` is called with all bytes
- * in order, up to each line end: if it returns true, this one is part of the line.
+ * Yields the lines of a stream. Does not keep the bytes of a line that is too long. `isLineEndInside` is called with all
+ * bytes in order, up to each line end. If it returns true, that line end is part of the line.
  */
 export async function* linesOf(
   chunks: AsyncIterable<Buffer>,
   bytesMax: number,
-  goesOn = (_: Buffer): boolean => false,
+  isLineEndInside = (_: Buffer): boolean => false,
 ): AsyncGenerator<Line> {
-  let ends = 0
+  let lineEnds = 0
   let number = 1
   let parts: Buffer[] = []
   let length = 0
@@ -32,23 +32,23 @@ export async function* linesOf(
     const line = { number, bytes: length > bytesMax ? null : Buffer.concat(parts) }
     parts = []
     length = 0
-    number = ends + 1
+    number = lineEnds + 1
     return line
   }
   for await (const chunk of chunks) {
-    let at = 0
+    let lineStart = 0
     let seen = 0
     for (let newline = chunk.indexOf(10); newline >= 0; newline = chunk.indexOf(10, seen)) {
-      const isInside = goesOn(chunk.subarray(seen, newline + 1))
+      const isInside = isLineEndInside(chunk.subarray(seen, newline + 1))
       seen = newline + 1
-      ends++
+      lineEnds++
       if (isInside) continue
-      add(chunk.subarray(at, newline))
+      add(chunk.subarray(lineStart, newline))
       yield end()
-      at = seen
+      lineStart = seen
     }
-    goesOn(chunk.subarray(seen))
-    add(chunk.subarray(at))
+    isLineEndInside(chunk.subarray(seen))
+    add(chunk.subarray(lineStart))
   }
   if (length > 0) yield end()
 }

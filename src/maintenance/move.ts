@@ -12,7 +12,7 @@ export type Progress = {
   readonly step: 'comparing' | 'copying' | 'checking'
   readonly table: string
   readonly rows: number
-  readonly of: number
+  readonly rowsTotal: number
 }
 type OnProgress = (progress: Progress) => void
 export type Moved = { readonly rows: number; readonly tables: Readonly<Record<string, number>> }
@@ -34,14 +34,14 @@ export const moveToPostgres = async (path: string, url: string, onProgress: OnPr
  * treated as an interrupted move. Any other target is refused before a row is written. The source is only read.
  */
 export const move = async (source: Source, target: Target, onProgress: OnProgress): Promise<Moved> => {
-  /** The rows of a table. Each batch is reported once it has been dealt with. */
+  /** Yields the rows of a table in batches, and reports each once it is done. */
   async function* batches(table: Table, step: Progress['step']) {
-    const of = source.count(table)
-    let taken = 0
+    const rowsTotal = source.count(table)
+    let rows = 0
     for await (const batch of batchesOf(source.rows(table), charactersOf, BATCH_MAX)) {
       yield batch
-      taken += batch.length
-      onProgress({ step, table: table.name, rows: taken, of })
+      rows += batch.length
+      onProgress({ step, table: table.name, rows, rowsTotal })
     }
   }
   const countEqual = async (table: Table, step: Progress['step']): Promise<number> => {
@@ -49,10 +49,7 @@ export const move = async (source: Source, target: Target, onProgress: OnProgres
     for await (const batch of batches(table, step)) equal += await target.countEqual(table, batch)
     return equal
   }
-
-  source.lock()
-  await target.prepare()
-  for (const table of TABLES) {
+  const refuseOtherData = async (table: Table): Promise<void> => {
     const found = await target.count(table)
     const equal = found === 0 ? 0 : await countEqual(table, 'comparing')
     if (equal !== found)
@@ -60,23 +57,32 @@ export const move = async (source: Source, target: Target, onProgress: OnProgres
         `The target contains other data: ${found - equal} of its ${found} rows in ${table.name} are not in the source. Nothing was copied. Move into an empty database.`,
       )
   }
-  await target.mark(true)
-  for (const table of TABLES)
+  const copy = async (table: Table): Promise<void> => {
     for await (const batch of batches(table, 'copying')) await target.add(table, batch)
-  const tables: Record<string, number> = {}
-  for (const table of TABLES) {
-    const wanted = source.count(table)
+  }
+  /** Returns how many rows the table has on both sides. */
+  const checkCopy = async (table: Table): Promise<number> => {
+    const expected = source.count(table)
     const equal = await countEqual(table, 'checking')
     const found = await target.count(table)
-    if (equal !== wanted || found !== wanted)
+    if (equal !== expected || found !== expected)
       throw new Error(
-        `The copy differs from the source: of ${wanted} rows in ${table.name}, ${equal} are equal in the target, which has ${found}. Another program wrote to the target during the move. Move into an empty database.`,
+        `The copy differs from the source: of ${expected} rows in ${table.name}, ${equal} are equal in the target, which has ${found}. Another program wrote to the target during the move. Move into an empty database.`,
       )
-    tables[table.name] = wanted
+    return expected
   }
+
+  source.lock()
+  await target.prepare()
+  for (const table of TABLES) await refuseOtherData(table)
+  await target.mark(true)
+  for (const table of TABLES) await copy(table)
+  const tables: Record<string, number> = {}
+  for (const table of TABLES) tables[table.name] = await checkCopy(table)
   await target.mark(false)
-  return { rows: Object.values(tables).reduce((sum, rows) => sum + rows, 0), tables }
+  const rows = Object.values(tables).reduce((sum, count) => sum + count, 0)
+  return { rows, tables }
 }
 
-/** Together these bound the memory that a batch takes: one row may be large, or rows may be many. */
+/** Both limits bound the memory of a batch, because one row may be large or rows may be many. */
 const BATCH_MAX = { count: 500, size: 2_097_152 }

@@ -7,7 +7,8 @@ import { openReadOnly } from './read-only.ts'
 /** The migrations that `migrate` would apply and, on PostgreSQL, the locks it would take on existing tables. */
 export const planMigration = async ({ database, databaseDirectUrl }: Config) => {
   if (database.kind === 'postgres') {
-    const { planPostgres } = await import('../adapters/postgres/migrate.ts') // brings the driver
+    // Loads the driver, which an embedded database does not need.
+    const { planPostgres } = await import('../adapters/postgres/migrate.ts')
     return planPostgres(databaseDirectUrl ?? database.url, readMigrations('postgres'))
   }
   const path = database.kind === 'sqlite' ? database.path : ''

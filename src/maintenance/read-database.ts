@@ -18,11 +18,11 @@ export type Database = {
 }
 export type Use<Answer> = (database: Database) => Promise<Answer>
 
-/** Lets `use` read the database of these settings. Changes nothing. */
+/** Opens the database of these settings for `use`, which can only read it. */
 export const readDatabase = async <Answer>(config: Config, use: Use<Answer>) => {
   const { database } = config
   if (database.kind === 'memory') throw new Error('DATABASE_URL is memory:, which no other process can read')
-  // It brings the driver.
+  // Loads the driver, which an embedded database does not need.
   if (database.kind === 'postgres')
     return (await import('./read-postgres.ts')).readPostgres(database.url, config, use)
   const read = async (sql: string) => openReadOnly(database.path, (file) => file.prepare(sql).all() as Row[])

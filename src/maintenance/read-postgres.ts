@@ -6,12 +6,12 @@ import type { Config } from '../config/config.ts'
 import { PLAN_EACH } from './cluster.ts'
 import type { Row, Use } from './read-database.ts'
 
-/** Part of each statement, because a pooler passes no settings of a session on. */
+/** Part of each statement, because a pooler does not pass session settings on. */
 const LIMITS = "set local lock_timeout = '500ms'; set local statement_timeout = '3s';"
 const LOCKED_OR_LATE = ['55P03', '57014']
 const MS_MAX = 5_000
 
-/** The sessions that hold a table so strongly that writes wait, or have held up others for a second. Every role sees them. */
+/** Sessions that hold a lock that blocks writes, or that have blocked others for over a second. Every role can see them. */
 const SELECT_HOLDERS = `
   with blocked as (select distinct pid, unnest(pg_blocking_pids(pid)) as holder from pg_locks where not granted),
   held as (
@@ -37,17 +37,16 @@ const SELECT_HOLDERS = `
 
 /** Reads PostgreSQL without waiting for other sessions: a statement that would wait fails, and names the holder. */
 export const readPostgres = async <Answer>(url: string, settings: Config, use: Use<Answer>) => {
+  const options = { max: 1, prepare: false }
   const connection = settings.databaseCluster ? PLAN_EACH : ONE_PLAN
-  const sql = openPostgres(url, { max: 1, prepare: false, ...(!settings.databasePooler && { connection }) })
-  /** Several statements answer several lists. */
+  const sql = openPostgres(url, settings.databasePooler ? options : { ...options, connection })
   const ask = async (text: string): Promise<readonly Row[]> =>
-    ((await withTimeout(sql.unsafe(LIMITS + text), MS_MAX)) as unknown as Row[][]).at(-1) ?? []
+    lastRows(await withTimeout(sql.unsafe(LIMITS + text), MS_MAX))
   const locks = () => ask(SELECT_HOLDERS)
   const read = (text: string) =>
     ask(text).catch(async (error) => {
       if (!LOCKED_OR_LATE.includes(error.code)) throw error
-      const isRead = (table: string) => new RegExp(`\\b(from|join) ${table}\\b`).test(text)
-      const blocker = (await locks()).find(({ tables }) => `${tables}`.split(', ').some(isRead))
+      const blocker = (await locks()).find(({ tables }) => readsAnyOf(text, `${tables}`.split(', ')))
       throw blocker ? new Error(`${blocker['tables']}: locked by ${blocker['session']}`) : error
     })
   try {
@@ -58,3 +57,10 @@ export const readPostgres = async <Answer>(url: string, settings: Config, use: U
     await endPool(sql, 1)
   }
 }
+
+/** A text of several statements returns several lists. The last one is the answer. */
+const lastRows = (results: unknown): readonly Row[] => (results as Row[][]).at(-1) ?? []
+
+/** The statements are constants of this program, so their words show which tables they wait for. */
+const readsAnyOf = (statement: string, tables: readonly string[]): boolean =>
+  tables.some((table) => new RegExp(`\\b(from|join) ${table}\\b`).test(statement))

@@ -1,0 +1,85 @@
+import { session } from './api.ts'
+import { button, closeMenu, facts, goTo, h } from './dom.ts'
+
+const HELP: Readonly<Record<string, string>> = {
+  '/': 'find a person',
+  'j k': 'next and previous row',
+  Enter: 'open a row',
+  Esc: 'close it',
+  '?': 'this list',
+}
+/** The letters that open the views after g, in the order of the views. */
+const VIEW_KEYS = 'napgswe'
+/** Maximum time between g and the letter of a view. */
+const VIEW_KEY_MS = 1_500
+
+const mainNow = () => document.getElementById('main') as HTMLElement
+const viewLinks = () => [...document.querySelectorAll<HTMLElement>('nav a')]
+
+/** When g was pressed; 0 once another key follows. */
+let goPressedMs = 0
+
+export const onKey = (event: KeyboardEvent): void => {
+  const { key, target } = event
+  const isOfBrowser = event.ctrlKey || event.metaKey || event.altKey
+  if (session.self === null || isOfBrowser || document.querySelector('dialog[open]')) return
+  const isTyping = (target as Element).matches('input, textarea, select')
+  if (key === 'Escape' && isTyping) {
+    closeMenu()
+    // A search field would lose its text.
+    event.preventDefault()
+    ;(target as HTMLElement).blur()
+  } else if (key === 'Escape') {
+    closeMenu()
+    closeRow()
+  } else if (!isTyping && runCommand(key)) event.preventDefault()
+}
+
+/** Closes the last row that is open. */
+const closeRow = (): void => {
+  const opener = [...mainNow().querySelectorAll<HTMLElement>('[aria-expanded=true]')].at(-1)
+  opener?.click()
+  opener?.focus()
+}
+
+/** Returns whether the key is a command. */
+const runCommand = (key: string): boolean => {
+  const isAfterGo = Date.now() - goPressedMs < VIEW_KEY_MS
+  const link = isAfterGo ? viewLinks()[VIEW_KEYS.indexOf(key)] : undefined
+  goPressedMs = key === 'g' && !link ? Date.now() : 0
+  if (link) link.click()
+  else if (key === '/') findPerson()
+  else if (key === '?') void showHelp()
+  else if (key === 'j') focusRow(1)
+  else if (key === 'k') focusRow(-1)
+  else return false
+  return true
+}
+
+/** Focuses the search for people, from any view. */
+const findPerson = (): void => {
+  const field = mainNow().querySelector<HTMLElement>('[name=q]')
+  if (field) field.focus()
+  else goTo(['people'], { find: '1' })
+}
+
+/** Focuses the next or previous row. Without a focused row, both keys focus the first. */
+const focusRow = (step: 1 | -1): void => {
+  const rows = [...mainNow().querySelectorAll<HTMLElement>('[data-row]')]
+  const index = rows.indexOf(document.activeElement as HTMLElement) + step
+  rows[Math.max(Math.min(index, rows.length - 1), 0)]?.focus()
+}
+
+export const showHelp = async () => {
+  // Loaded here because the sign-in, which loads this file, needs no dialog.
+  const { openDialog } = await import('./dialog.ts')
+  const goKeys = viewLinks().map((link, i) => [`g ${VIEW_KEYS[i]}`, link.querySelector('span')?.textContent])
+  const dialog: HTMLDialogElement = h(
+    'dialog',
+    { 'aria-label': 'Shortcuts' },
+    h('h2', 'Shortcuts'),
+    facts({ ...HELP, ...Object.fromEntries(goKeys) }),
+    button('Close', () => dialog.close()),
+  )
+  openDialog(dialog)
+}

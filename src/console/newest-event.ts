@@ -1,0 +1,44 @@
+import { membersOf } from '../json/raw-json.ts'
+import type { Prospect } from '../shapes/prospect.ts'
+import type { ProspectLog } from '../shapes/prospect-log.ts'
+import { call, get, path, session } from './api.ts'
+import { itemTexts, withExact } from './raw.ts'
+
+/** The service leaves the payload out of the data of an event that is larger than this: see `event-data.ts`. */
+const DATA_BYTES_MAX = 20_480
+
+export const bytesOf = (text: string): number => new TextEncoder().encode(text).length
+
+export type NewestEvent = { readonly eventId: string; readonly text: string }
+
+/** The newest activity as the event that webhooks send for it; null if there is none. */
+export const readNewestEvent = async (
+  source: string | undefined,
+  signal?: AbortSignal,
+): Promise<NewestEvent | null> => {
+  const { text } = await call('GET', '/prospect_logs', { query: { limit: 1, source }, signal })
+  const [log] = itemTexts(text)
+  if (log === undefined) return null
+  const { prospectLogId, prospectId, createdAt }: ProspectLog = JSON.parse(log)
+  const person = await get<Prospect>(path`/prospects/${prospectId}`, {}, signal).catch(() => null)
+  const eventId = prospectLogId.replace(/^[a-z]+/, 'event')
+  const members = {
+    eventId,
+    type: 'prospect_log.created',
+    timestamp: createdAt,
+    tenantId: session.self?.tenantId,
+  }
+  return { eventId, text: withExact(members, 'data', dataOf(log, person)) }
+}
+
+const dataOf = (log: string, person: Prospect | null): string => {
+  const { payload, ...others } = Object.fromEntries(membersOf(log).members)
+  const texts = Object.entries(others).map(([name, { rawJson }]) => `${JSON.stringify(name)}:${rawJson}`)
+  const isLarge = bytesOf(log) > DATA_BYTES_MAX
+  texts.push(isLarge ? '"payloadOmitted":true' : `"payload":${payload?.rawJson}`)
+  if (person) {
+    const { prospectId, email, externalId, name } = person
+    texts.push(`"prospect":${JSON.stringify({ prospectId, email, externalId, name })}`)
+  }
+  return `{${texts}}`
+}

@@ -1,0 +1,59 @@
+import type { PageWithVersion, VersionWithContent } from '../shapes/page.ts'
+import { absolute, bdi, type Child, facts, h } from './dom.ts'
+import { idOf, json, pretty } from './notices.ts'
+import { memberOf } from './raw.ts'
+
+/** A version and its exact text. */
+type ReadVersion = { readonly value: VersionWithContent; readonly text: string }
+const contentOf = ({ text }: ReadVersion) => memberOf(text, 'content')
+
+/** The immutable fields of a version as lines, which can be compared. */
+export const linesOfVersion = (read: ReadVersion): string => {
+  const { computedName, supplementaryContext } = read.value
+  return `name: ${computedName}\nabout: ${supplementaryContext ?? ''}\n${pretty(contentOf(read))}`
+}
+
+/** A sentence that says which version readers get. */
+export const readersOf = ({ publishedVersion, latestVersion, unpublishAt }: PageWithVersion): Child => {
+  const { versionNumber, status, publishAt } = latestVersion
+  const states = {
+    processing: 'is being processed',
+    failed: 'failed',
+    ready: 'is ready',
+    published: 'is not shown',
+    scheduled: publishAt ? `goes live on ${absolute(publishAt)}` : 'is scheduled',
+  }
+  const isNewer = versionNumber > (publishedVersion?.versionNumber ?? 0)
+  if (!publishedVersion) {
+    const latest = isNewer && `; version ${versionNumber} ${states[status]}`
+    return [status === 'published' ? 'Unpublished: readers get nothing' : 'Not live', latest, '.']
+  }
+  return [
+    'Readers get ',
+    h('b', `version ${publishedVersion.versionNumber}`),
+    ` since ${absolute(publishedVersion.publishedAt)}`,
+    unpublishAt && `, until ${absolute(unpublishAt)}`,
+    isNewer && `; version ${versionNumber} is newer and ${states[status]}`,
+    '.',
+  ]
+}
+
+/** All fields of a version. */
+export const versionDetail = (read: ReadVersion) => {
+  const { versionId, supplementaryContext, failureReason, status } = read.value
+  const { publishedAt, publishAt, unpublishAt } = read.value
+  const content = contentOf(read)
+  const failure = status === 'failed' ? 'Failed' : 'Not published at its time'
+  return h(
+    'div.detail',
+    facts({
+      About: bdi(supplementaryContext),
+      [failure]: failureReason && h('span.bad', failureReason),
+      Published: publishedAt && absolute(publishedAt),
+      'Will be published': publishAt && absolute(publishAt),
+      Until: unpublishAt && absolute(unpublishAt),
+      Id: idOf(versionId),
+    }),
+    content === 'null' ? h('p.muted', 'No content.') : json('Content', content),
+  )
+}
