@@ -24,7 +24,8 @@ export const membersOf = (text: string): { members: ReadonlyMap<string, RawJson>
 
 /**
  * Visits the members of the object that begins here by their names, or the elements of the array by their indexes. `visit`
- * returns the end of a child; the result is the end of the object or array. The text must be well-formed.
+ * returns the end of a child; the result is the end of the object or array. The text must be well-formed; one that ends
+ * early throws.
  */
 export const eachChild = (
   text: string,
@@ -36,13 +37,21 @@ export const eachChild = (
   let next = skipBlanks(text, at + 1)
   for (let i = 0; text[next] !== (isObject ? '}' : ']'); i++) {
     if (text[next] === ',') next = skipBlanks(text, next + 1)
+    if (next >= text.length) throw endsEarly()
     const nameEnd = isObject ? endOfString(text, next) : next
     const name = isObject ? (nameIn(text.slice(next, nameEnd)) ?? '') : String(i)
-    const begin = isObject ? skipBlanks(text, text.indexOf(':', nameEnd) + 1) : next
+    const begin = isObject ? skipBlanks(text, colonAfter(text, nameEnd) + 1) : next
     next = skipBlanks(text, visit(name, begin))
   }
   return next + 1
 }
+
+const colonAfter = (text: string, nameEnd: number): number => {
+  const colon = text.indexOf(':', nameEnd)
+  if (colon < 0) throw endsEarly()
+  return colon
+}
+const endsEarly = () => new SyntaxError('The JSON text ends early.')
 
 /** The text of a quoted string, such as the name of a member, which may be escaped: {"pay\u006coad": …} */
 export const nameIn = (quoted: string): string | null => {

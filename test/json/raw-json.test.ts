@@ -1,6 +1,6 @@
 import t from 'tap'
 import { isJson, jsonDepth, scanMembers } from '../../src/json/is-json.ts'
-import { membersOf, NESTING_MAX } from '../../src/json/raw-json.ts'
+import { eachChild, endOfValue, membersOf, NESTING_MAX } from '../../src/json/raw-json.ts'
 import { splitAt } from '../../src/json/split-json.ts'
 
 const textsOf = (text: string) =>
@@ -174,4 +174,14 @@ t.test('a scan ends with one member too many', async (t) => {
   const scanned = scanMembers('{"a":1,"b":{"c":2},"d":3,"e":4} no JSON', 2)
   t.equal(scanned?.depth, 1)
   t.strictSame([...(scanned?.members.keys() ?? [])], ['a', 'b', 'd'])
+})
+
+t.test('a text that ends early is an error, and never a walk without an end', async (t) => {
+  const text = '{"a": [1, {"b": "x\\"y"}, "z"], "c": {"d": [true, null]}}'
+  const walk = (part: string, at: number): number =>
+    '{['.includes(part[at] ?? ' ')
+      ? eachChild(part, at, (_name, begin) => walk(part, begin))
+      : endOfValue(part, at).end
+  for (let length = 1; length < text.length; length++)
+    t.throws(() => walk(text.slice(0, length), 0), SyntaxError, text.slice(0, length))
 })
