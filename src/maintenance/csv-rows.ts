@@ -5,7 +5,7 @@ import { partsOf, textAt } from '../json/places.ts'
 import { type CsvColumns, csvFieldsOf, csvLinesOf, DELIMITERS, MALFORMED } from './csv.ts'
 import { plainBytesOf, SAVE_AS_UTF8 } from './csv-bytes.ts'
 import type { Import } from './import-lines.ts'
-import { type Line, textOf } from './lines.ts'
+import { exactTextOf, type Line, textOf } from './lines.ts'
 
 /** At least one of these members must have a column. `expected` is the text of the refusal. */
 type RequiredColumn = { readonly oneOf: readonly string[]; readonly expected: string }
@@ -62,7 +62,7 @@ export const csvRows = (input: Import, members: readonly string[], required: Req
   }
   const rowOf = (line: Line) => {
     const { places, indexes, others, count } = header ?? NO_HEADER
-    const fields = csvFieldsOf(textOf(line, lineBytesMax), dialect.delimiters)
+    const fields = csvFieldsOf(exactTextOf(line, lineBytesMax), dialect.delimiters)
     while (fields.length > count && fields.at(-1)?.trim() === '') fields.pop()
     if (fields.length !== count)
       refuse('invalid_request', `The line has ${fields.length} fields, and the header ${count}.`)

@@ -10,6 +10,13 @@ export const textOf = ({ bytes }: Line, bytesMax: number): string => {
   return decodeUtf8(bytes)
 }
 
+const exact = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** The text of a line of UTF-8 as it is: a byte order mark belongs to it. Refuses `payload_too_large`. */
+export const exactTextOf = ({ bytes }: Line, bytesMax: number): string => {
+  if (bytes === null) throw tooLarge(bytesMax)
+  return exact.decode(bytes)
+}
+
 /**
  * Yields the lines of a stream. Does not keep the bytes of a line that is too long. `isLineEndInside` is called with all
  * bytes in order, up to each line end. If it returns true, that line end is part of the line.

@@ -255,6 +255,16 @@ for (const [what, [file, csv = {}]] of Object.entries(FILES))
     }
   })
 
+t.test('only the mark of the file is dropped: an id may begin with that character', async (t) => {
+  for (const isCsv of [true, false]) {
+    const { load, exported } = await setting()
+    await load('\ufeffexternalId,email,name\n\ufeffcrm-1,,Ada\ncrm-1,,Bob\n', true)
+    const before = await exported(isCsv)
+    t.equal(before.split('\n').filter((line) => line.includes('\ufeffcrm-1')).length, 1)
+    t.match(await load(before, isCsv), { created: 0, found: 2, refused: 0 }, 'it finds the same two people')
+  }
+})
+
 t.test('what cannot be read refuses the file, with its line and the remedy', async (t) => {
   const { load, exported } = await setting()
   const rows = Array.from({ length: 50 }, (_, i) => `${i}@x,\n`).join('')
