@@ -5,7 +5,7 @@ import type { Admission } from './admission.ts'
 import { type Asset, assetOf } from './assets.ts'
 import { html, pageFor, takesHtml } from './html.ts'
 import { llmsText } from './llms.ts'
-import type { bodiesOver } from './parse-request.ts'
+import type { createReadBody } from './parse-request.ts'
 import { PROBLEMS } from './problems.ts'
 import type { Api, ApiRequest, ApiResponse, LogFields } from './requests.ts'
 import { JSON_HEADERS, json, jsonLine } from './requests.ts'
@@ -17,7 +17,7 @@ import { shareLoop } from './share-loop.ts'
 type Context = {
   readonly api: Api
   readonly admission: Admission
-  readonly readBody: ReturnType<typeof bodiesOver>
+  readonly readBody: ReturnType<typeof createReadBody>
   readonly logFields: LogFields
 }
 /** A route without an operation. It may return any response and needs no key. */
@@ -54,7 +54,7 @@ export const admitted = async (
 /** `ready` refuses `unavailable` while the service cannot answer. */
 export const publicRoutes = (
   ready: () => Promise<void>,
-  has: (path: string) => boolean,
+  hasRoute: (path: string) => boolean,
   routes: readonly Route[],
 ): readonly RawRoute[] => {
   let kept: { readonly base: string; readonly asset: Promise<Asset> } | undefined
@@ -62,8 +62,8 @@ export const publicRoutes = (
     rawRoute('/', async (request) => {
       const { basePath: base = '' } = request
       const links = {
-        console: has('/console/') ? `${base}/console/` : undefined,
-        docs: has('/docs') ? `${base}/docs` : undefined,
+        console: hasRoute('/console/') ? `${base}/console/` : undefined,
+        docs: hasRoute('/docs') ? `${base}/docs` : undefined,
         openapi: `${base}/openapi.json`,
         health: `${base}/healthz`,
       }

@@ -52,11 +52,21 @@ export type RequestLog = {
 /** The log of a request, as far as it is known. */
 export type LogFields = { -readonly [Name in keyof RequestLog]?: RequestLog[Name] }
 export type Headers = Record<string, string>
+/** A request on the way to its answer. */
+export type Exchange = {
+  readonly request: ApiRequest
+  readonly requestId: string
+  /** The query of the target, not decoded. */
+  readonly query: string
+  /** Headers of the answer. What a step sets is part of every answer from then on, even of a problem. */
+  readonly headers: Headers
+  readonly logFields: LogFields
+}
 /** A response without its socket. */
 export type ApiResponse = {
   readonly status: number
   readonly headers: Readonly<Headers>
-  /** Text; bytes of a file; or parts of a text, made while it is read. An error of theirs ends the answer early. */
+  /** Text; bytes of a file; or parts of a text, made while it is read. If making a part fails, the answer ends early. */
   readonly body: string | Uint8Array | AsyncGenerator<string>
   /** The tenant that is answered; undefined for routes that need no key. */
   readonly tenantId?: string | undefined
@@ -89,7 +99,7 @@ export const splitTarget = (target: string): { path: string; query: string } => 
 /** Null if the percent-encoding is malformed. */
 export const percentDecoded = (text: string) => orNull(() => decodeURIComponent(text))
 
-/** Whether a look-up of a caller is out of date. It holds for a second, however long the request takes or waits. */
+/** Whether a look-up of a caller is out of date: it is valid for a second, however long the request takes or waits. */
 export const isOld = (sinceMs: number): boolean => stopwatch() - sinceMs > 1_000
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
