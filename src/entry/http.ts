@@ -12,7 +12,7 @@ import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { withDefaults } from '../config/with-defaults.ts'
-import type { ServiceOptions } from '../service/create-service.ts'
+import type { ServiceOptions } from '../service/service-types.ts'
 import type { Optional } from '../service/use-cases.ts'
 import { webhookTools } from '../service/webhook-tools.ts'
 

@@ -354,7 +354,7 @@ const defaultOf = (name: string, { type, default: text }: Json): Json => {
 const exampleFor = (name: string, { enum: values = [] }: { readonly enum?: readonly unknown[] }): unknown =>
   values.length === 0 || values.includes(QUERY_EXAMPLES[name]) ? QUERY_EXAMPLES[name] : values[0]
 
-const tagOf = ({ operationId }: Route) => SECTIONS.find((section) => operationId in section.of)?.name
+const tagOf = ({ operationId }: Route) => SECTIONS.find((section) => operationId in section.operations)?.name
 
 const parameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
 
