@@ -1,4 +1,4 @@
-import type { Job } from '../adapters/background-work.ts'
+import type { Job } from '../adapters/job-runner.ts'
 import { countProspectLogs } from '../core/counts/count-prospect-logs.ts'
 import type { Store } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'

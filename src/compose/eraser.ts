@@ -1,5 +1,6 @@
-import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
+import { type Background, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { createNewId } from '../adapters/ids.ts'
+import type { Job } from '../adapters/job-runner.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { deleteExpired } from '../core/erasures/delete-expired.ts'
