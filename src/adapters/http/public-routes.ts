@@ -57,7 +57,7 @@ export const publicRoutes = (
   hasRoute: (path: string) => boolean,
   routes: readonly Route[],
 ): readonly RawRoute[] => {
-  let kept: { readonly base: string; readonly asset: Promise<Asset> } | undefined
+  let cached: { readonly base: string; readonly asset: Promise<Asset> } | undefined
   return [
     rawRoute('/', async (request) => {
       const { basePath: base = '' } = request
@@ -80,9 +80,9 @@ export const publicRoutes = (
     })),
     rawRoute('/openapi.json', async (request) => {
       const { basePath: base = '' } = request
-      // Kept for one base path only: a framework may take it from the request.
-      if (kept?.base !== base) kept = { base, asset: openapiUnder(base || '/', routes) }
-      return (await kept.asset)(request)
+      // Cached for one base path only: a framework may take it from the request.
+      if (cached?.base !== base) cached = { base, asset: openapiUnder(base || '/', routes) }
+      return (await cached.asset)(request)
     }),
     rawRoute('/problems/{code}', async (request, { code }) => {
       const problem = explanationOf(code, request.basePath)
@@ -108,8 +108,8 @@ const openapiUnder = async (url: string, routes: readonly Route[]): Promise<Asse
 const pathsOf = (paths: Readonly<Record<string, object>>, routes: readonly Route[]) => {
   const offered = new Set(routes.map(({ operationId }) => operationId as string))
   const ofPath = Object.entries(paths).map(([path, methods]) => {
-    const kept = Object.entries(methods).filter(([, { operationId }]) => offered.has(operationId))
-    return [path, Object.fromEntries(kept)] as const
+    const offeredMethods = Object.entries(methods).filter(([, { operationId }]) => offered.has(operationId))
+    return [path, Object.fromEntries(offeredMethods)] as const
   })
   return Object.fromEntries(ofPath.filter(([, methods]) => Object.keys(methods).length > 0))
 }
