@@ -87,13 +87,14 @@ export const announcedBytes = (request: Pick<ApiRequest, 'headers'>): number | u
   return length !== undefined && /^\d*$/.test(length) ? Number(length) : undefined
 }
 
-/** Splits a target by hand: `new URL` throws on some that are allowed. */
+/** Splits a target into path and query. `new URL` throws on some targets that are allowed. */
 export const splitTarget = (target: string): { path: string; query: string } => {
   const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
-  const end = local.indexOf('#')
-  const whole = end < 0 ? local : local.slice(0, end)
+  const hash = local.indexOf('#')
+  const whole = hash < 0 ? local : local.slice(0, hash)
   const mark = whole.indexOf('?')
-  return mark < 0 ? { path: whole, query: '' } : { path: whole.slice(0, mark), query: whole.slice(mark + 1) }
+  if (mark < 0) return { path: whole, query: '' }
+  return { path: whole.slice(0, mark), query: whole.slice(mark + 1) }
 }
 
 /** Null if the percent-encoding is malformed. */
@@ -139,10 +140,10 @@ export const ALWAYS: Headers = {
 export const isWhole = <Parts>(body: string | Uint8Array | Parts): body is string | Uint8Array =>
   typeof body === 'string' || body instanceof Uint8Array
 
-/** The whole response. Headers of the answer take precedence over `alwaysSent`. */
-export const responseOf = ({ status, headers, body, tenantId }: ApiResponse, alwaysSent: Headers) => {
-  Object.assign(alwaysSent, headers)
+/** The whole response. Completes `allHeaders` with those of the answer, which take precedence. */
+export const responseOf = ({ status, headers, body, tenantId }: ApiResponse, allHeaders: Headers) => {
+  Object.assign(allHeaders, headers)
   if (status !== 204 && status !== 304 && isWhole(body))
-    alwaysSent['content-length'] ??= String(Buffer.byteLength(body))
-  return { status, headers: alwaysSent, body, tenantId }
+    allHeaders['content-length'] ??= String(Buffer.byteLength(body))
+  return { status, headers: allHeaders, body, tenantId }
 }
