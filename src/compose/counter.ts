@@ -18,6 +18,7 @@ export type CounterOptions = {
 /** Counts activities, for tenants whose counts are read. Several processes share the work. */
 export const counterJobs = (options: CounterOptions): readonly Job[] => {
   const { clock = Date.now, counts = true } = options
+  // The job runs only over a store that has the parts it needs.
   const store = options.store as Store
   const stepWith: Job['stepWith'] = (onError) => countProspectLogs({ store, clock, onError })
   const needs = ['counts', 'moments'] as const

@@ -56,16 +56,21 @@ export const createPublisher = (options: PublisherOptions, handOver?: HandOver):
   return { ...publisher, start }
 }
 
-/** From the use cases of a process to its publisher, which has no namer. */
+/** The hand-over from the use cases of a process to its publisher, which has no namer. */
 export const handOverOf = (clock: Clock): HandOver =>
   createHandOver({ clock, max: LIST_LENGTH_MAX, leaseMs: LEASE_MARGIN_MS })
 
 export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): readonly Job[] => {
   const { clock = Date.now, newId = createNewId() } = options
+  // A job runs only over a store that has the parts it needs.
   const store = options.store as Store
-  const { namer = null, namerCallsMax = DEFAULTS.namerCallsMax, onFailedAttempt = () => {} } = options
-  const { namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs, pollMs = DEFAULTS.publisherPollMs } =
-    options
+  const {
+    namer = null,
+    namerCallsMax = DEFAULTS.namerCallsMax,
+    namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs,
+    pollMs = DEFAULTS.publisherPollMs,
+    onFailedAttempt = () => {},
+  } = options
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
   const aheadMs = 2 * pollMs
   const stepWith = () =>

@@ -6,7 +6,7 @@ import type { OpenTelemetry } from '../adapters/open-telemetry.ts'
 import type { Config } from '../config/config.ts'
 import type { DomainFailure } from '../core/engine/failures.ts'
 import type { Used } from '../core/ports/counts.ts'
-import { onceAMinute } from './observe-work.ts'
+import { onceAMinute } from './once-a-minute.ts'
 
 /** The observers of the service besides the log. */
 export type Telemetry = {

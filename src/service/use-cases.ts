@@ -66,6 +66,7 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
     observer: observerOf?.(operation),
   })
   const readers = eventReaders(tools, { ...gatherOptions('eventData'), ...EVENT_RESOURCES })
+  const isWebhook = true
   const logStore = {
     ...store,
     activities: remembering(store.activities, settings.prospectsRememberedMax),
@@ -77,7 +78,7 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
   const deps: UseCaseDeps<keyof Ports> = {
     ...tools,
     dataOf: eventData(readers),
-    webhookDataOf: eventData(readers, true),
+    webhookDataOf: eventData(readers, isWebhook),
     logProspectActivity: logProspectActivity({ ...tools, store: logStore }),
     getProspect: shareEqual(getProspect(tools)),
     listTimeline: shareEqual(listTimeline(tools)),
