@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Store } from '../../core/ports/store.ts'
-import type { Namer, Versions } from '../../core/ports/versions.ts'
+import type { Namer, Settlement, Versions } from '../../core/ports/versions.ts'
 import type { Backlog, Recorded } from '../../core/ports/world.ts'
 import type { Gauge, Instruments } from './instruments.ts'
 import { timed } from './observations.ts'
@@ -43,7 +43,7 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
 
   return {
     /** The same store, which counts the versions that are created and settled. */
-    countedStore: <Kept extends Store>(store: Kept): Kept => {
+    countedStore: <AnyStore extends Store>(store: AnyStore): AnyStore => {
       const { pages, versions, erasures, merges } = store
       const readIfReady: Versions['backlog'] = (max) => store.ready().then(() => versions.backlog(max))
       const backlog = backlogGauges(gauge, readIfReady, {
@@ -80,9 +80,8 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         counted(await pages.change(change, events), change.added !== null)
       const settle: typeof versions.settle = async (tenantId, settlements, events) => {
         const settled = await versions.settle(tenantId, settlements, events)
-        for (const done of settlements.filter(({ versionId }) => settled.includes(versionId))) {
-          const outcome = done.status !== 'processing' ? done.status : done.counts ? 'again' : 'stopped'
-          attempts.inc({ outcome })
+        for (const settlement of settlements) {
+          if (settled.includes(settlement.versionId)) attempts.inc({ outcome: outcomeOf(settlement) })
         }
         return settled
       }
@@ -97,6 +96,11 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     namingFailed: (): void => failures.inc(),
     publishingFailed: (): void => errors.inc(),
   }
+}
+
+const outcomeOf = (settlement: Settlement): (typeof OUTCOMES)[number] => {
+  if (settlement.status !== 'processing') return settlement.status
+  return settlement.counts ? 'again' : 'stopped'
 }
 
 /** Adds two gauges of a backlog in the whole database, and returns the function that they read it with. */
