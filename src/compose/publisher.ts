@@ -16,7 +16,7 @@ import { notePublisher } from '../service/unattended.ts'
 
 /** Pause between two steps without a namer; the calls to a namer are pause enough. */
 const REST_MS = 10
-/** Pause between two looks at schedules, because every new version causes one, though it needs none. */
+/** Pause between two reads of the schedules, because every new version causes one, though few have a schedule. */
 const SCHEDULES_REST_MS = 30
 /** Versions that a publisher without a namer publishes at a time. */
 const LIST_LENGTH_MAX = 200

@@ -1,5 +1,5 @@
 import type { DomainFailure, ProblemCode } from '../../core/engine/failures.ts'
-import { ALWAYS, type ApiResponse, jsonLine, responseOf } from './requests.ts'
+import { ALWAYS, type ApiResponse, type Headers, jsonLine, responseOf } from './requests.ts'
 
 type Row = { readonly status: number; readonly title: string; readonly explanation: string }
 const row = (status: number, title: string, explanation: string): Row => ({ status, title, explanation })
@@ -161,18 +161,13 @@ export const problem = (
   const { status, title, explanation } = PROBLEMS[code]
   // Two facts become headers. The obstacle is for programs that call the use cases: HTTP has its code and its status.
   const { allow, retryAfterS, obstacle, ...facts } = failure?.facts ?? {}
+  const headers: Headers = { 'content-type': 'application/problem+json' }
+  if (allow !== undefined) headers['allow'] = allow
+  if (retryAfterS !== undefined) headers['retry-after'] = String(retryAfterS)
+  if (status === 401) headers['www-authenticate'] = AUTH_SCHEMES[code] ?? API_KEY
   const type = `${basePath}/problems/${code}`
   const detail = failure?.message ?? explanation
-  return {
-    status,
-    headers: {
-      'content-type': 'application/problem+json',
-      ...(allow && { allow }),
-      ...(retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }),
-      ...(status === 401 && { 'www-authenticate': AUTH_SCHEMES[code] ?? API_KEY }),
-    },
-    body: jsonLine({ type, title, status, detail, instance, code, ...facts }),
-  }
+  return { status, headers, body: jsonLine({ type, title, status, detail, instance, code, ...facts }) }
 }
 
 /** The answer to a message that does not reach the API. */

@@ -98,10 +98,10 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
   })
 
   return {
-    asked: (): void => {
+    onRequest: (): void => {
       inFlight++
     },
-    answered: ({ method, status, route, ms, waitedMs = 0, code, outcome }: Answered): void => {
+    onAnswered: ({ method, status, route, ms, waitedMs = 0, code, outcome }: Answered): void => {
       inFlight--
       if (method === 'POST' && route?.startsWith('/hooks/')) received.inc({ outcome: outcome ?? code ?? '' })
       durationOf(route)(METHODS.has(method) ? method : 'other')(status)((ms - waitedMs) / 1_000)

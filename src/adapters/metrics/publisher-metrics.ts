@@ -44,25 +44,8 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
   return {
     /** The same store, which counts the versions that are created and settled. */
     countedStore: <AnyStore extends Store>(store: AnyStore): AnyStore => {
-      const { pages, versions, erasures, merges } = store
-      const readIfReady: Versions['backlog'] = (max) => store.ready().then(() => versions.backlog(max))
-      const backlog = backlogGauges(gauge, readIfReady, {
-        name: 'versions_processing',
-        what: 'Versions in processing',
-        ageName: 'versions_oldest_processing_age_seconds',
-      })
-      const setReady = async (gauge: Gauge) => gauge.set((await backlog()) === null ? 0 : 1)
-      gauge('database_ready', READY, setReady)
-      backlogGauges(gauge, erasures.backlog, {
-        name: 'erasures_processing',
-        what: 'Erasures in processing',
-        ageName: 'erasures_oldest_processing_age_seconds',
-      })
-      backlogGauges(gauge, merges.backlog, {
-        name: 'merges_processing',
-        what: 'Merges in processing',
-        ageName: 'merges_oldest_processing_age_seconds',
-      })
+      const { pages, versions, erasures } = store
+      storeGauges(gauge, store)
       let isPaused = false
       const setPaused = (gauge: Gauge) => gauge.set(Number(isPaused))
       gauge('retention_paused', PAUSED, setPaused)
@@ -96,6 +79,27 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     namingFailed: (): void => failures.inc(),
     publishingFailed: (): void => errors.inc(),
   }
+}
+
+/** Adds gauges of the whole database: whether it is ready, and what is in processing. */
+const storeGauges = (gauge: Instruments['gauge'], { ready, versions, erasures, merges }: Store): void => {
+  const readIfReady: Versions['backlog'] = (max) => ready().then(() => versions.backlog(max))
+  const backlog = backlogGauges(gauge, readIfReady, {
+    name: 'versions_processing',
+    what: 'Versions in processing',
+    ageName: 'versions_oldest_processing_age_seconds',
+  })
+  gauge('database_ready', READY, async (gauge) => gauge.set((await backlog()) === null ? 0 : 1))
+  backlogGauges(gauge, erasures.backlog, {
+    name: 'erasures_processing',
+    what: 'Erasures in processing',
+    ageName: 'erasures_oldest_processing_age_seconds',
+  })
+  backlogGauges(gauge, merges.backlog, {
+    name: 'merges_processing',
+    what: 'Merges in processing',
+    ageName: 'merges_oldest_processing_age_seconds',
+  })
 }
 
 const outcomeOf = (settlement: Settlement): (typeof OUTCOMES)[number] => {

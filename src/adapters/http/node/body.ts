@@ -19,7 +19,7 @@ export const bodyOf = (
     new Promise<Uint8Array>((resolve, reject) => {
       if (req.readableDidRead) return resolve(bytesReadBefore(req, bytesMax))
       beforeRead?.()
-      // A stream that has ended, or whose sender is gone, emits nothing any more.
+      // A stream that has ended, or whose sender is gone, emits nothing more.
       if (req.readableEnded) return resolve(new Uint8Array())
       if (req.destroyed) return reject(endedEarly())
       let bytes = 0
