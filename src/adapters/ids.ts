@@ -7,10 +7,14 @@ import type { Clock, NewId } from '../core/ports/world.ts'
 /** Ids that sort by age even within a millisecond, and after the clock is set back by up to a day. */
 export const createNewId = (clock: Clock = Date.now): NewId => {
   const fractions = randomFractions()
-  let [ulid, lastMs] = [monotonicFactory(fractions), 0]
+  let ulid = monotonicFactory(fractions)
+  let lastMs = 0
   return (prefix, after) => {
     const nowMs = clock()
-    if (nowMs < lastMs - DAY_MS) [ulid, lastMs] = [monotonicFactory(fractions), 0]
+    if (nowMs < lastMs - DAY_MS) {
+      ulid = monotonicFactory(fractions)
+      lastMs = 0
+    }
     lastMs = Math.max(lastMs, nowMs)
     const isAhead = after !== undefined && timeOfId(after) >= nowMs
     // The time of an id from a clock that is ahead must not become the time of all other ids.

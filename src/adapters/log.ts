@@ -45,7 +45,7 @@ const logOver = (level: string, stream: pino.DestinationStream, levels: Levels =
       level,
       timestamp: createTimestamp(),
       serializers: { err: loggable },
-      ...(levels === 'names' && { formatters: { level: (label) => ({ level: label }) } }),
+      formatters: levels === 'names' ? { level: (label) => ({ level: label }) } : {},
     },
     stream,
   )
@@ -91,5 +91,6 @@ const createTimestamp = () => {
 const loggable = (error: unknown) => {
   if (!(error instanceof Error)) return { message: typeof error }
   const { name, message, code, stack, cause } = error as NodeJS.ErrnoException
-  return { name, message, code, stack, ...(cause instanceof Error && { cause: cause.message }) }
+  const known = { name, message, code, stack }
+  return cause instanceof Error ? { ...known, cause: cause.message } : known
 }

@@ -3,7 +3,8 @@
  * sleeps, and the wall clock can be set back: this one jumps if the wall clock got a second ahead, and never goes back.
  */
 export const createStopwatch = (monotonic = () => performance.now(), wall = () => Date.now()) => {
-  let [leadMs, apartMs] = [0, wall() - monotonic()]
+  let leadMs = 0
+  let apartMs = wall() - monotonic()
   return (): number => {
     const nowMs = monotonic()
     const leapMs = wall() - nowMs - apartMs

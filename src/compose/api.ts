@@ -1,6 +1,6 @@
 import { createAdmission } from '../adapters/http/admission.ts'
 import { createApi } from '../adapters/http/api.ts'
-import { type Authenticate, byApiKey, byFunction } from '../adapters/http/callers.ts'
+import { type Authenticate, byApiKey, byFunction, type IdentifyCaller } from '../adapters/http/callers.ts'
 import { limitFailedAuth } from '../adapters/http/limits/failed-auth-limit.ts'
 import { limitForms } from '../adapters/http/limits/form-limit.ts'
 import { createRateLimit } from '../adapters/http/limits/rate-limit.ts'
@@ -17,7 +17,7 @@ import { composeUseCases } from '../service/use-cases.ts'
 
 /** How long a request waits for its turn. */
 const WAIT_MS_MAX = 2_000
-/** Calls this then, unless the process ends before. */
+/** Calls a function later, unless the process ends first. */
 export const callLater = (ms: number, act: () => void): void => void setTimeout(act, ms).unref()
 /** Keys, and hooks. */
 const KEYS_REMEMBERED_MAX = 10_000
@@ -35,7 +35,8 @@ export type ApiSettings = Pick<
   | 'requestsWaitingMax'
   | 'bodyBytesHeldMax'
 >
-type Made =
+/** Parts that are built here. */
+type Built =
   | 'routes'
   | 'hasHooks'
   | 'hooks'
@@ -45,11 +46,14 @@ type Made =
   | 'rateLimit'
   | 'limitForms'
   | 'admission'
-type Composed = keyof ApiSettings | Made
-type Deps = Omit<Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0], Composed> & {
+type Supplied = Omit<
+  Parameters<typeof composeUseCases>[0] & Parameters<typeof createApi>[0],
+  keyof ApiSettings | Built
+>
+type Deps = Supplied & {
   readonly store: SmallStore
   readonly settings: ApiSettings
-  /** Tells who sent a request, instead of its API key: null if nobody known did. */
+  /** Returns the sender of a request instead of its API key, or null if unknown. */
   readonly authenticate?: Authenticate | undefined
   /** How long a key needs no look-up unless keys change. */
   readonly keysRememberedMsMax: number
@@ -84,6 +88,11 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, authenticate
     clock,
     limitGuesses: limitFailedAuth(settings.failedAuthPerMinute, stopwatch),
   })
+  const identifyBy = (): IdentifyCaller => {
+    if (caller !== undefined) return () => caller
+    if (authenticate === undefined) return byApiKey(callerOf)
+    return byFunction(authenticate, store.tenants === undefined ? null : tenants.find)
+  }
   const composed = composeUseCases({ ...deps, ...settings, hooks })
   const useCases = warnUnattended(composed, deps.background)
   const { logProspectActivity } = useCases
@@ -94,11 +103,7 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, authenticate
     routes: routesOver(store),
     receiver,
     hasHooks: store.hooks !== undefined,
-    identify: caller
-      ? () => caller
-      : authenticate
-        ? byFunction(authenticate, store.tenants === undefined ? null : tenants.find)
-        : byApiKey(callerOf),
+    identify: identifyBy(),
     rateLimit: createRateLimit(settings.rateLimitPerMinute, stopwatch),
     limitForms: limitForms(settings.hookFormsPerMinute, stopwatch),
     admission: createAdmission({
@@ -109,7 +114,10 @@ export const composeApi = ({ settings, keysRememberedMsMax, caller, authenticate
     }),
   })
   const onSignal = (signal: Signal): void => {
-    if (signal === 'keys') for (const { forget } of [keys, tenants, receiver]) forget()
+    if (signal !== 'keys') return
+    keys.forget()
+    tenants.forget()
+    receiver.forget()
   }
   return { api, useCases, onSignal }
 }

@@ -1,5 +1,6 @@
-import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
+import { type Background, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { createNewId } from '../adapters/ids.ts'
+import type { Job } from '../adapters/job-runner.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { deleteExpired } from '../core/erasures/delete-expired.ts'
@@ -12,7 +13,7 @@ import { removeTenants } from '../core/tenants/remove-tenants.ts'
 
 /** Pause between two steps, in which requests get the database. */
 const REST_MS = 10
-/** No one waits for moving logs: nine tenths of the time belong to requests. */
+/** Moving logs is not urgent: nine tenths of the time belong to requests. */
 const MOVE_REST_MS = 100
 /** Erasures in this process, or signalled by others, are noticed at once. */
 const POLL_MS = 5_000
@@ -34,7 +35,7 @@ export type EraserOptions = WorkHooks & {
   readonly onPause?: ((pause: Served) => void) | undefined
 }
 
-/** The remedy for such a pause. */
+/** What an operator can do about such a pause. */
 export const PAUSED =
   'Deletion of expired data is paused for 24 hours: the clock is more than seven days past the time at which the database was last served. Check the clock. If the service was off that long, there is nothing to do.'
 
@@ -47,6 +48,7 @@ export const createEraser = (options: EraserOptions): Background =>
 
 export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const { clock = Date.now, newId = createNewId(), retentionDays = null, onPause = warn } = options
+  // A job runs only over a store that has the parts it needs.
   const store = options.store as Store
   const { eventDaysKept = DEFAULTS.eventDaysKept } = options
   const expire = { store, clock, retentionDays, eventDaysKept, onPause }

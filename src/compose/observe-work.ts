@@ -1,12 +1,12 @@
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { isUnavailable, obstacleOf } from '../core/engine/failures.ts'
-import { MINUTE_MS } from '../core/engine/times.ts'
 import { reasonOf } from '../core/pages/name-patiently.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
 import type { Served } from '../core/ports/world.ts'
 import type { OnEndpoint } from '../core/webhooks/send-webhooks.ts'
 import { PAUSED } from './eraser.ts'
+import { onceAMinute } from './once-a-minute.ts'
 
 /** Passes events of the work in the background to the log and the metrics. */
 export const observeWork = ({ log, metrics }: { readonly log: Log; readonly metrics?: Metrics | null }) => ({
@@ -19,7 +19,8 @@ export const observeWork = ({ log, metrics }: { readonly log: Log; readonly metr
   sending: {
     onEndpoint: (({ tenantId, webhookEndpointId, url }, became, reason) => {
       const facts = { tenantId, webhookEndpointId, host: new URL(url).host, reason }
-      log[became === 'working' ? 'info' : 'warn'](facts, BECAME[became])
+      if (became === 'working') log.info(facts, ENDPOINT_MESSAGES[became])
+      else log.warn(facts, ENDPOINT_MESSAGES[became])
     }) satisfies OnEndpoint,
     ...background(log, 'Sending webhooks'),
   },
@@ -33,42 +34,15 @@ export const observeWork = ({ log, metrics }: { readonly log: Log; readonly metr
   },
 })
 
-const BECAME = {
+const ENDPOINT_MESSAGES = {
   resting: 'A webhook endpoint keeps failing; it is probed once a minute.',
   working: 'A webhook endpoint works again.',
   disabled: 'A webhook endpoint was disabled.',
 }
 
-const CAUSES_MAX = 100
-
-/**
- * Writes one line a minute for each cause, with the number of errors since the line before: in an outage every request
- * fails for the same reason. A refusal by a system or a database has a code; a bug is known by its stack.
- */
-export const onceAMinute = <Facts extends readonly unknown[]>(
-  write: (count: number, error: unknown, ...facts: Facts) => void,
-  causeOf = causeIn,
-) => {
-  const lines = new Map<string, { readonly atMs: number; omitted: number }>()
-  return (error: unknown, ...facts: Facts): void => {
-    const cause = causeOf(error)
-    const last = lines.get(cause)
-    const atMs = performance.now()
-    if (last !== undefined && atMs - last.atMs < MINUTE_MS) return void last.omitted++
-    if (lines.size >= CAUSES_MAX) lines.clear()
-    lines.set(cause, { atMs, omitted: 0 })
-    write((last?.omitted ?? 0) + 1, error, ...facts)
-  }
-}
-
-const causeIn = (error: unknown): string => {
-  const { code, message, stack } = Object(error)
-  return code === undefined ? String(stack) : `${code} ${message}`.replace(/\d+/g, '')
-}
-
 /** One cause whatever the driver's message: the database cannot respond. */
 const ONE_CAUSE = () => ''
-/** Work is retried again and again. While the database cannot respond, that is one line a minute. */
+/** Failed work is retried. While the database cannot respond, at most one line a minute is written. */
 const background = (log: Log, work: string, failed?: () => void) => {
   let isWaiting = false
   const warn = onceAMinute((_count, why) => {
@@ -89,7 +63,7 @@ const background = (log: Log, work: string, failed?: () => void) => {
   }
 }
 
-/** Says once a minute that the database takes no writes, and once that it does again. Other work reports other errors. */
+/** Warns once a minute while the database takes no writes, and once when it does again. Other errors are reported elsewhere. */
 export const watchDatabase = (log: Log, ready: () => Promise<void>) => {
   let isRefusing = false
   const warn = onceAMinute((_count, why) => {

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
+import { type Background, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { createHandOver, type HandOver } from '../adapters/hand-over.ts'
 import { shareLoop } from '../adapters/http/share-loop.ts'
 import { createNewId } from '../adapters/ids.ts'
+import type { Job } from '../adapters/job-runner.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { namePatiently } from '../core/pages/name-patiently.ts'
@@ -15,7 +16,7 @@ import { notePublisher } from '../service/unattended.ts'
 
 /** Pause between two steps without a namer; the calls to a namer are pause enough. */
 const REST_MS = 10
-/** Pause between two looks at schedules, because every new version causes one, though it needs none. */
+/** Pause between two reads of the schedules, because every new version causes one, though few have a schedule. */
 const SCHEDULES_REST_MS = 30
 /** Versions that a publisher without a namer publishes at a time. */
 const LIST_LENGTH_MAX = 200
@@ -55,16 +56,21 @@ export const createPublisher = (options: PublisherOptions, handOver?: HandOver):
   return { ...publisher, start }
 }
 
-/** From the use cases of a process to its publisher, which has no namer. */
+/** The hand-over from the use cases of a process to its publisher, which has no namer. */
 export const handOverOf = (clock: Clock): HandOver =>
   createHandOver({ clock, max: LIST_LENGTH_MAX, leaseMs: LEASE_MARGIN_MS })
 
 export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): readonly Job[] => {
   const { clock = Date.now, newId = createNewId() } = options
+  // A job runs only over a store that has the parts it needs.
   const store = options.store as Store
-  const { namer = null, namerCallsMax = DEFAULTS.namerCallsMax, onFailedAttempt = () => {} } = options
-  const { namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs, pollMs = DEFAULTS.publisherPollMs } =
-    options
+  const {
+    namer = null,
+    namerCallsMax = DEFAULTS.namerCallsMax,
+    namerPatienceMs: patienceMs = DEFAULTS.namerPatienceMs,
+    pollMs = DEFAULTS.publisherPollMs,
+    onFailedAttempt = () => {},
+  } = options
   const sleep = (ms: number, stop: AbortSignal) => pause(ms, undefined, { signal: stop }).catch(() => {})
   const aheadMs = 2 * pollMs
   const stepWith = () =>

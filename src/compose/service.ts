@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { dirname } from 'node:path'
-import { type Job, workInBackground } from '../adapters/background-work.ts'
+import { workInBackground } from '../adapters/background-work.ts'
 import { consoleRoutes } from '../adapters/http/console/routes.ts'
 import { docsRoutes } from '../adapters/http/docs/routes.ts'
 import { mcpRoute } from '../adapters/http/mcp/route.ts'
 import { createHttpServer } from '../adapters/http/node/server.ts'
 import { metricsRoute } from '../adapters/http/public-routes.ts'
 import { createNewId } from '../adapters/ids.ts'
+import type { Job } from '../adapters/job-runner.ts'
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
@@ -29,7 +30,7 @@ import { createPublisher, handOverOf } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 import { createWebhooks } from './webhooks.ts'
 
-/** Bounded in case the signal that keys have changed is lost. */
+/** Bounded, because the signal that keys changed can be lost. */
 const KEYS_REMEMBERED_MS_MAX = 30_000
 const WATCH_MS = 5_000
 /** Statements of all callers that wait for a connection. */
@@ -37,41 +38,49 @@ const STATEMENTS_WAITING_MAX = 2_000
 
 const ALLOW_LISTS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
 
-/** The store that the settings name, and only that is imported. Opens the embedded file; connects to nothing yet. */
+/** Opens the store that the settings name; only that is imported. Connects to nothing yet. */
 const openStore = async (config: Config, log: Log, metrics: Metrics | null = null): Promise<Store> => {
   const { database } = config
-  const everyEvent = config.events === 'on'
-  if (database.kind === 'memory') {
-    const { memoryStore } = await import('../adapters/memory/store.ts')
-    return memoryStore({ everyEvent })
-  }
-  if (database.kind === 'sqlite') {
-    const { fileAt, NETWORK_RISK, riskyFileSystem } = await import('../adapters/sqlite/place.ts')
-    const risky = riskyFileSystem(dirname(fileAt(database.path)))
-    if (risky)
-      log.warn({ path: database.path, fileSystem: risky }, `The database is on ${risky}: ${NETWORK_RISK}`)
-    const beforeMigrating = backUpFirst(database.path, config, log)
-    const settings = {
-      path: database.path,
-      busyMsMax: config.statementMsMax,
-      everyEvent,
-      beforeMigrating,
-      gathering: metrics?.gathering,
-    }
-    const notify = (message: string, isUsable: boolean) => log[isUsable ? 'info' : 'error'](message)
-    const { sqliteStore } = await import('../adapters/sqlite/store.ts')
-    return sqliteStore(settings, readMigrations('sqlite'), notify)
-  }
+  if (database.kind === 'sqlite') return openSqlite(database.path, config, log, metrics)
+  if (database.kind === 'postgres') return openPostgres(database.url, config, log, metrics)
+  const { memoryStore } = await import('../adapters/memory/store.ts')
+  return memoryStore({ everyEvent: config.events === 'on' })
+}
+
+const openSqlite = async (path: string, config: Config, log: Log, metrics: Metrics | null) => {
+  const { fileAt, NETWORK_RISK, riskyFileSystem } = await import('../adapters/sqlite/place.ts')
+  const { sqliteStore } = await import('../adapters/sqlite/store.ts')
+  const fileSystem = riskyFileSystem(dirname(fileAt(path)))
+  if (fileSystem) log.warn({ path, fileSystem }, `The database is on ${fileSystem}: ${NETWORK_RISK}`)
   const settings = {
-    url: database.url,
+    path,
+    busyMsMax: config.statementMsMax,
+    everyEvent: config.events === 'on',
+    beforeMigrating: backUpFirst(path, config, log),
+    gathering: metrics?.gathering,
+  }
+  const notify = (message: string, isUsable: boolean) => (isUsable ? log.info(message) : log.error(message))
+  return sqliteStore(settings, readMigrations('sqlite'), notify)
+}
+
+const openPostgres = async (
+  url: string,
+  config: Config,
+  log: Log,
+  metrics: Metrics | null,
+): Promise<Store> => {
+  const pooler = config.databasePooler ? { pooler: { directUrl: config.databaseDirectUrl } } : {}
+  const observer = metrics ? { observer: { ...metrics.database, gathering: metrics.gathering } } : {}
+  const settings = {
+    ...pooler,
+    ...observer,
+    url,
     connectionsMax: config.databaseConnectionsMax,
     statementMsMax: config.statementMsMax,
     lockMsMax: 2_000,
     waitingMax: STATEMENTS_WAITING_MAX,
     waitMsMax: 2_000,
-    everyEvent,
-    ...(config.databasePooler && { pooler: { directUrl: config.databaseDirectUrl } }),
-    ...(metrics && { observer: { ...metrics.database, gathering: metrics.gathering } }),
+    everyEvent: config.events === 'on',
   }
   const warn = (message: string) => log.warn(message)
   if (config.databaseCluster) {
@@ -97,34 +106,52 @@ export const webhooksOf = (config: Config, clock: Clock): WebhookTools => {
   return webhookTools(options, clock, ALLOW_LISTS)
 }
 
+/** Whether the service is starting, serving or stopping, and what it refuses because of that. */
+const createServing = (store: Store) => {
+  let state: 'starting' | 'serving' | 'stopping' = 'starting'
+  const onceStarted =
+    <Row>(find: (ids: readonly string[]) => Promise<readonly Row[]>) =>
+    async (ids: readonly string[]) => {
+      if (state === 'starting') throw unavailable('The service is starting.')
+      return find(ids)
+    }
+  const askStore = async () => {
+    if (state !== 'serving') throw unavailable(`The service is ${state}.`)
+    return [await store.ready()]
+  }
+  const shared = gather(askStore, { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' })
+  return {
+    /** Refuses look-ups of keys and hooks before the start: the store may not be migrated yet. */
+    store: {
+      ...store,
+      apiKeys: { ...store.apiKeys, findByHashes: onceStarted(store.apiKeys.findByHashes) },
+      hooks: { ...store.hooks, findByIds: onceStarted(store.hooks.findByIds) },
+    },
+    /** Checks that arrive together ask the database once. */
+    ready: (): Promise<void> => shared(null),
+    start: (): void => {
+      state = 'serving'
+    },
+    stop: (): void => {
+      state = 'stopping'
+    },
+    isStopping: (): boolean => state === 'stopping',
+  }
+}
+
 /** The composition root: settings in, a service out. Nothing runs before `start`. */
 export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId, log } = runtime
   const usage = countUsage({ store, clock })
   const { requests, scrape, onMalformed } = observe({ ...runtime, use: usage.add })
   const { publishing, erasing, sending, counting, measuredNamer } = observeWork(runtime)
-  let state: 'starting' | 'serving' | 'stopping' = 'starting'
-  /** Looks no key and no hook up before the start: the store may not be migrated yet. */
-  const started =
-    <Row>(find: (ids: readonly string[]) => Promise<readonly Row[]>) =>
-    async (ids: readonly string[]) => {
-      if (state === 'starting') throw unavailable('The service is starting.')
-      return find(ids)
-    }
-  const apiKeys = { ...store.apiKeys, findByHashes: started(store.apiKeys.findByHashes) }
-  const hooks = { ...store.hooks, findByIds: started(store.hooks.findByIds) }
-  const askStore = async () => {
-    if (state !== 'serving') throw unavailable(`The service is ${state}.`)
-    return [await store.ready()]
-  }
-  /** Checks that arrive together ask the database once. */
-  const ready = gather(askStore, { listLengthMax: 1, listsInFlightMax: 1, dedupeKey: () => 'ready' })
+  const serving = createServing(store)
 
   const webhooks = webhooksOf(config, clock)
   const handOver = config.namer ? undefined : handOverOf(clock)
   const { api, useCases, onSignal } = composeApi({
     ...requests,
-    store: { ...store, apiKeys, hooks, pages: handOver?.over(store.pages) ?? store.pages },
+    store: { ...serving.store, pages: handOver?.over(store.pages) ?? store.pages },
     clock,
     newId,
     newRequestId: randomUUID,
@@ -133,7 +160,7 @@ export const compose = (config: Config, runtime: Runtime) => {
     background: 'elsewhere',
     settings: config,
     keysRememberedMsMax: KEYS_REMEMBERED_MS_MAX,
-    ready: () => ready(null),
+    ready: serving.ready,
     rawRoutes: [
       ...(config.docs ? docsRoutes() : []),
       ...(config.console ? consoleRoutes((message) => log.warn(message)) : []),
@@ -157,34 +184,31 @@ export const compose = (config: Config, runtime: Runtime) => {
     },
   ]
   const background = [
-    createPublisher(
-      { ...publishing, store, clock, newId, namer, namerPatienceMs, namerCallsMax, pollMs },
-      handOver,
-    ),
+    createPublisher({ ...publishing, ...deps, namer, namerPatienceMs, namerCallsMax, pollMs }, handOver),
     createEraser({ ...erasing, ...deps, retentionDays, eventDaysKept }),
     workInBackground({ ...counting, store }, jobs),
-    createWebhooks({ ...sending, store, clock, newId, pollMs }, webhooks),
+    createWebhooks({ ...sending, ...deps, pollMs }, webhooks),
     createBackups(config, runtime),
   ]
 
   return {
     api,
     useCases,
-    /** At the socket with this descriptor, or where the settings say. */
+    /** Listens on the socket with this descriptor, or where the settings say. */
     listen: (fd?: number) => http.listen(fd ?? config.host, config.port),
     /** Migrates, then serves, publishes, erases and sends webhooks. Refuses `unavailable` while the database is away: try again. */
     start: async (): Promise<void> => {
       await store.migrate()
       await readyToRead(store)
       // Anything opened after `close` would never be closed.
-      if (state === 'stopping') return
+      if (serving.isStopping()) return
       store.watch(onSignal)
-      state = 'serving'
+      serving.start()
       for (const work of background) work.start()
     },
     /** Answers the requests in flight, commits queued writes, and leaves no version half done. */
     close: async (): Promise<void> => {
-      state = 'stopping'
+      serving.stop()
       await http.drain(config.drainMsMax)
       await Promise.all(background.map((work) => work.stop()))
       await store.close()

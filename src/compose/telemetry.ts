@@ -6,7 +6,7 @@ import type { OpenTelemetry } from '../adapters/open-telemetry.ts'
 import type { Config } from '../config/config.ts'
 import type { DomainFailure } from '../core/engine/failures.ts'
 import type { Used } from '../core/ports/counts.ts'
-import { onceAMinute } from './observe-work.ts'
+import { onceAMinute } from './once-a-minute.ts'
 
 /** The observers of the service besides the log. */
 export type Telemetry = {
@@ -24,11 +24,11 @@ type Always = { readonly log: Log; readonly use?: (used: Used) => void }
 /** Passes events of the service to the log, the metrics and the traces. */
 export const observe = ({ log, metrics, openTelemetry, use }: Telemetry & Always) => ({
   requests: {
-    onRequest: metrics?.asked,
+    onRequest: metrics?.onRequest,
     onAnswered: (answered: RequestLog) => {
       const { tenantId, apiKeyId, hookId, activities = 0, bodyBytes: bytes = 0 } = answered
       if (tenantId) use?.({ tenantId, apiKeyId: hookId ?? apiKeyId ?? '', requests: 1, activities, bytes })
-      metrics?.answered(answered)
+      metrics?.onAnswered(answered)
       log.info(answered, 'answered')
     },
     onError: onceAMinute((count, err, requestId: string, known: object) =>

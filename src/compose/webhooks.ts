@@ -1,6 +1,7 @@
-import { type Background, type Job, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
+import { type Background, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { shareLoop } from '../adapters/http/share-loop.ts'
 import { createNewId } from '../adapters/ids.ts'
+import type { Job } from '../adapters/job-runner.ts'
 import { yieldToRequests } from '../adapters/yield-to-requests.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
@@ -17,8 +18,8 @@ import { type WebhookOptions, webhookTools } from '../service/webhook-tools.ts'
 const REST_MS = 5
 /** Pause between two lists of deliveries. */
 const LIST_REST_MS = 2
-/** The data of events is read separately from the reads of callers, so that neither waits for the other: at most 16 MiB at once. */
-const READS = { listLengthMax: 16, listsInFlightMax: 1, dedupeKey: JSON.stringify }
+/** Events are read apart from callers' reads, so that neither delays the other. At most 16 MiB at once. */
+const EVENT_READS = { listLengthMax: 16, listsInFlightMax: 1, dedupeKey: JSON.stringify }
 
 /** The options of sending webhooks. Omitted settings have the defaults of the service. */
 export type WebhooksOptions = WorkHooks & {
@@ -38,10 +39,12 @@ export const createWebhooks = (options: WebhooksOptions, sharedTools?: WebhookTo
 
 export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools): readonly Job[] => {
   const { clock = Date.now, newId = createNewId() } = options
+  // A job runs only over a store that has the parts it needs.
   const store = options.store as Store
   const { pollMs = DEFAULTS.publisherPollMs, onEndpoint = () => {} } = options
   const { send, secrets } = sharedTools ?? webhookTools(options.webhooks, clock)
-  const dataOf = eventData(eventReaders({ store }, READS), true)
+  const isWebhook = true
+  const dataOf = eventData(eventReaders({ store }, EVENT_READS), isWebhook)
   const rest = (tookMs: number, stop: AbortSignal) => yieldToRequests(tookMs, LIST_REST_MS, stop)
   const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }
   return [

@@ -24,8 +24,8 @@ export type FetchOptions = ApiOptions & {
 }
 
 /**
- * The API as a function from a `Request` to a `Response`. It rejects only if `addressOf` throws. Pass the request before anything reads its
- * body: a payload is stored byte for byte.
+ * The API as a function from a `Request` to a `Response`. It rejects only if `addressOf` throws. Pass the request before
+ * anything reads its body: a payload is stored byte for byte.
  *
  * `close` stops listening to the store, which stays open. Only a program that makes many over one store needs it.
  */

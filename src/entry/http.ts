@@ -12,7 +12,7 @@ import { createNewId } from '../adapters/ids.ts'
 import { type ApiSettings, composeApi } from '../compose/api.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { withDefaults } from '../config/with-defaults.ts'
-import type { ServiceOptions } from '../service/create-service.ts'
+import type { ServiceOptions } from '../service/service-types.ts'
 import type { Optional } from '../service/use-cases.ts'
 import { webhookTools } from '../service/webhook-tools.ts'
 
@@ -27,7 +27,7 @@ const KEYS_REMEMBERED_MS_MAX = 1_000
 export type ApiOptions = Optional<ApiSettings> &
   ServiceOptions & {
     /**
-     * Tells who sent a request, instead of its API key: resolves to `{ tenantId, scopes }`, or to null for nobody known.
+     * Returns the sender of a request, instead of its API key: resolves to `{ tenantId, scopes }`, or to null if unknown.
      * Required for a store without API keys.
      */
     readonly authenticate?: Authenticate | undefined
@@ -79,12 +79,12 @@ export const createApi = (options: ApiOptions): Api & { readonly close: () => vo
     rawRoutes: [...(docs ? docsRoutes() : []), ...(isConsole ? consoleRoutes(console.warn) : [])],
     newRequestId: randomUUID,
   })
-  const called: Api = (request) => {
+  const apiOnly: Api = (request) => {
     if (request instanceof Request) throw new TypeError(FETCH_REQUEST)
     return api(request)
   }
   const unwatch = store.watch?.(onSignal)
-  return Object.assign(called, { close: () => unwatch?.() })
+  return Object.assign(apiOnly, { close: () => unwatch?.() })
 }
 const NO_CALLERS = 'authenticate is required: the store has no apiKeys.'
 const FETCH_REQUEST =

@@ -11,18 +11,18 @@ export type { ReadPage as PageRead } from '../core/pages/get-page.ts'
 export { DEFAULT_SCOPES, SCOPES, type Scope } from '../core/ports/api-keys.ts'
 export type { Store } from '../core/ports/store.ts'
 export type { IssuedApiKey, ListedApiKey } from '../core/tenants/issue-api-key.ts'
-export {
-  type CreatePageGroupInput,
-  type CreatePageInput,
-  type CreateProspectInput,
-  type CreateVersionInput,
-  createService,
-  type HookDelivery,
-  type LogActivityInput,
-  type Service,
-  type ServiceOptions,
-  type WebhookOptions,
-} from '../service/create-service.ts'
+export { createService } from '../service/create-service.ts'
+export type {
+  CreatePageGroupInput,
+  CreatePageInput,
+  CreateProspectInput,
+  CreateVersionInput,
+  HookDelivery,
+  LogActivityInput,
+  Service,
+  ServiceOptions,
+} from '../service/service-types.ts'
+export type { WebhookOptions } from '../service/webhook-tools.ts'
 export type { ApiKey } from '../shapes/api-key.ts'
 export type { Erasure, ErasureSlice } from '../shapes/erasure.ts'
 // `Event` is a global of browsers.

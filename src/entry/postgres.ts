@@ -1,7 +1,9 @@
 /** The store on PostgreSQL, for programs that bring their own instance of postgres.js. */
-
-import type { PostgresInstance } from '../adapters/postgres/instance.ts'
-import { migrateInstance, postgresStore as storeOver } from '../adapters/postgres/instance.ts'
+import {
+  migrateInstance,
+  type PostgresInstance,
+  postgresStore as storeOver,
+} from '../adapters/postgres/instance.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import { checkOptions } from '../config/check-options.ts'
 import type { Store } from '../core/ports/store.ts'
@@ -23,12 +25,13 @@ export type { PostgresInstance } from '../adapters/postgres/instance.ts'
  */
 export const postgresStore = <Types extends Record<string, unknown>>(
   sql: PostgresInstance<Types>,
-  { everyEvent, ...more }: { readonly everyEvent?: boolean } = {},
-): Store => storeOver(instanceOf(sql, more), readMigrations('postgres'), everyEvent)
+  { everyEvent, ...unknownOptions }: { readonly everyEvent?: boolean } = {},
+): Store => storeOver(instanceOf(sql, unknownOptions), readMigrations('postgres'), everyEvent)
 
 /** Creates or updates the tables, in one transaction under a lock; the same as `migrate` of a store. */
 export const migrate = <Types extends Record<string, unknown>>(sql: PostgresInstance<Types>) =>
   migrateInstance(instanceOf(sql), readMigrations('postgres'))
 
-const instanceOf = (sql: unknown, more = {}) =>
-  checkOptions('postgresStore', { ...more, sql }).sql as PostgresInstance
+/** Refuses options that do not exist. */
+const instanceOf = (sql: unknown, unknownOptions = {}) =>
+  checkOptions('postgresStore', { ...unknownOptions, sql }).sql as PostgresInstance

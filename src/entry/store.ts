@@ -1,4 +1,4 @@
-/** The types for a store that you write: its parts, and what their verbs take and return. */
+/** The types for a store that you write: its parts, and the inputs and results of their verbs. */
 
 export { DomainFailure, type FailureFacts, type FailureKind } from '../core/engine/failures.ts'
 // The events that a store adds when it records a log.

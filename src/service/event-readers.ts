@@ -1,4 +1,4 @@
-import { manyOf } from '../adapters/http/many-of.ts'
+import { readEach } from '../adapters/http/read-each.ts'
 import { type GatherOptions, gather } from '../adapters/stores/gather.ts'
 import { getProspectLog } from '../core/activities/get-prospect-log.ts'
 import type { EventReaders } from '../core/events/event-data.ts'
@@ -21,17 +21,17 @@ export const eventReaders = (
   deps: Pick<Needs<keyof Store>, 'store'>,
   options: GatherOptions<OfTenant>,
 ): EventReaders => {
-  const some = <Want extends OfTenant, Answer>(
-    read: (want: Want) => Promise<Answer>,
-    listLengthMax?: number,
-  ) => gather(manyOf(read), { ...options, ...(listLengthMax && { listLengthMax }) })
+  const gathered = <Query extends OfTenant, Answer>(
+    read: (query: Query) => Promise<Answer>,
+    listLengthMax = options.listLengthMax,
+  ) => gather(readEach(read), { ...options, listLengthMax })
   return {
-    getProspect: some(getProspect(deps)),
-    getProspectLog: some(getProspectLog(deps)),
-    /** Sees deleted groups: their last event is that they were deleted. */
-    getPageGroup: some(getPageGroup({ ...deps, seesDeleted: true }), GROUPS_MAX),
-    getPage: some(getPage(deps)),
-    getVersion: some(getVersion(deps)),
+    getProspect: gathered(getProspect(deps)),
+    getProspectLog: gathered(getProspectLog(deps)),
+    // Sees deleted groups: their last event is that they were deleted.
+    getPageGroup: gathered(getPageGroup({ ...deps, seesDeleted: true }), GROUPS_MAX),
+    getPage: gathered(getPage(deps)),
+    getVersion: gathered(getVersion(deps)),
     getWebhookEndpoint: getWebhookEndpoint(deps),
   }
 }

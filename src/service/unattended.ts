@@ -2,42 +2,49 @@ import type { UseCases } from './use-cases.ts'
 
 /** Work that only something in the background completes. */
 type Work = 'Pages' | 'Erasures, merges and webhooks'
-/** Work that something in this process completes, or that was warned about. */
-const attended = new Set<Work>()
+/** Work that something in this process completes. */
+const completedHere = new Set<Work>()
+const warned = new Set<Work>()
 
-/** Notes that this process publishes pages, or does everything in the background, over some store. */
-export const notePublisher = (): void => void attended.add('Pages')
+/** Notes that this process publishes pages, over some store. */
+export const notePublisher = (): void => {
+  completedHere.add('Pages')
+}
+/** Notes that this process completes everything, over some store. */
 export const noteBackground = (): void => {
   notePublisher()
-  attended.add('Erasures, merges and webhooks')
+  completedHere.add('Erasures, merges and webhooks')
 }
 
 /**
- * The use cases, with one warning in the life of this process when something is accepted that nothing here completes. It is
- * for who forgot the background: which of several stores it works on is not looked at.
+ * Wraps the use cases: warns once per process if something is accepted that nothing here completes. A reminder to start
+ * the background; it does not check which store that works on.
  */
 export const warnUnattended = (useCases: UseCases, background?: 'elsewhere'): UseCases => {
   if (background !== undefined) return useCases
-  const warned =
-    (work: Work) =>
-    <Input, Answer>(useCase: (input: Input) => Promise<Answer>) =>
-    async (input: Input): Promise<Answer> => {
-      const answer = await useCase(input)
-      if (!attended.has(work)) process.emitWarning(`${work} ${NOT_COMPLETED}`)
-      attended.add(work)
-      return answer
-    }
-  const ofPages = warned('Pages')
-  const ofOthers = warned('Erasures, merges and webhooks')
+  const warnPages = withWarning('Pages')
+  const warnOthers = withWarning('Erasures, merges and webhooks')
   return {
     ...useCases,
-    createPageWithVersion: ofPages(useCases.createPageWithVersion),
-    createVersion: ofPages(useCases.createVersion),
-    eraseProspect: ofOthers(useCases.eraseProspect),
-    mergeProspect: ofOthers(useCases.mergeProspect),
-    createWebhookEndpoint: ofOthers(useCases.createWebhookEndpoint),
+    createPageWithVersion: warnPages(useCases.createPageWithVersion),
+    createVersion: warnPages(useCases.createVersion),
+    eraseProspect: warnOthers(useCases.eraseProspect),
+    mergeProspect: warnOthers(useCases.mergeProspect),
+    createWebhookEndpoint: warnOthers(useCases.createWebhookEndpoint),
   }
 }
+
+const withWarning =
+  (work: Work) =>
+  <Input, Answer>(useCase: (input: Input) => Promise<Answer>) =>
+  async (input: Input): Promise<Answer> => {
+    const answer = await useCase(input)
+    if (!completedHere.has(work) && !warned.has(work)) {
+      warned.add(work)
+      process.emitWarning(`${work} ${NOT_COMPLETED}`)
+    }
+    return answer
+  }
 
 const NOT_COMPLETED =
   'are accepted, but this process does not complete them. Call startBackground({ store }) of ' +

@@ -1,4 +1,4 @@
-import { manyOf } from '../adapters/http/many-of.ts'
+import { readEach } from '../adapters/http/read-each.ts'
 import { shareEqual } from '../adapters/http/share-equal.ts'
 import { shareLoop } from '../adapters/http/share-loop.ts'
 import { assumingActive } from '../adapters/stores/assuming-active.ts'
@@ -18,10 +18,10 @@ import { getProspect } from '../core/prospects/get-prospect.ts'
 import { eventReaders } from './event-readers.ts'
 import type { Operation, UseCaseDeps } from './operations/operation.ts'
 import {
+  eachOperation,
   missingParts,
   type OperationId,
   type Operations,
-  operations,
   requireParts,
 } from './operations/operations.ts'
 import { waitForEvents } from './wait-for-events.ts'
@@ -29,11 +29,13 @@ import { waitForEvents } from './wait-for-events.ts'
 /** The embedded database reads one after the other; on PostgreSQL a second list fills the time the first one waits. */
 const READS_IN_FLIGHT_MAX = 2
 /** The resources of events may each be as large as a body. */
-const PAGES = { listLengthMax: 64, dedupeKey: JSON.stringify }
+const EVENT_RESOURCES = { listLengthMax: 64, dedupeKey: JSON.stringify }
+/** Slices of the feed and counts are read separately: none waits for one that scans many rows. */
+const SEPARATE_READS = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON.stringify }
+/** Waiting readers of one tenant share a read. */
+const WAITING_READS = { listLengthMax: 64, dedupeKey: JSON.stringify }
 /** This takes half the time of `JSON.stringify`, and pages are read most often. */
-const keyOfPage = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
-/** Each slice of the feed is read separately: none waits for one that looks for rare types. */
-const FEED = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON.stringify }
+const pageKey = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
 
 export type UseCaseSettings = Pick<UseCaseDeps<never>, 'requireIdentity' | 'counts'> & {
   /** Prospects that need no look-up; 0: none. */
@@ -48,67 +50,69 @@ type Deps = Omit<Needs<never>, 'store'> &
   }
 
 /** Every operation as a function of its input. */
-export type UseCases = Omit<Made, 'listEvents'> & { readonly listEvents: ReturnType<typeof waitForEvents> }
-type Made = { readonly [Name in OperationId]: ReturnType<Operations[Name]['useCase']> }
+export type UseCases = Omit<Declared, 'listEvents'> & {
+  readonly listEvents: ReturnType<typeof waitForEvents>
+}
+type Declared = { readonly [Name in OperationId]: ReturnType<Operations[Name]['useCase']> }
 
-/** The operations over a store. What only makes them faster is put on here, and can be taken off again. */
+/** The operations over a store. What only makes them faster is put on here, and can be taken off by deleting its line. */
 export const composeUseCases = ({ store: offered, observerOf, ...settings }: Deps): UseCases => {
-  // No operation whose part of the store is missing is made.
+  // The operations that need a part which the store lacks are never made.
   const store = offered as Store
-  const plain = { ...settings, store, shareLoop, inTurn: createTurns() }
-  const options = (operation: string) => ({
+  const tools = { ...settings, store, shareLoop, inTurn: createTurns() }
+  const gatherOptions = (operation: string) => ({
     listsInFlightMax: READS_IN_FLIGHT_MAX,
     groupOf: tenantOf,
     observer: observerOf?.(operation),
   })
-  const readers = eventReaders(plain, { ...options('eventData'), ...PAGES })
-  const remembered = { ...store, activities: remembering(store.activities, settings.prospectsRememberedMax) }
+  const readers = eventReaders(tools, { ...gatherOptions('eventData'), ...EVENT_RESOURCES })
+  const isWebhook = true
+  const logStore = {
+    ...store,
+    activities: remembering(store.activities, settings.prospectsRememberedMax),
+  }
+  const pageStore = {
+    ...store,
+    pages: assumingActive(store.pages),
+  }
   const deps: UseCaseDeps<keyof Ports> = {
-    ...plain,
+    ...tools,
     dataOf: eventData(readers),
-    webhookDataOf: eventData(readers, true),
-    logProspectActivity: logProspectActivity({ ...plain, store: remembered }),
-    getProspect: shareEqual(getProspect(plain)),
-    listTimeline: shareEqual(listTimeline(plain)),
+    webhookDataOf: eventData(readers, isWebhook),
+    logProspectActivity: logProspectActivity({ ...tools, store: logStore }),
+    getProspect: shareEqual(getProspect(tools)),
+    listTimeline: shareEqual(listTimeline(tools)),
     // Each may be as large as a request.
     findMerged: gather(
-      manyOf((want: ProspectWant) => store.prospects.find(want)),
-      { listLengthMax: 1, listsInFlightMax: 2, groupOf: tenantOf },
+      readEach((query: ProspectWant) => store.prospects.find(query)),
+      {
+        listLengthMax: 1,
+        listsInFlightMax: 2,
+        groupOf: tenantOf,
+      },
     ),
   }
-  const createPage = createPageWithVersion({
-    ...plain,
-    store: { ...store, pages: assumingActive(store.pages) },
-  })
-  const made = eachOperation((name, operation) => useCaseOf(name, operation, deps))
-  /** Equal reads at the same moment share one answer. */
-  const shared = eachOperation((name, { method, lines }) =>
-    method === 'GET' && !lines ? shareEqual(made[name] as AnyUseCase) : made[name],
-  )
+  const useCases = eachOperation<Declared>((name, operation) => useCaseOf(name, operation, deps))
 
   return {
-    ...shared,
+    ...useCases,
+    ...sharingEqualReads(useCases),
+    getPage: shareEqual(useCases.getPage, pageKey),
     logProspectActivity: deps.logProspectActivity,
-    createPageWithVersion: offered.schedules === undefined ? withoutSchedules(createPage) : createPage,
-    getPage: shareEqual(made.getPage, keyOfPage),
-    listProspectLogCounts: gather(manyOf(made.listProspectLogCounts), {
-      ...options('listProspectLogCounts'),
-      ...FEED,
+    createPageWithVersion: refusingMissingSchedules(
+      offered,
+      createPageWithVersion({ ...tools, store: pageStore }),
+    ),
+    listProspectLogCounts: gather(readEach(useCases.listProspectLogCounts), {
+      ...gatherOptions('listProspectLogCounts'),
+      ...SEPARATE_READS,
     }),
     listEvents: waitForEvents({
-      ...plain,
-      read: gather(manyOf(made.listEvents), { ...options('listEvents'), ...FEED }),
-      looking: { ...options('waitForEvents'), listLengthMax: 64, dedupeKey: JSON.stringify },
+      store,
+      read: gather(readEach(useCases.listEvents), { ...gatherOptions('listEvents'), ...SEPARATE_READS }),
+      gatherOptions: { ...gatherOptions('waitForEvents'), ...WAITING_READS },
     }),
   }
-}
-
-type AnyUseCase = (input: { readonly tenantId: string }) => Promise<unknown>
-const eachOperation = (make: (name: OperationId, operation: Operation) => unknown): Made => {
-  const all: readonly (readonly [string, Operation])[] = Object.entries(operations)
-  return Object.fromEntries(
-    all.map(([name, operation]) => [name, make(name as OperationId, operation)]),
-  ) as Made
 }
 
 /** An operation that needs a part which the store lacks only refuses. */
@@ -117,13 +121,22 @@ const useCaseOf = (name: OperationId, operation: Operation, deps: UseCaseDeps<ke
     ? operation.useCase(deps)
     : async () => requireParts(deps.store, name, ...operation.needs)
 
-/** Nothing would publish a page at a later time. */
-const withoutSchedules =
-  (createPage: UseCases['createPageWithVersion']): UseCases['createPageWithVersion'] =>
-  async (input) => {
+type Read = (query: { readonly tenantId: string }) => Promise<unknown>
+/** Equal reads at the same moment share one answer, except those that return lines. */
+const sharingEqualReads = (useCases: Declared): Partial<Declared> =>
+  eachOperation((name, { method, lines }) =>
+    method === 'GET' && !lines ? shareEqual(useCases[name] as Read) : useCases[name],
+  )
+
+type CreatePage = UseCases['createPageWithVersion']
+/** Without schedules nothing would publish a page at a later time. */
+const refusingMissingSchedules = ({ schedules }: SmallStore, createPage: CreatePage): CreatePage => {
+  if (schedules !== undefined) return createPage
+  return async (input) => {
     if (input.publishAt === undefined) return createPage(input)
     const errors = [{ detail: 'must not be given: the store has no schedules', pointer: '/publishAt' }]
     return refuse('invalid_request', 'The store has no `schedules`, which `publishAt` needs.', { errors })
   }
+}
 
 const tenantOf = ({ tenantId }: { readonly tenantId: string }): string => tenantId

@@ -14,13 +14,14 @@ export type WebhookOptions = AddressSettings & {
   readonly secretsKeyPrevious?: Buffer | null | undefined
 }
 
-/** The time limit of a whole attempt. */
+/** The time limit of a whole attempt: connecting, sending, and reading the answer. */
 const ATTEMPT_MS_MAX = 15_000
 
-/** `settings`: the names of the allow-lists where they are configured. */
+/** The tools of the use cases for webhooks. `settings`: the names of the settings that hold the allow-lists. */
 export const webhookTools = (options: WebhookOptions = {}, clock: Clock, settings?: string): WebhookTools => {
   const userAgent = `prospect-pages/${VERSION}`
-  const addresses = createAddresses({ ...checkOptions('webhooks', options), ...(settings && { settings }) })
+  const checked = checkOptions('webhooks', options)
+  const addresses = createAddresses(settings === undefined ? checked : { ...checked, settings })
   return {
     secrets: createSecrets(options.secretsKey ?? null, options.secretsKeyPrevious),
     checkUrl: addresses.checkUrl,

@@ -19,9 +19,11 @@ export const utcOf = (text: string): string | null => {
 }
 
 const WHEN = 'must be an RFC 3339 date-time with an offset, from 1970 to 9999'
+/** Programs may pass a `Date`, which the library writes as text before the check. */
+const textOrDate = v.string() as v.GenericSchema<string | Date, string>
 export const dateTime = (description: string) =>
   v.pipe(
-    v.string(),
+    textOrDate,
     documented(
       v.check((text: string) => utcOf(text) !== null, WHEN),
       { format: 'date-time' },

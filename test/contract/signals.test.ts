@@ -79,8 +79,8 @@ overStores(async (t, kind) => {
     const other = await another()
     const watcher = await watching(other, kind)
     const read = listEvents({ store: other, dataOf: async () => ({}) })
-    const looking = { listLengthMax: 9, listsInFlightMax: 1 }
-    const reader = waitForEvents({ store: other, read, looking })
+    const gatherOptions = { listLengthMax: 9, listsInFlightMax: 1 }
+    const reader = waitForEvents({ store: other, read, gatherOptions })
     const types = ['page.created', 'page.deleted'] as const
     const slices = types.map((type) => reader({ tenantId: ours.tenantId, limit: 9, types: [type], wait: 20 }))
     const signal = watcher.next('numbered')

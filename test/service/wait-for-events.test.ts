@@ -5,8 +5,8 @@ import { waitForEvents } from '../../src/service/wait-for-events.ts'
 
 t.test('ten tenants with 100 readers each leave an equal share to the readers of others', async (t) => {
   const slice = { items: [], hasMore: false, nextCursor: cursorOf(0) }
-  const looking = { listLengthMax: 1, listsInFlightMax: 1 }
-  const read = waitForEvents({ store: memoryStore(), read: async () => ({ value: slice }), looking })
+  const gatherOptions = { listLengthMax: 1, listsInFlightMax: 1 }
+  const read = waitForEvents({ store: memoryStore(), read: async () => ({ value: slice }), gatherOptions })
   const letGo = new AbortController()
   const ended: string[] = []
   const readersOf = (tenantId: string, count: number) =>

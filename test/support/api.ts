@@ -156,9 +156,9 @@ export const openScene = async ({
       newRequestId,
       ready,
       rawRoutes: [...rawRoutes, ...(metrics ? [metricsRoute(metrics.text)] : [])],
-      onRequest: metrics?.asked,
+      onRequest: metrics?.onRequest,
       onAnswered: (told) => {
-        metrics?.answered(told)
+        metrics?.onAnswered(told)
         answered.push(told)
       },
       onError: onError ?? ((error, requestId) => errors.push({ error, requestId })),

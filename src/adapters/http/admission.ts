@@ -24,6 +24,7 @@ const newTenant = (id: string) => ({
 })
 type Tenant = ReturnType<typeof newTenant>
 const isReady = ({ ready, begun }: Tenant): boolean => ready.size + begun.size > 0
+
 /** One request between its arrival and its answer. */
 export type Slot = {
   readonly tenant: Tenant
@@ -54,7 +55,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
   /** Tenants with requests that are ready, in the order of their turns. */
   const turns = new Set<Tenant>()
   /** Requests of one tenant at a time: slow ones must not hold all of the room when another tenant comes. */
-  const ownMax = atOnceMax - Math.floor(atOnceMax / 8)
+  const ofTenantMax = atOnceMax - Math.floor(atOnceMax / 8)
   let waiting = 0
   let working = 0
   let bytes = 0
@@ -89,28 +90,36 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     tenant.bytes -= slot.bytes
     if (--tenant.slots === 0) tenants.delete(tenant.id)
   }
-  const drop = (slot: Slot, why: string): true => {
+  const drop = (slot: Slot, why: string): void => {
     remove(slot)
     slot.refuse(unavailable(why))
-    return true
   }
-  /** Drops the oldest waiting request of a tenant. Requests still reading go first: slow senders are among them. */
+  /**
+   * Drops the oldest waiting request of a tenant that holds so many bytes. Requests still reading go first: slow senders
+   * are among them. Returns whether there was one.
+   */
   const dropOldest = ({ reading, ready, begun }: Tenant, bytesMin: number, why: string): boolean => {
-    for (const slots of [reading, ready, begun])
-      for (const slot of slots) if (slot.bytes >= bytesMin) return drop(slot, why)
+    for (const slots of [reading, ready, begun]) {
+      for (const slot of slots) {
+        if (slot.bytes < bytesMin) continue
+        drop(slot, why)
+        return true
+      }
+    }
     return false
   }
   const tenantWithMost = (measure: 'waiting' | 'bytes', droppable: 'waiting' | 'waitingBytes') => {
     let most: Tenant | undefined
-    for (const tenant of tenants.values())
+    for (const tenant of tenants.values()) {
       if (tenant[droppable] > 0 && tenant[measure] > (most?.[measure] ?? 0)) most = tenant
+    }
     return most
   }
 
-  /** A batch needs no more room to begin than any other request, or other requests would wait behind it. */
+  /** A batch begins as soon as any request could; otherwise others would wait behind it. */
   const hasRoomFor = ({ bytes, tenant }: Slot): boolean =>
     working < atOnceMax &&
-    tenant.working < ownMax &&
+    tenant.working < ofTenantMax &&
     (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
   /** The first request of the tenant that would work on the fewest. Among equals, the tenant whose turn it is. */
   const nextOf = (bytesMax: number): Slot | undefined => {
@@ -118,7 +127,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     let fewest = Number.POSITIVE_INFINITY
     for (const tenant of turns) {
       const [slot] = tenant.begun.size > 0 ? tenant.begun : tenant.ready
-      const isNext = tenant.working < ownMax && tenant.working + (slot?.items ?? 0) < fewest
+      const isNext = tenant.working < ofTenantMax && tenant.working + (slot?.items ?? 0) < fewest
       if (slot === undefined || slot.bytes > bytesMax || !isNext) continue
       next = slot
       fewest = tenant.working + slot.items
@@ -141,15 +150,17 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
   }
   const dropLate = (): void => {
     const expiredMs = performance.now() - waitMsMax
-    for (const { ready, begun } of turns)
-      for (const slot of [...begun, ...ready])
+    for (const { ready, begun } of turns) {
+      for (const slot of [...begun, ...ready]) {
         if (slot.readySinceMs <= expiredMs) drop(slot, 'The request waited too long for its turn.')
+      }
+    }
     if (turns.size > 0) return
     clearInterval(sweeping)
     sweeping = undefined
   }
 
-  const turn = (slot: Slot): Promise<void> | undefined => {
+  const enterOrQueue = (slot: Slot): Promise<void> | undefined => {
     const { tenant } = slot
     if (slot.state === 'gone') throw unavailable(TOO_MANY)
     tenant.reading.delete(slot)
@@ -168,7 +179,7 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
   }
 
   /** Makes a request that was worked on wait for its next turn, which is for this many items. */
-  const wait = (slot: Slot, items: number): void => {
+  const requeue = (slot: Slot, items: number): void => {
     if (slot.state !== 'working') return
     countWorking(slot, -1)
     slot.state = 'waiting'
@@ -196,24 +207,24 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
         items: 1,
         state: 'waiting',
         readySinceMs: 0,
-        ...NOBODY_WAITS,
+        ...NO_LISTENERS,
       }
       countWaiting(slot, 1)
       return slot
     },
 
     /** From now on the request, which waits, holds this many bytes. Refuses `unavailable` when all hold too many. */
-    hold: (slot: Slot, wanted: number): void => {
+    hold: (slot: Slot, bytesHeld: number): void => {
       const { tenant } = slot
       if (slot.state === 'gone') throw unavailable(TOO_MANY_BYTES)
-      const more = wanted - slot.bytes
+      const more = bytesHeld - slot.bytes
       while (more > 0 && bytes + more > bodyBytesMax) {
         const other = tenantWithMost('bytes', 'waitingBytes')
         if (other && other.bytes > tenant.bytes + more && dropOldest(other, 1, TOO_MANY_BYTES)) continue
         if (tenant.bytes + more <= bodyBytesMax / tenants.size) break
         throw unavailable(TOO_MANY_BYTES)
       }
-      slot.bytes = wanted
+      slot.bytes = bytesHeld
       bytes += more
       tenant.bytes += more
       tenant.waitingBytes += more
@@ -228,19 +239,19 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
       }),
 
     /** Undefined when the request can be worked on at once, else a promise of its turn. Rejects with `unavailable`. */
-    turn,
+    turn: enterOrQueue,
 
     /** The turn for the next items of a batch that is worked on. Until then it waits like any request. */
     nextTurn: (slot: Slot, items: number): Promise<void> | undefined => {
-      wait(slot, items)
-      return turn(slot)
+      requeue(slot, items)
+      return enterOrQueue(slot)
     },
 
     /** Marks an answer as waiting for its reader. Calls `refuse` when the room is needed for another tenant. */
     pause: (slot: Slot, refuse: () => void): void => {
       slot.refuse = refuse
       slot.tenant.reading.add(slot)
-      wait(slot, 1)
+      requeue(slot, 1)
     },
 
     leave: (slot: Slot): void => {
@@ -251,6 +262,6 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
 }
 export type Admission = ReturnType<typeof createAdmission>
 
-const NOBODY_WAITS = { enter: () => {}, refuse: () => {} }
+const NO_LISTENERS = { enter: () => {}, refuse: () => {} }
 const TOO_MANY = 'Too many requests are waiting.'
 const TOO_MANY_BYTES = 'Too many request bytes are in flight.'

@@ -23,7 +23,7 @@ export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiRespon
   const reader = { isGone: false }
   const body = partsOf(lines[Symbol.asyncIterator](), deps, reader)
   const end = body.return.bind(body)
-  // A generator would first make the part that it is asked for.
+  // Otherwise `return` would wait for the whole part in progress.
   body.return = (value) => {
     reader.isGone = true
     return end(value)
@@ -50,8 +50,8 @@ async function* partsOf(
       isLast = done === true
       if (isLast) break
       // Callers that wait for the same read get it at once: each writes in its turn.
-      const busy = shareLoop(tenantId, true)
-      if (busy) await busy
+      const turnToWrite = shareLoop(tenantId, true)
+      if (turnToWrite !== undefined) await turnToWrite
       part += `${writeLine(value)}\n`
     }
     admission.pause(slot, () => void lines.return?.())

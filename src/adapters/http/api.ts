@@ -1,7 +1,7 @@
 import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failures.ts'
 import { callHook } from '../../core/engine/outcome.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
-import { requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
+import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../service/use-cases.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import { stopwatch } from '../stopwatch.ts'
@@ -13,7 +13,7 @@ import { preflightOver, RECEIVING_ROUTES, type ReceivingRoute, receiveOver, show
 import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
 import { longSteps } from './long-requests.ts'
-import { bodiesOver, parseRequest, requireJson } from './parse-request.ts'
+import { createReadBody, parseRequest, requireJson } from './parse-request.ts'
 import { problem } from './problems.ts'
 import { admitted, publicRoutes, type RawRoute } from './public-routes.ts'
 import {
@@ -21,6 +21,7 @@ import {
   type Api,
   type ApiRequest,
   type ApiResponse,
+  type Exchange,
   type Headers,
   isOld,
   json,
@@ -31,7 +32,7 @@ import {
   splitTarget,
   traceIdIn,
 } from './requests.ts'
-import type { Route } from './route.ts'
+import type { Answer, Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
 import { shareLoop } from './share-loop.ts'
 
@@ -57,102 +58,22 @@ type Deps = {
   readonly tracing?: OpenTelemetry | null | undefined
 }
 type AnyRoute = Route | RawRoute | ReceivingRoute
+type Matched = Match<AnyRoute>
+type Params = Matched['params']
 
 export const createApi = (deps: Deps): Api => {
-  const { useCases, routes, identify, rateLimit, admission, tracing } = deps
-  const { onAnswered, rawRoutes = [] } = deps
-  const has = (path: string) => rawRoutes.some((route) => route.path === path)
+  const { useCases, routes, identify, rateLimit, admission, tracing, rawRoutes = [] } = deps
+  const hasRoute = (path: string) => rawRoutes.some((route) => route.path === path)
   const match = createRouter<AnyRoute>([
     ...(deps.hasHooks ? RECEIVING_ROUTES : []),
     ...routes,
-    ...publicRoutes(deps.ready, has, routes),
+    ...publicRoutes(deps.ready, hasRoute, routes),
     ...rawRoutes,
   ])
+  const readBody = createReadBody(admission)
+  const answerHook = receiveOver({ ...deps, readBody })
+  const corsOfHook = preflightOver(deps)
   const writeTagged = createWriteTagged()
-
-  /** The steps of a request, in order. Headers that a step sets are part of every answer from then on. */
-  const respond = async (
-    request: ApiRequest,
-    matched: Match<AnyRoute> | null,
-    query: string,
-    headers: Headers,
-    logFields: LogFields,
-    refusalOf: (why: unknown) => ApiResponse,
-  ): Promise<ApiResponse> => {
-    if (matched === null) return refuse('not_found', 'Unknown path.')
-    if (request.method === 'OPTIONS') {
-      const cors = await preflight(request, matched)
-      return { status: 204, headers: { allow: methodsOf(matched), ...cors }, body: '' }
-    }
-    const route = matched.routes.get(request.method === 'HEAD' ? 'GET' : request.method)
-    if (route === undefined) return refuseMethod(methodsOf(matched))
-    const { params } = matched
-    if ('raw' in route) {
-      const answer = admitted(admission, route, () =>
-        route.raw(request, params, { api, admission, readBody, logFields }),
-      )
-      // Set again at the end: a call that the route made to this API has named another route.
-      return answer.finally(() => tracing?.onRoute(matched.template))
-    }
-    if ('receives' in route) return receive(request, params, query, headers, logFields)
-
-    const identified = identify(request)
-    const caller = identified instanceof Promise ? await identified : identified
-    const { tenantId, apiKeyId } = caller
-    logFields.tenantId = tenantId
-    logFields.apiKeyId = apiKeyId
-    rateLimit?.(caller, headers)
-    requireActiveTenant(caller)
-    const { scope } = route
-    for (const one of typeof scope === 'string' ? [scope] : (scope ?? [])) requireScope(caller, one)
-    const requireCaller = async () => requireActiveTenant(await identify(request))
-    const place = { slot: admission.arrive(tenantId) }
-    try {
-      const bytesMax = request.body?.[route.item ? 'batchBytesMax' : 'bytesMax']
-      const askedMs = stopwatch()
-      let bytes = route.body && (await readBody(request, place.slot, bytesMax, requireJson))
-      if (bytes !== undefined) logFields.bodyBytes = bytes.length
-      const turn = admission.turn(place.slot)
-      if (turn !== undefined) await turn
-      const before = shareLoop(tenantId)
-      if (before !== undefined) await before
-      // While the request waited, the key may have been revoked or the tenant deleted.
-      if ((route.body ?? turn ?? before) !== undefined && isOld(askedMs)) await requireCaller()
-      const checked = parseRequest(route, request, { tenantId, apiKeyId, params, query, bytes })
-      // Frees the bytes: from here on only the parsed body is used.
-      bytes = undefined
-      const count = (moreItems: number) => rateLimit?.(caller, headers, moreItems)
-      const context = { admission, place, askedMs, requireCaller, logFields, count, refusalOf }
-      const answer = await route.run(useCases, checked, () => longSteps(request, context))
-      if (route.lines) {
-        const onError = (why: unknown) =>
-          callHook(() => deps.onError(Object(why).cause ?? why, String(headers['x-request-id']), logFields))
-        const lines = answer.body as AsyncIterable<object>
-        return answerLines(lines, { tenantId, admission, requireCaller, onError })
-      }
-      const after = shareLoop(tenantId, true)
-      if (after !== undefined) await after
-      if (answer.logged) logFields.activities = answer.logged
-      if (answer.replayed) headers['idempotent-replayed'] = 'true'
-      Object.assign(headers, answer.headers)
-      const { body: shown, status = route.status } = answer
-      if (shown === undefined) return { status: 204, headers: {}, body: '', tenantId }
-      const isRead = route.method === 'GET'
-      if (!isRead && answer.revision === undefined) return json(status, `${route.write(shown)}\n`, tenantId)
-      const { text, etag, length } = writeTagged(answer, route)
-      headers['etag'] = etag
-      if (isRead) headers['cache-control'] = 'private, no-cache'
-      if (isRead && isKnown(request, etag)) return { status: 304, headers: {}, body: '', tenantId }
-      headers['content-length'] = length
-      return json(status, text, tenantId)
-    } finally {
-      admission.leave(place.slot)
-    }
-  }
-
-  const readBody = bodiesOver(admission)
-  const receive = receiveOver({ ...deps, readBody })
-  const preflight = preflightOver(deps)
 
   const api: Api = async (request) => {
     const began = performance.now()
@@ -165,33 +86,153 @@ export const createApi = (deps: Deps): Api => {
     // Set before anything that takes time: the span of a sender that leaves early must not contain the token of a hook.
     if (matched !== null) tracing?.onRoute(matched.template)
     const headers: Headers = { 'x-request-id': requestId, ...ALWAYS }
-    const refusalOf = (why: unknown): ApiResponse => {
-      const failure = why instanceof DomainFailure ? why : null
-      if (failure === null || failure.cause !== undefined)
-        callHook(() => deps.onError(failure?.cause ?? why, requestId, logFields))
-      return problem(codeOf(why), requestId, failure, request.basePath)
-    }
+    const exchange: Exchange = { request, requestId, query, headers, logFields }
     let code: ProblemCode | null = null
     let draft: ApiResponse
     try {
-      draft = await respond(request, matched, query, headers, logFields, refusalOf)
+      draft = await respond(exchange, matched)
     } catch (why) {
       code = codeOf(why)
-      draft = shownTo(request, matched, refusalOf(why))
+      draft = shownTo(request, matched, refusalOf(exchange, why))
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
     const { method } = request
-    callHook(() => onAnswered({ requestId, method, route, status: draft.status, code, ms, ...logFields }))
+    callHook(() =>
+      deps.onAnswered({ requestId, method, route, status: draft.status, code, ms, ...logFields }),
+    )
     const response = responseOf(draft, headers)
     return method === 'HEAD' ? { ...response, body: '' } : response
   }
+
+  const respond = (exchange: Exchange, matched: Matched | null): Promise<ApiResponse> => {
+    if (matched === null) return refuse('not_found', 'Unknown path.')
+    const { method } = exchange.request
+    if (method === 'OPTIONS') return answerOptions(exchange.request, matched)
+    const route = matched.routes.get(method === 'HEAD' ? 'GET' : method)
+    if (route === undefined) return refuseMethod(methodsOf(matched))
+    if ('raw' in route) return answerRaw(exchange, matched, route)
+    if ('receives' in route) return answerHook(exchange, matched.params)
+    return answerOperation(exchange, matched.params, route)
+  }
+
+  const answerOptions = async (request: ApiRequest, matched: Matched): Promise<ApiResponse> => {
+    const cors = await corsOfHook(request, matched)
+    return { status: 204, headers: { allow: methodsOf(matched), ...cors }, body: '' }
+  }
+
+  const answerRaw = async (exchange: Exchange, matched: Matched, route: RawRoute): Promise<ApiResponse> => {
+    const { request, logFields } = exchange
+    const context = { api, admission, readBody, logFields }
+    try {
+      return await admitted(admission, route, () => route.raw(request, matched.params, context))
+    } finally {
+      // Set again: if the route called this API, that call has set another route.
+      tracing?.onRoute(matched.template)
+    }
+  }
+
+  /** Identifies the caller, admits the request, reads and parses it, runs the use case, and writes its answer. */
+  const answerOperation = async (exchange: Exchange, params: Params, route: Route): Promise<ApiResponse> => {
+    const { request, query, headers, logFields } = exchange
+    const identified = identify(request)
+    const caller = identified instanceof Promise ? await identified : identified
+    admit(exchange, caller, route)
+    const { tenantId, apiKeyId } = caller
+    let slot = admission.arrive(tenantId)
+    try {
+      const askedMs = stopwatch()
+      let bytes = route.body && (await readBody(request, slot, bytesMaxOf(route, request), requireJson))
+      if (bytes !== undefined) logFields.bodyBytes = bytes.length
+      const turn = admission.turn(slot)
+      if (turn !== undefined) await turn
+      const turnToParse = shareLoop(tenantId)
+      if (turnToParse !== undefined) await turnToParse
+      const mayHaveWaited = (route.body ?? turn ?? turnToParse) !== undefined
+      // While the request waited, the key may have been revoked or the tenant deleted.
+      if (mayHaveWaited && isOld(askedMs)) await requireCaller(request)
+      const checked = parseRequest(route, request, { tenantId, apiKeyId, params, query, bytes })
+      // Frees the bytes: from here on only the parsed body is used.
+      bytes = undefined
+      const answer = await route.run(useCases, checked, () =>
+        longSteps(request, {
+          admission,
+          askedMs,
+          logFields,
+          currentSlot: () => slot,
+          replaceSlot: (next) => {
+            slot = next
+          },
+          requireCaller: () => requireCaller(request),
+          count: (moreItems) => rateLimit?.(caller, headers, moreItems),
+          refusalOf: (why) => refusalOf(exchange, why),
+        }),
+      )
+      if (route.lines) return writeLines(exchange, tenantId, answer)
+      const turnToWrite = shareLoop(tenantId, true)
+      if (turnToWrite !== undefined) await turnToWrite
+      return write(exchange, tenantId, route, answer)
+    } finally {
+      admission.leave(slot)
+    }
+  }
+
+  /** Refuses a caller that is over its rate limit, suspended, or lacks a scope of the route. */
+  const admit = ({ headers, logFields }: Exchange, caller: Caller, { scope }: Route): void => {
+    logFields.tenantId = caller.tenantId
+    logFields.apiKeyId = caller.apiKeyId
+    rateLimit?.(caller, headers)
+    requireActiveTenant(caller)
+    const requiredScopes = typeof scope === 'string' ? [scope] : (scope ?? [])
+    for (const requiredScope of requiredScopes) requireScope(caller, requiredScope)
+  }
+
+  const requireCaller = async (request: ApiRequest) => requireActiveTenant(await identify(request))
+
+  const writeLines = (exchange: Exchange, tenantId: string, { body }: Answer): ApiResponse =>
+    answerLines(body as AsyncIterable<object>, {
+      tenantId,
+      admission,
+      requireCaller: () => requireCaller(exchange.request),
+      onError: (why) => reportError(exchange, Object(why).cause ?? why),
+    })
+
+  const write = (exchange: Exchange, tenantId: string, route: Route, answer: Answer): ApiResponse => {
+    const { request, headers, logFields } = exchange
+    const { body, status = route.status, revision } = answer
+    if (answer.logged) logFields.activities = answer.logged
+    if (answer.replayed) headers['idempotent-replayed'] = 'true'
+    Object.assign(headers, answer.headers)
+    if (body === undefined) return { status: 204, headers: {}, body: '', tenantId }
+    const isRead = route.method === 'GET'
+    if (!isRead && revision === undefined) return json(status, `${route.write(body)}\n`, tenantId)
+    const { text, etag, length } = writeTagged(answer, route)
+    headers['etag'] = etag
+    if (isRead) headers['cache-control'] = 'private, no-cache'
+    if (isRead && isKnown(request, etag)) return { status: 304, headers: {}, body: '', tenantId }
+    headers['content-length'] = length
+    return json(status, text, tenantId)
+  }
+
+  /** The problem for an error. Reports it if it is a bug, or a failure with a cause, such as a lost database. */
+  const refusalOf = (exchange: Exchange, why: unknown): ApiResponse => {
+    const failure = why instanceof DomainFailure ? why : null
+    if (failure === null || failure.cause !== undefined) reportError(exchange, failure?.cause ?? why)
+    return problem(codeOf(why), exchange.requestId, failure, exchange.request.basePath)
+  }
+
+  const reportError = ({ requestId, logFields }: Exchange, error: unknown) =>
+    callHook(() => deps.onError(error, requestId, logFields))
+
   return api
 }
 
 const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? why.kind : 'internal_error')
 
-const methodsOf = ({ routes }: Match<AnyRoute>): string =>
+const bytesMaxOf = ({ item }: Route, { body }: ApiRequest): number | undefined =>
+  item === undefined ? body?.bytesMax : body?.batchBytesMax
+
+const methodsOf = ({ routes }: Matched): string =>
   [...routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')
 
 const refuseMethod = (allow: string): never =>

@@ -7,7 +7,7 @@ import { type ApiRequest, headerOf } from './requests.ts'
 /** The caller of a request. Refuses with a problem of status 401 if there is none. */
 export type IdentifyCaller = (request: ApiRequest) => Caller | Promise<Caller>
 
-/** The caller is the one whose API key the request has. */
+/** Identifies a caller by the request's API key. */
 export const byApiKey =
   (callerOf: ReturnType<typeof identify>): IdentifyCaller =>
   (request) => {
@@ -20,11 +20,11 @@ export const byApiKey =
 
 /** The tenant that sent a request, and what it may do. */
 export type Authenticated = { readonly tenantId: string; readonly scopes: readonly Scope[] }
-/** Tells who sent a request; null if nobody known did. An error that it throws is answered with 500. */
+/** Returns the sender of a request, or null if unknown. An error that it throws is answered with 500. */
 export type Authenticate = (request: ApiRequest) => Authenticated | null | Promise<Authenticated | null>
 
 /**
- * The caller is whom the embedder's function says. `findTenant`: null if the store keeps no tenants; else a tenant that it
+ * Identifies a caller by the embedder's function. `findTenant`: null if the store keeps no tenants; else a tenant that it
  * does not find has no callers, and one that is suspended is refused.
  */
 export const byFunction =

@@ -6,15 +6,23 @@ import type { Answer, Route } from './route.ts'
 const TEXT_LENGTH_MAX = 65_536
 /** Texts are encoded here just to be measured: a new buffer for each would cost more than the rest. */
 const SCRATCH = Buffer.allocUnsafeSlow(TEXT_LENGTH_MAX * 3)
-/**
- * The tag of an answer without a revision, and its length in bytes with the end of its line: adding that to the text
- * would make the engine copy all of it. SHA-1 is the fastest hash that every runtime has; 66 bits of it suffice.
- */
-const measured = (json: string, bytes: Buffer | null): { readonly etag: string; readonly length: string } => {
-  const encoded = bytes ?? SCRATCH.subarray(0, SCRATCH.write(json))
-  const length = String(bytes?.length ?? encoded.length + 1)
-  return { etag: `W/"${length}-${hash('sha1', encoded, 'base64url').slice(0, 11)}"`, length }
+
+/** The tag of an answer without a revision, and its length in bytes. */
+type Measured = { readonly etag: string; readonly length: string }
+
+/** Measures a line by its JSON: appending the end of the line would make the engine copy all of it. */
+const measureText = (json: string): Measured => {
+  const encoded = SCRATCH.subarray(0, SCRATCH.write(json))
+  const length = encoded.length + 1
+  return { etag: weakTag(length, encoded), length: String(length) }
 }
+const measureBytes = (line: Buffer): Measured => ({
+  etag: weakTag(line.length, line),
+  length: String(line.length),
+})
+/** SHA-1 is the fastest hash that every runtime has; 66 bits of it suffice. */
+const weakTag = (length: number, encoded: Buffer): string =>
+  `W/"${length}-${hash('sha1', encoded, 'base64url').slice(0, 11)}"`
 
 /**
  * Writes an answer as JSON, with its tag. Callers that read the same at the same moment share one answer, one after the
@@ -30,11 +38,13 @@ export const createWriteTagged = () => {
     const bytes = json.length > TEXT_LENGTH_MAX ? Buffer.from(line) : null
     const text = bytes ?? line
     last = body
-    const lengthOf = () => String(bytes?.length ?? Buffer.byteLength(json) + 1)
-    written =
-      revision === undefined
-        ? { text, ...measured(json, bytes) }
-        : { text, etag: `"r${revision}"`, length: lengthOf() }
+    if (revision === undefined) {
+      const { etag, length } = bytes === null ? measureText(json) : measureBytes(bytes)
+      written = { text, etag, length }
+    } else {
+      const length = bytes === null ? Buffer.byteLength(json) + 1 : bytes.length
+      written = { text, etag: `"r${revision}"`, length: String(length) }
+    }
     return written
   }
 }
@@ -52,5 +62,6 @@ export const isKnown = (request: Pick<ApiRequest, 'headers'>, etag: string): boo
 /** The revisions in a header `If-Match`; undefined if any will do. A tag that names no revision matches none. */
 export const revisionsIn = (ifMatch: string): readonly number[] | undefined => {
   if (ifMatch.trim() === '*') return undefined
-  return tagsIn(ifMatch).flatMap((tag) => Number(/^"r([1-9]\d{0,14})"$/.exec(tag)?.[1]) || [])
+  const revisions = tagsIn(ifMatch).map((tag) => Number(/^"r([1-9]\d{0,14})"$/.exec(tag)?.[1]))
+  return revisions.filter(Number.isInteger)
 }

@@ -53,15 +53,18 @@ const bodyOf = (request: Request, { bodyBytesMax, batchBytesMax }: Deps['limits'
     if (request.bodyUsed || request.body === null)
       throw new Error('The body was already read: pass the request to prospect-pages first.')
     const chunks: Uint8Array[] = []
-    let bytes = 0
+    let length = 0
     const reader = request.body.getReader()
     const next = () => reader.read().catch(() => Promise.reject(malformed('The request ended early.')))
-    for (let { done, value } = await next(); !done; { done, value } = await next()) {
-      bytes += value?.length ?? 0
-      if (value) chunks.push(value)
-      if (bytes <= bytesMax) continue
-      void discard(reader)
-      throw tooLarge(bytesMax)
+    while (true) {
+      const { done, value } = await next()
+      if (done) break
+      chunks.push(value)
+      length += value.length
+      if (length > bytesMax) {
+        void discard(reader)
+        throw tooLarge(bytesMax)
+      }
     }
     return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
   },
@@ -77,7 +80,7 @@ const responseTo = ({ method }: Request, { status, headers, body }: ApiResponse)
   return new Response(streamOf(body), { status, headers })
 }
 
-/** The parts are made while they are read. An error of theirs ends the answer early. */
+/** Makes the parts while they are read. If making one fails, the answer ends early. */
 const streamOf = (parts: AsyncGenerator<string>): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder()
   return new ReadableStream({

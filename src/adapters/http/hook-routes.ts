@@ -1,5 +1,6 @@
 import type { ReadyHook } from '../../core/hooks/ready-hook.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
+import type { Delivery } from '../../core/hooks/verify.ts'
 import { requireActiveTenant } from '../../core/tenants/identify.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Admission, Slot } from './admission.ts'
@@ -9,12 +10,12 @@ import type { RateLimit } from './limits/rate-limit.ts'
 import {
   type ApiRequest,
   type ApiResponse,
+  type Exchange,
   type Headers,
   headerOf,
   isOld,
   json,
   jsonLine,
-  type LogFields,
 } from './requests.ts'
 import type { Match } from './router.ts'
 import { shareLoop } from './share-loop.ts'
@@ -25,9 +26,12 @@ export type ReceivingRoute = {
   readonly path: string
   readonly receives: true
 }
-export const RECEIVING_ROUTES: readonly ReceivingRoute[] = (
-  ['/hooks/{hook_id}', '/hooks/{hook_id}/{token}'] as const
-).flatMap((path) => (['POST', 'GET'] as const).map((method) => ({ method, path, receives: true })))
+export const RECEIVING_ROUTES: readonly ReceivingRoute[] = [
+  { method: 'POST', path: '/hooks/{hook_id}', receives: true },
+  { method: 'GET', path: '/hooks/{hook_id}', receives: true },
+  { method: 'POST', path: '/hooks/{hook_id}/{token}', receives: true },
+  { method: 'GET', path: '/hooks/{hook_id}/{token}', receives: true },
+]
 
 type Deps = {
   readonly receiver: HookReceiver
@@ -46,17 +50,13 @@ type Deps = {
 export const receiveOver =
   ({ receiver, publicUrl, admission, rateLimit, limitForms, readBody }: Deps) =>
   async (
-    request: ApiRequest,
+    { request, query, headers, logFields }: Exchange,
     { hook_id: hookId = '', token }: Match<never>['params'],
-    query: string,
-    headers: Headers,
-    logFields: LogFields,
   ): Promise<ApiResponse> => {
     const hook = await receiver.find(hookId, token)
-    const { tenantId } = hook
+    const { tenantId, isForBrowsers, redirectTo } = hook
     logFields.tenantId = tenantId
     logFields.hookId = hookId
-    const { isForBrowsers, redirectTo } = hook
     Object.assign(headers, corsOf(hook, request))
     if (isForBrowsers && request.method === 'POST') limitForms(hookId, request.address)
     const limitRate = () => rateLimit?.({ tenantId, apiKeyId: hookId, scopes: [] }, headers)
@@ -68,18 +68,16 @@ export const receiveOver =
       const askedMs = stopwatch()
       const body = (await readBody(request, slot)) ?? new Uint8Array()
       logFields.bodyBytes = body.length
-      // It may become that large.
+      // A compressed body may become this large.
       if (request.headers['content-encoding']) admission.hold(slot, request.body?.bytesMax ?? 0)
       const turn = admission.turn(slot)
       if (turn !== undefined) await turn
-      const before = shareLoop(tenantId)
-      if (before !== undefined) await before
+      const turnToReceive = shareLoop(tenantId)
+      if (turnToReceive !== undefined) await turnToReceive
+      // While the request waited, the hook may have been disabled.
       if (isOld(askedMs)) requireActiveTenant(await receiver.find(hookId, token))
-      const url = publicUrl && publicUrl + request.target
-      const { method, headers, body: { bytesMax } = {} } = request
-      const delivery = { method, headers, body, url, bytesMax }
       let isTrapped = false
-      const received = await receiver.receive(hook, delivery, {
+      const received = await receiver.receive(hook, deliveryOf(request, body, publicUrl), {
         onVerified: limitRate,
         onLogged: (activities) => Object.assign(logFields, { activities }),
         onTrapped: () => {
@@ -93,35 +91,44 @@ export const receiveOver =
       })
       logFields.outcome = isTrapped ? 'trapped' : outcomeOf(received)
       if ('challenge' in received) return plain(received.challenge)
-      const isSentOn = redirectTo !== null && takesHtml(request)
-      const answer = isSentOn ? sentOn(redirectTo) : json(200, jsonLine(received))
+      const isRedirected = redirectTo !== null && takesHtml(request)
+      const answer = isRedirected ? seeOther(redirectTo) : json(200, jsonLine(received))
       return { ...answer, tenantId }
     } finally {
       admission.leave(slot)
     }
   }
 
-/** See Other: the browser gets that page. */
-const sentOn = (location: string): ApiResponse => ({ status: 303, headers: { location }, body: '' })
+const deliveryOf = (request: ApiRequest, body: Uint8Array, publicUrl: string | null): Delivery => {
+  const { method, headers, target } = request
+  const url = publicUrl && publicUrl + target
+  return { method, headers, body, url, bytesMax: request.body?.bytesMax }
+}
 
-/** Headers by which a page of another origin may read the answer. */
+/** Redirects the browser to a page. */
+const seeOther = (location: string): ApiResponse => ({ status: 303, headers: { location }, body: '' })
+
+/** CORS headers that let a page of another origin read the answer. */
 const corsOf = ({ origins }: Pick<ReadyHook, 'origins'>, request: ApiRequest): Headers => {
   if (origins.length === 0) return {}
   const origin = headerOf(request, 'origin') ?? ''
   if (origins.includes('*')) return { 'access-control-allow-origin': '*' }
-  return { vary: 'origin', ...(origins.includes(origin) && { 'access-control-allow-origin': origin }) }
+  return origins.includes(origin)
+    ? { vary: 'origin', 'access-control-allow-origin': origin }
+    : { vary: 'origin' }
 }
+
 type Matched = Pick<Match<object>, 'routes' | 'params'>
 const isReceiving = ({ routes }: Matched) => 'receives' in (routes.get('POST') ?? {})
 
-/** Says whether a page may send JSON. A hook that is not found allows nothing, like one without origins. */
+/** CORS headers that let a page send JSON. A hook that is not found allows nothing, like one without origins. */
 export const preflightOver =
   ({ receiver }: Pick<Deps, 'receiver'>) =>
   async (request: ApiRequest, matched: Matched): Promise<Headers> => {
     if (!isReceiving(matched)) return {}
     const { hook_id: hookId = '', token } = matched.params
     const allowed = corsOf(await receiver.find(hookId, token).catch(() => ({ origins: [] })), request)
-    return { ...allowed, ...('access-control-allow-origin' in allowed && PREFLIGHT) }
+    return 'access-control-allow-origin' in allowed ? { ...allowed, ...PREFLIGHT } : allowed
   }
 const PREFLIGHT: Headers = {
   'access-control-allow-methods': 'POST',
@@ -129,7 +136,7 @@ const PREFLIGHT: Headers = {
   'access-control-max-age': '7200',
 }
 
-/** A refusal of a delivery as a page, if a person sees it. */
+/** The refusal of a delivery, as a page if a browser shows it to a person. */
 export const shownTo = (request: ApiRequest, matched: Matched | null, refusal: ApiResponse): ApiResponse => {
   if (matched === null || !isReceiving(matched) || !takesHtml(request)) return refusal
   const { detail } = JSON.parse(String(refusal.body))

@@ -4,7 +4,7 @@ import type { Admission, Slot } from './admission.ts'
 import { type ApiRequest, type ApiResponse, isOld, type LogFields } from './requests.ts'
 import { shareLoop } from './share-loop.ts'
 
-/** Steps that only a batch needs, or a request that waits. */
+/** The steps that only batches and requests that wait need. */
 export type LongSteps = {
   readonly itemBytesMax: number
   /** Counts the items beyond the first as requests of the key. Refuses `rate_limited`. */
@@ -14,12 +14,13 @@ export type LongSteps = {
   /** The answer that a single request would get for this error. */
   readonly refusalOf: (why: unknown) => ApiResponse
   readonly untilEnd: ApiRequest['untilEnd']
-  /** Waits without a slot in the admission. Takes a new slot if there is news. Refuses `unavailable`. */
+  /** Waits without a slot in the admission. Takes a new slot if events arrived. Refuses `unavailable`. */
   readonly withoutSlot: NonNullable<WaitingListing['withoutSlot']>
 }
 type Context = Pick<LongSteps, 'count' | 'refusalOf'> & {
   readonly admission: Admission
-  readonly place: { slot: Slot }
+  readonly currentSlot: () => Slot
+  readonly replaceSlot: (next: Slot) => void
   readonly askedMs: number
   /** Looks the caller up again. Refuses if the key was revoked. */
   readonly requireCaller: () => Promise<void>
@@ -27,26 +28,28 @@ type Context = Pick<LongSteps, 'count' | 'refusalOf'> & {
 }
 
 export const longSteps = ({ body, untilEnd }: ApiRequest, context: Context): LongSteps => {
-  const { admission, place, askedMs, requireCaller, logFields, count, refusalOf } = context
-  const { id: tenantId } = place.slot.tenant
+  const { admission, currentSlot, replaceSlot, askedMs, requireCaller, logFields } = context
+  const { id: tenantId } = currentSlot().tenant
   return {
     itemBytesMax: body?.bytesMax ?? 0,
-    count,
+    count: context.count,
     nextTurn: async (items) => {
-      await admission.nextTurn(place.slot, items)
+      await admission.nextTurn(currentSlot(), items)
       if (isOld(askedMs)) await requireCaller()
       await shareLoop(tenantId)
     },
-    refusalOf,
+    refusalOf: context.refusalOf,
     untilEnd,
     withoutSlot: async (wait) => {
       const beganMs = stopwatch()
-      admission.leave(place.slot)
+      admission.leave(currentSlot())
       const found = await wait()
       if (isOld(beganMs)) await requireCaller()
       logFields.waitedMs = Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs)
-      if (found.isNew) place.slot = admission.arrive(tenantId)
-      if (found.isNew) await admission.turn(place.slot)
+      if (found.isNew) {
+        replaceSlot(admission.arrive(tenantId))
+        await admission.turn(currentSlot())
+      }
       return found
     },
   }

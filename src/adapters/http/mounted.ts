@@ -7,5 +7,5 @@ export const targetUnder = (basePath: string, url: string): string | null => {
   return rest.startsWith('/') ? rest : null
 }
 
-/** A base path as it was given, with one slash before it and none after. */
+/** A base path with one slash before it and none after. Empty stays empty. */
 export const basePathFrom = (path: string): string => path.replace(/^\/*(?=.)/, '/').replace(/\/+$/, '')

@@ -19,24 +19,24 @@ type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'pa
 }
 
 /** Reads a body within its slot. Undefined if none was sent: without an announced length, only the end shows that. */
-export const bodiesOver =
+export const createReadBody =
   ({ hold, reading }: Pick<Admission, 'hold' | 'reading'>) =>
   async (
     request: ApiRequest,
     slot: Slot,
     bytesMax = request.body?.bytesMax ?? 0,
-    check = (_: ApiRequest): void => {},
+    checkHeaders?: (request: ApiRequest) => void,
   ): Promise<Uint8Array | undefined> => {
     const { body } = request
     const announced = announcedBytes(request)
     if (body === undefined || announced === 0) return undefined
-    if (announced !== undefined) check(request)
+    if (announced !== undefined) checkHeaders?.(request)
     if (announced !== undefined && announced > bytesMax) throw tooLarge(bytesMax)
     hold(slot, announced ?? bytesMax)
     const bytes = await reading(slot, body.read(bytesMax))
     hold(slot, bytes.length)
     if (bytes.length === 0) return undefined
-    if (announced === undefined) check(request)
+    if (announced === undefined) checkHeaders?.(request)
     return bytes
   }
 
@@ -50,13 +50,23 @@ export const parseRequest = (
   { tenantId, apiKeyId, params, query: rawQuery, bytes }: Received,
 ): CheckedRequest<never, never> => {
   const faults: Fault[] = []
-  const query = ((route.query || rawQuery) && parseQuery(route.query, rawQuery, faults)) as never
+  let query: unknown
+  // A route without parameters refuses any that are sent.
+  if (route.query !== undefined || rawQuery !== '') query = parseQuery(route.query, rawQuery, faults)
   const { body, idempotencyKey } =
     route.body === undefined ? NO_BODY : parseBody(route, textOf(bytes, route), request, faults)
   if (faults.length > 0) refuseFaults(faults, SEE_ERRORS)
   const ifMatch = headerOf(request, 'if-match')
   const ifRevision = ifMatch === undefined ? undefined : revisionsIn(ifMatch)
-  return { tenantId, apiKeyId, params, query, body: body as never, idempotencyKey, ifRevision }
+  return {
+    tenantId,
+    apiKeyId,
+    params,
+    query: query as never,
+    body: body as never,
+    idempotencyKey,
+    ifRevision,
+  }
 }
 
 const NO_BODY = { body: undefined, idempotencyKey: undefined }

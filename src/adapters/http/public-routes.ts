@@ -5,7 +5,7 @@ import type { Admission } from './admission.ts'
 import { type Asset, assetOf } from './assets.ts'
 import { html, pageFor, takesHtml } from './html.ts'
 import { llmsText } from './llms.ts'
-import type { bodiesOver } from './parse-request.ts'
+import type { createReadBody } from './parse-request.ts'
 import { PROBLEMS } from './problems.ts'
 import type { Api, ApiRequest, ApiResponse, LogFields } from './requests.ts'
 import { JSON_HEADERS, json, jsonLine } from './requests.ts'
@@ -17,7 +17,7 @@ import { shareLoop } from './share-loop.ts'
 type Context = {
   readonly api: Api
   readonly admission: Admission
-  readonly readBody: ReturnType<typeof bodiesOver>
+  readonly readBody: ReturnType<typeof createReadBody>
   readonly logFields: LogFields
 }
 /** A route without an operation. It may return any response and needs no key. */
@@ -54,16 +54,16 @@ export const admitted = async (
 /** `ready` refuses `unavailable` while the service cannot answer. */
 export const publicRoutes = (
   ready: () => Promise<void>,
-  has: (path: string) => boolean,
+  hasRoute: (path: string) => boolean,
   routes: readonly Route[],
 ): readonly RawRoute[] => {
-  let kept: { readonly base: string; readonly asset: Promise<Asset> } | undefined
+  let cached: { readonly base: string; readonly asset: Promise<Asset> } | undefined
   return [
     rawRoute('/', async (request) => {
       const { basePath: base = '' } = request
       const links = {
-        console: has('/console/') ? `${base}/console/` : undefined,
-        docs: has('/docs') ? `${base}/docs` : undefined,
+        console: hasRoute('/console/') ? `${base}/console/` : undefined,
+        docs: hasRoute('/docs') ? `${base}/docs` : undefined,
         openapi: `${base}/openapi.json`,
         health: `${base}/healthz`,
       }
@@ -80,9 +80,9 @@ export const publicRoutes = (
     })),
     rawRoute('/openapi.json', async (request) => {
       const { basePath: base = '' } = request
-      // Kept for one base path only: a framework may take it from the request.
-      if (kept?.base !== base) kept = { base, asset: openapiUnder(base || '/', routes) }
-      return (await kept.asset)(request)
+      // Cached for one base path only: a framework may take it from the request.
+      if (cached?.base !== base) cached = { base, asset: openapiUnder(base || '/', routes) }
+      return (await cached.asset)(request)
     }),
     rawRoute('/problems/{code}', async (request, { code }) => {
       const problem = explanationOf(code, request.basePath)
@@ -108,8 +108,8 @@ const openapiUnder = async (url: string, routes: readonly Route[]): Promise<Asse
 const pathsOf = (paths: Readonly<Record<string, object>>, routes: readonly Route[]) => {
   const offered = new Set(routes.map(({ operationId }) => operationId as string))
   const ofPath = Object.entries(paths).map(([path, methods]) => {
-    const kept = Object.entries(methods).filter(([, { operationId }]) => offered.has(operationId))
-    return [path, Object.fromEntries(kept)] as const
+    const offeredMethods = Object.entries(methods).filter(([, { operationId }]) => offered.has(operationId))
+    return [path, Object.fromEntries(offeredMethods)] as const
   })
   return Object.fromEntries(ofPath.filter(([, methods]) => Object.keys(methods).length > 0))
 }

@@ -52,11 +52,21 @@ export type RequestLog = {
 /** The log of a request, as far as it is known. */
 export type LogFields = { -readonly [Name in keyof RequestLog]?: RequestLog[Name] }
 export type Headers = Record<string, string>
+/** A request on the way to its answer. */
+export type Exchange = {
+  readonly request: ApiRequest
+  readonly requestId: string
+  /** The query of the target, not decoded. */
+  readonly query: string
+  /** Headers of the answer. What a step sets is part of every answer from then on, even of a problem. */
+  readonly headers: Headers
+  readonly logFields: LogFields
+}
 /** A response without its socket. */
 export type ApiResponse = {
   readonly status: number
   readonly headers: Readonly<Headers>
-  /** Text; bytes of a file; or parts of a text, made while it is read. An error of theirs ends the answer early. */
+  /** Text; bytes of a file; or parts of a text, made while it is read. If making a part fails, the answer ends early. */
   readonly body: string | Uint8Array | AsyncGenerator<string>
   /** The tenant that is answered; undefined for routes that need no key. */
   readonly tenantId?: string | undefined
@@ -77,19 +87,20 @@ export const announcedBytes = (request: Pick<ApiRequest, 'headers'>): number | u
   return length !== undefined && /^\d*$/.test(length) ? Number(length) : undefined
 }
 
-/** Splits a target by hand: `new URL` throws on some that are allowed. */
+/** Splits a target into path and query. `new URL` throws on some targets that are allowed. */
 export const splitTarget = (target: string): { path: string; query: string } => {
   const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
-  const end = local.indexOf('#')
-  const whole = end < 0 ? local : local.slice(0, end)
+  const hash = local.indexOf('#')
+  const whole = hash < 0 ? local : local.slice(0, hash)
   const mark = whole.indexOf('?')
-  return mark < 0 ? { path: whole, query: '' } : { path: whole.slice(0, mark), query: whole.slice(mark + 1) }
+  if (mark < 0) return { path: whole, query: '' }
+  return { path: whole.slice(0, mark), query: whole.slice(mark + 1) }
 }
 
 /** Null if the percent-encoding is malformed. */
 export const percentDecoded = (text: string) => orNull(() => decodeURIComponent(text))
 
-/** Whether a look-up of a caller is out of date. It holds for a second, however long the request takes or waits. */
+/** Whether a look-up of a caller is out of date: it is valid for a second, however long the request takes or waits. */
 export const isOld = (sinceMs: number): boolean => stopwatch() - sinceMs > 1_000
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
@@ -129,10 +140,10 @@ export const ALWAYS: Headers = {
 export const isWhole = <Parts>(body: string | Uint8Array | Parts): body is string | Uint8Array =>
   typeof body === 'string' || body instanceof Uint8Array
 
-/** The whole response. Headers of the answer take precedence over `alwaysSent`. */
-export const responseOf = ({ status, headers, body, tenantId }: ApiResponse, alwaysSent: Headers) => {
-  Object.assign(alwaysSent, headers)
+/** The whole response. Completes `allHeaders` with those of the answer, which take precedence. */
+export const responseOf = ({ status, headers, body, tenantId }: ApiResponse, allHeaders: Headers) => {
+  Object.assign(allHeaders, headers)
   if (status !== 204 && status !== 304 && isWhole(body))
-    alwaysSent['content-length'] ??= String(Buffer.byteLength(body))
-  return { status, headers: alwaysSent, body, tenantId }
+    allHeaders['content-length'] ??= String(Buffer.byteLength(body))
+  return { status, headers: allHeaders, body, tenantId }
 }

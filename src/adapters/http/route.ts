@@ -1,5 +1,4 @@
 import { type Fault, refuse } from '../../core/engine/failures.ts'
-import { memoized } from '../../core/engine/keys.ts'
 import type { Result } from '../../core/engine/result.ts'
 import { writeJson } from '../../json/write-json.ts'
 import type { Operation } from '../../service/operations/operation.ts'
@@ -22,13 +21,15 @@ export type CheckedRequest<Query, Body> = {
   /** From the header `If-Match`. */
   readonly ifRevision: readonly number[] | undefined
 }
-/** The answer to an operation. `status` is set if it differs from the status of the route. */
-export type Answer = Partial<Pick<ApiResponse, 'status' | 'headers'>> & {
+/** The answer to an operation. */
+export type Answer = Partial<Pick<ApiResponse, 'headers'>> & {
+  /** Set if it differs from the status of the route. */
+  readonly status?: number | undefined
   /** Undefined with status 204. */
   readonly body: object | undefined
   readonly replayed?: boolean | undefined
   /** Number of activities that were logged, replays aside. */
-  readonly logged?: number
+  readonly logged?: number | undefined
   /** Becomes the ETag. */
   readonly revision?: number | undefined
 }
@@ -49,18 +50,26 @@ export type Route = Operation &
     readonly takesKey: boolean
   }
 
-/** What any use case resolves to. `created`: false if the resource was there before, then the status is 200. */
+/** The result of any use case. `created`: false if the resource was there before; then the status is 200. */
 type AnyResult = Result<object> & Pick<Answer, 'revision' | 'replayed'> & { readonly created?: boolean }
 
-/** Calls the use case with the tenant, the ids in the path, the query and the body. */
-export const runOf =
-  (operationId: OperationId, { method, ids, takes = {} }: Operation): Run =>
-  async (useCases, { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision }, steps) => {
+/**
+ * Calls the use case with the tenant, the ids in the path, the query and the body. `loggedBy` returns the number of
+ * activities that it logged.
+ */
+export const runOf = (
+  operationId: OperationId,
+  { method, ids, takes = {} }: Operation,
+  loggedBy?: (result: AnyResult) => number,
+): Run => {
+  const idsInPath = Object.keys(ids).map((id) => ({ id, name: nameInPath(id) }))
+  return async (useCases, request, steps) => {
+    const { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision } = request
     const input: Record<string, unknown> =
       method === 'GET' ? { ...(query as object), tenantId } : { ...(body as object), tenantId, apiKeyId }
-    for (const id in ids) input[id] = params[nameOf(id)]
+    for (const { id, name } of idsInPath) input[id] = params[name]
     if ('idempotencyKey' in takes && idempotencyKey !== undefined)
-      input['idempotencyKey'] = oneKey(input['idempotencyKey'], idempotencyKey)
+      input['idempotencyKey'] = sameKey(input['idempotencyKey'], idempotencyKey)
     if ('ifRevision' in takes) input['ifRevision'] = ifRevision
     if ('signal' in takes && input['wait']) {
       const { untilEnd, withoutSlot } = steps()
@@ -69,23 +78,27 @@ export const runOf =
     const result = await (useCases[operationId] as (input: object) => Promise<AnyResult | undefined>)(input)
     if (result === undefined) return { body: undefined }
     const { value, revision, replayed, created } = result
-    const logged = operationId === 'logProspectActivity' && !replayed ? 1 : 0
-    return { ...(created === false && { status: 200 }), body: value, revision, replayed, logged }
+    const status = created === false ? 200 : undefined
+    return { status, body: value, revision, replayed, logged: loggedBy?.(result) }
   }
+}
 
-/** The name in a path of `pageId`: `page_id`. */
-const nameOf = memoized((id: string) => id.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+/** `pageId` in a path is `page_id`. */
+const nameInPath = (id: string): string => id.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** The key may be in the body, the header, or both if they are equal. */
-const oneKey = (inBody: unknown, inHeader: string): string => {
+const sameKey = (inBody: unknown, inHeader: string): string => {
   if (inBody === undefined || inBody === inHeader) return inHeader
-  const each = 'must be the same in the body and in the Idempotency-Key header'
+  const detail = 'must be the same in the body and in the Idempotency-Key header'
   const errors: Fault[] = [
-    { detail: each, pointer: '/idempotencyKey' },
-    { detail: each, parameter: 'Idempotency-Key' },
+    { detail, pointer: '/idempotencyKey' },
+    { detail, parameter: 'Idempotency-Key' },
   ]
-  const detail = 'The body and the Idempotency-Key header contain different idempotency keys.'
-  return refuse('invalid_request', detail, { errors })
+  return refuse(
+    'invalid_request',
+    'The body and the Idempotency-Key header contain different idempotency keys.',
+    { errors },
+  )
 }
 
 // Only problems, and the content of a page, are JSON text. Answers without them are written faster.

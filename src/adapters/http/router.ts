@@ -13,10 +13,10 @@ export const createRouter = <Route extends { readonly method: string; readonly p
   routes: readonly Route[],
 ): ((path: string) => Match<Route> | null) => {
   const byPath = Map.groupBy(routes, ({ path }) => path)
-  const all = [...byPath].map(([template, routes]) => ({
+  const all = [...byPath].map(([template, ofPath]) => ({
     template,
     segments: template.split('/'),
-    routes: new Map(routes.map((route) => [route.method, route])),
+    routes: new Map(ofPath.map((route) => [route.method, route])),
   }))
   const branches = Map.groupBy(all, ({ segments }) => segments.length)
   return (path) => {
@@ -32,7 +32,8 @@ export const createRouter = <Route extends { readonly method: string; readonly p
 const paramsOf = (segments: readonly string[], parts: readonly string[]) => {
   const params: Record<string, string> = {}
   for (let i = 0; i < segments.length; i++) {
-    const [segment = '', text = ''] = [segments[i], parts[i]]
+    const segment = segments[i] ?? ''
+    const text = parts[i] ?? ''
     if (segment.startsWith('{') && text !== '') params[segment.slice(1, -1)] = decode(text)
     else if (segment !== text) return null
   }

@@ -11,6 +11,9 @@ import { type CheckedRequest, type Route, runOf, writeBatch, writePage } from '.
 
 /** What HTTP does differently for an operation. By default it calls the use case with the tenant, the ids, query and body. */
 const OVER_HTTP: { readonly [Id in OperationId]?: Partial<Pick<Route, 'run' | 'write'>> } = {
+  logProspectActivity: {
+    run: runOf('logProspectActivity', operations.logProspectActivity, ({ replayed }) => (replayed ? 0 : 1)),
+  },
   logProspectActivities: { run: logBatch, write: writeBatch },
   getPage: { write: writePage },
   updatePage: { write: writePage },
@@ -25,7 +28,7 @@ const OVER_HTTP: { readonly [Id in OperationId]?: Partial<Pick<Route, 'run' | 'w
   },
 }
 
-/** Whether a shape has a part that is kept as text. */
+/** Whether a part of a shape is kept as JSON text. */
 const holdsRawJson: (shape: object) => boolean = memoized(
   (shape: object) =>
     'rawJson' in shape ||
@@ -33,30 +36,31 @@ const holdsRawJson: (shape: object) => boolean = memoized(
 )
 
 const routeOf = (operationId: OperationId, operation: Operation): Route => {
-  const { path, query, answer, takes = {} } = operation
-  const takesKey = 'idempotencyKey' in takes
-  const takesRevision = 'ifRevision' in takes
-  const ofIds = Object.entries(IDS).flatMap(([id, { problems }]) =>
-    path.includes(`{${id}}`) ? problems : [],
-  )
-  const problems: ProblemCode[] = [
-    ...(query && 'cursor' in query.entries ? (['invalid_cursor'] as const) : []),
-    ...ofIds,
-    ...(operation.problems ?? []),
-    ...(takesKey ? (['idempotency_key_reused'] as const) : []),
-    ...(takesRevision ? (['precondition_failed'] as const) : []),
-  ]
+  const { answer, takes = {} } = operation
   return {
     status: answer ? 200 : 204,
     write: answer && holdsRawJson(answer) ? writeJson : JSON.stringify,
     run: runOf(operationId, operation),
     ...operation,
     ...OVER_HTTP[operationId],
-    problems,
+    problems: problemsOf(operation),
     operationId,
-    takesKey,
+    takesKey: 'idempotencyKey' in takes,
   }
 }
+
+const problemsOf = ({ path, query, takes = {}, problems = [] }: Operation): readonly ProblemCode[] => {
+  const codes: ProblemCode[] = []
+  if (query && 'cursor' in query.entries) codes.push('invalid_cursor')
+  for (const [id, idInPath] of Object.entries(IDS)) {
+    if (path.includes(`{${id}}`)) codes.push(...idInPath.problems)
+  }
+  codes.push(...problems)
+  if ('idempotencyKey' in takes) codes.push('idempotency_key_reused')
+  if ('ifRevision' in takes) codes.push('precondition_failed')
+  return codes
+}
+
 /** The routes of the operations that a service over this store offers. */
 export const routesOver = (store: SmallStore): readonly Route[] =>
   ROUTES.filter((route) => missingParts(route, store).length === 0)

@@ -2,16 +2,16 @@ import type { ShareLoop } from '../../core/ports/world.ts'
 
 /** Work begins for this long in a turn of the event loop. Then sockets are read and waiting callers get their turns. */
 const TURN_MS_MAX = 8
+/** How long turns may pass without running waiting work, as long as each brings a new connection. */
+const CONNECTIONS_MS_MAX = 8
 
 /** Callers that wait for the loop, by tenant, in the order of their turns. */
 const waiting = new Map<string, (() => void)[]>()
 let turnEndsMs = 0
-let isCounting = false
+let isTurnOpen = false
 let hasNewConnection = false
 let connectionsUntilMs = 0
 
-/** How long turns may pass without running waiting work, as long as each brings a new connection. */
-const CONNECTIONS_MS_MAX = 8
 /**
  * Call this for each new connection. A turn of the loop accepts one, so turns stay short while others wait for that:
  * probes and new callers would wait for a piece of work for each connection before them.
@@ -31,7 +31,7 @@ export const noteConnection = (): void => {
  * share its one loop, so the state belongs to the module.
  */
 export const shareLoop: ShareLoop = (tenantId, wasBegun = false) => {
-  if (!isCounting) countTurn()
+  if (!isTurnOpen) beginTurn()
   if (waiting.size === 0 && performance.now() < turnEndsMs) return undefined
   return new Promise((resolve) => {
     const queue = waiting.get(tenantId)
@@ -42,20 +42,20 @@ export const shareLoop: ShareLoop = (tenantId, wasBegun = false) => {
 }
 
 /** Called before the first work of a turn, so a turn without any costs nothing. */
-const countTurn = (): void => {
-  isCounting = true
+const beginTurn = (): void => {
+  isTurnOpen = true
   turnEndsMs = performance.now() + TURN_MS_MAX
   setImmediate(() => {
-    isCounting = false
+    isTurnOpen = false
     if (waiting.size === 0) return
-    countTurn()
+    beginTurn()
     const isShort = hasNewConnection && performance.now() < connectionsUntilMs
     hasNewConnection = false
-    if (!isShort) goOn()
+    if (!isShort) runWaiting()
   })
 }
 
-const goOn = (): void => {
+const runWaiting = (): void => {
   const [first] = waiting
   if (first === undefined || performance.now() >= turnEndsMs) {
     connectionsUntilMs = performance.now() + CONNECTIONS_MS_MAX
@@ -66,6 +66,6 @@ const goOn = (): void => {
   const resolve = queue.shift()
   if (queue.length > 0) waiting.set(tenantId, queue)
   resolve?.()
-  // Microtasks end before the next tick: the work that waited for this is done before `goOn` runs.
-  queueMicrotask(() => process.nextTick(goOn))
+  // Microtasks end before the next tick: the work that waited for this is done before `runWaiting` runs.
+  queueMicrotask(() => process.nextTick(runWaiting))
 }

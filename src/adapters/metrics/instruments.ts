@@ -3,9 +3,7 @@ import { memoized } from '../../core/engine/keys.ts'
 import { countsOf } from './observations.ts'
 
 export type Instruments = ReturnType<typeof createInstruments>
-export type Gauge = {
-  readonly set: { (value: number): void; (labels: Labels, value: number): void }
-}
+export type Gauge = { readonly set: (value: number, labels?: Labels) => void }
 type Labels = Readonly<Record<string, string | number>>
 
 /**
@@ -49,11 +47,11 @@ export const createInstruments = () => {
     gauge: (name: string, help: string, collect: (gauge: Gauge) => void | Promise<void>): void => {
       const collected = async () => {
         const values: object[] = []
-        const set = (...[first, second]: [number] | [Labels, number]) =>
-          void values.push(
-            typeof first === 'number' ? { labels: {}, value: first } : { labels: first, value: second },
-          )
-        await collect({ set })
+        await collect({
+          set: (value, labels = {}) => {
+            values.push({ labels, value })
+          },
+        })
         return values
       }
       add({ name, help, type: 'gauge' }, collected)

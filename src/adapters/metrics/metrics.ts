@@ -7,8 +7,15 @@ import { publisherMetrics } from './publisher-metrics.ts'
 import { webhookMetrics } from './webhook-metrics.ts'
 
 /** An answered request. `route` is the template of its path, null if no route matched. */
-type Answered = Readonly<{ method: string; route: string | null; status: number; ms: number }> &
-  Readonly<{ waitedMs?: number; code?: string | null; outcome?: string }>
+type Answered = Readonly<{
+  method: string
+  route: string | null
+  status: number
+  ms: number
+  waitedMs?: number
+  code?: string | null
+  outcome?: string
+}>
 type Counts = Readonly<{ inFlight: number; waiting: number }>
 type Verb = (...args: readonly unknown[]) => Promise<unknown>
 
@@ -25,7 +32,7 @@ const LEFT_OUT = /^nodejs_active_(handles|requests|resources_total)/
 /** The metrics of this process. Those of Node itself begin with the first scrape, which imports prom-client. */
 export const createMetrics = () => {
   const instruments = createInstruments()
-  const { timedStore, ...store } = storeMetrics(instruments)
+  const { timedStore, database } = storeMetrics(instruments)
   const { countedStore, ...publisher } = publisherMetrics(instruments)
   const countedWebhooks = webhookMetrics(instruments)
   const opened = async () => {
@@ -33,8 +40,9 @@ export const createMetrics = () => {
     const register = new Registry()
     for (const metric of instruments.metrics) register.registerMetric(metric)
     collectDefaultMetrics({ register })
-    for (const { name } of register.getMetricsAsArray())
+    for (const { name } of register.getMetricsAsArray()) {
       if (LEFT_OUT.test(name)) register.removeSingleMetric(name)
+    }
     return register
   }
   let opening: ReturnType<typeof opened> | undefined
@@ -46,9 +54,11 @@ export const createMetrics = () => {
   return {
     instruments,
     ...requestMetrics(instruments),
-    ...store,
+    database,
     ...publisher,
-    measured: <Kept extends Store>(kept: Kept): Kept => timedStore(countedWebhooks(countedStore(kept))),
+    /** The same store, with its calls, versions and attempts measured. */
+    measured: <AnyStore extends Store>(store: AnyStore): AnyStore =>
+      timedStore(countedWebhooks(countedStore(store))),
     /** In Prometheus's text format, version 0.0.4. */
     text: async (): Promise<string> => (await register()).metrics(),
   }
@@ -84,14 +94,14 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
   const lengths = histogram('list_length', 'Calls that were done as one list.', LIST_LENGTHS)
   const queuedCalls = new Map<string, number>()
   gauge('list_queued_calls', 'Calls that wait for a list.', (gauge) => {
-    for (const [operation, calls] of queuedCalls) gauge.set({ operation }, calls)
+    for (const [operation, calls] of queuedCalls) gauge.set(calls, { operation })
   })
 
   return {
-    asked: (): void => {
+    onRequest: (): void => {
       inFlight++
     },
-    answered: ({ method, status, route, ms, waitedMs = 0, code, outcome }: Answered): void => {
+    onAnswered: ({ method, status, route, ms, waitedMs = 0, code, outcome }: Answered): void => {
       inFlight--
       if (method === 'POST' && route?.startsWith('/hooks/')) received.inc({ outcome: outcome ?? code ?? '' })
       durationOf(route)(METHODS.has(method) ? method : 'other')(status)((ms - waitedMs) / 1_000)
@@ -128,8 +138,8 @@ const storeMetrics = ({ gauge, histogram }: Instruments) => {
   )
   const observe = { answered: statements({ outcome: 'answered' }), failed: statements({ outcome: 'failed' }) }
   let counts = (): Counts => ({ inFlight: 0, waiting: 0 })
-  gauge('database_statements_in_flight', 'PostgreSQL statements in flight.', (it) =>
-    it.set(counts().inFlight),
+  gauge('database_statements_in_flight', 'PostgreSQL statements in flight.', (gauge) =>
+    gauge.set(counts().inFlight),
   )
   gauge('database_statements_waiting', 'PostgreSQL statements that wait for a connection.', (gauge) =>
     gauge.set(counts().waiting),
@@ -137,8 +147,8 @@ const storeMetrics = ({ gauge, histogram }: Instruments) => {
 
   return {
     /** The same store, which times the verbs of its ports: its members that are objects. */
-    timedStore: <Kept extends Store>(store: Kept): Kept =>
-      Object.fromEntries(Object.entries(store).map(timedPart)) as Kept,
+    timedStore: <AnyStore extends Store>(store: AnyStore): AnyStore =>
+      Object.fromEntries(Object.entries(store).map(timedPart)) as AnyStore,
     database: {
       pool: (current: () => Counts): void => {
         counts = current

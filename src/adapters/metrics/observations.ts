@@ -26,14 +26,14 @@ export const countsOf = (name: string, labels: object, buckets: readonly number[
 
 /** The same function, which observes how many seconds each call takes. */
 export const timed =
-  <Asked extends readonly unknown[], Answer>(
-    call: (...asked: Asked) => Promise<Answer>,
+  <Args extends readonly unknown[], Answer>(
+    call: (...args: Args) => Promise<Answer>,
     observe: (seconds: number) => void,
   ) =>
-  (...asked: Asked): Promise<Answer> => {
+  (...args: Args): Promise<Answer> => {
     const beganMs = performance.now()
     const end = () => observe((performance.now() - beganMs) / 1_000)
-    const answer = call(...asked)
+    const answer = call(...args)
     // The caller handles the error.
     Promise.resolve(answer).then(end, end)
     return answer

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Store } from '../../core/ports/store.ts'
-import type { Namer, Versions } from '../../core/ports/versions.ts'
+import type { Namer, Settlement, Versions } from '../../core/ports/versions.ts'
 import type { Backlog, Recorded } from '../../core/ports/world.ts'
 import type { Gauge, Instruments } from './instruments.ts'
 import { timed } from './observations.ts'
@@ -43,26 +43,9 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
 
   return {
     /** The same store, which counts the versions that are created and settled. */
-    countedStore: <Kept extends Store>(store: Kept): Kept => {
-      const { pages, versions, erasures, merges } = store
-      const readIfReady: Versions['backlog'] = (max) => store.ready().then(() => versions.backlog(max))
-      const backlog = backlogGauges(gauge, readIfReady, {
-        name: 'versions_processing',
-        what: 'Versions in processing',
-        ageName: 'versions_oldest_processing_age_seconds',
-      })
-      const setReady = async (gauge: Gauge) => gauge.set((await backlog()) === null ? 0 : 1)
-      gauge('database_ready', READY, setReady)
-      backlogGauges(gauge, erasures.backlog, {
-        name: 'erasures_processing',
-        what: 'Erasures in processing',
-        ageName: 'erasures_oldest_processing_age_seconds',
-      })
-      backlogGauges(gauge, merges.backlog, {
-        name: 'merges_processing',
-        what: 'Merges in processing',
-        ageName: 'merges_oldest_processing_age_seconds',
-      })
+    countedStore: <AnyStore extends Store>(store: AnyStore): AnyStore => {
+      const { pages, versions, erasures } = store
+      storeGauges(gauge, store)
       let isPaused = false
       const setPaused = (gauge: Gauge) => gauge.set(Number(isPaused))
       gauge('retention_paused', PAUSED, setPaused)
@@ -80,9 +63,8 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
         counted(await pages.change(change, events), change.added !== null)
       const settle: typeof versions.settle = async (tenantId, settlements, events) => {
         const settled = await versions.settle(tenantId, settlements, events)
-        for (const done of settlements.filter(({ versionId }) => settled.includes(versionId))) {
-          const outcome = done.status !== 'processing' ? done.status : done.counts ? 'again' : 'stopped'
-          attempts.inc({ outcome })
+        for (const settlement of settlements) {
+          if (settled.includes(settlement.versionId)) attempts.inc({ outcome: outcomeOf(settlement) })
         }
         return settled
       }
@@ -97,6 +79,32 @@ export const publisherMetrics = ({ counter, gauge, histogram }: Instruments) => 
     namingFailed: (): void => failures.inc(),
     publishingFailed: (): void => errors.inc(),
   }
+}
+
+/** Adds gauges of the whole database: whether it is ready, and what is in processing. */
+const storeGauges = (gauge: Instruments['gauge'], { ready, versions, erasures, merges }: Store): void => {
+  const readIfReady: Versions['backlog'] = (max) => ready().then(() => versions.backlog(max))
+  const backlog = backlogGauges(gauge, readIfReady, {
+    name: 'versions_processing',
+    what: 'Versions in processing',
+    ageName: 'versions_oldest_processing_age_seconds',
+  })
+  gauge('database_ready', READY, async (gauge) => gauge.set((await backlog()) === null ? 0 : 1))
+  backlogGauges(gauge, erasures.backlog, {
+    name: 'erasures_processing',
+    what: 'Erasures in processing',
+    ageName: 'erasures_oldest_processing_age_seconds',
+  })
+  backlogGauges(gauge, merges.backlog, {
+    name: 'merges_processing',
+    what: 'Merges in processing',
+    ageName: 'merges_oldest_processing_age_seconds',
+  })
+}
+
+const outcomeOf = (settlement: Settlement): (typeof OUTCOMES)[number] => {
+  if (settlement.status !== 'processing') return settlement.status
+  return settlement.counts ? 'again' : 'stopped'
 }
 
 /** Adds two gauges of a backlog in the whole database, and returns the function that they read it with. */

@@ -1,4 +1,5 @@
 import type { Store } from '../../core/ports/store.ts'
+import type { DeliveryResult } from '../../core/ports/webhooks.ts'
 import { UNREAD, UNSIGNED } from '../../core/webhooks/webhook-attempts.ts'
 import type { Instruments } from './instruments.ts'
 import { backlogGauges } from './publisher-metrics.ts'
@@ -11,7 +12,7 @@ export const webhookMetrics = ({ counter, gauge }: Instruments) => {
     ['outcome'],
   )
   for (const outcome of ['delivered', 'again', 'failed', 'unsent']) attempts.inc({ outcome }, 0)
-  return <Kept extends Store>(store: Kept): Kept => {
+  return <AnyStore extends Store>(store: AnyStore): AnyStore => {
     const { webhooks } = store
     backlogGauges(gauge, webhooks.backlog, {
       name: 'webhook_deliveries_pending',
@@ -20,12 +21,14 @@ export const webhookMetrics = ({ counter, gauge }: Instruments) => {
     })
     const settle: typeof webhooks.settle = async (endpoint, results, state) => {
       const isSaved = await webhooks.settle(endpoint, results, state)
-      for (const { status, lastError } of isSaved ? results : []) {
-        const isUnsent = lastError === UNREAD || lastError === UNSIGNED
-        attempts.inc({ outcome: isUnsent ? 'unsent' : status === 'pending' ? 'again' : status })
-      }
+      if (isSaved) for (const result of results) attempts.inc({ outcome: outcomeOf(result) })
       return isSaved
     }
     return { ...store, webhooks: { ...webhooks, settle } }
   }
+}
+
+const outcomeOf = ({ status, lastError }: DeliveryResult): string => {
+  if (lastError === UNREAD || lastError === UNSIGNED) return 'unsent'
+  return status === 'pending' ? 'again' : status
 }

@@ -25,13 +25,18 @@ export class RefusedAddress extends Error {}
 export type Addresses = ReturnType<typeof createAddresses>
 
 /** Checks the addresses that webhooks are sent to. */
-export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...more }: Settings) => {
-  const { answers = true, settings = 'allowedHosts or allowedNetworks' } = more
+export const createAddresses = ({
+  allowedHosts = [],
+  allowedNetworks = [],
+  answers = true,
+  settings = 'allowedHosts or allowedNetworks',
+  lookup,
+}: Settings) => {
   const refused = networks(REFUSED)
   const allowed = networks(allowedNetworks)
   const hosts = new Set(allowedHosts.map((host) => host.toLowerCase()))
-  const names = { isTrusted: (name: string) => hosts.has(name), mayBeLocal: allowedNetworks.length > 0 }
-  const { lookup = lookupNames(names) } = more
+  const isTrusted = (hostname: string) => hosts.has(hostname)
+  const lookUp = lookup ?? lookupNames({ isTrusted, mayBeLocal: allowedNetworks.length > 0 })
   /** IPv4 addresses that are mapped to IPv6 are matched as IPv4. */
   const mayCall = (address: string, protocol: string): boolean =>
     allowed(address) || (protocol === 'https:' && !refused(address))
@@ -46,30 +51,34 @@ export const createAddresses = ({ allowedHosts = [], allowedNetworks = [], ...mo
       if (username !== '' || password !== '') return 'must not have a user name or password'
       if (protocol !== 'https:' && protocol !== 'http:') return 'must be an https: URL'
       const address = hostOf(url)
-      if (hosts.has(address)) return null
+      if (isTrusted(address)) return null
       const isName = isIP(address) === 0
-      if (protocol === 'http:' && !(isName ? allowedNetworks.length > 0 : allowed(address)))
+      const mayUseHttp = isName ? allowedNetworks.length > 0 : allowed(address)
+      if (protocol === 'http:' && !mayUseHttp)
         return `must be an https: URL, unless ${settings} allows its host`
-      return isName || mayCall(address, protocol)
-        ? null
-        : `must have a public address, unless ${settings} allows it`
+      if (!isName && !mayCall(address, protocol))
+        return `must have a public address, unless ${settings} allows it`
+      return null
     },
     /** Whether answers from this address of the URL's host may be kept: it is public without any setting. */
     mayKeep: (url: URL, address: string): boolean =>
-      answers && !hosts.has(hostOf(url)) && !allowed(address) && !refused(address),
+      answers && !isTrusted(hostOf(url)) && !allowed(address) && !refused(address),
     /** Looks up hosts for one protocol. Fails if any address must not be called. Node skips it for literal addresses. */
     lookupFor:
       (protocol: string): LookupFunction =>
       (hostname, options, done) =>
-        lookup(hostname, { ...options, all: true }, (error, found) => {
-          const isTrusted = hosts.has(hostname)
-          const [first] = error ? [] : found
+        lookUp(hostname, { ...options, all: true }, (error, found) => {
           // Unknown and internal hosts get the same error, so that callers do not learn which internal names exist.
-          if (error && (isTrusted || !UNKNOWN.includes(String(error.code)))) done(error, '')
-          else if (!first || !(isTrusted || found.every(({ address }) => mayCall(address, protocol))))
-            done(new RefusedAddress(`The host is unknown, or not public and not allowed by ${settings}.`), '')
-          else if (options.all) done(null, found)
-          else done(null, first.address, first.family)
+          const isUnknown = error !== null && UNKNOWN.includes(String(error.code))
+          if (error !== null && (isTrusted(hostname) || !isUnknown)) return done(error, '')
+          const [first] = error === null ? found : []
+          const areAllowed = isTrusted(hostname) || found?.every(({ address }) => mayCall(address, protocol))
+          if (first === undefined || !areAllowed) {
+            const why = `The host is unknown, or not public and not allowed by ${settings}.`
+            return done(new RefusedAddress(why), '')
+          }
+          if (options.all) return done(null, found)
+          return done(null, first.address, first.family)
         }),
   }
 }

@@ -8,8 +8,9 @@ export type Lookup = (
   done: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
 ) => void
 type Settings = {
-  /** Names that the system may look up: `isTrusted` always, `mayBeLocal` if the name servers deny them at once. */
+  /** Whether a name is always looked up by the system. */
   readonly isTrusted: (hostname: string) => boolean
+  /** Whether the system looks up other names if the name servers deny them at once. */
   readonly mayBeLocal: boolean
   readonly servers?: readonly string[]
 }
@@ -26,9 +27,11 @@ export const lookupNames =
     if (isTrusted(hostname)) return systemLookup(hostname, options, done)
     const resolver = new Resolver(ATTEMPTS)
     if (servers) resolver.setServers(servers)
-    const asked = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
-    const addresses = asked.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
-    const error = asked[0].status === 'rejected' && addresses.length === 0 ? asked[0].reason : null
+    const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
+    const addresses: string[] = []
+    if (ipv4.status === 'fulfilled') addresses.push(...ipv4.value)
+    if (ipv6.status === 'fulfilled') addresses.push(...ipv6.value)
+    const error = ipv4.status === 'rejected' && addresses.length === 0 ? ipv4.reason : null
     if (error && mayBeLocal && !SLOW.includes(error.code)) return systemLookup(hostname, options, done)
     done(
       error,

@@ -19,17 +19,7 @@ export const createSecrets = (key: Buffer | null, previousKey: Buffer | null = n
     const sealed = [cipher.update(secret), cipher.final()]
     return SEALED_PREFIX + Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64')
   }
-  const opened = (sealed: string, key: Buffer | null): string | null => {
-    if (sealed.startsWith(PLAIN_PREFIX))
-      return Buffer.from(sealed.slice(PLAIN_PREFIX.length), 'base64').toString()
-    if (key === null || !sealed.startsWith(SEALED_PREFIX)) return null
-    const bytes = Buffer.from(sealed.slice(SEALED_PREFIX.length), 'base64')
-    const cipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
-    cipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
-    return cipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + cipher.final('utf8')
-  }
-  const openedBy = (key: Buffer | null, sealed: string) => orNull(() => opened(sealed, key))
-  const open = (sealed: string) => openedBy(key, sealed) ?? openedBy(previousKey, sealed)
+  const open = (sealed: string) => openWith(key, sealed) ?? openWith(previousKey, sealed)
   return {
     seal,
     issue: () => {
@@ -38,9 +28,27 @@ export const createSecrets = (key: Buffer | null, previousKey: Buffer | null = n
     },
     open,
     reseal: (sealed) => {
-      const isNew = sealed.startsWith(PLAIN_PREFIX) ? key === null : openedBy(key, sealed) !== null
-      const secret = isNew ? null : open(sealed)
-      return isNew ? sealed : secret && seal(secret)
+      const isPlain = sealed.startsWith(PLAIN_PREFIX)
+      const usesNewestKey = isPlain ? key === null : openWith(key, sealed) !== null
+      if (usesNewestKey) return sealed
+      const secret = open(sealed)
+      return secret && seal(secret)
     },
   }
+}
+
+/** Null if the secret is encrypted with another key, or is no sealed secret. */
+const openWith = (key: Buffer | null, sealed: string): string | null => {
+  if (sealed.startsWith(PLAIN_PREFIX))
+    return Buffer.from(sealed.slice(PLAIN_PREFIX.length), 'base64').toString()
+  if (key === null || !sealed.startsWith(SEALED_PREFIX)) return null
+  const bytes = Buffer.from(sealed.slice(SEALED_PREFIX.length), 'base64')
+  return orNull(() => decrypted(key, bytes))
+}
+
+/** Throws if the key is another one. */
+const decrypted = (key: Buffer, bytes: Buffer): string => {
+  const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+  decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
+  return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
 }

@@ -17,7 +17,7 @@ type Deps = {
   readonly addresses: Addresses
   readonly clock: Clock
   readonly userAgent: string
-  /** Time limit for all of it: connecting, sending and reading the whole answer. */
+  /** Time limit for the whole attempt: connecting, sending and reading the whole answer. */
   readonly msMax: number
 }
 
@@ -62,13 +62,13 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
           if (!error.wasReused) throw error
           return call(webhook, signal, false)
         })
-        return meaningOf(answer, clock())
+        return resultOf(answer, clock())
       }
       return { ...(await callOut('send webhook', webhook.url, deliver)), ms: msSince(began) }
     } catch (error) {
       const failure = signal.aborted ? signal.reason : error
-      const refused = failure instanceof RefusedAddress && { isRefused: true }
-      return { status: null, error: inWords(failure), retryAfterMs: null, ms: msSince(began), ...refused }
+      const result = { status: null, error: inWords(failure), retryAfterMs: null, ms: msSince(began) }
+      return failure instanceof RefusedAddress ? { ...result, isRefused: true } : result
     } finally {
       clearTimeout(timer)
       stop.removeEventListener('abort', onStop)
@@ -78,7 +78,7 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
 
 const msSince = (began: number) => Math.round(performance.now() - began)
 
-/** `kept`: the beginning of its body, or null if none of it may be kept. */
+/** An answer. `kept`: the beginning of its body, or null if none of it may be kept. */
 type Received = { readonly response: IncomingMessage; readonly kept: Buffer[] | null }
 /** The answer, once its body is read up to the limit. Its status counts, even if its body is cut off. */
 const answerTo = (request: ClientRequest, mayKeep: (address: string) => boolean): Promise<Received> =>
@@ -108,7 +108,7 @@ const answerTo = (request: ClientRequest, mayKeep: (address: string) => boolean)
     })
   })
 
-const meaningOf = ({ response, kept }: Received, nowMs: number) => {
+const resultOf = ({ response, kept }: Received, nowMs: number) => {
   const { statusCode: status = 0, headers } = response
   const answer = kept && textOf(kept)
   if (status >= 200 && status < 300) return { status, answer, error: null, retryAfterMs: null }

@@ -6,7 +6,7 @@ import * as example from './examples.ts'
 import { get, patch, post, remove } from './operation.ts'
 
 export const hookOperations = {
-  /** Creates a hook: an address that a vendor posts to. A token is in its path, for the only time. */
+  /** Creates a hook: an address that a vendor posts to. The path contains a token, returned only this once. */
   createHook: post(
     '/v0/hooks',
     {
@@ -89,12 +89,12 @@ export const hookOperations = {
     },
     {
       description:
-        'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused, `lastWarning` how a body was stored that could not be read as its content type says.',
+        'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused; `lastWarning`, how a body was stored that did not match its content type.',
       done: 'The hook.',
       answers: { enabled: { summary: 'An enabled hook', value: example.hook } },
     },
   ),
-  /** Changes the given fields; a new secret or token leaves the old one valid for `overlapHours`. */
+  /** Changes the values of the given fields. A replaced secret or token stays valid for `overlapHours`. */
   updateHook: patch(
     '/v0/hooks/{hook_id}',
     {
@@ -107,7 +107,7 @@ export const hookOperations = {
     },
     {
       description:
-        'Replaces the given fields; the others keep their values. With `verify`, the old secret or token stays valid for `overlapHours`, so the vendor can change at any time. A hook that is disabled is refused everywhere within a second.',
+        'Replaces the given fields; the others keep their values. With `verify`, the old secret or token stays valid for `overlapHours`, so the vendor can switch at any time. A hook that is disabled is refused everywhere within a second.',
       done: 'The hook as it is now.',
       requests: {
         disabled: { summary: 'Disable it', value: { status: 'disabled' } },

@@ -14,7 +14,7 @@ import { anyId } from '../../shapes/input.ts'
 type Shape = v.ObjectSchema<v.ObjectEntries, undefined>
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** What a use case may ask for: the parts of the store that its operation needs, and what every service has. */
+/** The dependencies a use case may ask for: the parts of the store that its operation needs, and those of every service. */
 export type UseCaseDeps<Part extends keyof Ports> = Needs<Part> &
   Turns &
   ExportTools & {
@@ -33,9 +33,9 @@ export type UseCaseDeps<Part extends keyof Ports> = Needs<Part> &
 export type OptionalVerb = 'pageGroups.add' | 'pageGroups.change' | 'pages.change' | 'versions.findByKey'
 type UseCase<Part extends keyof Ports> = (deps: UseCaseDeps<Part>) => (input: never) => Promise<unknown>
 
-/** What is declared of an operation besides its method, its path and its reference. */
+/** The declaration of an operation, without method, path and reference. */
 type Declared<Part extends keyof Ports> = {
-  /** What it does, as a title. */
+  /** Its title. */
   readonly summary: string
   /** Null if any key will do; several if the key needs all of them. */
   readonly scope: Scope | readonly Scope[] | null
@@ -99,27 +99,26 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
 type IdsIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? CamelCase<Name> | IdsIn<Rest>
   : never
-type OperationOf<Path extends string, Given> = Omit<Given, 'ids'> & {
+type OperationOf<Path extends string, Declaration> = Omit<Declaration, 'ids'> & {
   readonly method: Method
   readonly path: string
-  readonly ids: { readonly [Id in IdsIn<Path>]: typeof anyId } & (Given extends { readonly ids: infer Ids }
-    ? Ids
-    : unknown)
+  readonly ids: { readonly [Id in IdsIn<Path>]: typeof anyId } & DeclaredIds<Declaration>
   readonly reference: Reference
 }
+type DeclaredIds<Declaration> = Declaration extends { readonly ids: infer Ids } ? Ids : unknown
 
-const by =
+const declare =
   (method: Method) =>
-  <const Path extends string, Part extends keyof Ports, const Given extends Declared<Part>>(
+  <const Path extends string, Part extends keyof Ports, const Declaration extends Declared<Part>>(
     path: Path,
-    declared: Given & {
+    declared: Declaration & {
       readonly needs: readonly (Part | OptionalVerb)[]
       readonly useCase: UseCase<NoInfer<Part>>
     },
     reference: Reference,
-  ): OperationOf<Path, Given> => {
+  ): OperationOf<Path, Declaration> => {
     const ids = { ...idsIn(path), ...declared.ids }
-    return { ...declared, method, path, ids, reference } as unknown as OperationOf<Path, Given>
+    return { ...declared, method, path, ids, reference } as unknown as OperationOf<Path, Declaration>
   }
 
 const idsIn = (path: string): v.ObjectEntries => {
@@ -128,7 +127,7 @@ const idsIn = (path: string): v.ObjectEntries => {
 }
 const camelCase = (name: string): string => name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase())
 
-export const get = by('GET')
-export const post = by('POST')
-export const patch = by('PATCH')
-export const remove = by('DELETE')
+export const get = declare('GET')
+export const post = declare('POST')
+export const patch = declare('PATCH')
+export const remove = declare('DELETE')

@@ -29,29 +29,47 @@ export const operations: Operations = {
   ...apiKeyOperations,
 }
 
+/** Makes something of each operation, by its name. */
+export const eachOperation = <Made>(make: (name: OperationId, operation: Operation) => unknown): Made => {
+  const declared: Readonly<Record<string, Operation>> = operations
+  const made = Object.entries(declared).map(([name, operation]) => [
+    name,
+    make(name as OperationId, operation),
+  ])
+  return Object.fromEntries(made)
+}
+
 /** The sections of the API's reference, in order. */
-export const SECTIONS: readonly { readonly name: string; readonly about: string; readonly of: object }[] = [
-  { name: 'Activities', about: 'Activities of prospects.', of: activityOperations },
+export const SECTIONS: readonly {
+  readonly name: string
+  readonly about: string
+  readonly operations: object
+}[] = [
+  { name: 'Activities', about: 'Activities of prospects.', operations: activityOperations },
   {
     name: 'Prospects',
     about: 'People who are not customers yet.',
-    of: { ...prospectOperations, ...erasureOperations },
+    operations: { ...prospectOperations, ...erasureOperations },
   },
-  { name: 'Page groups', about: 'Families of pages.', of: pageGroupOperations },
-  { name: 'Pages', about: 'The pages of a group.', of: pageOperations },
-  { name: 'Versions', about: 'The states of a page, and which one readers see.', of: versionOperations },
-  { name: 'Events', about: 'Events, in order.', of: eventOperations },
-  { name: 'Webhook endpoints', about: 'Where events are sent.', of: webhookOperations },
+  { name: 'Page groups', about: 'Families of pages.', operations: pageGroupOperations },
+  { name: 'Pages', about: 'The pages of a group.', operations: pageOperations },
+  {
+    name: 'Versions',
+    about: 'The states of a page, and which one readers see.',
+    operations: versionOperations,
+  },
+  { name: 'Events', about: 'Events, in order.', operations: eventOperations },
+  { name: 'Webhook endpoints', about: 'Where events are sent.', operations: webhookOperations },
   {
     name: 'Hooks',
     about: 'Where vendors send their webhooks: each becomes an activity.',
-    of: hookOperations,
+    operations: hookOperations,
   },
-  { name: 'API keys', about: 'Who calls.', of: apiKeyOperations },
+  { name: 'API keys', about: 'Keys of your servers.', operations: apiKeyOperations },
   {
     name: 'Webhook deliveries',
     about: 'Past and pending deliveries to an endpoint.',
-    of: deliveryOperations,
+    operations: deliveryOperations,
   },
 ]
 
@@ -63,7 +81,7 @@ export const missingParts = ({ needs }: Pick<Operation, 'needs'>, store: SmallSt
     return found === undefined || (verb !== undefined && found[verb] === undefined)
   })
 
-/** Refuses `not_found` what needs a part that the store lacks. */
+/** Refuses `not_found` if the store lacks a part that the operation needs. */
 export const requireParts = (store: SmallStore, name: string, ...needs: Operation['needs']): void => {
   const [missing] = missingParts({ needs }, store)
   if (missing !== undefined) refuse('not_found', `The store has no \`${missing}\`, which \`${name}\` needs.`)

@@ -38,7 +38,9 @@ export const prospectOperations = {
       also: {
         status: 200,
         done: 'The prospect existed. Its empty fields were filled.',
-        answers: { found: { summary: 'It existed', value: { ...example.prospect, emailTakenBy: null } } },
+        answers: {
+          found: { summary: 'The prospect existed', value: { ...example.prospect, emailTakenBy: null } },
+        },
       },
       requests: {
         customer: {
@@ -145,7 +147,7 @@ export const prospectOperations = {
     },
     {
       description:
-        'Merges the prospect of the path into another one, the survivor. This is final. From now on its id, email and external id lead to the survivor everywhere, and fill the empty fields of the survivor. Its activities move to the timeline of the survivor in the background, where each is always shown exactly once; the event `prospect.merged` follows when all have moved. If either prospect was merged before, its survivor is used. Repeating a merge changes nothing.',
+        'Merges the prospect of the path into another one, the survivor. This is final.\n\nFrom now on its id, email and external id lead to the survivor everywhere, and fill the empty fields of the survivor. Its activities move to the timeline of the survivor in the background, where each is always shown exactly once; the event `prospect.merged` follows when all have moved.\n\nIf either prospect was merged before, its survivor is used. Repeating a merge changes nothing.',
       done: 'The survivor.',
       requests: {
         into: { summary: 'Into the prospect that remains', value: { into: example.OTHER_PROSPECT_ID } },
@@ -173,9 +175,9 @@ export const prospectOperations = {
     },
     {
       description: `Returns everything about a prospect as JSON lines, for a request for access: the prospect, each activity with its payload, newest
-first, and at last how many there were. An answer without that last line is not complete: it ends early if the prospect is
+first, and finally the number of activities. A response without that line is incomplete: it ends early if the prospect is
 erased meanwhile, the key is revoked, or something fails. The payload is as it was sent; only line breaks between its parts
-are spaces. Of an erased prospect there is only the erasure.`,
+are spaces. For an erased prospect, only the erasure is returned.`,
       done: 'The lines, streamed.',
       answers: {
         whole: {

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import * as modules from 'node:module'
+import * as nodeModules from 'node:module'
 import { refuse } from '../../../core/engine/failures.ts'
 import { assetOf, loadedOnce } from '../assets.ts'
 import { type RawRoute, rawRoute } from '../public-routes.ts'
@@ -34,10 +34,8 @@ const ENDING = HERE.slice(HERE.lastIndexOf('.') + 1)
  * a bundle, there is no console, and a warning says why. A bundle must not serve another program's folder `console`.
  */
 export const consoleRoutes = (warn: (message: string) => void): readonly RawRoute[] => {
-  if (
-    !/\/adapters\/http\/console\/routes\.[jt]s$/.test(HERE) ||
-    !existsSync(new URL('console/index.html', ROOT))
-  ) {
+  const isBundled = !/\/adapters\/http\/console\/routes\.[jt]s$/.test(HERE)
+  if (isBundled || !existsSync(new URL('console/index.html', ROOT))) {
     warn('There is no /console/, because its files are missing: leave prospect-pages out of the bundle.')
     return []
   }
@@ -56,21 +54,25 @@ const fileOf = (name: string, kind: keyof typeof HEADERS) =>
 
 /** `/console/app/main.js` is `console/main.js`. */
 const modulesOf = (path: string, folder: string): RawRoute => {
-  let known: ReadonlyMap<string, ReturnType<typeof loadedOnce>> | undefined
-  const listed = () => {
-    const names = readdirSync(new URL(`${folder}/`, ROOT)).filter((name) => name.endsWith(`.${ENDING}`))
-    return new Map(
-      names.map((name) => [
-        name.replace(/\.ts$/, '.js'),
-        loadedOnce(async () =>
-          assetOf(HEADERS.js, scriptOf(await readFile(new URL(`${folder}/${name}`, ROOT), 'utf8'))),
-        ),
-      ]),
-    )
+  const load = async (name: string) => {
+    const text = await readFile(new URL(`${folder}/${name}`, ROOT), 'utf8')
+    return assetOf(HEADERS.js, scriptOf(text))
   }
+  const listModules = () => {
+    const modules = new Map<string, ReturnType<typeof loadedOnce>>()
+    for (const name of readdirSync(new URL(`${folder}/`, ROOT))) {
+      if (name.endsWith(`.${ENDING}`))
+        modules.set(
+          name.replace(/\.ts$/, '.js'),
+          loadedOnce(() => load(name)),
+        )
+    }
+    return modules
+  }
+  let modules: ReturnType<typeof listModules> | undefined
   return rawRoute(`${path}/{file}`, async (request, { file = '' }) => {
-    known ??= listed()
-    const module = known.get(file) ?? refuse('not_found', 'Unknown path.')
+    modules ??= listModules()
+    const module = modules.get(file) ?? refuse('not_found', 'Unknown path.')
     return module(request)
   })
 }
@@ -79,4 +81,4 @@ const modulesOf = (path: string, folder: string): RawRoute => {
 const scriptOf = (text: string): string =>
   ENDING === 'js'
     ? text
-    : modules.stripTypeScriptTypes(text).replace(/((?:from |import\()'\.[^']*)\.ts'/g, "$1.js'")
+    : nodeModules.stripTypeScriptTypes(text).replace(/((?:from |import\()'\.[^']*)\.ts'/g, "$1.js'")

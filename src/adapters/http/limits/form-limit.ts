@@ -10,11 +10,11 @@ export const limitForms = (perMinute: number | null, stopwatch: () => number): L
   if (perMinute === null) return () => {}
   const take = createTokenBuckets(perMinute, stopwatch)
   return (hookId, address) => {
-    const { isTaken, waitS } =
-      address === undefined ? { isTaken: true, waitS: 0 } : take(`${hookId} ${networkOf(address)}`)
-    if (!isTaken)
-      refuse('rate_limited', 'This address has sent this form too often. Try again later.', {
-        retryAfterS: waitS,
-      })
+    if (address === undefined) return
+    const { isTaken, waitS } = take(`${hookId} ${networkOf(address)}`)
+    if (isTaken) return
+    refuse('rate_limited', 'This address has sent this form too often. Try again later.', {
+      retryAfterS: waitS,
+    })
   }
 }

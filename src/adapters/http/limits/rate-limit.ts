@@ -24,11 +24,9 @@ export const createRateLimit = (perMinute: number | null, stopwatch: () => numbe
     const { isTaken, left, waitS } = take(apiKeyId ?? tenantId, moreItems ?? 1)
     headers['ratelimit-policy'] = policy
     headers['ratelimit'] = `"per-minute";r=${Math.floor(left)};t=${waitS}`
-    const isHook = apiKeyId?.startsWith('hook_')
-    if (!isTaken)
-      refuse('rate_limited', `This ${isHook ? 'hook' : 'API key'} has used up its requests per minute.`, {
-        retryAfterS: waitS,
-      })
+    if (isTaken) return
+    const caller = apiKeyId?.startsWith('hook_') ? 'hook' : 'API key'
+    refuse('rate_limited', `This ${caller} has used up its requests per minute.`, { retryAfterS: waitS })
   }
 }
 
@@ -54,18 +52,18 @@ export const createTokenBuckets = (perMinute: number, stopwatch: () => number) =
 
   /**
    * Takes one or more tokens if the bucket has them. `left` is the number after that, `waitS` the time until the bucket
-   * has one again, or as many as were wanted; no longer than it takes to fill the bucket.
+   * has one again, or as many as were asked for; no longer than it takes to fill the bucket.
    */
-  return (name: string, wanted = 1) => {
+  return (name: string, count = 1) => {
     const nowMs = stopwatch()
     sweep(nowMs)
     const bucket = buckets.get(name)
     const before =
       bucket === undefined ? perMinute : Math.min(perMinute, bucket.left + (nowMs - bucket.atMs) / msPerToken)
-    const isTaken = before >= wanted
-    const left = isTaken ? before - wanted : before
+    const isTaken = before >= count
+    const left = isTaken ? before - count : before
     buckets.set(name, { left, atMs: nowMs })
-    const next = isTaken ? 1 : Math.min(wanted, perMinute)
-    return { isTaken, left, waitS: Math.max(0, Math.ceil(((next - left) * msPerToken) / 1_000)) }
+    const nextCount = isTaken ? 1 : Math.min(count, perMinute)
+    return { isTaken, left, waitS: Math.max(0, Math.ceil(((nextCount - left) * msPerToken) / 1_000)) }
   }
 }

@@ -11,6 +11,7 @@ import { callTool, toolsFor } from './tools.ts'
 const MODERN = '2026-07-28'
 /** Versions that begin with `initialize`; the first one is offered to clients of any other version. */
 const LEGACY: readonly unknown[] = ['2025-11-25', '2025-06-18', '2025-03-26']
+const SUPPORTED: readonly unknown[] = [MODERN, ...LEGACY]
 const META = 'io.modelcontextprotocol/'
 const SERVER = { name: 'prospect-pages', version: VERSION }
 const ABOUT = {
@@ -21,8 +22,18 @@ const ABOUT = {
 /** Clients may cache the tools for minutes: they depend on the key alone. */
 const CACHED = { ttlMs: 300_000, cacheScope: 'private' }
 
+/** Members of every result in the version that has them. */
+const COMPLETE = { resultType: 'complete', _meta: { [`${META}serverInfo`]: SERVER } }
+
 export const failed = (status: number, code: number, message: string, id?: unknown, data?: object) =>
   json(status, jsonLine({ jsonrpc: '2.0', id, error: { code, message, data } }))
+
+type Message = {
+  /** Undefined for a notification. */
+  readonly id: unknown
+  readonly method: string
+  readonly params: Readonly<Record<string, unknown>>
+}
 
 /** Answers one message, by https://modelcontextprotocol.io/specification/2026-07-28 or an earlier version. */
 export const answerMessage = async (
@@ -31,50 +42,68 @@ export const answerMessage = async (
   key: ApiKey,
   call: Call,
 ): Promise<ApiResponse> => {
+  const message = messageIn(bytes)
+  if ('status' in message) return message
+  const { id, method, params } = message
+  if (id === undefined) return { status: 202, headers: {}, body: '' }
+  const meta = Object(params['_meta'])
+  const versionInBody = meta[`${META}protocolVersion`]
+  const version = versionInBody ?? headerOf(request, 'mcp-protocol-version') ?? '2025-03-26'
+  const isModern = version === MODERN
+
+  const mirrored = {
+    'MCP-Protocol-Version': versionInBody,
+    'Mcp-Method': isModern ? method : undefined,
+    'Mcp-Name': isModern && method === 'tools/call' ? params['name'] : undefined,
+  }
+  for (const [name, value] of Object.entries(mirrored)) {
+    if (value !== undefined && decoded(headerOf(request, name.toLowerCase())) !== value)
+      return failed(400, -32_020, `The header ${name} does not match the body.`, id)
+  }
+  if (!SUPPORTED.includes(version)) {
+    const versions = { supported: SUPPORTED, requested: version }
+    return failed(400, -32_022, 'Unsupported protocol version.', id, versions)
+  }
+  if (isModern && (versionInBody === undefined || !isObject(meta[`${META}clientCapabilities`]))) {
+    const lacks = `params._meta lacks ${META}protocolVersion or ${META}clientCapabilities.`
+    return failed(400, -32_602, lacks, id)
+  }
+
+  const result = await resultOf(message, isModern, key, call)
+  if (result === null) return failed(isModern ? 404 : 200, -32_601, 'Method not found.', id)
+  if (typeof result === 'string') return failed(200, -32_602, result, id)
+  return json(200, jsonLine({ jsonrpc: '2.0', id, result: isModern ? { ...COMPLETE, ...result } : result }))
+}
+
+/** The message in a body, or the answer to a body that is none. */
+const messageIn = (bytes: Uint8Array): Message | ApiResponse => {
   const parsed = orNull(() => ({ message: JSON.parse(decodeUtf8(bytes)) }))
   if (parsed === null) return failed(400, -32_700, 'The body is not well-formed JSON in UTF-8.')
   const { jsonrpc, id, method, params = {} } = Object(parsed.message)
   const isId = typeof id === 'string' || Number.isSafeInteger(id)
-  const fail = (status: number, code: number, message: string, data?: object) =>
-    failed(status, code, message, isId ? id : undefined, data)
-  if (jsonrpc !== '2.0' || typeof method !== 'string' || !isObject(params) || !(isId || id === undefined))
-    return fail(400, -32_600, 'Send one JSON-RPC 2.0 request or notification, not a batch.')
-  if (id === undefined) return { status: 202, headers: {}, body: '' }
+  const isMessage = jsonrpc === '2.0' && typeof method === 'string' && isObject(params)
+  if (isMessage && (isId || id === undefined)) return { id, method, params }
+  const detail = 'Send one JSON-RPC 2.0 request or notification, not a batch.'
+  return failed(400, -32_600, detail, isId ? id : undefined)
+}
 
-  const meta = Object(params['_meta'])
-  const inBody = meta[`${META}protocolVersion`]
-  const version = inBody ?? headerOf(request, 'mcp-protocol-version') ?? '2025-03-26'
-  const isModern = version === MODERN
-  const mirrored = {
-    'MCP-Protocol-Version': inBody,
-    'Mcp-Method': isModern ? method : undefined,
-    'Mcp-Name': isModern && method === 'tools/call' ? params['name'] : undefined,
+/** The result of a method, the reason why its parameters are refused, or null if there is no such method. */
+const resultOf = async (
+  { method, params }: Message,
+  isModern: boolean,
+  key: ApiKey,
+  call: Call,
+): Promise<object | string | null> => {
+  if (method === 'tools/list') return { tools: toolsFor(key.scopes), ...CACHED }
+  if (method === 'tools/call') return callTool(params, key, call)
+  if (isModern) {
+    return method === 'server/discover' ? { supportedVersions: SUPPORTED, ...ABOUT, ...CACHED } : null
   }
-  for (const [name, value] of Object.entries(mirrored))
-    if (value !== undefined && decoded(headerOf(request, name.toLowerCase())) !== value)
-      return fail(400, -32_020, `The header ${name} does not match the body.`)
-  const supported = [MODERN, ...LEGACY]
-  if (!supported.includes(version))
-    return fail(400, -32_022, 'Unsupported protocol version.', { supported, requested: version })
-  if (isModern && (inBody === undefined || !isObject(meta[`${META}clientCapabilities`])))
-    return fail(400, -32_602, `params._meta lacks ${META}protocolVersion or ${META}clientCapabilities.`)
-
-  const modern = { resultType: 'complete', _meta: { [`${META}serverInfo`]: SERVER } }
-  const done = (result: object) =>
-    json(200, jsonLine({ jsonrpc: '2.0', id, result: isModern ? { ...modern, ...result } : result }))
-  if (method === 'tools/list') return done({ tools: toolsFor(key.scopes), ...CACHED })
-  if (method === 'tools/call') {
-    const result = await callTool(params, key, call)
-    return typeof result === 'string' ? fail(200, -32_602, result) : done(result)
-  }
-  if (isModern && method === 'server/discover')
-    return done({ supportedVersions: supported, ...ABOUT, ...CACHED })
-  if (!isModern && method === 'ping') return done({})
-  if (!isModern && method === 'initialize') {
-    const asked = params['protocolVersion']
-    return done({ protocolVersion: LEGACY.includes(asked) ? asked : LEGACY[0], serverInfo: SERVER, ...ABOUT })
-  }
-  return fail(isModern ? 404 : 200, -32_601, 'Method not found.')
+  if (method === 'ping') return {}
+  if (method !== 'initialize') return null
+  const requested = params['protocolVersion']
+  const protocolVersion = LEGACY.includes(requested) ? requested : LEGACY[0]
+  return { protocolVersion, serverInfo: SERVER, ...ABOUT }
 }
 
 /** Characters that a header cannot carry come in base64. */

@@ -43,7 +43,8 @@ export const readThrough = (call: Call): Read => {
       items.push(item)
     }
     const { nextCursor } = JSON.parse(rest)
-    return { items, ...(nextCursor && { nextCursor, note: 'There are more: pass nextCursor as cursor.' }) }
+    if (nextCursor === undefined) return { items }
+    return { items, nextCursor, note: 'There are more: pass nextCursor as cursor.' }
   }
   return read
 }
@@ -71,7 +72,10 @@ const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value))
 /** Cuts a text to this many bytes, as measured within JSON. */
 const cut = (text: string, max: number): string => {
   let part = text.slice(0, max).toWellFormed()
-  for (let bytes = bytesOf(part); bytes > max; bytes = bytesOf(part))
+  let bytes = bytesOf(part)
+  while (bytes > max) {
     part = part.slice(0, Math.floor((part.length * max) / bytes)).toWellFormed()
+    bytes = bytesOf(part)
+  }
   return part.length === text.length ? part : `${part}… (cut: it has ${text.length} characters)`
 }

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import type { DomainFailure } from '../../../core/engine/failures.ts'
-import { tooLarge } from '../../../core/engine/failures.ts'
+import { type DomainFailure, tooLarge } from '../../../core/engine/failures.ts'
 
 const DISCARD_MS_MAX = 1_000
 /** A body that is this long arrives in several pieces. */
@@ -20,16 +19,17 @@ export const bodyOf = (
     new Promise<Uint8Array>((resolve, reject) => {
       if (req.readableDidRead) return resolve(bytesReadBefore(req, bytesMax))
       beforeRead?.()
-      // A stream that has ended, or whose sender is gone, emits nothing any more.
+      // A stream that has ended, or whose sender is gone, emits nothing more.
       if (req.readableEnded) return resolve(new Uint8Array())
       if (req.destroyed) return reject(endedEarly())
       let bytes = 0
-      const take = (chunk: Buffer) => {
+      const onChunk = (chunk: Buffer) => {
         bytes += chunk.length
         chunks.push(chunk)
-        if (bytes <= bytesMax) return bytes < LONG_BYTES ? undefined : readInTurns(req)
-        req.off('data', take).pause()
-        reject(tooLarge(bytesMax))
+        if (bytes > bytesMax) {
+          req.off('data', onChunk).pause()
+          reject(tooLarge(bytesMax))
+        } else if (bytes >= LONG_BYTES) readInTurns(req)
       }
       const onEnd = () => {
         resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks))
@@ -40,7 +40,7 @@ export const bodyOf = (
       const onClose = () => {
         if (!req.readableEnded) reject(endedEarly())
       }
-      req.on('data', take).on('end', onEnd).on('error', onClose).on('close', onClose)
+      req.on('data', onChunk).on('end', onEnd).on('error', onClose).on('close', onClose)
     })
   return {
     bytesMax: bodyBytesMax,
@@ -81,7 +81,7 @@ const readNext = (): void => {
  */
 const bytesReadBefore = (req: IncomingMessage, bytesMax: number): Uint8Array => {
   const { rawBody, body } = req as { rawBody?: unknown; body?: unknown }
-  const bytes = [rawBody, body].find((one) => one instanceof Uint8Array)
+  const bytes = [rawBody, body].find((kept) => kept instanceof Uint8Array)
   if (bytes === undefined)
     throw new Error('The body was already parsed: mount the prospect-pages handler before any body parser.')
   if (bytes.length > bytesMax) throw tooLarge(bytesMax)

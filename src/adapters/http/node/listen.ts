@@ -15,14 +15,15 @@ export const listen = async (server: Server, host: string | number, port: number
   }
   const onPort = (host: string) => start({ host, port })
   if (typeof host === 'number') await start({ fd: host })
-  // Like a port of this machine, for every user who may enter the folder.
+  // A unix socket is open, like a port, to every user who may enter its folder.
   else if (host.startsWith('/')) await start({ path: host, readableAll: true, writableAll: true })
-  else
+  else {
     await onPort(host).catch((error) => {
-      // A machine without IPv6.
-      if (host !== '::' || !/^(EAFNOSUPPORT|EADDRNOTAVAIL)$/.test(error.code)) throw error
-      return onPort('0.0.0.0')
+      // The machine has no IPv6.
+      if (host === '::' && /^(EAFNOSUPPORT|EADDRNOTAVAIL)$/.test(error.code)) return onPort('0.0.0.0')
+      throw error
     })
+  }
   const address = server.address()
   return typeof address === 'object' ? (address?.port ?? 0) : 0
 }

@@ -2,10 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { type DomainFailure, unavailable } from '../../../core/engine/failures.ts'
 import { malformed } from '../malformed.ts'
-import type { Api } from '../requests.ts'
-import { type ApiResponse, isWhole } from '../requests.ts'
+import { type Api, type ApiResponse, isWhole } from '../requests.ts'
 import { shareLoop } from '../share-loop.ts'
 import { bodyOf } from './body.ts'
+import { limitPendingWrites } from './slow-readers.ts'
 import { writeParts } from './write-parts.ts'
 
 export type MessageLimits = {
@@ -36,68 +36,79 @@ type Received = {
 
 /** Passes a message of `node:http` to the API and writes its answer, for the server and the handler. Never rejects. */
 export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, draining }: Deps) => {
+  const limitPending = limitPendingWrites(limits.unsentBytesMax, stalledMsMax)
   const endedEarly = () =>
     draining?.aborted ? unavailable('The service is stopping.') : malformed('The request ended early.')
-  const limitPending = limitPendingWrites(limits.unsentBytesMax, stalledMsMax)
+
+  const requestOf = (req: IncomingMessage, res: ServerResponse, received: Received, isHttp1: boolean) => ({
+    target: received.target,
+    basePath: received.basePath,
+    repeatedHeaders: repeatedIn(req),
+    body: mayHaveBody(req, isHttp1) ? bodyOf(req, limits, endedEarly, received.beforeRead) : undefined,
+    method: req.method ?? '',
+    headers: req.headers,
+    address: req.socket.remoteAddress,
+    untilEnd: () => endOf(res, draining),
+  })
+
   const handle = async (req: IncomingMessage, res: ServerResponse, received: Received): Promise<void> => {
-    const { target, basePath, refused, beforeRead, before } = received
-    // Its version does not show that: a message of HTTP/1 may claim any.
+    // `httpVersion` does not show the protocol: an HTTP/1 message may claim any version.
     const isHttp1 = !('stream' in req)
-    const repeatedHeaders = repeatedIn(req)
-    const fault = refused ?? (isHttp1 ? faultOf(req, repeatedHeaders) : null)
-    const { 'content-length': length, 'transfer-encoding': coding } = req.headers
-    // HTTP/2 shows only at the end that there is no body.
-    const hasNone = isHttp1 && length === undefined && coding === undefined
-    const requestBody = hasNone ? undefined : bodyOf(req, limits, endedEarly, beforeRead)
-    const answer = fault
-      ? refuseMessage(fault, req)
-      : await api({
-          target,
-          basePath,
-          repeatedHeaders,
-          body: requestBody,
-          method: req.method ?? '',
-          headers: req.headers,
-          address: req.socket.remoteAddress,
-          untilEnd: () => endOf(res, draining),
-        })
-    const { status, headers, tenantId } = answer
+    const request = requestOf(req, res, received, isHttp1)
+    const fault = received.refused ?? (isHttp1 ? faultOf(req, request.repeatedHeaders) : null)
+    const answer = fault ? refuseMessage(fault, req) : await api(request)
+
     // The rest of a small body may be in the same packet, which is parsed to its end in this turn of the loop.
     if (isHttp1 && !req.complete) await setImmediate()
-    const unread = req.complete ? undefined : requestBody
+    const unread = req.complete ? undefined : request.body
     // An answer that takes long may end while the server drains.
-    const closes = isHttp1 && (draining?.aborted || fault || unread || !isWhole(answer.body))
-    if (closes) res.setHeader('connection', 'close')
-    res.writeHead(status, headers)
-    const limit = () => limitPending(res, tenantId)
-    const parts = isLarge(answer.body) ? partsOf(answer.body, tenantId) : answer.body
-    const body = isWhole(parts) ? parts : await writeParts(parts, res, limit, before)
-    const endsLater = isHttp1 && unread !== undefined
-    // Text with as many bytes as characters is ASCII, which Node writes faster as Latin-1.
-    if (!endsLater) res.end(body, headers['content-length'] === String(body.length) ? 'latin1' : 'utf8')
-    else if (body.length === 0) res.flushHeaders()
-    else res.write(body)
-    limit()
-    // HTTP/2 resets a stream that was never read, and reads the rest of the others.
-    if (!isHttp1 && req.readableFlowing !== null) unread?.discard()
-    if (!endsLater) return
-    await unread.discard()
-    res.end()
+    const closes = draining?.aborted || fault || unread || !isWhole(answer.body)
+    if (isHttp1 && closes) res.setHeader('connection', 'close')
+    res.writeHead(answer.status, answer.headers)
+
+    const onWritten = () => limitPending(res, answer.tenantId)
+    const parts = partsOf(answer)
+    if (parts !== null) await writeParts(parts, res, onWritten, received.before)
+    const rest = parts === null && isWhole(answer.body) ? answer.body : ''
+
+    if (isHttp1 && unread !== undefined) {
+      if (rest.length === 0) res.flushHeaders()
+      else res.write(rest)
+      onWritten()
+      await unread.discard()
+      res.end()
+    } else {
+      res.end(rest, encodingOf(answer, rest))
+      onWritten()
+      // HTTP/2 resets a stream that was never read, and reads the rest of the others.
+      if (req.readableFlowing !== null) void unread?.discard()
+    }
   }
   return (req: IncomingMessage, res: ServerResponse, received: Received): Promise<void> =>
     handle(req, res, received).catch(() => void res.destroy())
 }
 
+/** HTTP/2 shows only at the end that there is no body. */
+const mayHaveBody = ({ headers }: IncomingMessage, isHttp1: boolean): boolean =>
+  !isHttp1 || headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+
+/** Text with as many bytes as characters is ASCII, which Node writes faster as Latin-1. */
+const encodingOf = ({ headers }: ApiResponse, body: string | Uint8Array): 'latin1' | 'utf8' =>
+  headers['content-length'] === String(body.length) ? 'latin1' : 'utf8'
+
 /** Longer answers are written in parts of this size. */
 const PART_BYTES_MAX = 262_144
-const isLarge = (body: ApiResponse['body']): body is Uint8Array =>
-  body instanceof Uint8Array && body.length > PART_BYTES_MAX
+/** The parts of an answer that is written in parts, else null. */
+const partsOf = ({ body, tenantId }: ApiResponse) => {
+  if (!isWhole(body)) return body
+  return body instanceof Uint8Array && body.length > PART_BYTES_MAX ? splitInTurns(body, tenantId) : null
+}
 
 /**
  * Each part is written in its tenant's turn of the loop: copying megabytes into the sockets of a hundred callers in one
  * turn would make every other tenant wait.
  */
-async function* partsOf(body: Uint8Array, tenantId = ''): AsyncGenerator<Uint8Array> {
+async function* splitInTurns(body: Uint8Array, tenantId = ''): AsyncGenerator<Uint8Array> {
   for (let from = 0; from < body.length; from += PART_BYTES_MAX) {
     await shareLoop(tenantId, true)
     yield body.subarray(from, from + PART_BYTES_MAX)
@@ -134,50 +145,4 @@ const faultOf = ({ httpVersion, headers }: IncomingMessage, repeated: readonly s
     return malformed('HTTP/1.0 has no Transfer-Encoding.')
   if (httpVersion === '1.1' && headers.host === undefined) return malformed('The Host header is missing.')
   return null
-}
-
-type Tenant = { readonly id: string; bytes: number; readonly pending: Map<ServerResponse, number> }
-
-/**
- * Limits the bytes of answers that their callers do not read. Past `bytesMax` in all, the tenant that has most of them
- * loses its oldest connections until the rest fits. A connection on which nothing moves for `stalledMsMax` is closed.
- */
-export const limitPendingWrites = (bytesMax: number, stalledMsMax?: number) => {
-  const tenants = new Map<string, Tenant>()
-  let total = 0
-
-  const forget = (tenant: Tenant, res: ServerResponse) => {
-    const bytes = tenant.pending.get(res) ?? 0
-    if (!tenant.pending.delete(res)) return
-    total -= bytes
-    tenant.bytes -= bytes
-    if (tenant.pending.size === 0) tenants.delete(tenant.id)
-  }
-  const dropOldestOfLargest = () => {
-    const [largest] = [...tenants.values()].sort((a, b) => b.bytes - a.bytes)
-    const [oldest] = [...(largest?.pending ?? [])].find(([, bytes]) => bytes > 0) ?? []
-    if (largest === undefined || oldest === undefined) return
-    forget(largest, oldest)
-    oldest.destroy()
-    // An answer that waits behind another one is only freed with its connection.
-    if (oldest.socket === null) oldest.req.socket.destroy()
-  }
-
-  /** Call it after each write, and once the reader has taken everything. */
-  return (res: ServerResponse, tenantId = ''): void => {
-    const tenant = tenants.get(tenantId) ?? { id: tenantId, bytes: 0, pending: new Map() }
-    const counted = tenant.pending.get(res)
-    const bytes = res.writableLength
-    if ((bytes === 0 && counted === undefined) || res.destroyed) return
-    tenants.set(tenantId, tenant)
-    // A reader that continues becomes the newest.
-    tenant.pending.delete(res)
-    tenant.pending.set(res, bytes)
-    tenant.bytes += bytes - (counted ?? 0)
-    total += bytes - (counted ?? 0)
-    // Emitted once the system has taken the last byte, and when the connection ends.
-    if (counted === undefined) res.once('close', () => forget(tenant, res))
-    if (counted === undefined && stalledMsMax !== undefined) res.setTimeout(stalledMsMax, () => res.destroy())
-    while (total > bytesMax) dropOldestOfLargest()
-  }
 }

@@ -2,15 +2,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Server as Listener } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type DomainFailure, unavailable } from '../../../core/engine/failures.ts'
+import type { DomainFailure } from '../../../core/engine/failures.ts'
 import { http } from '../../node-http.ts'
 import { refusal } from '../problems.ts'
-import type { Api } from '../requests.ts'
-import { type ApiResponse, requestIdIn, traceIdIn } from '../requests.ts'
+import { type Api, type ApiResponse, requestIdIn, traceIdIn } from '../requests.ts'
 import { noteConnection } from '../share-loop.ts'
 import { listen } from './listen.ts'
 import { answerMalformed } from './malformed-requests.ts'
 import { type MessageLimits, messageHandler } from './message.ts'
+import { createPipelining } from './pipelining.ts'
 
 export type ServerLimits = MessageLimits & {
   readonly headersMsMax: number
@@ -60,19 +60,18 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
   })
   server.maxConnections = limits.connectionsMax
   server.on('connection', noteConnection)
-  const onRequest = (expectsContinue: boolean) => (req: IncomingMessage, res: ServerResponse) => {
-    const taken = pipelining.take(req.socket, res)
-    if (taken === undefined) return
-    const beforeRead = expectsContinue ? () => res.writeContinue() : undefined
+  const answer = (req: IncomingMessage, res: ServerResponse, beforeRead?: () => void) => {
+    const place = pipelining.take(req.socket, res)
+    if (place === undefined) return
     unanswered++
-    void handleMessage(req, res, { ...taken, target: req.url ?? '', beforeRead }).then(() => {
-      taken.answered()
+    void handleMessage(req, res, { ...place, target: req.url ?? '', beforeRead }).then(() => {
+      place.answered()
       if (--unanswered === 0) onAllAnswered()
     })
   }
-  server.on('request', onRequest(false))
-  server.on('checkContinue', onRequest(true))
-  server.on('checkExpectation', onRequest(false))
+  server.on('request', (req, res) => answer(req, res))
+  server.on('checkExpectation', (req, res) => answer(req, res))
+  server.on('checkContinue', (req, res) => answer(req, res, () => res.writeContinue()))
   const onMalformedMessage = (error: { readonly code?: string | undefined }, socket: Duplex) =>
     pipelining.afterComplete(socket, () => answerMalformed(error, socket, refuseMessage))
   server.on('clientError', onMalformedMessage)
@@ -91,7 +90,7 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
       const idle = setTimeout(() => server.close(), Math.min(IDLE_GRACE_MS, msMax))
       const all = setTimeout(() => server.closeAllConnections(), msMax)
       await closed
-      // Requests that were cut off are logged before the end.
+      // Wait until requests that were cut off are logged.
       const answered = new Promise<void>((resolve) => {
         onAllAnswered = resolve
       })
@@ -99,66 +98,6 @@ export const createHttpServer = ({ api, limits, newRequestId, onMalformed }: Dep
       clearTimeout(idle)
       clearTimeout(all)
       server.close()
-    },
-  }
-}
-
-/** More requests than any client sends before it has read an answer. Node limits them only by the size of a packet. */
-const PIPELINED_MAX = 32
-
-const newState = () => ({
-  unanswered: 0,
-  isFull: false,
-  /** Whether the parser has lost track of the input. */
-  isLost: false,
-  last: undefined as ServerResponse | undefined,
-  beforeLast: undefined as ServerResponse | undefined,
-})
-
-/**
- * Tracks the unanswered requests of each connection. A connection that pipelines too many is refused the next one, and
- * closes with that answer; later requests on it are not started.
- */
-export const createPipelining = () => {
-  const states = new WeakMap<Duplex, ReturnType<typeof newState>>()
-  const stateOf = (socket: Duplex) => {
-    const state = states.get(socket) ?? newState()
-    states.set(socket, state)
-    return state
-  }
-  return {
-    /** Undefined when the connection is full: the request gets no answer. */
-    take: (socket: Duplex, res: ServerResponse) => {
-      const state = stateOf(socket)
-      if (state.isFull) return undefined
-      state.beforeLast = state.last
-      state.last = res
-      // An idle connection must not keep its answers alive, and through them the bodies.
-      res.once('close', () => {
-        if (state.last === res) state.last = undefined
-        if (state.beforeLast === res) state.beforeLast = undefined
-      })
-      state.isFull = ++state.unanswered > PIPELINED_MAX
-      return {
-        refused: state.isFull ? unavailable('Too many unanswered requests on this connection.') : null,
-        answered: () => void state.unanswered--,
-        before: state.beforeLast,
-      }
-    },
-    /**
-     * Acts once every complete request has its answer, because the input after them was malformed. Acts only the first
-     * time, since the parser goes on complaining, and not when the incomplete request is already being answered: that
-     * answer closes the connection.
-     */
-    afterComplete: (socket: Duplex, act: () => void): void => {
-      const state = stateOf(socket)
-      const { last, beforeLast } = state
-      const isPartial = last?.req.complete === false
-      if (state.isLost || (isPartial && last.headersSent)) return
-      state.isLost = true
-      const due = isPartial ? beforeLast : last
-      if (due === undefined || due.writableFinished || due.destroyed) act()
-      else due.once('close', act)
     },
   }
 }

@@ -3,43 +3,42 @@ import type { Duplex } from 'node:stream'
 
 /**
  * Writes each part once the reader has taken the one before, until the reader is gone. Makes no part while another
- * answer comes `before` on the connection. Returns the rest to write: nothing.
+ * answer comes `before` on the connection.
  */
 export const writeParts = async (
   parts: AsyncGenerator<string> | AsyncGenerator<Uint8Array>,
   res: ServerResponse,
   onWritten: () => void,
   before?: ServerResponse,
-): Promise<''> => {
+): Promise<void> => {
   // HTTP/2 has a stream. On HTTP/1 an answer that waits behind another one has only the close event of its connection.
   const { stream = res.req.socket } = res as { readonly stream?: Duplex }
   let isGone = stream.destroyed
-  let goOn = () => {}
-  const leave = () => {
+  let resume = () => {}
+  const onClose = () => {
     isGone = true
-    goOn()
+    resume()
     parts.return('').catch(() => {})
   }
-  res.on('close', leave).on('drain', () => goOn())
-  stream.on('close', leave)
-  const ready = () =>
+  const untilResumed = () =>
     new Promise<void>((resolve) => {
-      goOn = resolve
+      resume = resolve
       if (isGone) resolve()
     })
+  res.on('close', onClose).on('drain', () => resume())
+  stream.on('close', onClose)
   try {
-    before?.once('close', () => goOn())
-    if (before && !before.closed) await ready()
-    if (isGone) return ''
+    before?.once('close', () => resume())
+    if (before && !before.closed) await untilResumed()
+    if (isGone) return
     for await (const part of parts) {
       const isTaken = isGone || res.write(part)
       onWritten()
-      if (!isTaken) await ready()
-      if (isGone) break
+      if (!isTaken) await untilResumed()
+      if (isGone) return
       onWritten()
     }
-    return ''
   } finally {
-    stream.off('close', leave)
+    stream.off('close', onClose)
   }
 }

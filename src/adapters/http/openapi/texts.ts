@@ -68,7 +68,7 @@ export const MAY_HAVE_PLUS: readonly string[] = [
 /** Members of a problem's example in this operation, beyond its explanation. */
 export const problemTexts = (code: ProblemCode, route: Route): Record<string, unknown> => {
   const { reference } = route
-  const [scope] = [route.scope ?? []].flat()
+  const scope = Array.isArray(route.scope) ? route.scope[0] : route.scope
   if (code === 'invalid_request')
     return { detail: 'The request is invalid. See `errors`.', errors: [reference.fault ?? faultOf(route)] }
   if (code === 'invalid_cursor')

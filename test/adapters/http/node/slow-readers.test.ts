@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import t from 'tap'
-import { limitPendingWrites } from '../../../../src/adapters/http/node/message.ts'
 import { createHttpServer } from '../../../../src/adapters/http/node/server.ts'
+import { limitPendingWrites } from '../../../../src/adapters/http/node/slow-readers.ts'
 
 const MEBIBYTE = 1_048_576
 const MS = 60_000
