@@ -1,11 +1,9 @@
 import type { Ports, Signal } from '../core/ports/store.ts'
-import { atRoot, jobSpans } from './tracing.ts'
+import { atRoot } from './at-root.ts'
 import { yieldToRequests } from './yield-to-requests.ts'
 
 export type OnError = (error: unknown) => void
 export type Job = {
-  /** Names the spans of the job. */
-  readonly name: string
   /** The parts of the store that it needs: without them it does not run. */
   readonly needs?: readonly (keyof Ports)[]
   /** Wakes the job. Without one it only polls. */
@@ -37,7 +35,6 @@ export const createRunner = (job: Job, { stop, onError, onStep }: Deps) => {
   let isWoken = false
   let mustPoll = true
   let hasFailed = false
-  const spans = jobSpans(job.name)
   const report = (error: unknown): void => {
     hasFailed = true
     onError(error)
@@ -50,7 +47,7 @@ export const createRunner = (job: Job, { stop, onError, onStep }: Deps) => {
     isWoken = false
     hasFailed = false
     woken = Promise.withResolvers()
-    return spans.around(() => step(stop, woken.promise, polls))
+    return step(stop, woken.promise, polls)
   }
   const run = async (): Promise<void> => {
     try {
@@ -74,7 +71,6 @@ export const createRunner = (job: Job, { stop, onError, onStep }: Deps) => {
       if (stop.aborted) return
       isWoken = true
       mustPoll ||= polls
-      spans.noteCause()
       woken.resolve()
       running ??= atRoot(run).finally(() => {
         running = undefined

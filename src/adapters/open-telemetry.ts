@@ -1,4 +1,5 @@
-import { REGISTERED } from './tracing.ts'
+/** The key under which an OpenTelemetry SDK loaded by `--import` registers. */
+const REGISTERED = Symbol.for('opentelemetry.js.api.1')
 
 /** The active OpenTelemetry SDK of this process. */
 export type OpenTelemetry = {

@@ -70,32 +70,27 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
     {
       ...removing,
       ...erasing,
-      name: 'erase prospects',
       needs: ['erasures', 'moments'],
       stepWith: () => eraseProspects(deps),
     },
     {
       ...erasing,
-      name: 'move merged',
       needs: ['merges', 'moments'],
       restMs: MOVE_REST_MS,
       stepWith: () => moveMerged({ store, clock, newId }),
     },
     {
       ...removing,
-      name: 'remove tenants',
       needs: ['tenants', 'erasures', 'moments'],
       stepWith: (onError) => removeTenants({ ...deps, onError }),
     },
     {
       ...expiring,
-      name: 'delete expired',
       needs: ['erasures', 'events', 'tenants'],
       stepWith: (onError) => deleteExpired({ ...expire, onError }),
     },
     {
       ...expiring,
-      name: 'sweep late logs',
       needs: ['erasures', 'merges', 'tenants'],
       stepWith: (onError) => sweepLateLogs({ store, clock, onError }),
     },

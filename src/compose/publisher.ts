@@ -85,7 +85,6 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
     })
   return [
     {
-      name: 'publish versions',
       signal: 'versions',
       pollMs,
       restMs: namer ? 0 : REST_MS,
@@ -93,7 +92,6 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
       accept: handOver?.accept,
     },
     {
-      name: 'run schedules',
       needs: ['schedules'],
       signal: 'versions',
       pollMs,

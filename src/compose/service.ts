@@ -175,9 +175,8 @@ export const compose = (config: Config, runtime: Runtime) => {
   const deps = { store, clock, newId }
   const jobs: readonly Job[] = [
     ...counterJobs({ ...deps, counts }),
-    { name: 'save usage', pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save },
+    { pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save },
     {
-      name: 'watch the database',
       pollMs: WATCH_MS,
       restMs: 0,
       stepWith: () => watchDatabase(log, store.ready),

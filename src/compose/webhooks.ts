@@ -49,7 +49,6 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
   const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }
   return [
     {
-      name: 'number events',
       needs: ['events'],
       signal: 'events',
       pollMs,
@@ -57,7 +56,6 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
       stepWith: (onError) => numberEvents({ ...deps, shareLoop, onError }),
     },
     {
-      name: 'send webhooks',
       needs: ['webhooks', 'events', 'prospects', 'prospectLogs'],
       signal: 'deliveries',
       pollMs,

@@ -40,7 +40,6 @@ const setting = (
     },
     [
       {
-        name: 'work',
         signal: 'events',
         pollMs,
         restMs,
@@ -81,7 +80,7 @@ t.test('a step knows whether it is asked to look, or was only handed work', asyn
       asked.push(isAsked)
       return false
     }
-  const job = { name: 'work', pollMs: NEVER_MS, restMs: 1, signal: 'events' as const, stepWith: step }
+  const job = { pollMs: NEVER_MS, restMs: 1, signal: 'events' as const, stepWith: step }
   const accept = (wakeUp: () => void) => {
     wake = wakeUp
   }
@@ -216,7 +215,7 @@ t.test('an onError that throws ends neither the work nor its stop', async (t) =>
   }
   const stepWith = () => () => Promise.reject(new Error('away'))
   const worker = workInBackground({ store: { watch: createListeners().add }, onError }, [
-    { name: 'work', signal: 'events', pollMs: NEVER_MS, restMs: 1, stepWith },
+    { signal: 'events', pollMs: NEVER_MS, restMs: 1, stepWith },
   ])
   worker.start()
   await settled()
@@ -298,7 +297,6 @@ t.test('nor is a step of one job while another job is failing', async (t) => {
       onStep: () => done.push('works'),
     },
     [failing, working].map((stepWith) => ({
-      name: 'work',
       signal: 'events',
       pollMs: NEVER_MS,
       restMs: 1,

@@ -132,7 +132,7 @@ const thirdParty = async (t: Test) => {
   return { webhooks, namings, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-t.test('no call to a third party carries the trace or the baggage of anybody', async (t) => {
+t.test('no call to a third party carries the trace or the baggage of a request', async (t) => {
   const { instrumented, spans } = instrumentation(t)
   const { webhooks, namings, url } = await thirdParty(t)
   const naming = { NAMER_URL: `${url}/v1`, NAMER_MODEL: 'm', WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' }
@@ -162,25 +162,16 @@ t.test('no call to a third party carries the trace or the baggage of anybody', a
     () => webhooks.length === all && namings.length === tenants.length * COUNT,
   )
   t.equal(await server.stop(), 0)
-  const carried = [...webhooks, ...namings].flatMap((headers) => Object.keys(headers))
+  const received = [...webhooks, ...namings].map(({ traceparent, tracestate, baggage }) => ({
+    traceId: String(traceparent).split('-')[1] ?? '',
+    state: tracestate ?? baggage,
+  }))
   t.strictSame(
-    carried.filter((name) => /trace|baggage/.test(name)),
+    received.filter(({ traceId, state }) => traceIds.includes(traceId) || state !== undefined),
     [],
   )
-
-  const named = (name: string) => spans().filter((span) => span.name === name)
-  const background = ['publish versions', 'number events', 'send webhooks', 'name page', 'send webhook']
-  const [, , , , sent = []] = background.map(named)
-  t.equal(
-    sent.filter(({ traceId }) => traceIds.includes(traceId)).length,
-    tenants.length,
-    'those of the tests',
-  )
-  const isRoot = ({ traceId, parentId }: Span) => parentId === null && !traceIds.includes(traceId)
-  const own = [...background.slice(0, 4).flatMap(named), ...sent.filter(({ parentId }) => parentId === null)]
-  t.ok(own.every(isRoot), 'work in the background has traces of its own')
-  for (const name of background) t.ok(named(name).length > 0, name)
-  t.ok(named('publish versions').some(({ links }) => links.some((id) => traceIds.includes(id))))
-  const clients = new Set(spans().flatMap(({ kind, name }) => (kind === CLIENT ? name : [])))
-  t.strictSame([...clients].sort(), ['name page', 'send webhook'], 'and each call is one span')
+  const clients = spans().filter(({ kind }) => kind === CLIENT)
+  t.ok(clients.length > 0)
+  for (const { traceId, parentId } of clients)
+    t.strictSame([parentId, traceIds.includes(traceId)], [null, false])
 })

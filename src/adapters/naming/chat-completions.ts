@@ -1,7 +1,7 @@
 import { checkOptions } from '../../config/check-options.ts'
 import { namingFailure } from '../../core/pages/name-patiently.ts'
 import type { Namer } from '../../core/ports/versions.ts'
-import { callOut } from '../tracing.ts'
+import { atRoot } from '../at-root.ts'
 
 /** The server that names pages, and the requests to it. */
 export type ChatCompletionsSettings = {
@@ -46,7 +46,7 @@ export const chatCompletionsNamer = (settings: ChatCompletionsSettings): Namer =
         ...extra,
       }),
     }
-    const response = await callOut('name page', address, () => fetch(address, init))
+    const response = await atRoot(() => fetch(address, init))
     if (!response.ok)
       throw namingFailure(`the naming server answered ${response.status}`, retryAfterMsOf(response))
     const choice = choiceOf(await readAtMost(response, ANSWER_BYTES_MAX))

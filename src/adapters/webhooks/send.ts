@@ -3,8 +3,8 @@ import https from 'node:https'
 import { DAY_MS } from '../../core/engine/times.ts'
 import type { SendWebhook, Webhook } from '../../core/ports/webhooks.ts'
 import type { Clock } from '../../core/ports/world.ts'
+import { atRoot } from '../at-root.ts'
 import { http } from '../node-http.ts'
-import { callOut } from '../tracing.ts'
 import { type Addresses, RefusedAddress } from './addresses.ts'
 import { signatureHeaders } from './signature.ts'
 
@@ -64,7 +64,7 @@ export const createSendWebhook = ({ addresses, clock, userAgent, msMax }: Deps):
         })
         return resultOf(answer, clock())
       }
-      return { ...(await callOut('send webhook', webhook.url, deliver)), ms: msSince(began) }
+      return { ...(await atRoot(deliver)), ms: msSince(began) }
     } catch (error) {
       const failure = signal.aborted ? signal.reason : error
       const result = { status: null, error: inWords(failure), retryAfterMs: null, ms: msSince(began) }
