@@ -196,7 +196,7 @@ export const createService = (options: ServiceOptions): Service => {
     const prepareActivity = prepare as (input: unknown) => Promise<NewActivity>
     return async (input: readonly unknown[]) => {
       if (!Array.isArray(input)) refuse('invalid_request', 'Pass an array.')
-      const answers = await composed.logProspectActivities(input, { prepare: prepareActivity })
+      const answers = await composed.logProspectActivities({ inputs: input, prepare: prepareActivity })
       return answers.map((answer) => (answer instanceof Error ? asOutcome(answer) : answer))
     }
   }

@@ -45,7 +45,7 @@ export const logBatch: Run<unknown, Batch> = async (
   }
   const weightOf = ({ text }: { text: string }) => text.length
   const { nextTurn: beforeList } = steps
-  const answers = await logProspectActivities(items, { prepare, weightOf, beforeList })
+  const answers = await logProspectActivities({ inputs: items, prepare, weightOf, beforeList })
   // When the database is away, all items have the same reason, which is reported once.
   const refusalOf = memoized(steps.refusalOf)
   let retryAfter: string | undefined

@@ -129,7 +129,8 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
         steps.onTrapped?.()
         return { prospectLogIds: [newId('prospectlog')], replayed: false }
       }
-      const outcomes = await logAll(activities, {
+      const outcomes = await logAll({
+        inputs: activities,
         prepare: (activity) => activity,
         weightOf,
         beforeList: steps.nextTurn,
