@@ -18,6 +18,11 @@ export const orNull = <Answer>(attempt: () => Answer): Answer | null => {
   }
 }
 
+/** Throws the first of these errors, if there is one. */
+export const throwFirst = (errors: readonly unknown[]): void => {
+  if (errors.length > 0) throw errors[0]
+}
+
 /** Calls an embedder's hook. One that throws must not cost an answer or a write, so its error is printed. */
 export const callHook = (hook: () => void): void => {
   try {

@@ -1,4 +1,5 @@
 import { claimInTurns } from '../engine/claim-in-turns.ts'
+import { throwFirst } from '../engine/outcome.ts'
 import { isoTime, MINUTE_MS } from '../engine/times.ts'
 import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
@@ -29,7 +30,7 @@ type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'>
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
 export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) => {
-  const claim = claimInTurns(erasures, {
+  const { claim } = claimInTurns(erasures, {
     clock,
     leaseMs: LEASE_MS,
     restMsMax: SETTLE_REST_MS + REWRITE_MS_MAX,
@@ -112,7 +113,7 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
       await eachTenant(waiting, settleWith(isRewritten ? { pass: 4 } : { claimableAt: nextMinute }))
     }
     // Failed erasures are claimed again after their lease.
-    for (const failure of failures) throw failure
+    throwFirst(failures)
     return claimed.length > 0
   }
 }

@@ -81,7 +81,7 @@ export const sendWebhooks = (deps: Deps) => {
   const lost = lostClaims(deps, LEASE_MS)
   const onError = (error: unknown) => callHook(() => deps.onError(error))
 
-  const claim = claimInTurns(webhooks, { clock, leaseMs: LEASE_MS, restMsMax: REST_MS })
+  const { claim } = claimInTurns(webhooks, { clock, leaseMs: LEASE_MS, restMsMax: REST_MS })
 
   const start = (endpoint: ClaimedEndpoint, stop: AbortSignal): void => {
     const endMs = clock() + CLAIM_MS
