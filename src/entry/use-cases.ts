@@ -38,13 +38,14 @@ export { moveMerged } from '../core/prospects/move-merged.ts'
 export { searchKeysOf } from '../core/prospects/search-keys.ts'
 export { updateProspect } from '../core/prospects/update-prospect.ts'
 export { createTenant } from '../core/tenants/create-tenant.ts'
-export { getDelivery, listDeliveries, replayDeliveries, retryDelivery } from '../core/webhooks/deliveries.ts'
-export {
-  createWebhookEndpoint,
-  deleteWebhookEndpoint,
-  getWebhookEndpoint,
-  listWebhookEndpoints,
-  rotateWebhookSecret,
-  updateWebhookEndpoint,
-} from '../core/webhooks/webhook-endpoints.ts'
+export { createWebhookEndpoint } from '../core/webhooks/create-webhook-endpoint.ts'
+export { deleteWebhookEndpoint } from '../core/webhooks/delete-webhook-endpoint.ts'
+export { getDelivery } from '../core/webhooks/get-delivery.ts'
+export { getWebhookEndpoint } from '../core/webhooks/get-webhook-endpoint.ts'
+export { listDeliveries } from '../core/webhooks/list-deliveries.ts'
+export { listWebhookEndpoints } from '../core/webhooks/list-webhook-endpoints.ts'
+export { replayDeliveries } from '../core/webhooks/replay-deliveries.ts'
+export { retryDelivery } from '../core/webhooks/retry-delivery.ts'
+export { rotateWebhookSecret } from '../core/webhooks/rotate-webhook-secret.ts'
+export { updateWebhookEndpoint } from '../core/webhooks/update-webhook-endpoint.ts'
 export { eventReaders } from '../service/event-readers.ts'

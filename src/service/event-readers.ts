@@ -7,7 +7,7 @@ import { getPageGroup } from '../core/pages/get-page-group.ts'
 import { getVersion } from '../core/pages/list-versions.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import { getProspect } from '../core/prospects/get-prospect.ts'
-import { getWebhookEndpoint } from '../core/webhooks/webhook-endpoints.ts'
+import { getWebhookEndpoint } from '../core/webhooks/get-webhook-endpoint.ts'
 
 type OfTenant = { readonly tenantId: string }
 /** Page groups that are read at a time: each may have 4 MiB. */

@@ -8,7 +8,7 @@ import type { HookTools } from '../../core/hooks/hooks.ts'
 import type { Scope } from '../../core/ports/api-keys.ts'
 import type { Needs, Ports } from '../../core/ports/store.ts'
 import type { ExportTools } from '../../core/prospects/export-prospect.ts'
-import type { WebhookTools } from '../../core/webhooks/webhook-endpoints.ts'
+import type { WebhookTools } from '../../core/webhooks/webhook-tools.ts'
 import { anyId } from '../../shapes/input.ts'
 
 type Shape = v.ObjectSchema<v.ObjectEntries, undefined>
