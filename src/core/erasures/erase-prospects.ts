@@ -3,7 +3,7 @@ import { throwFirst } from '../engine/outcome.ts'
 import { isoTime, MINUTE_MS } from '../engine/times.ts'
 import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
-import { identifiersOf, wantedBy } from '../prospects/identifiers.ts'
+import { identifiersOf, identifiersToLookUp } from '../prospects/identifiers.ts'
 
 /** Erasures in progress at a time. Erasures of one tenant share a walk over its logs. */
 const CLAIM_MAX = 200
@@ -59,7 +59,9 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
     const hashes = new Set(blocked.map(({ kind, hash }) => `${kind} ${hash}`))
     const logs = hashes.size > 0 ? await erasures.namesAfter(tenantId, furthest, LOOK_MAX) : []
     const foreign = logs.filter((log) =>
-      wantedBy(tenantId, identifiersOf(log)).some(({ kind, hash }) => hashes.has(`${kind} ${hash}`)),
+      identifiersToLookUp(tenantId, identifiersOf(log)).some(({ kind, hash }) =>
+        hashes.has(`${kind} ${hash}`),
+      ),
     )
     const last = logs.at(-1)?.prospectLogId
     for (const erasure of cleared) {

@@ -1,6 +1,6 @@
 import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
-import { type IfRevision, requireRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
+import { type IfRevision, type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
 import type { Requester } from '../ports/events.ts'
 import type { PageWant, StoredPageWithVersions } from '../ports/pages.ts'
 import { loadPage, type ReadPage, readPageOf } from './get-page.ts'
@@ -13,7 +13,7 @@ import {
   savePage,
 } from './schedules.ts'
 
-export type PageDeps = ScheduleDeps & Turns
+export type PageDeps = ScheduleDeps & Queued
 export type PageWrite = PageWant & IfRevision & Requester
 /** The page, and what else a decision needs. */
 type KnownPage = { readonly page: CurrentPage }
@@ -28,7 +28,7 @@ export const changePage = <Known extends KnownPage, Answer>(
   recall: (page: CurrentPage) => Promise<Known>,
   decide: (known: Known, nowMs: number) => { readonly edit: Edit; readonly answer: Answer },
 ): Promise<Answer> =>
-  writeInTurn(deps, want.pageId, {
+  writeQueued(deps, want.pageId, {
     load: () => currentPage(deps, want),
     recall,
     decide: (known) => {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isoTime, laterThan } from '../engine/times.ts'
-import { type IfRevision, requireRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
+import { type IfRevision, type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
 import type { FoundPageGroup, PageGroupRead } from '../ports/page-groups.ts'
@@ -11,7 +11,7 @@ import { existingPageGroup, getPageGroup, type ReadPageGroup } from './get-page-
 
 /** Which page group a person writes to. */
 type PageGroupWrite = PageGroupRead & IfRevision & Requester
-type Deps = Needs<'pageGroups' | 'tenants'> & Turns
+type Deps = Needs<'pageGroups' | 'tenants'> & Queued
 
 /**
  * Changes the given fields of a page group. An archived group accepts no new pages; a deleted one is gone for callers. The
@@ -24,7 +24,7 @@ export const updatePageGroup =
     const { ifRevision, tenantId, pageGroupId, apiKeyId, ...fields } = update
     const { store, clock, newId } = deps
     const want = { tenantId, pageGroupId }
-    await writeInTurn(deps, pageGroupId, {
+    await writeQueued(deps, pageGroupId, {
       load: () => existingPageGroup(deps, want),
       recall: async (group) => ({
         group,

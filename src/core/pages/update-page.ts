@@ -1,6 +1,6 @@
 import type { PageChanges } from '../../shapes/page.ts'
 import { isoTime } from '../engine/times.ts'
-import { requireRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
+import { type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Needs } from '../ports/store.ts'
 import { changeAndRead, type PageDeps, type PageWrite } from './change-page.ts'
@@ -43,12 +43,12 @@ const decideChange = (
  * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`.
  */
 export const deletePage =
-  (deps: Needs<'pages'> & Turns) =>
+  (deps: Needs<'pages'> & Queued) =>
   async (want: PageWrite): Promise<void> => {
     const { store, clock, newId } = deps
     const { pageGroupId, pageId } = want
     const about = { pageGroupId, pageId }
-    await writeInTurn(deps, pageId, {
+    await writeQueued(deps, pageId, {
       load: () => loadPage(store, want),
       recall: async (page) => page,
       decide: (page) => {

@@ -2,7 +2,7 @@ import type * as v from 'valibot'
 import type { LoggedActivity } from '../../core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../core/activities/new-log.ts'
 import type { ProblemCode } from '../../core/engine/failures.ts'
-import type { Turns } from '../../core/engine/write-in-turn.ts'
+import type { Queued } from '../../core/engine/write-queue.ts'
 import type { EventData } from '../../core/events/event-data.ts'
 import type { HookTools } from '../../core/hooks/hooks.ts'
 import type { Scope } from '../../core/ports/api-keys.ts'
@@ -16,7 +16,7 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** What a use case may ask for: the parts of the store that its operation needs, and what every service has. */
 export type UseCaseDeps<Part extends keyof Ports> = Needs<Part> &
-  Turns &
+  Queued &
   ExportTools & {
     /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
     readonly requireIdentity: boolean
