@@ -4,14 +4,8 @@ import { type IfRevision, type Queued, requireRevision, writeQueued } from '../e
 import type { Requester } from '../ports/events.ts'
 import type { PageWant, StoredPageWithVersions } from '../ports/pages.ts'
 import { loadPage, type ReadPage, readPageOf } from './get-page.ts'
-import {
-  type CurrentPage,
-  currentPage,
-  type Edit,
-  editedPage,
-  type ScheduleDeps,
-  savePage,
-} from './schedules.ts'
+import { type Edit, editedPage, savePage } from './page-edits.ts'
+import { type CurrentPage, currentPage, type ScheduleDeps } from './schedules.ts'
 
 export type PageDeps = ScheduleDeps & Queued
 export type PageWrite = PageWant & IfRevision & Requester
@@ -19,7 +13,7 @@ export type PageWrite = PageWant & IfRevision & Requester
 type KnownPage = { readonly page: CurrentPage }
 
 /**
- * The form of every change of a page by hand: `recall` adds to the page what else the decision needs, and `decide` is
+ * Every manual change of a page: `recall` adds to the page what else the decision needs, and `decide` is
  * pure. Refuses as `loadPage`, and `precondition_failed`.
  */
 export const changePage = <Known extends KnownPage, Answer>(
@@ -41,9 +35,9 @@ export const changePage = <Known extends KnownPage, Answer>(
   })
 
 /** `recall` of a decision that needs only the page. */
-export const onlyPage = async (page: CurrentPage): Promise<KnownPage> => ({ page })
+export const recallNothingMore = async (page: CurrentPage): Promise<KnownPage> => ({ page })
 
-/** Returns the page as it is afterwards. */
+/** Changes a page, and returns it as changed. */
 export const changeAndRead = async <Known extends KnownPage>(
   deps: PageDeps,
   want: PageWrite,

@@ -10,8 +10,8 @@ import { brandIn, type PageGroupFields } from './create-page-group.ts'
 import { existingPageGroup, getPageGroup, type ReadPageGroup } from './get-page-group.ts'
 
 /** Which page group a person writes to. */
-type PageGroupWrite = PageGroupRead & IfRevision & Requester
-type Deps = Needs<'pageGroups' | 'tenants'> & Queued
+export type PageGroupWrite = PageGroupRead & IfRevision & Requester
+export type PageGroupDeps = Needs<'pageGroups' | 'tenants'> & Queued
 
 /**
  * Changes the given fields of a page group. An archived group accepts no new pages; a deleted one is gone for callers. The
@@ -19,7 +19,7 @@ type Deps = Needs<'pageGroups' | 'tenants'> & Queued
  * Refuses `page_group_not_found`, `precondition_failed`, and `invalid_request`: the brand.
  */
 export const updatePageGroup =
-  (deps: Deps) =>
+  (deps: PageGroupDeps) =>
   async (update: PageGroupWrite & PageGroupFields): Promise<ReadPageGroup> => {
     const { ifRevision, tenantId, pageGroupId, apiKeyId, ...fields } = update
     const { store, clock, newId } = deps
@@ -51,10 +51,3 @@ const changed = (before: FoundPageGroup, fields: PageGroupFields, now: Timestamp
   const deletedAt = status === 'deleted' ? updatedAt : null
   return { before, after: { ...before, ...fields, status, updatedAt, deletedAt } }
 }
-
-/** Deletes a page group: callers find neither it nor its pages. Refuses `page_group_not_found`, `precondition_failed`. */
-export const deletePageGroup =
-  (deps: Deps) =>
-  async (want: PageGroupWrite): Promise<void> => {
-    await updatePageGroup(deps)({ ...want, status: 'deleted' })
-  }
