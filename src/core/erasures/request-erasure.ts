@@ -12,7 +12,7 @@ import type { NewId, Timestamp } from '../ports/world.ts'
 import { identifiersOf, identifiersToLookUp } from '../prospects/identifiers.ts'
 import { recallWithSurvivor } from '../prospects/match-prospect.ts'
 import { NO_IDENTIFIER } from '../prospects/refuse-unidentified.ts'
-import { getErasure } from './list-erasures.ts'
+import { getErasure } from './get-erasure.ts'
 
 /** The shortest block. None ends before its erasure: the second pass would erase logs of a person who returned. */
 const BLOCK_MS_MIN = 60 * 60_000
