@@ -10,7 +10,7 @@ import { numberEvents } from '../core/events/number-events.ts'
 import type { SmallStore, Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
 import { type OnEndpoint, sendWebhooks } from '../core/webhooks/send-webhooks.ts'
-import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
+import type { WebhookTools } from '../core/webhooks/webhook-tools.ts'
 import { eventReaders } from '../service/event-readers.ts'
 import { type WebhookOptions, webhookTools } from '../service/webhook-tools.ts'
 

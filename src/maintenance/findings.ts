@@ -1,7 +1,7 @@
 import { type Applied, lastOf, readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { DAY_MS, HOUR_MS, isoTime } from '../core/engine/times.ts'
-import { ATTEMPTS_MAX } from '../core/pages/publish-versions.ts'
+import { ATTEMPTS_MAX } from '../core/pages/name-version.ts'
 import { FAILURES_UNTIL_REST } from '../core/webhooks/webhook-attempts.ts'
 import { type Check, checkMigrations, inWords } from './check.ts'
 import { examineSecrets, FINDINGS_MAX } from './examine-secrets.ts'

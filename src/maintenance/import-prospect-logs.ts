@@ -25,7 +25,7 @@ export const importProspectLogs =
     }
     const result = await importLines(input, {
       lines: csv?.lines ?? linesOf(chunks, lineBytesMax),
-      store: (list) => logAll(list, { prepare }),
+      store: (list) => logAll({ inputs: list, prepare }),
       kinds: ['logged', 'replayed'],
       kindsOf: ({ replayed }) => [replayed ? 'replayed' : 'logged'],
     })

@@ -1,7 +1,8 @@
-import { namesOf } from '../core/activities/log-prospect-activities.ts'
+import { identifierTexts } from '../core/activities/log-prospect-activities.ts'
 import { DomainFailure } from '../core/engine/failures.ts'
-import { inOrder } from '../core/engine/in-order.ts'
 import { parseJson, refuseFaults } from '../core/engine/parse-input.ts'
+import type { Effect } from '../core/engine/prospects-in-waves.ts'
+import { runInWaves } from '../core/engine/run-in-waves.ts'
 import type { CreatedProspect, createProspect } from '../core/prospects/create-prospect.ts'
 import { type Ignored, lenientOf } from '../shapes/body.ts'
 import { checkShape } from '../shapes/json.ts'
@@ -29,12 +30,15 @@ export const importProspects =
       return { ...prospect, tenantId }
     }
     const lines = csv?.lines ?? linesOf(chunks, lineBytesMax)
-    const storeLines = (list: readonly Line[]) => inOrder(list, { prepare, tiesOf, run: create })
+    const storeLines = (list: readonly Line[]) => runInWaves(list, { prepare, effectOf, run: create })
     const result = await importLines(input, { lines, store: storeLines, kinds: KINDS, kindsOf, conflictOf })
     return { ...result, ignored: ignored.names() }
   }
 
-const tiesOf = (prospect: NewProspect) => ({ names: namesOf(prospect), fills: prospect.name ?? '' })
+const effectOf = (prospect: NewProspect): Effect => ({
+  identifiers: identifierTexts(prospect),
+  name: prospect.name ?? '',
+})
 const REQUIRED = {
   oneOf: ['externalId', 'email'],
   expected:

@@ -25,7 +25,7 @@ export const batchCallOf = (
   const prepare = prepareOf(operation, requireTenant) as (input: unknown) => Promise<NewActivity>
   return async (inputs: readonly unknown[]) => {
     if (!Array.isArray(inputs)) refuse('invalid_request', 'Pass an array.')
-    const answers = await logProspectActivities(inputs, { prepare })
+    const answers = await logProspectActivities({ inputs, prepare })
     return answers.map((answer) => (answer instanceof Error ? asOutcome(answer) : answer))
   }
 }

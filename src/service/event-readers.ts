@@ -4,10 +4,10 @@ import { getProspectLog } from '../core/activities/get-prospect-log.ts'
 import type { EventReaders } from '../core/events/event-data.ts'
 import { getPage } from '../core/pages/get-page.ts'
 import { getPageGroup } from '../core/pages/get-page-group.ts'
-import { getVersion } from '../core/pages/list-versions.ts'
+import { getVersion } from '../core/pages/get-version.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import { getProspect } from '../core/prospects/get-prospect.ts'
-import { getWebhookEndpoint } from '../core/webhooks/webhook-endpoints.ts'
+import { getWebhookEndpoint } from '../core/webhooks/get-webhook-endpoint.ts'
 
 type OfTenant = { readonly tenantId: string }
 /** Page groups that are read at a time: each may have 4 MiB. */

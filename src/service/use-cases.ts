@@ -8,7 +8,7 @@ import { listTimeline } from '../core/activities/list-timeline.ts'
 import { logProspectActivity } from '../core/activities/log-prospect-activity.ts'
 import { refuse } from '../core/engine/failures.ts'
 import { keyOf } from '../core/engine/keys.ts'
-import { createTurns } from '../core/engine/write-in-turn.ts'
+import { createWriteQueue } from '../core/engine/write-queue.ts'
 import { eventData } from '../core/events/event-data.ts'
 import { createPageWithVersion } from '../core/pages/create-page-with-version.ts'
 import type { PageWant } from '../core/ports/pages.ts'
@@ -59,7 +59,7 @@ type Declared = { readonly [Name in OperationId]: ReturnType<Operations[Name]['u
 export const composeUseCases = ({ store: offered, observerOf, ...settings }: Deps): UseCases => {
   // The operations that need a part which the store lacks are never made.
   const store = offered as Store
-  const tools = { ...settings, store, shareLoop, inTurn: createTurns() }
+  const tools = { ...settings, store, shareLoop, inQueue: createWriteQueue() }
   const gatherOptions = (operation: string) => ({
     listsInFlightMax: READS_IN_FLIGHT_MAX,
     groupOf: tenantOf,

@@ -4,7 +4,7 @@ import { createSendWebhook } from '../adapters/webhooks/send.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { VERSION } from '../config/version.ts'
 import type { Clock } from '../core/ports/world.ts'
-import type { WebhookTools } from '../core/webhooks/webhook-endpoints.ts'
+import type { WebhookTools } from '../core/webhooks/webhook-tools.ts'
 
 /** How webhooks are sent, and how their secrets are kept. */
 export type WebhookOptions = AddressSettings & {

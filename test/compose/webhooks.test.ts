@@ -3,8 +3,8 @@ import t from 'tap'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { createSecrets } from '../../src/adapters/webhooks/secrets.ts'
 import { createWebhooks } from '../../src/compose/webhooks.ts'
+import type { SendWebhook, Webhook } from '../../src/core/ports/sending.ts'
 import type { Store } from '../../src/core/ports/store.ts'
-import type { SendWebhook, Webhook } from '../../src/core/ports/webhooks.ts'
 import { createService } from '../../src/service/create-service.ts'
 
 const WRITES = 20

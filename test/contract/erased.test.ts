@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
 import { logProspectActivities } from '../../src/core/activities/log-prospect-activities.ts'
 import { logProspectActivity } from '../../src/core/activities/log-prospect-activity.ts'
+import type { NewActivity } from '../../src/core/activities/new-log.ts'
 import { eraseProspects } from '../../src/core/erasures/erase-prospects.ts'
 import { requestErasure } from '../../src/core/erasures/request-erasure.ts'
 import { untilCompleted } from '../store-contract/completed.ts'
@@ -31,7 +32,8 @@ const setting = async (t: Test, kind: StoreKind) => {
   const clock = stoppedClock()
   const deps = { store, clock, newId: createNewId() }
   const { tenantId } = await addTenant(store)
-  const log = logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
+  const logAll = logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
+  const log = (inputs: readonly NewActivity[]) => logAll({ inputs, prepare: (activity) => activity })
   const activityOf = (n: number, i: number) => ({
     tenantId,
     source: 'crm',
@@ -103,7 +105,8 @@ overStores(
       const { store, address } = await opened(t, kind)
       const clock = stoppedClock()
       const deps = { store, clock, newId: createNewId() }
-      const log = logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
+      const logAll = logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
+      const log = (inputs: readonly NewActivity[]) => logAll({ inputs, prepare: (activity) => activity })
       const tenants = [await addTenant(store), await addTenant(store)]
       const people = Array.from({ length: 2_000 }, (_, n) => n)
       const activityOf = (n: number, fields = {}) => ({

@@ -7,10 +7,11 @@ import { createLog } from '../../src/adapters/log.ts'
 import { createRuntime } from '../../src/compose/service.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { secretsOf } from '../../src/core/engine/sealed-secrets.ts'
-import { createHook } from '../../src/core/hooks/hooks.ts'
+import { createHook } from '../../src/core/hooks/create-hook.ts'
 import type { StoredEndpoint } from '../../src/core/ports/webhooks.ts'
-import { createWebhookEndpoint, rotateWebhookSecret } from '../../src/core/webhooks/webhook-endpoints.ts'
-import { openedOf } from '../../src/core/webhooks/webhook-headers.ts'
+import { createWebhookEndpoint } from '../../src/core/webhooks/create-webhook-endpoint.ts'
+import { rotateWebhookSecret } from '../../src/core/webhooks/rotate-webhook-secret.ts'
+import { openForSending } from '../../src/core/webhooks/webhook-headers.ts'
 import { type Finding, findAttention } from '../../src/maintenance/findings.ts'
 import { reencryptSecrets } from '../../src/maintenance/reencrypt-secrets.ts'
 import { webhookTools } from '../../src/service/webhook-tools.ts'
@@ -193,7 +194,9 @@ for (const kind of databaseKinds())
       const endpoints = await webhooks.list(tenantId)
       const signing = endpoints.map((one) => secretsOf(one, world.clock(), open)?.length ?? null)
       t.strictSame(signing, [3, 1, null], 'those before it still sign')
-      t.match(openedOf(endpoints[0] as StoredEndpoint, world.clock(), open)?.headers, { 'x-token': 'secret' })
+      t.match(openForSending(endpoints[0] as StoredEndpoint, world.clock(), open)?.headers, {
+        'x-token': 'secret',
+      })
       const alone = readConfig({ ...env, SECRETS_KEY: after })
       const [only, ...others] = await findAttention(alone, world.clock())
       t.match(only, { kind: 'secret', tenantId, detail: half.webhookEndpointId })

@@ -24,7 +24,10 @@ const settingOf = async (subject: Subject) => {
     /** Two lists, each from both processes at once, forwards and backwards. */
     crossing: async (list: readonly NewActivity[], other = list.toReversed()) => {
       const logs = [...processes, ...processes].map((process) => core.logProspectActivities(process))
-      const outcomes = await Promise.all(logs.map((log, i) => log(i < 2 === (i % 2 === 0) ? list : other)))
+      const prepare = (activity: NewActivity) => activity
+      const outcomes = await Promise.all(
+        logs.map((log, i) => log({ inputs: i < 2 === (i % 2 === 0) ? list : other, prepare })),
+      )
       return outcomes.flat()
     },
   }

@@ -52,9 +52,10 @@ export const externalIds = section(
       /** The prospects of activities in one list, or why there is none. */
       log: async (...list: readonly Named[]) =>
         (
-          await core.logProspectActivities({ ...here, logProspectActivity: core.logProspectActivity(here) })(
-            list.map(activityOf),
-          )
+          await core.logProspectActivities({ ...here, logProspectActivity: core.logProspectActivity(here) })({
+            inputs: list,
+            prepare: activityOf,
+          })
         )
           .map(orKind)
           .map((one) => (typeof one === 'object' ? one.value.prospectId : one)),
@@ -207,7 +208,7 @@ export const externalIds = section(
         )
         const outcomes = await Promise.all(
           lists.map((list, i) =>
-            core.logProspectActivities(processes[i === 0 ? 0 : 1])(list.map(activityOf)),
+            core.logProspectActivities(processes[i === 0 ? 0 : 1])({ inputs: list, prepare: activityOf }),
           ),
         )
         for (const outcome of outcomes.flat()) ok('value' in outcome, JSON.stringify(outcome))

@@ -23,7 +23,7 @@ const STEP_MS = 4_000
 const PAYLOADS = [' {"n" : 12345678901234567890,\n"a":1,"a":2} ', '{"t":"\\u0000\\ud800","x":1e131071}', '{}']
 
 /** Neither was the prospect merged, nor was one merged into it. */
-const WHOLE = { mergedInto: null, unmoved: null }
+const WHOLE = { mergedInto: null, unmoved: [] }
 
 export const prospectLogs = section(
   'prospect logs',

@@ -19,9 +19,10 @@ export const rememberedProspects = section(
       const activities = core.remembering({ ...on.activities, recall }, entriesMax)
       const world = { store: { activities }, clock: stoppedClock(), newId: core.createNewId() }
       const logAny = core.logProspectActivity(world)
+      const logBatch = core.logProspectActivities({ ...world, logProspectActivity: logAny })
       return {
         lookUps,
-        logAll: core.logProspectActivities({ ...world, logProspectActivity: logAny }),
+        logAll: (inputs: readonly NewActivity[]) => logBatch({ inputs, prepare: (activity) => activity }),
         log: async (activity: NewActivity) => {
           const { value: receipt, replayed } = await logAny(activity)
           return { ...receipt, replayed }

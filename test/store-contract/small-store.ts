@@ -110,7 +110,7 @@ const TESTS: Readonly<Record<string, (setting: Setting) => Promise<void>>> = {
       payload: { rawJson: '{}' },
       ...fields,
     })
-    const answers = await logMany(sent, { prepare })
+    const answers = await logMany({ inputs: sent, prepare })
     equal(
       new Set(answers.map((answer) => (answer instanceof Error ? answer : answer.value.prospectId))).size,
       1,

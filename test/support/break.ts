@@ -8,7 +8,7 @@ import { requestErasure } from '../../src/core/erasures/request-erasure.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import { issueApiKey } from '../../src/core/tenants/issue-api-key.ts'
-import { createWebhookEndpoint } from '../../src/core/webhooks/webhook-endpoints.ts'
+import { createWebhookEndpoint } from '../../src/core/webhooks/create-webhook-endpoint.ts'
 import { webhookTools } from '../../src/service/webhook-tools.ts'
 import { databaseAt, type Environment, embeddedDatabase, until } from './program.ts'
 

@@ -95,7 +95,8 @@ export const postgresProspectLogs = (
       })
       if (first === undefined) return 'prospect_not_found'
       if (first.erasedAt !== null) return 'prospect_erased'
-      const { mergedInto, unmoved } = first
+      const { mergedInto } = first
+      const unmoved = first.unmoved?.split(' ') ?? []
       const time = resume === null ? null : timeOfKey(Number(resume))
       return { rows: rows.map(storedLog), resume: time, mergedInto, unmoved }
     },
@@ -128,7 +129,11 @@ const alongTimeline = (
     ${pinned(tenantId)}`
 
 type TimelineRow = LogRow &
-  Pick<TimelineSlice, 'mergedInto' | 'unmoved'> & { readonly erasedAt: string | null }
+  Pick<TimelineSlice, 'mergedInto'> & {
+    readonly erasedAt: string | null
+    /** Ids, separated by spaces; null if there are none. */
+    readonly unmoved: string | null
+  }
 
 const BYTES = sql`octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)`
 

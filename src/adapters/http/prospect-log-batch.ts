@@ -23,8 +23,9 @@ export const logBatch: Run<unknown, Batch> = async ({ logProspectActivities }, r
   const { tenantId, apiKeyId, body } = request
   const steps = stepsOf()
   steps.count(body.items.length - 1)
-  const items = await checkItems(body.items, tenantId, steps.itemBytesMax)
-  const answers = await logProspectActivities(items, {
+  const inputs = await checkItems(body.items, tenantId, steps.itemBytesMax)
+  const answers = await logProspectActivities({
+    inputs,
     prepare: ({ text, isTooLarge, value }) => {
       if (isTooLarge) throw tooLarge(steps.itemBytesMax)
       return { ...parseActivity(text, value), tenantId, apiKeyId }

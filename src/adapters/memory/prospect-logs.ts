@@ -31,9 +31,8 @@ export const memoryProspectLogs = ({ prospects, logs, merges }: People): Prospec
       .after({ status: 'processing' })
       .filter((merge) => merge.tenantId === want.tenantId && merge.intoId === prospectId)
       .map((merge) => merge.prospectId)
-      .join(' ')
     const { mergedInto } = owner
-    return { ...shown(scan(rows, limit, passes(want), stepOf)), mergedInto, unmoved: unmoved || null }
+    return { ...shown(scan(rows, limit, passes(want), stepOf)), mergedInto, unmoved }
   },
   listOldest: async (want) =>
     takeSlice(logs.byId.after(want, want.afterId, want.beforeId, want.limit), want.limit - 1).map(logOf),

@@ -114,7 +114,9 @@ const withKey = async (query: Query, want: ProspectLogsWant): Promise<Scanned<St
 
 /** Null in all columns of the log if the prospect has no logs that match. */
 type TimelineRow = LogRow &
-  Pick<TimelineSlice, 'mergedInto' | 'unmoved'> & {
+  Pick<TimelineSlice, 'mergedInto'> & {
+    /** Ids, separated by spaces; null if there are none. */
+    readonly unmoved: string | null
     readonly erasedAt: string | null
     readonly resume: string | null
   }
@@ -178,6 +180,6 @@ const timelineOf = async (query: Query, want: TimelineWant): Promise<FoundTimeli
     rows: rows.filter(({ prospectLogId }) => prospectLogId !== null).map(storedLog),
     resume: first.resume === null ? null : timeOfKey(Number(first.resume)),
     mergedInto: first.mergedInto,
-    unmoved: first.unmoved,
+    unmoved: first.unmoved?.split(' ') ?? [],
   }
 }

@@ -42,7 +42,11 @@ const TIMELINE = `
     order by timeline_key desc, occurred_at desc, prospect_log_id desc limit :limit + 1
   ) cross join prospect_logs l on l.rowid = place`
 
-type Owner = Pick<TimelineSlice, 'mergedInto' | 'unmoved'> & { readonly erasedAt: string | null }
+type Owner = Pick<TimelineSlice, 'mergedInto'> & {
+  readonly erasedAt: string | null
+  /** Ids, separated by spaces; null if there are none. */
+  readonly unmoved: string | null
+}
 type Walk<Position> = Values & Pick<TimelineWant, 'source' | 'type' | 'limit'> & { readonly from: Position }
 
 export const sqliteProspectLogs = (database: Database): ProspectLogs => {
@@ -69,7 +73,8 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
     const from = timelineKey(want.prospectId, since || '1970')
     const lastKey = timelineKey(want.prospectId, before.occurredAt)
     const { rows, resume } = walk(TIMELINE, STOP_KEY, { ...want, ...before, since, from, lastKey })
-    const { mergedInto, unmoved } = owner
+    const { mergedInto } = owner
+    const unmoved = owner.unmoved?.split(' ') ?? []
     return { rows, resume: resume === null ? null : timeOfKey(resume), mergedInto, unmoved }
   }
 

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { orNull } from '../../core/engine/outcome.ts'
-import type { Secrets } from '../../core/ports/webhooks.ts'
+import type { Secrets } from '../../core/ports/secrets.ts'
 import { SECRET_PREFIX } from './signature.ts'
 
 const CIPHER = 'aes-256-gcm'

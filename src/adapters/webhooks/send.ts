@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { DAY_MS } from '../../core/engine/times.ts'
-import type { SendWebhook, Webhook } from '../../core/ports/webhooks.ts'
+import type { SendWebhook, Webhook } from '../../core/ports/sending.ts'
 import type { Clock } from '../../core/ports/world.ts'
 import { atRoot } from '../at-root.ts'
 import { http } from '../node-http.ts'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Webhook } from '../../core/ports/webhooks.ts'
+import type { Webhook } from '../../core/ports/sending.ts'
 
 export const SECRET_PREFIX = 'whsec_'
 

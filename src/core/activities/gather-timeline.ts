@@ -1,65 +1,88 @@
 import { writeJson } from '../../json/write-json.ts'
 import { countThatFit } from '../engine/outcome.ts'
 import { SLICE_BYTES_MAX } from '../engine/slices.ts'
-import type { FoundTimeline, StoredLog, TimelineWant } from '../ports/prospect-logs.ts'
+import type { FoundTimeline, StoredLog, TimelinePosition, TimelineWant } from '../ports/prospect-logs.ts'
 import type { Scanned } from '../ports/world.ts'
 
+type Read = (query: TimelineWant) => Promise<FoundTimeline>
+
 /**
- * Reads a slice of a survivor's timeline while logs are still moving to it. The prospects merged into it are read first
- * and the survivor last, so a log that moves in between is found twice, which is harmless, and never missed.
+ * Reads a slice of a timeline; for a merged prospect, that of its survivor. While logs are still moving to the survivor,
+ * the prospects merged into it are read first and the survivor last, so a log that moves in between is found twice,
+ * which is harmless, and never missed.
  */
-export const gatherTimeline = async (
-  read: (want: TimelineWant) => Promise<FoundTimeline>,
-  want: TimelineWant,
-  found: FoundTimeline,
-): Promise<FoundTimeline> => {
-  if (isComplete(found)) return found
+export const gatherTimeline = async (read: Read, query: TimelineWant): Promise<FoundTimeline> => {
   const seen = new Set<string>()
-  let part: Part = { rows: [], end: '' }
+  let survivorId = query.prospectId
+  let moving: Part = { rows: [], end: null }
   for (;;) {
+    const found = await read({ ...query, prospectId: survivorId })
     if (typeof found === 'string') return found
-    const { mergedInto, unmoved } = found
-    const unread = mergedInto === null ? (unmoved?.split(' ') ?? []).filter((id) => !seen.has(id)) : []
-    if (mergedInto !== null) want = { ...want, prospectId: mergedInto }
-    else if (unread.length === 0) {
-      const { rows, end } = joined(part, found, want.limit)
-      // The next slice shows a row at the end.
-      return {
-        ...found,
-        rows,
-        resume: rows.length > want.limit || end === '' ? null : (end.split(' ')[0] ?? ''),
-      }
+    const unread = found.unmoved.filter((prospectId) => !seen.has(prospectId))
+    if (found.mergedInto !== null) {
+      survivorId = found.mergedInto
+    } else if (unread.length > 0) {
+      moving = await readAll(read, query, unread, moving)
+      for (const prospectId of unread) seen.add(prospectId)
+    } else {
+      return seen.size === 0
+        ? found
+        : { ...found, ...sliceIn(merge(moving, found, query.limit), query.limit) }
     }
-    for (const prospectId of unread) {
-      const moving = await read({ ...want, prospectId })
-      if (typeof moving === 'object') part = joined(part, moving, want.limit)
-      seen.add(prospectId)
-    }
-    found = await read(want)
   }
 }
 
-/** Whether the timeline is complete: the prospect was not merged, and no logs are still moving to it. */
-const isComplete = (found: FoundTimeline): boolean =>
-  typeof found === 'string' || (found.mergedInto === null && found.unmoved === null)
+/** Adds the timelines of these prospects, one after the other: each may be as large as a slice. */
+const readAll = async (
+  read: Read,
+  query: TimelineWant,
+  prospectIds: readonly string[],
+  before: Part,
+): Promise<Part> => {
+  let part = before
+  for (const prospectId of prospectIds) {
+    const found = await read({ ...query, prospectId })
+    if (typeof found !== 'string') part = merge(part, found, query.limit)
+  }
+  return part
+}
 
-/** Rows, newest first. Anything before `end` is unknown. */
-type Part = { readonly rows: readonly StoredLog[]; readonly end: string }
+/** The beginning of a timeline: rows, newest first. Rows older than `end` have not been read; null: there are none. */
+type Part = { readonly rows: readonly StoredLog[]; readonly end: TimelinePosition | null }
 
-const placeOf = ({ occurredAt, prospectLogId }: StoredLog): string => `${occurredAt} ${prospectLogId}`
-
-const joined = (part: Part, { rows, resume }: Scanned<StoredLog>, limit: number): Part => {
-  const more = upToSlice({ rows, end: resume === null ? '' : `${resume} ` }, limit)
-  const end = part.end > more.end ? part.end : more.end
-  const logs = new Map([...part.rows, ...more.rows].map((row) => [row.prospectLogId, row]))
-  const known = [...logs.values()].filter((row) => placeOf(row) >= end)
-  return upToSlice({ rows: known.sort((a, b) => (placeOf(a) < placeOf(b) ? 1 : -1)), end }, limit)
+/** The part of a timeline that both know. */
+const merge = (part: Part, { rows, resume }: Scanned<StoredLog>, limit: number): Part => {
+  const added = cut({ rows, end: resume === null ? null : { occurredAt: resume, prospectLogId: '' } }, limit)
+  const end = laterEnd(part.end, added.end)
+  const logs = new Map<string, StoredLog>()
+  for (const row of part.rows) logs.set(row.prospectLogId, row)
+  for (const row of added.rows) logs.set(row.prospectLogId, row)
+  const known = [...logs.values()].filter((row) => end === null || compare(row, end) >= 0)
+  return cut({ rows: known.sort((a, b) => compare(b, a)), end }, limit)
 }
 
 /** Cuts the rows to one more than fits into a slice, if there are that many. */
-const upToSlice = ({ rows, end }: Part, limit: number): Part => {
+const cut = ({ rows, end }: Part, limit: number): Part => {
   const bytesOf = (row: StoredLog) => Buffer.byteLength(writeJson(row)) + 1
   const fitting = Math.min(limit, countThatFit(rows, bytesOf, SLICE_BYTES_MAX))
   const last = rows[fitting]
-  return last === undefined ? { rows, end } : { rows: rows.slice(0, fitting + 1), end: placeOf(last) }
+  return last === undefined ? { rows, end } : { rows: rows.slice(0, fitting + 1), end: last }
+}
+
+/** A slice without `resume` if it has a row more than its limit: the next slice begins there. */
+const sliceIn = ({ rows, end }: Part, limit: number): Scanned<StoredLog> => ({
+  rows,
+  resume: end === null || rows.length > limit ? null : end.occurredAt,
+})
+
+const laterEnd = (a: Part['end'], b: Part['end']): Part['end'] => {
+  if (a === null || b === null) return a ?? b
+  return compare(a, b) > 0 ? a : b
+}
+
+/** Positive if the first position is the later one. */
+const compare = (a: TimelinePosition, b: TimelinePosition): number => {
+  if (a.occurredAt !== b.occurredAt) return a.occurredAt > b.occurredAt ? 1 : -1
+  if (a.prospectLogId === b.prospectLogId) return 0
+  return a.prospectLogId > b.prospectLogId ? 1 : -1
 }

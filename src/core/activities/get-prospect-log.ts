@@ -7,7 +7,7 @@ import type { Needs } from '../ports/store.ts'
 /** Reads a logged activity. Refuses `prospect_log_not_found`. */
 export const getProspectLog =
   ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
-  async (want: ProspectLogWant): Promise<Result<ProspectLog>> => {
-    const log = await store.prospectLogs.find(want)
+  async (key: ProspectLogWant): Promise<Result<ProspectLog>> => {
+    const log = await store.prospectLogs.find(key)
     return { value: log ?? refuse('prospect_log_not_found', 'Prospect log not found.') }
   }

@@ -18,28 +18,34 @@ export type ProspectLogListing = ProspectLogQuery & { readonly tenantId: string 
 export const listProspectLogs = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
   sliceOf({
     nameOf: (listing: ProspectLogListing) => `prospect_logs?${filterOf(listing)}`,
-    find: async (listing) => store.prospectLogs.list(wantOf(listing)),
+    find: async (listing) => store.prospectLogs.list(queryOf(listing)),
     positionOf: ({ prospectLogId }) => prospectLogId,
     itemOf: (log) => log,
   })
 
 /** Ids begin with their time of creation, so time ranges are ranges of ids. */
-const wantOf = (want: ProspectLogListing & SliceWant): ProspectLogsWant => {
-  const { tenantId, limit, since, until, source = null, type = null, idempotencyKey = null } = want
+const queryOf = (listing: ProspectLogListing & SliceWant): ProspectLogsWant => {
+  const { tenantId, limit, beforeId, since, until } = listing
+  const { source = null, type = null, idempotencyKey = null } = listing
   if (idempotencyKey !== null && source === null)
     refuse('invalid_request', 'An idempotency key belongs to its source.', {
       errors: [{ detail: 'is required with idempotencyKey', parameter: 'source' }],
     })
-  const ends = [want.beforeId ?? [], until === undefined ? [] : idsSince('prospectlog', until)].flat()
+  const untilId = until === undefined ? null : idsSince('prospectlog', until)
   return {
     tenantId,
     limit,
     source,
     type,
     idempotencyKey,
-    beforeId: ends.sort()[0] ?? null,
+    beforeId: earlier(beforeId, untilId),
     fromId: since === undefined ? null : idsSince('prospectlog', since),
   }
+}
+
+const earlier = (a: string | null, b: string | null): string | null => {
+  if (a === null || b === null) return a ?? b
+  return a < b ? a : b
 }
 
 /** Marks the cursors of a filter; empty without one. */

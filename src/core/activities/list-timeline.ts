@@ -2,7 +2,7 @@ import type { ProspectLog, TimelineQuery } from '../../shapes/prospect-log.ts'
 import { prospectErased, prospectNotFound } from '../engine/failures.ts'
 import { cursorAt, sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
-import type { FoundTimeline, TimelineWant } from '../ports/prospect-logs.ts'
+import type { FoundTimeline, TimelinePosition, TimelineWant } from '../ports/prospect-logs.ts'
 import type { ProspectWant } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { SliceWant } from '../ports/world.ts'
@@ -20,9 +20,8 @@ export const listTimeline = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>
   sliceOf({
     nameOf,
     find: async (listing) => {
-      const want = wantOf(listing)
-      const found = await store.prospectLogs.timeline(want)
-      return rowsOf(await gatherTimeline(store.prospectLogs.timeline, want, found))
+      const query = queryOf(listing)
+      return rowsOf(await gatherTimeline(store.prospectLogs.timeline, query))
     },
     position: /^\d{1,14} prospectlog_[a-z0-9]{26}$/,
     positionOf: ({ occurredAt, prospectLogId }) => positionAt(occurredAt, prospectLogId),
@@ -38,17 +37,25 @@ export const cursorAfter = (listing: TimelineListing, { occurredAt, prospectLogI
 /** A number of milliseconds, so that even a forged cursor contains a time. */
 const positionAt = (time: string, prospectLogId: string) => `${Date.parse(time)} ${prospectLogId}`
 
-const wantOf = (want: TimelineListing & SliceWant): TimelineWant => {
-  const { tenantId, prospectId, limit, source = null, type = null, since = null, until } = want
-  const [ms, prospectLogId = ''] = want.beforeId?.split(' ') ?? []
-  const cursor = ms === undefined ? null : { occurredAt: isoTime(Number(ms)), prospectLogId }
-  const isUntil = until !== undefined && until <= (cursor?.occurredAt ?? until)
-  const before = isUntil ? lastBefore(until) : cursor
+/** The position in a cursor. */
+const positionIn = (text: string): TimelinePosition => {
+  const [ms, prospectLogId = ''] = text.split(' ')
+  return { occurredAt: isoTime(Number(ms)), prospectLogId }
+}
+
+const queryOf = (listing: TimelineListing & SliceWant): TimelineWant => {
+  const { tenantId, prospectId, limit, source = null, type = null, since = null, until, beforeId } = listing
+  const cursor = beforeId === null ? null : positionIn(beforeId)
+  const untilComesFirst = until !== undefined && (cursor === null || until <= cursor.occurredAt)
+  const before = untilComesFirst ? lastBefore(until) : cursor
   return { tenantId, prospectId, limit, source, type, since, before }
 }
 
 /** The last position before a time: a millisecond earlier, so that a store does not read the step that begins then. */
-const lastBefore = (time: string) => ({ occurredAt: isoTime(Date.parse(time) - 1), prospectLogId: LAST_ID })
+const lastBefore = (time: string): TimelinePosition => ({
+  occurredAt: isoTime(Date.parse(time) - 1),
+  prospectLogId: LAST_ID,
+})
 const LAST_ID = `prospectlog_${'z'.repeat(26)}`
 
 const rowsOf = (found: FoundTimeline) => {

@@ -8,7 +8,7 @@ import { newEvent } from '../events/new-event.ts'
 import type { ActivityChange, KnownActivity } from '../ports/activities.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
-import { identifiersOf, isIdentified, wantedBy } from '../prospects/identifiers.ts'
+import { identifiersOf, identifiersToLookUp, isIdentified } from '../prospects/identifiers.ts'
 import {
   addedProspect,
   filledProspect,
@@ -17,7 +17,15 @@ import {
   recallWithSurvivor,
 } from '../prospects/match-prospect.ts'
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
-import { type NewActivity, nameIn, newLog, occurredAtOf, receiptOf, requestHashIn } from './new-log.ts'
+import {
+  type NewActivity,
+  nameIn,
+  newLog,
+  receiptOf,
+  requestHashIn,
+  requirePlausibleTime,
+  reservationAfter,
+} from './new-log.ts'
 
 /** The receipt of an activity. */
 export type LoggedActivity = Replayable<ProspectLogReceipt>
@@ -42,21 +50,21 @@ export const logProspectActivity =
     const person = personIn(activity)
     return decideAndSave({
       recall: () => recallWithSurvivor(store.activities, person.want),
-      // The time is read when the ids are made: what arrived since a time is found by the times in ids.
-      decide: (known) => decide(activity, person, known, timeFor(activity, known) ?? isoTime(clock()), deps),
+      decide: (known) => {
+        const reserved = reservationAfter(activity, known.countedId)
+        // Ids and `createdAt` come from one clock reading, because feeds filter by the time in an id.
+        const createdAt = reserved?.createdAt ?? isoTime(clock())
+        return decide(activity, person, known, { ...reserved, createdAt }, deps)
+      },
       record: (change) => store.activities.record(change, eventsOf(change, newId)),
     })
   }
-
-/** The time that was reserved with an id, if that id comes after what is counted. */
-const timeFor = ({ reserved }: NewActivity, { countedId }: KnownActivity): Timestamp | null =>
-  reserved !== undefined && reserved.prospectLogId > (countedId ?? '') ? reserved.createdAt : null
 
 const personIn = (activity: NewActivity): Person => {
   const { tenantId, prospectId, source, idempotencyKey } = activity
   const matchable = identifiersOf(activity)
   const key = idempotencyKey === undefined ? undefined : { source, idempotencyKey }
-  const want = { tenantId, prospectId, identifiers: wantedBy(tenantId, matchable), key }
+  const want = { tenantId, prospectId, identifiers: identifiersToLookUp(tenantId, matchable), key }
   return { want, matchable, name: nameIn(activity) }
 }
 
@@ -64,7 +72,8 @@ const decide = (
   activity: NewActivity,
   person: Person,
   known: KnownActivity,
-  now: string,
+  /** The time of the log, and its id if one was reserved. */
+  { createdAt, prospectLogId }: { readonly createdAt: Timestamp; readonly prospectLogId?: string },
   { newId, requireIdentity = false }: Deps,
 ): { readonly answer: LoggedActivity; readonly change: LogChange | null } => {
   const { want, matchable } = person
@@ -75,21 +84,28 @@ const decide = (
     requireSame(known.receipt, requestHashIn(activity), { prospectLogId })
     return { answer: { value: receiptOf(known.receipt, activity), replayed: true }, change: null }
   }
-  // Refuses before a prospect is added.
-  occurredAtOf(activity, now)
+  requirePlausibleTime(activity, createdAt)
   if (found === undefined) {
     if (want.prospectId !== undefined) prospectNotFound()
     if (!isIdentified(matchable) && requireIdentity && !activity.isVerified)
       refuseUnidentified(activity, 'An activity must identify its prospect.', UNIDENTIFIED)
   }
-  const saved = found ? filledProspect(found, person, known, now) : addedProspect(person, known, now, newId)
-  const log = newLog(activity, saved.prospect.prospectId, found === undefined, now, newId, known.countedId)
+  const saved = found
+    ? filledProspect(found, person, known, createdAt)
+    : addedProspect(person, known, createdAt, newId)
+  const log = newLog(activity, {
+    prospectLogId: prospectLogId ?? newId('prospectlog', known.countedId ?? undefined),
+    prospectId: saved.prospect.prospectId,
+    createdProspect: found === undefined,
+    createdAt,
+  })
   return { answer: { value: receiptOf(log, activity), replayed: false }, change: { want, ...saved, log } }
 }
 
 const UNIDENTIFIED = { detail: 'is required without a prospectId or externalId', pointer: '/email' }
 
 type LogChange = ActivityChange & { readonly log: NonNullable<ActivityChange['log']> }
+
 /** The event of a prospect whose blanks are filled. The store adds those of the log. */
 const eventsOf = ({ log, prospect, unchangedSince }: LogChange, newId: Deps['newId']) => {
   const isFilled = unchangedSince !== null && prospect.updatedAt !== unchangedSince

@@ -7,7 +7,7 @@ import { parseText, refuseFaults, SEE_ERRORS } from '../engine/parse-input.ts'
 import { DAY_MS } from '../engine/times.ts'
 import type { NewLog } from '../ports/activities.ts'
 import type { Requester } from '../ports/events.ts'
-import type { NewId, Timestamp } from '../ports/world.ts'
+import type { Timestamp } from '../ports/world.ts'
 
 /** An activity to log. `payload.rawJson` is the text of a JSON object. */
 export type NewActivity = Omit<NewProspectLog, 'payload'> &
@@ -15,11 +15,11 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
   Ignored & {
     readonly tenantId: string
     readonly payload: RawJson
-    /** It came by a hook: it is logged even if it identifies no one. */
+    /** Set if a hook delivered it: it is logged even if it identifies no one. */
     readonly isVerified?: true
-    /** It identifies no one, and belongs to the one prospect of its hook, who is named like the source. */
+    /** Set if it identifies no one and belongs to the one prospect of its hook, who is named like the source. */
     readonly isShared?: true
-    /** The id and the time for its log, made before, so that those of a batch are in order. */
+    /** The id and the time of its log, made in advance so that those of a batch are in order. */
     readonly reserved?: Pick<NewLog, 'prospectLogId' | 'createdAt'>
   }
 /** How much memory an activity takes, in characters. */
@@ -38,7 +38,7 @@ export const nameIn = ({ isShared, source, name }: NewActivity): string | null =
   return text?.trim() ? text : null
 }
 
-/** What makes two requests under one key the same. Source and key are the key. */
+/** The fields that two requests under one key must share. Source and idempotency key are that key. */
 type SameRequest = Named<Omit<NewProspectLog, 'source' | 'payload' | 'idempotencyKey'>>
 
 /** The hash of a request under an idempotency key; null without a key. */
@@ -49,21 +49,16 @@ export const requestHashIn = (activity: NewActivity): string | null => {
   return requestHashOf(same, activity.payload)
 }
 
-/** The log to store. Refuses as `occurredAtOf` does. */
+/** The log to store. */
 export const newLog = (
   activity: NewActivity,
-  prospectId: string,
-  createdProspect: boolean,
-  createdAt: Timestamp,
-  newId: NewId,
-  /** Its id must come after this one. */
-  afterId: string | null,
+  made: Pick<NewLog, 'prospectLogId' | 'prospectId' | 'createdProspect' | 'createdAt'>,
 ): NewLog => ({
   tenantId: activity.tenantId,
   apiKeyId: activity.apiKeyId,
   hops: activity.hops,
-  prospectLogId: reservedAfter(activity, afterId) ?? newId('prospectlog', afterId ?? undefined),
-  prospectId,
+  prospectLogId: made.prospectLogId,
+  prospectId: made.prospectId,
   source: activity.source,
   type: activity.type,
   payload: activity.payload,
@@ -72,20 +67,23 @@ export const newLog = (
   externalId: activity.externalId ?? null,
   idempotencyKey: activity.idempotencyKey ?? null,
   requestHash: requestHashIn(activity),
-  createdProspect,
-  occurredAt: occurredAtOf(activity, createdAt),
-  createdAt,
+  createdProspect: made.createdProspect,
+  occurredAt: activity.occurredAt || made.createdAt,
+  createdAt: made.createdAt,
 })
 
-const reservedAfter = ({ reserved }: NewActivity, afterId: string | null): string | null =>
-  reserved !== undefined && reserved.prospectLogId > (afterId ?? '') ? reserved.prospectLogId : null
+/** The reserved id and time, if the id comes after the logs that are already counted. */
+export const reservationAfter = (
+  { reserved }: NewActivity,
+  countedId: string | null,
+): NewActivity['reserved'] =>
+  reserved !== undefined && reserved.prospectLogId > (countedId ?? '') ? reserved : undefined
 
-/** When it happened. Refuses `invalid_request` if that is more than a day ahead. */
-export const occurredAtOf = ({ occurredAt = '' }: NewActivity, now: Timestamp): Timestamp => {
-  if (occurredAt === '') return now
-  if (Date.parse(occurredAt) <= Date.parse(now) + DAY_MS) return occurredAt
+/** Refuses `invalid_request` for an activity that happened more than a day ahead. */
+export const requirePlausibleTime = ({ occurredAt }: NewActivity, now: Timestamp): void => {
+  if (!occurredAt || Date.parse(occurredAt) <= Date.parse(now) + DAY_MS) return
   const errors = [{ detail: 'must be at most 24 hours ahead', pointer: '/occurredAt' }]
-  return refuse('invalid_request', 'The activity lies too far in the future.', { errors })
+  refuse('invalid_request', 'The activity lies too far in the future.', { errors })
 }
 
 /** The fields of a log that a receipt shows, new or recalled. */

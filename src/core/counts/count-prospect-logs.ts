@@ -15,7 +15,7 @@ const LOGS_MAX = 5_000
 export const UNIT_MS: Readonly<Record<CountUnit, number>> = { hour: HOUR_MS, day: DAY_MS }
 
 type Deps = Omit<Needs<'counts' | 'moments'>, 'newId'> & Pick<Parameters<typeof tenantsInTurn>[0], 'onError'>
-/** Up to where this process closed a tenant, and when. */
+/** The id up to which this process closed a tenant, and when it did. */
 type Closing = { readonly to: string; readonly moment: Moment }
 
 /**
@@ -75,7 +75,7 @@ export const countProspectLogs = ({ store: { counts, moments }, clock, onError, 
     }
     const add = [...(await knownIn('hour')), ...(await knownIn('day'))]
     const isAll = tallied.reduce((sum, { count }) => sum + count, 0) < LOGS_MAX
-    const lastId = tallied.reduce((last, one) => (one.lastId > last ? one.lastId : last), from)
+    const lastId = tallied.reduce((last, { lastId }) => (lastId > last ? lastId : last), from)
     const change = { tenantId, from, to: isAll ? beforeId : lastId, removeFrom: null, add }
     return (await counts.record(change)) === 'recorded'
   }

@@ -17,13 +17,13 @@ export const countUsage = ({ store: { counts }, clock }: Omit<Needs<'counts'>, '
   }
   const save = async (): Promise<false> => {
     const now = clock()
-    // More than are added, so that none are left over.
+    // More minutes than one save adds, so that none are left over.
     const remove = { before: isoTime(now - USAGE_KEPT_MS), after: isoTime(now + HOUR_MS), max: 2 * KEYS_MAX }
     const used = [...keys.values()]
     keys.clear()
-    await counts.addUsage(isoTime(now - (now % MINUTE_MS)), used, remove).catch((why) => {
+    await counts.addUsage(isoTime(now - (now % MINUTE_MS)), used, remove).catch((error) => {
       used.forEach(add)
-      throw why
+      throw error
     })
     return false
   }
@@ -31,9 +31,12 @@ export const countUsage = ({ store: { counts }, clock }: Omit<Needs<'counts'>, '
 }
 
 /** Adds to the usage counted under this name. */
-export const addUsed = <Its extends Used>(all: Map<string, Its>, name: string, used: Its): void => {
+export const addUsed = <Sum extends Used>(all: Map<string, Sum>, name: string, used: Sum): void => {
   const known = all.get(name)
-  if (known === undefined) return void all.set(name, used)
+  if (known === undefined) {
+    all.set(name, used)
+    return
+  }
   known.requests += used.requests
   known.activities += used.activities
   known.bytes += used.bytes

@@ -16,9 +16,9 @@ import { countedAgainFrom, startOf, UNIT_MS } from './count-prospect-logs.ts'
 export type ProspectLogCounting = ProspectLogCountQuery & { readonly tenantId: string }
 type Deps = Omit<Needs<'counts'>, 'newId'> & { readonly counts: boolean }
 /** A filtered list reads more counts than it returns, up to this limit. */
-const LOOKED_AT_MAX = 50_000
+const ROWS_MAX = 50_000
 /** Other callers get a turn in between. */
-const LOOKED_AT_ONCE = 1_000
+const ROWS_AT_ONCE = 1_000
 /** Length of an answer as JSON. */
 const CHARACTERS_MAX = 4_194_304
 /** The day after it begins with a five-digit year, which no store compares with four-digit years. */
@@ -41,18 +41,20 @@ export const listProspectLogCounts =
       range.since === undefined ? untilMs - DEFAULT_MS[by] : startOf(by, Date.parse(range.since))
     const counted = await countedTenant(counts, tenantId, now)
     const span = { since: isoTime(Math.max(sinceMs, 0)), until: isoTime(untilMs) }
-    const want = { tenantId, unit: by, ...span, source, type, limit: LOOKED_AT_ONCE }
+    const query = { tenantId, unit: by, ...span, source, type, limit: ROWS_AT_ONCE }
     const items: LogCount[] = []
-    let [after, looked, characters]: [LogCount | null, number, number] = [null, 0, 0]
+    let after: LogCount | null = null
+    let rowsRead = 0
+    let characters = 0
     do {
       await shareLoop(tenantId)
-      const { rows, resume }: LogCounts = await counts.list({ ...want, after })
+      const { rows, resume }: LogCounts = await counts.list({ ...query, after })
       items.push(...rows)
       after = resume
-      looked += LOOKED_AT_ONCE
+      rowsRead += ROWS_AT_ONCE
       characters += JSON.stringify(rows).length
       if (items.length > COUNTS_MAX) refuseMany(`more than ${COUNTS_MAX} counts`)
-      if (looked > LOOKED_AT_MAX) refuseMany(`more than ${LOOKED_AT_MAX} counts`)
+      if (rowsRead > ROWS_MAX) refuseMany(`more than ${ROWS_MAX} counts`)
       if (characters > CHARACTERS_MAX) refuseMany('more counts than fit into an answer')
     } while (after !== null)
     const shown = items.map(({ at, source, type, count, newProspects }) => ({
@@ -70,7 +72,7 @@ const refuseMany = (many: string) =>
     errors: [{ detail: `must be later: at most ${COUNTS_MAX} counts are returned`, parameter: 'since' }],
   })
 
-/** Of a tenant without logs to count, everything older is counted: writes take less time. */
+/** If a tenant has no logs to count, everything older than this is counted: a write takes less time. */
 const SETTLED_MS = 60_000
 
 /** How far a tenant is counted. Notes once a day that its counts are read. */

@@ -31,17 +31,17 @@ export const claimInTurns = <Claimed extends { readonly tenantId: string }>(
     const horizon = isoTime(now + leaseMs + restMsMax + CLOCK_AHEAD_MS_MAX)
     const claimAfter = (afterTenantId: string) =>
       source.claim({ now: isoTime(now), until: isoTime(now + leaseMs), horizon, afterTenantId, max })
-    let isWhole = lastTenantId === ''
+    let coversAllTenants = lastTenantId === ''
     let claimed = await claimAfter(lastTenantId)
-    if (claimed.length === 0 && !isWhole) {
-      isWhole = true
+    if (claimed.length === 0 && !coversAllTenants) {
+      coversAllTenants = true
       claimed = await claimAfter('')
     }
-    mayBeMore = !isWhole || claimed.length >= max
-    // Fewer rows than wanted mean that all tenants after the last one have had their turn: the next claim starts over.
+    mayBeMore = !coversAllTenants || claimed.length >= max
+    // Fewer rows than requested mean that all tenants after the last one have had their turn: the next claim starts over.
     const tenantIds = claimed.map(({ tenantId }) => tenantId).sort()
     lastTenantId = tenantIds[max - 1] ?? ''
     return claimed
   }
-  return Object.assign(claim, { mayBeMore: () => mayBeMore })
+  return { claim, mayBeMore: () => mayBeMore }
 }

@@ -1,19 +1,19 @@
 import type { ShareLoop } from '../ports/world.ts'
 
-/** Lets nobody else take a turn. */
+/** Runs work at once; other tenants take no turn. */
 export const atOnce: ShareLoop = () => undefined
 
-/** Runs this for each item, in order, each as a piece of work of its tenant. */
-export const eachInTurn = async <Item extends { readonly tenantId: string }, Found>(
+/** Runs a function for each item, in order, each as a piece of work of its tenant. */
+export const eachInTurn = async <Item extends { readonly tenantId: string }, Result>(
   shareLoop: ShareLoop,
   items: readonly Item[],
-  run: (item: Item, i: number) => Found,
-): Promise<Found[]> => {
-  const found: Found[] = []
+  run: (item: Item, i: number) => Result,
+): Promise<Result[]> => {
+  const results: Result[] = []
   for (const [i, item] of items.entries()) {
-    const busy = shareLoop(item.tenantId)
-    if (busy) await busy
-    found.push(run(item, i))
+    const turn = shareLoop(item.tenantId)
+    if (turn) await turn
+    results.push(run(item, i))
   }
-  return found
+  return results
 }

@@ -71,7 +71,7 @@ export type FailureFacts = EventIds & {
   readonly retryAfterS?: number
   readonly allow?: string
   readonly obstacle?: Obstacle
-  /** Other writers of the same thing were faster, each time. */
+  /** Set if other writers of the same resource were faster each time. */
   readonly isContended?: true
 }
 
@@ -81,8 +81,8 @@ export class DomainFailure extends Error {
   readonly kind: FailureKind
   readonly facts: FailureFacts
 
-  constructor(kind: FailureKind, detail: string, facts: FailureFacts = {}) {
-    super(detail)
+  constructor(kind: FailureKind, detail: string, facts: FailureFacts = {}, options?: ErrorOptions) {
+    super(detail, options)
     this.kind = kind
     this.facts = facts
   }
@@ -91,10 +91,12 @@ export class DomainFailure extends Error {
 /** An error of an operator's command. */
 export const obstructed = (obstacle: Obstacle, message: string) =>
   Object.assign(new Error(message), { obstacle })
-export const obstacleOf = (why: unknown) =>
-  why instanceof DomainFailure
-    ? why.facts.obstacle
-    : (why as { readonly obstacle?: Obstacle } | null)?.obstacle
+
+/** The obstacle behind an error, if there is one. */
+export const obstacleOf = (error: unknown): Obstacle | undefined =>
+  error instanceof DomainFailure
+    ? error.facts.obstacle
+    : (error as { readonly obstacle?: Obstacle } | null)?.obstacle
 
 /** Throws a failure: `const group = (await find(id)) ?? refuse('page_group_not_found', '…')`. */
 export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts): never => {
@@ -103,25 +105,27 @@ export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts):
 
 /** The database, or another dependency, cannot respond now: `throw unavailable('…')`. */
 export const unavailable = (detail: string, cause?: unknown): DomainFailure =>
-  Object.assign(new DomainFailure('unavailable', detail, { retryAfterS: 1 }), { cause })
-/** Why a database takes no writes: one word, because anybody may read it at `/readyz`. */
+  new DomainFailure('unavailable', detail, { retryAfterS: 1 }, { cause })
+
+/** Why a database takes no writes: one word, because anyone can read it at `/readyz`. */
 export type NoWrites = 'standby' | 'read_only' | 'disk_full'
 export const takesNoWrites = (reason: NoWrites, cause?: unknown): DomainFailure => {
   const facts = { retryAfterS: 5, obstacle: 'takes_no_writes' } as const
-  return Object.assign(new DomainFailure('unavailable', `The database takes no writes: ${reason}.`, facts), {
-    cause,
-  })
+  return new DomainFailure('unavailable', `The database takes no writes: ${reason}.`, facts, { cause })
 }
+
 /** Like `ready`, but accepts a database that takes no writes. */
 export const readyToRead = (store: { ready: () => Promise<void> }): Promise<void> =>
   store.ready().catch((error) => {
     if (obstacleOf(error) !== 'takes_no_writes') throw error
   })
-export const isUnavailable = (why: unknown): why is DomainFailure =>
-  why instanceof DomainFailure && why.kind === 'unavailable'
 
-/** Whether the database cannot respond at all: what is tried next fails alike. */
-export const isAway = (why: unknown): why is DomainFailure => isUnavailable(why) && !why.facts.isContended
+export const isUnavailable = (error: unknown): error is DomainFailure =>
+  error instanceof DomainFailure && error.kind === 'unavailable'
+
+/** Whether the database cannot respond at all, so that the next attempt would fail in the same way. */
+export const isAway = (error: unknown): error is DomainFailure =>
+  isUnavailable(error) && !error.facts.isContended
 
 export const prospectNotFound = (): never => refuse('prospect_not_found', 'Prospect not found.')
 export const prospectErased = (): never => refuse('prospect_erased', 'The prospect was erased.')

@@ -10,13 +10,13 @@ export const sha256 = (text: string): string => hash('sha256', text, 'base64url'
 
 /** Makes the value of a key once, when it is first requested. */
 export const memoized = <Key, Value>(make: (key: Key) => Value): ((key: Key) => Value) => {
-  const known = new Map<Key, Value>()
+  const made = new Map<Key, Value>()
   return (key) => {
-    const value = known.get(key)
-    if (value !== undefined) return value
-    const made = make(key)
-    known.set(key, made)
-    return made
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const value = make(key)
+    made.set(key, value)
+    return value
   }
 }
 
@@ -24,7 +24,7 @@ export const memoized = <Key, Value>(make: (key: Key) => Value): ((key: Key) => 
 const FORM = '1:'
 const REUSED = 'This idempotency key was already used with a different request.'
 
-/** Every member of a shape by its name, even those that may be missing: none can be forgotten. */
+/** Every member of a shape by its name, even optional ones, so that none can be forgotten. */
 export type Named<Shape> = { readonly [Name in keyof Required<Shape>]: Shape[Name] | undefined }
 
 /** Two requests are the same if these fields and the exact text of their JSON are equal. Each of the two has its own hash. */

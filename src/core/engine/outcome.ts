@@ -4,9 +4,9 @@ import { DomainFailure } from './failures.ts'
 export type Outcome<Answer> = Answer | DomainFailure
 
 /** A failure is an outcome. Bugs still throw. */
-export const asOutcome = (why: unknown): DomainFailure => {
-  if (why instanceof DomainFailure) return why
-  throw why
+export const asOutcome = (error: unknown): DomainFailure => {
+  if (error instanceof DomainFailure) return error
+  throw error
 }
 
 /** The result of the attempt, or null if it throws. */
@@ -18,16 +18,21 @@ export const orNull = <Answer>(attempt: () => Answer): Answer | null => {
   }
 }
 
-/** Calls an embedder's hook. One that throws must not cost an answer or a write, so its error is printed. */
-export const callHook = (hook: () => void): void => {
+/** Throws the first of these errors, if there is one. */
+export const throwFirst = (errors: readonly unknown[]): void => {
+  if (errors.length > 0) throw errors[0]
+}
+
+/** Calls an embedder's listener. One that throws must not cost an answer or a write, so its error is printed. */
+export const callHook = (listener: () => void): void => {
   try {
-    hook()
+    listener()
   } catch (error) {
     console.error(error)
   }
 }
 
-/** How many of these, from the first, weigh no more than the maximum together. At least one, however heavy. */
+/** The number of items, from the first, that together weigh no more than the maximum. At least one, however heavy. */
 export const countThatFit = <Item>(
   items: readonly Item[],
   weightOf: (item: Item) => number,

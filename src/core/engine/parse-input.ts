@@ -11,32 +11,60 @@ export const SEE_ERRORS = 'The request is invalid. See `errors`.'
 export const refuseFaults = (faults: readonly Fault[], detail: string): never =>
   refuse('invalid_request', detail, { errors: faults.slice(0, FAULTS_MAX) })
 
-/** Parses a text against a shape; members kept as text keep their exact text. Refuses `invalid_json`. */
-export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string, parsed?: unknown) => {
-  const scanned = text.length > LONG_TEXT && /^\s*\{/.test(text) ? scanMembers(text, MEMBERS_MAX) : null
-  const whole = parsed ?? (scanned ? undefined : parseJson(text))
-  const { members, depth } = scanned ?? membersOf(text)
-  refuseDeep(depth)
-  if (members.size > MEMBERS_MAX) refuse('invalid_request', `The body has more than ${MEMBERS_MAX} members.`)
-  const short = scanned ? checkShape(shape, JSON.parse(withoutContents(members))) : undefined
-  // Only the kind of a member that is kept as text is checked.
-  const isEnough =
-    short && [...members].every(([name, value]) => !isEmptied(value) || isKept(short.output, name))
-  const { output, faults } = isEnough ? short : checkShape(shape, whole ?? parseJson(text))
-  return { body: faults.length === 0 ? withTexts(output, members) : output, faults }
-}
 /** Parsing a longer text can take many milliseconds, if it has many small values. */
 export const LONG_TEXT = 65_536
 /** Each takes time, even those that are ignored. */
 const MEMBERS_MAX = 5_000
+
+/**
+ * Parses a text against a shape; members kept as text keep their exact text. `parsed`: its value, if it was parsed
+ * before. Refuses `invalid_json`.
+ */
+export const parseText = <Shape extends v.GenericSchema>(shape: Shape, text: string, parsed?: unknown) => {
+  const isLongObject = text.length > LONG_TEXT && /^\s*\{/.test(text)
+  const scanned = isLongObject ? scanMembers(text, MEMBERS_MAX) : null
+  return scanned === null ? parseShortText(shape, text, parsed) : parseLongText(shape, text, scanned, parsed)
+}
+
+const parseShortText = <Shape extends v.GenericSchema>(shape: Shape, text: string, parsed: unknown) => {
+  const value = parsed ?? parseJson(text)
+  const scanned = membersOf(text)
+  refuseExcess(scanned)
+  return bodyOf(checkShape(shape, value), scanned)
+}
+
+/** Parses the contents of long objects and arrays only if the shape looks into one: most are kept as text. */
+const parseLongText = <Shape extends v.GenericSchema>(
+  shape: Shape,
+  text: string,
+  scanned: Scanned,
+  parsed: unknown,
+) => {
+  refuseExcess(scanned)
+  const members = [...scanned.members]
+  const emptied = members.map(([name, value]) => `${JSON.stringify(name)}:${emptiedIfLong(value)}`)
+  const short = checkShape(shape, JSON.parse(`{${emptied}}`))
+  const isEnough = members.every(([name, value]) => !isEmptied(value) || isKept(short.output, name))
+  return bodyOf(isEnough ? short : checkShape(shape, parsed ?? parseJson(text)), scanned)
+}
+
+type Scanned = { readonly members: ReadonlyMap<string, RawJson>; readonly depth: number }
+
+const refuseExcess = ({ members, depth }: Scanned): void => {
+  refuseDeep(depth)
+  if (members.size > MEMBERS_MAX) refuse('invalid_request', `The body has more than ${MEMBERS_MAX} members.`)
+}
+
+const bodyOf = <Body>(
+  { output, faults }: { readonly output: Body; readonly faults: readonly Fault[] },
+  { members }: Scanned,
+) => ({ body: faults.length === 0 ? withTexts(output, members) : output, faults })
+
 const isEmptied = ({ rawJson }: RawJson) => rawJson.length > LONG_TEXT && /^[[{]/.test(rawJson)
-/** An object with these members, its long objects and arrays emptied. */
-const withoutContents = (members: ReadonlyMap<string, RawJson>): string => {
-  const texts = [...members].map(([name, value]) => {
-    const kept = isEmptied(value) ? (value.rawJson.startsWith('{') ? '{}' : '[]') : value.rawJson
-    return `${JSON.stringify(name)}:${kept}`
-  })
-  return `{${texts}}`
+
+const emptiedIfLong = (value: RawJson): string => {
+  if (!isEmptied(value)) return value.rawJson
+  return value.rawJson.startsWith('{') ? '{}' : '[]'
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,4 +1,4 @@
-/** What an operation resolves to. One that returns nothing resolves to undefined. */
+/** The result of an operation; undefined if it returns nothing. */
 export type Result<Value> = { readonly value: Value }
 /** `revision`: every visible change raises it. */
 export type Revised<Value> = Result<Value> & { readonly revision: number }

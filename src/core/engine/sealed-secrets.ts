@@ -18,14 +18,24 @@ export const validSecrets = (sealed: SealedSecrets, nowMs: number): string[] =>
     ? [sealed.secret]
     : [sealed.secret, ...oldSecrets(sealed, nowMs).map(({ secret }) => secret)]
 
-const oldSecrets = ({ previousSecret, previousSecretUntil }: SealedSecrets, nowMs: number) => {
+type OldSecret = { readonly secret: string; readonly until: Timestamp }
+
+/** The previous secrets that are still valid. */
+const oldSecrets = (sealed: SealedSecrets, nowMs: number): OldSecret[] => {
   const now = isoTime(nowMs)
-  const old = previousSecret?.split(' ') ?? []
-  return old.flatMap((text) => {
+  return parseOld(sealed).filter(({ until }) => until > now)
+}
+
+const parseOld = ({ previousSecret, previousSecretUntil }: SealedSecrets): OldSecret[] => {
+  const texts = previousSecret?.split(' ') ?? []
+  return texts.map((text) => {
     const [secret = '', until = String(previousSecretUntil)] = text.split('|')
-    return until > now ? { secret, until } : []
+    return { secret, until }
   })
 }
+
+const writeOld = (old: readonly OldSecret[]): string | null =>
+  old.map(({ secret, until }) => `${secret}|${until}`).join(' ') || null
 
 /** The secrets that sign now; null if one was encrypted with a key that is lost. */
 export const secretsOf = (
@@ -44,17 +54,21 @@ export const resealed = (found: SealedSecrets, nowMs: number, reseal: (sealed: s
   const counts = { rewritten: 0, alreadyNew: 0, undecipherable: 0 }
   const renew = (sealed: string): string => {
     const renewed = reseal(sealed)
-    counts[renewed === null ? 'undecipherable' : renewed === sealed ? 'alreadyNew' : 'rewritten']++
+    if (renewed === null) counts.undecipherable++
+    else if (renewed === sealed) counts.alreadyNew++
+    else counts.rewritten++
     return renewed ?? sealed
   }
-  const old = oldSecrets(found, nowMs)
-  const previousSecret = old.map(({ secret, until }) => `${renew(secret)}|${until}`).join(' ') || null
+  const old = oldSecrets(found, nowMs).map(({ secret, until }) => ({ secret: renew(secret), until }))
+  const previousSecret = writeOld(old)
   const previousSecretUntil = previousSecret && found.previousSecretUntil
   const headers = found.headers && { headers: found.headers.replace(/\S+$/, renew) }
   return { counts, sealed: { secret: renew(found.secret), previousSecret, previousSecretUntil, ...headers } }
 }
 
-/** Rotates: the old one is valid until the overlap ends, older ones as long as before; none without an overlap. */
+/**
+ * Replaces a secret. It stays valid until the overlap ends, and older ones as long as before; none does without an overlap.
+ */
 export const rotatedTo = (
   secret: string,
   found: SealedSecrets,
@@ -68,7 +82,7 @@ export const rotatedTo = (
   const untils = old.map(({ until }) => until).sort()
   return {
     secret,
-    previousSecret: old.map(({ secret, until }) => `${secret}|${until}`).join(' ') || null,
+    previousSecret: writeOld(old),
     previousSecretUntil: untils.at(-1) ?? null,
   }
 }

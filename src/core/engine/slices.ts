@@ -27,8 +27,8 @@ type List<Query, Row, Item> = {
  * Answers a query of a list with one slice of at most `limit` items and `SLICE_BYTES_MAX` bytes. The store reads one row
  * more than fits, so `hasMore` is known without counting.
  *
- * A cursor is base64url of `1:<list>:<position>`: of the last item shown, or where reading stopped. It carries no
- * authority: the tenant always comes from the key. It never expires and works even if the row it names is gone. Refuses
+ * A cursor encodes the position of the last item shown, or where reading stopped: it is base64url of
+ * `1:<list>:<position>`. It carries no authority: the tenant always comes from the key. It never expires and works even if the row it names is gone. Refuses
  * `invalid_cursor`.
  */
 export const sliceOf = <Query extends Listing, Row, Item extends object>(list: List<Query, Row, Item>) => {
@@ -38,7 +38,7 @@ export const sliceOf = <Query extends Listing, Row, Item extends object>(list: L
     const found = await find({ ...query, beforeId })
     const { rows, resume } = 'resume' in found ? found : { rows: found, resume: null }
     const shown = rows.slice(0, query.limit)
-    const items = thatFit(shown.map(itemOf))
+    const items = firstThatFit(shown.map(itemOf))
     const last = shown[items.length - 1]
     const isAll = last === undefined || items.length === rows.length
     const next = isAll ? resume : positionOf(last)
@@ -47,8 +47,8 @@ export const sliceOf = <Query extends Listing, Row, Item extends object>(list: L
   }
 }
 
-/** The first items, as many as are together no larger than one slice may be; always at least one. */
-const thatFit = <Item extends object>(items: Item[]): Item[] => {
+/** The first items that together fit into one slice; always at least one. */
+const firstThatFit = <Item extends object>(items: Item[]): Item[] => {
   const characters = items.reduce((sum, item) => sum + charactersOf(item), 0)
   // The usual case: nothing is serialized just to be measured.
   if (JSON_BYTES_MAX * characters + NAMES_BYTES_MAX * items.length <= SLICE_BYTES_MAX) return items
@@ -75,12 +75,12 @@ export const charactersOf = (row: object): number => {
   return characters
 }
 
-const AN_ID = /^[a-z]+_[a-z0-9]{26}$/
+const ID = /^[a-z]+_[a-z0-9]{26}$/
 /** The position after which a list goes on; null at its beginning. */
 export const afterCursor = (
   cursor: string | undefined,
   list: string,
-  position: RegExp = AN_ID,
+  position: RegExp = ID,
 ): string | null => {
   if (cursor === undefined) return null
   const text = Buffer.from(cursor, 'base64url').toString()

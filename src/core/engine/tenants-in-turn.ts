@@ -2,7 +2,7 @@ import type { ShareLoop } from '../ports/world.ts'
 import { atOnce } from './each-in-turn.ts'
 import { callHook } from './outcome.ts'
 
-/** Tenants in progress at a time: the others have their turn soon. */
+/** Tenants in progress at a time. The others follow soon. */
 const TENANTS_MAX = 8
 
 type Work = {
@@ -15,11 +15,11 @@ type Work = {
   readonly shareLoop?: ShareLoop | undefined
 }
 
-/** Work for tenants in turn. Each call takes one step, and returns whether there may be more to do. */
+/** Runs work tenant by tenant. Each call takes one step, and returns whether there may be more to do. */
 export const tenantsInTurn = ({ waiting, work, onError, shareLoop = atOnce }: Work) => {
   let lastTenantId = ''
-  /** Whether this round did anything. */
-  let isUseful = false
+  /** Whether this round did any work. */
+  let didWork = false
 
   const workFor = (tenantId: string): Promise<boolean> =>
     work(tenantId).catch((error) => {
@@ -29,7 +29,7 @@ export const tenantsInTurn = ({ waiting, work, onError, shareLoop = atOnce }: Wo
 
   return async (stop: AbortSignal): Promise<boolean> => {
     if (stop.aborted) return false
-    if (lastTenantId === '') isUseful = false
+    if (lastTenantId === '') didWork = false
     const tenantIds = await waiting(lastTenantId, TENANTS_MAX)
     lastTenantId = tenantIds[TENANTS_MAX - 1] ?? ''
     const results: Promise<boolean>[] = []
@@ -38,7 +38,7 @@ export const tenantsInTurn = ({ waiting, work, onError, shareLoop = atOnce }: Wo
       await shareLoop(tenantId, true)
       results.push(workFor(tenantId))
     }
-    isUseful ||= (await Promise.all(results)).includes(true)
-    return isUseful || lastTenantId !== ''
+    didWork ||= (await Promise.all(results)).includes(true)
+    return didWork || lastTenantId !== ''
   }
 }

@@ -1,8 +1,9 @@
 import { claimInTurns } from '../engine/claim-in-turns.ts'
+import { throwFirst } from '../engine/outcome.ts'
 import { isoTime, MINUTE_MS } from '../engine/times.ts'
 import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
-import { identifiersOf, wantedBy } from '../prospects/identifiers.ts'
+import { identifiersOf, identifiersToLookUp } from '../prospects/identifiers.ts'
 
 /** Erasures in progress at a time. Erasures of one tenant share a walk over its logs. */
 const CLAIM_MAX = 200
@@ -29,52 +30,73 @@ type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'>
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
 export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) => {
-  const claim = claimInTurns(erasures, {
+  const { claim } = claimInTurns(erasures, {
     clock,
     leaseMs: LEASE_MS,
     restMsMax: SETTLE_REST_MS + REWRITE_MS_MAX,
   })
 
+  const stepOf = (erasure: ClaimedErasure, changes: Partial<ErasureStep> = {}): ErasureStep => ({
+    ...erasure,
+    claimableAt: isoTime(clock()),
+    ...changes,
+  })
+
+  /** Deletes logs of the erased prospects, as many as one step may. */
+  const deleteLogs = async (beginning: readonly ClaimedErasure[]): Promise<ErasureStep[]> => {
+    const steps: ErasureStep[] = []
+    let room = DELETE_MAX
+    for (const erasure of beginning) {
+      if (room > 0 && erasure.prospectId !== null) room -= await erasures.deleteLogs(erasure, room)
+      steps.push(stepOf(erasure, { position: room > 0 ? BEFORE_LOGS : '' }))
+    }
+    return steps
+  }
+
+  /** The next logs of a tenant, and those of them that have an identifier which one of these erasures blocks. */
+  const searchLogs = async (tenantId: string, position: string, walking: readonly ClaimedErasure[]) => {
+    const erasureIds = walking.map(({ erasureId }) => erasureId)
+    const blocked = await erasures.blockedBy(tenantId, erasureIds)
+    const hashes = new Set(blocked.map(({ kind, hash }) => `${kind} ${hash}`))
+    const logs = hashes.size > 0 ? await erasures.namesAfter(tenantId, position, LOOK_MAX) : []
+    const foreign = logs.filter((log) => {
+      const identifiers = identifiersToLookUp(tenantId, identifiersOf(log))
+      return identifiers.some(({ kind, hash }) => hashes.has(`${kind} ${hash}`))
+    })
+    return {
+      foreignIds: foreign.map(({ prospectLogId }) => prospectLogId),
+      lastId: logs.at(-1)?.prospectLogId,
+    }
+  }
+
+  /** The step of an erasure that has read the logs up to the last one found, if there was one. */
+  const stepAfter = async (erasure: ClaimedErasure, lastId: string | undefined): Promise<ErasureStep> => {
+    if (lastId !== undefined) return stepOf(erasure, { position: lastId })
+    if (erasure.pass === 2) return stepOf(erasure, { pass: 3 })
+    return stepOf(erasure, { pass: 2, position: '', settlesAfter: await moments.now() })
+  }
+
   /**
    * Erasures of one tenant. Logs of prospects are deleted first. Then the erasures furthest along read the next logs,
    * together; the others wait until these are through, and share the walk after it.
    */
-  const advance = async (tenantId: string, some: readonly ClaimedErasure[]): Promise<void> => {
-    const steps: ErasureStep[] = []
-    const add = (erasure: ClaimedErasure, changes: Partial<ErasureStep> = {}) =>
-      steps.push({ ...erasure, claimableAt: isoTime(clock()), ...changes })
-    let room = DELETE_MAX
-    for (const erasure of some.filter(({ position }) => position === '')) {
-      if (room > 0 && erasure.prospectId !== null) room -= await erasures.deleteLogs(erasure, room)
-      add(erasure, { position: room > 0 ? BEFORE_LOGS : '' })
-    }
-    const cleared = some.filter(({ position }) => position !== '')
+  const advance = async (tenantId: string, ofTenant: readonly ClaimedErasure[]): Promise<void> => {
+    const steps = await deleteLogs(ofTenant.filter(({ position }) => position === ''))
+    const cleared = ofTenant.filter(({ position }) => position !== '')
     const [furthest = ''] = cleared.map(({ position }) => position).toSorted(descending)
     const walking = cleared.filter(({ position }) => position === furthest)
-    const blocked = await erasures.blockedBy(
-      tenantId,
-      walking.map(({ erasureId }) => erasureId),
-    )
-    const hashes = new Set(blocked.map(({ kind, hash }) => `${kind} ${hash}`))
-    const logs = hashes.size > 0 ? await erasures.namesAfter(tenantId, furthest, LOOK_MAX) : []
-    const foreign = logs.filter((log) =>
-      wantedBy(tenantId, identifiersOf(log)).some(({ kind, hash }) => hashes.has(`${kind} ${hash}`)),
-    )
-    const last = logs.at(-1)?.prospectLogId
+    const { foreignIds, lastId } = await searchLogs(tenantId, furthest, walking)
     for (const erasure of cleared) {
-      if (erasure.position !== furthest) add(erasure)
-      else if (last !== undefined) add(erasure, { position: last })
-      else if (erasure.pass === 2) add(erasure, { pass: 3 })
-      else add(erasure, { pass: 2, position: '', settlesAfter: await moments.now() })
+      const isWalking = erasure.position === furthest
+      steps.push(isWalking ? await stepAfter(erasure, lastId) : stepOf(erasure))
     }
-    const foreignIds = foreign.map(({ prospectLogId }) => prospectLogId)
     await erasures.settle(tenantId, steps, foreignIds)
   }
 
   const settleWith =
-    (changes: Partial<ErasureStep>) => (tenantId: string, some: readonly ClaimedErasure[]) => {
+    (changes: Partial<ErasureStep>) => (tenantId: string, ofTenant: readonly ClaimedErasure[]) => {
       const claimableAt = isoTime(clock())
-      const steps = some.map((erasure) => ({ ...erasure, claimableAt, ...changes }))
+      const steps = ofTenant.map((erasure) => ({ ...erasure, claimableAt, ...changes }))
       return erasures.settle(tenantId, steps)
     }
 
@@ -83,11 +105,12 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
     const claimed = await claim(CLAIM_MAX)
     const failures: unknown[] = []
     /** Handles each tenant separately: one that fails holds up no other. */
-    const eachTenant = async (some: readonly ClaimedErasure[], work: ReturnType<typeof settleWith>) => {
-      for (const [tenantId, ofTenant] of Map.groupBy(some, ({ tenantId }) => tenantId))
+    const eachTenant = async (list: readonly ClaimedErasure[], work: ReturnType<typeof settleWith>) => {
+      for (const [tenantId, ofTenant] of Map.groupBy(list, ({ tenantId }) => tenantId)) {
         if (!stop.aborted) await work(tenantId, ofTenant).catch((failure) => failures.push(failure))
+      }
     }
-    const inPass = (wanted: number) => claimed.filter(({ pass }) => pass === wanted)
+    const inPass = (number: ClaimedErasure['pass']) => claimed.filter(({ pass }) => pass === number)
 
     const searching = [...inPass(1), ...inPass(2)]
     const past = await moments.arePast(searching.map(({ settlesAfter }) => settlesAfter ?? ''))
@@ -96,12 +119,15 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
     await eachTenant(settling, settleWith({ claimableAt: isoTime(clock() + SETTLE_REST_MS) }))
     await eachTenant(searching.filter(isSettled), advance)
     const completed = settleWith({ status: 'completed', completedAt: isoTime(clock()) })
-    // Parts first.
-    for (const isPart of [true, false])
-      await eachTenant(
-        inPass(4).filter(({ partOf }) => (partOf !== null) === isPart),
-        completed,
-      )
+    // An erasure is completed after all of its parts.
+    await eachTenant(
+      inPass(4).filter(({ partOf }) => partOf !== null),
+      completed,
+    )
+    await eachTenant(
+      inPass(4).filter(({ partOf }) => partOf === null),
+      completed,
+    )
     const waiting = stop.aborted ? [] : inPass(3)
     if (waiting.length > 0) {
       const nowMs = clock()
@@ -112,7 +138,7 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
       await eachTenant(waiting, settleWith(isRewritten ? { pass: 4 } : { claimableAt: nextMinute }))
     }
     // Failed erasures are claimed again after their lease.
-    for (const failure of failures) throw failure
+    throwFirst(failures)
     return claimed.length > 0
   }
 }

@@ -9,10 +9,10 @@ import type { ErasureChanges, StoredErasure } from '../ports/erasures.ts'
 import type { Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
-import { identifiersOf, wantedBy } from '../prospects/identifiers.ts'
+import { identifiersOf, identifiersToLookUp } from '../prospects/identifiers.ts'
 import { recallWithSurvivor } from '../prospects/match-prospect.ts'
 import { NO_IDENTIFIER } from '../prospects/refuse-unidentified.ts'
-import { getErasure } from './list-erasures.ts'
+import { getErasure } from './get-erasure.ts'
 
 /** The shortest block. None ends before its erasure: the second pass would erase logs of a person who returned. */
 const BLOCK_MS_MIN = 60 * 60_000
@@ -128,7 +128,7 @@ const erasureTarget = ({ tenantId, prospectId, email, externalId }: ErasureReque
   if (externalId !== undefined && (prospectId ?? email) !== undefined)
     refuseAs('must not be given with a prospectId or an email', 'externalId')
   if (prospectId !== undefined) return { tenantId, prospectId, identifiers: [] }
-  const identifiers = wantedBy(tenantId, identifiersOf({ email, externalId }))
+  const identifiers = identifiersToLookUp(tenantId, identifiersOf({ email, externalId }))
   if (identifiers.length > 0) return { tenantId, identifiers }
   if (externalId !== undefined) return refuseAs(NO_IDENTIFIER.externalId, 'externalId')
   const isMissing = email === undefined

@@ -1,7 +1,7 @@
 import { writeJson } from '../../json/write-json.ts'
 import type { EventType } from '../../shapes/event.ts'
 import type { Prospect } from '../../shapes/prospect.ts'
-import { DomainFailure } from '../engine/failures.ts'
+import { DomainFailure, type FailureKind } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
 import { charactersOf } from '../engine/slices.ts'
 import type { EventIds, StoredEvent } from '../ports/events.ts'
@@ -28,16 +28,23 @@ type OfTenant = Pick<StoredEvent, 'tenantId'>
  */
 export const eventData =
   (readers: EventReaders, isWebhook = false): EventData =>
-  async ({ ids: { hops, ...ids }, ...event }) => {
-    const { prospect, ...resource }: Large = await resourceOf({ ...event, ids }, readers).catch(onlyIds(ids))
-    const data = fits(resource) ? resource : smallerOf(resource, ids)
+  async (event) => {
+    const { hops, ...ids } = event.ids
+    const found: Resource = await resourceOf({ ...event, ids }, readers).catch(onlyIds(ids))
+    const { prospect, ...resource } = found
+    const data = fits(resource) ? resource : withoutLargeParts(resource, ids)
     return prospect && isWebhook ? { ...data, prospect: shownIn(prospect) } : data
   }
-const smallerOf = ({ payload, content, publishedVersion, ...others }: Large, ids: object): object => {
+
+const withoutLargeParts = (
+  { payload, content, publishedVersion, ...others }: Resource,
+  ids: object,
+): object => {
   const { content: _, ...version } = publishedVersion ?? {}
   const smaller = { ...others, ...(publishedVersion && { publishedVersion: version }) }
   return { ...(fits(smaller) ? smaller : ids), payloadOmitted: true }
 }
+
 const shownIn = ({ prospectId, email, externalId, name }: Prospect) => ({
   prospectId,
   email,
@@ -49,7 +56,7 @@ const shownIn = ({ prospectId, email, externalId, name }: Prospect) => ({
 export const dataOfMany = (dataOf: EventData): EventData => {
   const known = new Map<string, Promise<object>>()
   return (event) => {
-    const resource = `${resourceIn(event)} ${JSON.stringify(event.ids)}`
+    const resource = `${resourceNameOf(event)} ${JSON.stringify(event.ids)}`
     const data = known.get(resource) ?? dataOf(event)
     known.set(resource, data)
     return data
@@ -57,7 +64,7 @@ export const dataOfMany = (dataOf: EventData): EventData => {
 }
 
 /** A resource with the members that may make it large. */
-type Large = {
+type Resource = {
   readonly payload?: object
   readonly content?: object | null
   readonly publishedVersion?: { readonly content?: object } | null
@@ -69,12 +76,13 @@ type Large = {
 const fits = (data: object): boolean =>
   charactersOf(data) <= DATA_BYTES_MAX && Buffer.byteLength(writeJson(data)) <= DATA_BYTES_MAX
 
-type Resource = EventType extends `${infer Name}.${string}` ? Name : never
-const resourceIn = ({ type }: StoredEvent) => type.slice(0, type.indexOf('.')) as Resource
+type ResourceName = EventType extends `${infer Name}.${string}` ? Name : never
+const resourceNameOf = ({ type }: StoredEvent) => type.slice(0, type.indexOf('.')) as ResourceName
+
 const resourceOf = async (event: StoredEvent, readers: EventReaders): Promise<object> => {
   const { tenantId, ids } = event
   const want = { tenantId, ...ids } as Required<EventIds> & OfTenant
-  switch (resourceIn(event)) {
+  switch (resourceNameOf(event)) {
     case 'prospect':
       // The person may have been erased since: the event has ids only.
       return event.type === 'prospect.merged' ? ids : (await readers.getProspect(want)).value
@@ -94,7 +102,18 @@ const resourceOf = async (event: StoredEvent, readers: EventReaders): Promise<ob
   }
 }
 
-const onlyIds = (ids: object) => (why: unknown) => {
-  if (why instanceof DomainFailure && /_(not_found|erased)$/.test(why.kind)) return { ...ids }
-  throw why
+/** The refusals of the readers for a resource that no longer exists. */
+const MISSING: ReadonlySet<FailureKind> = new Set<FailureKind>([
+  'prospect_not_found',
+  'prospect_erased',
+  'prospect_log_not_found',
+  'page_group_not_found',
+  'page_not_found',
+  'version_not_found',
+  'webhook_endpoint_not_found',
+])
+
+const onlyIds = (ids: object) => (error: unknown) => {
+  if (error instanceof DomainFailure && MISSING.has(error.kind)) return { ...ids }
+  throw error
 }

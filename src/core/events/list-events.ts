@@ -7,10 +7,10 @@ import { afterCursor, cursorAt, invalidCursor, ROWS_SCANNED_MAX, SLICE_BYTES_MAX
 import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import { dataOfMany, type EventData } from './event-data.ts'
+import { eventOf } from './get-event.ts'
 
 /** Which slice of the feed of a tenant to read. */
 export type EventListing = Omit<EventQuery, 'wait'> & { readonly tenantId: string }
-export type EventRead = { readonly tenantId: string; readonly eventId: string }
 type Deps = Pick<Needs<'events'>, 'store' | 'shareLoop'> & { readonly dataOf: EventData }
 
 /** Rows that are read at a time if there is a filter. */
@@ -34,51 +34,66 @@ export const listEvents =
   async ({ tenantId, cursor, limit, types }: EventListing): Promise<Result<EventSlice>> => {
     const isLatest = cursor === 'latest'
     const seen = isLatest ? null : afterCursor(cursor, FEED, POSITION)
-    let position = isLatest ? Number.MAX_SAFE_INTEGER : Number(seen)
-    let last = position
-    const matching: StoredEvent[] = []
+    const filter = { limit, types, isResumed: seen !== null }
     const rowsMax = types ? ROWS_AT_ONCE : limit
-    for (let looked = 0; looked < ROWS_SCANNED_MAX && matching.length < limit; looked += rowsMax) {
+    let progress: Progress = { position: isLatest ? Number.MAX_SAFE_INTEGER : Number(seen), matching: [] }
+    let lastSequence = progress.position
+    let rowsLeft = ROWS_SCANNED_MAX
+    while (rowsLeft > 0 && progress.matching.length < limit) {
       await shareLoop(tenantId)
-      const found = await store.events.list({ tenantId, afterSequence: position, limit: rowsMax })
-      last = found.last
-      const next = found.rows[0]?.sequence ?? last + 1
-      if (seen !== null && next !== position + 1) return next > position ? cursorExpired() : invalidCursor()
-      if (found.rows.length === 0) position = last
-      for (const event of found.rows) {
-        // The oldest events expire in the order of their ids, which differs slightly from that of their numbers.
-        const isGap = event.sequence !== position + 1
-        if (matching.length === limit || (isGap && seen !== null)) break
-        if (isGap) matching.length = 0
-        position = event.sequence
-        if (types?.includes(event.type) ?? true) matching.push(event)
-      }
-      if (!types || position >= last) break
+      const found = await store.events.list({ tenantId, afterSequence: progress.position, limit: rowsMax })
+      lastSequence = found.last
+      if (filter.isResumed) requireNextNumber(found, progress.position)
+      progress = readRows(found, progress, filter)
+      rowsLeft -= rowsMax
+      if (!types || progress.position >= lastSequence) break
     }
-    const items = await thatFit(matching, dataOfMany(dataOf), () => shareLoop(tenantId))
-    if (items.length < matching.length) position = items.at(-1)?.sequence ?? position
-    return { value: { items, hasMore: position < last, nextCursor: cursorOf(position) } }
+    const { matching } = progress
+    const items = await firstThatFit(matching, dataOfMany(dataOf), () => shareLoop(tenantId))
+    const lastShown = items.length < matching.length ? items.at(-1)?.sequence : undefined
+    const position = lastShown ?? progress.position
+    return { value: { items, hasMore: position < lastSequence, nextCursor: cursorOf(position) } }
   }
 
-/** Reads one event. Refuses `event_not_found`. */
-export const getEvent =
-  ({ store, dataOf }: Deps) =>
-  async ({ tenantId, eventId }: EventRead): Promise<Result<Event>> => {
-    const found = await store.events.find({ tenantId, eventId })
-    return { value: await eventOf(dataOf)(found ?? refuse('event_not_found', 'Event not found.')) }
-  }
+/** The number of the last event that was read, and the events to show. */
+type Progress = { readonly position: number; readonly matching: readonly StoredEvent[] }
+type Filter = Pick<EventListing, 'limit' | 'types'> & { readonly isResumed: boolean }
+type Found = Awaited<ReturnType<Needs<'events'>['store']['events']['list']>>
 
-/** The first events, as many as fit into one slice. */
-const thatFit = async (
+/** Reads rows up to the limit, or up to a gap if the reader has seen the event before it. */
+const readRows = (found: Found, before: Progress, { limit, types, isResumed }: Filter): Progress => {
+  if (found.rows.length === 0) return { ...before, position: found.last }
+  let position = before.position
+  let matching = [...before.matching]
+  for (const event of found.rows) {
+    // The oldest events expire in the order of their ids, which differs slightly from that of their numbers.
+    const isGap = event.sequence !== position + 1
+    if (matching.length === limit || (isGap && isResumed)) break
+    if (isGap) matching = []
+    position = event.sequence
+    if (types?.includes(event.type) ?? true) matching.push(event)
+  }
+  return { position, matching }
+}
+
+/** Refuses `cursor_expired` if the next event is no longer kept, and `invalid_cursor` if its number was never reached. */
+const requireNextNumber = ({ rows, last }: Found, position: number): void => {
+  const next = rows[0]?.sequence ?? last + 1
+  if (next > position + 1) cursorExpired()
+  if (next < position + 1) invalidCursor()
+}
+
+/** The first events that together fit into one slice. */
+const firstThatFit = async (
   events: readonly StoredEvent[],
-  dataOf: Deps['dataOf'],
+  dataOf: EventData,
   shareLoop: () => Promise<void> | undefined,
 ): Promise<Event[]> => {
   const items: Event[] = []
   let bytes = 0
   while (items.length < events.length) {
-    const some = events.slice(items.length, items.length + DATA_AT_ONCE)
-    const read = await Promise.all(some.map(eventOf(dataOf)))
+    const list = events.slice(items.length, items.length + DATA_AT_ONCE)
+    const read = await Promise.all(list.map(eventOf(dataOf)))
     await shareLoop()
     for (const item of read) {
       bytes += Buffer.byteLength(writeJson(item)) + 1
@@ -91,14 +106,3 @@ const thatFit = async (
 
 const cursorExpired = (): never =>
   refuse('cursor_expired', 'The events after this cursor are no longer kept.')
-
-const eventOf =
-  (dataOf: Deps['dataOf']) =>
-  async (event: StoredEvent): Promise<Event> => ({
-    eventId: event.eventId,
-    sequence: event.sequence,
-    type: event.type,
-    createdAt: event.createdAt,
-    ...(event.type !== 'prospect_log.created' && { apiKeyId: event.apiKeyId }),
-    data: await dataOf(event),
-  })

@@ -3,21 +3,34 @@ import type { NewLog } from '../ports/activities.ts'
 import type { EventIds, NewEvent, Requester } from '../ports/events.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 
-type By = Requester & { readonly tenantId: string }
-const eventWith = (eventId: string, type: EventType, by: By, about: EventIds, createdAt: Timestamp) => {
-  const { tenantId, apiKeyId = null, hops } = by
+/** The tenant, and the request that causes an event. */
+type Sender = Requester & { readonly tenantId: string }
+
+const eventWith = (
+  eventId: string,
+  type: EventType,
+  sender: Sender,
+  about: EventIds,
+  createdAt: Timestamp,
+) => {
+  const { tenantId, apiKeyId = null, hops } = sender
   const ids = hops ? { ...about, hops } : about
   return { tenantId, eventId, type, ids, apiKeyId, createdAt }
 }
 
 /** An event to save with its change. */
-export const newEvent = (newId: NewId, type: EventType, by: By, ids: EventIds, createdAt: Timestamp) =>
-  eventWith(newId('event'), type, by, ids, createdAt)
+export const newEvent = (
+  newId: NewId,
+  type: EventType,
+  sender: Sender,
+  ids: EventIds,
+  createdAt: Timestamp,
+) => eventWith(newId('event'), type, sender, ids, createdAt)
 
 /** A one-time event of a resource needs no new id, which costs five times as much. */
 const eventIdOf = (id: string): string => `event${id.slice(id.indexOf('_'))}`
 
-/** The events of a logged activity: that its prospect was created, if it was, and the activity itself. Stores add them. */
+/** The events of a logged activity: the activity, and its prospect if it was created. Stores add them. */
 export const eventsOfLog = (log: NewLog): NewEvent[] => {
   const { prospectId, prospectLogId, createdAt } = log
   const logged = eventWith(

@@ -65,11 +65,13 @@ export const documentOf = (delivery: Inflated, each: string | null, warn: Warn):
   return written(isText ? { body: text } : { bodyBase64: body.toString('base64') })
 }
 
-/** Why a text is not read as JSON; null for a number or a string, which is stored as text anyway. */
+/** The reason why a text is not read as JSON; null for a number or a string, which is stored as text anyway. */
 const unlikeJson = (text: string): string | null => {
   const depth = jsonDepth(text)
-  return depth === null ? 'it is not JSON' : depth >= NESTING_MAX ? 'it is nested too deep' : null
+  if (depth === null) return 'it is not JSON'
+  return depth >= NESTING_MAX ? 'it is nested too deep' : null
 }
+
 /** A JSON object unchanged, an array as `items`, without blanks around it; null for neither, or if nested too deep. */
 export const jsonDocument = (body: string): Document | null => {
   const begin = skipBlanks(body, 0)
@@ -146,8 +148,7 @@ const decoded = (bytes: Buffer, charset?: string) => {
   const isNamed = charset !== undefined && !/^utf-?8$/i.test(charset)
   if (isUtf8(bytes) && !(isNamed && /^utf-?16/i.test(charset) && bytes.includes(0)))
     return { text: bytes.toString().replace(/^\ufeff+/, ''), encoding: 'utf-8', isGuessed: false }
-  const mark = bytes.toString('latin1', 0, 2)
-  const label = isNamed ? charset : mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : ''
+  const label = isNamed ? charset : labelByMark(bytes)
   const decoder = label === '' ? null : orNull(() => new TextDecoder(label, { fatal: true }))
   const isOther = decoder !== null && decoder.encoding !== 'windows-1252'
   const text = isOther ? orNull(() => decoder.decode(bytes)) : null
@@ -155,6 +156,14 @@ const decoded = (bytes: Buffer, charset?: string) => {
   const isGuessed = decoder?.encoding !== 'windows-1252'
   return { text: windows1252(bytes), encoding: 'windows-1252', isGuessed }
 }
+
+/** The encoding that a mark of byte order names; empty without one. */
+const labelByMark = (bytes: Buffer): string => {
+  const mark = bytes.toString('latin1', 0, 2)
+  if (mark === '\xff\xfe') return 'utf-16le'
+  return mark === '\xfe\xff' ? 'utf-16be' : ''
+}
+
 /** Not by `TextDecoder`, which reads 32 of these characters as ISO-8859-1 on some versions of Node. */
 const windows1252 = (bytes: Buffer): string => {
   const units = Buffer.allocUnsafe(bytes.length * 2)

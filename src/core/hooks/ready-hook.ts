@@ -7,7 +7,9 @@ import { validSecrets } from '../engine/sealed-secrets.ts'
 import type { OfTenant } from '../ports/api-keys.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import { identifiersOf, isIdentified } from '../prospects/identifiers.ts'
-import { type HookTools, hashOfToken, rulesOf } from './hooks.ts'
+import { rulesOf } from './hook-rules.ts'
+import { hashOfToken } from './hook-secret.ts'
+import type { HookTools } from './hook-tools.ts'
 import { type MappedActivity, mapperOf } from './map-delivery.ts'
 import { type Document, documentOf, type Inflated, inflated, type Warn } from './read-body.ts'
 import { type Delivery, headerIn, hopsIn, isEqual, MISMATCH, verifierOf } from './verify.ts'
@@ -15,7 +17,7 @@ import { type Delivery, headerIn, hopsIn, isEqual, MISMATCH, verifierOf } from '
 /** A challenge that is safe to return to a vendor. */
 const CHALLENGE = /^[\w.~-]{1,255}$/
 
-/** A hook that was found, ready for deliveries. */
+/** A hook, ready to receive deliveries. */
 export type ReadyHook = ReturnType<typeof readyHook>
 
 /** A hook's functions, made once from its stored row. */
@@ -53,11 +55,11 @@ export const readyHook = (
     const valid = opened.filter((secret) => secret !== null)
     if (valid.length === 0)
       throw unavailable('The secret of this hook cannot be decrypted.', new Error(NO_KEY))
-    const why = verify(sent, valid, nowMs)
+    const refusal = verify(sent, valid, nowMs)
     // Most vendors sign what they send, some the body before it is compressed.
-    if (why !== MISMATCH || delivery() === sent) return why
+    if (refusal !== MISMATCH || delivery() === sent) return refusal
     const { unread } = delivery()
-    return unread ? `${why} The body could not be inflated: ${unread}.` : verify(delivery(), valid, nowMs)
+    return unread ? `${refusal} The body could not be inflated: ${unread}.` : verify(delivery(), valid, nowMs)
   }
   return {
     tenantId,
@@ -74,8 +76,8 @@ export const readyHook = (
       return validSecrets(stored, nowMs).some((hash) => isEqual(Buffer.from(hash), tokenHash))
     },
     /**
-     * Why a delivery is refused, for people, or null if it is verified; and the delivery as the other functions take it. Without
-     * a signature that may be right nothing is inflated.
+     * Verifies a delivery. Returns why it is refused, for people, or null; and the delivery that the other functions take.
+     * Nothing is inflated before its signature may be right.
      */
     opened: (received: Delivery, nowMs: number) => {
       const sent = renamed(received)
@@ -108,11 +110,9 @@ export const readyHook = (
       const whole = documentOf(delivery, each, warn)
       if (isLong) await shareLoop(tenantId, true)
       if (trap !== null && isFilled(whole, trap)) return null
-      const by = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
-      return (await mapped(delivery, nowMs, warn, whole)).map((activity) => ({
-        ...identified(activity),
-        ...by,
-      }))
+      const sender = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
+      const activities = await mapped(delivery, nowMs, warn, whole)
+      return activities.map((activity) => ({ ...identified(activity), ...sender }))
     },
   }
 }

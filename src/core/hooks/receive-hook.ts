@@ -6,7 +6,8 @@ import { asOutcome } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Hooks, HookWant, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
-import { type HookTools, notFound } from './hooks.ts'
+import { hookNotFound } from './get-hook.ts'
+import type { HookTools } from './hook-tools.ts'
 import { type ReadyHook, readyHook } from './ready-hook.ts'
 import { type Delivery, loopIn } from './verify.ts'
 
@@ -68,7 +69,10 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
   /** Saves at once unless that was just done. Not awaited: losing one does no harm. */
   const markSeen = ({ tenantId, hookId }: HookWant, now: Seen): void => {
     const waiting = seen.get(hookId)
-    if (waiting !== undefined) return void Object.assign(waiting, now)
+    if (waiting !== undefined) {
+      Object.assign(waiting, now)
+      return
+    }
     const { receivedMs, refusedMs, warnedMs, refusal = null, warning = null } = now
     const timeOf = (ms: number | undefined) => (ms === undefined ? null : isoTime(ms))
     const received = {
@@ -95,13 +99,13 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
      */
     find: async (hookId: string, token?: string): Promise<ReadyHook> => {
       const remembered = HOOK_ID.test(hookId) ? await known.find(hookId) : null
-      if (remembered === null) return notFound()
+      if (remembered === null) return hookNotFound()
       const hook = ready.get(remembered) ?? readyHook(remembered, hooks)
       ready.set(remembered, hook)
       if (hook.isAddressedBy(token, clock())) return hook
       const stored = await known.findAnew(hookId)
       const current = stored && readyHook(stored, hooks)
-      return current?.isAddressedBy(token, clock()) ? current : notFound()
+      return current?.isAddressedBy(token, clock()) ? current : hookNotFound()
     },
 
     /**
@@ -129,7 +133,8 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
         steps.onTrapped?.()
         return { prospectLogIds: [newId('prospectlog')], replayed: false }
       }
-      const outcomes = await logAll(activities, {
+      const outcomes = await logAll({
+        inputs: activities,
         prepare: (activity) => activity,
         weightOf,
         beforeList: steps.nextTurn,

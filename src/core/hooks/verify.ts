@@ -14,7 +14,7 @@ export type Delivery = {
   readonly bytesMax?: number | undefined
 }
 
-/** Why a delivery is refused whose signature is that of another secret or body. */
+/** The refusal of a delivery whose signature belongs to another secret or body. */
 export const MISMATCH = 'The signature does not match. Check the secret.'
 const PLACEHOLDER = /^\{[^{}]+\}$/
 /** Maximum number of signatures checked per delivery. */
@@ -32,7 +32,7 @@ export const hopsIn = (delivery: Pick<Delivery, 'headers'>): number =>
   Number(/\d+/.exec(headerIn(delivery, 'webhook-hops') ?? '')?.[0] ?? 0)
 /** Maximum hops: an activity leads to events, and their webhooks may lead to activities. Two may be on purpose. */
 const HOPS_MAX = 2
-/** Why a verified delivery is refused nevertheless, for people; null if it is not. */
+/** The reason, for people, to refuse a delivery even if it is verified; null if there is none. */
 export const loopIn = (delivery: Pick<Delivery, 'headers'>): string | null =>
   hopsIn(delivery) > HOPS_MAX ? 'A webhook led to this delivery by way of two hooks: it is a loop.' : null
 
@@ -117,8 +117,8 @@ export const keyTextOf = (secret: string) => {
   }
 }
 
-export const isEqual = (one: Uint8Array, other: Uint8Array): boolean =>
-  one.length === other.length && timingSafeEqual(one, other)
+export const isEqual = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && timingSafeEqual(a, b)
 
 /** The text of the header, or its element `t=` or `ts=`. */
 const timestampIn = (header: string): string =>

@@ -1,25 +1,19 @@
 import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
-import { type IfRevision, requireRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
+import { type IfRevision, type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
 import type { Requester } from '../ports/events.ts'
 import type { PageWant, StoredPageWithVersions } from '../ports/pages.ts'
 import { loadPage, type ReadPage, readPageOf } from './get-page.ts'
-import {
-  type CurrentPage,
-  currentPage,
-  type Edit,
-  editedPage,
-  type ScheduleDeps,
-  savePage,
-} from './schedules.ts'
+import { type Edit, editedPage, savePage } from './page-edits.ts'
+import { type CurrentPage, currentPage, type ScheduleDeps } from './schedules.ts'
 
-export type PageDeps = ScheduleDeps & Turns
+export type PageDeps = ScheduleDeps & Queued
 export type PageWrite = PageWant & IfRevision & Requester
 /** The page, and what else a decision needs. */
 type KnownPage = { readonly page: CurrentPage }
 
 /**
- * The form of every change of a page by hand: `recall` adds to the page what else the decision needs, and `decide` is
+ * Every manual change of a page: `recall` adds to the page what else the decision needs, and `decide` is
  * pure. Refuses as `loadPage`, and `precondition_failed`.
  */
 export const changePage = <Known extends KnownPage, Answer>(
@@ -28,7 +22,7 @@ export const changePage = <Known extends KnownPage, Answer>(
   recall: (page: CurrentPage) => Promise<Known>,
   decide: (known: Known, nowMs: number) => { readonly edit: Edit; readonly answer: Answer },
 ): Promise<Answer> =>
-  writeInTurn(deps, want.pageId, {
+  writeQueued(deps, want.pageId, {
     load: () => currentPage(deps, want),
     recall,
     decide: (known) => {
@@ -41,9 +35,9 @@ export const changePage = <Known extends KnownPage, Answer>(
   })
 
 /** `recall` of a decision that needs only the page. */
-export const onlyPage = async (page: CurrentPage): Promise<KnownPage> => ({ page })
+export const recallNothingMore = async (page: CurrentPage): Promise<KnownPage> => ({ page })
 
-/** Returns the page as it is afterwards. */
+/** Changes a page, and returns it as changed. */
 export const changeAndRead = async <Known extends KnownPage>(
   deps: PageDeps,
   want: PageWrite,

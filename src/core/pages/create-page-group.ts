@@ -64,13 +64,14 @@ const decide = (
 ): { readonly answer: PageGroupCreation; readonly change: NewPageGroupRow | null } => {
   const { idempotencyKey = null } = creation
   const requestHash = idempotencyKey === null ? null : hashOf(creation)
-  if (first) requireSame(first, requestHash, { pageGroupId: first.pageGroupId })
-  const brandId = brandIn(brands, creation.brandId)
   if (first) {
+    requireSame(first, requestHash, { pageGroupId: first.pageGroupId })
+    const brandId = brandIn(brands, creation.brandId)
     // The same request makes the same group, except for its id and time: a replay returns the group as created.
     const pageGroup = newPageGroup(creation, first.pageGroupId, brandId, first.createdAt)
     return { answer: { value: pageGroup, revision: 1, replayed: true }, change: null }
   }
+  const brandId = brandIn(brands, creation.brandId)
   const pageGroup = newPageGroup(creation, newId('pagegroup'), brandId, now)
   return {
     answer: { value: pageGroup, revision: 1, replayed: false },
@@ -79,19 +80,19 @@ const decide = (
 }
 
 const newPageGroup = (
-  wanted: NewPageGroup,
+  creation: NewPageGroup,
   pageGroupId: string,
   brandId: string,
   now: Timestamp,
 ): StoredPageGroup => {
-  const { status = 'active', actions = EMPTY, footerLinks = EMPTY, scripts = EMPTY } = wanted
+  const { status = 'active', actions = EMPTY, footerLinks = EMPTY, scripts = EMPTY } = creation
   return {
     pageGroupId,
-    tenantId: wanted.tenantId,
+    tenantId: creation.tenantId,
     brandId,
-    name: wanted.name,
-    title: wanted.title,
-    pageContext: wanted.pageContext ?? null,
+    name: creation.name,
+    title: creation.title,
+    pageContext: creation.pageContext ?? null,
     status,
     pagesCount: 0,
     actions,
@@ -100,13 +101,13 @@ const newPageGroup = (
     createdAt: now,
     updatedAt: now,
     deletedAt: status === 'deleted' ? now : null,
-    headerActionId: wanted.headerActionId ?? null,
+    headerActionId: creation.headerActionId ?? null,
   }
 }
 
 /** The request's hash, by its fields. */
-const hashOf = (wanted: PageGroupFields): string => {
-  const { brandId, name, title, pageContext, status, headerActionId, actions, footerLinks, scripts } = wanted
+const hashOf = (fields: PageGroupFields): string => {
+  const { brandId, name, title, pageContext, status, headerActionId, actions, footerLinks, scripts } = fields
   const same: Named<PageGroupFields> = {
     brandId,
     name,
@@ -124,7 +125,7 @@ const hashOf = (wanted: PageGroupFields): string => {
 /** The brand with this id, or the tenant's first. Refuses `not_found`: the tenant, and `invalid_request`. */
 export const brandIn = (brands: readonly string[] | null, brandId?: string): string => {
   const known = brands ?? unknownTenant()
-  const brand = brandId === undefined ? known[0] : known.find((one) => one === brandId)
+  const brand = brandId === undefined ? known[0] : known.find((id) => id === brandId)
   const errors = [{ detail: 'must be a brand of the tenant', pointer: '/brandId' }]
   return brand ?? refuse('invalid_request', 'This tenant has no brand with this id.', { errors })
 }

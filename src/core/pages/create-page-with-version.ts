@@ -40,9 +40,10 @@ export const createPageWithVersion =
     const { tenantId, pageGroupId, idempotencyKey, slug, supplementaryContext = null } = input
     const words = firstWords(supplementaryContext)
     const want = { tenantId, pageGroupId, idempotencyKey, isNamedByGroup: words === '' }
+    const recall = (): Promise<Known> =>
+      slug === undefined ? store.pages.recall(want) : recallWithSlug(store, { ...want, slug })
     return decideAndSave({
-      recall:
-        slug === undefined ? () => store.pages.recall(want) : () => recallWithSlug(store, { ...want, slug }),
+      recall,
       decide: (known) => decide(input, words, known, isoTime(clock()), newId),
       record: (row) => store.pages.record(row, [eventOf(row, newId)]),
     })
@@ -50,7 +51,8 @@ export const createPageWithVersion =
 
 /** `slugOwnerId`: the page that has the slug. */
 type Known = KnownPage & { readonly slugOwnerId?: string | null }
-/** Looks the slug up first: who sees the slug of an earlier request then sees its idempotency key, too. */
+
+/** Looks up the slug first: a request that sees the slug of an earlier one then also sees its idempotency key. */
 const recallWithSlug = async (
   { pages }: Needs<'pages'>['store'],
   want: NewPageWant & { readonly slug: string },
@@ -64,15 +66,15 @@ type CreatedRow = NewPageRow & Requester
 const decide = (
   input: PageToCreate,
   words: string,
-  { group, page: first, slugOwnerId = null }: Known,
+  { group, page: replayedPage, slugOwnerId = null }: Known,
   now: Timestamp,
   newId: NewId,
 ): { readonly answer: PageCreation; readonly change: CreatedRow | null } => {
   if (group === null) return pageGroupNotFound()
   const requestHash = requestHashIn(input)
-  if (first !== null) {
-    requireSame(first, requestHash, { pageId: first.pageId })
-    return { answer: { value: createdPageOf(first), replayed: true }, change: null }
+  if (replayedPage !== null) {
+    requireSame(replayedPage, requestHash, { pageId: replayedPage.pageId })
+    return { answer: { value: createdPageOf(replayedPage), replayed: true }, change: null }
   }
   if (group.status !== 'active')
     refuse('page_group_not_active', 'The page group is archived and accepts no new pages.')
@@ -100,7 +102,7 @@ const decide = (
   return { answer: { value: createdPageOf(row), replayed: false }, change: row }
 }
 
-/** What makes two requests under one key the same. */
+/** The fields that two requests under one key must share. */
 type SameRequest = Named<Omit<NewPage, 'content' | 'idempotencyKey'>>
 
 /** The hash of a request under an idempotency key; null without a key. */

@@ -11,7 +11,8 @@ import type { CreatedByKey, VersionContext } from '../ports/versions.ts'
 import type { NewId } from '../ports/world.ts'
 import { changePage, type PageDeps, requireActiveGroup } from './change-page.ts'
 import { firstWords, nameInGroup } from './first-words.ts'
-import { type CurrentPage, type Edit, publicationOf, requireRoom } from './schedules.ts'
+import type { Edit } from './page-edits.ts'
+import { type CurrentPage, publicationOf, requireRoom } from './schedules.ts'
 
 const VERSIONS_MAX = 1_000
 
@@ -44,12 +45,12 @@ export const createVersion =
 
 type Known = {
   readonly page: CurrentPage
-  /** The version with the same idempotency key. */
-  readonly first: CreatedByKey | null
+  /** The version that was created under the same idempotency key. */
+  readonly earlier: CreatedByKey | null
   /** The newest version, if the new one has its content. */
   readonly newest: StoredVersionWithContent | null
-  /** What the new version is named by, if it isn't named as the newest one. */
-  readonly context: VersionContext | null
+  /** How to name the new version; null: like the newest. */
+  readonly naming: VersionContext | null
 }
 
 const recall = async (
@@ -60,28 +61,28 @@ const recall = async (
   const { tenantId, pageGroupId, pageId, idempotencyKey, supplementaryContext, content } = creation
   const want = { tenantId, pageGroupId, pageId }
   const latest = { ...want, versionId: page.latest.versionId }
-  const first = idempotencyKey ? await versions.findByKey({ ...want, idempotencyKey }) : null
-  if (first) return { page, first, newest: null, context: null }
+  const earlier = idempotencyKey ? await versions.findByKey({ ...want, idempotencyKey }) : null
+  if (earlier) return { page, earlier, newest: null, naming: null }
   return {
     page,
-    first,
+    earlier,
     newest: content === undefined ? await versions.find(latest) : null,
-    context: supplementaryContext === undefined ? null : await versions.context(latest),
+    naming: supplementaryContext === undefined ? null : await versions.context(latest),
   }
 }
 
 const decide = (
   creation: VersionToCreate,
-  { page, first, newest, context: group }: Known,
+  { page, earlier, newest, naming }: Known,
   nowMs: number,
   newId: NewId,
 ): { readonly edit: Edit; readonly answer: VersionCreation } => {
   const { content, publish, publishAt, idempotencyKey = null } = creation
   const { latest, published, computedName } = page
   const requestHash = requestHashIn(creation)
-  if (first) {
-    requireSame(first, requestHash, { versionId: first.versionId })
-    return { edit: null, answer: creationOf(creation, first, true) }
+  if (earlier) {
+    requireSame(earlier, requestHash, { versionId: earlier.versionId })
+    return { edit: null, answer: creationOf(creation, earlier, true) }
   }
   if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
   requireActiveGroup(page)
@@ -92,8 +93,8 @@ const decide = (
     versionId: newId('pageversion', latest.versionId),
     versionNumber: latest.versionNumber + 1,
     supplementaryContext,
-    computedName: group
-      ? firstWords(supplementaryContext) || nameInGroup(group.groupTitle, group.pageNumber)
+    computedName: naming
+      ? firstWords(supplementaryContext) || nameInGroup(naming.groupTitle, naming.pageNumber)
       : latest.computedName,
     content: content === undefined ? (newest?.content ?? null) : content,
     ...publication,
@@ -106,7 +107,7 @@ const decide = (
   return { edit, answer: creationOf(creation, added, false) }
 }
 
-/** What makes two requests under one key the same, besides their content. */
+/** The fields that two requests under one key must share, besides their content. */
 type SameRequest = Named<Omit<NewVersion, 'content' | 'idempotencyKey'>>
 
 /** The hash of a request under an idempotency key; null without a key. */

@@ -31,13 +31,14 @@ const cleaned = (text: string) =>
     .toWellFormed()
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim()
-/** What `toWellFormed` writes for half of a character. */
+/** The replacement character that `toWellFormed` writes. */
 const LONE = '\ufffd'
 const QUOTES = '"\'`“”„«»'
 
 /** Strips quotes if both ends have them. No regular expression: it would take cubic time on a run of quotes. */
 const withoutQuotes = (line: string): string => {
-  let [begin, end] = [0, line.length]
+  let begin = 0
+  let end = line.length
   while (begin < end && QUOTES.includes(line.charAt(begin))) begin++
   while (end > begin && QUOTES.includes(line.charAt(end - 1))) end--
   if (begin === end) return line.length > 1 ? '' : line

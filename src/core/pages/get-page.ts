@@ -21,10 +21,11 @@ export type ReadPage = Revised<PageWithVersion>
  */
 export const getPage =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>
-  async (want: PageWant): Promise<ReadPage> =>
-    readPageOf(
-      existingPage(await store.pages.find(isNamedBySlug(want) ? await pageNamedBySlug(store, want) : want)),
-    )
+  async (key: PageWant): Promise<ReadPage> => {
+    const byId = isNamedBySlug(key) ? await pageNamedBySlug(store, key) : key
+    const found = await store.pages.find(byId)
+    return readPageOf(existingPage(found))
+  }
 
 /** The page, by default without its content. Refuses `page_group_not_found`, `page_not_found`. */
 export const loadPage = async ({ pages }: Needs<'pages'>['store'], want: PageWant, withContent = false) =>

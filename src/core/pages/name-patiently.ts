@@ -27,7 +27,7 @@ export const namePatiently = ({ namer, patienceMs, sleep, onFailedAttempt }: Dep
   const nameWithRetries = async (context: NamingContext, stop: AbortSignal, version: ClaimedVersion) => {
     let leftMs = patienceMs
     // The pauses double: four of them, and so five calls, fit into the patience.
-    for (let pauseMs = Math.ceil(patienceMs / 16); ; pauseMs *= 2)
+    for (let pauseMs = Math.ceil(patienceMs / 16); ; pauseMs *= 2) {
       try {
         return nameFrom(await namer(context, stop))
       } catch (why) {
@@ -38,6 +38,7 @@ export const namePatiently = ({ namer, patienceMs, sleep, onFailedAttempt }: Dep
         await sleep(retryInMs, stop)
         stop.throwIfAborted()
       }
+    }
   }
 
   return async (context: NamingContext, stop: AbortSignal, version: ClaimedVersion) => {
@@ -74,7 +75,8 @@ const retryAfterMsOf = (why: unknown): number => Number(Object(why).retryAfterMs
 
 /** A namer's answer as a valid name of a page. Some models omit the first of the tags around their reasoning. */
 export const nameFrom = (answer: string): string => {
-  const name = oneLine(answer.replace(/<think>.*?(<\/think>|$)/gs, '').replace(/^.*<\/think>/s, ''))
+  const withoutReasoning = answer.replace(/<think>.*?(<\/think>|$)/gs, '').replace(/^.*<\/think>/s, '')
+  const name = oneLine(withoutReasoning)
   if (name === '') throw namingFailure('the namer returned no name')
   return name
 }

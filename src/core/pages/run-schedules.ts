@@ -2,6 +2,7 @@ import { DomainFailure } from '../engine/failures.ts'
 import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
 import { isoTime } from '../engine/times.ts'
 import type { PageWant } from '../ports/pages.ts'
+import type { DuePage } from '../ports/schedules.ts'
 import { currentPage, type ScheduleDeps } from './schedules.ts'
 
 /** Pages of a tenant at a time. */
@@ -24,10 +25,11 @@ export const runSchedules = ({ aheadMs, sleep, onError, ...deps }: Deps) => {
   const { schedules } = deps.store
   let nextMs = Number.POSITIVE_INFINITY
 
-  const doDue = async (page: PageWant): Promise<void> => {
-    await currentPage(deps, page).catch((why) => {
-      if (why instanceof DomainFailure && why.kind.endsWith('_not_found')) return schedules.end(page)
-      throw why
+  /** Ends the schedule of a page that was deleted. */
+  const bringUpToDate = async (page: PageWant): Promise<void> => {
+    await currentPage(deps, page).catch((error) => {
+      if (isMissing(error)) return schedules.end(page)
+      throw error
     })
   }
   const step = tenantsInTurn({
@@ -39,8 +41,9 @@ export const runSchedules = ({ aheadMs, sleep, onError, ...deps }: Deps) => {
       const now = deps.clock()
       const found = await schedules.due({ tenantId, until: isoTime(now + aheadMs), max: PAGES_MAX })
       const due = found.filter(({ at }) => Date.parse(at) <= now)
-      for (const { at } of found) if (Date.parse(at) > now) nextMs = Math.min(nextMs, Date.parse(at))
-      await Promise.all([...new Map(due.map((page) => [page.pageId, page])).values()].map(doDue))
+      const later = found.filter(({ at }) => Date.parse(at) > now)
+      for (const { at } of later) nextMs = Math.min(nextMs, Date.parse(at))
+      await Promise.all(distinctPages(due).map(bringUpToDate))
       return due.length > 0
     },
     onError,
@@ -56,3 +59,11 @@ export const runSchedules = ({ aheadMs, sleep, onError, ...deps }: Deps) => {
     return true
   }
 }
+
+/** Each page once: a publication and a withdrawal may be due at the same time. */
+const distinctPages = (due: readonly DuePage[]): DuePage[] => [
+  ...new Map(due.map((page) => [page.pageId, page])).values(),
+]
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof DomainFailure && (error.kind === 'page_group_not_found' || error.kind === 'page_not_found')

@@ -1,28 +1,20 @@
-import type { EventType } from '../../shapes/event.ts'
 import { refuse } from '../engine/failures.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
-import { newEvent } from '../events/new-event.ts'
-import type { Requester } from '../ports/events.ts'
-import type { PageChange, PageWant, StoredPageWithVersions } from '../ports/pages.ts'
+import type { PageWant, StoredPageWithVersions } from '../ports/pages.ts'
 import { SCHEDULED_MAX, type ScheduledVersion } from '../ports/schedules.ts'
 import type { Needs } from '../ports/store.ts'
-import type { Recorded, Timestamp } from '../ports/world.ts'
+import type { Timestamp } from '../ports/world.ts'
 import { loadPage } from './get-page.ts'
+import { type Edit, editedPage, publication, savePage, unscheduled, withdrawal } from './page-edits.ts'
 
 const AHEAD_MS_MAX = 731 * DAY_MS
 const ARCHIVED = 'The page group was archived when this version was to be published.'
 
 export type ScheduleDeps = Needs<'pages' | 'schedules'>
 export type CurrentPage = StoredPageWithVersions & { readonly scheduled: readonly ScheduledVersion[] }
-/** The fields of a page to change, and the event to emit. Omitted fields keep their values. Null: nothing to change. */
-export type Edit =
-  | (Partial<Omit<PageChange, keyof PageWant | 'revision' | 'updatedAt'>> & { readonly event?: EventType })
-  | null
-type EditedPage = { readonly change: PageChange; readonly event: EventType | undefined }
-
 /**
  * Loads a page once everything that is due on it is done, in the order of its times. Publishers call this at a due
- * time, and so does everyone who changes a page: later actions count as later, even if the publishers are late. Several
+ * time, and so does every change of a page: later actions count as later, even if the publishers are late. Several
  * may do it at once: of those that found the same revision one saves, and the others load again.
  */
 export const currentPage = async (deps: ScheduleDeps, want: PageWant): Promise<CurrentPage> => {
@@ -44,59 +36,13 @@ const dueOf = (
 ): Edit => {
   const next = scheduled.find(({ status }) => status !== 'processing')
   const { unpublishAt } = page
-  if (unpublishAt !== null && unpublishAt <= now && !(next && next.publishAt <= unpublishAt))
-    return { ...(page.published && withdrawal(page)), unpublishAt: null }
+  if (unpublishAt !== null && unpublishAt <= now) {
+    const publicationComesFirst = next !== undefined && next.publishAt <= unpublishAt
+    if (!publicationComesFirst) return { ...(page.published && withdrawal(page)), unpublishAt: null }
+  }
   if (next === undefined || next.publishAt > now) return null
   if (page.groupStatus === 'active') return publication(page, next, next.unpublishAt)
   return { schedule: unscheduled(next, ARCHIVED), event: 'page_version.ready' }
-}
-
-/** Only versions requested from now on are published automatically. */
-export const publication = (
-  { latest: { versionId: automaticAfter } }: StoredPageWithVersions,
-  { versionId, computedName }: Pick<ScheduledVersion, 'versionId' | 'computedName'>,
-  unpublishAt: Timestamp | null,
-) => {
-  const pointers = { publishedVersionId: versionId, automaticAfter, computedName, unpublishAt }
-  return { ...pointers, publishes: true, event: 'page_version.published' } as const
-}
-export const withdrawal = ({ latest: { versionId, computedName } }: StoredPageWithVersions) => {
-  const pointers = { publishedVersionId: null, automaticAfter: versionId, computedName, unpublishAt: null }
-  return { ...pointers, event: 'page.unpublished' } as const
-}
-
-export const unscheduled = ({ versionId }: { readonly versionId: string }, note: string | null = null) => {
-  return { versionId, publishAt: null, unpublishAt: null, scheduleNote: note }
-}
-
-/** The change of a page as loaded by an edit, and the event to emit. */
-export const editedPage = (
-  page: StoredPageWithVersions,
-  { event, ...changes }: NonNullable<Edit>,
-  now: Timestamp,
-): EditedPage => ({
-  change: {
-    ...page,
-    publishedVersionId: page.published?.versionId ?? null,
-    added: null,
-    publishes: false,
-    schedule: null,
-    ...changes,
-    updatedAt: now,
-  },
-  event,
-})
-
-/** Saves the change of a page with its event. */
-export const savePage = (
-  { store, newId }: ScheduleDeps,
-  { change, event }: EditedPage,
-  by: Requester & { readonly tenantId: string },
-): Promise<Recorded> => {
-  const { pageGroupId, pageId, publishes, publishedVersionId, schedule, updatedAt } = change
-  const versionId = schedule?.versionId ?? (publishes ? publishedVersionId : null)
-  const ids = { pageGroupId, pageId, ...(versionId !== null && { versionId }) }
-  return store.pages.change(change, event ? [newEvent(newId, event, by, ids, updatedAt)] : [])
 }
 
 /**

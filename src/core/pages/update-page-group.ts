@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isoTime, laterThan } from '../engine/times.ts'
-import { type IfRevision, requireRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
+import { type IfRevision, type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
 import type { FoundPageGroup, PageGroupRead } from '../ports/page-groups.ts'
@@ -10,8 +10,8 @@ import { brandIn, type PageGroupFields } from './create-page-group.ts'
 import { existingPageGroup, getPageGroup, type ReadPageGroup } from './get-page-group.ts'
 
 /** Which page group a person writes to. */
-type PageGroupWrite = PageGroupRead & IfRevision & Requester
-type Deps = Needs<'pageGroups' | 'tenants'> & Turns
+export type PageGroupWrite = PageGroupRead & IfRevision & Requester
+export type PageGroupDeps = Needs<'pageGroups' | 'tenants'> & Queued
 
 /**
  * Changes the given fields of a page group. An archived group accepts no new pages; a deleted one is gone for callers. The
@@ -19,12 +19,12 @@ type Deps = Needs<'pageGroups' | 'tenants'> & Turns
  * Refuses `page_group_not_found`, `precondition_failed`, and `invalid_request`: the brand.
  */
 export const updatePageGroup =
-  (deps: Deps) =>
+  (deps: PageGroupDeps) =>
   async (update: PageGroupWrite & PageGroupFields): Promise<ReadPageGroup> => {
     const { ifRevision, tenantId, pageGroupId, apiKeyId, ...fields } = update
     const { store, clock, newId } = deps
     const want = { tenantId, pageGroupId }
-    await writeInTurn(deps, pageGroupId, {
+    await writeQueued(deps, pageGroupId, {
       load: () => existingPageGroup(deps, want),
       recall: async (group) => ({
         group,
@@ -51,10 +51,3 @@ const changed = (before: FoundPageGroup, fields: PageGroupFields, now: Timestamp
   const deletedAt = status === 'deleted' ? updatedAt : null
   return { before, after: { ...before, ...fields, status, updatedAt, deletedAt } }
 }
-
-/** Deletes a page group: callers find neither it nor its pages. Refuses `page_group_not_found`, `precondition_failed`. */
-export const deletePageGroup =
-  (deps: Deps) =>
-  async (want: PageGroupWrite): Promise<void> => {
-    await updatePageGroup(deps)({ ...want, status: 'deleted' })
-  }

@@ -1,11 +1,8 @@
 import type { PageChanges } from '../../shapes/page.ts'
-import { isoTime } from '../engine/times.ts'
-import { requireRevision, type Turns, writeInTurn } from '../engine/write-in-turn.ts'
-import { newEvent } from '../events/new-event.ts'
-import type { Needs } from '../ports/store.ts'
 import { changeAndRead, type PageDeps, type PageWrite } from './change-page.ts'
-import { loadPage, type ReadPage } from './get-page.ts'
-import { type CurrentPage, type Edit, withdrawalTime } from './schedules.ts'
+import type { ReadPage } from './get-page.ts'
+import type { Edit } from './page-edits.ts'
+import { type CurrentPage, withdrawalTime } from './schedules.ts'
 import { requireFreeSlug } from './slugs.ts'
 
 /**
@@ -37,25 +34,3 @@ const decideChange = (
   if (name === page.customName && newSlug === page.slug && time === page.unpublishAt) return null
   return { customName: name, slug: newSlug, unpublishAt: time, event: 'page.updated' }
 }
-
-/**
- * Deletes a page with its versions, published or not. Pending results of its publisher are ignored.
- * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`.
- */
-export const deletePage =
-  (deps: Needs<'pages'> & Turns) =>
-  async (want: PageWrite): Promise<void> => {
-    const { store, clock, newId } = deps
-    const { pageGroupId, pageId } = want
-    const about = { pageGroupId, pageId }
-    await writeInTurn(deps, pageId, {
-      load: () => loadPage(store, want),
-      recall: async (page) => page,
-      decide: (page) => {
-        requireRevision(page, want)
-        return { answer: null, change: { page, now: isoTime(clock()) } }
-      },
-      record: ({ page, now }) =>
-        store.pages.remove(page, [newEvent(newId, 'page.deleted', want, about, now)]),
-    })
-  }

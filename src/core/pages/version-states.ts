@@ -1,8 +1,9 @@
 import type { VersionStatus } from '../../shapes/page.ts'
 
 /**
- * All that can happen to a version: its publisher is done with it, or a person publishes it, now or later. `published` stays when
- * another version is published or the page is unpublished. One that was published before is so again once it is unscheduled.
+ * The events of a version's life: its publisher finishes it, or a person publishes or unschedules it. A version stays
+ * `published` when another one is published or the page is unpublished. A version that was published before it was
+ * scheduled is `published` again once it is unscheduled.
  */
 const NEXT = {
   processing: {

@@ -13,7 +13,7 @@ export type StoredReceipt = Pick<StoredLog, 'tenantId' | Exclude<keyof ProspectL
   readonly idempotencyKey: string
   readonly requestHash: string
 }
-/** What names the person of an activity, and the key of its request. Undefined: the request has none. */
+/** The identifiers and the idempotency key to look up. Undefined: the request has none. */
 export type ActivityWant = {
   readonly tenantId: string
   readonly prospectId?: string | undefined
@@ -21,9 +21,9 @@ export type ActivityWant = {
   readonly identifiers: readonly Identifier[]
   readonly key?: Pick<StoredReceipt, 'source' | 'idempotencyKey'> | undefined
 }
-/** What exists of that. */
+/** What the store knows of that lookup. */
 export type KnownActivity = {
-  /** The prospect with the wanted id, and those that the identifiers lead to, each once or several times. */
+  /** The prospect with the id that was looked up, and those that the identifiers lead to, each once or several times. */
   readonly prospects: readonly StoredProspect[]
   readonly identifiers: readonly StoredIdentifier[]
   readonly receipt: StoredReceipt | null
@@ -36,16 +36,16 @@ export type NewLog = StoredLog & Requester & { readonly requestHash: string | nu
 export type ActivityChange = {
   /** What was looked up to decide this. */
   readonly want: ActivityWant
-  /** The prospect as it is once this is saved. */
+  /** The prospect after the change. */
   readonly prospect: StoredProspect
   /**
-   * When the prospect was last changed, as it was recalled; null if it is new. If it is unchanged since, each identifier
-   * that led to it still does. The prospect is written only if its own `updatedAt` is another one.
+   * The `updatedAt` of the recalled prospect; null if it is new. If the stored one is still the same, each identifier that
+   * led to the prospect still does. The prospect is written only if its new `updatedAt` differs.
    */
   readonly unchangedSince: Timestamp | null
   /** Identifiers that lead to the prospect from now on. */
   readonly identifiers: readonly NewIdentifier[]
-  /** The wanted identifiers that led elsewhere, or to no one. */
+  /** The identifiers looked up that led elsewhere, or to no one. */
   readonly assumed: readonly AssumedIdentifier[]
   /** Null if only a prospect is created or filled. */
   readonly log: NewLog | null

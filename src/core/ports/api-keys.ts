@@ -38,9 +38,9 @@ export type StoredApiKey = {
   /** Coarse: for a key in use, at most five minutes old. */
   readonly lastUsedAt: Timestamp | null
 }
-/** Whether the tenant of a key or of a hook is suspended: then it is refused. */
+/** The state of the tenant of a key or a hook: while it is suspended, both are refused. */
 export type OfTenant = { readonly isSuspended: boolean }
-/** Changes a key only if it is not revoked, and its last rotation is this one or null. Of two at once one is made. */
+/** Changes a key only if it is not revoked and was last rotated at this time: of two concurrent rotations one succeeds. */
 export type Rotation = {
   readonly lastRotatedAt: Timestamp | null
   readonly rotatedAt: Timestamp

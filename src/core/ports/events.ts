@@ -45,10 +45,10 @@ export type Events = {
   /** Tenants with unnumbered events: at most `max`, the first after this id. */
   waiting(afterTenantId: string, max: number): Promise<readonly string[]>
   /**
-   * Numbers up to `max` waiting events of a tenant in the order of their ids, or fewer if it has many enabled endpoints (see
-   * `eventsAtOnce`), and adds a pending delivery of each for every enabled endpoint that takes it: its type and, of an activity that is still there, its source and type. Numbers
-   * become visible in order: a reader that sees number n can read all before it. Returns how many it numbered: none if
-   * another process was faster.
+   * Numbers up to `max` waiting events of a tenant in the order of their ids, or fewer if it has many enabled endpoints
+   * (see `eventsAtOnce`), and adds a pending delivery of each for every enabled endpoint that takes it: an endpoint
+   * chooses types of events, and sources and types of activities. Numbers become visible in order: a reader that sees
+   * number n can read all before it. Returns how many it numbered: none if another process was faster.
    */
   number(want: { readonly tenantId: string; readonly now: Timestamp; readonly max: number }): Promise<number>
   /** Numbered events after a number, oldest first, and the last number given so far (0: none). */

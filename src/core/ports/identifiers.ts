@@ -1,6 +1,6 @@
 import type { Timestamp } from './world.ts'
 
-/** What a text is that identifies a person. */
+/** The kinds of identifiers. */
 export type IdentifierKind = 'email' | 'externalId'
 /** One identifier of a tenant, by the hash of its normalized text. */
 export type Identifier = {

@@ -15,7 +15,10 @@ export type StoredPageWithVersions = StoredPage & {
   /** Raised by every visible change. */
   readonly revision: number
   readonly unpublishAt: Timestamp | null
-  /** The newest version when a version was last published or unpublished by hand: only later ones are published automatically. */
+  /**
+   * The newest version when a version was last published or unpublished by hand: only later ones are published
+   * automatically.
+   */
   readonly automaticAfter: string | null
   readonly groupStatus: PageGroupStatus
   readonly published: StoredVersionWithContent | null
@@ -45,13 +48,13 @@ type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | '
   readonly idempotencyKey: string
   readonly requestHash: string
 }
-/** What a new page needs: its group, and the page with the same idempotency key, if it has one. */
+/** Looks up the group of a new page, and the page with the same idempotency key, if there is one. */
 export type NewPageWant = PageGroupRead & {
   readonly idempotencyKey?: string | undefined
   /** Whether the page is named by the title of its group. */
   readonly isNamedByGroup: boolean
 }
-/** Null: does not exist. A deleted group does not. */
+/** Each is null if it does not exist; a deleted group does not. */
 export type KnownPage = {
   readonly group: Pick<StoredPageGroup, keyof PageGroupRead | 'status' | 'title'> | null
   readonly page: StoredCreation | null
@@ -68,7 +71,7 @@ export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_
 export type Schedule = Pick<StoredVersion, 'versionId' | 'publishAt' | 'unpublishAt'> & {
   readonly scheduleNote: string | null
 }
-/** A change of a page by hand or on schedule. All of it is saved, or nothing. */
+/** A manual or scheduled change of a page. All of it is saved, or nothing. */
 export type PageChange = PageWant &
   Pick<
     StoredPageWithVersions,

@@ -10,11 +10,13 @@ type Filter = { readonly source: string | null; readonly type: string | null }
 /** The slice of a tenant's logs to read. With a key and a source: at most the one log of that key. */
 export type ProspectLogsWant = SliceWant &
   Filter & { readonly fromId: string | null; readonly idempotencyKey: string | null }
+/** A position in a timeline, which is ordered by time, then by id. */
+export type TimelinePosition = Pick<StoredLog, 'occurredAt' | 'prospectLogId'>
 /** The slice of a prospect's timeline to read: from a time on, and before a position in it. */
 export type TimelineWant = ProspectWant &
   Filter & {
     readonly since: Timestamp | null
-    readonly before: { readonly occurredAt: Timestamp; readonly prospectLogId: string } | null
+    readonly before: TimelinePosition | null
     readonly limit: number
   }
 /** A slice of a timeline, or why there is none. */
@@ -23,8 +25,8 @@ export type FoundTimeline = TimelineSlice | 'prospect_not_found' | 'prospect_era
 export type TimelineSlice = Scanned<StoredLog> & {
   /** The prospect that this one was merged into. */
   readonly mergedInto: string | null
-  /** The ids of prospects merged into this one, separated by spaces, whose logs have not all moved; null if there are none. */
-  readonly unmoved: string | null
+  /** The ids of the prospects merged into this one whose logs have not all moved. */
+  readonly unmoved: readonly string[]
 }
 /** The logs of a tenant whose ids lie between these two. */
 export type OldestLogsWant = Pick<SliceWant, 'tenantId' | 'limit'> & {

@@ -23,8 +23,8 @@ type ProspectSearch = Pick<SliceWant, 'tenantId' | 'limit'> & {
 /** The prospects of a tenant whose ids come after this one. */
 export type OldestProspectsWant = Pick<SliceWant, 'tenantId' | 'limit'> & { readonly afterId: string }
 /**
- * A correction. All of it is saved, or nothing. Overtaken unless the prospect is as it was before, or if an identifier to
- * add leads to another prospect or is blocked. An identifier to add may lead to this prospect already.
+ * A correction. All of it is saved, or nothing. Overtaken unless the prospect is unchanged and each identifier to add is
+ * free. An identifier to add may lead to this prospect already.
  */
 export type ProspectCorrected = {
   readonly before: FoundProspect
@@ -38,8 +38,8 @@ export type Prospects = {
   /** The prospect or its tombstone, or null. */
   find(want: ProspectWant): Promise<FoundProspect | null>
   /**
-   * A prospect that is neither erased nor merged, followed by those that were merged into it, whose emails are left out; none
-   * if there is no such one.
+   * A prospect that is neither erased nor merged, followed by those that were merged into it, without their emails; none
+   * if there is no such prospect.
    */
   findWithMerged(want: ProspectWant): Promise<readonly FoundProspect[]>
   /** Prospects that are neither erased nor merged, newest first. Resumes before an id. */

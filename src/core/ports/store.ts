@@ -15,18 +15,27 @@ import type { Versions } from './versions.ts'
 import type { Webhooks } from './webhooks.ts'
 import type { Clock, Moment, NewId, ShareLoop } from './world.ts'
 
-/**
- * A change in this process or in another on the same database; `deliveries`: in this one, some became due; `prospects`:
- * some were erased or merged; `numbered` with the id of a tenant: events of that tenant got their numbers.
- */
+/** A change in this process, or in another one on the same database. */
 export type Signal =
-  | ('keys' | 'versions' | 'prospects')
-  | ('events' | 'numbered' | `numbered ${string}` | 'deliveries')
+  /** API keys, hooks or tenants were changed. */
+  | 'keys'
+  /** Versions wait to be published. */
+  | 'versions'
+  /** Prospects were erased or merged. */
+  | 'prospects'
+  /** Events wait to be numbered. */
+  | 'events'
+  /** Events were numbered: of any tenant, or of the tenant with this id. */
+  | 'numbered'
+  | `numbered ${string}`
+  /** Deliveries became due, in this process. */
+  | 'deliveries'
+
 /** The part of a store that knows which of its statements still run. */
 export type Moments = {
   /** This moment: any write that is not visible yet, and began before now, began before it. */
   now(): Promise<Moment>
-  /** Of each moment, in order: whether every write that began before it has ended. */
+  /** Whether every write that began before each moment has ended, in order. */
   arePast(moments: readonly Moment[]): Promise<readonly boolean[]>
 }
 /** Called soon after a change. */
@@ -93,6 +102,6 @@ export type Needs<Part extends keyof Store> = {
   readonly store: Pick<Store, Part>
   readonly clock: Clock
   readonly newId: NewId
-  /** By default long work lets nobody else take a turn. */
+  /** By default long work never yields. */
   readonly shareLoop?: ShareLoop | undefined
 }

@@ -54,6 +54,17 @@ export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince' | '
   readonly readAt: Timestamp
 }
 
+/** A delivery to make due now. */
+type DeliveryToRetry = EndpointWant & { readonly eventId: string; readonly now: Timestamp }
+/** The events to deliver again. */
+export type EventsToReplay = EndpointWant & {
+  readonly afterEventId: string
+  /** Whether to repeat successful deliveries, too. */
+  readonly delivered: boolean
+  readonly now: Timestamp
+  readonly max: number
+}
+
 /** The part of a store that keeps webhook endpoints and deliveries to them. */
 export type Webhooks = {
   /** The endpoints of a tenant, oldest first, without deleted ones. They are few enough to search this list for one. */
@@ -96,60 +107,15 @@ export type Webhooks = {
     want: SliceWant & EndpointWant & { readonly status: StoredDelivery['status'] | null },
   ): Promise<Scanned<ShownDelivery>>
   /** Makes a delivery pending again, due now, with no attempts counted. Returns it, or null if there is none. */
-  retry(
-    want: EndpointWant & { readonly eventId: string; readonly now: Timestamp },
-  ): Promise<ShownDelivery | null>
+  retry(delivery: DeliveryToRetry): Promise<ShownDelivery | null>
   /**
    * Delivers again to an enabled endpoint: of the first `max` events after an id, those that it takes; a delivery that
    * was successful only if `delivered` is true. One that waits for its next attempt is due now. Returns how many there
    * are, and the last event read; null if that was all. `overtaken`: by a write of the same deliveries.
    */
   replay(
-    want: EndpointWant & {
-      readonly afterEventId: string
-      readonly delivered: boolean
-      readonly now: Timestamp
-      readonly max: number
-    },
+    events: EventsToReplay,
   ): Promise<{ readonly made: number; readonly lastEventId: string | null } | 'overtaken'>
   /** For the metrics: how many deliveries are pending, up to a bound, and since when the oldest of those counted. */
   backlog(countMax: number): Promise<Backlog>
 }
-
-/** Makes and keeps the secrets that webhooks are signed with, and those that inbound deliveries are verified with. */
-export type Secrets = {
-  /** The stored form of a secret from someone else. */
-  readonly seal: (secret: string) => string
-  /** A new secret, `whsec_` and 32 bytes in base64, and its stored form. */
-  readonly issue: () => { readonly secret: string; readonly sealed: string }
-  /** Null if it was sealed with another key. */
-  readonly open: (sealed: string) => string | null
-  /** The same secret under the newest key: unchanged if it already is. Null if no key opens it. */
-  readonly reseal: (sealed: string) => string | null
-}
-/** A webhook to send: the bytes of its body are signed with each secret. */
-export type Webhook = {
-  readonly url: string
-  readonly secrets: readonly string[]
-  /** Headers sent besides those of every webhook. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly eventId: string
-  readonly method: WebhookEndpoint['method']
-  readonly body: string
-  /** How many webhooks, one after another, led to this one, including it. */
-  readonly hops: number
-}
-/** A receiver's response: no status if there was none. */
-export type WebhookAnswer = {
-  readonly status: number | null
-  /** Null if it was delivered. */
-  readonly error: string | null
-  readonly retryAfterMs: number | null
-  readonly ms: number
-  /** The beginning of its body, if it may be shown. */
-  readonly answer?: string | null
-  /** Not sent, because this process must not call the address: that is not the fault of the receiver. */
-  readonly isRefused?: boolean
-}
-/** Sends one webhook within its time limit, over a connection that is kept for others unless `isKept` is false. Never throws. */
-export type SendWebhook = (webhook: Webhook, stop: AbortSignal, isKept?: boolean) => Promise<WebhookAnswer>

@@ -8,7 +8,7 @@ import type { Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import { getProspect } from './get-prospect.ts'
-import { identifiersOf, isIdentified, wantedBy } from './identifiers.ts'
+import { identifiersOf, identifiersToLookUp, isIdentified } from './identifiers.ts'
 import {
   addedProspect,
   emailTakenBy,
@@ -36,7 +36,7 @@ export const createProspect =
     const matchable = identifiersOf(creation)
     if (!isIdentified(matchable))
       refuseUnidentified(creation, 'A prospect needs an external id or an email.', UNIDENTIFIED)
-    const want = { tenantId, identifiers: wantedBy(tenantId, matchable) }
+    const want = { tenantId, identifiers: identifiersToLookUp(tenantId, matchable) }
     const person = { want, matchable, name: name?.trim() ? name : null }
 
     const decided = await decideAndSave({
@@ -64,7 +64,7 @@ const decide = (person: Person, known: KnownActivity, now: Timestamp, newId: New
   }
 }
 
-const eventOf = ({ prospect, unchangedSince }: ActivityChange, by: ProspectCreation, newId: NewId) => {
+const eventOf = ({ prospect, unchangedSince }: ActivityChange, sender: ProspectCreation, newId: NewId) => {
   const type = unchangedSince === null ? 'prospect.created' : 'prospect.updated'
-  return newEvent(newId, type, by, { prospectId: prospect.prospectId }, prospect.updatedAt)
+  return newEvent(newId, type, sender, { prospectId: prospect.prospectId }, prospect.updatedAt)
 }

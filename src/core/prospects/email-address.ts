@@ -25,19 +25,22 @@ const IS_ASCII = /^[ -~]*$/
 /** A name in the DNS, even after its conversion: some signs are letters in brackets. */
 const DOMAIN = /^[a-z\d][\w-]*(?:\.[\w-]+)*$/
 
-/** The only address in a trimmed text, however it is written: lower case, normalized, its domain in ASCII. Null if there is none. */
+/**
+ * The only address in a trimmed text, however it is written: in lower case, normalized, its domain in ASCII. Null if
+ * there is none.
+ */
 export const addressIn = (lower: string): string | null => {
-  // Invisible characters may come on top.
+  // Leaves room for invisible characters.
   if (lower.length > 4 * ADDRESS_LENGTH_MAX) return null
-  const inner = bare(bare(lower).replace(COMMENT, '').replace(IN_BRACKETS, '$1'))
-  const address = bare(
-    inner.replace(MAILTO, (_, encoded) => orNull(() => decodeURIComponent(encoded)) ?? encoded),
-  )
+  const withoutComment = bare(lower).replace(COMMENT, '')
+  const withoutName = bare(withoutComment.replace(IN_BRACKETS, '$1'))
+  const withoutMailto = withoutName.replace(MAILTO, (_, encoded) => decoded(encoded))
+  const address = bare(withoutMailto)
   if (address.length > 2 * ADDRESS_LENGTH_MAX || NOT_IN_ADDRESS.test(address)) return null
   const [local = '', domain = '', ...more] = address.toLowerCase().normalize('NFC').split('@')
   // Converting a long text takes quadratic time.
-  const isShort = domain.length <= DOMAIN_LENGTH_MAX
-  const ascii = IS_ASCII.test(domain) ? domain : isShort ? domainToASCII(domain) : ''
+  if (!IS_ASCII.test(domain) && domain.length > DOMAIN_LENGTH_MAX) return null
+  const ascii = IS_ASCII.test(domain) ? domain : domainToASCII(domain)
   // The dot of the root, or of the end of a sentence, is dropped.
   const host = ascii.replace(/(?<!\.)\.+$/, '')
   const email = `${local}@${host}`
@@ -46,5 +49,8 @@ export const addressIn = (lower: string): string | null => {
   const isAddress = more.length === 0 && local !== '' && DOMAIN.test(host) && !isLeftover
   return isAddress && [...email].length <= ADDRESS_LENGTH_MAX ? email : null
 }
+
+/** The text before percent-encoding, or the same text if it is malformed. */
+const decoded = (encoded: string): string => orNull(() => decodeURIComponent(encoded)) ?? encoded
 
 const bare = (text: string): string => text.replace(INVISIBLE, '').replace(AROUND, '')

@@ -10,7 +10,7 @@ const PLAIN_ID = /^(?:[a-z]{2}[\w:.-]*)?[1-9][\w:.-]*$/i
 
 /** The normalized text of an identifier, and its hash. */
 type Normalized = { readonly value: string; readonly hash: string }
-/** What identifies a prospect besides its id; null if missing, or if the given text identifies no person. */
+/** The identifiers of a request; null if missing, or if the text identifies no one. */
 export type Matchable = Readonly<Record<IdentifierKind, Normalized | null>>
 export const IDENTIFIER_KINDS = ['email', 'externalId'] as const
 type Sent = { readonly [Kind in IdentifierKind]?: string | null | undefined }
@@ -45,10 +45,10 @@ const normalizedExternalId = (sent?: string | null): string | null =>
 export const isIdentified = ({ email, externalId }: Matchable): boolean =>
   email !== null || externalId !== null
 
-/** The identifiers of a tenant to look up for this. */
-export const wantedBy = (tenantId: string, { email, externalId }: Matchable): Identifier[] => {
-  const wanted: Identifier[] = []
-  if (email !== null) wanted.push({ tenantId, kind: 'email', hash: email.hash })
-  if (externalId !== null) wanted.push({ tenantId, kind: 'externalId', hash: externalId.hash })
-  return wanted
+/** The identifiers to look up in a tenant. */
+export const identifiersToLookUp = (tenantId: string, { email, externalId }: Matchable): Identifier[] => {
+  const identifiers: Identifier[] = []
+  if (email !== null) identifiers.push({ tenantId, kind: 'email', hash: email.hash })
+  if (externalId !== null) identifiers.push({ tenantId, kind: 'externalId', hash: externalId.hash })
+  return identifiers
 }

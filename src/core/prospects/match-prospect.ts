@@ -8,6 +8,7 @@ import type {
   StoredProspect,
 } from '../ports/activities.ts'
 import type { AssumedIdentifier, IdentifierKind, NewIdentifier } from '../ports/identifiers.ts'
+import type { ProspectWant } from '../ports/prospects.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import type { Matchable } from './identifiers.ts'
 
@@ -18,17 +19,21 @@ export const recallWithSurvivor = (
 ): Promise<KnownActivity> => {
   const { tenantId, prospectId } = want
   // An identifier never leads to a merged prospect.
-  if (prospectId === undefined) return activities.recall(want)
-  return activities.recall(want).then(async (known) => {
-    const mergedInto = known.prospects.find(isNamed(prospectId))?.mergedInto
-    if (!mergedInto) return known
-    const survivor = await recallWithSurvivor(activities, {
-      tenantId,
-      prospectId: mergedInto,
-      identifiers: [],
-    })
-    return { ...known, prospects: [...known.prospects, ...survivor.prospects] }
-  })
+  return prospectId === undefined
+    ? activities.recall(want)
+    : addSurvivor(activities, { tenantId, prospectId }, activities.recall(want))
+}
+
+const addSurvivor = async (
+  activities: Pick<Activities, 'recall'>,
+  { tenantId, prospectId }: ProspectWant,
+  recalled: Promise<KnownActivity>,
+): Promise<KnownActivity> => {
+  const known = await recalled
+  const mergedInto = known.prospects.find(isNamed(prospectId))?.mergedInto
+  if (!mergedInto) return known
+  const survivor = await recallWithSurvivor(activities, { tenantId, prospectId: mergedInto, identifiers: [] })
+  return { ...known, prospects: [...known.prospects, ...survivor.prospects] }
 }
 
 /**
@@ -43,15 +48,15 @@ export const matchProspect = (
   const ofEmail = ownerOf(known, 'email')
   const ofExternalId = ownerOf(known, 'externalId')
   if (ofEmail === null || ofExternalId === null) return prospectErased()
-  const isOther = matchable.externalId !== null && (ofEmail?.externalId ?? null) !== null
-  const identified = ofExternalId ?? (isOther ? undefined : ofEmail)
+  const ownerHasAnotherExternalId = matchable.externalId !== null && (ofEmail?.externalId ?? null) !== null
+  const identified = ofExternalId ?? (ownerHasAnotherExternalId ? undefined : ofEmail)
   const found = prospectId === undefined ? identified : survivor(known, prospectId)
   return found?.erasedAt ? prospectErased() : found
 }
 
-/** What a request changes of its prospect: a part of an `ActivityChange`. */
+/** The part of an `ActivityChange` that concerns the prospect. */
 export type ProspectSaved = Pick<ActivityChange, 'prospect' | 'unchangedSince' | 'identifiers' | 'assumed'>
-/** Who a request is about: its identifiers, and the name that it has for its prospect. */
+/** The person that a request is about: identifiers, and a name for the prospect. */
 export type Person = {
   readonly want: ActivityWant
   readonly matchable: Matchable
@@ -101,15 +106,13 @@ const fillsOf = (
     if (identifier !== null && prospect[kind] === null && leadsToId === null)
       identifiers.push({ tenantId, kind, ...identifier, prospectId })
   }
-  const values = identifiers.map(({ kind, value }) => [kind, value] as const)
-  const filled = prospect.name === null && name !== null ? [...values, ['name', name] as const] : values
-  return {
-    prospect,
-    unchangedSince: prospect.updatedAt,
-    fills: filled.length === 0 ? null : Object.fromEntries(filled),
-    identifiers,
-    assumed,
-  }
+  const fillsName = prospect.name === null && name !== null
+  if (identifiers.length === 0 && !fillsName)
+    return { prospect, unchangedSince: prospect.updatedAt, fills: null, identifiers, assumed }
+  const fills: Partial<Record<IdentifierKind | 'name', string>> = {}
+  for (const { kind, value } of identifiers) fills[kind] = value
+  if (fillsName) fills.name = name
+  return { prospect, unchangedSince: prospect.updatedAt, fills, identifiers, assumed }
 }
 
 /** The id of another prospect that the email leads to, so this one cannot have it; null if there is none. */

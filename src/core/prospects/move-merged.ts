@@ -1,4 +1,5 @@
 import { claimInTurns } from '../engine/claim-in-turns.ts'
+import { throwFirst } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { ClaimedMerge, MergeStep } from '../ports/merges.ts'
@@ -23,7 +24,7 @@ type Deps = Needs<'merges' | 'moments'>
  * store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
 export const moveMerged = ({ store: { merges, moments }, clock, newId }: Deps) => {
-  const claim = claimInTurns(merges, { clock, leaseMs: LEASE_MS, restMsMax: SETTLE_REST_MS })
+  const { claim } = claimInTurns(merges, { clock, leaseMs: LEASE_MS, restMsMax: SETTLE_REST_MS })
 
   const advance = async (merge: ClaimedMerge): Promise<void> => {
     const { tenantId, apiKeyId, prospectId, intoId: intoProspectId, pass } = merge
@@ -51,7 +52,7 @@ export const moveMerged = ({ store: { merges, moments }, clock, newId }: Deps) =
     // One that fails holds up no other, and is claimed again after its lease.
     for (const merge of claimed)
       if (!stop.aborted) await advance(merge).catch((failure) => failures.push(failure))
-    for (const failure of failures) throw failure
+    throwFirst(failures)
     return claimed.length > 0
   }
 }

@@ -1,6 +1,6 @@
 /** How many people of each kind a search reads: by email, by name, by last word, and the newest of all. */
 export const SEARCHED_MAX = 2_000
-/** As much of an email and a name as is compared: as long as a search may be. */
+/** Only the beginning of an email and a name is compared, as long as a search may be. */
 const KEY_LENGTH = 100
 const ACCENTS = /[\u0300-\u036f]/g
 
@@ -15,13 +15,13 @@ export const nameKeysOf = (name: string | null) => {
   return { nameKey: cut(key) || null, lastNameKey: last === key ? null : cut(last) }
 }
 
-/** How the emails and the keys of the people begin who are searched for. */
+/** The beginnings of the emails and name keys to search for. */
 export const searchKeysOf = (search: string) => ({
   emailStart: cut(search.trim().toLowerCase().normalize('NFC')),
   nameStart: cut(folded(search)),
 })
 
-/** After every text that begins like the one before it. */
+/** Sorts after every text with this beginning. */
 export const afterStart = (start: string): string => `${start}\u{10ffff}`
 
 export const begins = (key: string | null, start: string): boolean =>

@@ -10,7 +10,7 @@ import type { FoundProspect, ProspectCorrected, ProspectWant } from '../ports/pr
 import type { Needs } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
 import { livingProspect, prospectOf } from './get-prospect.ts'
-import { IDENTIFIER_KINDS, identifiersOf, type Matchable, wantedBy } from './identifiers.ts'
+import { IDENTIFIER_KINDS, identifiersOf, identifiersToLookUp, type Matchable } from './identifiers.ts'
 import { NO_IDENTIFIER } from './refuse-unidentified.ts'
 import { findSurvivor } from './survivors.ts'
 
@@ -31,14 +31,14 @@ export const updateProspect =
     const matchable = identifiersOf(changes)
     for (const kind of IDENTIFIER_KINDS)
       if (changes[kind] != null && matchable[kind] === null) refuseMember(kind)
-    const wanted = wantedBy(tenantId, matchable)
+    const newIdentifiers = identifiersToLookUp(tenantId, matchable)
     const now = isoTime(clock())
 
     return decideAndSave({
       recall: async () => {
         const before = await findSurvivor(store.prospects, { tenantId, prospectId })
-        if (before?.erasedAt !== null || wanted.length === 0) return { before, identifiers: [] }
-        const { identifiers } = await store.activities.recall({ tenantId, identifiers: wanted })
+        if (before?.erasedAt !== null || newIdentifiers.length === 0) return { before, identifiers: [] }
+        const { identifiers } = await store.activities.recall({ tenantId, identifiers: newIdentifiers })
         return { before, identifiers }
       },
       decide: (known) => decide(changes, matchable, known, now),
@@ -65,9 +65,7 @@ const decide = (
   const before = livingProspect(known.before)
   const after = corrected(before, changes, matchable, now)
   if (after === null) return { answer: { value: prospectOf(before) }, change: null }
-  for (const kind of IDENTIFIER_KINDS)
-    for (const { prospectId: ownerId } of known.identifiers.filter((found) => found.kind === kind))
-      if (ownerId !== before.prospectId) refuseTaken(kind, ownerId)
+  requireFreeIdentifiers(known.identifiers, before.prospectId)
   const added = IDENTIFIER_KINDS.flatMap((kind) => identifierOf(after, kind, matchable))
   const released = IDENTIFIER_KINDS.flatMap((kind) =>
     before[kind] === after[kind] ? [] : identifierOf(before, kind, identifiersOf(before)),
@@ -75,7 +73,16 @@ const decide = (
   return { answer: { value: prospectOf(after) }, change: { before, after, added, released } }
 }
 
-/** The prospect with its new values; null if none is given. */
+/** Refuses `prospect_erased`, `email_taken` and `external_id_taken`; the email first. */
+const requireFreeIdentifiers = (identifiers: readonly StoredIdentifier[], prospectId: string): void => {
+  for (const kind of IDENTIFIER_KINDS) {
+    const owners = identifiers.filter((identifier) => identifier.kind === kind)
+    const other = owners.find((identifier) => identifier.prospectId !== prospectId)
+    if (other !== undefined) refuseTaken(kind, other.prospectId)
+  }
+}
+
+/** The prospect with its new values; null if none was sent. */
 const corrected = (
   before: FoundProspect,
   { email, externalId, name }: ProspectChanges,
@@ -87,12 +94,14 @@ const corrected = (
     ...before,
     email: email === undefined ? before.email : (matchable.email?.value ?? null),
     externalId: externalId === undefined ? before.externalId : (matchable.externalId?.value ?? null),
-    name: name === undefined ? before.name : name?.trim() ? name : null,
+    name: name === undefined ? before.name : nonBlank(name),
     updatedAt: laterThan(before.updatedAt, now),
   }
 }
 
-/** The identifier of this kind that a prospect is shown with, if it is this one. */
+const nonBlank = (name: string | null): string | null => (name?.trim() ? name : null)
+
+/** The identifier of this kind, if the prospect is shown with one. */
 const identifierOf = (
   prospect: FoundProspect,
   kind: Identifier['kind'],

@@ -25,31 +25,31 @@ export type NewApiKey = {
 /** Issues a key to a tenant. Refuses `not_found`: the tenant; `invalid_request`: no scopes, or one that does not exist. */
 export const issueApiKey =
   (deps: Needs<'apiKeys' | 'tenants'>) =>
-  async (wanted: NewApiKey): Promise<IssuedApiKey> => {
+  async (newKey: NewApiKey): Promise<IssuedApiKey> => {
     const isScope = (scope: Scope) => SCOPES.includes(scope)
-    if (!Array.isArray(wanted.scopes) || !wanted.scopes.length || !wanted.scopes.every(isScope))
+    if (!Array.isArray(newKey.scopes) || !newKey.scopes.length || !newKey.scopes.every(isScope))
       refuse('invalid_request', 'An API key needs at least one scope, and only scopes that exist.', {
         errors: [{ detail: `must be one or more of ${SCOPES.join(', ')}`, pointer: '/scopes' }],
       })
-    await brandsOf(deps.store, wanted.tenantId)
-    return issueAt(deps, wanted, deps.clock())
+    await brandsOf(deps.store, newKey.tenantId)
+    return issueAt(deps, newKey, deps.clock())
   }
 
 export const issueAt = async (
   { store, newId }: Omit<Needs<'apiKeys'>, 'clock'>,
-  wanted: NewApiKey,
+  newKey: NewApiKey,
   now: number,
 ): Promise<IssuedApiKey> => {
   const apiKey = newApiKeyText()
   const key: StoredApiKey = {
     apiKeyId: newId('apikey'),
-    tenantId: wanted.tenantId,
+    tenantId: newKey.tenantId,
     keyHash: sha256(apiKey),
     start: apiKeyStart(apiKey),
-    name: wanted.name,
-    scopes: [...new Set(wanted.scopes)],
+    name: newKey.name,
+    scopes: [...new Set(newKey.scopes)],
     createdAt: isoTime(now),
-    expiresAt: wanted.lifeMs === null ? null : isoTime(now + wanted.lifeMs),
+    expiresAt: newKey.lifeMs === null ? null : isoTime(now + newKey.lifeMs),
     revokedAt: null,
     rotatedAt: null,
     lastUsedAt: null,

@@ -6,23 +6,23 @@ import type { ClaimedEndpoint } from '../ports/webhooks.ts'
 const GIVE_BACK_MS = 1_000
 
 /**
- * Claims of endpoints that the store failed for. They are given back once it answers: no endpoint waits for the end of
- * its lease. Results that could not be saved are lost, and their deliveries are sent again.
+ * Claims of endpoints whose results the store could not save. They are given back once the store responds, so that no
+ * endpoint waits for the end of its lease. Those results are lost, and their deliveries are sent again.
  */
 export const lostClaims = (
   { store: { webhooks }, clock }: Omit<Needs<'webhooks'>, 'newId'>,
   leaseMs: number,
 ) => {
-  const lost = new Map<ClaimedEndpoint, { readonly at: number; readonly until: number }>()
+  const lost = new Map<ClaimedEndpoint, { readonly retryAt: number; readonly until: number }>()
   const add = (endpoint: ClaimedEndpoint, until = clock() + leaseMs): void => {
-    lost.set(endpoint, { at: clock() + GIVE_BACK_MS, until })
+    lost.set(endpoint, { retryAt: clock() + GIVE_BACK_MS, until })
   }
   return {
     add: (endpoint: ClaimedEndpoint) => add(endpoint),
-    /** Gives back the claims whose time it is; later again, if the store still fails. */
+    /** Gives back the claims that are due. If the store still fails, it tries them again later. */
     giveBack: (): Promise<unknown>[] => {
       const now = clock()
-      const due = [...lost].filter(([, { at }]) => at <= now)
+      const due = [...lost].filter(([, { retryAt }]) => retryAt <= now)
       for (const [endpoint] of due) lost.delete(endpoint)
       return due
         .filter(([, { until }]) => now < until)

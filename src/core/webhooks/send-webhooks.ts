@@ -3,45 +3,25 @@ import { callHook } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { StoredEvent } from '../ports/events.ts'
+import type { Secrets } from '../ports/secrets.ts'
+import type { SendWebhook } from '../ports/sending.ts'
 import type { Needs } from '../ports/store.ts'
-import type {
-  ClaimedEndpoint,
-  DeliveryResult,
-  EndpointWant,
-  Secrets,
-  SendWebhook,
-  Webhook,
-} from '../ports/webhooks.ts'
+import type { ClaimedEndpoint, EndpointWant } from '../ports/webhooks.ts'
 import type { Recorded } from '../ports/world.ts'
 import { lostClaims } from './lost-claims.ts'
-import {
-  deliveryAfter,
-  deliveryUnsent,
-  disabledReason,
-  errorAt,
-  type Health,
-  healthAfter,
-  needsRest,
-  REST_MS,
-  restMsAsked,
-  UNREAD,
-  UNSENDABLE,
-  UNSIGNED,
-} from './webhook-attempts.ts'
+import { listSender, type SentList } from './send-list.ts'
+import { deliveryUnsent, errorAt, type Health, needsRest, REST_MS, UNSIGNED } from './webhook-attempts.ts'
 import { bodyWriter } from './webhook-body.ts'
-import { openedOf } from './webhook-headers.ts'
+import { openForSending } from './webhook-headers.ts'
 
 /** Endpoints in progress at a time, so that many unresponsive ones hold up no other: with 80 KiB of bodies each, 40 MiB. */
 const ENDPOINTS_MAX = 512
 /** Deliveries claimed by one step: requests get the database in between. */
 const CLAIMED_MAX = 64
-const IN_FLIGHT_MAX = 4
 const LIST_LENGTH_MAX = 32
 const SWEEP_MAX = 500
 /** A claim starts attempts for this long, so that changes of its endpoint count soon. */
 const CLAIM_MS = 2_000
-/** Rest after an address was refused: then any process may claim the endpoint; another one may have other settings. */
-const REFUSED_MS = 10_000
 /** Longer than a claim, one attempt and a few statements. */
 const LEASE_MS = 45_000
 /** Requests in flight may still create deliveries this long after an endpoint was deleted. They are swept before it is removed. */
@@ -80,13 +60,13 @@ export const sendWebhooks = (deps: Deps) => {
   const inProgress = new Set<Promise<void>>()
   const lost = lostClaims(deps, LEASE_MS)
   const onError = (error: unknown) => callHook(() => deps.onError(error))
-
-  const claim = claimInTurns(webhooks, { clock, leaseMs: LEASE_MS, restMsMax: REST_MS })
+  const { claim } = claimInTurns(webhooks, { clock, leaseMs: LEASE_MS, restMsMax: REST_MS })
+  const sendList = listSender({ clock, send, dataOf, random, onError })
 
   const start = (endpoint: ClaimedEndpoint, stop: AbortSignal): void => {
     const endMs = clock() + CLAIM_MS
-    const goesOn = () => !stop.aborted && clock() < endMs
-    const work = endpoint.status === 'enabled' ? deliver(endpoint, stop, goesOn) : sweep(endpoint, goesOn)
+    const mayStart = () => !stop.aborted && clock() < endMs
+    const work = endpoint.status === 'enabled' ? deliver(endpoint, stop, mayStart) : sweep(endpoint, mayStart)
     work.catch(() => lost.add(endpoint))
     track(work.catch(onError))
   }
@@ -95,22 +75,72 @@ export const sendWebhooks = (deps: Deps) => {
     inProgress.add(done)
   }
 
-  const sweep = async (endpoint: ClaimedEndpoint, goesOn: () => boolean): Promise<void> => {
+  /** Ends the deliveries of an endpoint that is disabled or deleted. */
+  const sweep = async (endpoint: ClaimedEndpoint, mayStart: () => boolean): Promise<void> => {
     const isLast = clock() - Date.parse(endpoint.updatedAt) > DELETED_MS
-    while ((await webhooks.sweep(endpoint, 'The endpoint was disabled.', SWEEP_MAX, isLast)) && goesOn());
+    let mayBeMore = true
+    while (mayBeMore) {
+      const isMoreLeft = await webhooks.sweep(endpoint, 'The endpoint was disabled.', SWEEP_MAX, isLast)
+      mayBeMore = isMoreLeft && mayStart()
+    }
   }
 
-  /** Makes one attempt. Null if the event cannot be read, mostly because the database is away. */
-  const attempt = async (
-    { write, ...to }: Omit<Webhook, 'eventId' | 'body' | 'hops'> & { write: ReturnType<typeof bodyWriter> },
-    event: StoredEvent,
+  /** Sends the due deliveries of an enabled endpoint, list by list. */
+  const deliver = async (
+    endpoint: ClaimedEndpoint,
     stop: AbortSignal,
-  ) => {
-    const data = await dataOf(event).catch(onError)
-    if (!data) return null
-    const { eventId, ids } = event
-    const body = write(event, data)
-    return body === null ? UNSENDABLE : send({ ...to, eventId, body, hops: (ids.hops ?? 0) + 1 }, stop)
+    mayStart: () => boolean,
+  ): Promise<void> => {
+    const { tenantId, webhookEndpointId, url, method } = endpoint
+    const opened = openForSending(endpoint, clock(), openSecret)
+    if (opened === null) return showUnsigned(endpoint)
+    const target = { url, method, ...opened, write: bodyWriter(endpoint) }
+    const { failures, failingSince, lastError } = endpoint
+    let health: Health = { failures, failingSince, lastError }
+    let isFirst = true
+    let isMoreLeft = true
+    while (isMoreLeft) {
+      const readMs = clock()
+      const max = needsRest(health) ? 1 : LIST_LENGTH_MAX
+      const due = await webhooks.due({ tenantId, webhookEndpointId, now: isoTime(readMs), max })
+      const sent = await sendList({ target, due, health, stop, mayStart })
+      isMoreLeft = due.length === max && sent.mayGoOn
+      // The due delivery has lost its event, or another sender was faster: the endpoint is not claimed again at once.
+      const hadNothingDue = isFirst && due.length === 0
+      const restMs = isMoreLeft ? null : restMsAfter(sent, hadNothingDue)
+      if (!(await settleList(endpoint, sent, readMs, restMs))) return
+      await reportHealth(endpoint, health, sent)
+      if (isMoreLeft) await deps.rest(clock() - readMs, stop)
+      health = sent.health
+      isFirst = false
+    }
+  }
+
+  /** Saves results and health. Without a rest, the claim goes on. Returns false if another sender has claimed the endpoint. */
+  const settleList = (
+    endpoint: ClaimedEndpoint,
+    { results, health }: SentList,
+    readMs: number,
+    restMs: number | null,
+  ): Promise<boolean> => {
+    const claimableAt = restMs === null ? null : isoTime(clock() + restMs)
+    return webhooks.settle(endpoint, results, { ...health, claimableAt, readAt: isoTime(readMs) })
+  }
+
+  /** Disables the endpoint if a list showed that it must be, and calls the listener if its health has changed. */
+  const reportHealth = async (
+    endpoint: ClaimedEndpoint,
+    before: Health,
+    { results, health, disabledReason }: SentList,
+  ): Promise<void> => {
+    const { tenantId, webhookEndpointId, url } = endpoint
+    const shown = { tenantId, webhookEndpointId, url }
+    if (disabledReason !== null && (await disable(endpoint, disabledReason)) === 'recorded') {
+      callHook(() => deps.onEndpoint(shown, 'disabled', disabledReason))
+    } else if (needsRest(before) !== needsRest(health)) {
+      const became = needsRest(health) ? 'resting' : 'working'
+      callHook(() => deps.onEndpoint(shown, became, results.at(-1)?.lastError ?? null))
+    }
   }
 
   /** Disables an endpoint unless it was changed in the meantime. */
@@ -122,7 +152,7 @@ export const sendWebhooks = (deps: Deps) => {
     return webhooks.change(disabled, endpoint.updatedAt, { event })
   }
 
-  /** Its secrets or headers cannot be decrypted: its due deliveries get this error, and it rests. */
+  /** The secrets or headers cannot be decrypted: the due deliveries get this error, and the endpoint rests. */
   const showUnsigned = async (endpoint: ClaimedEndpoint): Promise<void> => {
     const { tenantId, webhookEndpointId, failures, failingSince } = endpoint
     onError(new Error(`${webhookEndpointId}: ${UNSIGNED}`))
@@ -135,58 +165,6 @@ export const sendWebhooks = (deps: Deps) => {
     await webhooks.settle(endpoint, results, { failures, failingSince, lastError, claimableAt, readAt })
   }
 
-  const deliver = async (endpoint: ClaimedEndpoint, stop: AbortSignal, goesOn: () => boolean) => {
-    const { tenantId, webhookEndpointId, url, method, failures, failingSince, lastError } = endpoint
-    const write = bodyWriter(endpoint)
-    const opened = openedOf(endpoint, clock(), openSecret)
-    if (opened === null) return showUnsigned(endpoint)
-    let health: Health = { failures, failingSince, lastError }
-    for (let isMoreLeft = true, isFirst = true; isMoreLeft; isFirst = false) {
-      const before = health
-      const max = needsRest(before) ? 1 : LIST_LENGTH_MAX
-      const readMs = clock()
-      const readAt = isoTime(readMs)
-      const due = [...(await webhooks.due({ tenantId, webhookEndpointId, now: readAt, max }))]
-      const isFull = due.length === max
-      const results: DeliveryResult[] = []
-      let reason: string | null = null
-      // Its due delivery has lost its event, or another sender was faster: not claimed again at once.
-      let restMs = isFirst && due.length === 0 ? CLAIM_MS : 0
-      const mayStart = () => goesOn() && reason === null && restMs === 0 && !needsRest(health)
-      const sendSome = async (): Promise<void> => {
-        for (let next = due.shift(); next; next = mayStart() ? due.shift() : undefined) {
-          const answer = await attempt({ url, method, write, ...opened }, next.event, stop)
-          if (stop.aborted && !answer?.status) return
-          const now = clock()
-          const isSent = answer !== null && !answer.isRefused
-          results.push(
-            isSent
-              ? deliveryAfter(next, answer, now, random())
-              : deliveryUnsent(next, now, answer?.error ?? UNREAD),
-          )
-          if (answer === null || answer === UNSENDABLE) continue
-          if (!isSent) restMs = REFUSED_MS
-          health = healthAfter(health, answer, now)
-          reason ??= disabledReason(health, answer, now)
-          restMs = Math.max(restMs, restMsAsked(answer))
-        }
-      }
-      await Promise.all(Array.from({ length: IN_FLIGHT_MAX }, sendSome))
-      isMoreLeft = isFull && mayStart()
-      if (needsRest(health)) restMs = REST_MS
-      const claimableAt = isMoreLeft ? null : isoTime(clock() + restMs)
-      if (!(await webhooks.settle(endpoint, results, { ...health, claimableAt, readAt }))) return
-      const shown = { tenantId, webhookEndpointId, url }
-      if (reason !== null && (await disable(endpoint, reason)) === 'recorded') {
-        callHook(() => deps.onEndpoint(shown, 'disabled', reason))
-      } else if (needsRest(before) !== needsRest(health)) {
-        const became = needsRest(health) ? 'resting' : 'working'
-        callHook(() => deps.onEndpoint(shown, became, results.at(-1)?.lastError ?? null))
-      }
-      if (isMoreLeft) await deps.rest(clock() - readMs, stop)
-    }
-  }
-
   return async (stop: AbortSignal, woken?: Promise<void>): Promise<boolean> => {
     const room = stop.aborted ? 0 : Math.min(CLAIMED_MAX, ENDPOINTS_MAX - inProgress.size)
     const claimed = room > 0 ? await claim(room) : []
@@ -197,4 +175,10 @@ export const sendWebhooks = (deps: Deps) => {
     await Promise.race(woken ? [...inProgress, woken] : inProgress)
     return true
   }
+}
+
+/** How long an endpoint rests after its last list. */
+const restMsAfter = ({ health, restMs }: SentList, hadNothingDue: boolean): number => {
+  if (needsRest(health)) return REST_MS
+  return hadNothingDue ? CLAIM_MS : restMs
 }

@@ -1,12 +1,20 @@
 import type { WebhookAttempt } from '../../shapes/webhook-delivery.ts'
 import { DAY_MS, HOUR_MS, isoTime, MINUTE_MS } from '../engine/times.ts'
-import type { DeliveryResult, DueDelivery, StoredEndpoint, WebhookAnswer } from '../ports/webhooks.ts'
+import type { WebhookAnswer } from '../ports/sending.ts'
+import type { DeliveryResult, DueDelivery, StoredEndpoint } from '../ports/webhooks.ts'
 import type { Timestamp } from '../ports/world.ts'
 
 /** Pauses after the first failed attempt, the second, and so on. */
 const RETRY_MS = [
-  ...[5_000, 5 * MINUTE_MS, 30 * MINUTE_MS],
-  ...[2, 5, 10, 14, 20, 24].map((hours) => hours * HOUR_MS),
+  5_000,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
+  20 * HOUR_MS,
+  24 * HOUR_MS,
 ]
 /** Each pause is shorter or longer by up to this share, at random. */
 const SPREAD = 0.2
@@ -35,11 +43,14 @@ export const deliveryAfter = (
   const ended = { ...result, nextAttemptAt: null, deliveredAt: null }
   if (lastError === null) return { ...ended, status: 'delivered', deliveredAt: isoTime(nowMs) }
   const retryMs = RETRY_MS[attempts]
-  if (retryMs === undefined || [GONE, LOOP].includes(Number(lastStatus)) || lastError === TOO_LARGE)
-    return { ...ended, status: 'failed' }
+  if (retryMs === undefined || isFinal(lastStatus, lastError)) return { ...ended, status: 'failed' }
   const pauseMs = Math.max(retryMs * (1 - SPREAD + 2 * SPREAD * random), retryAfterMs ?? 0)
   return { ...ended, status: 'pending', nextAttemptAt: isoTime(nowMs + pauseMs) }
 }
+
+/** Whether another attempt could only fail in the same way. */
+const isFinal = (status: number | null, error: string): boolean =>
+  status === GONE || status === LOOP || error === TOO_LARGE
 const GONE = 410
 /** A hook refuses every attempt: see `loopIn` in core/hooks/verify.ts. */
 const LOOP = 508

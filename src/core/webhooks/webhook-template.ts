@@ -7,13 +7,16 @@ import { type Fault, refuse } from '../engine/failures.ts'
 const BYTES_MAX = 16_384
 const FAULTS_MAX = 20
 
-/** A checked template as it is stored. A string that holds the JSON of an object or an array is that template. Refuses `invalid_request`. */
+/**
+ * A checked template as it is stored. A string that holds the JSON of an object or an array is that template.
+ * Refuses `invalid_request`.
+ */
 export const templateText = (body: RawJson | null): string | null => {
   if (body === null) return null
   const text = jsonWithin(body.rawJson)
   const { faults } =
     Buffer.byteLength(text) > BYTES_MAX
-      ? wrong(`must be at most ${BYTES_MAX} bytes of JSON`)
+      ? templateFault(`must be at most ${BYTES_MAX} bytes of JSON`)
       : parseTemplate(text)
   const errors: Fault[] = faults
     .slice(0, FAULTS_MAX)
@@ -22,9 +25,9 @@ export const templateText = (body: RawJson | null): string | null => {
     ? refuse('invalid_request', 'The template cannot be used. See `errors`.', { errors })
     : text
 }
-const wrong = (detail: string) => ({ faults: [{ detail, pointer: '' }] })
+const templateFault = (detail: string) => ({ faults: [{ detail, pointer: '' }] })
 
-/** A template that was sent as text, which is never what its receiver wants. */
+/** The template within a JSON string, if it was sent as one: no receiver wants a string. */
 const jsonWithin = (text: string): string => {
   const string: unknown = text.startsWith('"') && JSON.parse(text)
   if (typeof string !== 'string' || !/^\s*(\{(?!\{)|\[)/.test(string)) return text

@@ -1,9 +1,7 @@
-import {
-  getDelivery,
-  listDeliveries,
-  replayDeliveries,
-  retryDelivery,
-} from '../../core/webhooks/deliveries.ts'
+import { getDelivery } from '../../core/webhooks/get-delivery.ts'
+import { listDeliveries } from '../../core/webhooks/list-deliveries.ts'
+import { replayDeliveries } from '../../core/webhooks/replay-deliveries.ts'
+import { retryDelivery } from '../../core/webhooks/retry-delivery.ts'
 import {
   DeliveryQuery,
   DeliverySlice,

@@ -1,5 +1,7 @@
-import { getErasure, listErasures, unblockErasure } from '../../core/erasures/list-erasures.ts'
+import { getErasure } from '../../core/erasures/get-erasure.ts'
+import { listErasures } from '../../core/erasures/list-erasures.ts'
 import { requestErasure } from '../../core/erasures/request-erasure.ts'
+import { unblockErasure } from '../../core/erasures/unblock-erasure.ts'
 import { Erasure, ErasureSlice, NewErasure } from '../../shapes/erasure.ts'
 import { SliceQuery } from '../../shapes/slice.ts'
 import * as example from './examples.ts'

@@ -1,4 +1,5 @@
-import { getEvent, listEvents } from '../../core/events/list-events.ts'
+import { getEvent } from '../../core/events/get-event.ts'
+import { listEvents } from '../../core/events/list-events.ts'
 import { EVENT_TYPES, Event, EventQuery, EventSlice } from '../../shapes/event.ts'
 import { abortable } from '../../shapes/input.ts'
 import * as example from './examples.ts'

@@ -2,13 +2,13 @@ import type * as v from 'valibot'
 import type { LoggedActivity } from '../../core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../core/activities/new-log.ts'
 import type { ProblemCode } from '../../core/engine/failures.ts'
-import type { Turns } from '../../core/engine/write-in-turn.ts'
+import type { Queued } from '../../core/engine/write-queue.ts'
 import type { EventData } from '../../core/events/event-data.ts'
-import type { HookTools } from '../../core/hooks/hooks.ts'
+import type { HookTools } from '../../core/hooks/hook-tools.ts'
 import type { Scope } from '../../core/ports/api-keys.ts'
 import type { Needs, Ports } from '../../core/ports/store.ts'
 import type { ExportTools } from '../../core/prospects/export-prospect.ts'
-import type { WebhookTools } from '../../core/webhooks/webhook-endpoints.ts'
+import type { WebhookTools } from '../../core/webhooks/webhook-tools.ts'
 import { anyId } from '../../shapes/input.ts'
 
 type Shape = v.ObjectSchema<v.ObjectEntries, undefined>
@@ -16,7 +16,7 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 /** The dependencies a use case may ask for: the parts of the store that its operation needs, and those of every service. */
 export type UseCaseDeps<Part extends keyof Ports> = Needs<Part> &
-  Turns &
+  Queued &
   ExportTools & {
     /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
     readonly requireIdentity: boolean

@@ -1,7 +1,8 @@
 import { createPageGroup } from '../../core/pages/create-page-group.ts'
+import { deletePageGroup } from '../../core/pages/delete-page-group.ts'
 import { getPageGroup } from '../../core/pages/get-page-group.ts'
 import { listPageGroups } from '../../core/pages/list-page-groups.ts'
-import { deletePageGroup, updatePageGroup } from '../../core/pages/update-page-group.ts'
+import { updatePageGroup } from '../../core/pages/update-page-group.ts'
 import { idempotent, ifRevision } from '../../shapes/input.ts'
 import {
   NewPageGroup,

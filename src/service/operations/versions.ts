@@ -1,6 +1,8 @@
 import { createVersion } from '../../core/pages/create-version.ts'
-import { getVersion, listVersions } from '../../core/pages/list-versions.ts'
-import { publishVersion, unscheduleVersion } from '../../core/pages/publish-version.ts'
+import { getVersion } from '../../core/pages/get-version.ts'
+import { listVersions } from '../../core/pages/list-versions.ts'
+import { publishVersion } from '../../core/pages/publish-version.ts'
+import { unscheduleVersion } from '../../core/pages/unschedule-version.ts'
 import { idempotent, ifRevision } from '../../shapes/input.ts'
 import {
   CreatedVersion,

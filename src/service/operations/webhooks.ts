@@ -1,12 +1,10 @@
-import { testWebhookEndpoint } from '../../core/webhooks/deliveries.ts'
-import {
-  createWebhookEndpoint,
-  deleteWebhookEndpoint,
-  getWebhookEndpoint,
-  listWebhookEndpoints,
-  rotateWebhookSecret,
-  updateWebhookEndpoint,
-} from '../../core/webhooks/webhook-endpoints.ts'
+import { createWebhookEndpoint } from '../../core/webhooks/create-webhook-endpoint.ts'
+import { deleteWebhookEndpoint } from '../../core/webhooks/delete-webhook-endpoint.ts'
+import { getWebhookEndpoint } from '../../core/webhooks/get-webhook-endpoint.ts'
+import { listWebhookEndpoints } from '../../core/webhooks/list-webhook-endpoints.ts'
+import { rotateWebhookSecret } from '../../core/webhooks/rotate-webhook-secret.ts'
+import { testWebhookEndpoint } from '../../core/webhooks/test-webhook-endpoint.ts'
+import { updateWebhookEndpoint } from '../../core/webhooks/update-webhook-endpoint.ts'
 import {
   NewWebhookEndpoint,
   SecretRotation,

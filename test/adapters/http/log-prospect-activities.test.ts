@@ -1,6 +1,6 @@
 import t from 'tap'
 import { DomainFailure } from '../../../src/core/engine/failures.ts'
-import { LIST_LENGTH_MAX } from '../../../src/core/engine/in-order.ts'
+import { LIST_LENGTH_MAX } from '../../../src/core/engine/run-in-waves.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { DATABASE_AWAY, openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { idOf } from '../../support/setting.ts'

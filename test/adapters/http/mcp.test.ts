@@ -1,7 +1,7 @@
 import t from 'tap'
 import { mcpRoute } from '../../../src/adapters/http/mcp/route.ts'
 import type { Scope } from '../../../src/core/ports/api-keys.ts'
-import type { SendWebhook } from '../../../src/core/ports/webhooks.ts'
+import type { SendWebhook } from '../../../src/core/ports/sending.ts'
 import { openScene, type Sent } from '../../support/api.ts'
 
 const MODERN = '2026-07-28'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import t from 'tap'
-import type { Webhook, WebhookAnswer } from '../../../src/core/ports/webhooks.ts'
+import type { Webhook, WebhookAnswer } from '../../../src/core/ports/sending.ts'
 import { findEndpoint } from '../../store-contract/outbox.ts'
 import { idOf } from '../../store-contract/setting.ts'
 import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'

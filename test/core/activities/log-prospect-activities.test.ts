@@ -28,7 +28,9 @@ const setting = async (dress: (activities: Activities) => Activities = (activiti
   for (const person of [{ email: 'a@x' }, { externalId: 'x' }, { email: 'b@x' }])
     known.push((await create({ tenantId: ACME, ...person })).value.prospectId)
   const log = logProspectActivity({ store: { activities: dress(store.activities) }, ...world })
-  return { log, logAll: logProspectActivities({ ...world, logProspectActivity: log }), known, ...store.kept }
+  const logBatch = logProspectActivities({ ...world, logProspectActivity: log })
+  const logAll = (inputs: readonly NewActivity[]) => logBatch({ inputs, prepare: (activity) => activity })
+  return { log, logAll, known, ...store.kept }
 }
 
 /** One of those three by its id, no one, or a person by what identifies it. */
@@ -122,7 +124,10 @@ t.test('activities of a batch have rising ids, and the times at which these were
   const world = { clock: () => ms++, newId: createNewId(() => ms) }
   const log = logProspectActivity({ store: storeWith(ACME), ...world })
   const logAll = logProspectActivities({ ...world, logProspectActivity: log })
-  const answers = await logAll(['a@x', 'a@x', 'b@x', 'a@x'].map((email) => ({ ...activity, email })))
+  const answers = await logAll({
+    inputs: ['a@x', 'a@x', 'b@x', 'a@x'],
+    prepare: (email) => ({ ...activity, email }),
+  })
   const receipts = answers.map((answer) => (answer as LoggedActivity).value)
   t.strictSame(
     receipts.map(({ prospectLogId }) => prospectLogId),

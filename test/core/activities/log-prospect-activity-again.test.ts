@@ -30,13 +30,9 @@ const setting = async () => {
   const newId = countedIds()
   newId('prospect')
   const log = logProspectActivity({ store, clock, newId })
-  return {
-    logAll: logProspectActivities({ logProspectActivity: log, clock, newId }),
-    log,
-    clock,
-    store,
-    ...store.kept,
-  }
+  const logBatch = logProspectActivities({ logProspectActivity: log, clock, newId })
+  const logAll = (inputs: readonly NewActivity[]) => logBatch({ inputs, prepare: (activity) => activity })
+  return { logAll, log, clock, store, ...store.kept }
 }
 
 t.test('a request that is sent again is answered as the first time, and stored once', async (t) => {

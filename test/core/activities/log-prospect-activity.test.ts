@@ -16,7 +16,9 @@ const openLog = (settings: { requireIdentity?: boolean } = {}) => {
   const newId = countedIds()
   const clock = stoppedClock()
   const log = logProspectActivity({ store, clock, newId, ...settings })
-  return { logAll: logProspectActivities({ logProspectActivity: log, clock, newId }), log, ...store.kept }
+  const logBatch = logProspectActivities({ logProspectActivity: log, clock, newId })
+  const logAll = (inputs: readonly NewActivity[]) => logBatch({ inputs, prepare: (activity) => activity })
+  return { logAll, log, ...store.kept }
 }
 
 /** The activities, except that a rival acts between the first recall and the record that follows. */

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { getEvent, listEvents } from '../../../src/core/events/list-events.ts'
+import { getEvent } from '../../../src/core/events/get-event.ts'
+import { listEvents } from '../../../src/core/events/list-events.ts'
 import type { Events, StoredEvent } from '../../../src/core/ports/events.ts'
 import { writeJson } from '../../../src/json/write-json.ts'
 import type { EventType } from '../../../src/shapes/event.ts'

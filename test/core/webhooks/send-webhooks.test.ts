@@ -1,12 +1,8 @@
 import t from 'tap'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 import type { StoredEvent } from '../../../src/core/ports/events.ts'
-import type {
-  ClaimedEndpoint,
-  StoredEndpoint,
-  Webhook,
-  WebhookAnswer,
-} from '../../../src/core/ports/webhooks.ts'
+import type { Webhook, WebhookAnswer } from '../../../src/core/ports/sending.ts'
+import type { ClaimedEndpoint, StoredEndpoint } from '../../../src/core/ports/webhooks.ts'
 import { sendWebhooks } from '../../../src/core/webhooks/send-webhooks.ts'
 import { UNSIGNED } from '../../../src/core/webhooks/webhook-attempts.ts'
 import { findEndpoint } from '../../store-contract/outbox.ts'

@@ -1,5 +1,6 @@
 import t from 'tap'
-import type { DueDelivery, WebhookAnswer } from '../../../src/core/ports/webhooks.ts'
+import type { WebhookAnswer } from '../../../src/core/ports/sending.ts'
+import type { DueDelivery } from '../../../src/core/ports/webhooks.ts'
 import {
   deliveryAfter,
   disabledReason,

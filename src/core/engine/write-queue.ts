@@ -4,44 +4,44 @@ import { atOnce } from './each-in-turn.ts'
 import { refuse } from './failures.ts'
 
 /** Runs writes of the same resource one after the other: writers that would only overtake each other wait instead. */
-export const createTurns = () => {
+export const createWriteQueue = () => {
   const last = new Map<string, Promise<unknown>>()
-  return async <Answer>(thing: string, work: () => Promise<Answer>): Promise<Answer> => {
-    const mine = (last.get(thing) ?? Promise.resolve()).then(work, work)
-    last.set(thing, mine)
+  return async <Answer>(id: string, work: () => Promise<Answer>): Promise<Answer> => {
+    const result = (last.get(id) ?? Promise.resolve()).then(work, work)
+    last.set(id, result)
     try {
-      return await mine
+      return await result
     } finally {
-      if (last.get(thing) === mine) last.delete(thing)
+      if (last.get(id) === result) last.delete(id)
     }
   }
 }
-/** Serializes within one process. By default writers do not wait for each other. */
-export type Turns = {
-  readonly inTurn?: ReturnType<typeof createTurns> | undefined
+/** `inQueue` works within one process. By default writers do not wait for each other. */
+export type Queued = {
+  readonly inQueue?: ReturnType<typeof createWriteQueue> | undefined
   readonly shareLoop?: ShareLoop | undefined
 }
 
-type StepsInTurn<Found, Known, Change, Answer> = Omit<Steps<Known, Change, Answer>, 'recall'> & {
+type QueuedSteps<Found, Known, Change, Answer> = Omit<Steps<Known, Change, Answer>, 'recall'> & {
   readonly load: () => Promise<Found>
   readonly recall: (found: Found) => Promise<Known>
 }
 
 /**
- * `decideAndSave` once other writers of the same page or page group have ended. `load` finds it; then, in a turn of its
+ * `decideAndSave` once earlier writers of the same page or page group have ended. `load` finds it; then, in a turn of its
  * tenant, `recall` adds what else the decision needs.
  */
-export const writeInTurn = <Found extends { readonly tenantId: string }, Known, Change, Answer>(
-  { inTurn = (_, work) => work(), shareLoop = atOnce }: Turns,
+export const writeQueued = <Found extends { readonly tenantId: string }, Known, Change, Answer>(
+  { inQueue = (_, work) => work(), shareLoop = atOnce }: Queued,
   id: string,
-  { load, recall, ...steps }: StepsInTurn<Found, Known, Change, Answer>,
+  { load, recall, ...steps }: QueuedSteps<Found, Known, Change, Answer>,
 ): Promise<Answer> => {
-  const recallInTurn = async () => {
+  const loadAndRecall = async () => {
     const found = await load()
     await shareLoop(found.tenantId)
     return recall(found)
   }
-  return inTurn(id, () => decideAndSave({ ...steps, recall: recallInTurn }))
+  return inQueue(id, () => decideAndSave({ ...steps, recall: loadAndRecall }))
 }
 
 /** The revisions of a page or page group that a change accepts. Undefined: any. */

@@ -1,0 +1,100 @@
+/** How an input affects its prospect. */
+export type Effect = {
+  /** Identifiers of the prospect, such as an email and an id. Inputs that share one are about the same prospect. */
+  readonly identifiers: readonly string[]
+  /** A name for the prospect, or empty. Of inputs with the same identifiers and name, only the first changes anything. */
+  readonly name: string
+  /** Of several inputs under one key, the others repeat the first. */
+  readonly idempotencyKey?: string | undefined
+}
+
+/** Inputs about the same prospect, or under the same idempotency key. */
+type Group = {
+  /** The wave of the newest input in this list; -1 before the first. */
+  lastWave: number
+  /** The wave of the first input with each effect; -1 if that input was in an earlier list. */
+  firstWaveOf: Map<string, number>
+  /** Set once an input shows that this group and another one are about the same prospect. */
+  mergedInto?: Group
+}
+
+/** All inputs under one idempotency key have the same effect. */
+const SAME_KEY = ''
+
+/**
+ * Assigns each input of a list to a wave. The inputs of a wave run at the same time. An input about the same prospect as
+ * an earlier one is in a later wave, but inputs that repeat an earlier one share a wave, because they change nothing.
+ */
+export const prospectsInWaves = () => {
+  const groupByIdentifier = new Map<string, Group>()
+  const groupByKey = new Map<string, Group>()
+
+  const groupOfKey = (key: string): Group => {
+    const group = groupByKey.get(key) ?? newGroup()
+    groupByKey.set(key, group)
+    return group
+  }
+
+  const findGroup = (identifier: string): Group | undefined => {
+    let group = groupByIdentifier.get(identifier)
+    while (group?.mergedInto !== undefined) group = group.mergedInto
+    return group
+  }
+
+  /** The one group of all these identifiers. Merges the groups that they had before. */
+  const groupOf = (identifiers: readonly string[]): Group => {
+    let group: Group | undefined
+    for (const identifier of identifiers) {
+      const found = findGroup(identifier)
+      group ??= found
+      if (group !== undefined && found !== undefined && found !== group) merge(found, group)
+    }
+    group ??= newGroup()
+    for (const identifier of identifiers) groupByIdentifier.set(identifier, group)
+    return group
+  }
+
+  const waveOf = ({ identifiers, name, idempotencyKey }: Effect): number => {
+    const effect = `${identifiers.join('\0')}\0${name}`
+    const group = identifiers.length === 0 ? null : groupOf(identifiers)
+    const keyGroup = idempotencyKey === undefined ? null : groupOfKey(idempotencyKey)
+    const wave = Math.max(group ? nextWave(group, effect) : 0, keyGroup ? nextWave(keyGroup, SAME_KEY) : 0)
+    if (group) enter(group, effect, wave)
+    if (keyGroup) enter(keyGroup, SAME_KEY, wave)
+    return wave
+  }
+
+  return {
+    /** The wave of each input of the next list; null for an input that is not run. Call it once the last list has ended. */
+    wavesOf: (effects: readonly (Effect | null)[]): readonly (number | null)[] => {
+      for (const group of groupByIdentifier.values()) beginList(group)
+      for (const group of groupByKey.values()) beginList(group)
+      return effects.map((effect) => (effect === null ? null : waveOf(effect)))
+    },
+  }
+}
+
+const newGroup = (): Group => ({ lastWave: -1, firstWaveOf: new Map() })
+
+const merge = (from: Group, into: Group): void => {
+  into.lastWave = Math.max(into.lastWave, from.lastWave)
+  for (const [effect, wave] of from.firstWaveOf) into.firstWaveOf.set(effect, wave)
+  from.mergedInto = into
+}
+
+/** The first wave in which an input with this effect can run. */
+const nextWave = ({ lastWave, firstWaveOf }: Group, effect: string): number => {
+  const first = firstWaveOf.get(effect)
+  return first === undefined ? lastWave + 1 : Math.max(lastWave, first + 1)
+}
+
+const enter = (group: Group, effect: string, wave: number): void => {
+  group.lastWave = wave
+  if (!group.firstWaveOf.has(effect)) group.firstWaveOf.set(effect, wave)
+}
+
+/** All inputs of earlier lists have ended: the inputs of the next list need not wait for them. */
+const beginList = (group: Group): void => {
+  group.lastWave = -1
+  for (const effect of group.firstWaveOf.keys()) group.firstWaveOf.set(effect, -1)
+}

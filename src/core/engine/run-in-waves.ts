@@ -1,0 +1,93 @@
+import { DomainFailure, isAway } from './failures.ts'
+import { asOutcome, countThatFit, type Outcome } from './outcome.ts'
+import { type Effect, prospectsInWaves } from './prospects-in-waves.ts'
+
+/** A longer list costs little less for each input, and keeps other callers waiting. */
+export const LIST_LENGTH_MAX = 500
+/** Total weight of the inputs of one list, which are prepared at once. */
+const LIST_WEIGHT_MAX = 1_048_576
+
+type Steps<Input, Item, Answer> = {
+  /** The cost of preparing an input, in characters. */
+  readonly weightOf?: ((input: Input) => number) | undefined
+  /** Checks one input. Its failure is its answer. */
+  readonly prepare: (input: Input) => Item | Promise<Item>
+  readonly effectOf: (item: Item) => Effect
+  readonly run: (item: Item) => Promise<Answer>
+  /** Resolves when a list of this length may begin. */
+  readonly beforeList?: ((length: number) => Promise<void> | undefined) | undefined
+}
+
+/**
+ * Runs any number of inputs in order, a list at a time: each input finds the prospects that earlier ones created.
+ * Returns the answer or the error of each input, in order. Once the database is away, the rest is not tried and gets the
+ * same error.
+ */
+export const runInWaves = async <Input, Item, Answer>(
+  inputs: readonly Input[],
+  { weightOf = () => 0, prepare, effectOf, run, beforeList }: Steps<Input, Item, Answer>,
+): Promise<readonly (Answer | Error)[]> => {
+  const answers: (Answer | Error)[] = []
+  const waves = prospectsInWaves()
+  const failRest = (error: Error) => [...answers, ...inputs.slice(answers.length).map(() => error)]
+  while (answers.length < inputs.length) {
+    const next = inputs.slice(answers.length, answers.length + LIST_LENGTH_MAX)
+    const list = next.slice(0, countThatFit(next, weightOf, LIST_WEIGHT_MAX))
+    try {
+      await beforeList?.(list.length)
+    } catch (error) {
+      return failRest(asOutcome(error))
+    }
+    const items = await Promise.all(list.map((input) => prepareOne(input, prepare)))
+    const effects = items.map((item) => (item instanceof DomainFailure ? null : effectOf(item)))
+    answers.push(...(await runList(items, waves.wavesOf(effects), run)))
+    const away = answers.find(isAway)
+    if (away !== undefined) return failRest(away)
+  }
+  return answers
+}
+
+/** The item to run, or its failure. Most are ready at once, and need no promise. */
+const prepareOne = <Input, Item>(
+  input: Input,
+  prepare: (input: Input) => Item | Promise<Item>,
+): Outcome<Item> | Promise<Outcome<Item>> => {
+  try {
+    const item = prepare(input)
+    return item instanceof Promise ? item.catch(asOutcome) : item
+  } catch (error) {
+    return asOutcome(error)
+  }
+}
+
+/** Runs the items of each wave together, wave after wave. */
+const runList = async <Item, Answer>(
+  items: readonly Outcome<Item>[],
+  waveOfEach: readonly (number | null)[],
+  run: (item: Item) => Promise<Answer>,
+): Promise<(Answer | Error)[]> => {
+  const answers = new Array<Answer | Error>(items.length)
+  let away: Error | undefined
+  const runOne = async (item: Item, i: number): Promise<void> => {
+    try {
+      answers[i] = away ?? (await run(item))
+    } catch (error) {
+      answers[i] = error as Error
+    }
+  }
+
+  const waves: (() => Promise<void>)[][] = []
+  for (const [i, item] of items.entries()) {
+    const wave = waveOfEach[i] ?? null
+    if (item instanceof DomainFailure) answers[i] = item
+    else if (wave !== null) {
+      waves[wave] ??= []
+      waves[wave]?.push(() => runOne(item, i))
+    }
+  }
+  for (const wave of waves) {
+    await Promise.all(wave.map((runNext) => runNext()))
+    away ??= answers.find(isAway)
+  }
+  return answers
+}

@@ -1,0 +1,52 @@
+import type { NewHook } from '../../shapes/hook.ts'
+import { isByToken } from '../../shapes/hook-rules.ts'
+import type { RawJson } from '../../shapes/json.ts'
+import type { StoredHook } from '../ports/hooks.ts'
+import { refuseVerification } from './hook-secret.ts'
+import { PRESET_ROWS } from './presets.ts'
+
+/** Further settings of a hook that browsers post to. */
+type ForBrowsers = Pick<NewHook, 'redirectTo' | 'origins' | 'trap'>
+/** The stored rules of a hook, as they were sent. Newer members are missing in older rows. */
+export type HookRules = Pick<NewHook, 'map' | 'each'> &
+  Partial<ForBrowsers & Pick<NewHook, 'unidentified'>> & {
+    readonly verify: Omit<NewHook['verify'], 'secret'>
+  }
+
+/** The rules with the additions of the preset. Without an HMAC a hook is verified by its token. */
+export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
+  const { verify, map, each, redirectTo, origins, trap, unidentified }: HookRules = JSON.parse(rules.rawJson)
+  const preset = verify.preset && PRESET_ROWS[verify.preset]
+  return {
+    verify,
+    hmac: verify.hmac ?? preset?.hmac,
+    map: { ...preset?.map, ...map },
+    /** Keys of presets name messages, but a key that was chosen may name what the message is about. */
+    isKeyOfType:
+      String(map.idempotencyKey ?? preset?.map.idempotencyKey) !== String(preset?.map.idempotencyKey),
+    each: each ?? preset?.each ?? null,
+    handshake: preset?.handshake,
+    headerPrefixes: preset?.headerPrefixes,
+    unidentified: unidentified ?? 'new',
+    redirectTo: redirectTo ?? null,
+    origins: origins ?? [],
+    trap: trap ?? null,
+  }
+}
+
+/** The rules as they are stored. Refuses `invalid_request`: a vendor that signs is no browser. */
+export const rulesText = ({
+  verify: { preset, hmac, token },
+  map,
+  each,
+  redirectTo,
+  origins,
+  trap,
+  unidentified,
+}: HookRules): RawJson => {
+  const isForBrowsers = Boolean(redirectTo || origins?.length || trap)
+  if (isForBrowsers && !isByToken({ preset, token }))
+    refuseVerification('must be by a token for redirectTo, origins or trap', '/verify')
+  const rules = { verify: { preset, hmac, token }, map, each, redirectTo, origins, trap, unidentified }
+  return { rawJson: JSON.stringify(rules) }
+}

@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto'
+import type { NewHook } from '../../shapes/hook.ts'
+import { isByToken } from '../../shapes/hook-rules.ts'
+import { refuse } from '../engine/failures.ts'
+import { newHookToken } from '../tenants/api-key-text.ts'
+import type { HookTools } from './hook-tools.ts'
+import { PRESET_ROWS } from './presets.ts'
+import { keyTextOf } from './verify.ts'
+
+const BASE64 = /^[\w+/-]{2,}={0,2}$/
+const OTHER_SECRET =
+  'must be base64, alone or after whsec_; if the vendor signs with this text as it is, use hmac with the secretEncoding utf8'
+
+/** A new secret or token of a hook: `sealed` is its stored form. `token` is missing if vendors sign. */
+type IssuedSecret = { readonly sealed: string; readonly token: string | undefined }
+
+/** The stored form of the secret that was sent, or of a new token. Refuses `invalid_request`. */
+export const issueSecret = ({ secrets, publicUrl }: HookTools, verify: NewHook['verify']): IssuedSecret => {
+  const hmac = verify.hmac ?? (verify.preset && PRESET_ROWS[verify.preset].hmac)
+  if (hmac?.template.includes('{url}') && publicUrl === null)
+    refuseVerification('signs the public URL of this service: set PUBLIC_URL', '/verify')
+  if (isByToken(verify)) {
+    const token = newHookToken()
+    return { sealed: hashOfToken(token), token }
+  }
+  const { secret = '' } = verify
+  if (hmac?.secretEncoding === 'base64') requireBase64(secret)
+  return { sealed: secrets.seal(secret), token: undefined }
+}
+
+/** Refuses `invalid_request`. */
+const requireBase64 = (secret: string): void => {
+  const { encoded, isOther } = keyTextOf(secret)
+  if (isOther) refuseVerification(OTHER_SECRET, '/verify/secret')
+  if (!BASE64.test(encoded))
+    refuseVerification('must be base64, with or without whsec_ before it', '/verify/secret')
+}
+
+export const hashOfToken = (token: string): string => hash('sha256', token, 'base64url')
+
+export const refuseVerification = (detail: string, pointer: string): never =>
+  refuse('invalid_request', 'The verification settings are invalid.', { errors: [{ detail, pointer }] })

@@ -1,0 +1,29 @@
+import { isoTime } from '../engine/times.ts'
+import { type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
+import { newEvent } from '../events/new-event.ts'
+import type { Needs } from '../ports/store.ts'
+import type { PageWrite } from './change-page.ts'
+import { loadPage } from './get-page.ts'
+
+/**
+ * Deletes a page with its versions, published or not. Pending results of its publisher are ignored.
+ * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`.
+ */
+export const deletePage =
+  (deps: Needs<'pages'> & Queued) =>
+  async (want: PageWrite): Promise<void> => {
+    const { store, clock, newId } = deps
+    const { pageGroupId, pageId } = want
+    await writeQueued(deps, pageId, {
+      load: () => loadPage(store, want),
+      recall: async (page) => page,
+      decide: (page) => {
+        requireRevision(page, want)
+        return { answer: null, change: { page, now: isoTime(clock()) } }
+      },
+      record: ({ page, now }) => {
+        const event = newEvent(newId, 'page.deleted', want, { pageGroupId, pageId }, now)
+        return store.pages.remove(page, [event])
+      },
+    })
+  }

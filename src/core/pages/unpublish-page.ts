@@ -1,0 +1,15 @@
+import { changeAndRead, type PageDeps, type PageWrite, recallNothingMore } from './change-page.ts'
+import type { ReadPage } from './get-page.ts'
+import { withdrawal } from './page-edits.ts'
+import { skipPendingVersions } from './publish-version.ts'
+
+/**
+ * Withdraws the published version: readers see nothing until a version is published again.
+ * Refuses `page_group_not_found`, `page_not_found`, `precondition_failed`.
+ */
+export const unpublishPage =
+  (deps: PageDeps) =>
+  (want: PageWrite): Promise<ReadPage> =>
+    changeAndRead(deps, want, recallNothingMore, ({ page }) =>
+      page.published === null ? skipPendingVersions(page) : withdrawal(page),
+    )

@@ -1,0 +1,50 @@
+import type { WebhookAttempt, WebhookDeliveryWithAttempts } from '../../shapes/webhook-delivery.ts'
+import { refuse } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
+import type { EventData } from '../events/event-data.ts'
+import type { Needs } from '../ports/store.ts'
+import type { EndpointWant, ShownDelivery } from '../ports/webhooks.ts'
+import { existingEndpoint } from './get-webhook-endpoint.ts'
+import { deliveryOf } from './list-deliveries.ts'
+import { bodyWriter } from './webhook-body.ts'
+
+/** Identifies a delivery: one event for one endpoint. */
+export type DeliveryWant = EndpointWant & { readonly eventId: string }
+type Deps = Pick<Needs<'webhooks' | 'events'>, 'store'> & { readonly webhookDataOf: EventData }
+
+/** Reads a delivery with its last attempts and its body. Refuses `webhook_endpoint_not_found`, `delivery_not_found`. */
+export const getDelivery =
+  ({ store, webhookDataOf }: Deps) =>
+  async ({ eventId, ...endpoint }: DeliveryWant): Promise<Result<WebhookDeliveryWithAttempts>> => {
+    const found = await existingEndpoint(store, endpoint)
+    const delivery = (await findDelivery(store, { ...endpoint, eventId })) ?? deliveryNotFound()
+    const event = (await store.events.find({ tenantId: found.tenantId, eventId })) ?? deliveryNotFound()
+    const lastAttempts: WebhookAttempt[] = JSON.parse(delivery.lastAttempts)
+    const rawJson = bodyWriter(found)(event, await webhookDataOf(event))
+    return {
+      value: {
+        ...deliveryOf(delivery),
+        lastAttempts: lastAttempts.reverse(),
+        body: rawJson === null ? null : { rawJson },
+      },
+    }
+  }
+
+/** The first delivery of a list that begins with this event. */
+const findDelivery = async (
+  { webhooks }: Deps['store'],
+  { tenantId, webhookEndpointId, eventId }: DeliveryWant,
+): Promise<ShownDelivery | null> => {
+  const beforeId = `${eventId}~`
+  const { rows } = await webhooks.deliveries({
+    tenantId,
+    webhookEndpointId,
+    status: null,
+    beforeId,
+    limit: 1,
+  })
+  return rows.find((delivery) => delivery.eventId === eventId) ?? null
+}
+
+export const deliveryNotFound = (): never =>
+  refuse('delivery_not_found', 'The endpoint has no delivery of this event.')

@@ -1,0 +1,81 @@
+import type { WebhookTest, WebhookTrial } from '../../shapes/webhook.ts'
+import { refuse } from '../engine/failures.ts'
+import type { Result } from '../engine/result.ts'
+import { isoTime } from '../engine/times.ts'
+import type { EventData } from '../events/event-data.ts'
+import type { StoredEvent } from '../ports/events.ts'
+import type { Needs } from '../ports/store.ts'
+import type { EndpointWant, StoredEndpoint } from '../ports/webhooks.ts'
+import { existingEndpoint } from './get-webhook-endpoint.ts'
+import { limitSlowCalls, refuseTooMany } from './limit-slow-calls.ts'
+import { TOO_LARGE, UNSIGNED } from './webhook-attempts.ts'
+import { bodyWriter } from './webhook-body.ts'
+import { openForSending } from './webhook-headers.ts'
+import type { WebhookTools } from './webhook-tools.ts'
+
+type Deps = Needs<'webhooks' | 'events'> & {
+  readonly webhookDataOf: EventData
+  readonly webhooks: Pick<WebhookTools, 'secrets' | 'send'>
+}
+
+/**
+ * Sends a webhook to an endpoint as the sender would, of an event or of one to try it, and returns the result with what
+ * was sent. No event and no delivery are stored.
+ * Refuses `webhook_endpoint_not_found`, `event_not_found`, and `rate_limited` while too many tests of the tenant, or of
+ * all tenants, are in flight.
+ */
+export const testWebhookEndpoint = ({ store, clock, newId, webhookDataOf, webhooks }: Deps) => {
+  const limitTests = limitSlowCalls('tests')
+
+  const sendTest = async (
+    endpoint: StoredEndpoint,
+    stored: StoredEvent | null,
+    lost: AbortSignal,
+  ): Promise<WebhookTest> => {
+    const { tenantId, webhookEndpointId, url, method } = endpoint
+    const nowMs = clock()
+    const trial = {
+      tenantId,
+      eventId: newId('event'),
+      type: 'webhook_endpoint.test',
+      createdAt: isoTime(nowMs),
+    }
+    const event = stored ?? trial
+    const opened = openForSending(endpoint, nowMs, webhooks.secrets.open)
+    const data = stored === null ? { webhookEndpointId } : await webhookDataOf(stored)
+    const body = bodyWriter(endpoint)(event, data)
+    if (opened === null) return unsent(method, UNSIGNED)
+    if (body === null) return unsent(method, TOO_LARGE)
+    const hops = (stored?.ids.hops ?? 0) + 1
+    const webhook = { url, method, ...opened, eventId: event.eventId, body, hops }
+    const { status, error, ms, answer = null } = await webhooks.send(webhook, lost, false)
+    if (lost.aborted && error !== null) refuseTooMany('tests')
+    return {
+      delivered: error === null,
+      statusCode: status,
+      durationMs: ms,
+      error,
+      answer,
+      method,
+      body: { rawJson: body },
+    }
+  }
+
+  return async ({ eventId, ...key }: EndpointWant & WebhookTrial): Promise<Result<WebhookTest>> => {
+    const endpoint = await existingEndpoint(store, key)
+    const { tenantId } = endpoint
+    const stored = eventId === undefined ? null : await store.events.find({ tenantId, eventId })
+    if (eventId !== undefined && stored === null) refuse('event_not_found', 'Event not found.')
+    return { value: await limitTests(tenantId, (lost) => sendTest(endpoint, stored, lost)) }
+  }
+}
+
+const unsent = (method: WebhookTest['method'], error: string): WebhookTest => ({
+  delivered: false,
+  statusCode: null,
+  durationMs: 0,
+  error,
+  answer: null,
+  method,
+  body: null,
+})
