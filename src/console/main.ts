@@ -1,5 +1,16 @@
 import { can, Problem, session } from './api.ts'
-import { addressOf, bdi, button, closeMenu, h, icon, type Place, refreshTimes, type View } from './dom.ts'
+import {
+  actions,
+  addressOf,
+  bdi,
+  button,
+  closeMenu,
+  h,
+  icon,
+  type Place,
+  refreshTimes,
+  type View,
+} from './dom.ts'
 import { onKey, showHelp } from './keys.ts'
 import { clearErrors, lacking, showError, watchExpiry } from './notices.ts'
 
@@ -186,7 +197,7 @@ session.setRefusalListener(({ message }) => {
 })
 addEventListener('hashchange', () => {
   const key = takeLinkKey()
-  if (key) void enter(key)
+  if (key) void enterByLink(key)
   else if (session.self) void show()
 })
 addEventListener('keydown', onKey)
@@ -213,6 +224,27 @@ const enter = async (key: string): Promise<void> => {
     setTimeout(enter, RETRY_MS, key)
   }
 }
-const knownKey = linkKey || session.key
-if (knownKey) void enter(knownKey)
+
+/** Opens the console with the key of a link. Asks first if that would end a session with another key. */
+const enterByLink = async (key: string): Promise<void> => {
+  const { key: usedKey } = session
+  if (!usedKey || usedKey === key) return enter(key)
+  ending.abort()
+  app.replaceChildren(
+    h(
+      'main.sign-in',
+      h('h1', 'prospect-pages'),
+      h('p', 'This link contains another key than the one this tab uses. It may belong to another tenant.'),
+      actions(
+        button('Keep the key of this tab', () => enter(usedKey)),
+        button('Use the key of the link', () => enter(key), { class: 'primary' }),
+      ),
+    ),
+  )
+  document.title = 'Another key · prospect-pages'
+  app.querySelector('button')?.focus()
+}
+
+if (linkKey) void enterByLink(linkKey)
+else if (session.key) void enter(session.key)
 else void signIn()

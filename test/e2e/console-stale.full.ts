@@ -260,13 +260,24 @@ t.test('what is shown is what is so now', { skip: noConsole }, async (t) => {
     t.equal(await notice.count(), 0)
   })
 
-  t.test('a link that is pasted where another key is kept ends what was kept', async (t) => {
+  t.test('a link with another key replaces that of the tab only if the user says so', async (t) => {
     const { page } = await openConsole(t, browser, server.url)
     await page.getByLabel('API key').fill(apiKey)
     await page.getByLabel('Keep the key in this tab').check()
     await page.keyboard.press('Enter')
     await page.locator('.rail').waitFor()
-    await page.evaluate(`location.hash = '#key=${await otherTenant()}'`)
+    const brand = await page.locator('.rail .brand').textContent()
+    const openLink = async () => {
+      await page.evaluate(`location.hash = '#key=${await otherTenant()}'`)
+      await page.getByText('This link contains another key than the one this tab uses.').waitFor()
+      t.notMatch(page.url(), 'pp_')
+    }
+    await openLink()
+    await page.getByRole('button', { name: 'Keep the key of this tab' }).click()
+    await page.locator('.rail').waitFor()
+    t.equal(await page.locator('.rail .brand').textContent(), brand)
+    await openLink()
+    await page.getByRole('button', { name: 'Use the key of the link' }).click()
     await page.locator('.rail .brand', { hasText: 'Other' }).waitFor()
     await page.reload()
     await page.locator('.rail .brand').waitFor()

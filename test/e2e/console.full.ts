@@ -203,6 +203,7 @@ t.test('a key that may do less sees less, and each missing scope is named', { sk
     const scopes = [...reads.filter((scope) => scope !== missing), 'pages:write']
     const link = JSON.stringify(`#key=${await keyWith(...scopes)}`)
     await shared.evaluate(`document.querySelector('.rail').remove(); location.hash = ${link}`)
+    await shared.getByRole('button', { name: 'Use the key of the link' }).click()
     await shared.locator('.rail').waitFor()
     for (const view of VIEWS) await goTo(shared, view)
     t.strictSame(refused, [], `without ${missing}`)
