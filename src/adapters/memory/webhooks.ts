@@ -102,8 +102,8 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       const events = endpoint ? numbered.byId.after(want, afterEventId, undefined, max) : []
       const isKept = ({ eventId }: NewEvent) =>
         !delivered && deliveries.byId.at({ ...want, eventId })?.status === 'delivered'
-      const takers = outbox.takers(endpoint?.status === 'enabled' ? [endpoint] : [])
-      const replayed = events.filter((event) => takers(event).length > 0 && !isKept(event))
+      const endpointsFor = outbox.subscribedEndpoints(endpoint?.status === 'enabled' ? [endpoint] : [])
+      const replayed = events.filter((event) => endpointsFor(event).length > 0 && !isKept(event))
       for (const event of replayed) outbox.deliver(want, event, now)
       written()
       return { made: replayed.length, lastEventId: (events.length === max && events.at(-1)?.eventId) || null }

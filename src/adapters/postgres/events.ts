@@ -1,7 +1,7 @@
 import type { Events } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import { type EventRow, storedEvent } from '../stores/rows.ts'
-import { DELIVERIES_MAX } from '../stores/takers.ts'
+import { DELIVERIES_MAX } from '../stores/subscribed-endpoints.ts'
 import { EVENT } from './outbox.ts'
 import type { Query } from './sql.ts'
 

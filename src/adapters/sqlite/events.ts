@@ -6,7 +6,7 @@ import type { Events, NewEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { StoredEndpoint } from '../../core/ports/webhooks.ts'
 import { COLUMNS, type EventRow, storedEvent } from '../stores/rows.ts'
-import { eventsAtOnce, takersAmong } from '../stores/takers.ts'
+import { eventsAtOnce, subscribedAmong } from '../stores/subscribed-endpoints.ts'
 import { type Database, insertInto, type Values } from './open.ts'
 
 const USES_EVENTS = "select 1 from webhook_endpoints where tenant_id = :tenantId and status = 'enabled'"
@@ -46,8 +46,8 @@ export const storedEndpoint = <Row extends EndpointRow>({ types, ...row }: Row) 
   return { ...row, types: (types?.split(' ') ?? null) as StoredEndpoint['types'] }
 }
 /** Enabled endpoints of the tenant that take an event. */
-export const takersIn = (database: Database, endpoints: readonly EndpointRow[]) =>
-  takersAmong(endpoints.map(storedEndpoint), ({ tenantId, ids: { prospectLogId = '' } }) =>
+export const subscribedEndpoints = (database: Database, endpoints: readonly EndpointRow[]) =>
+  subscribedAmong(endpoints.map(storedEndpoint), ({ tenantId, ids: { prospectLogId = '' } }) =>
     database.get<NewLog>(LOG, { tenantId, prospectLogId }),
   )
 export const ENABLED = `
@@ -97,14 +97,14 @@ export const sqliteEvents = (database: Database, emit: (signal: Signal) => void)
       const max = eventsAtOnce(enabled.length, want.max)
       const events = database.all<EventRow>(NEXT, { ...want, max }).map(storedEvent)
       if (events.length === 0) return 0
-      const takersOf = takersIn(database, enabled)
+      const endpointsFor = subscribedEndpoints(database, enabled)
       const count = database.get<{ sequence: number }>(COUNT, { ...want, more: events.length })
       const before = Number(count?.sequence) - events.length
       let made = 0
       for (const [i, event] of events.entries()) {
         const { tenantId, eventId } = event
         database.run(NUMBER, { tenantId, eventId, sequence: before + i + 1 })
-        for (const { webhookEndpointId } of takersOf(event))
+        for (const { webhookEndpointId } of endpointsFor(event))
           made += database.run(DELIVER, { ...want, eventId, webhookEndpointId })
       }
       if (made > 0) emit('deliveries')

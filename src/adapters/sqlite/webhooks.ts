@@ -13,7 +13,7 @@ import {
   EXPIRE_DELIVERIES,
   OF_ENDPOINT,
   storedEndpoint,
-  takersIn,
+  subscribedEndpoints,
 } from './events.ts'
 import { BEFORE_ID, type Database, insertInto, type Values, valuesFor } from './open.ts'
 import { isSuspended } from './tenants.ts'
@@ -181,14 +181,14 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
   replay: (want) =>
     database.write(() => {
       const events = database.all<EventRow>(EVENTS_AFTER, want).map(storedEvent)
-      const takersOf = takersIn(
+      const endpointsFor = subscribedEndpoints(
         database,
         database.all(`${ENABLED} and webhook_endpoint_id = :webhookEndpointId`, want),
       )
       let made = 0
       // Events that wait for their number get their delivery along with it.
       for (const event of events)
-        if (event.sequence !== null && takersOf(event).length > 0)
+        if (event.sequence !== null && endpointsFor(event).length > 0)
           made += database.run(REPLAY, { ...want, eventId: event.eventId })
       waiting()
       return { made, lastEventId: (events.length === want.max && events.at(-1)?.eventId) || null }
