@@ -27,7 +27,7 @@ import { LOOKUPS_MAX, type Together, weightOfPage } from '../stores/together.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
-import { overtakenAlone } from './overtaken.ts'
+import { repeatedOrHalved } from './overtaken.ts'
 import { columns, type Query } from './sql.ts'
 
 type RecallRow = { readonly number: number } & (
@@ -187,7 +187,7 @@ export const postgresPages = (
     if (recordings.some(({ page }, number) => saved.has(number) && needsWork(page))) added()
     return recordings.map((_, number) => (saved.has(number) ? 'recorded' : 'overtaken'))
   }
-  const recordPage = together.write('pages.record', overtakenAlone(savePages), {
+  const recordPage = together.write('pages.record', repeatedOrHalved(savePages), {
     tenantOf: ({ page }) => page.tenantId,
     weightOf: ({ page }) => weightOfPage(page),
     claimsOf: ({ page: { tenantId, pageGroupId, idempotencyKey, slug } }) => [
