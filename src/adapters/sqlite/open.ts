@@ -37,7 +37,6 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   switchToWal(file, busyMsMax)
   file.exec(READ_WAIT)
   const watched = watchPlace(file, place)
-  const refuseMoved = (): void => withMappedErrors(watched.refuseMoved)
   /** Statements with values bound by position: SQLite refuses a row that has more members than the text names. */
   const statements = memoized((sql: string) => {
     const members = Array.from(sql.match(NAMED_VALUES) ?? [], (place) => place.slice(1))
@@ -46,7 +45,7 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     return { statement: file.prepare(sql.replace(NAMED_VALUES, '?')), boundTo }
   })
   const prepared = (sql: string) => {
-    if (watched.isOverwritten()) refuseMoved()
+    watched.refuseMoved()
     return statements(sql)
   }
   let rowsChanged = 0
@@ -81,18 +80,15 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   }
   /**
    * One short transaction: all of `work` is on disk when this resolves, or nothing. It retries while another process
-   * writes, without blocking the event loop. A file that was already moved gets no write. Acknowledged writes were
-   * committed before a move, so the moved file has them, unless the process is killed within 200 ms: then the last writes
-   * are in the journal at the old place.
+   * writes, without blocking the event loop. If the file is moved, the moved file gets all acknowledged writes, unless the
+   * process is killed before the move is noticed: then the last writes are in the journal at the old place.
    */
   let wasRefused = false
   const write = async <Answer>(work: () => Answer): Promise<Answer> => {
     const giveUpAt = performance.now() + busyMsMax
     for (;;) {
       try {
-        refuseMoved()
         const answer = transaction(work)
-        refuseMoved()
         wasRefused = false
         return answer
       } catch (error) {
@@ -191,8 +187,11 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       })
     },
     appliedMigrations: () => withMappedErrors(() => appliedMigrations(file)),
-    /** Refuses `unavailable` while the path does not name the open file. */
-    refuseMoved,
+    /** Refuses `unavailable` if the path no longer names the open file. */
+    refuseMoved: (): void => {
+      watched.check()
+      watched.refuseMoved()
+    },
     /** Refuses `unavailable` after a write was refused for the disk, until the file can be written to. */
     refuseNoWrites: async (): Promise<void> => {
       if (wasRefused)
@@ -201,7 +200,6 @@ export const openDatabase = (path: string, busyMsMax: number) => {
         )
     },
     close: (): void => {
-      orNull(refuseMoved)
       orNull(watched.close)
     },
   }

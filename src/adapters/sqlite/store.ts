@@ -106,7 +106,6 @@ export const sqliteStore = (
 /** A number, or the reason why the file cannot be used now. */
 const dataVersion = (database: Database): number | string | undefined => {
   try {
-    database.refuseMoved()
     return database.get<{ dataVersion: number }>('pragma data_version')?.dataVersion
   } catch (error) {
     const { cause = error } = error as Error
