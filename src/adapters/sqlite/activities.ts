@@ -15,7 +15,8 @@ import { logRow } from '../stores/timeline-key.ts'
 import { type Together, weightOfChange } from '../stores/together.ts'
 import type { Outbox } from './events.ts'
 import { addIdentifier, forgetFormer, IS_IDENTIFIER, isAsAssumed } from './identifiers.ts'
-import { type Database, insertInto } from './open.ts'
+import type { Database } from './open.ts'
+import { insertInto } from './statements.ts'
 import { IS_KEPT } from './tenants.ts'
 
 const PROSPECT = `

@@ -2,7 +2,8 @@ import { isoTime } from '../../core/engine/times.ts'
 import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
 import { lookedAt, placeOf } from '../stores/looked-at.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { type Database, insertInto } from './open.ts'
+import type { Database } from './open.ts'
+import { insertInto } from './statements.ts'
 
 const MARK = `
   insert into counted_tenants (tenant_id, position, closed_to, read_at) values (:tenantId, '', '', :readAt)

@@ -8,10 +8,11 @@ import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
-import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
+import type { Database } from './open.ts'
 import { removeSome } from './pages.ts'
 import { IS_UNCHANGED } from './prospects.ts'
 import { rewriteFile } from './rewrite.ts'
+import { BEFORE_ID, insertInto, type Values } from './statements.ts'
 
 // Without statistics SQLite would scan all identifiers of the tenant instead of this index.
 const BLOCKED = `

@@ -7,7 +7,8 @@ import type { Signal } from '../../core/ports/store.ts'
 import type { StoredEndpoint } from '../../core/ports/webhooks.ts'
 import { COLUMNS, type EventRow, storedEvent } from '../stores/rows.ts'
 import { eventsAtOnce, subscribedAmong } from '../stores/subscribed-endpoints.ts'
-import { type Database, insertInto, type Values } from './open.ts'
+import type { Database } from './open.ts'
+import { insertInto, type Values } from './statements.ts'
 
 const USES_EVENTS = "select 1 from webhook_endpoints where tenant_id = :tenantId and status = 'enabled'"
 const ADD = insertInto('events', COLUMNS.events)

@@ -1,7 +1,8 @@
 import type { AssumedIdentifier, Identifier, NewIdentifier } from '../../core/ports/identifiers.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { type Database, insertInto } from './open.ts'
+import type { Database } from './open.ts'
+import { insertInto } from './statements.ts'
 
 /** Of older ones only the hash is kept. */
 const FORMER_VALUES_MAX = 20

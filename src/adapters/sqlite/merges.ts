@@ -6,8 +6,9 @@ import { timelineOf } from '../stores/timeline-key.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import { changeFirst, LOGS_OF_PROSPECT } from './erasures.ts'
 import type { Outbox } from './events.ts'
-import { type Database, insertInto } from './open.ts'
+import type { Database } from './open.ts'
 import { IS_UNCHANGED } from './prospects.ts'
+import { insertInto } from './statements.ts'
 
 const ADD = insertInto('merges', COLUMNS.merges)
 const PROSPECT = 'where tenant_id = :tenantId and prospect_id = :prospectId'

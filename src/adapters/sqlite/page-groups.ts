@@ -2,7 +2,8 @@ import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
 import type { Outbox } from './events.ts'
-import { BEFORE_ID, type Database, insertInto, valuesFor } from './open.ts'
+import type { Database } from './open.ts'
+import { BEFORE_ID, insertInto, valuesFor } from './statements.ts'
 
 const SHOWN = ['tenant_id', 'page_group_id', 'created_at', ...Object.keys(PAGE_GROUP_CHANGES)]
 const GROUP = `

@@ -16,7 +16,8 @@ import {
 } from '../stores/page-rows.ts'
 import { type Together, weightOfPage } from '../stores/together.ts'
 import type { Outbox } from './events.ts'
-import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
+import type { Database } from './open.ts'
+import { BEFORE_ID, insertInto, type Values } from './statements.ts'
 import { VERSION, WITH_CONTENT } from './versions.ts'
 
 const OF_GROUP = 'where tenant_id = :tenantId and page_group_id = :pageGroupId'
@@ -65,7 +66,7 @@ type PageRow = StoredPage &
 
 /** Within a transaction, removes some versions, newest first: these may wait for a publisher. */
 const removePiece = (database: Database, page: Values): void => {
-  database.discard(REMOVE_VERSIONS, page)
+  database.deleteFast(REMOVE_VERSIONS, page)
   database.run(REMOVE, page)
 }
 /** Does that for any removed page of a tenant. False if there is none. */

@@ -3,7 +3,8 @@ import type { Tenant, Tenants } from '../../core/ports/tenants.ts'
 import { columnsOf } from '../stores/columns.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
 import { TENANT_TABLES } from '../stores/tables.ts'
-import { type Database, insertInto } from './open.ts'
+import type { Database } from './open.ts'
+import { insertInto } from './statements.ts'
 
 const ADD = insertInto('tenants', columnsOf('tenant_id, name, created_at'))
 const ADD_BRAND = insertInto('brands', COLUMNS.brands)

@@ -10,7 +10,8 @@ import {
 import { eventsOf } from '../stores/rows.ts'
 import { backlogOf, claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
-import { BEFORE_ID, type Database, type Values } from './open.ts'
+import type { Database } from './open.ts'
+import { BEFORE_ID, type Values } from './statements.ts'
 import { isSuspended } from './tenants.ts'
 
 const SHOWN = Object.keys(SHOWN_VERSION)

@@ -15,7 +15,8 @@ import {
   storedEndpoint,
   subscribedEndpoints,
 } from './events.ts'
-import { BEFORE_ID, type Database, insertInto, type Values, valuesFor } from './open.ts'
+import type { Database } from './open.ts'
+import { BEFORE_ID, insertInto, type Values, valuesFor } from './statements.ts'
 import { isSuspended } from './tenants.ts'
 
 const SHOWN = Object.keys(COLUMNS.webhook_endpoints).filter((column) => !column.startsWith('claim'))
