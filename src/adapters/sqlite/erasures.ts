@@ -6,9 +6,9 @@ import type { Served } from '../../core/ports/world.ts'
 import { newErasureRow } from '../stores/people-rows.ts'
 import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
-import { backlogOf, claimFrom } from './claim.ts'
-import type { Outbox } from './events.ts'
+import { backlogBy, claimFrom } from './claim.ts'
 import type { Database } from './open.ts'
+import type { Outbox } from './outbox.ts'
 import { removeSome } from './pages.ts'
 import { IS_UNCHANGED } from './prospects.ts'
 import { rewriteFile } from './rewrite.ts'
@@ -54,11 +54,30 @@ const BLOCK_FORMER = blockOf(
 const REMOVE_FORMER = `delete from former_identifiers ${OF_PROSPECT}`
 const BLOCKED_BY = `
   select tenant_id, kind, hash, prospect_id, blocked_until, erasure_id from ${BLOCKED} = :erasureId order by kind, hash`
-const QUEUE = {
-  table: 'erasures',
-  key: 'erasure_id',
-  answered: '*',
-}
+/** From one tenant to the next along the index of waiting rows. */
+const DUE_TENANTS = `
+  with recursive walk (tenant_id) as (
+    select min(tenant_id) from erasures where status = 'processing' and tenant_id > :afterTenantId
+    union all
+    select (
+      select min(w.tenant_id) from erasures w where w.status = 'processing' and w.tenant_id > walk.tenant_id
+    )
+    from walk where tenant_id is not null
+  )
+  select tenant_id from walk
+  where (
+    (select min(w.claimable_at) from erasures w where w.status = 'processing' and w.tenant_id = walk.tenant_id) <= :now
+    or (select max(w.claimable_at) from erasures w where w.status = 'processing' and w.tenant_id = walk.tenant_id) > :horizon
+  )
+  limit :max`
+const CLAIM = `
+  update erasures set claimable_at = :until, attempts = attempts + 1
+  where (tenant_id, erasure_id) in (
+    select tenant_id, erasure_id from erasures
+    where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
+    order by claimable_at limit :max
+  )
+  returning *, attempts as attempt`
 const LOGS = `
   select tenant_id, prospect_log_id, octet_length(payload) + coalesce(octet_length(email), 0)
     + coalesce(octet_length(name), 0) as bytes
@@ -106,7 +125,12 @@ const END_BLOCKS = `
 const MARK_SERVED = `
   insert into served values (1, :servedAt, :pausedAt)
   on conflict do update set served_at = excluded.served_at, paused_at = excluded.paused_at`
-const WAITING = "erasures where status = 'processing' order by tenant_id, claimable_at"
+const BACKLOG = `
+  select count(*) as count, min(requested_at) as oldest
+  from (
+    select tenant_id, requested_at from erasures where status = 'processing'
+    order by tenant_id, claimable_at limit :countMax
+  ) waiting`
 
 /** Calls `erased` after a person was erased. */
 export const sqliteErasures = (database: Database, outbox: Outbox, erased: () => void): Erasures => ({
@@ -138,11 +162,11 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
       }
       if (identifier !== null && database.run(BLOCK, { ...identifier, ...block }) === 0) return 'overtaken'
       for (const erasure of erasures) database.run(ADD, newErasureRow(erasure))
-      outbox(events)
+      outbox.add(events)
       return 'recorded'
     }, erased),
 
-  claim: claimFrom<ClaimedErasure>(database, QUEUE),
+  claim: claimFrom<ClaimedErasure>(database, { dueTenants: DUE_TENANTS, claim: CLAIM }),
 
   deleteLogs: async (erasure, max) => {
     const [first, last] = timelineOf(erasure.prospectId ?? '')
@@ -171,7 +195,7 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
   extend: async (want, until) => void (await database.write(() => database.run(EXTEND, { ...want, until }))),
   unblock: async (want, now) => void (await database.write(() => database.run(UNBLOCK, { ...want, now }))),
 
-  backlog: backlogOf(database, 'requested_at', WAITING),
+  backlog: backlogBy(database, BACKLOG),
 
   expire: (want) =>
     database.write(() => {

@@ -15,8 +15,8 @@ import {
   versionWithContent,
 } from '../stores/page-rows.ts'
 import { type Together, weightOfPage } from '../stores/together.ts'
-import type { Outbox } from './events.ts'
 import type { Database } from './open.ts'
+import type { Outbox } from './outbox.ts'
 import { BEFORE_ID, insertInto, type Values } from './statements.ts'
 import { VERSION, WITH_CONTENT } from './versions.ts'
 
@@ -175,7 +175,7 @@ export const sqlitePages = (
           if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
           if (publishes) database.run(PUBLISH, change)
           if (schedule !== null) database.run(SCHEDULE, { ...change, ...schedule })
-          outbox(events)
+          outbox.add(events)
           return 'recorded'
         },
         version || schedule?.publishAt || change.unpublishAt ? added : undefined,
@@ -187,7 +187,7 @@ export const sqlitePages = (
           if (!database.has(GROUP_EXISTS, page) || database.run(HIDE, page) === 0) return 'overtaken'
           removePiece(database, page)
           database.run(COUNT, { ...page, more: -1 })
-          outbox(events)
+          outbox.add(events)
           return 'recorded'
         },
         () => removeLater(page.tenantId),

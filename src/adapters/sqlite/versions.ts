@@ -1,3 +1,4 @@
+import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
 import {
   SHOWN_VERSION,
@@ -8,9 +9,9 @@ import {
   versionWithContent,
 } from '../stores/page-rows.ts'
 import { eventsOf } from '../stores/rows.ts'
-import { backlogOf, claimFrom } from './claim.ts'
-import type { Outbox } from './events.ts'
+import { backlogBy, claimFrom } from './claim.ts'
 import type { Database } from './open.ts'
+import type { Outbox } from './outbox.ts'
 import { BEFORE_ID, type Values } from './statements.ts'
 import { isSuspended } from './tenants.ts'
 
@@ -47,17 +48,51 @@ const SETTLE = `
     attempts = attempts - :uncounted
   where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
 
-const WAITING = "page_versions where status = 'processing' order by tenant_id, claimable_at"
-const QUEUE = {
-  table: 'page_versions',
-  key: 'page_id, version_id',
-  answered: 'page_group_id, publish, publish_at',
-  condition: `and not ${isSuspended('t')}`,
-  bytes: 'coalesce(octet_length(content), 0) + coalesce(octet_length(supplementary_context), 0)',
-}
+/** From one tenant to the next along the index of waiting rows. */
+const DUE_TENANTS = `
+  with recursive walk (tenant_id) as (
+    select min(tenant_id) from page_versions where status = 'processing' and tenant_id > :afterTenantId
+    union all
+    select (
+      select min(w.tenant_id) from page_versions w where w.status = 'processing' and w.tenant_id > walk.tenant_id
+    )
+    from walk where tenant_id is not null
+  )
+  select tenant_id from walk
+  where (
+    (select min(w.claimable_at) from page_versions w where w.status = 'processing' and w.tenant_id = walk.tenant_id) <= :now
+    or (select max(w.claimable_at) from page_versions w where w.status = 'processing' and w.tenant_id = walk.tenant_id) > :horizon
+  )
+    and not ${isSuspended('walk')}
+  limit :max`
+/** Claims the first version, and more while those before them fill no slice. */
+const CLAIM = `
+  update page_versions set claimable_at = :until, attempts = attempts + 1
+  where (tenant_id, page_id, version_id) in (
+    select tenant_id, page_id, version_id from (
+      select *, sum(bytes) over (order by claimable_at rows between unbounded preceding and 1 preceding) as bytes_before
+      from (
+        select tenant_id, page_id, version_id, claimable_at,
+          coalesce(octet_length(content), 0) + coalesce(octet_length(supplementary_context), 0) as bytes
+        from page_versions
+        where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
+        order by claimable_at limit :max
+      )
+    )
+    where coalesce(bytes_before, 0) <= ${SLICE_BYTES_MAX}
+  )
+  returning tenant_id, page_id, version_id, page_group_id, publish, publish_at, attempts as attempt,
+    coalesce(octet_length(content), 0) + coalesce(octet_length(supplementary_context), 0) as bytes`
+const BACKLOG = `
+  select count(*) as count, min(created_at) as oldest
+  from (
+    select tenant_id, created_at from page_versions where status = 'processing'
+    order by tenant_id, claimable_at limit :countMax
+  ) waiting
+  where not ${isSuspended('waiting')}`
 
 export const sqliteVersions = (database: Database, outbox: Outbox): Versions => {
-  const claim = claimFrom<ClaimedVersion>(database, QUEUE)
+  const claim = claimFrom<ClaimedVersion>(database, { dueTenants: DUE_TENANTS, claim: CLAIM })
   const find = <Row>(version: string, want: Values) =>
     database.has(PAGE_EXISTS, want) ? database.get<Row>(version, want) : null
   return {
@@ -88,10 +123,10 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
             return true
           })
           .map(({ versionId }) => versionId)
-        outbox(eventsOf(saved, events))
+        outbox.add(eventsOf(saved, events))
         return saved
       }),
 
-    backlog: backlogOf(database, 'created_at', WAITING, isSuspended('waiting')),
+    backlog: backlogBy(database, BACKLOG),
   }
 }
