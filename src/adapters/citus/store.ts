@@ -71,7 +71,10 @@ export const citusStore = (
   }
 }
 
-/** A migration that alters several tables must alter their shards one after another. */
+/**
+ * A migration that alters several tables must alter their shards one after another. Citus alters a distributed table only
+ * by a statement that is sent alone, so a migration that does is a file of one statement.
+ */
 const ONE_SHARD_AT_A_TIME = { 'citus.multi_shard_modify_mode': 'sequential' }
 
 const withParameters = (url: string, parameters: Readonly<Record<string, string>>): string => {
