@@ -6,7 +6,7 @@ import { isUpToDate, migratePostgres, type Warn } from '../postgres/migrate.ts'
 import { nameDirect } from '../postgres/obstacle.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
 import type { Migration } from '../stores/migrations.ts'
-import { eventsOf } from '../stores/rows.ts'
+import { eventsOfSaved } from '../stores/rows.ts'
 import { citusForms, usedOn } from './citus-forms.ts'
 import { copiedHooks, copiedKeys } from './copies.ts'
 import type { Forms } from './forms.ts'
@@ -148,7 +148,7 @@ const oneByOne = (settle: Versions['settle']): Versions['settle'] => {
       const saved: string[] = []
       if (settlements.length > 1)
         for (const one of settlements.toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1)))
-          saved.push(...(await settled(tenantId, [one], eventsOf([one.versionId], events))))
+          saved.push(...(await settled(tenantId, [one], eventsOfSaved([one.versionId], events))))
       return saved
     }
   }

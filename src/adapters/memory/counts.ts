@@ -1,7 +1,7 @@
 import { addUsed } from '../../core/counts/count-usage.ts'
 import { keyOf } from '../../core/engine/keys.ts'
 import type { Counts, LogCount, UsageSum, Used } from '../../core/ports/counts.ts'
-import { lookedAt, placeOf } from '../stores/looked-at.ts'
+import { matchingCounts, placeOf } from '../stores/count-slices.ts'
 import type { People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
@@ -79,7 +79,7 @@ export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People
       const found = [...counts.byTime.onFrom(want, from, want.until).take(want.limit)].map(
         ({ tenantId, ...count }, i) => ({ ...count, place: i + 1 }),
       )
-      return lookedAt(found, want)
+      return matchingCounts(found, want)
     },
     addUsage: async (at, used, { before, after, max }) => {
       const stale = [...usage].filter(([, { at }]) => at < before || at > after)

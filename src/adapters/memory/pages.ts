@@ -12,7 +12,7 @@ import {
   storedPage,
   storedVersion,
 } from '../stores/page-rows.ts'
-import { eventsOf } from '../stores/rows.ts'
+import { eventsOfSaved } from '../stores/rows.ts'
 import { takeSlice } from '../stores/take-slice.ts'
 import { claimFrom } from './claim.ts'
 import type { Outbox } from './events.ts'
@@ -206,7 +206,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
         .toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))
         .filter((done) => settle(tenantId, done))
         .map(({ versionId }) => versionId)
-      outbox.save(eventsOf(saved, events))
+      outbox.save(eventsOfSaved(saved, events))
       return saved
     },
     backlog: async (countMax) => {

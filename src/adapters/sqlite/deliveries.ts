@@ -123,9 +123,11 @@ export const sqliteDeliveries = (database: Database, waiting: () => void): Deliv
   // Events that wait for their number get their delivery along with it.
   replay: (want) =>
     database.write(() => {
-      const events = database.all<EventRow>(EVENTS_AFTER, want).map(storedEvent)
+      const events = database.all<EventRow>(EVENTS_AFTER, want)
       const endpointsFor = subscribedEndpoints(database, database.all(ENABLED, want))
-      const replayed = events.filter((event) => event.sequence !== null && endpointsFor(event).length > 0)
+      const replayed = events
+        .filter(({ sequence }) => sequence !== null)
+        .filter((event) => endpointsFor(storedEvent(event)).length > 0)
       let made = 0
       for (const { eventId } of replayed) made += database.run(REPLAY, { ...want, eventId })
       waiting()

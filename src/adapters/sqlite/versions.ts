@@ -8,7 +8,7 @@ import {
   type VersionRow,
   versionWithContent,
 } from '../stores/page-rows.ts'
-import { eventsOf } from '../stores/rows.ts'
+import { eventsOfSaved } from '../stores/rows.ts'
 import { backlogBy, claimFrom } from './claim.ts'
 import type { Database } from './open.ts'
 import type { Outbox } from './outbox.ts'
@@ -123,7 +123,7 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
             return true
           })
           .map(({ versionId }) => versionId)
-        outbox.add(eventsOf(saved, events))
+        outbox.add(eventsOfSaved(saved, events))
         return saved
       }),
 
