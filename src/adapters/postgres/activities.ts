@@ -57,7 +57,7 @@ const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 
 /** With its limit each look-up uses its whole key, whatever the planner assumes of the tables. */
 export const postgresActivities = (query: Query, outbox: Outbox, together: Together): Activities => {
-  const { rowsOf, everyEvent } = outbox
+  const { announcing, everyEvent } = outbox
 
   const recallAll = async (wants: readonly ActivityWant[]) => {
     const all = numbered(wants)
@@ -144,7 +144,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
       recordings.flatMap((recording, number) => rowsOfChange(recording).map((row) => ({ ...row, number })))
     const logs = each(({ change: { log } }) => (log === null ? [] : [sentLog(log)]))
     const identifiers = each(({ change }) => change.identifiers)
-    const rows = await rowsOf(
+    const rows = await announcing(
       query()<Events & { readonly number: number }>`
         with change as (
           select * from ${CHANGE.from(changes)}
@@ -267,7 +267,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
     const logs = recordings.map(({ change: { log, unchangedSince } }) =>
       sentLog(log as NewLog, unchangedSince),
     )
-    const rows = await rowsOf(
+    const rows = await announcing(
       query()<Events & { readonly id: string }>`
         with log as (
           select * from ${PLAIN_LOG.from(logs)}

@@ -3,10 +3,11 @@ import type postgres from 'postgres'
 import { VERSION } from '../../config/version.ts'
 import { unavailable } from '../../core/engine/failures.ts'
 import { type Applied, checksumOf, type Migration, missingMigrations } from '../stores/migrations.ts'
-import { askOn, withTimeout } from './connect.ts'
+import { askOn } from './connect.ts'
 import { isConnectionFatal, isTransient, sqlStateOf } from './error-codes.ts'
 import { endPool, openPostgres, type Sql } from './open.ts'
 import type { Ask } from './sql.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** An arbitrary number that must never change. */
 const LOCK = 7_238_114_005
