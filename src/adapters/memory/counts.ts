@@ -60,8 +60,9 @@ export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People
       const closedTo = removeFrom === null && to < found.closedTo ? found.closedTo : to
       tenants.change(found, { position: to, closedTo })
       const candidates = removeFrom === null ? [] : counts.byTime.all()
-      for (const count of candidates)
+      for (const count of candidates) {
         if (count.tenantId === tenantId && count.at >= String(removeFrom)) counts.remove(count)
+      }
       for (const count of add) {
         const known = counts.byTime.at({ ...count, tenantId })
         const sums = {

@@ -22,11 +22,12 @@ const ERASURE = `
   from erasures e where tenant_id = :tenantId`
 const BY_ID = `${ERASURE} and part_of is null and erasure_id = :erasureId`
 const BY_PROSPECT = `${ERASURE} and part_of is null and completed_at is null and prospect_id = :prospectId`
-/** Finds an erasure by a row that is named; if that row is a part, finds the erasure that it is a part of. */
-const leading = (index: string, isNamed: string) => `
+/** The row of a prospect may be a part: then finds the erasure that it is a part of. */
+const BY_ERASED = `
   ${ERASURE} and erasure_id in (
-    select coalesce(part_of, erasure_id) from erasures indexed by ${index} where tenant_id = :tenantId and ${isNamed})`
-const BY_ERASED = leading('erasures_by_prospect', 'prospect_id = :erasedId')
+    select coalesce(part_of, erasure_id) from erasures indexed by erasures_by_prospect
+    where tenant_id = :tenantId and prospect_id = :erasedId
+  )`
 const LIST = `${ERASURE} and part_of is null and erasure_id < ${BEFORE_ID} order by erasure_id desc`
 const ADD = insertInto('erasures', COLUMNS.erasures)
 const ERASE = `
@@ -135,8 +136,8 @@ const BACKLOG = `
 /** Calls `erased` after a person was erased. */
 export const sqliteErasures = (database: Database, outbox: Outbox, erased: () => void): Erasures => ({
   find: async (want) => {
-    const by = 'erasureId' in want ? BY_ID : 'erasedId' in want ? BY_ERASED : BY_PROSPECT
-    return database.get<StoredErasure>(by, want)
+    if ('erasureId' in want) return database.get<StoredErasure>(BY_ID, want)
+    return database.get<StoredErasure>('erasedId' in want ? BY_ERASED : BY_PROSPECT, want)
   },
 
   blockedBy: async (tenantId, erasureIds) =>
@@ -170,15 +171,18 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
 
   deleteLogs: async (erasure, max) => {
     const [first, last] = timelineOf(erasure.prospectId ?? '')
-    for (let all = 0; ; await setImmediate()) {
-      const wanted = { ...erasure, first, last, limit: max - all }
+    let total = 0
+    for (;;) {
+      const want = { ...erasure, first, last, limit: max - total }
       const deleted = await database.write(() => {
-        const deleted = changeFirst(database, LOGS_OF_PROSPECT, wanted, DELETE_LOG)
+        const deleted = changeFirst(database, LOGS_OF_PROSPECT, want, DELETE_LOG)
         if (deleted > 0) database.run(COUNT_LOGS, { ...erasure, deleted })
         return deleted
       })
-      all += deleted
-      if (deleted === 0 || all === max) return all
+      total += deleted
+      if (deleted === 0 || total === max) return total
+      // Other callers can write in between.
+      await setImmediate()
     }
   },
 
@@ -210,7 +214,8 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
 
 /** Changes the first of these logs, as many as fill a slice: callers wait while they are written. */
 export const changeFirst = (database: Database, logs: string, want: Values, change: string): number => {
-  let [changed, bytesChanged] = [0, 0]
+  let changed = 0
+  let bytesChanged = 0
   for (const { bytes, ...log } of database.all<Values & { bytes: number }>(logs, want)) {
     if (bytesChanged > SLICE_BYTES_MAX) break
     changed += database.run(change, { ...want, ...log })
