@@ -6,7 +6,7 @@ import { type GatherObserver, type GatherOptions, gather } from './gather.ts'
 
 /** A slice or a page may each be as large as a body. */
 const READS_MAX = 32
-/** A statement with 500 small members costs little more than one with a single member, and blocks nobody for long. */
+/** A statement with 500 small members costs little more than one with a single member, and blocks no other for long. */
 const WRITES_MAX = 500
 /** More than these are shared among the lists that may start: the service prepares one while the database saves the other. */
 const WRITES_UNSHARED = 200
