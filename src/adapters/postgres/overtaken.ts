@@ -29,15 +29,10 @@ export const unlessOvertaken = (written: Promise<unknown>): Promise<Recorded> =>
  * A statement for many changes that another writer overtook is repeated once: mostly it now finds what the other one has
  * added. If it is overtaken again, its list is halved. A single change that is overtaken is not repeated.
  */
-export const repeatedOrHalved =
-  <Change>(recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>) =>
-  async (changes: readonly Change[]): Promise<readonly Recorded[]> => {
-    try {
-      return await recordAll(changes)
-    } catch (error) {
-      if (!isOvertaken(error)) throw error
-      if (changes.length === 1) return ['overtaken']
-    }
+export const repeatedOrHalved = <Change>(
+  recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>,
+) => {
+  const repeat = async (changes: readonly Change[]): Promise<readonly Recorded[]> => {
     try {
       return await recordAll(changes)
     } catch (error) {
@@ -46,3 +41,10 @@ export const repeatedOrHalved =
       throw error
     }
   }
+  // Not `async`: that costs every write one more promise.
+  return (changes: readonly Change[]): Promise<readonly Recorded[]> =>
+    recordAll(changes).catch((error) => {
+      if (!isOvertaken(error)) throw error
+      return changes.length === 1 ? ['overtaken'] : repeat(changes)
+    })
+}
