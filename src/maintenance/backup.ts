@@ -1,4 +1,4 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -12,9 +12,8 @@ import {
   statSync,
 } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
-import { OUR_FILES } from '../adapters/sqlite/place.ts'
 import { backupBefore, readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
 import { obstructed } from '../core/engine/failures.ts'
@@ -67,7 +66,6 @@ export const copyDatabase = (
     closeSync(openSync(unfinished, 'wx', 0o600))
     // A single statement sees a single moment, and writers do not wait for it.
     openReadOnly(path, (source) => source.prepare('vacuum into ?').run(unfinished))
-    numberCopy(unfinished)
     const migration = openReadOnly(unfinished, (copy) => checkCopy(copy, path))
     flush(unfinished)
     const { size: bytes } = statSync(unfinished)
@@ -77,13 +75,6 @@ export const copyDatabase = (
   } finally {
     for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(unfinished + suffix, { force: true })
   }
-}
-
-/** By this number a server that has the original open notices if the copy is copied over it. */
-const numberCopy = (path: string): void => {
-  const copy = new DatabaseSync(path)
-  copy.exec(`pragma application_id = ${OUR_FILES + randomInt(1, 2 ** 16)}`)
-  copy.close()
 }
 
 const UNFINISHED = /\.unfinished-[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(-journal|-wal|-shm)?$/

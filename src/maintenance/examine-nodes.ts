@@ -1,6 +1,7 @@
-import { askOn, withTimeout } from '../adapters/postgres/connect.ts'
+import { askOn } from '../adapters/postgres/connect.ts'
 import { nameOf } from '../adapters/postgres/dial.ts'
 import { endPool, openPostgres, type Sql } from '../adapters/postgres/open.ts'
+import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import { readPostgresAddress } from '../config/postgres-address.ts'
 import { type Check, failed, inWords, passed } from './check.ts'
 import { otherNodes } from './cluster.ts'

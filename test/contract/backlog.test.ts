@@ -59,7 +59,8 @@ overStores(async (t, kind) => {
       const seen = preparedFrom(t)
       const { another } = await setting()
       await (await another()).versions.backlog(1_000)
-      const statement = [...seen].find((text) => text.includes('created_at as since')) ?? ''
+      const statement =
+        [...seen].find((text) => text.includes('select tenant_id, created_at from page_versions')) ?? ''
       const database = openDatabase(String(address), 5_000)
       t.teardown(database.close)
       const steps = database.all<{ detail: string }>(`explain query plan ${statement}`)

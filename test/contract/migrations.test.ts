@@ -77,6 +77,13 @@ const sharedTests = (t: Test, kind: 'sqlite' | 'postgres', newEmpty: (t: Test) =
     await t.resolves(newer.ready())
   })
 
+  t.test('a semicolon at the end of a line within a text or a comment ends no statement', async (t) => {
+    const { open } = await newEmpty(t)
+    await open(t).migrate()
+    const sql = "create table later (x text default 'a;\nb'); -- not the last;\ncreate table last (y text);\n"
+    t.strictSame(await open(t, [...ours, next(sql)]).migrate(), ['next.sql'])
+  })
+
   t.test('a database that is newer than the program is refused', async (t) => {
     const { open, schema } = await newEmpty(t)
     await open(t, [...ours, next('create table later (tenant_id text primary key)')]).migrate()

@@ -1,7 +1,7 @@
 import { isUnavailable, unavailable } from '../../core/engine/failures.ts'
 import type { ApiKeys, OfTenant, StoredApiKey } from '../../core/ports/api-keys.ts'
 import type { Hooks, StoredHook } from '../../core/ports/hooks.ts'
-import { withTimeout } from '../postgres/connect.ts'
+import { withTimeout } from '../postgres/with-timeout.ts'
 import { type ApiKeyRow, COLUMNS, type HookRow, storedApiKey, storedHook } from '../stores/rows.ts'
 import { ANOTHER_WORKER, COPY_OF, LOOK_MS_MAX } from './nodes.ts'
 import { columns, type Query, sql } from './sql.ts'

@@ -2,7 +2,7 @@ import type { Events } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
 import { COLUMNS, type EventRow, storedEvent } from '../stores/rows.ts'
-import { DELIVERIES_MAX } from '../stores/takers.ts'
+import { DELIVERIES_MAX } from '../stores/subscribed-endpoints.ts'
 import { eachAlong } from './claim.ts'
 import { columns, type Fragment, type Query, sql } from './sql.ts'
 

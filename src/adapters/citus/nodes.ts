@@ -1,7 +1,9 @@
 import { DomainFailure, isUnavailable, unavailable } from '../../core/engine/failures.ts'
-import { type Connected, createSemaphore, NO_ANSWER_IN_TIME, withTimeout } from '../postgres/connect.ts'
+import type { Connected } from '../postgres/connect.ts'
 import { sqlStateOf } from '../postgres/error-codes.ts'
 import type { PoolCounts, PostgresSettings } from '../postgres/open.ts'
+import { createSemaphore } from '../postgres/semaphore.ts'
+import { NO_ANSWER_IN_TIME, withTimeout } from '../postgres/with-timeout.ts'
 import type { Ask } from './sql.ts'
 import { queryOver, sql } from './sql.ts'
 

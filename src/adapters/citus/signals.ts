@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Signal, SignalListener } from '../../core/ports/store.ts'
-import { withTimeout } from '../postgres/connect.ts'
 import { endPool, openPostgres } from '../postgres/open.ts'
+import { withTimeout } from '../postgres/with-timeout.ts'
 import { createListeners } from '../stores/listeners.ts'
 import type { Ask } from './sql.ts'
 import { textArray } from './sql.ts'

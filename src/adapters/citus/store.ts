@@ -1,12 +1,13 @@
 import type { Signal, Store } from '../../core/ports/store.ts'
 import type { Versions } from '../../core/ports/versions.ts'
-import { connect, withTimeout } from '../postgres/connect.ts'
+import { connect } from '../postgres/connect.ts'
 import { sqlStateOf, unavailableUnlessRejected } from '../postgres/error-codes.ts'
 import { isUpToDate, migratePostgres, type Warn } from '../postgres/migrate.ts'
 import { nameDirect } from '../postgres/obstacle.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
+import { withTimeout } from '../postgres/with-timeout.ts'
 import type { Migration } from '../stores/migrations.ts'
-import { eventsOf } from '../stores/rows.ts'
+import { eventsOfSaved } from '../stores/rows.ts'
 import { citusForms, usedOn } from './citus-forms.ts'
 import { copiedHooks, copiedKeys } from './copies.ts'
 import type { Forms } from './forms.ts'
@@ -71,7 +72,10 @@ export const citusStore = (
   }
 }
 
-/** A migration that alters several tables must alter their shards one after another. */
+/**
+ * A migration that alters several tables must alter their shards one after another. Citus alters a distributed table only
+ * by a statement that is sent alone, so a migration that does is a file of one statement.
+ */
 const ONE_SHARD_AT_A_TIME = { 'citus.multi_shard_modify_mode': 'sequential' }
 
 const withParameters = (url: string, parameters: Readonly<Record<string, string>>): string => {
@@ -145,7 +149,7 @@ const oneByOne = (settle: Versions['settle']): Versions['settle'] => {
       const saved: string[] = []
       if (settlements.length > 1)
         for (const one of settlements.toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1)))
-          saved.push(...(await settled(tenantId, [one], eventsOf([one.versionId], events))))
+          saved.push(...(await settled(tenantId, [one], eventsOfSaved([one.versionId], events))))
       return saved
     }
   }

@@ -10,7 +10,7 @@ import type { AssumedIdentifier, NewIdentifier } from '../../core/ports/identifi
 import type { FoundProspect } from '../../core/ports/prospects.ts'
 import { isLiving, type KeptIdentifier, type People } from './people.ts'
 
-/** `isKept`: whether the tenant of a row is there, and not deleted. */
+/** `isKept`: whether the tenant of a row exists and is not deleted. */
 export const memoryActivities = (
   people: People,
   isKept: (row: { tenantId: string }) => boolean,
@@ -36,10 +36,11 @@ export const memoryActivities = (
   const saveProspect = ({ prospect, unchangedSince }: ActivityChange): void => {
     const { email, externalId, name, updatedAt } = prospect
     if (unchangedSince === null) prospects.add({ ...prospect, createdAt: updatedAt })
-    else if (updatedAt !== unchangedSince)
+    else if (updatedAt !== unchangedSince) {
       prospects.change(prospects.byId.at(prospect), { email, externalId, name, updatedAt })
+    }
   }
-  /** It is no former one of its prospect any more. */
+  /** Then it is no longer a former identifier of its prospect. */
   const addIdentifier = (identifier: NewIdentifier): void => {
     const former = formerIdentifiers.byProspect.at(identifier)
     if (former !== undefined) formerIdentifiers.remove(former)

@@ -14,4 +14,7 @@ export const claimFrom = <Row extends Waiting>(
     .slice(0, max)
     .flatMap((row) => change(row, { claimableAt: until, attempts: row.attempts + 1 }) ?? [])
 
-export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+export const compare = (a: string, b: string): number => {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

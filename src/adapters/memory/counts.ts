@@ -1,7 +1,7 @@
 import { addUsed } from '../../core/counts/count-usage.ts'
 import { keyOf } from '../../core/engine/keys.ts'
 import type { Counts, LogCount, UsageSum, Used } from '../../core/ports/counts.ts'
-import { lookedAt, placeOf } from '../stores/looked-at.ts'
+import { matchingCounts, placeOf } from '../stores/count-slices.ts'
 import type { People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
@@ -60,8 +60,9 @@ export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People
       const closedTo = removeFrom === null && to < found.closedTo ? found.closedTo : to
       tenants.change(found, { position: to, closedTo })
       const candidates = removeFrom === null ? [] : counts.byTime.all()
-      for (const count of candidates)
+      for (const count of candidates) {
         if (count.tenantId === tenantId && count.at >= String(removeFrom)) counts.remove(count)
+      }
       for (const count of add) {
         const known = counts.byTime.at({ ...count, tenantId })
         const sums = {
@@ -79,7 +80,7 @@ export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People
       const found = [...counts.byTime.onFrom(want, from, want.until).take(want.limit)].map(
         ({ tenantId, ...count }, i) => ({ ...count, place: i + 1 }),
       )
-      return lookedAt(found, want)
+      return matchingCounts(found, want)
     },
     addUsage: async (at, used, { before, after, max }) => {
       const stale = [...usage].filter(([, { at }]) => at < before || at > after)

@@ -49,16 +49,16 @@ export const memoryErasures = (
   }
   const leadsToProspect = (identifier: Identifier): boolean =>
     (identifiers.byHash.at(identifier)?.prospectId ?? null) !== null
+  const findRow = (want: Parameters<Erasures['find']>[0]): Row | undefined => {
+    if ('erasureId' in want) return erasures.byId.at(want)
+    if (!('erasedId' in want)) return running(want)
+    const [found] = erasures.byProspect.after({ ...want, prospectId: want.erasedId })
+    return found?.partOf ? erasures.byId.at({ ...found, erasureId: found.partOf }) : found
+  }
 
   return {
     find: async (want) => {
-      const ofErased = () =>
-        'erasedId' in want
-          ? erasures.byProspect.after({ ...want, prospectId: want.erasedId })[0]
-          : running(want)
-      const found = 'erasureId' in want ? erasures.byId.at(want) : ofErased()
-      const isOfErased = 'erasedId' in want && found?.partOf
-      const row = isOfErased ? erasures.byId.at({ ...found, erasureId: found.partOf }) : found
+      const row = findRow(want)
       return row === undefined || row.partOf !== null ? null : stored(row)
     },
     blockedBy: async (tenantId, erasureIds) =>
@@ -82,17 +82,17 @@ export const memoryErasures = (
       const { erasureId = '' } = added[0] ?? {}
       const erased = { email: null, externalId: null, name: null, updatedAt: now, erasedAt: now }
       for (const prospect of people) prospects.change(prospects.byId.at(prospect), erased)
-      for (const merge of merges.byStatus.after({ status: 'processing' }))
-        if (merge.tenantId === tenantId && merge.intoId === person?.prospectId)
-          merges.change(merge, { status: 'completed', completedAt: now })
+      const endedMerges = merges.byStatus
+        .after({ status: 'processing' })
+        .filter((merge) => merge.tenantId === tenantId && merge.intoId === person?.prospectId)
+      for (const merge of endedMerges) merges.change(merge, { status: 'completed', completedAt: now })
       if (identifier !== null) block(identifier, erasureId, until)
-      if (person !== undefined)
-        for (const current of identifiers.byProspect.after(person)) block(current, erasureId, until)
-      for (const prospect of people)
-        for (const former of formerIdentifiers.byProspect.after(prospect)) {
-          if (!leadsToProspect(former)) block(former, erasureId, until)
-          formerIdentifiers.remove(former)
-        }
+      const current = person === undefined ? [] : identifiers.byProspect.after(person)
+      for (const identifier of current) block(identifier, erasureId, until)
+      for (const former of people.flatMap((prospect) => formerIdentifiers.byProspect.after(prospect))) {
+        if (!leadsToProspect(former)) block(former, erasureId, until)
+        formerIdentifiers.remove(former)
+      }
       for (const erasure of added) erasures.add(newErasureRow(erasure))
       notify()
       return 'recorded'

@@ -3,7 +3,7 @@ import type { NewLog } from '../../core/ports/activities.ts'
 import type { Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import type { ClaimedEndpoint, EndpointWant, ShownDelivery } from '../../core/ports/webhooks.ts'
-import { eventsAtOnce, takersAmong } from '../stores/takers.ts'
+import { eventsAtOnce, subscribedAmong } from '../stores/subscribed-endpoints.ts'
 import { indexBy, type Own, tableOf } from './table.ts'
 
 export type KeptEndpoint = ClaimedEndpoint & { readonly claimableAt: string }
@@ -59,11 +59,23 @@ export const memoryOutbox = (
     const blank = { ...due, type, lastStatus: null, lastError: null, createdAt: now, lastAttempts: '[]' }
     if (!deliveries.change(deliveries.byId.at(names), due)) deliveries.add({ ...names, ...blank })
   }
-  const takers = (among: readonly KeptEndpoint[]) =>
-    takersAmong(among, ({ tenantId, ids }) => logOf({ tenantId, ...ids }))
+  const subscribedEndpoints = (among: readonly KeptEndpoint[]) =>
+    subscribedAmong(among, ({ tenantId, ids }) => logOf({ tenantId, ...ids }))
   /** Call it after deliveries became due, maybe by a change with an event. */
   const written = () => emit('events', 'deliveries')
-  return { waiting, numbered, endpoints, deliveries, enabledOf, save, deliver, takers, written, emit, own }
+  return {
+    waiting,
+    numbered,
+    endpoints,
+    deliveries,
+    enabledOf,
+    save,
+    deliver,
+    subscribedEndpoints,
+    written,
+    emit,
+    own,
+  }
 }
 
 export const memoryEvents = (outbox: Outbox): Events => {
@@ -77,16 +89,16 @@ export const memoryEvents = (outbox: Outbox): Events => {
     },
     number: async ({ tenantId, now, max }) => {
       const enabled = outbox.enabledOf(tenantId)
-      const takersOf = outbox.takers(enabled)
+      const endpointsFor = outbox.subscribedEndpoints(enabled)
       const events = waiting.byId.after({ tenantId }, '', undefined, eventsAtOnce(enabled.length, max))
       for (const event of events) {
         const sequence = (counts.get(tenantId) ?? 0) + 1
         counts.set(tenantId, sequence)
         waiting.remove(event)
         numbered.add({ ...event, sequence, place: placeOf(sequence) })
-        const takers = takersOf(event)
-        for (const endpoint of takers) outbox.deliver(endpoint, event, now)
-        if (takers.length > 0) outbox.emit('deliveries')
+        const subscribed = endpointsFor(event)
+        for (const endpoint of subscribed) outbox.deliver(endpoint, event, now)
+        if (subscribed.length > 0) outbox.emit('deliveries')
       }
       if (events.length > 0) outbox.emit(`numbered ${tenantId}`)
       return events.length

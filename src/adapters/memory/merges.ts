@@ -21,12 +21,14 @@ export const memoryMerges = (
       outbox.save(events)
       const { tenantId, prospectId, intoId } = merge
       for (const { before, after } of both) prospects.change(prospects.byId.at(before), after)
-      for (const one of prospects.byMergedInto.after({ tenantId, mergedInto: prospectId }))
-        prospects.change(one, { mergedInto: intoId })
-      for (const identifier of identifiers.byProspect.after({ tenantId, prospectId }))
+      for (const earlier of prospects.byMergedInto.after({ tenantId, mergedInto: prospectId })) {
+        prospects.change(earlier, { mergedInto: intoId })
+      }
+      for (const identifier of identifiers.byProspect.after({ tenantId, prospectId })) {
         identifiers.change(identifier, { prospectId: intoId })
-      for (const one of processing().filter((one) => one.tenantId === tenantId && one.intoId === prospectId))
-        merges.change(one, { intoId })
+      }
+      const redirected = processing().filter((row) => row.tenantId === tenantId && row.intoId === prospectId)
+      for (const row of redirected) merges.change(row, { intoId })
       merges.add(newMergeRow(merge))
       notify()
       return 'recorded'

@@ -12,9 +12,9 @@ import {
   storedPage,
   storedVersion,
 } from '../stores/page-rows.ts'
-import { eventsOf } from '../stores/rows.ts'
+import { eventsOfSaved } from '../stores/rows.ts'
 import { takeSlice } from '../stores/take-slice.ts'
-import { claimFrom } from './claim.ts'
+import { claimFrom, compare } from './claim.ts'
 import type { Outbox } from './events.ts'
 import { groupTable, type KeptGroup, memoryPageGroups } from './page-groups.ts'
 import { memorySchedules, UNSCHEDULED } from './schedules.ts'
@@ -150,11 +150,11 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
     },
   }
   /** Returns whether the settlement was saved. */
-  const settle = (tenantId: string, done: Settlement): boolean => {
-    const version = versions.byStatus.at({ status: 'processing', versionId: done.versionId })
-    if (version?.tenantId !== tenantId || version.attempts !== done.attempt) return false
+  const settle = (tenantId: string, settlement: Settlement): boolean => {
+    const version = versions.byStatus.at({ status: 'processing', versionId: settlement.versionId })
+    if (version?.tenantId !== tenantId || version.attempts !== settlement.attempt) return false
     const page = pages.byId.at(version) as KeptPage
-    const { status, publishedAt, failureReason, finishedAt, ...row } = settledRow(tenantId, done)
+    const { status, publishedAt, failureReason, finishedAt, ...row } = settledRow(tenantId, settlement)
     const { publishedVersionId: before, automaticAfter } = page
     if (publishedAt && [before, automaticAfter].some((id) => id && id >= version.versionId)) return false
     const computedName = row.computedName ?? version.computedName
@@ -202,11 +202,11 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
     },
     // Newest first: if a page has several, only the newest is published.
     settle: async (tenantId, settlements, events) => {
-      const saved = settlements
-        .toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))
-        .filter((done) => settle(tenantId, done))
-        .map(({ versionId }) => versionId)
-      outbox.save(eventsOf(saved, events))
+      const saved: string[] = []
+      for (const settlement of settlements.toSorted((a, b) => compare(b.versionId, a.versionId))) {
+        if (settle(tenantId, settlement)) saved.push(settlement.versionId)
+      }
+      outbox.save(eventsOfSaved(saved, events))
       return saved
     },
     backlog: async (countMax) => {

@@ -120,7 +120,9 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
           .filter(({ rows }) => rows.length > 0)
           .map(({ name }) => name),
       removeSome: async ({ tenantId }) => {
-        for (const { table, rows } of rowsOf(tenantId)) for (const row of rows) table.remove(row as never)
+        for (const { table, rows } of rowsOf(tenantId)) {
+          for (const row of rows) table.remove(row as never)
+        }
         return null
       },
       remove: async (tenantId) => {

@@ -78,9 +78,10 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       if (endpoint === undefined || endpoint.status === 'enabled') return false
       const isDeleted = endpoint.status === 'deleted'
       const some = (isDeleted ? deliveries.byId : deliveries.pending).after(want, '', undefined, max)
-      for (const delivery of some)
+      for (const delivery of some) {
         if (isDeleted) deliveries.remove(delivery)
         else deliveries.change(delivery, { status: 'failed', nextAttemptAt: null, lastError })
+      }
       if (isDeleted && isLast && some.length < max) endpoints.remove(endpoint)
       return some.length === max
     },
@@ -102,8 +103,8 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       const events = endpoint ? numbered.byId.after(want, afterEventId, undefined, max) : []
       const isKept = ({ eventId }: NewEvent) =>
         !delivered && deliveries.byId.at({ ...want, eventId })?.status === 'delivered'
-      const takers = outbox.takers(endpoint?.status === 'enabled' ? [endpoint] : [])
-      const replayed = events.filter((event) => takers(event).length > 0 && !isKept(event))
+      const endpointsFor = outbox.subscribedEndpoints(endpoint?.status === 'enabled' ? [endpoint] : [])
+      const replayed = events.filter((event) => endpointsFor(event).length > 0 && !isKept(event))
       for (const event of replayed) outbox.deliver(want, event, now)
       written()
       return { made: replayed.length, lastEventId: (events.length === max && events.at(-1)?.eventId) || null }
@@ -118,11 +119,10 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
   }
 }
 
-const withLast = (delivery: StoredDelivery | undefined, attempt: string | null): string =>
-  JSON.stringify(
-    [...JSON.parse(delivery?.lastAttempts ?? '[]'), ...(attempt ? [JSON.parse(attempt)] : [])].slice(
-      -ATTEMPTS_KEPT,
-    ),
-  )
+const withLast = (delivery: StoredDelivery | undefined, attempt: string | null): string => {
+  const attempts: unknown[] = JSON.parse(delivery?.lastAttempts ?? '[]')
+  if (attempt !== null) attempts.push(JSON.parse(attempt))
+  return JSON.stringify(attempts.slice(-ATTEMPTS_KEPT))
+}
 const storedEndpoint = ({ claims, claimableAt, ...endpoint }: KeptEndpoint): StoredEndpoint =>
   structuredClone(endpoint)

@@ -14,7 +14,7 @@ import { logRow } from '../stores/timeline-key.ts'
 import { LOOKUPS_MAX, type Together, weightOfChange } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
-import { overtakenAlone } from './overtaken.ts'
+import { repeatedOrHalved } from './overtaken.ts'
 import { columns, type Query } from './sql.ts'
 
 /** One row of `recall`: what it is shows in `part`. */
@@ -57,7 +57,7 @@ const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 
 /** With its limit each look-up uses its whole key, whatever the planner assumes of the tables. */
 export const postgresActivities = (query: Query, outbox: Outbox, together: Together): Activities => {
-  const { rowsOf, everyEvent } = outbox
+  const { announcing, everyEvent } = outbox
 
   const recallAll = async (wants: readonly ActivityWant[]) => {
     const all = numbered(wants)
@@ -67,18 +67,23 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
     )
     const keys = all.flatMap(({ number, tenantId, key }) => (key ? [{ number, tenantId, ...key }] : []))
     const rows = await query()<RecallRow>`
-      select want.number, 'prospect' as part, p.tenant_id, p.prospect_id, p.email, p.external_id, p.name, p.updated_at,
-        p.erased_at, p.merged_into,
-        null as kind, null as hash, null::timestamptz as blocked_until, null as erasure_id, null as prospect_log_id,
-        null as source, null as type, null as idempotency_key, null as request_hash, null::boolean as created_prospect,
-        null::timestamptz as created_at, null as counted_id
+      select want.number, 'prospect' as part, p.tenant_id, p.prospect_id,
+        p.email, p.external_id, p.name, p.updated_at, p.erased_at, p.merged_into,
+        null as kind, null as hash, null::timestamptz as blocked_until, null as erasure_id,
+        null as prospect_log_id, null as source, null as type, null as idempotency_key, null as request_hash,
+        null::boolean as created_prospect, null::timestamptz as created_at,
+        null as counted_id
       from ${BY_ID.from(byId)}
         cross join lateral (
           select * from prospects p where p.tenant_id = want.tenant_id and p.prospect_id = want.prospect_id limit 1
         ) p
       union all
-      select want.number, made.part, i.tenant_id, i.prospect_id, p.email, p.external_id, p.name, p.updated_at, null, null,
-        i.kind, i.hash, i.blocked_until, i.erasure_id, null, null, null, null, null, null, null, null
+      select want.number, made.part, i.tenant_id, i.prospect_id,
+        p.email, p.external_id, p.name, p.updated_at, null as erased_at, null as merged_into,
+        i.kind, i.hash, i.blocked_until, i.erasure_id,
+        null as prospect_log_id, null as source, null as type, null as idempotency_key, null as request_hash,
+        null as created_prospect, null as created_at,
+        null as counted_id
       from ${BY_IDENTIFIER.from(identifiers)}
         cross join lateral (
           select * from identifiers i
@@ -90,8 +95,12 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
         cross join (values ('identifier'), ('prospect')) made (part)
       where made.part = 'identifier' or p.prospect_id is not null
       union all
-      select want.number, 'receipt', l.tenant_id, l.prospect_id, null, null, null, null, null, null, null, null, null, null,
-        l.prospect_log_id, l.source, l.type, l.idempotency_key, l.request_hash, l.created_prospect, l.created_at, null
+      select want.number, 'receipt' as part, l.tenant_id, l.prospect_id,
+        null as email, null as external_id, null as name, null as updated_at, null as erased_at, null as merged_into,
+        null as kind, null as hash, null as blocked_until, null as erasure_id,
+        l.prospect_log_id, l.source, l.type, l.idempotency_key, l.request_hash,
+        l.created_prospect, l.created_at,
+        null as counted_id
       from ${BY_KEY.from(keys)}
         cross join lateral (
           select * from prospect_logs l
@@ -99,22 +108,25 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
             and l.idempotency_key = want.idempotency_key limit 1
         ) l
       union all
-      select want.number, 'counted', t.tenant_id, null, null, null, null, null, null, null, null, null, null, null,
-        null, null, null, null, null, null, null, t.closed_to
+      select want.number, 'counted' as part, t.tenant_id, null as prospect_id,
+        null as email, null as external_id, null as name, null as updated_at, null as erased_at, null as merged_into,
+        null as kind, null as hash, null as blocked_until, null as erasure_id,
+        null as prospect_log_id, null as source, null as type, null as idempotency_key, null as request_hash,
+        null as created_prospect, null as created_at,
+        t.closed_to as counted_id
       from ${OF_TENANT.from(all)}
         cross join lateral (select * from counted_tenants t where t.tenant_id = want.tenant_id limit 1) t`
     return rowsOfEach(wants, rows).map(knownOf)
   }
 
   /**
-   * Saves each change whole or not at all: `changed` are those whose assumptions hold, `saved` those whose prospect could
-   * also be filled. If another writer adds the same identifier or key at the same moment, the table refuses the statement.
-   * An identifier that fills an existing prospect is no former one of it any more.
+   * Saves each change whole or not at all. If another writer adds the same identifier or key at the same moment, the table
+   * refuses the statement.
    *
    * Rows are locked in the order in which they are sent, so that two lists that change the same prospects, or add the
    * same identifiers, do not wait for each other.
    */
-  const saveChanges = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
+  const recordChanges = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
     const changes = sortedBy(
       recordings.map(({ change: { prospect, unchangedSince, log } }, number) => ({
         ...prospect,
@@ -132,18 +144,22 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
       recordings.flatMap((recording, number) => rowsOfChange(recording).map((row) => ({ ...row, number })))
     const logs = each(({ change: { log } }) => (log === null ? [] : [sentLog(log)]))
     const identifiers = each(({ change }) => change.identifiers)
-    const rows = await rowsOf(
+    const rows = await announcing(
       query()<Events & { readonly number: number }>`
         with change as (
           select * from ${CHANGE.from(changes)}
-        ), broken as (
+        ),
+        -- An identifier no longer leads where the decision saw it lead.
+        broken as (
           select assumed.number from ${ASSUMED.from(each(({ change }) => change.assumed))}
             left join lateral (
               select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
               where i.tenant_id = assumed.tenant_id and i.kind = assumed.kind and i.hash = assumed.hash limit 1
             ) i on true
           where i.leads_to is distinct from assumed.prospect_id
-        ), changed as (
+        ),
+        -- The changes whose assumptions hold: the tenant or the prospect is unchanged, and the key is free.
+        changed as (
           select change.* from change
           where (change.number in (select number from broken)) is not true
             and case
@@ -164,10 +180,14 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
               where l.tenant_id = change.tenant_id and l.source = change.source
                 and l.idempotency_key = change.idempotency_key limit 1
             ) is null)
-        ), added as (
+        ),
+        -- A prospect that no decision has seen before.
+        added as (
           insert into prospects (${PROSPECT.names})
           select ${PROSPECT.values} from changed change where change.unchanged_since is null
-        ), filled as (
+        ),
+        -- Another writer may have changed the prospect since the check above, so it is checked again.
+        filled as (
           update prospects p set email = change.email, external_id = change.external_id, name = change.name,
             updated_at = change.updated_at
           from changed change
@@ -175,30 +195,42 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
             and p.tenant_id = change.tenant_id and p.prospect_id = change.prospect_id
             and p.updated_at = change.unchanged_since and p.erased_at is null and p.merged_into is null
           returning change.number
-        ), saved as (
+        ),
+        -- All that follows is stored only for these changes.
+        saved as (
           select number from changed where unchanged_since is null or updated_at = unchanged_since
           union all
           select number from filled
-        ), identified as (
+        ),
+        -- A taken identifier makes the primary key refuse the whole statement.
+        identified as (
           insert into identifiers (${IDENTIFIER.names})
           select ${IDENTIFIER.values}
           from ${NEW_IDENTIFIER.from(sortedBy(identifiers, 'tenantId', 'kind', 'hash'))}
           where (identifier.number in (select number from saved)) is true
-        ), regained as (
+        ),
+        -- An identifier that fills an existing prospect is no longer a former one of it.
+        regained as (
           delete from former_identifiers f using ${NEW_IDENTIFIER.from(
             identifiers.filter(({ number }) => recordings[number]?.change.unchangedSince !== null),
           )}
           where f.tenant_id = identifier.tenant_id and f.prospect_id = identifier.prospect_id
             and f.kind = identifier.kind and f.hash = identifier.hash
             and (identifier.number in (select number from saved)) is true
-        ), log as (
+        ),
+        -- A log whose change was not saved must leave no trace.
+        log as (
           select * from ${SENT_LOG.from(logs)}
           where (log.number in (select number from saved)) is true
-        ), logged as (
+        ),
+        -- Sorted by the key, so that two lists with the same keys wait for each other in the same order.
+        logged as (
           insert into prospect_logs (${LOG.names})
           select ${LOG.values} from log
           order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
-        ), new_events as (
+        ),
+        -- A tenant without an enabled endpoint needs no events, unless every tenant has them.
+        new_events as (
           insert into events (${EVENT.names})
           select log.tenant_id, 'event' || right(made.about, 27), null, made.type, made.ids, log.api_key_id, log.created_at
           from log
@@ -228,18 +260,20 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
   }
 
   /**
-   * Saves changes that only log, each for a prospect that all of its identifiers lead to: then the time of its last change
-   * is all that is checked. Without `is true` the planner may join all logs with those that were stored.
+   * Saves changes that only log, each for a prospect that all of its identifiers lead to. A plain log only needs its
+   * prospect unchanged since it was recalled. Without `is true` the planner may join all logs with those that were stored.
    */
-  const saveLogs = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
+  const recordPlainLogs = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
     const logs = recordings.map(({ change: { log, unchangedSince } }) =>
       sentLog(log as NewLog, unchangedSince),
     )
-    const rows = await rowsOf(
+    const rows = await announcing(
       query()<Events & { readonly id: string }>`
         with log as (
           select * from ${PLAIN_LOG.from(logs)}
-        ), logged as (
+        ),
+        -- A log whose key another one has taken is not stored, and so is overtaken.
+        logged as (
           insert into prospect_logs (${LOG.names})
           select ${LOG.values} from log
           where log.unchanged_since = (
@@ -252,7 +286,9 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
           order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
           on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
           returning prospect_log_id
-        ), new_events as (
+        ),
+        -- Each stored log has one event, if its tenant uses events.
+        new_events as (
           insert into events (${EVENT.names})
           select log.tenant_id, 'event' || right(log.prospect_log_id, 27), null, 'prospect_log.created',
             json_strip_nulls(json_build_object(
@@ -275,18 +311,18 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
     tenantOf: ({ change }: Recording) => change.want.tenantId,
     weightOf: ({ change }: Recording) => weightOfChange(change),
   }
-  const recordChange = together.write('activities.record', overtakenAlone(saveChanges), {
+  const recordChange = together.write('activities.record', repeatedOrHalved(recordChanges), {
     ...options,
     claimsOf,
   })
-  const recordLog = together.write('activities.record', overtakenAlone(saveLogs), options)
+  const recordPlainLog = together.write('activities.record', repeatedOrHalved(recordPlainLogs), options)
 
   return {
     recall: together.read('activities.recall', recallAll, { listLengthMax: LOOKUPS_MAX }),
     record: (change, events = []) => {
       const isUnchanged = change.prospect.updatedAt === change.unchangedSince && change.assumed.length === 0
       const isOnlyLog = isUnchanged && change.log !== null && events.length === 0
-      return (isOnlyLog ? recordLog : recordChange)({ change, events })
+      return (isOnlyLog ? recordPlainLog : recordChange)({ change, events })
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
-import { lookedAt, placeOf } from '../stores/looked-at.ts'
+import { matchingCounts, placeOf } from '../stores/count-slices.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { columns, type Query } from './sql.ts'
 
@@ -96,7 +96,7 @@ export const postgresCounts = (query: Query): Counts => ({
       where c.place = ${limit}
         or (c.source = coalesce(${source}, c.source) and c.type = coalesce(${type}, c.type))
       order by c.place`
-    return lookedAt(
+    return matchingCounts(
       rows.map((row) => ({ ...row, count: Number(row.count), newProspects: Number(row.newProspects) })),
       want,
     )

@@ -63,13 +63,13 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
           next_attempt_at = result.next_attempt_at, last_status = result.last_status,
           last_error = result.last_error, delivered_at = result.delivered_at,
           last_attempts = case when result.attempt is null then d.last_attempts else (
-            select '[' || string_agg(a.attempt, ',' order by a.n) || ']'
+            select '[' || string_agg(attempts_kept.attempt, ',' order by attempts_kept.n) || ']'
             from (
               select l.attempt::text, l.n from json_array_elements(d.last_attempts) with ordinality l (attempt, n)
               union all
               select result.attempt, json_array_length(d.last_attempts) + 1
-            ) a
-            where a.n > json_array_length(d.last_attempts) + 1 - ${ATTEMPTS_KEPT}
+            ) attempts_kept
+            where attempts_kept.n > json_array_length(d.last_attempts) + 1 - ${ATTEMPTS_KEPT}
           )::json end
         from ${RESULT.from(rows)}
         where d.tenant_id = result.tenant_id and d.webhook_endpoint_id = result.webhook_endpoint_id
@@ -136,8 +136,8 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
 
   /** An activity is read only for an endpoint that filters by source or type. */
   replay: async ({ tenantId, webhookEndpointId, afterEventId, delivered, now, max }) => {
-    const [row] = await query(tenantId)<{ made: number; past: number; last: string | null }>`
-      with past as materialized (
+    const [row] = await query(tenantId)<{ made: number; replayed: number; last: string | null }>`
+      with replayed_events as materialized (
         select e.event_id, e.type, e.ids from events e
         where e.tenant_id = ${tenantId} and e.event_id > ${afterEventId} and e.sequence is not null
         order by e.event_id limit ${max}
@@ -145,7 +145,7 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
         insert into webhook_deliveries as d
           (tenant_id, webhook_endpoint_id, event_id, status, attempts, next_attempt_at, created_at)
         select v.tenant_id, v.webhook_endpoint_id, e.event_id, 'pending', 0, ${now}::timestamptz, ${now}::timestamptz
-        from webhook_endpoints v join past e on v.types is null or e.type = any (v.types)
+        from webhook_endpoints v join replayed_events e on v.types is null or e.type = any (v.types)
         where v.tenant_id = ${tenantId} and v.webhook_endpoint_id = ${webhookEndpointId} and v.status = 'enabled' and case
           when v.sources is null and v.log_types is null or e.type <> 'prospect_log.created' then true
           else exists (
@@ -160,11 +160,12 @@ export const postgresDeliveries = (query: Query, notify: () => void): Deliveries
           where d.status <> 'delivered' or ${delivered}::boolean
         returning 1
       )
-      select (select count(*)::int from made) as made, count(*)::int as past, max(event_id) as last from past
+      select (select count(*)::int from made) as made, count(*)::int as replayed, max(event_id) as last
+      from replayed_events
       `.catch(ifOvertaken([]))
     if (row === undefined) return 'overtaken'
     if (row.made > 0) notify()
-    return { made: row.made, lastEventId: row.past === max ? row.last : null }
+    return { made: row.made, lastEventId: row.replayed === max ? row.last : null }
   },
 
   /** Reads at most `countMax` entries of the index of pending deliveries. */

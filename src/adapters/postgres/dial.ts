@@ -7,8 +7,8 @@ import type { PostgresAddress, PostgresServer } from '../../config/postgres-addr
 
 type Refuse = (server: PostgresServer) => Promise<void>
 
-/** Where in a list the server is that was right the last time: while others are away, none of them is waited for. */
-const lastRight = new Map<string, number>()
+/** The index of the server that was accepted last, by list. It is tried first, so that no server that is away is waited for. */
+const lastAccepted = new Map<string, number>()
 
 /**
  * Connects to the first server that answers and that `refuse` accepts, with TLS as the address wants it. The driver
@@ -19,12 +19,12 @@ export const dial = async (address: PostgresAddress, refuse: Refuse): Promise<Du
   const { servers } = address
   const list = servers.map(nameOf).join()
   const errors: NodeJS.ErrnoException[] = []
-  for (let tried = 0, at = lastRight.get(list) ?? 0; tried < servers.length; tried++, at++) {
-    const server = servers[at % servers.length] as PostgresServer
+  const first = lastAccepted.get(list) ?? 0
+  for (const server of [...servers.slice(first), ...servers.slice(0, first)]) {
     try {
       await refuse(server)
-      const socket = await dialOne(server, address)
-      lastRight.set(list, at % servers.length)
+      const socket = await dialServer(server, address)
+      lastAccepted.set(list, servers.indexOf(server))
       return socket
     } catch (error) {
       errors.push(error as Error)
@@ -42,7 +42,7 @@ const coded = (code: string, message: string) => Object.assign(new Error(message
 const failing = (error: Error): Duplex =>
   new Duplex({ read: () => {}, write: (_chunk, _encoding, done) => done(error) })
 
-const dialOne = async (server: PostgresServer, address: PostgresAddress): Promise<Duplex> => {
+const dialServer = async (server: PostgresServer, address: PostgresAddress): Promise<Duplex> => {
   const { ssl, connectMsMax } = address
   const isPlain = 'path' in server || ssl.mode === 'disable'
   const { ca, cert, key } = ssl.files
@@ -66,7 +66,7 @@ const dialOne = async (server: PostgresServer, address: PostgresAddress): Promis
     if (signal.aborted) throw coded('CONNECT_TIMEOUT', `connect ETIMEDOUT ${nameOf(server)}`)
     // Whatever is wrong with TLS, as with libpq.
     if (ssl.mode !== 'prefer' || !isConnected) throw error
-    return dialOne(server, { ...address, ssl: { ...ssl, mode: 'disable' } })
+    return dialServer(server, { ...address, ssl: { ...ssl, mode: 'disable' } })
   }
 }
 

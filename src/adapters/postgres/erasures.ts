@@ -86,9 +86,8 @@ export const postgresErasures = (
   }),
 
   /**
-   * `changed` has a row if the prospect was unchanged or, if there is none, if the identifier leads to no one. The prospect
-   * is locked first, as it is by every write that adds an identifier to it: so none is left out. An identifier that is to be blocked,
-   * and was added meanwhile, is refused by the table: it leads to a prospect or is blocked.
+   * The prospect is locked first, as it is by every write that adds an identifier to it: so none is left out. If the
+   * identifier to block was added meanwhile, the table refuses it: an identifier leads to a prospect or is blocked.
    */
   record: async ({ tenantId, now, until, prospects, identifier, erasures }, events) => {
     const [prospect] = prospects
@@ -104,7 +103,9 @@ export const postgresErasures = (
             and p.external_id is not distinct from ${prospect?.externalId ?? null}
             and p.name is not distinct from ${prospect?.name ?? null}
           returning 1
-        ), changed as (
+        ),
+        -- A row if the prospect was unchanged or, without a prospect, if the identifier leads to none.
+        changed as (
           select 1 from erased
           union all
           select 1 where ${prospect === undefined} and (
@@ -112,15 +113,15 @@ export const postgresErasures = (
             where i.tenant_id = ${tenantId} and i.kind = ${identifier?.kind ?? null}
               and i.hash = ${identifier?.hash ?? null} and i.prospect_id is not null limit 1
           ) is null
-        ), others as (
+        ), erased_with_it as (
           update prospects p set email = null, external_id = null, name = null, erased_at = ${now}, updated_at = ${now}
           where p.tenant_id = ${tenantId} and p.merged_into = ${prospect?.prospectId ?? null}
             and exists (select 1 from changed)
-        ), ended as (
+        ), ended_merges as (
           update merges m set status = 'completed', completed_at = ${now}
           where m.tenant_id = ${tenantId} and m.into_id = ${prospect?.prospectId ?? null} and m.status = 'processing'
             and exists (select 1 from changed)
-        ), added as (
+        ), added_erasures as (
           insert into erasures (${ERASURE.names})
           select ${ERASURE.values} from ${ERASURE.from(erasures.map(newErasureRow))}
           where exists (select 1 from changed)

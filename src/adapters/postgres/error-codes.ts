@@ -28,7 +28,7 @@ export const unavailableUnlessRejected = (error: unknown): never => {
     refusedWrites.count++
     throw takesNoWrites(reason, error)
   }
-  const isRejected = isFromServer(error) && !isTransient(error) && !NOT_NOW_CODES.has(sqlStateOf(error))
+  const isRejected = isFromServer(error) && !isTransient(error) && !RETRYABLE_CODES.has(sqlStateOf(error))
   if (isRejected || error instanceof DomainFailure) throw error
   throw unavailable('The database cannot answer now.', error)
 }
@@ -36,13 +36,13 @@ export const unavailableUnlessRejected = (error: unknown): never => {
  * Lock not available, a deadlock, a conflict of writers, no such database, a wrong password, completion unknown,
  * an internal error.
  */
-const NOT_NOW_CODES = new Set(['55P03', '40P01', '40001', '3D000', '28P01', '40003', 'XX000'])
+const RETRYABLE_CODES = new Set(['55P03', '40P01', '40001', '3D000', '28P01', '40003', 'XX000'])
 
 /** Writes of this process that a read-only or full database refused. */
 export const refusedWrites = { count: 0 }
 const NO_WRITES: Readonly<Record<string, NoWrites>> = { '25006': 'read_only', '53100': 'disk_full' }
 
-/** The connection was lost or silent under the statement: it had been made, and PostgreSQL sent no ordinary error; or another server may take the write. */
+/** The connection is unusable after this error. A server that has become read-only counts too. */
 export const isConnectionFatal = (error: unknown): boolean =>
   isFromServer(error)
     ? error.code === '25006' || error.severity === 'FATAL' || error.severity === 'PANIC'

@@ -1,7 +1,7 @@
 import type { Events } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
 import { type EventRow, storedEvent } from '../stores/rows.ts'
-import { DELIVERIES_MAX } from '../stores/takers.ts'
+import { DELIVERIES_MAX } from '../stores/subscribed-endpoints.ts'
 import { EVENT } from './outbox.ts'
 import type { Query } from './sql.ts'
 
@@ -50,6 +50,7 @@ export const postgresEvents = (query: Query, emit: (signal: Signal) => void): Ev
       )
       select exists (select 1 from seen) as is_counted, (select count(*)::int from numbered) as numbered,
         (select count(*)::int from made) as made`
+    // A tenant without a count gets one. Then the tenant is counted.
     if (row?.isCounted === false) {
       await query(tenantId)`
         insert into event_counts (tenant_id, sequence) values (${tenantId}, 0) on conflict (tenant_id) do nothing`
@@ -64,18 +65,18 @@ export const postgresEvents = (query: Query, emit: (signal: Signal) => void): Ev
     /** Goes from tenant to tenant along the index of waiting events. */
     waiting: async (afterTenantId, max) => {
       const rows = await query()<{ tenantId: string }>`
-        with recursive tenant (tenant_id) as (
+        with recursive tenants_waiting (tenant_id) as (
           (
             select e.tenant_id from events e where e.sequence is null and e.tenant_id > ${afterTenantId}
             order by e.tenant_id limit 1
           )
           union all
           select (
-            select e.tenant_id from events e where e.sequence is null and e.tenant_id > tenant.tenant_id
+            select e.tenant_id from events e where e.sequence is null and e.tenant_id > tenants_waiting.tenant_id
             order by e.tenant_id limit 1
-          ) from tenant where tenant.tenant_id is not null
+          ) from tenants_waiting where tenants_waiting.tenant_id is not null
         )
-        select tenant_id from tenant where tenant_id is not null limit ${max}`
+        select tenant_id from tenants_waiting where tenant_id is not null limit ${max}`
       return rows.map(({ tenantId }) => tenantId)
     },
 
@@ -111,7 +112,7 @@ export const postgresEvents = (query: Query, emit: (signal: Signal) => void): Ev
      */
     expire: async ({ tenantId, beforeEventId, max }) => {
       const [row] = await query(tenantId)<{ most: number }>`
-        with recursive endpoint (id) as (
+        with recursive endpoints (id) as (
           (
             select d.webhook_endpoint_id from webhook_deliveries d where d.tenant_id = ${tenantId}
             order by d.webhook_endpoint_id limit 1
@@ -119,14 +120,14 @@ export const postgresEvents = (query: Query, emit: (signal: Signal) => void): Ev
           union all
           select (
             select d.webhook_endpoint_id from webhook_deliveries d
-            where d.tenant_id = ${tenantId} and d.webhook_endpoint_id > endpoint.id
+            where d.tenant_id = ${tenantId} and d.webhook_endpoint_id > endpoints.id
             order by d.webhook_endpoint_id limit 1
-          ) from endpoint where endpoint.id is not null
+          ) from endpoints where endpoints.id is not null
         ), stale as materialized (
-          select d.* from endpoint
+          select d.* from endpoints
             cross join lateral (
               select d.tenant_id, d.webhook_endpoint_id, d.event_id from webhook_deliveries d
-              where d.tenant_id = ${tenantId} and d.webhook_endpoint_id = endpoint.id and d.event_id < ${beforeEventId}
+              where d.tenant_id = ${tenantId} and d.webhook_endpoint_id = endpoints.id and d.event_id < ${beforeEventId}
               order by d.event_id limit ${max}
             ) d
         ), undelivered as (

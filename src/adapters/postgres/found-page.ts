@@ -1,9 +1,7 @@
 import type { FoundPage, PageWant, StoredPageWithVersions } from '../../core/ports/pages.ts'
 import { storedVersion, type VersionRow, versionWithContent } from '../stores/page-rows.ts'
 
-/**
- * A page with one of its versions, whose columns have the plain names. Without a page all but `groupStatus` are null.
- */
+/** A page with one of its versions, whose columns have the plain names. If the page is missing, only `groupStatus` is set. */
 export type FoundRow = VersionRow &
   Pick<StoredPageWithVersions, 'slug' | 'customName' | 'updatedAt' | 'groupStatus' | 'automaticAfter'> & {
     readonly revision: number | null

@@ -3,15 +3,16 @@ import type postgres from 'postgres'
 import { VERSION } from '../../config/version.ts'
 import { unavailable } from '../../core/engine/failures.ts'
 import { type Applied, checksumOf, type Migration, missingMigrations } from '../stores/migrations.ts'
-import { askOn, withTimeout } from './connect.ts'
+import { askOn } from './connect.ts'
 import { isConnectionFatal, isTransient, sqlStateOf } from './error-codes.ts'
 import { endPool, openPostgres, type Sql } from './open.ts'
 import type { Ask } from './sql.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** An arbitrary number that must never change. */
 const LOCK = 7_238_114_005
 /** Time limit to connect and to check whether there is anything to migrate. */
-const LOOK_MS_MAX = 5_000
+const CHECK_MS_MAX = 5_000
 /** How often a migration tries to acquire its locks, for a second each: requests wait behind it, two seconds at most. */
 const LOCK_TRIES_MAX = 20
 const LOCK_PAUSE_MS = 2_000
@@ -45,7 +46,7 @@ export type Warn = (message: string) => void
  */
 export const migratePostgres = (url: string, migrations: readonly Migration[], warn: Warn) =>
   ifIncomplete(url, migrations, warn, [], async (sql) => {
-    const connection = await withTimeout(sql.reserve(), LOOK_MS_MAX).catch(notYetOr)
+    const connection = await withTimeout(sql.reserve(), CHECK_MS_MAX).catch(unavailableIfTransient)
     return migrateOn(connection, askOn(connection), migrations)
   })
 
@@ -62,8 +63,8 @@ export const planPostgres = (url: string, migrations: readonly Migration[]) =>
     () => {},
     { pending: [], locks: [] },
     async (sql) => {
-      const applied = withTimeout(apply(askOn(sql), migrations), PLAN_MS_MAX)
-      return { pending: await applied.catch(notYetOr), locks: await sql.unsafe<Lock[]>(LOCKS) }
+      const applied = withTimeout(applyMissing(askOn(sql), migrations), PLAN_MS_MAX)
+      return { pending: await applied.catch(unavailableIfTransient), locks: await sql.unsafe<Lock[]>(LOCKS) }
     },
   )
 
@@ -77,7 +78,7 @@ const ifIncomplete = async <Done>(
 ): Promise<Done> => {
   const sql = openPostgres(url, { max: 1, prepare: false })
   try {
-    if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), LOOK_MS_MAX)) return nothing
+    if (await withTimeout(isUpToDate(askOn(sql), migrations, warn), CHECK_MS_MAX)) return nothing
     return await migrate(sql)
   } finally {
     await endPool(sql, 1)
@@ -97,14 +98,14 @@ export const migrateOn = async (
   try {
     for (let tries = 1; ; tries++) {
       try {
-        const applied = await apply(ask, migrations)
+        const applied = await applyMissing(ask, migrations)
         await ask((sql) => sql`commit`)
         return applied
       } catch (error) {
         // The driver has already taken a lost connection back, and would crash if it were used again.
         isLost = isTransient(error) && isConnectionFatal(error)
         if (!isLost) await ask((sql) => sql`rollback`).catch(() => {})
-        if (!isLocked(error) || tries === LOCK_TRIES_MAX) return notYetOr(error)
+        if (!isLocked(error) || tries === LOCK_TRIES_MAX) return unavailableIfTransient(error)
         await pause(LOCK_PAUSE_MS)
       }
     }
@@ -113,14 +114,12 @@ export const migrateOn = async (
   }
 }
 
-/**
- * Begins a transaction and applies missing migrations in it, one statement at a time.
- */
-const apply = async (ask: Ask, migrations: readonly Migration[]): Promise<readonly string[]> => {
+/** Begins a transaction and applies missing migrations in it, each file whole. */
+const applyMissing = async (ask: Ask, migrations: readonly Migration[]): Promise<readonly string[]> => {
   await ask((sql) => sql.unsafe(BEGIN))
   const missing = missingMigrations(migrations, await appliedMigrations(ask))
   for (const { number, name, sql: text } of missing) {
-    for (const statement of text.split(/;$/m)) if (statement.trim()) await ask((sql) => sql.unsafe(statement))
+    await ask((sql) => sql.unsafe(text).simple())
     await ask(
       (sql) => sql`
       insert into schema_migrations (number, name, checksum, version)
@@ -132,16 +131,16 @@ const apply = async (ask: Ask, migrations: readonly Migration[]): Promise<readon
 
 /** Whether a statement of a running server held a lock. */
 const isLocked = (error: unknown): boolean => ['55P03', '40P01'].includes(sqlStateOf(error))
-const notYetOr = (error: unknown): never => {
-  const isNotYet = isTransient(error) || isLocked(error)
-  throw isNotYet ? unavailable('The database cannot answer yet.', error) : error
+const unavailableIfTransient = (error: unknown): never => {
+  if (isTransient(error) || isLocked(error)) throw unavailable('The database cannot answer yet.', error)
+  throw error
 }
 
 /** Checked first, so that a role that may not change the schema can start if there is nothing to change. */
 export const isUpToDate = async (ask: Ask, migrations: readonly Migration[], warn: Warn) => {
   const applied = await checkServer(ask, warn)
     .then(() => appliedMigrations(ask))
-    .catch(notYetOr)
+    .catch(unavailableIfTransient)
   return applied.length > 0 && missingMigrations(migrations, applied).length === 0
 }
 

@@ -4,12 +4,14 @@ import { columns, type Query } from './sql.ts'
 const MOMENT = columns('moment', 'number int, micros bigint, xid bigint')
 
 /**
- * A moment is a time of the database and the id of the transaction that asked for it. It is past once no session of this
- * database is in a transaction that began before, as far as the role may see that; no transaction with an earlier id
- * still runs; and no earlier one is prepared. One that has neither read nor written, or is between two statements and
- * has only read, does not count: its next statement sees what was there at the moment. A transaction has an id from its
- * first write on: a role that does not see when another role's transaction began sees at least that. A text that is no
- * moment of this database is past, and so is one with an id that is yet to come: it was restored from another database.
+ * A moment is a time of the database and the id of the transaction that asked for it. It is past if all of these hold:
+ * - No session of this database is in a transaction that began before, as far as the role may see that. A session that
+ *   is between two statements and has only read does not count: its next statement sees what the moment saw.
+ * - No transaction with an earlier id still runs. A role that may not see when another role's transaction began sees at
+ *   least its id, which a transaction has from its first write on.
+ * - No earlier transaction is prepared.
+ * A text that is no moment of this database is past. So is one with an id in the future: it was restored from another
+ * database.
  */
 export const postgresMoments = (query: Query): Moments => ({
   now: async () => {

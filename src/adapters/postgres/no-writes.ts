@@ -2,7 +2,7 @@ import { type NoWrites, takesNoWrites } from '../../core/engine/failures.ts'
 import { refusedWrites, sqlStateOf } from './error-codes.ts'
 import type { Ask } from './sql.ts'
 
-const LOOK = `
+const FIND_REASON = `
   select case when pg_is_in_recovery() then 'standby' when current_setting('transaction_read_only') = 'on' then 'read_only'
     end as reason`
 /** Needs several new pages, and ends with a cast that fails, so that nothing is kept. */
@@ -14,16 +14,16 @@ const TAKE_ROOM = `
 
 /** Why PostgreSQL takes no writes, or null. A full disk shows only with `takesRoom`. */
 export const findNoWrites = async (ask: Ask, takesRoom: boolean): Promise<NoWrites | null> => {
-  const [found] = await ask((sql) => sql.unsafe<{ reason: NoWrites | null }[]>(LOOK))
+  const [found] = await ask((sql) => sql.unsafe<{ reason: NoWrites | null }[]>(FIND_REASON))
   if (found?.reason || !takesRoom) return found?.reason ?? null
-  const isFull = (error: Error) => [error, error.cause].some((one) => sqlStateOf(one) === '53100')
+  const isFull = (error: Error) => [error, error.cause].some((cause) => sqlStateOf(cause) === '53100')
   return ask((sql) => sql.unsafe(TAKE_ROOM)).then(
     () => null,
     (error) => (isFull(error) ? 'disk_full' : null),
   )
 }
 
-/** Refuses while the database takes no writes. A full disk is looked for once it has refused one: reads still work. */
+/** Refuses while the database takes no writes. A full disk is tested for only after it refused a write: reads still work. */
 export const refuserOfNoWrites = (ask: Ask) => {
   let seen = refusedWrites.count
   return async (): Promise<void> => {

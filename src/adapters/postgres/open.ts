@@ -121,9 +121,9 @@ const refuseIfReadOnly =
     if (wanted === 'any') return
     const only = { ...address, servers: [server], targetSessionAttrs: 'any' } as const
     const sql = openAt(only, { max: 1, prepare: false })
-    const late = pause(2 * address.connectMsMax, [], { ref: false })
-    const asked = Promise.race([sql.unsafe<{ readOnly: string; isStandby: boolean }[]>(SESSION), late])
-    const [row] = await asked.finally(() => endPool(sql, 0))
+    const timeout = pause(2 * address.connectMsMax, [], { ref: false })
+    const rows = Promise.race([sql.unsafe<{ readOnly: string; isStandby: boolean }[]>(SESSION), timeout])
+    const [row] = await rows.finally(() => endPool(sql, 0))
     if (row === undefined) throw new Error(`${nameOf(server)} does not answer`)
     if (row.isStandby || (wanted === 'read-write' && row.readOnly === 'on'))
       throw new Error(`${nameOf(server)} takes no writes`)

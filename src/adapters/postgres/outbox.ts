@@ -24,18 +24,19 @@ export type Outbox = {
    */
   readonly newEvents: (events?: readonly NewEvent[]) => Piece
   /** The rows of a write, whose events are announced. */
-  readonly rowsOf: <Row extends Events>(written: Promise<readonly Row[]>) => Promise<readonly Row[]>
+  readonly announcing: <Row extends Events>(written: Promise<readonly Row[]>) => Promise<readonly Row[]>
   /** Whether a write was recorded: not if it returned no row, or if another writer was faster. */
   readonly recorded: (written: Promise<readonly Events[]>) => Promise<Recorded>
 }
 
-/** Random, so that processes which change the same row do not keep overtaking each other. */
 const PAUSE_MS_MAX = 10
+/** Random, so that processes which change the same row do not keep overtaking each other. */
+const pauseAfterConflict = () => pause(Math.random() * PAUSE_MS_MAX)
 
-/** Events are written in the statement of their change. Calls `wrote` after a commit with events. */
-export const createOutbox = (everyEvent: boolean, wrote: () => void): Outbox => {
+/** Events are written in the statement of their change. Calls `onEvents` after a commit with events. */
+export const createOutbox = (everyEvent: boolean, onEvents: () => void): Outbox => {
   const announced = <Row extends Events>(rows: readonly Row[]): readonly Row[] => {
-    if (rows[0]?.events) wrote()
+    if (rows[0]?.events) onEvents()
     return rows
   }
   return {
@@ -49,11 +50,11 @@ export const createOutbox = (everyEvent: boolean, wrote: () => void): Outbox => 
         ))
         returning 1
       )`,
-    rowsOf: (written) => written.then(announced),
+    announcing: (written) => written.then(announced),
     recorded: async (written) => {
       const rows = await written.catch(ifOvertaken([]))
       if (announced(rows).length > 0) return 'recorded'
-      await pause(Math.random() * PAUSE_MS_MAX)
+      await pauseAfterConflict()
       return 'overtaken'
     },
   }

@@ -7,9 +7,9 @@ import { sqlStateOf } from './error-codes.ts'
  * message always names the constraint.
  */
 const isOvertaken = (error: unknown): boolean => {
-  const why = Object(error).cause ?? error
-  const { message = '' } = Object(why)
-  const code = sqlStateOf(why)
+  const cause = Object(error).cause ?? error
+  const { message = '' } = Object(cause)
+  const code = sqlStateOf(cause)
   if (code === '23514') return message.includes('identifiers_lead_or_are_blocked')
   return ['23505', '40P01', '40001'].includes(code)
 }
@@ -26,21 +26,25 @@ export const unlessOvertaken = (written: Promise<unknown>): Promise<Recorded> =>
   written.then(() => 'recorded', ifOvertaken<Recorded>('overtaken'))
 
 /**
- * A statement for many changes that another writer overtook is tried once more: mostly it finds now what the other one
- * has added. If not, it is halved. For one change, having been overtaken is its result.
+ * A statement for many changes that another writer overtook is repeated once: mostly it now finds what the other one has
+ * added. If it is overtaken again, its list is halved. A single change that is overtaken is not repeated.
  */
-export const overtakenAlone =
-  <Change>(recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>) =>
-  (changes: readonly Change[]): Promise<readonly Recorded[]> => {
-    const recorded = recordAll(changes)
-    if (changes.length === 1) return recorded.catch(ifOvertaken<readonly Recorded[]>(['overtaken']))
-    const repeated = recorded.catch((error) => {
-      if (isOvertaken(error)) return recordAll(changes)
-      throw error
-    })
-    return repeated.catch((error) => {
-      // A deadlock is `unavailable`, after which a list is not halved: nothing was saved, so it may be.
+export const repeatedOrHalved = <Change>(
+  recordAll: (changes: readonly Change[]) => Promise<readonly Recorded[]>,
+) => {
+  const repeat = async (changes: readonly Change[]): Promise<readonly Recorded[]> => {
+    try {
+      return await recordAll(changes)
+    } catch (error) {
+      // A deadlock is `unavailable`, after which a list is not halved. Nothing was saved, so this list may be halved.
       if (isOvertaken(error)) throw new Error('A list was overtaken.', { cause: error })
       throw error
-    })
+    }
   }
+  // Not `async`: that costs every write one more promise.
+  return (changes: readonly Change[]): Promise<readonly Recorded[]> =>
+    recordAll(changes).catch((error) => {
+      if (!isOvertaken(error)) throw error
+      return changes.length === 1 ? ['overtaken'] : repeat(changes)
+    })
+}

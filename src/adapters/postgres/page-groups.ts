@@ -74,13 +74,14 @@ export const postgresPageGroups = (
   find: together.read(
     'pageGroups.find',
     (wants: readonly PageGroupWant[]) =>
-      Promise.all(wants.map((want) => found(query, want).catch(asOutcome))),
+      Promise.all(wants.map((want) => findPageGroup(query, want).catch(asOutcome))),
     { listLengthMax: GROUPS_MAX },
   ),
 
   add: (group, events) =>
     recorded(
       query()<Events>`
+        -- The part with the new events needs a part 'changed'.
         with changed as (
           select 1
         ), counted as (
@@ -114,7 +115,7 @@ export const postgresPageGroups = (
 })
 
 /** With its limit each look-up uses its whole key, whatever the planner assumes of the tenant. */
-const found = async (query: Query, want: PageGroupWant): Promise<FoundPageGroup | null> => {
+const findPageGroup = async (query: Query, want: PageGroupWant): Promise<FoundPageGroup | null> => {
   const { tenantId } = want
   const pageGroupId = 'pageGroupId' in want ? want.pageGroupId : null
   const idempotencyKey = 'idempotencyKey' in want ? want.idempotencyKey : null

@@ -27,7 +27,7 @@ import { LOOKUPS_MAX, type Together, weightOfPage } from '../stores/together.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
-import { overtakenAlone } from './overtaken.ts'
+import { repeatedOrHalved } from './overtaken.ts'
 import { columns, type Query } from './sql.ts'
 
 type RecallRow = { readonly number: number } & (
@@ -67,13 +67,13 @@ const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
  * a limit: so it uses its whole key, whatever the planner assumes of the tables. A join could read all rows of a tenant.
  *
  * Every change of a page locks its row before those of its versions, and raises its revision. If the page has changed,
- * nothing is saved. Calls `added` after versions were added or something was scheduled.
+ * nothing is saved. Calls `wakePublisher` after versions were added or something was scheduled.
  */
 export const postgresPages = (
   query: Query,
-  { recorded, rowsOf, newEvents, everyEvent }: Outbox,
+  { recorded, announcing, newEvents, everyEvent }: Outbox,
   together: Together,
-  added: () => void,
+  wakePublisher: () => void,
 ): Pages => {
   const findWith = (content: boolean) =>
     together.read('pages.find', (wants: readonly PageWant[]) => findAll(query, wants, content), {
@@ -126,11 +126,11 @@ export const postgresPages = (
     const events = recordings.flatMap(({ events }, number) =>
       events.map((event) => ({ ...eventRow(event), number })),
     )
-    const rows = await rowsOf(
+    const rows = await announcing(
       query()<Events & { readonly number: number }>`
         with page as (
-          select page.*, count(*) over (partition by page.tenant_id, page.page_group_id) as places,
-            row_number() over (partition by page.tenant_id, page.page_group_id order by page.page_id) as place
+          select page.*, count(*) over (partition by page.tenant_id, page.page_group_id) as pages_in_group,
+            row_number() over (partition by page.tenant_id, page.page_group_id order by page.page_id) as position
           from ${NEW_PAGE.from(pages)}
           where (
             select true from page_groups g
@@ -149,7 +149,7 @@ export const postgresPages = (
           ) is null)
         ), counted as (
           insert into page_counts as c (${COUNT.names})
-          select page.tenant_id, page.page_group_id, page.places, page.places from page where page.place = 1
+          select page.tenant_id, page.page_group_id, page.pages_in_group, page.pages_in_group from page where page.position = 1
           order by page.tenant_id, page.page_group_id
           on conflict (tenant_id, page_group_id) do update set
             pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes
@@ -159,18 +159,18 @@ export const postgresPages = (
           from counted
         ), numbered as (
           select page.*, (counts.of_group ->> (page.tenant_id || ' ' || page.page_group_id))::int
-            - page.places + page.place as page_number
+            - page.pages_in_group + page.position as page_number
           from page
             cross join counts
         ), named as (
           select page.*, case when page.is_numbered then ltrim(page.computed_name || ' ' || page.page_number)
             else page.computed_name end as whole_name
           from numbered page
-        ), paged as (
+        ), added_pages as (
           insert into pages (${PAGE.names}, computed_name, page_number)
           select ${PAGE.values}, page.whole_name, page.page_number from named page
           order by page.tenant_id, page.page_group_id, page.idempotency_key, page.page_id
-        ), versioned as (
+        ), added_versions as (
           insert into page_versions (${FIRST_VERSION.names}, computed_name)
           select ${FIRST_VERSION.values}, page.whole_name from named page
         ), new_events as (
@@ -184,10 +184,10 @@ export const postgresPages = (
         select number, (select count(*)::int from new_events) as events from page`,
     )
     const saved = new Set(rows.map(({ number }) => number))
-    if (recordings.some(({ page }, number) => saved.has(number) && needsWork(page))) added()
+    if (recordings.some(({ page }, number) => saved.has(number) && needsWork(page))) wakePublisher()
     return recordings.map((_, number) => (saved.has(number) ? 'recorded' : 'overtaken'))
   }
-  const recordPage = together.write('pages.record', overtakenAlone(savePages), {
+  const recordPage = together.write('pages.record', repeatedOrHalved(savePages), {
     tenantOf: ({ page }) => page.tenantId,
     weightOf: ({ page }) => weightOfPage(page),
     claimsOf: ({ page: { tenantId, pageGroupId, idempotencyKey, slug } }) => [
@@ -204,30 +204,30 @@ export const postgresPages = (
 
     list: together.read('pages.list', async (wants: readonly PagesWant[]) => {
       const rows = await query()<ListedRow>`
-      select want.number, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
-        l.created_at, l.updated_at
-      from ${LISTED.from(numberedSlices(wants))}
-        cross join lateral (
-          select g.status from page_groups g
-          where g.tenant_id = want.tenant_id
-            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
-          limit 1
-        ) g
-        left join lateral (
-          select * from (
-            select l.*, sum(octet_length(l.custom_name)) over (
-              order by l.page_id desc rows between unbounded preceding and 2 preceding
-            ) as bytes_before
-            from (
-              select * from pages l
-              where l.tenant_id = want.tenant_id and l.page_group_id = want.page_group_id
-                and l.page_id < want.before_id
-              order by l.page_id desc limit want.rows_max
+        select want.number, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
+          l.created_at, l.updated_at
+        from ${LISTED.from(numberedSlices(wants))}
+          cross join lateral (
+            select g.status from page_groups g
+            where g.tenant_id = want.tenant_id
+              and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+            limit 1
+          ) g
+          left join lateral (
+            select * from (
+              select l.*, sum(octet_length(l.custom_name)) over (
+                order by l.page_id desc rows between unbounded preceding and 2 preceding
+              ) as bytes_before
+              from (
+                select * from pages l
+                where l.tenant_id = want.tenant_id and l.page_group_id = want.page_group_id
+                  and l.page_id < want.before_id
+                order by l.page_id desc limit want.rows_max
+              ) l
             ) l
-          ) l
-          where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
-        ) l on true
-      order by want.number, l.page_id desc`
+            where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+          ) l on true
+        order by want.number, l.page_id desc`
       // A group without pages is one row without a page; a missing group has no row.
       return rowsOfEach(wants, rows).map((list) => {
         if (list.length === 0) return null
@@ -260,60 +260,60 @@ export const postgresPages = (
       const needsActiveGroup = version !== null || change.publishes
       const result = await recorded(
         query()<Events>`
-        with changed as (
-          update pages p set slug = ${change.slug}, custom_name = ${change.customName}, computed_name = ${change.computedName},
-            updated_at = ${updatedAt}, published_version_id = ${publishedVersionId},
-            automatic_after = ${change.automaticAfter}, unpublish_at = ${change.unpublishAt},
-            latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id),
-            revision = p.revision + 1
-          where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
-            and p.revision = ${revision} and exists (
-              select 1 from page_groups g
-              where g.tenant_id = ${tenantId} and (g.status = 'active' or not ${needsActiveGroup})
-                and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
-            )
-          returning 1
-        ), versioned as (
-          insert into page_versions (${VERSION.names})
-          select ${VERSION.values} from ${VERSION.from(versionRows)} where exists (select 1 from changed)
-        ), published as (
-          update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null,
-            unpublish_at = null, schedule_note = null
-          where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId}
-            and ${change.publishes} and exists (select 1 from changed)
-        ), scheduled as (
-          update page_versions v set publish_at = ${schedule?.publishAt ?? null},
-            unpublish_at = ${schedule?.unpublishAt ?? null}, schedule_note = ${schedule?.scheduleNote ?? null},
-            publish = false
-          where v.tenant_id = ${tenantId} and v.page_id = ${pageId}
-            and v.version_id = ${schedule?.versionId ?? null} and exists (select 1 from changed)
-        ), ${newEvents(events)}
-        select (select count(*)::int from new_events) as events from changed`,
+          with changed as (
+            update pages p set slug = ${change.slug}, custom_name = ${change.customName}, computed_name = ${change.computedName},
+              updated_at = ${updatedAt}, published_version_id = ${publishedVersionId},
+              automatic_after = ${change.automaticAfter}, unpublish_at = ${change.unpublishAt},
+              latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id),
+              revision = p.revision + 1
+            where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
+              and p.revision = ${revision} and exists (
+                select 1 from page_groups g
+                where g.tenant_id = ${tenantId} and (g.status = 'active' or not ${needsActiveGroup})
+                  and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
+              )
+            returning 1
+          ), added_version as (
+            insert into page_versions (${VERSION.names})
+            select ${VERSION.values} from ${VERSION.from(versionRows)} where exists (select 1 from changed)
+          ), published as (
+            update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null,
+              unpublish_at = null, schedule_note = null
+            where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId}
+              and ${change.publishes} and exists (select 1 from changed)
+          ), scheduled as (
+            update page_versions v set publish_at = ${schedule?.publishAt ?? null},
+              unpublish_at = ${schedule?.unpublishAt ?? null}, schedule_note = ${schedule?.scheduleNote ?? null},
+              publish = false
+            where v.tenant_id = ${tenantId} and v.page_id = ${pageId}
+              and v.version_id = ${schedule?.versionId ?? null} and exists (select 1 from changed)
+          ), ${newEvents(events)}
+          select (select count(*)::int from new_events) as events from changed`,
       )
-      if ((version || schedule?.publishAt || change.unpublishAt) && result === 'recorded') added()
+      if ((version || schedule?.publishAt || change.unpublishAt) && result === 'recorded') wakePublisher()
       return result
     },
 
     remove: ({ tenantId, pageGroupId, pageId, revision }, events) =>
       recorded(
         query()<Events>`
-        with changed as (
-          delete from pages p
-          where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
-            and p.revision = ${revision} and exists (
-              select 1 from page_groups g
-              where g.tenant_id = ${tenantId}
-                and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
-            )
-          returning 1
-        ), emptied as (
-          delete from page_versions v
-          where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and exists (select 1 from changed)
-        ), counted as (
-          update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
-          where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId} and exists (select 1 from changed)
-        ), ${newEvents(events)}
-        select (select count(*)::int from new_events) as events from changed`,
+          with changed as (
+            delete from pages p
+            where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
+              and p.revision = ${revision} and exists (
+                select 1 from page_groups g
+                where g.tenant_id = ${tenantId}
+                  and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
+              )
+            returning 1
+          ), emptied as (
+            delete from page_versions v
+            where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and exists (select 1 from changed)
+          ), counted as (
+            update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
+            where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId} and exists (select 1 from changed)
+          ), ${newEvents(events)}
+          select (select count(*)::int from new_events) as events from changed`,
       ),
   }
 }

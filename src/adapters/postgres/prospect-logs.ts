@@ -32,11 +32,13 @@ export const postgresProspectLogs = (query: Query, together: Together): Prospect
   /** One statement for each, so that each can fail alone; only equal lists share theirs. */
   list: together.read('prospectLogs.list', (wants: readonly ProspectLogsWant[]) =>
     Promise.all(
-      wants.map((want) => (want.idempotencyKey === null ? newest : withKey)(query, want).catch(asOutcome)),
+      wants.map((want) =>
+        (want.idempotencyKey === null ? listNewest : findByKey)(query, want).catch(asOutcome),
+      ),
     ),
   ),
 
-  /** One statement for each, too. */
+  /** Timelines, one statement each. */
   timeline: together.read('prospectLogs.timeline', (wants: readonly TimelineWant[]) =>
     Promise.all(wants.map((want) => timelineOf(query, want).catch(asOutcome))),
   ),
@@ -66,7 +68,7 @@ export const postgresProspectLogs = (query: Query, together: Together): Prospect
  * The limits of these walks are a `select`, whose value the planner does not know: then it assumes that few rows are
  * wanted, and walks along the index. With 10,000 as a constant it would sometimes collect and sort all rows of the tenant.
  */
-const newest = async (query: Query, want: ProspectLogsWant): Promise<Scanned<StoredLog>> => {
+const listNewest = async (query: Query, want: ProspectLogsWant): Promise<Scanned<StoredLog>> => {
   const { tenantId, source, type, limit } = want
   const fromId = want.fromId ?? ''
   const beforeId = want.beforeId ?? AFTER_ALL_IDS
@@ -100,7 +102,7 @@ const newest = async (query: Query, want: ProspectLogsWant): Promise<Scanned<Sto
 }
 
 /** The log with an idempotency key. The limit keeps the other conditions out of the look-up, so that it uses its whole key. */
-const withKey = async (query: Query, want: ProspectLogsWant): Promise<Scanned<StoredLog>> => {
+const findByKey = async (query: Query, want: ProspectLogsWant): Promise<Scanned<StoredLog>> => {
   const { tenantId, source, idempotencyKey, type } = want
   const rows = await query(tenantId)<LogRow>`
     select ${SHOWN.selected} from (

@@ -15,6 +15,9 @@ const SHOWN_BUT_EMAIL = columns('p', without(COLUMNS.prospects, 'email'))
 const WANT = columns('want', 'number int, tenant_id, prospect_id')
 const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
 
+/** Former identifiers of a kind that keep their text. */
+const FORMER_TEXTS_MAX = 20
+
 // The expressions of the indexes for the search: see `prospects_email_start` and the two after it.
 const EMAIL_KEY = piece`(left(l.email, 100) collate "C")`
 const FOLDED_NAME = piece`btrim(case when octet_length(l.name) = char_length(l.name) then lower(l.name)
@@ -46,7 +49,9 @@ export const postgresProspects = (
   /** One statement for each, so that each can fail alone; only equal lists share theirs. */
   list: together.read('prospects.list', (wants: readonly ProspectsWant[]) =>
     Promise.all(
-      wants.map((want) => (want.identifier === null ? newest : identified)(query, want).catch(asOutcome)),
+      wants.map((want) =>
+        (want.identifier === null ? listNewest : findIdentified)(query, want).catch(asOutcome),
+      ),
     ),
   ),
 
@@ -114,8 +119,8 @@ export const postgresProspects = (
   },
 
   /**
-   * Locks the prospect first. An identifier to add that leads here already stays; one that leads elsewhere, or is blocked,
-   * is refused by its key: then nothing is saved. Of the former identifiers of a kind only the newest twenty keep their text.
+   * Locks the prospect first. An identifier to add that leads here already stays. One that leads elsewhere, or is blocked, is
+   * refused by its key: then nothing is saved. Only the newest twenty former identifiers of a kind keep their text.
    */
   correct: ({ before, after, added, released }, events) => {
     const { tenantId, prospectId } = before
@@ -167,9 +172,6 @@ export const postgresProspects = (
   },
 })
 
-/** Former identifiers of a kind that keep their text. */
-const FORMER_TEXTS_MAX = 20
-
 /**
  * The newest prospects until they fill a slice, among the 10,000 newest rows. If these do not suffice, `resume` is the id
  * of the last of them. It is looked up only then; otherwise no more rows are read than are returned.
@@ -177,7 +179,7 @@ const FORMER_TEXTS_MAX = 20
  * The limits of these walks are a `select`, whose value the planner does not know: then it assumes that few rows are
  * wanted, and walks along the index. With 10,000 as a constant it would sometimes collect and sort all rows of the tenant.
  */
-const newest = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundProspect>> => {
+const listNewest = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundProspect>> => {
   const { tenantId, limit } = want
   const beforeId = want.beforeId ?? AFTER_ALL_IDS
   const rows = await query(tenantId)<FoundProspect & { readonly resume: string | null }>`
@@ -208,7 +210,7 @@ const newest = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundP
 }
 
 /** The prospect that an identifier leads to. The limits keep other conditions out of the look-ups, so that they use whole keys. */
-const identified = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundProspect>> => {
+const findIdentified = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundProspect>> => {
   const { tenantId, identifier } = want
   const rows = await query(tenantId)<FoundProspect>`
     select ${SHOWN.selected}

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Signal, SignalListener } from '../../core/ports/store.ts'
 import { createListeners } from '../stores/listeners.ts'
-import { withTimeout } from './connect.ts'
 import { endPool, openPostgres } from './open.ts'
 import type { Ask } from './sql.ts'
 import { textArray } from './sql.ts'
+import { withTimeout } from './with-timeout.ts'
 
 const NOTIFY_PAUSE_MS = 200
 const SIGNALS_MAX = 100
@@ -38,38 +38,38 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
   /** Listens on one connection until it is lost or silent, or the store is closed. */
   const listen = async (address: string): Promise<void> => {
     let isLost = false
-    let fail = () => {}
-    const lose = () => {
+    let rejectPending = () => {}
+    const onLost = () => {
       isLost = true
-      fail()
+      rejectPending()
     }
-    closing.signal.addEventListener('abort', lose)
+    closing.signal.addEventListener('abort', onLost)
     const sql = openPostgres(address, {
       max: 1,
       idle_timeout: 0,
       max_lifetime: null,
       onnotify: (_channel, signal) => listeners.emit(signal as Signal),
-      onclose: lose,
+      onclose: onLost,
     })
-    const answered = async (asked: PromiseLike<unknown>): Promise<void> => {
+    const whileUnsure = async (asked: PromiseLike<unknown>): Promise<void> => {
       // No race with one long-lived promise, which would keep memory of every heartbeat.
       const answer = new Promise((resolve, reject) => {
-        fail = () => reject(new Error('The listening connection is lost.'))
+        rejectPending = () => reject(new Error('The listening connection is lost.'))
         asked.then(resolve, reject)
       })
       const unsure = setInterval(listeners.emitAll, HEARTBEAT_MS)
       await withTimeout(answer, ANSWER_MS_MAX).finally(() => clearInterval(unsure))
     }
     try {
-      await answered(sql`listen prospect_pages`)
+      await whileUnsure(sql`listen prospect_pages`)
       listeners.emitAll()
       listeners.emit('prospects')
       while (!isLost) {
-        await answered(sql`select 1`)
+        await whileUnsure(sql`select 1`)
         await beat()
       }
     } finally {
-      closing.signal.removeEventListener('abort', lose)
+      closing.signal.removeEventListener('abort', onLost)
       await endPool(sql, 0)
     }
   }
@@ -90,7 +90,7 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
     },
     /**
      * Notifies this process at once, and the others after a pause, once for all signals of that time: commits with a
-     * NOTIFY wait for each other. Ending a key notifies in its statement. Deliveries concern only this process.
+     * NOTIFY wait for each other. A statement that ends a key notifies itself. Deliveries concern only this process.
      */
     notify: (...signals: readonly Signal[]): void => {
       listeners.emit(...signals)

@@ -47,8 +47,9 @@ export const postgresStore = (
   /** Checks the database until no obstacle is found. */
   const refuseUnusable = async (): Promise<void> => {
     if (isUsable) return
-    const looked = findObstacle(ask, pooler !== undefined, pooler?.directUrl)
-    const obstacle = await looked.catch(unavailableUnlessRejected)
+    const obstacle = await findObstacle(ask, pooler !== undefined, pooler?.directUrl).catch(
+      unavailableUnlessRejected,
+    )
     if (obstacle !== null) throw new Error(obstacle)
     isUsable = true
   }

@@ -22,14 +22,14 @@ import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
 import { columns, type Query } from './sql.ts'
 
-type OfWant = { readonly number: number }
+type Numbered = { readonly number: number }
 
 const LISTED = columns('want', 'number int, tenant_id, page_group_id, page_id, before_id, rows_max int')
 const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id, version_id')
 const BY_KEY = columns('want', 'number int, tenant_id, page_group_id, page_id, idempotency_key')
 const SHOWN = columns('l', SHOWN_VERSION)
-const DONE = columns(
-  'done',
+const SETTLEMENT = columns(
+  'settlement',
   `tenant_id, page_id, version_id, attempt int, status, published_at timestamptz, finished_at timestamptz,
     computed_name, failure_reason, claimable_at timestamptz, uncounted int`,
 )
@@ -40,11 +40,11 @@ const DONE = columns(
  */
 export const postgresVersions = (
   query: Query,
-  { rowsOf, everyEvent }: Outbox,
+  { announcing, everyEvent }: Outbox,
   together: Together,
 ): Versions => ({
   list: together.read('versions.list', async (wants: readonly (SliceWant & PageWant)[]) => {
-    const rows = await query()<ShownVersion & OfWant>`
+    const rows = await query()<ShownVersion & Numbered>`
       select want.number, ${SHOWN.selected}
       from ${LISTED.from(numberedSlices(wants))}
         cross join lateral (
@@ -72,7 +72,7 @@ export const postgresVersions = (
   }),
 
   find: together.read('versions.find', async (wants: readonly VersionWant[]) => {
-    const rows = await query()<VersionRow & OfWant>`
+    const rows = await query()<VersionRow & Numbered>`
       select want.number, ${SHOWN.selected}, l.content::text as content
       from ${FOUND.from(numbered(wants))}
         cross join lateral (
@@ -91,7 +91,7 @@ export const postgresVersions = (
   }),
 
   findByKey: together.read('versions.findByKey', async (wants: readonly VersionByKey[]) => {
-    const rows = await query()<CreatedByKey & OfWant>`
+    const rows = await query()<CreatedByKey & Numbered>`
       select want.number, l.version_id, l.version_number, l.created_at, l.request_hash
       from ${BY_KEY.from(numbered(wants))}
         cross join lateral (
@@ -163,29 +163,30 @@ export const postgresVersions = (
   },
 
   /**
-   * Locks each page, then its version, and reads both after that: a claim lost in the meantime saves nothing. `ended`
-   * has one row for each page: the version that is published, else the newest that is ready. The condition on the
-   * status must differ from that of the index of waiting versions, or all waiting versions of a tenant might be read.
-   *
    * Locked rows are not compared again: the update would see them as before this statement waited for their locks.
    *
    * Without `is true` the planner may join the events to the versions, and parse each event for each version. A scalar
    * subquery reads the endpoints of one tenant; for `exists` the planner may collect those of all tenants.
    */
   settle: async (tenantId, settlements, events = []) => {
-    const rows = await rowsOf(
+    const rows = await announcing(
       query()<Events & { readonly versionId: string }>`
+        -- Locks each page, then its version, and reads both after that: a claim lost in the meantime saves nothing. The
+        -- condition on the status must differ from that of the index of waiting versions, or all waiting versions of a
+        -- tenant might be read.
         with locked as materialized (
           select * from (
-            select done.*, v.page_group_id, p.published_version_id, p.automatic_after,
-              coalesce(done.computed_name, v.computed_name) as name
-            from ${DONE.from(settlements.map((settlement) => settledRow(tenantId, settlement)))}
+            select settlement.*, v.page_group_id, p.published_version_id, p.automatic_after,
+              coalesce(settlement.computed_name, v.computed_name) as name
+            from ${SETTLEMENT.from(settlements.map((settlement) => settledRow(tenantId, settlement)))}
               join page_versions v using (tenant_id, page_id, version_id)
               join pages p using (tenant_id, page_group_id, page_id)
-            where v.status not in ('ready', 'published', 'failed') and v.attempts = done.attempt
+            where v.status not in ('ready', 'published', 'failed') and v.attempts = settlement.attempt
             order by v.page_id, v.version_id for update of p, v
           ) locked
-        ), saved as materialized (
+        ),
+        -- Only the newest version of a page is published, and only if no newer one is published already.
+        saved as materialized (
           select * from (
             select locked.*,
               max(version_id) filter (where status = 'published') over (partition by page_id) as newest
@@ -193,13 +194,17 @@ export const postgresVersions = (
           ) locked
           where status <> 'published'
             or version_id = newest and version_id > greatest(published_version_id, automatic_after, '')
-        ), settled as (
+        ),
+        -- An attempt that does not count is taken back.
+        settled as (
           update page_versions v set status = saved.status, published_at = saved.published_at,
             failure_reason = saved.failure_reason, computed_name = saved.name,
             claimable_at = coalesce(saved.claimable_at, v.claimable_at), attempts = v.attempts - saved.uncounted
           from saved
           where v.tenant_id = saved.tenant_id and v.page_id = saved.page_id and v.version_id = saved.version_id
-        ), shown as (
+        ),
+        -- For each page, by the version that is published, or else the newest that is ready.
+        shown as (
           update pages p set revision = p.revision + ended.count,
             updated_at = coalesce(ended.finished_at, p.updated_at), published_version_id = ended.pointer,
             computed_name = case when ended.version_id = coalesce(ended.pointer, p.latest_version_id)
@@ -211,7 +216,9 @@ export const postgresVersions = (
             order by page_id, published_at is null, finished_at is null, version_id desc
           ) ended
           where p.tenant_id = ended.tenant_id and p.page_group_id = ended.page_group_id and p.page_id = ended.page_id
-        ), new_events as (
+        ),
+        -- A tenant without an enabled endpoint needs no events, unless every tenant has them.
+        new_events as (
           insert into events (${EVENT.names})
           select ${EVENT.values} from ${EVENT.from(events.map(eventRow))}
           where (event.ids::json ->> 'versionId' in (select version_id from saved)) is true

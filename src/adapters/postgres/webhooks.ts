@@ -10,16 +10,20 @@ import { columns, type Query } from './sql.ts'
 type EndpointRow = Omit<ClaimedEndpoint, 'types'> & { readonly types: string | null }
 const storedEndpoint = <Row extends Omit<EndpointRow, 'claims'>>(row: Row) => ({
   ...row,
-  types: row.types === null ? null : (row.types.match(/[^{},]+/g) as unknown as StoredEndpoint['types']),
+  types: row.types === null ? null : typesIn(row.types),
 })
+const typesIn = (text: string) => text.match(/[^{},]+/g) as unknown as StoredEndpoint['types']
 
-const KEPT = without(COLUMNS.webhook_endpoints, 'claims', 'claimable_at')
-const IDS = ['tenant_id', 'webhook_endpoint_id', 'created_at']
+const STORED_COLUMNS = without(COLUMNS.webhook_endpoints, 'claims', 'claimable_at')
+const FIXED_COLUMNS = ['tenant_id', 'webhook_endpoint_id', 'created_at']
 const ENDPOINT = columns('endpoint', COLUMNS.webhook_endpoints)
-const STORED = columns('v', KEPT)
-const CHANGES = columns('change', without(KEPT, ...IDS, 'failures', 'failing_since', 'last_error'))
+const STORED = columns('v', STORED_COLUMNS)
+const CHANGEABLE = columns(
+  'change',
+  without(STORED_COLUMNS, ...FIXED_COLUMNS, 'failures', 'failing_since', 'last_error'),
+)
 
-/** Calls `notify` after there are new events, or deliveries that are due immediately. */
+/** `notify` is called once new events, or deliveries due immediately, are committed. */
 export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => ({
   list: async (tenantId) => {
     const rows = await query(tenantId)<EndpointRow>`
@@ -38,7 +42,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
     const changed = query(endpoint.tenantId)`
       with changed as (
         update webhook_endpoints v set
-          (${CHANGES.names}) = (select ${CHANGES.values} from ${CHANGES.from([endpoint])}),
+          (${CHANGEABLE.names}) = (select ${CHANGEABLE.values} from ${CHANGEABLE.from([endpoint])}),
           failures = case when ${resetsFailures}::boolean then 0 else v.failures end,
           failing_since = case when ${resetsFailures}::boolean then null else v.failing_since end,
           last_error = case when ${resetsFailures}::boolean then null else v.last_error end,
@@ -60,7 +64,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
 
   /**
    * Goes from tenant to tenant along the index of pending deliveries, and stops at `max`: it reads no more than it takes,
-   * however long the backlog. Then deleted endpoints, along their index. Endpoints that another claim has locked are
+   * however long the backlog. Then claims deleted endpoints, along their index. Endpoints that another claim has locked are
    * skipped, so that senders never wait for each other. Deliveries of enabled endpoints wait until they are due.
    */
   claim: async ({ now, until, horizon, afterTenantId, max }) => {
@@ -75,7 +79,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
           select d.tenant_id from webhook_deliveries d where d.status = 'pending' and d.tenant_id > tenant.tenant_id
           order by d.tenant_id limit 1
         ) from tenant where tenant.tenant_id is not null
-      ), working as (
+      ), with_work as (
         select v.* from tenant
           cross join lateral (
             select v.tenant_id, v.webhook_endpoint_id from webhook_endpoints v
@@ -102,7 +106,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
           and not exists (select 1 from tenants t where t.tenant_id = v.tenant_id and t.suspended_at is not null)
         order by v.tenant_id limit ${max} for update skip locked
       ), claimed as (
-        select * from working union all select * from deleted order by tenant_id limit ${max}
+        select * from with_work union all select * from deleted order by tenant_id limit ${max}
       )
       update webhook_endpoints v set claimable_at = ${until}, claims = v.claims + 1 from claimed
       where v.tenant_id = claimed.tenant_id and v.webhook_endpoint_id = claimed.webhook_endpoint_id
@@ -128,19 +132,19 @@ const deleteDeliveries = (
   max: number,
   isLast: boolean,
 ) => query(tenantId)<{ found: number }>`
-  with still as materialized (
+  with endpoint_to_empty as materialized (
     select 1 from webhook_endpoints v
     where v.tenant_id = ${tenantId} and v.webhook_endpoint_id = ${webhookEndpointId} and v.status = 'deleted'
   ), found as materialized (
     select d.tenant_id, d.webhook_endpoint_id, d.event_id from webhook_deliveries d
     where d.tenant_id = ${tenantId} and d.webhook_endpoint_id = ${webhookEndpointId}
-      and exists (select 1 from still)
+      and exists (select 1 from endpoint_to_empty)
     order by d.event_id limit ${max}
-  ), swept as (
+  ), deleted_deliveries as (
     delete from webhook_deliveries d using found
     where d.tenant_id = found.tenant_id and d.webhook_endpoint_id = found.webhook_endpoint_id
       and d.event_id = found.event_id
-  ), ended as (
+  ), deleted_endpoint as (
     delete from webhook_endpoints v
     where v.tenant_id = ${tenantId} and v.webhook_endpoint_id = ${webhookEndpointId} and v.status = 'deleted'
       and ${isLast}::boolean and (select count(*) from found) < ${max}
@@ -154,15 +158,15 @@ const failDeliveries = (
   max: number,
   error: string,
 ) => query(tenantId)<{ found: number }>`
-  with still as materialized (
+  with endpoint_to_fail as materialized (
     select 1 from webhook_endpoints v
     where v.tenant_id = ${tenantId} and v.webhook_endpoint_id = ${webhookEndpointId} and v.status = 'disabled'
   ), found as materialized (
     select d.tenant_id, d.webhook_endpoint_id, d.event_id from webhook_deliveries d
     where d.tenant_id = ${tenantId} and d.webhook_endpoint_id = ${webhookEndpointId} and d.status = 'pending'
-      and exists (select 1 from still)
+      and exists (select 1 from endpoint_to_fail)
     order by d.next_attempt_at limit ${max}
-  ), swept as (
+  ), failed_deliveries as (
     update webhook_deliveries d set status = 'failed', next_attempt_at = null, last_error = ${error} from found
     where d.tenant_id = found.tenant_id and d.webhook_endpoint_id = found.webhook_endpoint_id
       and d.event_id = found.event_id

@@ -13,9 +13,10 @@ import { columnsOf } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { type Together, weightOfChange } from '../stores/together.ts'
-import type { Outbox } from './events.ts'
 import { addIdentifier, forgetFormer, IS_IDENTIFIER, isAsAssumed } from './identifiers.ts'
-import { type Database, insertInto } from './open.ts'
+import type { Database } from './open.ts'
+import type { Outbox } from './outbox.ts'
+import { insertInto } from './statements.ts'
 import { IS_KEPT } from './tenants.ts'
 
 const PROSPECT = `
@@ -27,7 +28,7 @@ const RECEIPT = `
   select tenant_id, source, idempotency_key, request_hash, prospect_id, prospect_log_id, type, created_prospect,
     created_at
   from prospect_logs where tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey`
-const COUNTED = 'select tenant_id, closed_to as counted_id from counted_tenants where tenant_id = :tenantId'
+const CLOSED_TO = 'select tenant_id, closed_to as counted_id from counted_tenants where tenant_id = :tenantId'
 
 const NAME_KEYS = columnsOf('name_key, last_name_key')
 const ADD_PROSPECT = insertInto('prospects', { ...PROSPECT_CHANGES, ...NAME_KEYS })
@@ -46,7 +47,7 @@ const ADD_LOG = `
 /** Changes that arrive together are saved in one transaction, each whole or not at all. */
 export const sqliteActivities = (database: Database, outbox: Outbox, together: Together): Activities => {
   const findCounted = (tenantId: string): string | null =>
-    database.get<{ countedId: string }>(COUNTED, { tenantId })?.countedId ?? null
+    database.get<{ countedId: string }>(CLOSED_TO, { tenantId })?.countedId ?? null
 
   /** Adds, fills, or only checks the prospect of a change. */
   const saveProspect = ({ prospect, unchangedSince }: ActivityChange, isKept: IsKept): Recorded => {
@@ -64,7 +65,7 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
   }
 
   /** Saves changes of one transaction, for which each tenant is looked up once. */
-  const saver = () => {
+  const createRecorder = () => {
     const countedId = memoized((tenantId: string) => findCounted(tenantId) ?? '')
     const isKept = memoized((tenantId: string) => database.has(IS_KEPT, { tenantId }))
     const addEvents = outbox.ofTransaction()
@@ -85,19 +86,19 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
 
   const record = together.write(
     'activities.record',
-    (list: readonly Recording[]) => database.recordEach(list, saver),
+    (list: readonly Recording[]) => database.recordEach(list, createRecorder),
     { weightOf: ({ change }) => weightOfChange(change), tenantOf: ({ change }) => change.want.tenantId },
   )
 
   return {
     recall: async ({ tenantId, prospectId, identifiers, key }) => {
       const found = database.getEach<StoredIdentifier>(IDENTIFIER, identifiers)
-      const ids = [prospectId, ...found.map((identifier) => identifier.prospectId)].filter(Boolean)
+      const prospectIds = [prospectId, ...found.map((identifier) => identifier.prospectId)].filter(Boolean)
       const receipt = key && database.get<StoredReceipt>(RECEIPT, { tenantId, ...key })
       return {
         prospects: database.getEach<StoredProspect>(
           PROSPECT,
-          ids.map((id) => ({ tenantId, prospectId: id })),
+          prospectIds.map((id) => ({ tenantId, prospectId: id })),
         ),
         identifiers: found,
         receipt: receipt ? { ...receipt, createdProspect: Boolean(receipt.createdProspect) } : null,

@@ -1,8 +1,9 @@
 import { isoTime } from '../../core/engine/times.ts'
 import type { CountedTenant, Counts, LogCount, UsageSum } from '../../core/ports/counts.ts'
-import { lookedAt, placeOf } from '../stores/looked-at.ts'
+import { matchingCounts, placeOf } from '../stores/count-slices.ts'
 import { COLUMNS } from '../stores/rows.ts'
-import { type Database, insertInto } from './open.ts'
+import type { Database } from './open.ts'
+import { insertInto } from './statements.ts'
 
 const MARK = `
   insert into counted_tenants (tenant_id, position, closed_to, read_at) values (:tenantId, '', '', :readAt)
@@ -75,7 +76,7 @@ export const sqliteCounts = (database: Database): Counts => ({
       for (const count of add) database.run(ADD, { ...count, ...change })
       return 'recorded'
     }),
-  list: async (want) => lookedAt(database.all(LIST, { ...want, ...placeOf(want) }), want),
+  list: async (want) => matchingCounts(database.all(LIST, { ...want, ...placeOf(want) }), want),
   addUsage: (at, used, remove) =>
     database.write(() => {
       database.run(FORGET, remove)

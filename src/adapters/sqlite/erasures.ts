@@ -6,12 +6,13 @@ import type { Served } from '../../core/ports/world.ts'
 import { newErasureRow } from '../stores/people-rows.ts'
 import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
-import { backlogOf, claimFrom } from './claim.ts'
-import type { Outbox } from './events.ts'
-import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
+import { backlogBy, claimFrom } from './claim.ts'
+import type { Database } from './open.ts'
+import type { Outbox } from './outbox.ts'
 import { removeSome } from './pages.ts'
 import { IS_UNCHANGED } from './prospects.ts'
 import { rewriteFile } from './rewrite.ts'
+import { BEFORE_ID, insertInto, type Values } from './statements.ts'
 
 // Without statistics SQLite would scan all identifiers of the tenant instead of this index.
 const BLOCKED = `
@@ -21,11 +22,12 @@ const ERASURE = `
   from erasures e where tenant_id = :tenantId`
 const BY_ID = `${ERASURE} and part_of is null and erasure_id = :erasureId`
 const BY_PROSPECT = `${ERASURE} and part_of is null and completed_at is null and prospect_id = :prospectId`
-/** Finds an erasure by a row that is named; if that row is a part, finds the erasure that it is a part of. */
-const leading = (index: string, isNamed: string) => `
+/** The row of a prospect may be a part: then finds the erasure that it is a part of. */
+const BY_ERASED = `
   ${ERASURE} and erasure_id in (
-    select coalesce(part_of, erasure_id) from erasures indexed by ${index} where tenant_id = :tenantId and ${isNamed})`
-const BY_ERASED = leading('erasures_by_prospect', 'prospect_id = :erasedId')
+    select coalesce(part_of, erasure_id) from erasures indexed by erasures_by_prospect
+    where tenant_id = :tenantId and prospect_id = :erasedId
+  )`
 const LIST = `${ERASURE} and part_of is null and erasure_id < ${BEFORE_ID} order by erasure_id desc`
 const ADD = insertInto('erasures', COLUMNS.erasures)
 const ERASE = `
@@ -53,11 +55,30 @@ const BLOCK_FORMER = blockOf(
 const REMOVE_FORMER = `delete from former_identifiers ${OF_PROSPECT}`
 const BLOCKED_BY = `
   select tenant_id, kind, hash, prospect_id, blocked_until, erasure_id from ${BLOCKED} = :erasureId order by kind, hash`
-const QUEUE = {
-  table: 'erasures',
-  key: 'erasure_id',
-  answered: '*',
-}
+/** From one tenant to the next along the index of waiting rows. */
+const DUE_TENANTS = `
+  with recursive walk (tenant_id) as (
+    select min(tenant_id) from erasures where status = 'processing' and tenant_id > :afterTenantId
+    union all
+    select (
+      select min(w.tenant_id) from erasures w where w.status = 'processing' and w.tenant_id > walk.tenant_id
+    )
+    from walk where tenant_id is not null
+  )
+  select tenant_id from walk
+  where (
+    (select min(w.claimable_at) from erasures w where w.status = 'processing' and w.tenant_id = walk.tenant_id) <= :now
+    or (select max(w.claimable_at) from erasures w where w.status = 'processing' and w.tenant_id = walk.tenant_id) > :horizon
+  )
+  limit :max`
+const CLAIM = `
+  update erasures set claimable_at = :until, attempts = attempts + 1
+  where (tenant_id, erasure_id) in (
+    select tenant_id, erasure_id from erasures
+    where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
+    order by claimable_at limit :max
+  )
+  returning *, attempts as attempt`
 const LOGS = `
   select tenant_id, prospect_log_id, octet_length(payload) + coalesce(octet_length(email), 0)
     + coalesce(octet_length(name), 0) as bytes
@@ -105,13 +126,18 @@ const END_BLOCKS = `
 const MARK_SERVED = `
   insert into served values (1, :servedAt, :pausedAt)
   on conflict do update set served_at = excluded.served_at, paused_at = excluded.paused_at`
-const WAITING = "erasures where status = 'processing' order by tenant_id, claimable_at"
+const BACKLOG = `
+  select count(*) as count, min(requested_at) as oldest
+  from (
+    select tenant_id, requested_at from erasures where status = 'processing'
+    order by tenant_id, claimable_at limit :countMax
+  ) waiting`
 
 /** Calls `erased` after a person was erased. */
 export const sqliteErasures = (database: Database, outbox: Outbox, erased: () => void): Erasures => ({
   find: async (want) => {
-    const by = 'erasureId' in want ? BY_ID : 'erasedId' in want ? BY_ERASED : BY_PROSPECT
-    return database.get<StoredErasure>(by, want)
+    if ('erasureId' in want) return database.get<StoredErasure>(BY_ID, want)
+    return database.get<StoredErasure>('erasedId' in want ? BY_ERASED : BY_PROSPECT, want)
   },
 
   blockedBy: async (tenantId, erasureIds) =>
@@ -137,23 +163,26 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
       }
       if (identifier !== null && database.run(BLOCK, { ...identifier, ...block }) === 0) return 'overtaken'
       for (const erasure of erasures) database.run(ADD, newErasureRow(erasure))
-      outbox(events)
+      outbox.add(events)
       return 'recorded'
     }, erased),
 
-  claim: claimFrom<ClaimedErasure>(database, QUEUE),
+  claim: claimFrom<ClaimedErasure>(database, { dueTenants: DUE_TENANTS, claim: CLAIM }),
 
   deleteLogs: async (erasure, max) => {
     const [first, last] = timelineOf(erasure.prospectId ?? '')
-    for (let all = 0; ; await setImmediate()) {
-      const wanted = { ...erasure, first, last, limit: max - all }
+    let total = 0
+    for (;;) {
+      const want = { ...erasure, first, last, limit: max - total }
       const deleted = await database.write(() => {
-        const deleted = changeFirst(database, LOGS_OF_PROSPECT, wanted, DELETE_LOG)
+        const deleted = changeFirst(database, LOGS_OF_PROSPECT, want, DELETE_LOG)
         if (deleted > 0) database.run(COUNT_LOGS, { ...erasure, deleted })
         return deleted
       })
-      all += deleted
-      if (deleted === 0 || all === max) return all
+      total += deleted
+      if (deleted === 0 || total === max) return total
+      // Other callers can write in between.
+      await setImmediate()
     }
   },
 
@@ -170,7 +199,7 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
   extend: async (want, until) => void (await database.write(() => database.run(EXTEND, { ...want, until }))),
   unblock: async (want, now) => void (await database.write(() => database.run(UNBLOCK, { ...want, now }))),
 
-  backlog: backlogOf(database, 'requested_at', WAITING),
+  backlog: backlogBy(database, BACKLOG),
 
   expire: (want) =>
     database.write(() => {
@@ -185,7 +214,8 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
 
 /** Changes the first of these logs, as many as fill a slice: callers wait while they are written. */
 export const changeFirst = (database: Database, logs: string, want: Values, change: string): number => {
-  let [changed, bytesChanged] = [0, 0]
+  let changed = 0
+  let bytesChanged = 0
   for (const { bytes, ...log } of database.all<Values & { bytes: number }>(logs, want)) {
     if (bytesChanged > SLICE_BYTES_MAX) break
     changed += database.run(change, { ...want, ...log })

@@ -1,7 +1,8 @@
 import type { OfTenant } from '../../core/ports/api-keys.ts'
 import type { Hooks } from '../../core/ports/hooks.ts'
 import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
-import { BEFORE_ID, type Database, insertInto, valuesFor } from './open.ts'
+import type { Database } from './open.ts'
+import { BEFORE_ID, insertInto, valuesFor } from './statements.ts'
 import { isSuspended } from './tenants.ts'
 
 const HOOK = `select ${Object.keys(COLUMNS.hooks)} from hooks`

@@ -3,11 +3,12 @@ import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import { newMergeRow } from '../stores/people-rows.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
-import { backlogOf, claimFrom } from './claim.ts'
+import { backlogBy, claimFrom } from './claim.ts'
 import { changeFirst, LOGS_OF_PROSPECT } from './erasures.ts'
-import type { Outbox } from './events.ts'
-import { type Database, insertInto } from './open.ts'
+import type { Database } from './open.ts'
+import type { Outbox } from './outbox.ts'
 import { IS_UNCHANGED } from './prospects.ts'
+import { insertInto } from './statements.ts'
 
 const ADD = insertInto('merges', COLUMNS.merges)
 const PROSPECT = 'where tenant_id = :tenantId and prospect_id = :prospectId'
@@ -35,8 +36,36 @@ const MOVE_LOG = `
 const COMPLETED = `
   select *, attempts as attempt from merges
   where tenant_id = :tenantId and merge_id > :afterId and status = 'completed' order by merge_id limit :limit`
-const QUEUE = { table: 'merges', key: 'merge_id', answered: '*' }
-const WAITING = "merges where status = 'processing' order by tenant_id, claimable_at"
+/** From one tenant to the next along the index of waiting rows. */
+const DUE_TENANTS = `
+  with recursive walk (tenant_id) as (
+    select min(tenant_id) from merges where status = 'processing' and tenant_id > :afterTenantId
+    union all
+    select (
+      select min(w.tenant_id) from merges w where w.status = 'processing' and w.tenant_id > walk.tenant_id
+    )
+    from walk where tenant_id is not null
+  )
+  select tenant_id from walk
+  where (
+    (select min(w.claimable_at) from merges w where w.status = 'processing' and w.tenant_id = walk.tenant_id) <= :now
+    or (select max(w.claimable_at) from merges w where w.status = 'processing' and w.tenant_id = walk.tenant_id) > :horizon
+  )
+  limit :max`
+const CLAIM = `
+  update merges set claimable_at = :until, attempts = attempts + 1
+  where (tenant_id, merge_id) in (
+    select tenant_id, merge_id from merges
+    where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
+    order by claimable_at limit :max
+  )
+  returning *, attempts as attempt`
+const BACKLOG = `
+  select count(*) as count, min(requested_at) as oldest
+  from (
+    select tenant_id, requested_at from merges where status = 'processing'
+    order by tenant_id, claimable_at limit :countMax
+  ) waiting`
 
 /** Calls `changed` after a prospect was merged. */
 export const sqliteMerges = (database: Database, outbox: Outbox, changed: () => void): Merges => ({
@@ -49,11 +78,11 @@ export const sqliteMerges = (database: Database, outbox: Outbox, changed: () => 
       database.run(LEAD, merge)
       database.run(REDIRECT, merge)
       database.run(ADD, newMergeRow(merge))
-      outbox(events)
+      outbox.add(events)
       return 'recorded'
     }, changed),
 
-  claim: claimFrom<ClaimedMerge>(database, QUEUE),
+  claim: claimFrom<ClaimedMerge>(database, { dueTenants: DUE_TENANTS, claim: CLAIM }),
 
   moveLogs: (merge, max) =>
     database.write(() => {
@@ -73,9 +102,9 @@ export const sqliteMerges = (database: Database, outbox: Outbox, changed: () => 
   settle: (step, events) =>
     database.record(() => {
       if (database.run(SETTLE, step) === 0) return 'overtaken'
-      outbox(events)
+      outbox.add(events)
       return 'recorded'
     }),
 
-  backlog: backlogOf(database, 'requested_at', WAITING),
+  backlog: backlogBy(database, BACKLOG),
 })

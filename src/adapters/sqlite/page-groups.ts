@@ -1,8 +1,9 @@
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type { FoundPageGroup, PageGroups } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES } from '../stores/rows.ts'
-import type { Outbox } from './events.ts'
-import { BEFORE_ID, type Database, insertInto, valuesFor } from './open.ts'
+import type { Database } from './open.ts'
+import type { Outbox } from './outbox.ts'
+import { BEFORE_ID, insertInto, valuesFor } from './statements.ts'
 
 const SHOWN = ['tenant_id', 'page_group_id', 'created_at', ...Object.keys(PAGE_GROUP_CHANGES)]
 const GROUP = `
@@ -41,7 +42,7 @@ export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups
     database.record(() => {
       database.run(ADD, { ...group, revision: 1 })
       database.run(ADD_COUNT, { ...group, changes: 0 })
-      outbox(events)
+      outbox.add(events)
       return 'recorded'
     }),
 
@@ -49,7 +50,7 @@ export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups
     database.record(() => {
       const values = { ...group, lastUpdatedAt, ifRevision: revision ?? null }
       if (database.run(CHANGE, values) === 0) return 'overtaken'
-      outbox(events)
+      outbox.add(events)
       return 'recorded'
     }),
 })

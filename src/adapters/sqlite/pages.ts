@@ -15,34 +15,46 @@ import {
   versionWithContent,
 } from '../stores/page-rows.ts'
 import { type Together, weightOfPage } from '../stores/together.ts'
-import type { Outbox } from './events.ts'
-import { BEFORE_ID, type Database, insertInto, type Values } from './open.ts'
+import type { Database } from './open.ts'
+import type { Outbox } from './outbox.ts'
+import { BEFORE_ID, insertInto, type Values } from './statements.ts'
 import { VERSION, WITH_CONTENT } from './versions.ts'
 
-const OF_GROUP = 'where tenant_id = :tenantId and page_group_id = :pageGroupId'
-const OF_PAGE = `${OF_GROUP} and page_id = :pageId`
-const GROUP = `select tenant_id, page_group_id, status, title from page_groups ${OF_GROUP} and status <> 'deleted'`
+const GROUP = `
+  select tenant_id, page_group_id, status, title from page_groups
+  where tenant_id = :tenantId and page_group_id = :pageGroupId and status <> 'deleted'`
+const GROUP_IS_ACTIVE = `
+  select 1 from page_groups where tenant_id = :tenantId and page_group_id = :pageGroupId and status = 'active'`
+const GROUP_EXISTS = `
+  select status as group_status from page_groups
+  where tenant_id = :tenantId and page_group_id = :pageGroupId and status <> 'deleted'`
 const BY_KEY = `
-  select tenant_id, page_group_id, page_id, idempotency_key, request_hash, created_at
-  from pages ${OF_GROUP} and idempotency_key = :idempotencyKey`
-const BY_SLUG = `select page_id from pages ${OF_GROUP} and slug = :slug`
+  select tenant_id, page_group_id, page_id, idempotency_key, request_hash, created_at from pages
+  where tenant_id = :tenantId and page_group_id = :pageGroupId and idempotency_key = :idempotencyKey`
+const BY_SLUG = `
+  select page_id from pages where tenant_id = :tenantId and page_group_id = :pageGroupId and slug = :slug`
 const ADD = insertInto('pages', NEW_PAGE_COLUMNS)
 const ADD_VERSION = insertInto('page_versions', NEW_VERSION_COLUMNS)
-const GROUP_IS_ACTIVE = `select 1 from page_groups ${OF_GROUP} and status = 'active'`
-const GROUP_EXISTS = `select status as group_status from page_groups ${OF_GROUP} and status <> 'deleted'`
-const COUNT = `update page_counts set pages_count = pages_count + :more, changes = changes + 1 ${OF_GROUP}`
-const COUNT_UP = `${COUNT} returning pages_count as page_number`
-const PAGE =
-  'select tenant_id, page_group_id, page_id, slug, custom_name, computed_name, created_at, updated_at'
+const COUNT_UP = `
+  update page_counts set pages_count = pages_count + 1, changes = changes + 1
+  where tenant_id = :tenantId and page_group_id = :pageGroupId
+  returning pages_count as page_number`
+const COUNT_DOWN = `
+  update page_counts set pages_count = pages_count - 1, changes = changes + 1
+  where tenant_id = :tenantId and page_group_id = :pageGroupId`
 const LIST = `
-  ${PAGE} from pages ${OF_GROUP} and page_id < ${BEFORE_ID} order by page_id desc`
-const FIND = `${PAGE}, revision, published_version_id, automatic_after,
-  latest_version_id, unpublish_at from pages ${OF_PAGE}`
+  select tenant_id, page_group_id, page_id, slug, custom_name, computed_name, created_at, updated_at from pages
+  where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id < ${BEFORE_ID}
+  order by page_id desc`
+const FIND = `
+  select tenant_id, page_group_id, page_id, slug, custom_name, computed_name, created_at, updated_at,
+    revision, published_version_id, automatic_after, latest_version_id, unpublish_at
+  from pages where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId`
 const CHANGE = `
   update pages set slug = :slug, custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
     published_version_id = :publishedVersionId, automatic_after = :automaticAfter,
     latest_version_id = coalesce(:addedId, latest_version_id), unpublish_at = :unpublishAt, revision = revision + 1
-  ${OF_PAGE} and revision = :revision`
+  where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId and revision = :revision`
 const PUBLISH = `
   update page_versions set status = 'published', published_at = :updatedAt,
     publish_at = null, unpublish_at = null, schedule_note = null
@@ -50,14 +62,22 @@ const PUBLISH = `
 const SCHEDULE = `
   update page_versions set publish_at = :publishAt, unpublish_at = :unpublishAt, schedule_note = :scheduleNote, publish = 0
   where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
-/** A removed page is in no group, so it cannot be found, until its versions have been deleted. */
-const HIDE = `update pages set page_group_id = '', idempotency_key = null, slug = null ${OF_PAGE} and revision = :revision`
-const HIDDEN = "from pages where tenant_id = :tenantId and page_group_id = ''"
-const VERSIONS = 'from page_versions where tenant_id = :tenantId and page_id = :pageId'
+/** Hidden: in group '', in which no caller finds it, until its versions have been deleted. */
+const HIDE = `
+  update pages set page_group_id = '', idempotency_key = null, slug = null
+  where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId and revision = :revision`
+const FIND_HIDDEN = `
+  select tenant_id, page_id from pages where tenant_id = :tenantId and page_group_id = ''`
 const REMOVE_VERSIONS = `
-  delete from page_versions where rowid in (select rowid ${VERSIONS} order by version_id desc limit 32)`
-const REMOVE = `delete ${HIDDEN} and page_id = :pageId and not exists (select 1 ${VERSIONS})`
+  delete from page_versions where rowid in (
+    select rowid from page_versions where tenant_id = :tenantId and page_id = :pageId
+    order by version_id desc limit 32
+  )`
+const REMOVE_HIDDEN = `
+  delete from pages where tenant_id = :tenantId and page_group_id = '' and page_id = :pageId
+    and not exists (select 1 from page_versions where tenant_id = :tenantId and page_id = :pageId)`
 
+type Recording = { readonly page: NewPageRow; readonly events: readonly NewEvent[] | undefined }
 type PageRow = StoredPage &
   Pick<PageChange, 'revision' | 'publishedVersionId' | 'automaticAfter' | 'unpublishAt'> & {
     readonly latestVersionId: string
@@ -65,12 +85,12 @@ type PageRow = StoredPage &
 
 /** Within a transaction, removes some versions, newest first: these may wait for a publisher. */
 const removePiece = (database: Database, page: Values): void => {
-  database.discard(REMOVE_VERSIONS, page)
-  database.run(REMOVE, page)
+  database.deleteFast(REMOVE_VERSIONS, page)
+  database.run(REMOVE_HIDDEN, page)
 }
-/** Does that for any removed page of a tenant. False if there is none. */
+/** Removes some versions of any hidden page of a tenant. False if there is none. */
 export const removeSome = (database: Database, tenantId: string): boolean => {
-  const page = database.get<Values>(`select tenant_id, page_id ${HIDDEN}`, { tenantId })
+  const page = database.get<Values>(FIND_HIDDEN, { tenantId })
   if (page !== null) removePiece(database, page)
   return page !== null
 }
@@ -106,14 +126,14 @@ export const sqlitePages = (
   removeLater = createRemoval(database),
 ): Pages => {
   /** Saves pages of one transaction. */
-  const saver = () => {
+  const createRecorder = () => {
     const addEvents = outbox.ofTransaction()
     return ({ page, events }: Recording): Recorded => {
       if (!database.has(GROUP_IS_ACTIVE, page)) return 'overtaken'
       // Looked up first: an overtaken page must not have changed the count.
       if (page.idempotencyKey !== null && database.has(BY_KEY, page)) return 'overtaken'
       if (page.slug !== null && database.has(BY_SLUG, page)) return 'overtaken'
-      const { pageNumber = 0 } = database.get<{ pageNumber: number }>(COUNT_UP, { ...page, more: 1 }) ?? {}
+      const { pageNumber = 0 } = database.get<{ pageNumber: number }>(COUNT_UP, page) ?? {}
       const named = { ...page, computedName: nameWithNumber(page, pageNumber) }
       database.run(ADD, newPageRow(named, pageNumber))
       database.run(ADD_VERSION, firstVersionRow(named))
@@ -124,7 +144,7 @@ export const sqlitePages = (
   const record = together.write(
     'pages.record',
     async (list: readonly Recording[]) => {
-      const saved = await database.recordEach(list, saver)
+      const saved = await database.recordEach(list, createRecorder)
       if (list.some(({ page }, i) => saved[i] === 'recorded' && needsWork(page))) added()
       return saved
     },
@@ -174,7 +194,7 @@ export const sqlitePages = (
           if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
           if (publishes) database.run(PUBLISH, change)
           if (schedule !== null) database.run(SCHEDULE, { ...change, ...schedule })
-          outbox(events)
+          outbox.add(events)
           return 'recorded'
         },
         version || schedule?.publishAt || change.unpublishAt ? added : undefined,
@@ -185,13 +205,11 @@ export const sqlitePages = (
         () => {
           if (!database.has(GROUP_EXISTS, page) || database.run(HIDE, page) === 0) return 'overtaken'
           removePiece(database, page)
-          database.run(COUNT, { ...page, more: -1 })
-          outbox(events)
+          database.run(COUNT_DOWN, page)
+          outbox.add(events)
           return 'recorded'
         },
         () => removeLater(page.tenantId),
       ),
   }
 }
-
-type Recording = { readonly page: NewPageRow; readonly events: readonly NewEvent[] | undefined }

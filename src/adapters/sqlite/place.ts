@@ -15,10 +15,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import { obstructed, unavailable } from '../../core/engine/failures.ts'
 import { orNull } from '../../core/engine/outcome.ts'
 import { isBusy } from './error-codes.ts'
-import { giveUp, shareNumber } from './overwritten.ts'
 
-/** The upper half of the `application_id` of our files; the lower half differs in each backup. */
-export const OUR_FILES = 0x5050_0000
+/** The `application_id` of our files. */
+const OUR_FILES = 0x5050_0000
 /**
  * Throws if tables of another program are in the file. Files of older versions have no number that is ours. A damaged file
  * passes: the next reader says so.
@@ -27,7 +26,8 @@ export const refuseForeign = (file: DatabaseSync, place: string): void => {
   const found = orNull(() => file.prepare(FILE_OF).get())
   if (!found) return
   const { id, tables, ours } = found
-  const isOurs = (Number(id) & 0xffff_0000) === OUR_FILES || ours === 2 || (id === 0 && tables === 0)
+  const isNew = id === 0 && tables === 0
+  const isOurs = id === OUR_FILES || ours === 2 || isNew
   if (!isOurs) throw new Error(`${place} is a SQLite file of another program.`)
 }
 const FILE_OF = `
@@ -105,7 +105,7 @@ export const prepareFile = (place: string): void => {
   mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
   if (!existsSync(place)) closeSync(openSync(place, 'a', 0o600))
   // SQLite opens a read-only file without an error, and would not write to it later, even once it is writable.
-  for (const one of [place, dirname(place)]) accessSync(one, constants.W_OK)
+  for (const path of [place, dirname(place)]) accessSync(path, constants.W_OK)
 }
 
 /**
@@ -114,56 +114,64 @@ export const prepareFile = (place: string): void => {
  * environment variable, this pragma is visible neither to child processes nor to other libraries; all databases of this
  * process share it. SQLite accepts only a folder that it can write to. Returns the folder, if any.
  */
-export const placeTemporaryFiles = (file: Pick<DatabaseSync, 'exec'>, place: string): string | undefined =>
-  [process.env['SQLITE_TMPDIR'], dirname(fileAt(place))].find(
-    (one) => one && orNull(() => [file.exec(`pragma temp_store_directory = '${one.replaceAll("'", "''")}'`)]),
-  )
+export const placeTemporaryFiles = (file: Pick<DatabaseSync, 'exec'>, place: string): string | undefined => {
+  const accepts = (folder: string): boolean => {
+    try {
+      file.exec(`pragma temp_store_directory = '${folder.replaceAll("'", "''")}'`)
+      return true
+    } catch {
+      return false
+    }
+  }
+  const folders = [process.env['SQLITE_TMPDIR'], dirname(fileAt(place))]
+  return folders.find((folder) => folder && accepts(folder))
+}
+
+const CHECK_MS = 10_000
 
 /**
- * Detects that the path does not name the open file. It compares inodes, as SQLite does. An overwritten file keeps its
- * inode, but is written to while its journal is missing, or has a different number afterwards.
+ * Detects that the path no longer names the open file, by the inodes of the file and of its journal. It looks every ten
+ * seconds, and when `check` is called; a write does not look. Once the file is missed, the database stays refused: the
+ * file may have changed meanwhile.
  */
 export const watchPlace = (file: DatabaseSync, place: string) => {
   const real = fileAt(place)
-  const opened = lookAt(place, real)
-  const { number, release } = shareNumber(place, opened.file)
-  const openedNumber = number()
-  let { writtenMs } = opened
-  let [isJournalEmpty, isOverwritten] = [false, false]
+  const opened = inodesAt(place, real)
+  let isClosed = false
+  let isMoved = false
+  let isJournalEmpty = false
+
+  const check = (): void => {
+    // Closing deletes the journal.
+    if (isClosed) return
+    isMoved ||= inodesAt(place, real) !== opened
+    // The journal stays in the old place, and would be applied to another file there. So it is written to the moved
+    // file, once: later it may contain writes of another process to the other file.
+    if (isMoved && !isJournalEmpty) isJournalEmpty = emptyJournal(file)
+  }
+  const timer = setInterval(check, CHECK_MS).unref()
+
   return {
-    /** Refuses `unavailable` while the file is not in its place, and for good once it was overwritten. */
+    check,
     refuseMoved: (): void => {
-      const now = lookAt(place, real)
-      const isMoved = now.file !== opened.file || now.journal !== opened.journal
-      // Closing deletes the journal: this throws if the file is closed.
-      if (isMoved) file.prepare('select 1')
-      if (now.file === opened.file && now.writtenMs !== writtenMs && !isJournalEmpty && !isOverwritten) {
-        writtenMs = now.writtenMs
-        isOverwritten = isMoved || number() !== openedNumber
-        if (isOverwritten) giveUp(file, isMoved ? null : real)
-      }
-      // The journal stays in the old place, and would be applied to another file there. So it is written to the moved
-      // file, once: later it may contain writes of another process to the other file.
-      isJournalEmpty = isMoved && !isOverwritten && (isJournalEmpty || emptyJournal(file))
-      const detail = `The database file ${place} was moved, deleted or replaced. Put it back, or restore a backup and restart.`
-      if (isMoved || isOverwritten) throw unavailable('The database cannot answer now.', new Error(detail))
+      if (!isMoved || isClosed) return
+      const detail = `The database file ${place} was moved, deleted or replaced. Put it back or restore a backup, and restart.`
+      throw unavailable('The database cannot answer now.', new Error(detail))
     },
-    isOverwritten: () => isOverwritten,
     close: (): void => {
-      if (isOverwritten) return
+      clearInterval(timer)
+      check()
+      isClosed = true
       file.close()
-      release()
     },
   }
 }
 
-/** Looks at the place again: it may be a link that now refers to a different file. */
-const lookAt = (place: string, real: string) => {
+/** The path may be a link that now refers to a different file. The journal is beside the file, not beside the link. */
+const inodesAt = (place: string, real: string): string => {
   const file = orNull(() => statSync(place))
   const journal = orNull(() => statSync(`${real}-wal`))
-  const inode = (found?: { readonly dev: number; readonly ino: number } | null) =>
-    `${found?.dev} ${found?.ino}`
-  return { file: inode(file), journal: inode(journal), writtenMs: file?.mtimeMs }
+  return `${file?.dev} ${file?.ino} ${journal?.ino}`
 }
 
 /** Whether the journal is empty now: no reader needs it, and all of it is in the file. */

@@ -7,7 +7,8 @@ import type {
 } from '../../core/ports/prospect-logs.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
-import { BEFORE_ID, type Database, type Values } from './open.ts'
+import type { Database } from './open.ts'
+import { BEFORE_ID, type Values } from './statements.ts'
 
 const SHOWN = `select ${Object.keys(SHOWN_LOG)} from prospect_logs`
 const PASSES = 'source = coalesce(:source, source) and type = coalesce(:type, type)'

@@ -2,9 +2,10 @@ import type { FoundProspect, Prospects, ProspectWant } from '../../core/ports/pr
 import { afterStart, begins, nameKeysOf, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { COLUMNS, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, scan } from '../stores/take-slice.ts'
-import type { Outbox } from './events.ts'
 import { ensureIdentifier, IS_IDENTIFIER, releaseIdentifier } from './identifiers.ts'
-import { BEFORE_ID, type Database } from './open.ts'
+import type { Database } from './open.ts'
+import type { Outbox } from './outbox.ts'
+import { BEFORE_ID } from './statements.ts'
 
 const SHOWN = Object.keys(COLUMNS.prospects)
 const OF_TENANT = `select ${SHOWN} from prospects where tenant_id = :tenantId`
@@ -54,9 +55,9 @@ export const sqliteProspects = (database: Database, outbox: Outbox): Prospects =
     if (identifier !== null)
       return { rows: database.all<FoundProspect>(BY_IDENTIFIER, { ...identifier, ...want }), resume: null }
     const isShown = ({ erasedAt, mergedInto }: FoundProspect) => erasedAt === null && mergedInto === null
-    const look = (rows: Iterable<FoundProspect>) =>
+    const scanSlice = (rows: Iterable<FoundProspect>) =>
       scan(rows, want.limit, isShown, ({ prospectId }) => prospectId)
-    return database.from(look, LIST, want)
+    return database.iterate(scanSlice, LIST, want)
   },
 
   search: async (want) => {
@@ -80,7 +81,7 @@ export const sqliteProspects = (database: Database, outbox: Outbox): Prospects =
       database.run(CORRECT, { ...after, ...nameKeysOf(after.name) })
       for (const identifier of released) releaseIdentifier(database, identifier, after.updatedAt)
       for (const identifier of added) ensureIdentifier(database, identifier)
-      outbox(events)
+      outbox.add(events)
       return 'recorded'
     }),
 })

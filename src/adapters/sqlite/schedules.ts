@@ -2,49 +2,71 @@ import { type DuePage, SCHEDULED_MAX, type Schedules } from '../../core/ports/sc
 import type { Database } from './open.ts'
 import { isSuspended } from './tenants.ts'
 
-/** Scheduled versions and pages: see the indexes with the same conditions. */
-const WAITING = [
-  {
-    rows: "page_versions where publish_at is not null and status in ('ready', 'published')",
-    at: 'publish_at',
-  },
-  { rows: 'pages where unpublish_at is not null', at: 'unpublish_at' },
-]
-/** Goes from tenant to tenant along the index. */
-const TENANTS = WAITING.map(
-  ({ rows, at }) => `
-    with recursive t (tenant_id) as (
-      select :afterTenantId
-      union all
-      select (select min(tenant_id) from ${rows} and tenant_id > t.tenant_id) from t where tenant_id is not null
+// The conditions are those of the indexes, along which each statement goes.
+const TENANTS_TO_PUBLISH = `
+  with recursive walk (tenant_id) as (
+    select :afterTenantId
+    union all
+    select (
+      select min(s.tenant_id) from page_versions s where s.publish_at is not null and s.status in ('ready', 'published') and s.tenant_id > walk.tenant_id
     )
-    select tenant_id from t
-    where tenant_id > :afterTenantId and not ${isSuspended('t')} and (select min(${at}) from ${rows} and tenant_id = t.tenant_id) <= :until
-    limit :max`,
-)
-const DUE = WAITING.map(
-  ({ rows, at }) => `
-    select tenant_id, page_group_id, page_id, ${at} as at
-    from ${rows} and tenant_id = :tenantId and ${at} <= :until order by ${at} limit :max`,
-)
-const OF_PAGE = 'where tenant_id = :tenantId and page_id = :pageId and publish_at is not null'
+    from walk where tenant_id is not null
+  )
+  select tenant_id from walk
+  where tenant_id > :afterTenantId and not ${isSuspended('walk')}
+    and (select min(s.publish_at) from page_versions s where s.publish_at is not null and s.status in ('ready', 'published') and s.tenant_id = walk.tenant_id) <= :until
+  limit :max`
+const TENANTS_TO_UNPUBLISH = `
+  with recursive walk (tenant_id) as (
+    select :afterTenantId
+    union all
+    select (
+      select min(s.tenant_id) from pages s where s.unpublish_at is not null and s.tenant_id > walk.tenant_id
+    )
+    from walk where tenant_id is not null
+  )
+  select tenant_id from walk
+  where tenant_id > :afterTenantId and not ${isSuspended('walk')}
+    and (select min(s.unpublish_at) from pages s where s.unpublish_at is not null and s.tenant_id = walk.tenant_id) <= :until
+  limit :max`
+const DUE_VERSIONS = `
+  select tenant_id, page_group_id, page_id, publish_at as at from page_versions
+  where publish_at is not null and status in ('ready', 'published') and tenant_id = :tenantId and publish_at <= :until
+  order by publish_at limit :max`
+const DUE_PAGES = `
+  select tenant_id, page_group_id, page_id, unpublish_at as at from pages
+  where unpublish_at is not null and tenant_id = :tenantId and unpublish_at <= :until
+  order by unpublish_at limit :max`
 const SCHEDULED = `
   select version_id, status, computed_name, publish_at, unpublish_at
-  from page_versions indexed by page_versions_scheduled_of_page ${OF_PAGE}
-  and page_group_id = :pageGroupId and status <> 'failed' order by publish_at, version_id limit ${SCHEDULED_MAX}`
-const END = [
-  `update page_versions set publish_at = null ${OF_PAGE}`,
-  `update pages set unpublish_at = null
-    where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId`,
-]
+  from page_versions indexed by page_versions_scheduled_of_page
+  where tenant_id = :tenantId and page_id = :pageId and publish_at is not null and page_group_id = :pageGroupId
+    and status <> 'failed'
+  order by publish_at, version_id limit ${SCHEDULED_MAX}`
+const END_VERSIONS = `
+  update page_versions set publish_at = null
+  where tenant_id = :tenantId and page_id = :pageId and publish_at is not null`
+const END_PAGE = `
+  update pages set unpublish_at = null
+  where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId`
 
 export const sqliteSchedules = (database: Database): Schedules => ({
-  waiting: async (want) =>
-    TENANTS.flatMap((sql) => database.all<DuePage>(sql, want)).map(({ tenantId }) => tenantId),
-  due: async (want) => DUE.flatMap((sql) => database.all<DuePage>(sql, want)),
+  waiting: async (want) => {
+    const toPublish = database.all<Pick<DuePage, 'tenantId'>>(TENANTS_TO_PUBLISH, want)
+    const toUnpublish = database.all<Pick<DuePage, 'tenantId'>>(TENANTS_TO_UNPUBLISH, want)
+    return [...toPublish, ...toUnpublish].map(({ tenantId }) => tenantId)
+  },
+
+  due: async (want) => [
+    ...database.all<DuePage>(DUE_VERSIONS, want),
+    ...database.all<DuePage>(DUE_PAGES, want),
+  ],
+
   ofPage: async (want) => database.all(SCHEDULED, want),
+
   end: (page) =>
     database.write(() => {
-      for (const sql of END) database.run(sql, page)
+      database.run(END_VERSIONS, page)
+      database.run(END_PAGE, page)
     }),
 })

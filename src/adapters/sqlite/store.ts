@@ -5,18 +5,20 @@ import { createListeners } from '../stores/listeners.ts'
 import { checksumOf, type Migration, missingMigrations, readiness } from '../stores/migrations.ts'
 import { createTogether } from '../stores/together.ts'
 import { sqliteActivities } from './activities.ts'
+import { sqliteApiKeys } from './api-keys.ts'
 import { sqliteCounts } from './counts.ts'
 import { sqliteErasures } from './erasures.ts'
-import { sqliteEvents, sqliteOutbox } from './events.ts'
+import { sqliteEvents } from './events.ts'
 import { sqliteHooks } from './hooks.ts'
 import { sqliteMerges } from './merges.ts'
 import { type Database, openDatabase } from './open.ts'
+import { sqliteOutbox } from './outbox.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
 import { sqliteProspectLogs } from './prospect-logs.ts'
 import { sqliteProspects } from './prospects.ts'
 import { sqliteSchedules } from './schedules.ts'
-import { sqliteApiKeys, sqliteTenants } from './tenants.ts'
+import { sqliteTenants } from './tenants.ts'
 import { sqliteVersions } from './versions.ts'
 import { sqliteWebhooks } from './webhooks.ts'
 
@@ -33,7 +35,7 @@ export type SqliteSettings = {
   readonly gathering?: ((verb: string) => GatherObserver) | undefined
 }
 
-const LOOK_EVERY_MS = 200
+const POLL_MS = 200
 
 /** A store in one file, by the SQLite inside Node. Other processes may open the same file. */
 export const sqliteStore = (
@@ -51,20 +53,20 @@ export const sqliteStore = (
   const outbox = sqliteOutbox(database, everyEvent, () => emit('events'))
   const together = createTogether({ listsInFlightMax: 1, observerOf: gathering })
   const refuseUnready = readiness(migrations, database.place)
-  let looking: NodeJS.Timeout | undefined
+  let polling: NodeJS.Timeout | undefined
 
   /** Watches SQLite's `data_version`, which changes when another process writes to the file. */
   const watchFile = () => {
-    let seen = dataVersion(database)
+    let last = fileState(database)
     return setInterval(() => {
-      const now = dataVersion(database)
-      if (now === seen) return
+      const state = fileState(database)
+      if (state.version === last.version && state.unusable === last.unusable) return
       listeners.emitAll()
       listeners.emit('prospects')
-      if (typeof now === 'string') notify(now, false)
-      else if (typeof seen === 'string') notify('The database can be used again.', true)
-      seen = now
-    }, LOOK_EVERY_MS).unref()
+      if (state.unusable !== undefined) notify(state.unusable, false)
+      else if (last.unusable !== undefined) notify('The database can be used again.', true)
+      last = state
+    }, POLL_MS).unref()
   }
 
   return {
@@ -92,25 +94,25 @@ export const sqliteStore = (
       await database.refuseNoWrites()
     },
     watch: (listener) => {
-      looking ??= watchFile()
+      polling ??= watchFile()
       return listeners.add(listener)
     },
     close: async () => {
       listeners.clear()
-      clearInterval(looking)
+      clearInterval(polling)
       database.close()
     },
   }
 }
 
-/** A number, or the reason why the file cannot be used now. */
-const dataVersion = (database: Database): number | string | undefined => {
+/** The version of the file's data, or the reason why the file cannot be used now. */
+type FileState = { readonly version?: number | undefined; readonly unusable?: string }
+const fileState = (database: Database): FileState => {
   try {
-    database.refuseMoved()
-    return database.get<{ dataVersion: number }>('pragma data_version')?.dataVersion
+    return { version: database.get<{ dataVersion: number }>('pragma data_version')?.dataVersion }
   } catch (error) {
     const { cause = error } = error as Error
-    return (cause as Error).message
+    return { unusable: (cause as Error).message }
   }
 }
 

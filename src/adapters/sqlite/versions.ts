@@ -1,3 +1,4 @@
+import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { ClaimedVersion, CreatedByKey, Versions } from '../../core/ports/versions.ts'
 import {
   SHOWN_VERSION,
@@ -7,22 +8,31 @@ import {
   type VersionRow,
   versionWithContent,
 } from '../stores/page-rows.ts'
-import { eventsOf } from '../stores/rows.ts'
-import { backlogOf, claimFrom } from './claim.ts'
-import type { Outbox } from './events.ts'
-import { BEFORE_ID, type Database, type Values } from './open.ts'
+import { eventsOfSaved } from '../stores/rows.ts'
+import { backlogBy, claimFrom } from './claim.ts'
+import type { Database } from './open.ts'
+import type { Outbox } from './outbox.ts'
+import { BEFORE_ID, type Values } from './statements.ts'
 import { isSuspended } from './tenants.ts'
 
 const SHOWN = Object.keys(SHOWN_VERSION)
-const OF_PAGE = 'from page_versions where tenant_id = :tenantId and page_id = :pageId'
 const PAGE_EXISTS = `
   select 1 from pages p join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
   where p.tenant_id = :tenantId and p.page_group_id = :pageGroupId and p.page_id = :pageId
     and g.status <> 'deleted'`
-const LIST = `select ${SHOWN} ${OF_PAGE} and version_id < ${BEFORE_ID} order by version_id desc`
-export const VERSION = `select ${SHOWN} ${OF_PAGE} and version_id = :versionId`
-export const WITH_CONTENT = `select ${SHOWN}, content ${OF_PAGE} and version_id = :versionId`
-const BY_KEY = `select version_id, version_number, created_at, request_hash ${OF_PAGE} and idempotency_key = :idempotencyKey`
+const LIST = `
+  select ${SHOWN} from page_versions
+  where tenant_id = :tenantId and page_id = :pageId and version_id < ${BEFORE_ID}
+  order by version_id desc`
+export const VERSION = `
+  select ${SHOWN} from page_versions
+  where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
+export const WITH_CONTENT = `
+  select ${SHOWN}, content from page_versions
+  where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
+const BY_KEY = `
+  select version_id, version_number, created_at, request_hash from page_versions
+  where tenant_id = :tenantId and page_id = :pageId and idempotency_key = :idempotencyKey`
 const CONTEXT = `
   select g.title as group_title, p.page_number, g.page_context, v.supplementary_context
   from page_versions v join page_groups g on g.tenant_id = v.tenant_id and g.page_group_id = v.page_group_id
@@ -30,9 +40,11 @@ const CONTEXT = `
   where v.tenant_id = :tenantId and v.page_id = :pageId and v.version_id = :versionId`
 const CLAIMED = `
   select page_group_id, coalesce(:computedName, computed_name) as computed_name
-  ${OF_PAGE} and version_id = :versionId and status = 'processing' and attempts = :attempt`
+  from page_versions
+  where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId
+    and status = 'processing' and attempts = :attempt`
 /** Updates the page of a version that ended. Updates no row if the version must not be published any more. */
-const END = `
+const UPDATE_PAGE = `
   update pages set revision = revision + 1, updated_at = coalesce(:finishedAt, updated_at),
     computed_name = iif(
       :publishedAt is not null or (published_version_id is null and latest_version_id = :versionId),
@@ -40,23 +52,57 @@ const END = `
     published_version_id = iif(:publishedAt is null, published_version_id, :versionId)
   where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId
     and (:publishedAt is null or max(coalesce(published_version_id, ''), coalesce(automatic_after, '')) < :versionId)`
-const SETTLE = `
+const UPDATE_VERSION = `
   update page_versions set status = :status, published_at = :publishedAt, failure_reason = :failureReason,
     computed_name = :computedName, claimable_at = coalesce(:claimableAt, claimable_at),
     attempts = attempts - :uncounted
   where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
 
-const WAITING = "page_versions where status = 'processing' order by tenant_id, claimable_at"
-const QUEUE = {
-  table: 'page_versions',
-  key: 'page_id, version_id',
-  answered: 'page_group_id, publish, publish_at',
-  condition: `and not ${isSuspended('t')}`,
-  bytes: 'coalesce(octet_length(content), 0) + coalesce(octet_length(supplementary_context), 0)',
-}
+/** From one tenant to the next along the index of waiting rows. */
+const DUE_TENANTS = `
+  with recursive walk (tenant_id) as (
+    select min(tenant_id) from page_versions where status = 'processing' and tenant_id > :afterTenantId
+    union all
+    select (
+      select min(w.tenant_id) from page_versions w where w.status = 'processing' and w.tenant_id > walk.tenant_id
+    )
+    from walk where tenant_id is not null
+  )
+  select tenant_id from walk
+  where (
+    (select min(w.claimable_at) from page_versions w where w.status = 'processing' and w.tenant_id = walk.tenant_id) <= :now
+    or (select max(w.claimable_at) from page_versions w where w.status = 'processing' and w.tenant_id = walk.tenant_id) > :horizon
+  )
+    and not ${isSuspended('walk')}
+  limit :max`
+/** Claims the first version, and more while those before them fill no slice. */
+const CLAIM = `
+  update page_versions set claimable_at = :until, attempts = attempts + 1
+  where (tenant_id, page_id, version_id) in (
+    select tenant_id, page_id, version_id from (
+      select *, sum(bytes) over (order by claimable_at rows between unbounded preceding and 1 preceding) as bytes_before
+      from (
+        select tenant_id, page_id, version_id, claimable_at,
+          coalesce(octet_length(content), 0) + coalesce(octet_length(supplementary_context), 0) as bytes
+        from page_versions
+        where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
+        order by claimable_at limit :max
+      )
+    )
+    where coalesce(bytes_before, 0) <= ${SLICE_BYTES_MAX}
+  )
+  returning tenant_id, page_id, version_id, page_group_id, publish, publish_at, attempts as attempt,
+    coalesce(octet_length(content), 0) + coalesce(octet_length(supplementary_context), 0) as bytes`
+const BACKLOG = `
+  select count(*) as count, min(created_at) as oldest
+  from (
+    select tenant_id, created_at from page_versions where status = 'processing'
+    order by tenant_id, claimable_at limit :countMax
+  ) waiting
+  where not ${isSuspended('waiting')}`
 
 export const sqliteVersions = (database: Database, outbox: Outbox): Versions => {
-  const claim = claimFrom<ClaimedVersion>(database, QUEUE)
+  const claim = claimFrom<ClaimedVersion>(database, { dueTenants: DUE_TENANTS, claim: CLAIM })
   const find = <Row>(version: string, want: Values) =>
     database.has(PAGE_EXISTS, want) ? database.get<Row>(version, want) : null
   return {
@@ -75,22 +121,21 @@ export const sqliteVersions = (database: Database, outbox: Outbox): Versions => 
     // Newest first: if a page has several, only the newest is published.
     settle: (tenantId, settlements, events) =>
       database.write(() => {
-        const saved = settlements
-          .toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))
-          .filter((done) => {
-            const row = settledRow(tenantId, done)
-            const claimed = database.get<Values>(CLAIMED, row)
-            if (claimed === null) return false
-            const settled = { ...row, ...claimed }
-            if (done.status !== 'processing' && database.run(END, settled) === 0) return false
-            database.run(SETTLE, settled)
-            return true
-          })
-          .map(({ versionId }) => versionId)
-        outbox(eventsOf(saved, events))
+        const saved: string[] = []
+        for (const settlement of settlements.toSorted((a, b) => (a.versionId < b.versionId ? 1 : -1))) {
+          const row = settledRow(tenantId, settlement)
+          const claimed = database.get<Values>(CLAIMED, row)
+          if (claimed === null) continue
+          const settled = { ...row, ...claimed }
+          const isOver = settlement.status !== 'processing'
+          if (isOver && database.run(UPDATE_PAGE, settled) === 0) continue
+          database.run(UPDATE_VERSION, settled)
+          saved.push(settlement.versionId)
+        }
+        outbox.add(eventsOfSaved(saved, events))
         return saved
       }),
 
-    backlog: backlogOf(database, 'created_at', WAITING, isSuspended('waiting')),
+    backlog: backlogBy(database, BACKLOG),
   }
 }

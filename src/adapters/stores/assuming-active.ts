@@ -12,7 +12,7 @@ export const assumingActive = (pages: Pages): Pages => {
   const active = new Map<string, KnownPage>()
   return {
     ...pages,
-    // Of a store that is made of classes, a copy has no methods.
+    // A spread copy of a class instance lacks its methods, so this one is passed on.
     findSlug: (want) => pages.findSlug(want),
 
     recall: (want) => {

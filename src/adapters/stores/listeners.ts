@@ -8,8 +8,9 @@ export const createListeners = () => {
   const listeners = new Set<SignalListener>()
   const call = async (listener: SignalListener, signal: Signal) => listener(signal)
   const emit = (...signals: readonly Signal[]): void => {
-    for (const signal of signals)
+    for (const signal of signals) {
       for (const listener of listeners) call(listener, signal).catch(console.error)
+    }
   }
   return {
     /** Returns a function that removes the listener. */
@@ -19,8 +20,8 @@ export const createListeners = () => {
     },
     emit,
     /**
-     * Emits the signals of other processes that may have been missed. Not those of prospects: who listens to them looks
-     * every few seconds anyway. Nor those of deliveries: they come only from this process.
+     * Emits the signals of other processes that may have been missed. Not `prospects`: its listeners also poll. Not
+     * `deliveries`: they come only from this process.
      */
     emitAll: (): void => emit('keys', 'versions', 'events', 'numbered'),
     clear: (): void => listeners.clear(),

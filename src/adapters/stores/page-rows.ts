@@ -15,7 +15,9 @@ import { COLUMNS, without } from './rows.ts'
 
 export const NEW_PAGE_COLUMNS = without(
   COLUMNS.pages,
-  ...['published_version_id', 'automatic_after', 'unpublish_at'],
+  'published_version_id',
+  'automatic_after',
+  'unpublish_at',
 )
 export const newPageRow = <PageNumber extends number | null>(
   { content, supplementaryContext, claimedUntil, isNumbered, ...page }: NewPageRow,
@@ -29,7 +31,10 @@ export const nameWithNumber = ({ computedName, isNumbered }: NewPageRow, pageNum
 /** Columns of a new version; the others are set when it is done. */
 export const NEW_VERSION_COLUMNS = without(
   COLUMNS.page_versions,
-  ...['published_at', 'failure_reason', 'unpublish_at', 'schedule_note'],
+  'published_at',
+  'failure_reason',
+  'unpublish_at',
+  'schedule_note',
 )
 export const newVersionRow = (page: PageWant, version: NewVersionRow) => ({
   ...version,
@@ -45,7 +50,7 @@ export const firstVersionRow = (page: NewPageRow) => {
   const row = newVersionRow(page, { ...page, idempotencyKey: null, requestHash: null })
   return page.claimedUntil === undefined ? row : { ...row, attempts: 1, claimableAt: page.claimedUntil }
 }
-/** Whether a publisher, or a look at schedules, has to be woken for a new page. */
+/** Whether a publisher or the scheduler has to be woken for a new page. */
 export const needsWork = ({ claimedUntil, publishAt }: NewPageRow): boolean =>
   claimedUntil === undefined || publishAt !== null
 
@@ -79,13 +84,13 @@ export const versionWithContent = (row: VersionRow) => ({
 })
 
 /** The columns that a settlement changes. `uncounted` is the number of attempts to take back. */
-export const settledRow = (tenantId: string, done: Settlement) => ({
-  ...done,
+export const settledRow = (tenantId: string, settlement: Settlement) => ({
+  ...settlement,
   tenantId,
-  finishedAt: 'at' in done ? done.at : null,
-  publishedAt: done.status === 'published' ? done.at : null,
-  computedName: 'computedName' in done ? done.computedName : null,
-  failureReason: done.status === 'failed' ? done.reason : null,
-  claimableAt: done.status === 'processing' ? done.claimableAt : null,
-  uncounted: done.status === 'processing' && !done.counts ? 1 : 0,
+  finishedAt: 'at' in settlement ? settlement.at : null,
+  publishedAt: settlement.status === 'published' ? settlement.at : null,
+  computedName: 'computedName' in settlement ? settlement.computedName : null,
+  failureReason: settlement.status === 'failed' ? settlement.reason : null,
+  claimableAt: settlement.status === 'processing' ? settlement.claimableAt : null,
+  uncounted: settlement.status === 'processing' && !settlement.counts ? 1 : 0,
 })

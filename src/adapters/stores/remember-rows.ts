@@ -29,12 +29,12 @@ export const rememberRows = <Row>(
   const findKnown = gather(findEach, { ...LOOK_UPS, listsInFlightMax: 4 })
   const findUnknown = gather(findEach, LOOK_UPS)
   const lookUp = async (id: string, wasKnown: boolean): Promise<Row | null> => {
-    const asked = { until: stopwatch() + msMax, afterSignals: signals }
+    const validity = { until: stopwatch() + msMax, afterSignals: signals }
     const row = await (wasKnown ? findKnown : findUnknown)(id)
     if (row === null) remembered.delete(id)
     else {
       if (!wasKnown && remembered.size >= rowsMax) remembered.clear()
-      remembered.set(id, { row, ...asked })
+      remembered.set(id, { row, ...validity })
     }
     return row
   }
@@ -47,10 +47,10 @@ export const rememberRows = <Row>(
       return lookUp(id, entry !== undefined)
     },
     /** Looks an id up as if it were not remembered, so that both take equally long. */
-    findAnew: findUnknown,
+    findUncached: findUnknown,
     /** Whether a row existed when it was last looked up, even if that was before a signal. */
     isKnown: (id: string): boolean => remembered.has(id),
-    forget: () => {
+    forget: (): void => {
       signals++
     },
   }

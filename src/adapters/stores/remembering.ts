@@ -8,22 +8,22 @@ import type {
 
 /**
  * Activities whose `recall` answers from memory if a change with the same want was recorded before, and all of its
- * identifiers lead to its prospect: then an activity is one write without a look-up. What is remembered may be wrong for
- * ever: the store checks that the prospect is unchanged, and returns `overtaken` if not; then it is forgotten.
+ * identifiers lead to its prospect: then an activity is one write without a look-up. A remembered prospect may be stale.
+ * The store checks that it is unchanged, and returns `overtaken` if it is not; then it is forgotten.
  *
- * Half of the entries are those used since the last turn; at each turn the others are forgotten: the least recently used
- * go first.
+ * Once half of the entries allowed were used since the last change of halves, the entries that were not used since then
+ * are forgotten: so the least recently used go first.
  */
 export const remembering = (activities: Activities, entriesMax: number): Activities => {
   if (entriesMax === 0) return activities
   const halfMax = Math.ceil(entriesMax / 2)
-  let recent = entries()
-  let older = entries()
+  let recent = createEntries()
+  let older = createEntries()
 
   const keep = (want: ActivityWant, prospect: StoredProspect): void => {
     if (recent.size() >= halfMax) {
       older = recent
-      recent = entries()
+      recent = createEntries()
     }
     recent.set(want, prospect)
   }
@@ -38,7 +38,7 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
   return {
     recall: (want) => {
       const prospect = find(want)
-      return prospect === undefined ? activities.recall(want) : Promise.resolve(knownAs(prospect, want))
+      return prospect === undefined ? activities.recall(want) : Promise.resolve(knownFrom(prospect, want))
     },
 
     record: async (change, events) => {
@@ -47,7 +47,7 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
       if (recorded === 'overtaken') {
         recent.delete(want)
         older.delete(want)
-      } else if (prospect !== find(want) && isWhole(change)) keep(want, prospect)
+      } else if (prospect !== find(want) && allLeadToProspect(change)) keep(want, prospect)
       return recorded
     },
   }
@@ -57,14 +57,14 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
  * Whether the want names the prospect, and all of its identifiers lead there from now on: those that did not are the ones
  * that were added.
  */
-const isWhole = ({ want, prospect, identifiers, assumed }: ActivityChange): boolean => {
+const allLeadToProspect = ({ want, prospect, identifiers, assumed }: ActivityChange): boolean => {
   const isNamed =
     want.prospectId === undefined ? want.identifiers.length > 0 : want.prospectId === prospect.prospectId
   return isNamed && assumed.length === identifiers.length
 }
 
 /** What a look-up finds if all identifiers lead to this prospect. A receipt, and what is counted, only the store knows. */
-const knownAs = (prospect: StoredProspect, want: ActivityWant): KnownActivity => ({
+const knownFrom = (prospect: StoredProspect, want: ActivityWant): KnownActivity => ({
   prospects: [prospect],
   identifiers: want.identifiers.map(({ tenantId, kind, hash }) => {
     const { prospectId } = prospect
@@ -75,7 +75,7 @@ const knownAs = (prospect: StoredProspect, want: ActivityWant): KnownActivity =>
 })
 
 /** A map for each tenant, because a hash alone is a cheaper key than a text that combines it with its tenant. */
-const entries = () => {
+const createEntries = () => {
   const ofTenants = new Map<string, Map<string, StoredProspect>>()
   let size = 0
   return {

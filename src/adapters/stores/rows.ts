@@ -92,7 +92,12 @@ export const storedLog = (row: LogRow): StoredLog => ({
 /** Columns of a page group that may change. */
 export const PAGE_GROUP_CHANGES = without(
   COLUMNS.page_groups,
-  ...['tenant_id', 'page_group_id', 'revision', 'idempotency_key', 'request_hash', 'created_at'],
+  'tenant_id',
+  'page_group_id',
+  'revision',
+  'idempotency_key',
+  'request_hash',
+  'created_at',
 )
 
 /** Columns of an erasure that a request for one needs. */
@@ -108,18 +113,28 @@ export const storedApiKey = (row: ApiKeyRow): StoredApiKey => ({
 /** Columns of a hook that its owner may change. */
 export const HOOK_CHANGES = without(
   COLUMNS.hooks,
-  ...['tenant_id', 'hook_id', 'slot', 'created_at', 'last_received_at', 'last_refused_at', 'last_refusal'],
-  ...['last_warned_at', 'last_warning'],
+  'tenant_id',
+  'hook_id',
+  'slot',
+  'created_at',
+  'last_received_at',
+  'last_refused_at',
+  'last_refusal',
+  'last_warned_at',
+  'last_warning',
 )
 export type HookRow = Omit<StoredHook, 'rules'> & { readonly rules: string }
 export const storedHook = (row: HookRow): StoredHook => ({ ...row, rules: { rawJson: row.rules } })
 
-/** `ids` is JSON text; PostgreSQL returns `sequence` as text too. It is null until the event has its number. */
-export type EventRow = Omit<StoredEvent, 'ids'> & { readonly ids: string }
+/** `ids` is JSON text. PostgreSQL returns `sequence` as text too; it is null until the event has its number. */
+export type EventRow = Omit<StoredEvent, 'ids' | 'sequence'> & {
+  readonly ids: string
+  readonly sequence: number | string | null
+}
 export const storedEvent = (row: EventRow): StoredEvent => ({
   tenantId: row.tenantId,
   eventId: row.eventId,
-  sequence: row.sequence && Number(row.sequence),
+  sequence: Number(row.sequence),
   type: row.type,
   ids: JSON.parse(row.ids),
   apiKeyId: row.apiKeyId,
@@ -127,14 +142,20 @@ export const storedEvent = (row: EventRow): StoredEvent => ({
 })
 
 /** Events of the logs or versions that were saved by a write that may save only some of its rows. */
-export const eventsOf = (savedIds: readonly string[], events: readonly NewEvent[] = []) => {
+export const eventsOfSaved = (savedIds: readonly string[], events: readonly NewEvent[] = []) => {
   const saved = new Set<string | undefined>(savedIds)
   return events.filter(({ ids }) => saved.has(ids.prospectLogId ?? ids.versionId))
 }
 
 /** Sorts rows by these members. They are locked in this order, so it must be the same everywhere; any order will do. */
 export const sortedBy = <Row extends object>(rows: readonly Row[], ...members: readonly string[]): Row[] =>
-  rows
-    .map((row) => [members.map((member) => row[member as keyof Row]).join(' '), row] as const)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, row]) => row)
+  rows.toSorted(compareBy(members as readonly (keyof Row)[]))
+
+const compareBy =
+  <Row>(members: readonly (keyof Row)[]) =>
+  (a: Row, b: Row): number => {
+    for (const member of members) {
+      if (a[member] !== b[member]) return a[member] < b[member] ? -1 : 1
+    }
+    return 0
+  }

@@ -27,15 +27,17 @@ export const scan = <Row extends object>(
   matches: (row: Row) => boolean,
   stepOf: (row: Row) => string,
 ): Scanned<Row> => {
-  let looked = 0
-  let step = ''
+  let scannedCount = 0
+  let currentStep = ''
   const matching = function* () {
     for (const row of rows) {
-      if (looked >= ROWS_SCANNED_MAX && stepOf(row) !== step) return
-      if (++looked <= ROWS_SCANNED_MAX) step = stepOf(row)
+      if (scannedCount >= ROWS_SCANNED_MAX && stepOf(row) !== currentStep) return
+      scannedCount++
+      if (scannedCount <= ROWS_SCANNED_MAX) currentStep = stepOf(row)
       if (matches(row)) yield row
     }
   }
   const taken = takeSlice(matching(), limit)
-  return { rows: taken, resume: looked >= ROWS_SCANNED_MAX && taken.length <= limit ? step : null }
+  const isMore = scannedCount >= ROWS_SCANNED_MAX && taken.length <= limit
+  return { rows: taken, resume: isMore ? currentStep : null }
 }

@@ -6,7 +6,7 @@ import { type GatherObserver, type GatherOptions, gather } from './gather.ts'
 
 /** A slice or a page may each be as large as a body. */
 const READS_MAX = 32
-/** A statement with 500 small members costs little more than one with a single member, and blocks nobody for long. */
+/** A statement with 500 small members costs little more than one with a single member, and blocks no other for long. */
 const WRITES_MAX = 500
 /** More than these are shared among the lists that may start: the service prepares one while the database saves the other. */
 const WRITES_UNSHARED = 200
@@ -17,15 +17,14 @@ const LARGE_WRITE = 65_536
 /** Look-ups by whole keys are small. */
 export const LOOKUPS_MAX = 500
 
-type OfTenant = { readonly tenantId: string }
 type ReadOptions<Want> = Pick<Partial<GatherOptions<Want>>, 'listLengthMax' | 'dedupeKey'>
 type WriteOptions<Change> = {
   readonly tenantOf: (change: Change) => string
   /** The length of a change, in characters. */
   readonly weightOf: (change: Change) => number
   /**
-   * What a change adds or changes alone, such as an identifier or a key. Changes with the same never share a list, and
-   * once one of them is recorded, those that wait are overtaken.
+   * Identifiers or keys that only one change may take. Changes with the same one never share a list, and once one of them
+   * is recorded, those that wait are overtaken.
    */
   readonly claimsOf?: (change: Change) => readonly string[]
 }
@@ -36,7 +35,7 @@ type WriteOptions<Change> = {
  */
 export type Together = {
   /** Reads, each in its place; one may fail alone, and equal ones share an answer. */
-  readonly read: <Want extends OfTenant, Found>(
+  readonly read: <Want extends { readonly tenantId: string }, Found>(
     verb: string,
     readAll: (wants: readonly Want[]) => Promise<readonly Outcome<Found>[]>,
     options?: ReadOptions<Want>,
@@ -83,14 +82,14 @@ export const createTogether = ({ listsInFlightMax, observerOf = () => undefined 
       groupOf: tenantOf,
       observer: observerOf(verb),
     }
-    const gathered = () =>
+    const createQueue = () =>
       gather<Parameters<typeof weightOf>[0], Recorded>(
         recordAll,
         options,
         claimsOf && { of: claimsOf, wins: (recorded) => recorded === 'recorded', lost: 'overtaken' },
       )
-    const recordSmall = gathered()
-    const recordLarge = gathered()
+    const recordSmall = createQueue()
+    const recordLarge = createQueue()
     return (change) => (weightOf(change) < LARGE_WRITE ? recordSmall(change) : recordLarge(change))
   },
 })

@@ -42,7 +42,7 @@ const HOOK_ID = /^hook_[a-z0-9]{26}$/
 type KnownHooks = {
   readonly find: (hookId: string) => StoredHook | Promise<StoredHook | null>
   /** Looks one up as if it were not remembered, so that both take equally long. */
-  readonly findAnew: (hookId: string) => Promise<StoredHook | null>
+  readonly findUncached: (hookId: string) => Promise<StoredHook | null>
   readonly forget: () => void
 }
 type Deps = Needs<'hooks'> & {
@@ -103,7 +103,7 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
       const hook = ready.get(remembered) ?? readyHook(remembered, hooks)
       ready.set(remembered, hook)
       if (hook.isAddressedBy(token, clock())) return hook
-      const stored = await known.findAnew(hookId)
+      const stored = await known.findUncached(hookId)
       const current = stored && readyHook(stored, hooks)
       return current?.isAddressedBy(token, clock()) ? current : hookNotFound()
     },

@@ -8,7 +8,7 @@ import {
   connectToNodes,
 } from '../../../src/adapters/citus/nodes.ts'
 import { type Ask, type Query, queryOver, sql } from '../../../src/adapters/citus/sql.ts'
-import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/connect.ts'
+import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/with-timeout.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 import { refusalOf } from '../../core/scene.ts'
 import { placeOf } from '../../support/place.ts'

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { createSemaphore, withTimeout } from '../../../src/adapters/postgres/connect.ts'
+import { createSemaphore } from '../../../src/adapters/postgres/semaphore.ts'
+import { withTimeout } from '../../../src/adapters/postgres/with-timeout.ts'
 import { refusalOf } from '../../core/scene.ts'
 
 const LIMITS = { inFlightMax: 1, waitingMax: 10, waitMsMax: 60_000 }

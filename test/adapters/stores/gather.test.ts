@@ -2,7 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
-import { type Claims, type GatherOptions, gather } from '../../../src/adapters/stores/gather.ts'
+import type { ClaimRules } from '../../../src/adapters/stores/claims.ts'
+import { type GatherOptions, gather } from '../../../src/adapters/stores/gather.ts'
 import { DomainFailure } from '../../../src/core/engine/failures.ts'
 import type { Outcome } from '../../../src/core/engine/outcome.ts'
 
@@ -17,7 +18,7 @@ const settled = async () => {
 }
 
 /** Gathers, and keeps the lists that were run. */
-const setting = (run: Run = upper, options: Partial<Options> = {}, claims?: Claims<string, string>) => {
+const setting = (run: Run = upper, options: Partial<Options> = {}, claims?: ClaimRules<string, string>) => {
   const lists: string[][] = []
   const call = gather<string, string>(
     (inputs) => {
@@ -320,7 +321,7 @@ t.test('a list runs in the context of the call that started it, and of no other 
 })
 
 /** `a b!` claims a and b, and wins. */
-const claims: Claims<string, string> = {
+const claims: ClaimRules<string, string> = {
   of: (input) => input.replace('!', '').split(' ').filter(Boolean),
   wins: (answer) => answer.endsWith('!'),
   lost: 'lost',

@@ -9,12 +9,14 @@ export const placeOf = ({ since, after }: Want) => {
 }
 
 /** Counts that match, and the count at place `limit`, matching or not, where the scan ended. */
-export const lookedAt = (
+export const matchingCounts = (
   found: readonly (LogCount & { readonly place: number })[],
   { source, type, limit }: Want,
 ): LogCounts => {
-  const all = found.map(({ place, ...count }) => count)
+  const counts = found.map(({ place, ...count }) => count)
   const matches = (count: LogCount) =>
     count.source === (source ?? count.source) && count.type === (type ?? count.type)
-  return { rows: all.filter(matches), resume: (found.at(-1)?.place === limit && all.at(-1)) || null }
+  const rows = counts.filter(matches)
+  if (found.at(-1)?.place !== limit) return { rows, resume: null }
+  return { rows, resume: counts.at(-1) ?? null }
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { eventsAtOnce, takersAmong } from '../../../src/adapters/stores/takers.ts'
+import { eventsAtOnce, subscribedAmong } from '../../../src/adapters/stores/subscribed-endpoints.ts'
 import type { NewEvent } from '../../../src/core/ports/events.ts'
 
 const NAMES = Array.from({ length: 50 }, (_, i) => `name${i}`)
@@ -15,31 +15,34 @@ const setting = (endpoints: number) => {
     },
   } as unknown as NewEvent['type'][]
   const filtering = { types: counted, sources: JSON.stringify(NAMES), logTypes: JSON.stringify(NAMES) }
-  const takersOf = takersAmong(Array(endpoints).fill(filtering), ({ ids }) => ({
+  const endpointsFor = subscribedAmong(Array(endpoints).fill(filtering), ({ ids }) => ({
     source: 's',
     type: '',
     ...JSON.parse(ids.prospectLogId ?? ''),
   }))
   const event = (log: object) =>
     ({ type: 'prospect_log.created', ids: { prospectLogId: JSON.stringify(log) } }) as NewEvent
-  return { takersOf, event, asked: () => asked }
+  return { endpointsFor, event, asked: () => asked }
 }
 
 t.test('a filter is matched once for all activities of a source and a type', (t) => {
-  const { takersOf, event, asked } = setting(20)
-  const alike = Array.from({ length: 500 }, () => takersOf(event({ source: 'name1', type: 'name49' })).length)
+  const { endpointsFor, event, asked } = setting(20)
+  const alike = Array.from(
+    { length: 500 },
+    () => endpointsFor(event({ source: 'name1', type: 'name49' })).length,
+  )
   t.ok(alike.every((taking) => taking === 20))
-  t.equal(takersOf(event({ source: 'name1', type: 'other' })).length, 0)
-  t.equal(takersOf(event({ source: 'name', type: 'name1' })).length, 0)
+  t.equal(endpointsFor(event({ source: 'name1', type: 'other' })).length, 0)
+  t.equal(endpointsFor(event({ source: 'name', type: 'name1' })).length, 0)
   t.equal(asked(), 60)
   t.end()
 })
 
 t.test('without a filter no activity is read', (t) => {
-  const takersOf = takersAmong([all, { ...all, types: ['page.created'] }], () => {
+  const endpointsFor = subscribedAmong([all, { ...all, types: ['page.created'] }], () => {
     throw new Error('read')
   })
-  t.equal(takersOf({ type: 'prospect_log.created', ids: {} } as NewEvent).length, 1)
+  t.equal(endpointsFor({ type: 'prospect_log.created', ids: {} } as NewEvent).length, 1)
   t.end()
 })
 
