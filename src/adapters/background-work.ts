@@ -1,4 +1,4 @@
-import { callHook } from '../core/engine/outcome.ts'
+import { callListener } from '../core/engine/call-listener.ts'
 import type { Ports, Store } from '../core/ports/store.ts'
 import { createRunner, type Job, type OnError } from './job-runner.ts'
 
@@ -31,11 +31,11 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
       stop,
       onError: (error) => {
         failing.add(job)
-        callHook(() => onError(error))
+        callListener(() => onError(error))
       },
       onStep: ({ works, isLast }) => {
         if (works) failing.delete(job)
-        if (failing.size === 0 && !isLast) callHook(() => onStep?.())
+        if (failing.size === 0 && !isLast) callListener(() => onStep?.())
       },
     })
   const possible = jobs.filter(({ needs = [] }) => needs.every((part) => store[part] !== undefined))

@@ -3,14 +3,10 @@ import { dirname, resolve } from 'node:path'
 import { escaped, jsonFor } from '../adapters/escaped.ts'
 import { readConfig } from '../config/config.ts'
 import { database, nameOf } from '../config/database-address.ts'
-import {
-  DomainFailure,
-  isUnavailable,
-  type Obstacle,
-  obstacleOf,
-  obstructed,
-} from '../core/engine/failures.ts'
-import { orNull } from '../core/engine/outcome.ts'
+import type { Obstacle } from '../core/engine/failures.ts'
+import { DomainFailure, isUnavailable } from '../core/engine/failures.ts'
+import { obstacleOf, obstructed } from '../core/engine/obstacles.ts'
+import { orNull } from '../core/engine/or-null.ts'
 import { type Command, type Shell, type Texts, WrongUse } from './command.ts'
 import { usageHint } from './help.ts'
 import { inPairs, paint, withCommand } from './output.ts'

@@ -1,6 +1,7 @@
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
-import { isUnavailable, obstacleOf } from '../core/engine/failures.ts'
+import { isUnavailable } from '../core/engine/failures.ts'
+import { obstacleOf } from '../core/engine/obstacles.ts'
 import { reasonOf } from '../core/pages/name-patiently.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
 import type { Served } from '../core/ports/world.ts'

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { orNull } from '../core/engine/outcome.ts'
+import { orNull } from '../core/engine/or-null.ts'
 
 /** A socket of this machine, or a host; `name` is the one that its certificate must have. */
 export type PostgresServer =

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { orNull } from '../core/engine/outcome.ts'
+import { orNull } from '../core/engine/or-null.ts'
 import { database, type Environment, postgresUrl } from './database-address.ts'
 import { durationMs } from './duration.ts'
 

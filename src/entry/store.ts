@@ -6,13 +6,13 @@ export { eventsOfLog } from '../core/events/new-event.ts'
 export type {
   Activities,
   ActivityChange,
-  ActivityWant,
+  ActivityLookup,
   KnownActivity,
   NewLog,
   StoredProspect,
   StoredReceipt,
 } from '../core/ports/activities.ts'
-export type { ApiKeys, OfTenant, Rotation, Scope, StoredApiKey } from '../core/ports/api-keys.ts'
+export type { ApiKeys, Rotation, Scope, StoredApiKey, TenantState } from '../core/ports/api-keys.ts'
 export type {
   CountedTenant,
   Counts,
@@ -25,14 +25,14 @@ export type {
 export type {
   ClaimedErasure,
   ErasureChanges,
+  ErasureLookup,
   ErasureStep,
   Erasures,
-  ErasureWant,
   NamingLog,
   StoredErasure,
 } from '../core/ports/erasures.ts'
 export type { EventIds, Events, NewEvent, Requester, StoredEvent } from '../core/ports/events.ts'
-export type { HookSeen, Hooks, HookWant, StoredHook } from '../core/ports/hooks.ts'
+export type { HookKey, HookSeen, Hooks, StoredHook } from '../core/ports/hooks.ts'
 export type {
   AssumedIdentifier,
   Identifier,
@@ -51,24 +51,24 @@ export type {
 export type {
   FoundPageGroup,
   NewPageGroupRow,
-  PageGroupRead,
+  PageGroupKey,
+  PageGroupLookup,
   PageGroups,
-  PageGroupsWant,
-  PageGroupWant,
+  PageGroupsQuery,
   StoredPageGroup,
 } from '../core/ports/page-groups.ts'
 export type {
   FoundPage,
   KnownPage,
+  NewPageLookup,
   NewPageRow,
-  NewPageWant,
   NewVersionRow,
   PageChange,
+  PageKey,
   Pages,
-  PagesWant,
-  PageWant,
+  PagesQuery,
   Schedule,
-  SlugWant,
+  SlugKey,
   StoredPage,
   StoredPageWithVersions,
   StoredVersion,
@@ -76,42 +76,42 @@ export type {
 } from '../core/ports/pages.ts'
 export type {
   FoundTimeline,
-  OldestLogsWant,
+  OldestLogsQuery,
+  ProspectLogKey,
   ProspectLogs,
-  ProspectLogsWant,
-  ProspectLogWant,
+  ProspectLogsQuery,
   StoredLog,
+  TimelineRowsQuery,
   TimelineSlice,
-  TimelineWant,
 } from '../core/ports/prospect-logs.ts'
 export type {
   FoundProspect,
-  OldestProspectsWant,
+  OldestProspectsQuery,
   ProspectCorrected,
+  ProspectKey,
   Prospects,
-  ProspectsWant,
-  ProspectWant,
+  ProspectsQuery,
 } from '../core/ports/prospects.ts'
 export type { DuePage, ScheduledVersion, Schedules } from '../core/ports/schedules.ts'
 export type { Moments, Ports, Signal, SignalListener, SmallStore, Store } from '../core/ports/store.ts'
 export type { NewTenant, RemovalPosition, Tenant, TenantChanges, Tenants } from '../core/ports/tenants.ts'
 export type {
   ClaimedVersion,
-  ClaimWant,
+  ClaimQuery,
   CreatedByKey,
   NamingContext,
   Settlement,
   VersionByKey,
   VersionContext,
+  VersionKey,
   Versions,
-  VersionWant,
 } from '../core/ports/versions.ts'
 export type {
   ClaimedEndpoint,
   DeliveryResult,
   DueDelivery,
+  EndpointKey,
   EndpointState,
-  EndpointWant,
   ShownDelivery,
   StoredDelivery,
   StoredEndpoint,
@@ -124,9 +124,9 @@ export type {
   Moment,
   NewId,
   Recorded,
+  RowsQuery,
   Scanned,
   Served,
-  SliceWant,
   Timestamp,
 } from '../core/ports/world.ts'
 export type { EventType } from '../shapes/event.ts'

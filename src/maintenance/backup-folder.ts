@@ -3,7 +3,7 @@ import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:f
 import { basename, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Config } from '../config/config.ts'
-import { obstructed } from '../core/engine/failures.ts'
+import { obstructed } from '../core/engine/obstacles.ts'
 import { isoTime } from '../core/engine/times.ts'
 import { backUp, embeddedPath, removeBeside } from './backup.ts'
 

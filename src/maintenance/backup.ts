@@ -16,8 +16,8 @@ import type { DatabaseSync } from 'node:sqlite'
 import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { backupBefore, readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
-import { obstructed } from '../core/engine/failures.ts'
-import { orNull } from '../core/engine/outcome.ts'
+import { obstructed } from '../core/engine/obstacles.ts'
+import { orNull } from '../core/engine/or-null.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { obstacleOf } from '../core/engine/failures.ts'
+import { obstacleOf } from '../core/engine/obstacles.ts'
 
 /** One thing checked by the doctor. Unless it is `ok`, it has a remedy. */
 export type Check = {

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { refuse } from '../core/engine/failures.ts'
-import { orNull } from '../core/engine/outcome.ts'
+import { orNull } from '../core/engine/or-null.ts'
 import { partsOf, textAt } from '../json/places.ts'
 import { type CsvColumns, csvFieldsOf, csvLinesOf, DELIMITERS, MALFORMED } from './csv.ts'
 import { plainBytesOf, SAVE_AS_UTF8 } from './csv-bytes.ts'

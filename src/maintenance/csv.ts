@@ -1,5 +1,5 @@
 import { refuse } from '../core/engine/failures.ts'
-import { memoized } from '../core/engine/keys.ts'
+import { memoized } from '../core/engine/memoized.ts'
 import { type Line, linesOf } from './lines.ts'
 
 const QUOTE = 0x22

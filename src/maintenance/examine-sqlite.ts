@@ -12,7 +12,7 @@ import {
   riskyFileSystem,
 } from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
-import { orNull } from '../core/engine/outcome.ts'
+import { orNull } from '../core/engine/or-null.ts'
 import { type Check, checkMigrations, failed, failedBy, passed, warned } from './check.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Config } from '../config/config.ts'
-import { orNull } from '../core/engine/outcome.ts'
+import { orNull } from '../core/engine/or-null.ts'
 import { isoTime } from '../core/engine/times.ts'
 import { commandFailure, lastBackupMs } from './backup-folder.ts'
 import { type Check, failed, passed } from './check.ts'

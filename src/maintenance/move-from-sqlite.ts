@@ -6,7 +6,7 @@ import { lastMigration } from '../adapters/sqlite/last-migration.ts'
 import { placeTemporaryFiles, refuseLost } from '../adapters/sqlite/place.ts'
 import type { Migration } from '../adapters/stores/migrations.ts'
 import type { Row, Table } from '../adapters/stores/tables.ts'
-import { obstructed } from '../core/engine/failures.ts'
+import { obstructed } from '../core/engine/obstacles.ts'
 
 /** The embedded database that `move` reads. From `lock` to `close` no other process can open it. */
 export const sqliteSource = (path: string, migrations: readonly Migration[]) => {

@@ -2,8 +2,8 @@ import { accessSync, constants, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileAt } from '../adapters/sqlite/place.ts'
 import type { Config } from '../config/config.ts'
-import type { NoWrites } from '../core/engine/failures.ts'
-import { orNull } from '../core/engine/outcome.ts'
+import type { NoWrites } from '../core/engine/obstacles.ts'
+import { orNull } from '../core/engine/or-null.ts'
 import { openReadOnly } from './read-only.ts'
 
 export type Row = Readonly<Record<string, string | number | null>>

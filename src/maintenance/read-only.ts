@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { placeTemporaryFiles, refuseForeign, refuseLost } from '../adapters/sqlite/place.ts'
-import { obstructed } from '../core/engine/failures.ts'
+import { obstructed } from '../core/engine/obstacles.ts'
 
 /** Lets `read` look into an embedded database that others may have open. Never creates, migrates or writes it. */
 export const openReadOnly = <Answer>(path: string, read: (file: DatabaseSync) => Answer): Answer => {

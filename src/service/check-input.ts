@@ -1,7 +1,7 @@
 import { isDate } from 'node:util/types'
 import type * as v from 'valibot'
 import type { Fault } from '../core/engine/failures.ts'
-import { orNull } from '../core/engine/outcome.ts'
+import { orNull } from '../core/engine/or-null.ts'
 import { parseJson, refuseDeep, refuseFaults } from '../core/engine/parse-input.ts'
 import { membersOf } from '../json/raw-json.ts'
 import type { InTenant } from '../shapes/input.ts'

@@ -11,8 +11,8 @@ import { keyOf } from '../core/engine/keys.ts'
 import { createWriteQueue } from '../core/engine/write-queue.ts'
 import { eventData } from '../core/events/event-data.ts'
 import { createPageWithVersion } from '../core/pages/create-page-with-version.ts'
-import type { PageWant } from '../core/ports/pages.ts'
-import type { ProspectWant } from '../core/ports/prospects.ts'
+import type { PageKey } from '../core/ports/pages.ts'
+import type { ProspectKey } from '../core/ports/prospects.ts'
 import type { Needs, Ports, SmallStore, Store } from '../core/ports/store.ts'
 import { getProspect } from '../core/prospects/get-prospect.ts'
 import { eventReaders } from './event-readers.ts'
@@ -35,7 +35,7 @@ const SEPARATE_READS = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON
 /** Waiting readers of one tenant share a read. */
 const WAITING_READS = { listLengthMax: 64, dedupeKey: JSON.stringify }
 /** This takes half the time of `JSON.stringify`, and pages are read most often. */
-const pageKey = ({ tenantId, pageGroupId, pageId }: PageWant) => keyOf(tenantId, pageGroupId, pageId)
+const pageKey = ({ tenantId, pageGroupId, pageId }: PageKey) => keyOf(tenantId, pageGroupId, pageId)
 
 export type UseCaseSettings = Pick<UseCaseDeps<never>, 'requireIdentity' | 'counts'> & {
   /** Prospects that need no look-up; 0: none. */
@@ -84,7 +84,7 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
     listTimeline: shareEqual(listTimeline(tools)),
     // Each may be as large as a request.
     findMerged: gather(
-      readEach((query: ProspectWant) => store.prospects.find(query)),
+      readEach((query: ProspectKey) => store.prospects.find(query)),
       {
         listLengthMax: 1,
         listsInFlightMax: 2,

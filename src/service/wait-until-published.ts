@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { unavailable } from '../core/engine/failures.ts'
 import type { ReadPage } from '../core/pages/get-page.ts'
-import type { PageWant } from '../core/ports/pages.ts'
+import type { PageKey } from '../core/ports/pages.ts'
 
 /** The pauses between two reads double from the first to the last. */
 const PAUSE_MS = { first: 10, last: 500 }
@@ -11,8 +11,8 @@ const PAUSE_MS = { first: 10, last: 500 }
  * process may publish it. Refuses `unavailable` after `timeoutMs`, and as `getPage` does.
  */
 export const waitUntilPublished = async (
-  getPage: (want: PageWant) => Promise<ReadPage>,
-  want: PageWant,
+  getPage: (want: PageKey) => Promise<ReadPage>,
+  want: PageKey,
   timeoutMs: number,
 ): Promise<ReadPage> => {
   const endMs = performance.now() + timeoutMs

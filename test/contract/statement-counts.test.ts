@@ -5,7 +5,7 @@ import { logProspectActivity } from '../../src/core/activities/log-prospect-acti
 import type { NewActivity } from '../../src/core/activities/new-log.ts'
 import { createPageWithVersion, type PageToCreate } from '../../src/core/pages/create-page-with-version.ts'
 import type { ActivityChange } from '../../src/core/ports/activities.ts'
-import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
+import type { PageGroupsQuery } from '../../src/core/ports/page-groups.ts'
 import type { NewPageRow } from '../../src/core/ports/pages.ts'
 import {
   addTenant,
@@ -189,7 +189,7 @@ overStores(
       async (t) => {
         const tested = await opened(t, kind)
         const { tenantId } = await addTenant(tested.store)
-        const list = (...statuses: PageGroupsWant['status'][]) =>
+        const list = (...statuses: PageGroupsQuery['status'][]) =>
           sentBy(tested, () =>
             readEach(
               tested.store.pageGroups.list,

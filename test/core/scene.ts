@@ -11,8 +11,8 @@ import { getPage } from '../../src/core/pages/get-page.ts'
 import { listPageGroups, type PageGroupListing } from '../../src/core/pages/list-page-groups.ts'
 import { listPages } from '../../src/core/pages/list-pages.ts'
 import { updatePageGroup } from '../../src/core/pages/update-page-group.ts'
-import type { PageGroupRead } from '../../src/core/ports/page-groups.ts'
-import type { PageWant } from '../../src/core/ports/pages.ts'
+import type { PageGroupKey } from '../../src/core/ports/page-groups.ts'
+import type { PageKey } from '../../src/core/ports/pages.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import type { SliceQuery } from '../../src/shapes/slice.ts'
 import { countedIds, stoppedClock } from '../support/setting.ts'
@@ -47,8 +47,8 @@ export const scene = async () => {
       (await updatePageGroup(deps)({ tenantId, pageGroupId, ...fields })).value,
     createPages: each(createPageWithVersion(deps)),
     createPage: createPageWithVersion(deps),
-    readPage: async (want: PageWant) => (await getPage(deps)(want)).value,
-    listPages: async (listing: PageGroupRead & SliceQuery) => (await listPages(deps)(listing)).value,
+    readPage: async (want: PageKey) => (await getPage(deps)(want)).value,
+    listPages: async (listing: PageGroupKey & SliceQuery) => (await listPages(deps)(listing)).value,
     listGroups: async (listing: PageGroupListing) => (await listPageGroups(deps)(listing)).value,
   }
 }

@@ -1,6 +1,6 @@
 import type {
   ActivityChange,
-  ActivityWant,
+  ActivityLookup,
   AssumedIdentifier,
   Identifier,
   NewLog,
@@ -76,7 +76,7 @@ export const activities = section(
       return (await store.events.list({ tenantId, afterSequence: 0, limit: 1_000 })).rows
     }
     /** Without the times of the last changes. */
-    const recall = async (want: Partial<ActivityWant> & { readonly tenantId: string }) => {
+    const recall = async (want: Partial<ActivityLookup> & { readonly tenantId: string }) => {
       const known = await activities.recall({ identifiers: [], ...want })
       return {
         prospects: withoutTwins(only(known.prospects, ...PROSPECT_FIELDS)),
@@ -1132,7 +1132,7 @@ const RECEIPT_FIELDS = [
   'createdAt',
 ] as const
 
-const keyOf = (log: NewLog | null): ActivityWant['key'] =>
+const keyOf = (log: NewLog | null): ActivityLookup['key'] =>
   log?.idempotencyKey == null ? undefined : { source: log.source, idempotencyKey: log.idempotencyKey }
 
 const idsOf = (rows: readonly { readonly prospectId: string | null }[]) =>

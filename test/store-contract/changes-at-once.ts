@@ -1,5 +1,5 @@
 import type { PageRead } from 'prospect-pages'
-import type { DomainFailure, PageWant, Store } from 'prospect-pages/store'
+import type { DomainFailure, PageKey, Store } from 'prospect-pages/store'
 import { equal, ok, same } from './assertions.ts'
 import { settledAll, times } from './concurrency.ts'
 import { type Core, type Subject, section } from './contract.ts'
@@ -46,12 +46,12 @@ const settingOf = async (subject: Subject) => {
       },
     }
   }
-  const newPage = async (): Promise<PageWant> => {
+  const newPage = async (): Promise<PageKey> => {
     const { value: page } = await core.createPageWithVersion(processes[0])(group)
     return { ...group, pageId: page.pageId }
   }
   /** Creates a version; its publisher leaves it `ready`. */
-  const readyVersion = async (page: PageWant) => {
+  const readyVersion = async (page: PageKey) => {
     const { versionId } = (await one.createVersion({ ...page, publish: false })).value
     await publisher()()
     return versionId
@@ -100,7 +100,7 @@ const byHand = (
 type ByHand = ReturnType<typeof byHand>
 
 /** Invariants of every group and its pages, whatever changes were made at once. */
-const holds = async ({ pageGroups, pages, versions }: Store, group: Omit<PageWant, 'pageId'>) => {
+const holds = async ({ pageGroups, pages, versions }: Store, group: Omit<PageKey, 'pageId'>) => {
   const rows = await pages.list({ ...group, beforeId: null, limit: 1_000 })
   equal((await pageGroups.find(group))?.pagesCount, rows?.length)
   for (const { pageId } of rows ?? []) {
@@ -382,7 +382,7 @@ export const changesAtOnce = section('changes at once', settingOf, {
 
 const USUAL = ['page_not_found', 'version_not_found', 'version_not_ready', 'page_group_not_active']
 
-const versionIdsOf = async (store: Store, pages: readonly PageWant[]) => {
+const versionIdsOf = async (store: Store, pages: readonly PageKey[]) => {
   const lists = await readEach(
     store.versions.list,
     pages.map((page) => ({ ...page, beforeId: null, limit: 1_000 })),
@@ -390,7 +390,7 @@ const versionIdsOf = async (store: Store, pages: readonly PageWant[]) => {
   return lists.flat().map(({ versionId }) => versionId)
 }
 
-const anyChange = (by: ByHand, chance: Random, pages: readonly PageWant[], ids: readonly string[]) => {
+const anyChange = (by: ByHand, chance: Random, pages: readonly PageKey[], ids: readonly string[]) => {
   const page = chance.oneOf(pages)
   const versionId = chance.oneOf(ids)
   const status = chance.oneOf(['active', 'active', 'archived'] as const)

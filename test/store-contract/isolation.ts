@@ -1,4 +1,4 @@
-import type { PageGroupsWant } from 'prospect-pages/store'
+import type { PageGroupsQuery } from 'prospect-pages/store'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { namesOf } from './outbox.ts'
@@ -6,7 +6,7 @@ import { addTenant, identifiersOf, readEach } from './rows.ts'
 import { fillTenant, type Things, verbs } from './verbs.ts'
 
 const SLICE = { beforeId: null, limit: 100 }
-const STATUSES: readonly PageGroupsWant['status'][] = [null, 'active', 'archived', 'deleted']
+const STATUSES: readonly PageGroupsQuery['status'][] = [null, 'active', 'archived', 'deleted']
 
 /** All that there is of the tenant of these things. */
 const allOf = async ({ store, kept }: Subject, things: Things) => {

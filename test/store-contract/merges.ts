@@ -4,7 +4,7 @@ import type {
   Identifier,
   Moments,
   Store,
-  TimelineWant,
+  TimelineRowsQuery,
 } from 'prospect-pages/store'
 import type { NewActivity } from '#use-cases'
 import { equal, like, ok, same } from './assertions.ts'
@@ -253,7 +253,7 @@ export const merges = section(
       }
       const step = moving(slowly)
       /** A reader beside which one log moves after each read. */
-      const timeline = async (want: TimelineWant) => {
+      const timeline = async (want: TimelineRowsQuery) => {
         const found = await store.prospectLogs.timeline(want)
         await step(ON)
         return found
@@ -288,7 +288,7 @@ export const merges = section(
       const ids = logs.map(({ prospectLogId }) => prospectLogId).toReversed()
       same(await timelineOf(two.prospectId, store, 100), ids)
       /** As a store that looks at one row for each slice. */
-      const timeline = async (want: TimelineWant): Promise<FoundTimeline> => {
+      const timeline = async (want: TimelineRowsQuery): Promise<FoundTimeline> => {
         const found = await store.prospectLogs.timeline(want)
         if (typeof found === 'string') throw found
         const [first] = found.rows

@@ -1,4 +1,4 @@
-import type { ClaimWant, NewEvent, Store, StoredEndpoint } from 'prospect-pages/store'
+import type { ClaimQuery, NewEvent, Store, StoredEndpoint } from 'prospect-pages/store'
 import { same } from './assertions.ts'
 import { addTenant, at, someClaim, someEndpoint, someEvent, someGroup } from './rows.ts'
 
@@ -42,7 +42,7 @@ export const outboxOf = async (store: Store) => {
     },
     read: async (afterSequence = 0, limit = 100) =>
       (await store.events.list({ tenantId, afterSequence, limit })).rows,
-    claim: (ms: number, fields: Partial<ClaimWant> = {}, by = store) =>
+    claim: (ms: number, fields: Partial<ClaimQuery> = {}, by = store) =>
       by.webhooks.claim(someClaim({ now: at(ms), until: at(ms + 1_000), ...fields })),
     dueAt: async (endpoint: StoredEndpoint, ms: number, max = 100) =>
       (await store.webhooks.due({ ...namesOf(endpoint), now: at(ms), max })).map(

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { PageGroupsWant, StoredPageGroup } from 'prospect-pages/store'
+import type { PageGroupsQuery, StoredPageGroup } from 'prospect-pages/store'
 import { equal, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {
@@ -21,7 +21,7 @@ export const pageGroups = section(
     const { pages } = store
     /** Groups as they are listed. */
     const pageGroups = {
-      list: (want: PageGroupsWant) => store.pageGroups.list(want),
+      list: (want: PageGroupsQuery) => store.pageGroups.list(want),
       change: (group: StoredPageGroup, updatedAt: string) => store.pageGroups.change(group, updatedAt),
       find: async (want: GroupName) => {
         const found = await store.pageGroups.find(want)
@@ -35,7 +35,7 @@ export const pageGroups = section(
       await store.pageGroups.add({ ...group, idempotencyKey: null, requestHash: null })
       return group
     }
-    const listed = async (tenant: SomeTenant, want: Partial<PageGroupsWant> = {}) => {
+    const listed = async (tenant: SomeTenant, want: Partial<PageGroupsQuery> = {}) => {
       return pageGroups.list(wantOf(tenant, want))
     }
 
@@ -162,7 +162,7 @@ export const pageGroups = section(
       const e = await added(theirs)
       const crowded = await addTenant(store)
       const [, g, h] = [await added(crowded), await added(crowded), await added(crowded)] as const
-      const answers: [PageGroupsWant, StoredPageGroup[]][] = [
+      const answers: [PageGroupsQuery, StoredPageGroup[]][] = [
         [wantOf(ours), [c, a]],
         [wantOf(ours, { status: 'deleted' }), [d]],
         [wantOf(theirs), [e, b]],
@@ -303,7 +303,7 @@ export const pageGroups = section(
   },
 )
 
-const wantOf = ({ tenantId }: SomeTenant, want: Partial<PageGroupsWant> = {}): PageGroupsWant => ({
+const wantOf = ({ tenantId }: SomeTenant, want: Partial<PageGroupsQuery> = {}): PageGroupsQuery => ({
   tenantId,
   status: null,
   beforeId: null,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { NewPageRow, NewPageWant, PagesWant, StoredPage, StoredPageGroup } from 'prospect-pages/store'
+import type { NewPageLookup, NewPageRow, PagesQuery, StoredPage, StoredPageGroup } from 'prospect-pages/store'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {
@@ -32,9 +32,9 @@ export const pages = section(
       if ((await pages.record(page)) !== 'recorded') throw new Error('not recorded')
       return page
     }
-    const listed = async (group: Parent, want: Partial<PagesWant> = {}) =>
+    const listed = async (group: Parent, want: Partial<PagesQuery> = {}) =>
       await pages.list(wantOf(group, want))
-    const recall = async (group: Parent, want: Partial<NewPageWant> = {}) => {
+    const recall = async (group: Parent, want: Partial<NewPageLookup> = {}) => {
       const known = await pages.recall({ ...newPageIn(group), ...want })
       const [found = null] = known.group === null ? [] : only([known.group], ...GROUP_FIELDS)
       const [page = null] = known.page === null ? [] : only([known.page], ...PAGE_FIELDS)
@@ -156,7 +156,7 @@ export const pages = section(
       const two = await added(wanted, keyFields('two'))
       await added(other, keyFields('one'))
       const page = await added(wanted, keyFields('one'))
-      const wants: [NewPageWant, group: string | null, page: string | null][] = [
+      const wants: [NewPageLookup, group: string | null, page: string | null][] = [
         [newPageIn(wanted), wanted.pageGroupId, null],
         [newPageIn(wanted, 'one'), wanted.pageGroupId, page.pageId],
         [newPageIn(wanted, 'two'), wanted.pageGroupId, two.pageId],
@@ -398,7 +398,7 @@ export const pages = section(
         NewPageRow,
         NewPageRow,
       ]
-      const answers: [PagesWant, NewPageRow[] | null][] = [
+      const answers: [PagesQuery, NewPageRow[] | null][] = [
         [wantOf(ours), [c, a]],
         [wantOf(gone), null],
         [wantOf(theirs), [b]],
@@ -538,13 +538,13 @@ export const pages = section(
 type Parent = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
 const parentOf = ({ tenantId, pageGroupId }: Parent): Parent => ({ tenantId, pageGroupId })
 
-const wantOf = (group: Parent, want: Partial<PagesWant> = {}): PagesWant => ({
+const wantOf = (group: Parent, want: Partial<PagesQuery> = {}): PagesQuery => ({
   ...parentOf(group),
   beforeId: null,
   limit: 100,
   ...want,
 })
-const newPageIn = (group: Parent, idempotencyKey?: string): NewPageWant => ({
+const newPageIn = (group: Parent, idempotencyKey?: string): NewPageLookup => ({
   ...parentOf(group),
   idempotencyKey,
   isNamedByGroup: true,

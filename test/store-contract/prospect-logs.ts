@@ -1,4 +1,4 @@
-import type { NewLog, ProspectLogsWant, StoredLog, TimelineWant } from 'prospect-pages/store'
+import type { NewLog, ProspectLogsQuery, StoredLog, TimelineRowsQuery } from 'prospect-pages/store'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {
@@ -42,7 +42,7 @@ export const prospectLogs = section(
       }
       return logs.map(shown)
     }
-    const listed = async (want: Partial<ProspectLogsWant> & { tenantId: string }) => {
+    const listed = async (want: Partial<ProspectLogsQuery> & { tenantId: string }) => {
       const slice = await prospectLogs.list({
         ...ALL,
         fromId: null,
@@ -55,7 +55,7 @@ export const prospectLogs = section(
     }
     const timeline = async (
       { tenantId, prospectId }: Pick<SomeProspect, 'tenantId' | 'prospectId'>,
-      want: Partial<TimelineWant> = {},
+      want: Partial<TimelineRowsQuery> = {},
     ) => {
       const wanted = { ...ALL, tenantId, prospectId, since: null, before: null, ...want }
       const found = await prospectLogs.timeline(wanted)

@@ -1,4 +1,4 @@
-import type { FoundProspect, Identifier, ProspectCorrected, ProspectsWant } from 'prospect-pages/store'
+import type { FoundProspect, Identifier, ProspectCorrected, ProspectsQuery } from 'prospect-pages/store'
 import { equal, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {
@@ -47,7 +47,7 @@ export const prospects = section(
       if (!prospect) throw new Error('not found')
       return prospect
     }
-    const listed = async (tenantId: string, want: Partial<ProspectsWant> = {}) => {
+    const listed = async (tenantId: string, want: Partial<ProspectsQuery> = {}) => {
       const slice = await prospects.list({ tenantId, identifier: null, beforeId: null, limit: 100, ...want })
       if (slice instanceof Error) throw slice
       return slice
@@ -187,7 +187,7 @@ export const prospects = section(
       const ada = await recorded(await scene.newTenant(), { email: 'ada@x', externalId: '1' })
       const other = await recorded(await scene.newTenant(), { email: 'ada@x', externalId: '2' })
       await recorded(ada.tenantId, { email: 'grace@x' })
-      const rowsBy = async (tenantId: string, identifier: ProspectsWant['identifier']) => {
+      const rowsBy = async (tenantId: string, identifier: ProspectsQuery['identifier']) => {
         const slice = await listed(tenantId, { identifier })
         equal(slice?.resume, null)
         return slice?.rows
@@ -239,7 +239,7 @@ export const prospects = section(
     'many lists at once are each answered in their place': async ({ prospects, recorded, newTenant }) => {
       const ada = await recorded(await newTenant(), { email: 'ada@x' })
       const other = await recorded(await newTenant(), { email: 'ada@x' })
-      const want = (tenantId: string, identifier: ProspectsWant['identifier'] = null) => ({
+      const want = (tenantId: string, identifier: ProspectsQuery['identifier'] = null) => ({
         tenantId,
         identifier,
         beforeId: null,

@@ -3,7 +3,7 @@ import type { Prospect } from 'prospect-pages'
 import type {
   ActivityChange,
   AssumedIdentifier,
-  ClaimWant,
+  ClaimQuery,
   FoundProspect,
   Identifier,
   IdentifierKind,
@@ -52,7 +52,7 @@ const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz'
 const countOf = (id: string): string => id.slice(-16)
 
 /** The claim of a publisher: everything claimable, for a minute. */
-export const someClaim = (fields: Partial<ClaimWant> = {}): ClaimWant => ({
+export const someClaim = (fields: Partial<ClaimQuery> = {}): ClaimQuery => ({
   now: at(0),
   until: at(60_000),
   horizon: at(1e12),
@@ -140,7 +140,7 @@ export const changeOf = (
   const { tenantId, prospectId, email, externalId, name, updatedAt } = prospect
   const identifiers = fields.identifiers ?? identifiersOf(prospect)
   return {
-    want: { tenantId, identifiers: identifiers.map(({ kind, hash }) => ({ tenantId, kind, hash })) },
+    lookup: { tenantId, identifiers: identifiers.map(({ kind, hash }) => ({ tenantId, kind, hash })) },
     prospect: { tenantId, prospectId, email, externalId, name, updatedAt, erasedAt: null, mergedInto: null },
     unchangedSince: null,
     identifiers,

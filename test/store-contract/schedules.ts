@@ -1,4 +1,4 @@
-import type { PageWant } from 'prospect-pages/store'
+import type { PageKey } from 'prospect-pages/store'
 import { equal, ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { outboxOf } from './outbox.ts'
@@ -8,7 +8,7 @@ import { stoppedClock } from './setting.ts'
 const ROUNDS = 5
 const NEVER = new AbortController().signal
 const HOUR = 3_600_000
-type Page = Omit<PageWant, 'tenantId' | 'pageGroupId'> & { publishAt?: string; versionId: string }
+type Page = Omit<PageKey, 'tenantId' | 'pageGroupId'> & { publishAt?: string; versionId: string }
 
 /** A page group, people who change its pages, and publishers in two processes. */
 const settingOf = async ({ core, store, another }: Subject) => {
@@ -45,13 +45,13 @@ const settingOf = async ({ core, store, another }: Subject) => {
   const hand = {
     createVersion: core.createVersion(process),
     publishOne: core.publishVersion(process),
-    unschedule: async (version: PageWant & Page) => (await core.unscheduleVersion(process)(version)).value,
+    unschedule: async (version: PageKey & Page) => (await core.unscheduleVersion(process)(version)).value,
     unpublish: core.unpublishPage(process),
     update: core.updatePage(process),
     remove: core.deletePage(process),
     updateGroup: core.updatePageGroup(process),
   }
-  const read = async (want: PageWant) => {
+  const read = async (want: PageKey) => {
     return (await core.getPage(process)(want)).value
   }
   return {
@@ -63,23 +63,23 @@ const settingOf = async ({ core, store, another }: Subject) => {
     run,
     read,
     processes,
-    newPage: async (publishAt?: string): Promise<PageWant & Page> => {
+    newPage: async (publishAt?: string): Promise<PageKey & Page> => {
       const made = await core.createPageWithVersion(process)({ ...group, ...(publishAt && { publishAt }) })
       const { pageId } = made.value
       await publish()
       return { ...group, pageId, versionId: (await read({ ...group, pageId })).latestVersion.versionId }
     },
-    newVersion: async (page: PageWant, publishAt?: string): Promise<PageWant & Page> => {
+    newVersion: async (page: PageKey, publishAt?: string): Promise<PageKey & Page> => {
       const { pageId } = page
       const made = await hand.createVersion({ ...group, pageId, publish: publishAt !== undefined, publishAt })
       await publish()
       return { ...group, pageId, versionId: made.value.versionId }
     },
-    statusOf: async (version: PageWant & Page) => {
+    statusOf: async (version: PageKey & Page) => {
       const found = await store.versions.find(version)
       return [found?.status, found?.publishAt, found?.failureReason]
     },
-    publishedIn: async (want: PageWant) => (await read(want)).publishedVersion?.versionId,
+    publishedIn: async (want: PageKey) => (await read(want)).publishedVersion?.versionId,
     /** The types of the events since the last call. */
     happened: (() => {
       let last = 0
@@ -278,7 +278,7 @@ export const schedules = section('schedules', settingOf, {
       const time = at(round * HOUR)
       const pages = [await the.newPage(time), await the.newPage(time), await the.newPage(time)]
       const first = pages[0] as (typeof pages)[0]
-      const draft = await the.newVersion(pages[0] as PageWant)
+      const draft = await the.newVersion(pages[0] as PageKey)
       await the.happened()
       the.clock.advance(HOUR)
       await Promise.all([...the.processes.map((process) => the.run(process)), the.publishOne(draft)])

@@ -1,15 +1,15 @@
 import type {
   ClaimedEndpoint,
   ClaimedVersion,
-  EndpointWant,
+  EndpointKey,
   NewIdentifier,
-  PageWant,
-  ProspectLogWant,
-  ProspectWant,
+  PageKey,
+  ProspectKey,
+  ProspectLogKey,
   StoredApiKey,
   StoredEvent,
   StoredHook,
-  VersionWant,
+  VersionKey,
 } from 'prospect-pages/store'
 import type { Random } from './random.ts'
 import { idOf } from './setting.ts'
@@ -24,17 +24,17 @@ export const RECENT = 8
 /** Values learned from the calls so far, to repeat or to mix up. */
 export type Seen = {
   readonly tenants: string[]
-  readonly prospects: ProspectWant[]
-  readonly logs: (ProspectLogWant & ProspectWant)[]
+  readonly prospects: ProspectKey[]
+  readonly logs: (ProspectLogKey & ProspectKey)[]
   /** Identifiers that were ever added to a prospect. */
   readonly identifiers: readonly NewIdentifier[]
   readonly erasures: { tenantId: string; erasureId: string }[]
   readonly groups: Parent[]
-  readonly pages: PageWant[]
-  readonly versions: VersionWant[]
+  readonly pages: PageKey[]
+  readonly versions: VersionKey[]
   readonly events: StoredEvent[]
   /** The first of them stay enabled, so that no event of their tenants is missing. */
-  readonly endpoints: EndpointWant[]
+  readonly endpoints: EndpointKey[]
   readonly keys: StoredApiKey[]
   readonly hooks: StoredHook[]
   /** Claims of workers that died. */
@@ -85,7 +85,7 @@ export const wantFrom = <Want extends { readonly tenantId: string }>(
   const want = wants.length === 0 || chance.onceIn(10) ? unknown : chance.oneOf(wants)
   return chance.onceIn(10) ? { ...want, tenantId: chance.oneOf(tenants) } : want
 }
-export const prospectFrom = (chance: Random, seen: Seen): ProspectWant =>
+export const prospectFrom = (chance: Random, seen: Seen): ProspectKey =>
   wantFrom(chance, seen, seen.prospects, {
     tenantId: chance.oneOf(seen.tenants),
     prospectId: idOf('prospect', chance.below(10_000)),

@@ -1,4 +1,4 @@
-import type { ClaimedVersion, NewEvent, PageWant, Settlement, VersionWant } from 'prospect-pages/store'
+import type { ClaimedVersion, NewEvent, PageKey, Settlement, VersionKey } from 'prospect-pages/store'
 import type { Random } from './random.ts'
 import { AWKWARD_TEXTS, at } from './rows.ts'
 import { idOf } from './setting.ts'
@@ -86,13 +86,13 @@ export const updateGroups: MakeStep = (chance, seen) =>
     title: chance.oneOf(AWKWARD_TEXTS),
   }))
 
-const pageFrom = (chance: Random, seen: Seen): PageWant => {
+const pageFrom = (chance: Random, seen: Seen): PageKey => {
   if (seen.pages.length === 0 || chance.onceIn(10))
     return { ...parentFrom(chance, seen), pageId: idOf('page', chance.below(10_000)) }
   const page = chance.oneOf(seen.pages.slice(-RECENT))
   return chance.onceIn(20) ? { ...page, tenantId: chance.oneOf(seen.tenants) } : page
 }
-const versionFrom = (chance: Random, seen: Seen): VersionWant => {
+const versionFrom = (chance: Random, seen: Seen): VersionKey => {
   const version = chance.onceIn(10) ? undefined : seen.versions.at(-1 - chance.below(4 * RECENT))
   return version ?? { ...pageFrom(chance, seen), versionId: idOf('pageversion', chance.below(10_000)) }
 }

@@ -1,4 +1,4 @@
-import type { ActivityWant, NewId, NewPageWant, Store } from 'prospect-pages/store'
+import type { ActivityLookup, NewId, NewPageLookup, Store } from 'prospect-pages/store'
 import type { Core } from './contract.ts'
 import type { stoppedClock } from './setting.ts'
 
@@ -29,8 +29,8 @@ export const turnsOf = async (
 
   /** What the use case looks up first, which names all that it depends on. */
   const wantsOf = async (input: object) => {
-    const people: ActivityWant[] = []
-    const pages: NewPageWant[] = []
+    const people: ActivityLookup[] = []
+    const pages: NewPageLookup[] = []
     const noting =
       <Want>(wants: Want[]) =>
       async (want: Want): Promise<never> => {
@@ -47,7 +47,7 @@ export const turnsOf = async (
   }
 
   /** Everything that leads to the same person, as it is before any of these calls. */
-  const namesOfPerson = async (want: ActivityWant): Promise<string[]> => {
+  const namesOfPerson = async (want: ActivityLookup): Promise<string[]> => {
     const { tenantId, prospectId, identifiers, key } = want
     const names = identifiers.map(({ kind, hash }) => `${tenantId} ${kind} ${hash}`)
     if (prospectId !== undefined) names.push(`${tenantId} id ${prospectId}`)

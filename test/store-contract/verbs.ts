@@ -2,7 +2,7 @@ import type {
   ClaimedEndpoint,
   ClaimedErasure,
   ClaimedMerge,
-  PageGroupsWant,
+  PageGroupsQuery,
   Store,
   StoredEndpoint,
 } from 'prospect-pages/store'
@@ -61,7 +61,7 @@ type Verb = {
 const COUNTED = 'prospectlog_0'
 const SLICE = { beforeId: null, limit: 100 }
 const NOTHING = { rows: [], resume: null }
-const STATUSES: readonly PageGroupsWant['status'][] = [null, 'active', 'archived', 'deleted']
+const STATUSES: readonly PageGroupsQuery['status'][] = [null, 'active', 'archived', 'deleted']
 
 /** Every verb of every port; the compiler counts them. */
 export const VERBS = {

@@ -2,8 +2,8 @@ import type { Sql } from '../../src/adapters/postgres/open.ts'
 import { timelineKey } from '../../src/adapters/stores/timeline-key.ts'
 import type { ActivityChange } from '../../src/core/ports/activities.ts'
 import type { ClaimedErasure } from '../../src/core/ports/erasures.ts'
-import type { PageGroupsWant } from '../../src/core/ports/page-groups.ts'
-import type { PagesWant, PageWant } from '../../src/core/ports/pages.ts'
+import type { PageGroupsQuery } from '../../src/core/ports/page-groups.ts'
+import type { PageKey, PagesQuery } from '../../src/core/ports/pages.ts'
 import type { ProspectCorrected } from '../../src/core/ports/prospects.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { IdPrefix } from '../../src/core/ports/world.ts'
@@ -78,17 +78,17 @@ const UNDO_CORRECTION = `
 export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
   const { activities, prospectLogs, pageGroups, pages, versions, schedules, erasures } = store
   const { tenantId, strangerId, small, big, empty } = wanted
-  const groupWants: PageGroupsWant[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
+  const groupWants: PageGroupsQuery[] = [null, 'active', 'archived', 'deleted'].flatMap((status) =>
     [tenantId, strangerId].flatMap((tenantId) =>
       [null, idAt('pagegroup', 1_500)].map((beforeId) => ({
         tenantId,
         beforeId,
         limit: SLICE_ROWS - 1,
-        status: status as PageGroupsWant['status'],
+        status: status as PageGroupsQuery['status'],
       })),
     ),
   )
-  const pagesWants: PagesWant[] = [small, big, empty].flatMap((pageGroupId) =>
+  const pagesWants: PagesQuery[] = [small, big, empty].flatMap((pageGroupId) =>
     [null, idAt('page', 20), idAt('page', 30_000)].map((beforeId) => ({
       tenantId,
       pageGroupId,
@@ -96,7 +96,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       limit: SLICE_ROWS - 1,
     })),
   )
-  const pageWants: PageWant[] = [small, big, empty].flatMap((pageGroupId) =>
+  const pageWants: PageKey[] = [small, big, empty].flatMap((pageGroupId) =>
     [PAGE, idAt('page', 2_000), idAt('page', 9_999_999)].map((pageId) => ({ tenantId, pageGroupId, pageId })),
   )
   const page = { tenantId, pageGroupId: small, pageId: PAGE }

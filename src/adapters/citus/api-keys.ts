@@ -1,4 +1,4 @@
-import type { ApiKeys, OfTenant, StoredApiKey } from '../../core/ports/api-keys.ts'
+import type { ApiKeys, StoredApiKey, TenantState } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
 import type { Forms } from './forms.ts'
 import { columns, type Fragment, type Query, sql, textArray } from './sql.ts'
@@ -14,7 +14,7 @@ export const postgresApiKeys = (query: Query, { andSet }: Forms, ended: () => vo
   }
   return {
     findByHashes: async (keyHashes) => {
-      const rows = await query()<ApiKeyRow & OfTenant>`
+      const rows = await query()<ApiKeyRow & TenantState>`
         select ${KEYS.names}, ${isSuspended(sql`api_keys.tenant_id`)} as is_suspended from api_keys
         where key_hash = any(${textArray(keyHashes)}::text[])`
       return rows.map((row) => ({ ...storedApiKey(row), isSuspended: row.isSuspended }))

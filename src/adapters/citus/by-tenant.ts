@@ -1,4 +1,4 @@
-import type { SliceWant } from '../../core/ports/world.ts'
+import type { RowsQuery } from '../../core/ports/world.ts'
 import type { Columns } from '../stores/columns.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import type { Of, OfEach, OfTenant } from './forms.ts'
@@ -32,7 +32,7 @@ export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly w
 }
 
 /** Reads a slice for each want, in order, by separate statements for each tenant. */
-export const slicesByTenant = <Want extends SliceWant, Row extends { readonly want: number }>(
+export const slicesByTenant = <Want extends RowsQuery, Row extends { readonly want: number }>(
   wants: readonly Want[],
   rowsOf: Parameters<typeof rowsOfEach<Want & { beforeId: string; rowsMax: number }, Row>>[2],
 ) =>

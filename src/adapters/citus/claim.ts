@@ -1,4 +1,4 @@
-import type { ClaimWant } from '../../core/ports/versions.ts'
+import type { ClaimQuery } from '../../core/ports/versions.ts'
 import type { Backlog } from '../../core/ports/world.ts'
 import { type Fragment, type Query, sql } from './sql.ts'
 
@@ -19,7 +19,7 @@ const NEVER = (_: Fragment) => sql`false`
 export const claimFrom = <Claimed extends object>(query: Query, queue: Queue) => {
   const { isHeld = NEVER } = queue
   const waiting = sql`${queue.table} where v.status = 'processing'`
-  return ({ now, until, horizon, afterTenantId, max }: ClaimWant): Promise<readonly Claimed[]> =>
+  return ({ now, until, horizon, afterTenantId, max }: ClaimQuery): Promise<readonly Claimed[]> =>
     query()<Claimed>`
       with recursive ${eachAlong(sql`v.tenant_id`, waiting, afterTenantId)}, claimed as (
         select due.*

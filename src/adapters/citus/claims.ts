@@ -1,5 +1,5 @@
 import { DomainFailure } from '../../core/engine/failures.ts'
-import type { ClaimWant } from '../../core/ports/versions.ts'
+import type { ClaimQuery } from '../../core/ports/versions.ts'
 import { ATTEMPT, COUNTED, type Queue as Processing } from './claim.ts'
 import { ALL_TENANTS } from './nodes.ts'
 import { type Fragment, nothing, type Query, sql, textArray } from './sql.ts'
@@ -8,7 +8,7 @@ import { type Fragment, nothing, type Query, sql, textArray } from './sql.ts'
 type TenantFilter = (tenantIdColumn: Fragment) => Fragment
 /** A table `v` whose rows wait to be claimed, and the parts of a statement that name its columns. */
 type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answered', Fragment>> & {
-  readonly isClaimable: (want: ClaimWant, ofThose: TenantFilter) => Fragment
+  readonly isClaimable: (want: ClaimQuery, ofThose: TenantFilter) => Fragment
 }
 
 /** Tenants whose work is claimed at a time. */
@@ -19,7 +19,7 @@ const APART_MS = 10_000
 const NAMED_MAX = 1_000
 
 const V_TENANT = sql`v.tenant_id`
-type Look = Pick<ClaimWant, 'afterTenantId' | 'max'>
+type Look = Pick<ClaimQuery, 'afterTenantId' | 'max'>
 /** `lookAt` may give up earlier than `query`. */
 export type Queries = { readonly query: Query; readonly lookAt: Query }
 
@@ -86,7 +86,7 @@ export const waitingOnCluster = <Want extends Look>(
 /** Claims work on a cluster: each waiting tenant's work is claimed on the machine of the tenant. */
 export const claimOnCluster = <Claimed extends object>(queries: Queries, queue: Queue) => {
   const { look, askApart } = waitingOnCluster(queries, queue.table, queue.isClaimable)
-  return async (want: ClaimWant): Promise<readonly Claimed[]> => {
+  return async (want: ClaimQuery): Promise<readonly Claimed[]> => {
     const claimed: Claimed[] = []
     let { afterTenantId } = want
     for (;;) {
@@ -123,7 +123,7 @@ export const processing = ({ isHeld = () => sql`false`, ...queue }: Processing):
 })
 
 /** Rows that another claim has locked are skipped. Materialized, or a join would read again and take more. */
-const claimOf = <Claimed extends object>(query: Query, queue: Queue, tenantId: string, want: ClaimWant) =>
+const claimOf = <Claimed extends object>(query: Query, queue: Queue, tenantId: string, want: ClaimQuery) =>
   query(tenantId)<Claimed>`
     with claimed as materialized (
       select ${queue.key} from ${queue.table}

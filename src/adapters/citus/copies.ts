@@ -1,5 +1,5 @@
 import { isUnavailable, unavailable } from '../../core/engine/failures.ts'
-import type { ApiKeys, OfTenant, StoredApiKey } from '../../core/ports/api-keys.ts'
+import type { ApiKeys, StoredApiKey, TenantState } from '../../core/ports/api-keys.ts'
 import type { Hooks, StoredHook } from '../../core/ports/hooks.ts'
 import { withTimeout } from '../postgres/with-timeout.ts'
 import { type ApiKeyRow, COLUMNS, type HookRow, storedApiKey, storedHook } from '../stores/rows.ts'
@@ -60,10 +60,10 @@ const copiesOf = <Row extends { readonly tenantId: string }>(
     }
     return connected.catch(() => Promise.reject(error))
   }
-  const findCopies = async (keys: readonly string[], error: unknown): Promise<(Row & OfTenant)[]> => {
+  const findCopies = async (keys: readonly string[], error: unknown): Promise<(Row & TenantState)[]> => {
     await refuseIfCutOff(error)
     const asked = keys.map(
-      (key) => query(COPY_OF + key)<OfTenant & { row: string | null }>`
+      (key) => query(COPY_OF + key)<TenantState & { row: string | null }>`
         select c.row::text as row, ${isSuspended(sql`c.tenant_id`)} as is_suspended
         from identity_copies c where c.key = ${key}`,
     )
@@ -81,7 +81,7 @@ const copiesOf = <Row extends { readonly tenantId: string }>(
     /** Copies a row after it was changed. */
     copy: (row: Row) => copyOne(row).catch(() => {}),
     /** Finds rows by `findRows`; while the coordinator is away, their copies. */
-    find: async (keys: readonly string[], findRows: () => Promise<readonly (Row & OfTenant)[]>) => {
+    find: async (keys: readonly string[], findRows: () => Promise<readonly (Row & TenantState)[]>) => {
       if (performance.now() < awayUntil) return findCopies(keys, COORDINATOR_AWAY)
       const rows = await withTimeout(findRows(), LOOK_MS_MAX).catch((error) => {
         if (!isUnavailable(error)) throw error

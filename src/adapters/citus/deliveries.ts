@@ -1,4 +1,4 @@
-import type { DueDelivery, EndpointWant, ShownDelivery, Webhooks } from '../../core/ports/webhooks.ts'
+import type { DueDelivery, EndpointKey, ShownDelivery, Webhooks } from '../../core/ports/webhooks.ts'
 import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { COLUMNS, type EventRow, storedEvent } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
@@ -10,7 +10,7 @@ import { walk } from './walk.ts'
 
 const DELIVERY = columns('l', COLUMNS.webhook_deliveries)
 
-export const matchesId = ({ tenantId, webhookEndpointId }: EndpointWant, alias: Fragment) =>
+export const matchesId = ({ tenantId, webhookEndpointId }: EndpointKey, alias: Fragment) =>
   sql`${alias}.tenant_id = ${tenantId} and ${alias}.webhook_endpoint_id = ${webhookEndpointId}`
 export const D = sql`d`
 const L = sql`l`
@@ -93,5 +93,5 @@ const shownDelivery = ({
   one: __,
   ...delivery
 }: ShownDelivery & { resume?: string | null; one?: number }): ShownDelivery => delivery
-const typeOf = ({ tenantId }: EndpointWant) => sql`
+const typeOf = ({ tenantId }: EndpointKey) => sql`
   (select e.type from events e where e.tenant_id = ${tenantId} and e.event_id = l.event_id) as type`

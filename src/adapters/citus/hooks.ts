@@ -1,5 +1,5 @@
-import type { OfTenant } from '../../core/ports/api-keys.ts'
-import type { HookSeen, Hooks, HookWant, StoredHook } from '../../core/ports/hooks.ts'
+import type { TenantState } from '../../core/ports/api-keys.ts'
+import type { HookKey, HookSeen, Hooks, StoredHook } from '../../core/ports/hooks.ts'
 import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
 import type { Forms } from './forms.ts'
@@ -8,7 +8,7 @@ import { FORGET_KEYS, isSuspended } from './tenants.ts'
 
 const HOOK = columns('h', COLUMNS.hooks)
 const CHANGES = columns('h', HOOK_CHANGES)
-const matchesId = ({ tenantId, hookId }: HookWant) => sql`h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
+const matchesId = ({ tenantId, hookId }: HookKey) => sql`h.tenant_id = ${tenantId} and h.hook_id = ${hookId}`
 
 /** Calls `changed` after a hook was changed or removed. */
 export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => void): Hooks => {
@@ -24,7 +24,7 @@ export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => vo
   }
   return {
     findByIds: async (hookIds) => {
-      const rows = await query()<HookRow & OfTenant>`
+      const rows = await query()<HookRow & TenantState>`
         select ${HOOK.selected}, ${isSuspended(sql`h.tenant_id`)} as is_suspended from hooks h
         where h.hook_id = any(${textArray(hookIds)}::text[])`
       return rows.map((row) => ({ ...storedHook(row), isSuspended: row.isSuspended }))

@@ -1,5 +1,5 @@
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
-import type { FoundPageGroup, PageGroups, PageGroupsWant } from '../../core/ports/page-groups.ts'
+import type { FoundPageGroup, PageGroups, PageGroupsQuery } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
 import type { Together } from '../stores/together.ts'
 import { slicesByTenant } from './by-tenant.ts'
@@ -17,7 +17,7 @@ const CHANGES = columns('g', PAGE_GROUP_CHANGES)
 const WANTS = columns('want', 'number int, status, before_id, rows_max int')
 
 export const postgresPageGroups = (query: Query, outbox: Outbox, together: Together): PageGroups => ({
-  list: together.read('pageGroups.list', async (wants: readonly PageGroupsWant[]) => {
+  list: together.read('pageGroups.list', async (wants: readonly PageGroupsQuery[]) => {
     const lists = await slicesByTenant(wants, async (tenantWants, { tenantId }) => {
       const groups = [...Map.groupBy(tenantWants, ({ status }) => (status === null ? open : filtered))]
       const asked = groups.map(([along, some]) => {

@@ -1,4 +1,4 @@
-import type { KnownPage, NewPageRow, Pages, PagesWant, StoredPage } from '../../core/ports/pages.ts'
+import type { KnownPage, NewPageRow, Pages, PagesQuery, StoredPage } from '../../core/ports/pages.ts'
 import { type FoundRow, foundPage } from '../postgres/found-page.ts'
 import { nameWithNumber, needsWork, newVersionRow, SHOWN_VERSION, storedPage } from '../stores/page-rows.ts'
 import type { Together } from '../stores/together.ts'
@@ -60,7 +60,7 @@ export const postgresPages = (
     return recorded
   },
 
-  list: together.read('pages.list', async (wants: readonly PagesWant[]) => {
+  list: together.read('pages.list', async (wants: readonly PagesQuery[]) => {
     const lists = await slicesByTenant(wants, (tenantWants, of) => {
       return query(of.tenantId)<ListedRow>`
         select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,

@@ -1,12 +1,12 @@
 import type {
+  ProspectLogKey,
   ProspectLogs,
-  ProspectLogsWant,
-  ProspectLogWant,
+  ProspectLogsQuery,
   StoredLog,
+  TimelineRowsQuery,
   TimelineSlice,
-  TimelineWant,
 } from '../../core/ports/prospect-logs.ts'
-import type { ProspectWant } from '../../core/ports/prospects.ts'
+import type { ProspectKey } from '../../core/ports/prospects.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { timelineKey, timelineOf, timeOfKey } from '../stores/timeline-key.ts'
@@ -34,7 +34,7 @@ export const postgresProspectLogs = (
   return {
     find: together.read(
       'prospectLogs.find',
-      findBy<ProspectLogWant, LogRow, StoredLog>(
+      findBy<ProspectLogKey, LogRow, StoredLog>(
         query,
         ofEach,
         'prospect_logs',
@@ -120,7 +120,7 @@ export const postgresProspectLogs = (
  */
 const alongTimeline = (
   pinned: Forms['pinned'],
-  { tenantId, prospectId }: ProspectWant,
+  { tenantId, prospectId }: ProspectKey,
   [first, last]: ReturnType<typeof timelineOf> = timelineOf(prospectId),
 ) => sql`
   from prospect_logs l
@@ -137,5 +137,5 @@ type TimelineRow = LogRow &
 
 const BYTES = sql`octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)`
 
-const passesFilter = ({ source, type }: Pick<TimelineWant | ProspectLogsWant, 'source' | 'type'>) =>
+const passesFilter = ({ source, type }: Pick<TimelineRowsQuery | ProspectLogsQuery, 'source' | 'type'>) =>
   sql`l.source = coalesce(${source}, l.source) and l.type = coalesce(${type}, l.type)`

@@ -1,13 +1,13 @@
-import type { PageWant, StoredVersionWithContent } from '../../core/ports/pages.ts'
+import type { PageKey, StoredVersionWithContent } from '../../core/ports/pages.ts'
 import type {
   ClaimedVersion,
   CreatedByKey,
   VersionByKey,
   VersionContext,
+  VersionKey,
   Versions,
-  VersionWant,
 } from '../../core/ports/versions.ts'
-import type { SliceWant } from '../../core/ports/world.ts'
+import type { RowsQuery } from '../../core/ports/world.ts'
 import { columnsOf } from '../stores/columns.ts'
 import {
   SHOWN_VERSION,
@@ -56,7 +56,7 @@ export const postgresVersions = (
   outbox: Outbox,
   together: Together,
 ): Versions => ({
-  list: together.read('versions.list', async (wants: readonly (SliceWant & PageWant)[]) => {
+  list: together.read('versions.list', async (wants: readonly (RowsQuery & PageKey)[]) => {
     const lists = await slicesByTenant(wants, (tenantWants, of) => {
       const rows = sql`
         select l.page_group_id, ${SHOWN.selected} from page_versions l
@@ -73,7 +73,7 @@ export const postgresVersions = (
 
   find: together.read(
     'versions.find',
-    findBy<VersionWant, VersionRow, StoredVersionWithContent>(
+    findBy<VersionKey, VersionRow, StoredVersionWithContent>(
       query,
       ofEach,
       TABLE,

@@ -1,4 +1,4 @@
-import type { ClaimWant } from '../../core/ports/versions.ts'
+import type { ClaimQuery } from '../../core/ports/versions.ts'
 import type { ClaimedEndpoint, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { COLUMNS, sortedBy, without } from '../stores/rows.ts'
@@ -45,7 +45,7 @@ const V_TENANT = sql`v.tenant_id`
 
 /** Deliveries of enabled endpoints wait until they are due. */
 const isClaimable = (
-  { now, horizon }: ClaimWant,
+  { now, horizon }: ClaimQuery,
   ofThose: (tenantIdColumn: Fragment) => Fragment = () => nothing,
 ) => {
   const isPending = (at: Fragment) => sql`exists (
@@ -165,7 +165,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
 
 const PENDING = sql`webhook_deliveries d where d.status = 'pending'`
 /** Claims from tenant to tenant along the index of pending deliveries, and deleted endpoints. */
-const claimEndpoints = (query: Query, want: ClaimWant) => query()<EndpointRow>`
+const claimEndpoints = (query: Query, want: ClaimQuery) => query()<EndpointRow>`
   with recursive ${eachAlong(sql`d.tenant_id`, PENDING, want.afterTenantId)}, working as (
     select v.* from each
       cross join lateral (

@@ -1,5 +1,5 @@
+import { callListener } from '../../core/engine/call-listener.ts'
 import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failures.ts'
-import { callHook } from '../../core/engine/outcome.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../service/use-cases.ts'
@@ -77,7 +77,7 @@ export const createApi = (deps: Deps): Api => {
 
   const api: Api = async (request) => {
     const began = performance.now()
-    callHook(() => deps.onRequest?.())
+    callListener(() => deps.onRequest?.())
     const requestId = requestIdIn(request) ?? deps.newRequestId()
     const traceId = tracing?.traceId() ?? traceIdIn(request)
     const logFields: LogFields = traceId === undefined ? { requestId } : { requestId, traceId }
@@ -98,7 +98,7 @@ export const createApi = (deps: Deps): Api => {
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
     const route = matched?.template ?? null
     const { method } = request
-    callHook(() =>
+    callListener(() =>
       deps.onAnswered({ requestId, method, route, status: draft.status, code, ms, ...logFields }),
     )
     const response = responseOf(draft, headers)
@@ -222,7 +222,7 @@ export const createApi = (deps: Deps): Api => {
   }
 
   const reportError = ({ requestId, logFields }: Exchange, error: unknown) =>
-    callHook(() => deps.onError(error, requestId, logFields))
+    callListener(() => deps.onError(error, requestId, logFields))
 
   return api
 }

@@ -1,5 +1,5 @@
 import type { ProblemCode } from '../../core/engine/failures.ts'
-import { orNull } from '../../core/engine/outcome.ts'
+import { orNull } from '../../core/engine/or-null.ts'
 import { stopwatch } from '../stopwatch.ts'
 
 /** A request without its socket. */

@@ -1,5 +1,5 @@
 import type { ProblemCode } from '../../core/engine/failures.ts'
-import { memoized } from '../../core/engine/keys.ts'
+import { memoized } from '../../core/engine/memoized.ts'
 import type { SmallStore } from '../../core/ports/store.ts'
 import { writeJson } from '../../json/write-json.ts'
 import { IDS } from '../../service/operations/ids.ts'

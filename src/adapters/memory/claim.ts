@@ -1,11 +1,11 @@
-import type { ClaimWant } from '../../core/ports/versions.ts'
+import type { ClaimQuery } from '../../core/ports/versions.ts'
 
 type Waiting = { readonly tenantId: string; readonly claimableAt: string; readonly attempts: number }
 
 export const claimFrom = <Row extends Waiting>(
   waiting: Iterable<Row>,
   change: (row: Row, fields: Pick<Waiting, 'claimableAt' | 'attempts'>) => Row | null,
-  { now, until, horizon, afterTenantId, max }: ClaimWant,
+  { now, until, horizon, afterTenantId, max }: ClaimQuery,
 ): Row[] =>
   [...waiting]
     .filter(({ tenantId }) => tenantId > afterTenantId)

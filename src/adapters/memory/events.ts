@@ -1,8 +1,8 @@
-import { memoized } from '../../core/engine/keys.ts'
+import { memoized } from '../../core/engine/memoized.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { Events, NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { Signal } from '../../core/ports/store.ts'
-import type { ClaimedEndpoint, EndpointWant, ShownDelivery } from '../../core/ports/webhooks.ts'
+import type { ClaimedEndpoint, EndpointKey, ShownDelivery } from '../../core/ports/webhooks.ts'
 import { eventsAtOnce, subscribedAmong } from '../stores/subscribed-endpoints.ts'
 import { indexBy, type Own, tableOf } from './table.ts'
 
@@ -50,7 +50,7 @@ export const memoryOutbox = (
   }
   /** Makes a delivery pending, as if it were new. */
   const deliver = (
-    { webhookEndpointId }: EndpointWant,
+    { webhookEndpointId }: EndpointKey,
     { tenantId, eventId, type }: Pick<NewEvent, 'tenantId' | 'eventId' | 'type'>,
     now: string,
   ) => {

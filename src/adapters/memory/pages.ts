@@ -1,5 +1,5 @@
-import type { PageGroupRead } from '../../core/ports/page-groups.ts'
-import type { KnownPage, Pages, PagesWant } from '../../core/ports/pages.ts'
+import type { PageGroupKey } from '../../core/ports/page-groups.ts'
+import type { KnownPage, Pages, PagesQuery } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import {
   firstVersionRow,
@@ -45,11 +45,11 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       scheduled: indexBy<KeptVersion>(['tenantId'], ['publishAt', 'versionId']),
     }),
   )
-  const visibleGroup = (want: PageGroupRead) => {
+  const visibleGroup = (want: PageGroupKey) => {
     const group = groups.byId.at(want)
     return group?.status === 'deleted' ? undefined : group
   }
-  const sliceOf = <Row extends object>(want: PagesWant, rows: Iterable<Row>) =>
+  const sliceOf = <Row extends object>(want: PagesQuery, rows: Iterable<Row>) =>
     visibleGroup(want) ? takeSlice(rows, want.limit) : null
   const countPages = (group: KeptGroup, more: 1 | -1) =>
     groups.change(group, { pagesCount: group.pagesCount + more, revision: group.revision + 1 })

@@ -1,6 +1,6 @@
 import { keyOf } from '../../core/engine/keys.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
-import type { ProspectLogs, TimelineWant } from '../../core/ports/prospect-logs.ts'
+import type { ProspectLogs, TimelineRowsQuery } from '../../core/ports/prospect-logs.ts'
 import type { Scanned } from '../../core/ports/world.ts'
 import { storedLog } from '../stores/rows.ts'
 import { scan, takeSlice } from '../stores/take-slice.ts'
@@ -39,7 +39,7 @@ export const memoryProspectLogs = ({ prospects, logs, merges }: People): Prospec
 })
 
 const passes =
-  ({ source, type }: Pick<TimelineWant, 'source' | 'type'>) =>
+  ({ source, type }: Pick<TimelineRowsQuery, 'source' | 'type'>) =>
   (log: NewLog) =>
     (source ?? log.source) === log.source && (type ?? log.type) === log.type
 

@@ -1,4 +1,4 @@
-import type { PageWant, StoredVersion } from '../../core/ports/pages.ts'
+import type { PageKey, StoredVersion } from '../../core/ports/pages.ts'
 import { type DuePage, SCHEDULED_MAX, type Schedules } from '../../core/ports/schedules.ts'
 import { compare } from './claim.ts'
 import type { IsActive } from './table.ts'
@@ -6,13 +6,13 @@ import type { IsActive } from './table.ts'
 export const UNSCHEDULED = { publishAt: null, unpublishAt: null, scheduleNote: null }
 
 type Kept = {
-  readonly versions: () => readonly (PageWant & StoredVersion)[]
-  readonly pages: () => readonly (PageWant & { readonly unpublishAt: string | null })[]
-  readonly versionsOf: (page: PageWant) => readonly (PageWant & StoredVersion)[]
+  readonly versions: () => readonly (PageKey & StoredVersion)[]
+  readonly pages: () => readonly (PageKey & { readonly unpublishAt: string | null })[]
+  readonly versionsOf: (page: PageKey) => readonly (PageKey & StoredVersion)[]
   readonly isActive: IsActive
   /** Both clear the schedule. */
-  readonly changePage: (page: PageWant) => void
-  readonly changeVersion: (version: PageWant & StoredVersion) => void
+  readonly changePage: (page: PageKey) => void
+  readonly changeVersion: (version: PageKey & StoredVersion) => void
 }
 
 /** `versions` and `pages` are those that are scheduled. */

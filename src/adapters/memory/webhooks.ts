@@ -1,5 +1,5 @@
 import type { NewEvent } from '../../core/ports/events.ts'
-import type { EndpointWant, StoredDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
+import type { EndpointKey, StoredDelivery, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { ATTEMPTS_KEPT, latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { scan } from '../stores/take-slice.ts'
 import { compare } from './claim.ts'
@@ -9,7 +9,7 @@ import type { IsActive } from './table.ts'
 export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => {
   const { numbered, endpoints, deliveries, written } = outbox
   /** Pending deliveries that are due; without a time, all of them. */
-  const dueOf = ({ tenantId, webhookEndpointId }: EndpointWant, now: string | undefined, max: number) => {
+  const dueOf = ({ tenantId, webhookEndpointId }: EndpointKey, now: string | undefined, max: number) => {
     const pending = (after?: string, before?: string) =>
       deliveries.pending.after({ tenantId, webhookEndpointId }, after, before, max)
     return [...pending('', now && `${now}~`), ...(now ? pending(latestAttemptAt(now)) : [])].slice(0, max)

@@ -1,5 +1,5 @@
 import type { Metric } from 'prom-client'
-import { memoized } from '../../core/engine/keys.ts'
+import { memoized } from '../../core/engine/memoized.ts'
 import { countsOf } from './observations.ts'
 
 export type Instruments = ReturnType<typeof createInstruments>

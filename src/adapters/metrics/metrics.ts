@@ -1,4 +1,4 @@
-import { memoized } from '../../core/engine/keys.ts'
+import { memoized } from '../../core/engine/memoized.ts'
 import type { Store } from '../../core/ports/store.ts'
 import type { GatherObserver } from '../stores/gather.ts'
 import { createInstruments, type Instruments } from './instruments.ts'

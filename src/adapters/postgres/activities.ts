@@ -1,7 +1,7 @@
 import type {
   Activities,
   ActivityChange,
-  ActivityWant,
+  ActivityLookup,
   NewLog,
   StoredProspect,
   StoredReceipt,
@@ -59,7 +59,7 @@ const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 export const postgresActivities = (query: Query, outbox: Outbox, together: Together): Activities => {
   const { announcing, everyEvent } = outbox
 
-  const recallAll = async (wants: readonly ActivityWant[]) => {
+  const recallAll = async (wants: readonly ActivityLookup[]) => {
     const all = numbered(wants)
     const byId = all.filter(({ prospectId }) => prospectId !== undefined)
     const identifiers = all.flatMap(({ number, identifiers }) =>
@@ -308,7 +308,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
   }
 
   const options = {
-    tenantOf: ({ change }: Recording) => change.want.tenantId,
+    tenantOf: ({ change }: Recording) => change.lookup.tenantId,
     weightOf: ({ change }: Recording) => weightOfChange(change),
   }
   const recordChange = together.write('activities.record', repeatedOrHalved(recordChanges), {

@@ -1,4 +1,4 @@
-import type { ApiKeys, OfTenant } from '../../core/ports/api-keys.ts'
+import type { ApiKeys, TenantState } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
 import { columns, type Query, textArray } from './sql.ts'
 
@@ -7,7 +7,7 @@ const API_KEY = columns('k', COLUMNS.api_keys)
 /** Ending a key notifies all processes in its commit, then calls `ended`. */
 export const postgresApiKeys = (query: Query, ended: () => void): ApiKeys => ({
   findByHashes: async (keyHashes) => {
-    const rows = await query()<ApiKeyRow & OfTenant>`
+    const rows = await query()<ApiKeyRow & TenantState>`
       select ${API_KEY.selected}, exists (
         select 1 from tenants t where t.tenant_id = k.tenant_id and t.suspended_at is not null
       ) as is_suspended

@@ -1,7 +1,7 @@
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { ClaimedErasure, Erasures, NamingLog, StoredErasure } from '../../core/ports/erasures.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
-import type { Backlog, Served, SliceWant } from '../../core/ports/world.ts'
+import type { Backlog, RowsQuery, Served } from '../../core/ports/world.ts'
 import { newErasureRow } from '../stores/people-rows.ts'
 import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
@@ -67,7 +67,7 @@ export const postgresErasures = (
       and case when i.tenant_id = ${tenantId} then true else false end`,
 
   /** The `case` is for the planner: with a plain condition it assumes that few rows match, and sorts them all. */
-  list: together.read('erasures.list', async (wants: readonly SliceWant[]) => {
+  list: together.read('erasures.list', async (wants: readonly RowsQuery[]) => {
     const rows = await query()<StoredErasure & { readonly number: number }>`
       select want.number, e.*
       from ${WANT.from(numberedSlices(wants))}

@@ -1,5 +1,6 @@
 import type postgres from 'postgres'
-import { DomainFailure, type NoWrites, takesNoWrites, unavailable } from '../../core/engine/failures.ts'
+import { DomainFailure, unavailable } from '../../core/engine/failures.ts'
+import { type NoWrites, takesNoWrites } from '../../core/engine/obstacles.ts'
 import { unmigrated } from '../stores/migrations.ts'
 
 /** The code of PostgreSQL or the driver. When Citus copies rows to a worker, its code for a taken key is wrong. */

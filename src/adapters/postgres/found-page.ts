@@ -1,4 +1,4 @@
-import type { FoundPage, PageWant, StoredPageWithVersions } from '../../core/ports/pages.ts'
+import type { FoundPage, PageKey, StoredPageWithVersions } from '../../core/ports/pages.ts'
 import { storedVersion, type VersionRow, versionWithContent } from '../stores/page-rows.ts'
 
 /** A page with one of its versions, whose columns have the plain names. If the page is missing, only `groupStatus` is set. */
@@ -11,7 +11,7 @@ export type FoundRow = VersionRow &
     readonly publishedVersionId: string | null
   }
 
-export const foundPage = (rows: readonly FoundRow[], want: PageWant): FoundPage => {
+export const foundPage = (rows: readonly FoundRow[], want: PageKey): FoundPage => {
   const [page] = rows
   if (page === undefined) return 'page_group_not_found'
   if (page.revision === null) return 'page_not_found'

@@ -1,4 +1,4 @@
-import type { OfTenant } from '../../core/ports/api-keys.ts'
+import type { TenantState } from '../../core/ports/api-keys.ts'
 import type { HookSeen, Hooks } from '../../core/ports/hooks.ts'
 import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, takeSlice } from '../stores/take-slice.ts'
@@ -11,7 +11,7 @@ const CHANGES = columns('change', HOOK_CHANGES)
 /** Changing or removing a hook notifies all processes in its commit, then calls `changed`. */
 export const postgresHooks = (query: Query, changed: () => void): Hooks => ({
   findByIds: async (hookIds) => {
-    const rows = await query()<HookRow & OfTenant>`
+    const rows = await query()<HookRow & TenantState>`
       select ${HOOK.selected}, exists (
         select 1 from tenants t where t.tenant_id = h.tenant_id and t.suspended_at is not null
       ) as is_suspended

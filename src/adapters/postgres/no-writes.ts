@@ -1,4 +1,4 @@
-import { type NoWrites, takesNoWrites } from '../../core/engine/failures.ts'
+import { type NoWrites, takesNoWrites } from '../../core/engine/obstacles.ts'
 import { refusedWrites, sqlStateOf } from './error-codes.ts'
 import type { Ask } from './sql.ts'
 

@@ -1,4 +1,4 @@
-import type { SliceWant } from '../../core/ports/world.ts'
+import type { RowsQuery } from '../../core/ports/world.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 
 /** Numbers the wants of a batch: each row that is read for one of them has its `number`. */
@@ -6,7 +6,7 @@ export const numbered = <Want extends object>(wants: readonly Want[]) =>
   wants.map((want, number) => ({ ...want, number }))
 
 /** Numbers the wants of lists. A list reads one row more than its limit, which shows whether more follow. */
-export const numberedSlices = <Want extends SliceWant>(wants: readonly Want[]) =>
+export const numberedSlices = <Want extends RowsQuery>(wants: readonly Want[]) =>
   wants.map((want, number) => ({
     ...want,
     number,

@@ -3,9 +3,9 @@ import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import { type PageGroupRow, pageGroupOf } from '../../core/pages/get-page-group.ts'
 import type {
   FoundPageGroup,
+  PageGroupLookup,
   PageGroups,
-  PageGroupsWant,
-  PageGroupWant,
+  PageGroupsQuery,
 } from '../../core/ports/page-groups.ts'
 import { COLUMNS, PAGE_GROUP_CHANGES, without } from '../stores/rows.ts'
 import type { Together } from '../stores/together.ts'
@@ -32,7 +32,7 @@ export const postgresPageGroups = (
    * A list of all groups but the deleted ones and a list by status walk two indexes, each by the expression of its
    * index. The pages are counted by a look-up for each row: the planner could turn a join into a walk over all counts.
    */
-  list: together.read('pageGroups.list', async (wants: readonly PageGroupsWant[]) => {
+  list: together.read('pageGroups.list', async (wants: readonly PageGroupsQuery[]) => {
     const rows = await query()<ListedRow>`
       select want.number, ${SHOWN.selected}, (
         select c.pages_count::int from page_counts c
@@ -73,7 +73,7 @@ export const postgresPageGroups = (
   /** A group may have 4 MiB: few are read at a time. */
   find: together.read(
     'pageGroups.find',
-    (wants: readonly PageGroupWant[]) =>
+    (wants: readonly PageGroupLookup[]) =>
       Promise.all(wants.map((want) => findPageGroup(query, want).catch(asOutcome))),
     { listLengthMax: GROUPS_MAX },
   ),
@@ -115,7 +115,7 @@ export const postgresPageGroups = (
 })
 
 /** With its limit each look-up uses its whole key, whatever the planner assumes of the tenant. */
-const findPageGroup = async (query: Query, want: PageGroupWant): Promise<FoundPageGroup | null> => {
+const findPageGroup = async (query: Query, want: PageGroupLookup): Promise<FoundPageGroup | null> => {
   const { tenantId } = want
   const pageGroupId = 'pageGroupId' in want ? want.pageGroupId : null
   const idempotencyKey = 'idempotencyKey' in want ? want.idempotencyKey : null

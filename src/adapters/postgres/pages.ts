@@ -3,12 +3,12 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type {
   FoundPage,
   KnownPage,
+  NewPageLookup,
   NewPageRow,
-  NewPageWant,
+  PageKey,
   Pages,
-  PagesWant,
-  PageWant,
-  SlugWant,
+  PagesQuery,
+  SlugKey,
   StoredPage,
 } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
@@ -76,13 +76,13 @@ export const postgresPages = (
   wakePublisher: () => void,
 ): Pages => {
   const findWith = (content: boolean) =>
-    together.read('pages.find', (wants: readonly PageWant[]) => findAll(query, wants, content), {
+    together.read('pages.find', (wants: readonly PageKey[]) => findAll(query, wants, content), {
       listLengthMax: PAGES_MAX,
     })
   const withContent = findWith(true)
   const withoutContent = findWith(false)
 
-  const recallAll = async (wants: readonly NewPageWant[]): Promise<KnownPage[]> => {
+  const recallAll = async (wants: readonly NewPageLookup[]): Promise<KnownPage[]> => {
     const all = numbered(wants)
     const rows = await query()<RecallRow>`
       select want.number, g.tenant_id, g.page_group_id, g.status, g.title,
@@ -202,7 +202,7 @@ export const postgresPages = (
     recall: together.read('pages.recall', recallAll, { listLengthMax: LOOKUPS_MAX }),
     record: (page, events = []) => recordPage({ page, events }),
 
-    list: together.read('pages.list', async (wants: readonly PagesWant[]) => {
+    list: together.read('pages.list', async (wants: readonly PagesQuery[]) => {
       const rows = await query()<ListedRow>`
         select want.number, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
           l.created_at, l.updated_at
@@ -235,7 +235,7 @@ export const postgresPages = (
       })
     }),
 
-    findSlug: together.read('pages.findSlug', async (wants: readonly SlugWant[]) => {
+    findSlug: together.read('pages.findSlug', async (wants: readonly SlugKey[]) => {
       const rows = await query()<{ readonly number: number; readonly pageId: string }>`
         select want.number, p.page_id
         from ${BY_SLUG.from(numbered(wants))}
@@ -320,7 +320,7 @@ export const postgresPages = (
 
 const findAll = async (
   query: Query,
-  wants: readonly PageWant[],
+  wants: readonly PageKey[],
   withContent: boolean,
 ): Promise<FoundPage[]> => {
   // Each version is read by its whole key: for two ids, a plan made while pages had one version reads all versions.

@@ -2,12 +2,12 @@ import { asOutcome } from '../../core/engine/outcome.ts'
 import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type {
   FoundTimeline,
+  ProspectLogKey,
   ProspectLogs,
-  ProspectLogsWant,
-  ProspectLogWant,
+  ProspectLogsQuery,
   StoredLog,
+  TimelineRowsQuery,
   TimelineSlice,
-  TimelineWant,
 } from '../../core/ports/prospect-logs.ts'
 import type { Scanned } from '../../core/ports/world.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
@@ -21,7 +21,7 @@ const SHOWN = columns('l', SHOWN_LOG)
 const WANT = columns('want', 'number int, tenant_id, prospect_log_id')
 
 export const postgresProspectLogs = (query: Query, together: Together): ProspectLogs => ({
-  find: together.read('prospectLogs.find', async (wants: readonly ProspectLogWant[]) => {
+  find: together.read('prospectLogs.find', async (wants: readonly ProspectLogKey[]) => {
     const rows = await query()<LogRow & { readonly number: number }>`
       select want.number, ${SHOWN.selected}
       from ${WANT.from(numbered(wants))}
@@ -30,7 +30,7 @@ export const postgresProspectLogs = (query: Query, together: Together): Prospect
   }),
 
   /** One statement for each, so that each can fail alone; only equal lists share theirs. */
-  list: together.read('prospectLogs.list', (wants: readonly ProspectLogsWant[]) =>
+  list: together.read('prospectLogs.list', (wants: readonly ProspectLogsQuery[]) =>
     Promise.all(
       wants.map((want) =>
         (want.idempotencyKey === null ? listNewest : findByKey)(query, want).catch(asOutcome),
@@ -39,7 +39,7 @@ export const postgresProspectLogs = (query: Query, together: Together): Prospect
   ),
 
   /** Timelines, one statement each. */
-  timeline: together.read('prospectLogs.timeline', (wants: readonly TimelineWant[]) =>
+  timeline: together.read('prospectLogs.timeline', (wants: readonly TimelineRowsQuery[]) =>
     Promise.all(wants.map((want) => timelineOf(query, want).catch(asOutcome))),
   ),
 
@@ -68,7 +68,7 @@ export const postgresProspectLogs = (query: Query, together: Together): Prospect
  * The limits of these walks are a `select`, whose value the planner does not know: then it assumes that few rows are
  * wanted, and walks along the index. With 10,000 as a constant it would sometimes collect and sort all rows of the tenant.
  */
-const listNewest = async (query: Query, want: ProspectLogsWant): Promise<Scanned<StoredLog>> => {
+const listNewest = async (query: Query, want: ProspectLogsQuery): Promise<Scanned<StoredLog>> => {
   const { tenantId, source, type, limit } = want
   const fromId = want.fromId ?? ''
   const beforeId = want.beforeId ?? AFTER_ALL_IDS
@@ -102,7 +102,7 @@ const listNewest = async (query: Query, want: ProspectLogsWant): Promise<Scanned
 }
 
 /** The log with an idempotency key. The limit keeps the other conditions out of the look-up, so that it uses its whole key. */
-const findByKey = async (query: Query, want: ProspectLogsWant): Promise<Scanned<StoredLog>> => {
+const findByKey = async (query: Query, want: ProspectLogsQuery): Promise<Scanned<StoredLog>> => {
   const { tenantId, source, idempotencyKey, type } = want
   const rows = await query(tenantId)<LogRow>`
     select ${SHOWN.selected} from (
@@ -131,7 +131,7 @@ type TimelineRow = LogRow &
  * The tenant is compared in a `case` so that no other index can be used: a plan made for all tenants would assume that
  * the primary key is selective, and read all logs of a large tenant.
  */
-const timelineOf = async (query: Query, want: TimelineWant): Promise<FoundTimeline> => {
+const timelineOf = async (query: Query, want: TimelineRowsQuery): Promise<FoundTimeline> => {
   const { tenantId, prospectId, source, type, limit } = want
   const since = want.since ?? '1970-01-01T00:00:00.000Z'
   const before = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }

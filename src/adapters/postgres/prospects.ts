@@ -1,6 +1,6 @@
 import { asOutcome } from '../../core/engine/outcome.ts'
 import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { FoundProspect, Prospects, ProspectsWant, ProspectWant } from '../../core/ports/prospects.ts'
+import type { FoundProspect, ProspectKey, Prospects, ProspectsQuery } from '../../core/ports/prospects.ts'
 import type { Scanned } from '../../core/ports/world.ts'
 import { afterStart, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { COLUMNS, without } from '../stores/rows.ts'
@@ -30,7 +30,7 @@ export const postgresProspects = (
   { recorded, newEvents }: Outbox,
   together: Together,
 ): Prospects => ({
-  find: together.read('prospects.find', async (wants: readonly ProspectWant[]) => {
+  find: together.read('prospects.find', async (wants: readonly ProspectKey[]) => {
     const rows = await query()<FoundProspect & { readonly number: number }>`
       select want.number, ${SHOWN.selected}
       from ${WANT.from(numbered(wants))}
@@ -47,7 +47,7 @@ export const postgresProspects = (
     order by merged_into nulls first, prospect_id`,
 
   /** One statement for each, so that each can fail alone; only equal lists share theirs. */
-  list: together.read('prospects.list', (wants: readonly ProspectsWant[]) =>
+  list: together.read('prospects.list', (wants: readonly ProspectsQuery[]) =>
     Promise.all(
       wants.map((want) =>
         (want.identifier === null ? listNewest : findIdentified)(query, want).catch(asOutcome),
@@ -179,7 +179,7 @@ export const postgresProspects = (
  * The limits of these walks are a `select`, whose value the planner does not know: then it assumes that few rows are
  * wanted, and walks along the index. With 10,000 as a constant it would sometimes collect and sort all rows of the tenant.
  */
-const listNewest = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundProspect>> => {
+const listNewest = async (query: Query, want: ProspectsQuery): Promise<Scanned<FoundProspect>> => {
   const { tenantId, limit } = want
   const beforeId = want.beforeId ?? AFTER_ALL_IDS
   const rows = await query(tenantId)<FoundProspect & { readonly resume: string | null }>`
@@ -210,7 +210,7 @@ const listNewest = async (query: Query, want: ProspectsWant): Promise<Scanned<Fo
 }
 
 /** The prospect that an identifier leads to. The limits keep other conditions out of the look-ups, so that they use whole keys. */
-const findIdentified = async (query: Query, want: ProspectsWant): Promise<Scanned<FoundProspect>> => {
+const findIdentified = async (query: Query, want: ProspectsQuery): Promise<Scanned<FoundProspect>> => {
   const { tenantId, identifier } = want
   const rows = await query(tenantId)<FoundProspect>`
     select ${SHOWN.selected}

@@ -1,14 +1,14 @@
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { PageWant } from '../../core/ports/pages.ts'
+import type { PageKey } from '../../core/ports/pages.ts'
 import type {
   ClaimedVersion,
   CreatedByKey,
   VersionByKey,
   VersionContext,
+  VersionKey,
   Versions,
-  VersionWant,
 } from '../../core/ports/versions.ts'
-import type { Backlog, SliceWant } from '../../core/ports/world.ts'
+import type { Backlog, RowsQuery } from '../../core/ports/world.ts'
 import {
   SHOWN_VERSION,
   type ShownVersion,
@@ -43,7 +43,7 @@ export const postgresVersions = (
   { announcing, everyEvent }: Outbox,
   together: Together,
 ): Versions => ({
-  list: together.read('versions.list', async (wants: readonly (SliceWant & PageWant)[]) => {
+  list: together.read('versions.list', async (wants: readonly (RowsQuery & PageKey)[]) => {
     const rows = await query()<ShownVersion & Numbered>`
       select want.number, ${SHOWN.selected}
       from ${LISTED.from(numberedSlices(wants))}
@@ -71,7 +71,7 @@ export const postgresVersions = (
     return rowsOfEach(wants, rows).map((list) => list.map(storedVersion))
   }),
 
-  find: together.read('versions.find', async (wants: readonly VersionWant[]) => {
+  find: together.read('versions.find', async (wants: readonly VersionKey[]) => {
     const rows = await query()<VersionRow & Numbered>`
       select want.number, ${SHOWN.selected}, l.content::text as content
       from ${FOUND.from(numbered(wants))}

@@ -1,4 +1,4 @@
-import type { ClaimedEndpoint, EndpointWant, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
+import type { ClaimedEndpoint, EndpointKey, StoredEndpoint, Webhooks } from '../../core/ports/webhooks.ts'
 import { latestAttemptAt } from '../../core/webhooks/webhook-attempts.ts'
 import { COLUMNS, without } from '../stores/rows.ts'
 import { postgresDeliveries } from './deliveries.ts'
@@ -128,7 +128,7 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
 /** Deletes deliveries of an endpoint that is still deleted, and with the last ones the endpoint itself. */
 const deleteDeliveries = (
   query: Query,
-  { tenantId, webhookEndpointId }: EndpointWant,
+  { tenantId, webhookEndpointId }: EndpointKey,
   max: number,
   isLast: boolean,
 ) => query(tenantId)<{ found: number }>`
@@ -154,7 +154,7 @@ const deleteDeliveries = (
 /** Fails pending deliveries of an endpoint that is still disabled. */
 const failDeliveries = (
   query: Query,
-  { tenantId, webhookEndpointId }: EndpointWant,
+  { tenantId, webhookEndpointId }: EndpointKey,
   max: number,
   error: string,
 ) => query(tenantId)<{ found: number }>`

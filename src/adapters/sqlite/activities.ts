@@ -1,4 +1,4 @@
-import { memoized } from '../../core/engine/keys.ts'
+import { memoized } from '../../core/engine/memoized.ts'
 import type {
   Activities,
   ActivityChange,
@@ -87,7 +87,7 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
   const record = together.write(
     'activities.record',
     (list: readonly Recording[]) => database.recordEach(list, createRecorder),
-    { weightOf: ({ change }) => weightOfChange(change), tenantOf: ({ change }) => change.want.tenantId },
+    { weightOf: ({ change }) => weightOfChange(change), tenantOf: ({ change }) => change.lookup.tenantId },
   )
 
   return {

@@ -1,4 +1,4 @@
-import type { ApiKeys, OfTenant } from '../../core/ports/api-keys.ts'
+import type { ApiKeys, TenantState } from '../../core/ports/api-keys.ts'
 import { type ApiKeyRow, COLUMNS, storedApiKey } from '../stores/rows.ts'
 import type { Database } from './open.ts'
 import { insertInto } from './statements.ts'
@@ -24,7 +24,7 @@ export const sqliteApiKeys = (database: Database, changed: () => void): ApiKeys 
     findByHashes: async (keyHashes) =>
       keyHashes.flatMap((keyHash) =>
         database
-          .all<ApiKeyRow & OfTenant>(BY_HASH, { keyHash })
+          .all<ApiKeyRow & TenantState>(BY_HASH, { keyHash })
           .map((row) => ({ ...storedApiKey(row), isSuspended: Boolean(row.isSuspended) })),
       ),
     find: async (apiKeyId) => keysBy('api_key_id', apiKeyId)[0] ?? null,

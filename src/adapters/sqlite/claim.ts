@@ -1,5 +1,5 @@
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { ClaimWant } from '../../core/ports/versions.ts'
+import type { ClaimQuery } from '../../core/ports/versions.ts'
 import type { Backlog } from '../../core/ports/world.ts'
 import type { Database } from './open.ts'
 
@@ -19,7 +19,7 @@ type Queue = {
  */
 export const claimFrom = <Claimed>(database: Database, { dueTenants, claim }: Queue) => {
   /** `next`: the tenant after which more may be claimed; null if that is all. */
-  const claimSome = (want: ClaimWant) => {
+  const claimSome = (want: ClaimQuery) => {
     const claimed: Claimed[] = []
     let bytesClaimed = 0
     const claimBetween = (tenantId: string, after: string, last: string): void => {
@@ -37,11 +37,11 @@ export const claimFrom = <Claimed>(database: Database, { dueTenants, claim }: Qu
     return { claimed, next: null }
   }
 
-  return async (want: ClaimWant): Promise<readonly Claimed[]> => {
+  return async (want: ClaimQuery): Promise<readonly Claimed[]> => {
     const claimed: Claimed[] = []
     let next: string | null = want.afterTenantId
     while (next !== null) {
-      const rest: ClaimWant = { ...want, afterTenantId: next, max: want.max - claimed.length }
+      const rest: ClaimQuery = { ...want, afterTenantId: next, max: want.max - claimed.length }
       // A read first, so that other processes can go on writing while nothing is due.
       if (rest.max === 0 || !database.has(dueTenants, { ...rest, max: 1 })) break
       const some = await database.write(() => claimSome(rest))

@@ -1,4 +1,5 @@
-import { type NoWrites, takesNoWrites, unavailable } from '../../core/engine/failures.ts'
+import { unavailable } from '../../core/engine/failures.ts'
+import { type NoWrites, takesNoWrites } from '../../core/engine/obstacles.ts'
 import { unmigrated } from '../stores/migrations.ts'
 
 export const withMappedErrors = <Answer>(ask: () => Answer): Answer => {

@@ -1,4 +1,4 @@
-import type { OfTenant } from '../../core/ports/api-keys.ts'
+import type { TenantState } from '../../core/ports/api-keys.ts'
 import type { Hooks } from '../../core/ports/hooks.ts'
 import { COLUMNS, HOOK_CHANGES, type HookRow, storedHook } from '../stores/rows.ts'
 import type { Database } from './open.ts'
@@ -25,7 +25,7 @@ export const sqliteHooks = (database: Database, changed: () => void): Hooks => (
   findByIds: async (hookIds) =>
     hookIds.flatMap((hookId) =>
       database
-        .all<HookRow & OfTenant>(BY_ID, { hookId })
+        .all<HookRow & TenantState>(BY_ID, { hookId })
         .map(({ isSuspended, ...row }) => ({ ...storedHook(row), isSuspended: Boolean(isSuspended) })),
     ),
   find: async (want) => {

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { orNull } from '../../core/engine/outcome.ts'
+import { orNull } from '../../core/engine/or-null.ts'
 import { takeSlice } from '../stores/take-slice.ts'
 import { withMappedErrors } from './error-codes.ts'
 import { appliedMigrations } from './last-migration.ts'

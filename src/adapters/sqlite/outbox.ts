@@ -1,4 +1,4 @@
-import { memoized } from '../../core/engine/keys.ts'
+import { memoized } from '../../core/engine/memoized.ts'
 import { eventsOfLog } from '../../core/events/new-event.ts'
 import type { NewLog } from '../../core/ports/activities.ts'
 import type { NewEvent } from '../../core/ports/events.ts'

@@ -12,8 +12,9 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { obstructed, unavailable } from '../../core/engine/failures.ts'
-import { orNull } from '../../core/engine/outcome.ts'
+import { unavailable } from '../../core/engine/failures.ts'
+import { obstructed } from '../../core/engine/obstacles.ts'
+import { orNull } from '../../core/engine/or-null.ts'
 import { isBusy } from './error-codes.ts'
 
 /** The `application_id` of our files. */

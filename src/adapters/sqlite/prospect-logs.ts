@@ -1,9 +1,9 @@
 import { ROWS_SCANNED_MAX } from '../../core/engine/slices.ts'
 import type {
   ProspectLogs,
-  ProspectLogsWant,
+  ProspectLogsQuery,
+  TimelineRowsQuery,
   TimelineSlice,
-  TimelineWant,
 } from '../../core/ports/prospect-logs.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
@@ -48,7 +48,8 @@ type Owner = Pick<TimelineSlice, 'mergedInto'> & {
   /** Ids, separated by spaces; null if there are none. */
   readonly unmoved: string | null
 }
-type Walk<Position> = Values & Pick<TimelineWant, 'source' | 'type' | 'limit'> & { readonly from: Position }
+type Walk<Position> = Values &
+  Pick<TimelineRowsQuery, 'source' | 'type' | 'limit'> & { readonly from: Position }
 
 export const sqliteProspectLogs = (database: Database): ProspectLogs => {
   const walk = <Position>(list: string, stop: string, want: Walk<Position>) => {
@@ -59,13 +60,13 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
     return { rows, resume: rows.length > want.limit ? null : resume }
   }
 
-  const list = async (want: ProspectLogsWant) => {
+  const list = async (want: ProspectLogsQuery) => {
     const wanted = { ...want, from: want.fromId ?? '' }
     if (want.idempotencyKey === null) return walk(LIST, STOP, wanted)
     return { rows: database.all<LogRow>(BY_KEY, wanted).map(storedLog), resume: null }
   }
 
-  const timeline = async (want: TimelineWant) => {
+  const timeline = async (want: TimelineRowsQuery) => {
     const owner = database.get<Owner>(OWNER, want)
     if (owner === null) return 'prospect_not_found'
     if (owner.erasedAt !== null) return 'prospect_erased'

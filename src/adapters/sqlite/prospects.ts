@@ -1,4 +1,4 @@
-import type { FoundProspect, Prospects, ProspectWant } from '../../core/ports/prospects.ts'
+import type { FoundProspect, ProspectKey, Prospects } from '../../core/ports/prospects.ts'
 import { afterStart, begins, nameKeysOf, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { COLUMNS, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, scan } from '../stores/take-slice.ts'
@@ -32,7 +32,7 @@ const STARTS = [
 const NEWEST = `
   select prospect_id, email, name_key, last_name_key from prospects
   where tenant_id = :tenantId and prospect_id < '${AFTER_ALL_IDS}' order by prospect_id desc limit ${SEARCHED_MAX}`
-type SearchRow = ProspectWant & Readonly<Record<'email' | 'nameKey' | 'lastNameKey', string | null>>
+type SearchRow = ProspectKey & Readonly<Record<'email' | 'nameKey' | 'lastNameKey', string | null>>
 const CORRECT = `
   update prospects set email = :email, external_id = :externalId, name = :name, name_key = :nameKey,
     last_name_key = :lastNameKey, updated_at = :updatedAt

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { memoized } from '../../core/engine/keys.ts'
+import { memoized } from '../../core/engine/memoized.ts'
 import { type Columns, camelCase, valuesOf } from '../stores/columns.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { withMappedErrors } from './error-codes.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import { obstacleOf } from '../../core/engine/failures.ts'
-import { orNull } from '../../core/engine/outcome.ts'
+import { obstacleOf } from '../../core/engine/obstacles.ts'
+import { orNull } from '../../core/engine/or-null.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { isBusy, isOvertaken, OVERTAKEN, toDomainFailure, withMappedErrors } from './error-codes.ts'
 import type { Statements } from './statements.ts'

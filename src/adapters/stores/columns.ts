@@ -1,4 +1,4 @@
-import { memoized } from '../../core/engine/keys.ts'
+import { memoized } from '../../core/engine/memoized.ts'
 import type { RawJson } from '../../shapes/json.ts'
 
 /** Types of PostgreSQL. SQLite keeps JSON and times as text, lists as words separated by spaces, booleans as 0 and 1. */

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { countThatFit } from '../../core/engine/count-that-fit.ts'
 import { DomainFailure, isUnavailable } from '../../core/engine/failures.ts'
-import { countThatFit, type Outcome } from '../../core/engine/outcome.ts'
+import type { Outcome } from '../../core/engine/outcome.ts'
 import { type ClaimRules, createClaims, losersTo } from './claims.ts'
 
 /** How calls are gathered into lists. */

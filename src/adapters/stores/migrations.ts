@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { VERSION } from '../../config/version.ts'
-import { DomainFailure, obstructed, refuse } from '../../core/engine/failures.ts'
-import { memoized } from '../../core/engine/keys.ts'
+import { DomainFailure, refuse } from '../../core/engine/failures.ts'
+import { memoized } from '../../core/engine/memoized.ts'
+import { obstructed } from '../../core/engine/obstacles.ts'
 import { sqlFiles } from './sql-files.ts'
 
 /** One file of `sql/`: forward only, never edited after a release. */

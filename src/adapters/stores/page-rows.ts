@@ -2,7 +2,7 @@ import { shownStatus } from '../../core/pages/version-states.ts'
 import type {
   NewPageRow,
   NewVersionRow,
-  PageWant,
+  PageKey,
   Schedule,
   StoredPage,
   StoredVersion,
@@ -36,7 +36,7 @@ export const NEW_VERSION_COLUMNS = without(
   'unpublish_at',
   'schedule_note',
 )
-export const newVersionRow = (page: PageWant, version: NewVersionRow) => ({
+export const newVersionRow = (page: PageKey, version: NewVersionRow) => ({
   ...version,
   tenantId: page.tenantId,
   pageGroupId: page.pageGroupId,

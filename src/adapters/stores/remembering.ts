@@ -1,7 +1,7 @@
 import type {
   Activities,
   ActivityChange,
-  ActivityWant,
+  ActivityLookup,
   KnownActivity,
   StoredProspect,
 } from '../../core/ports/activities.ts'
@@ -20,51 +20,53 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
   let recent = createEntries()
   let older = createEntries()
 
-  const keep = (want: ActivityWant, prospect: StoredProspect): void => {
+  const keep = (lookup: ActivityLookup, prospect: StoredProspect): void => {
     if (recent.size() >= halfMax) {
       older = recent
       recent = createEntries()
     }
-    recent.set(want, prospect)
+    recent.set(lookup, prospect)
   }
-  const find = (want: ActivityWant): StoredProspect | undefined => {
-    const used = recent.get(want)
+  const find = (lookup: ActivityLookup): StoredProspect | undefined => {
+    const used = recent.get(lookup)
     if (used !== undefined) return used
-    const prospect = older.get(want)
-    if (prospect !== undefined) keep(want, prospect)
+    const prospect = older.get(lookup)
+    if (prospect !== undefined) keep(lookup, prospect)
     return prospect
   }
 
   return {
-    recall: (want) => {
-      const prospect = find(want)
-      return prospect === undefined ? activities.recall(want) : Promise.resolve(knownFrom(prospect, want))
+    recall: (lookup) => {
+      const prospect = find(lookup)
+      return prospect === undefined ? activities.recall(lookup) : Promise.resolve(knownFrom(prospect, lookup))
     },
 
     record: async (change, events) => {
       const recorded = await activities.record(change, events)
-      const { want, prospect } = change
+      const { lookup, prospect } = change
       if (recorded === 'overtaken') {
-        recent.delete(want)
-        older.delete(want)
-      } else if (prospect !== find(want) && allLeadToProspect(change)) keep(want, prospect)
+        recent.delete(lookup)
+        older.delete(lookup)
+      } else if (prospect !== find(lookup) && allLeadToProspect(change)) keep(lookup, prospect)
       return recorded
     },
   }
 }
 
 /**
- * Whether the want names the prospect, and all of its identifiers lead there from now on: those that did not are the ones
+ * Whether the look-up names the prospect, and all of its identifiers lead there from now on: those that did not are the ones
  * that were added.
  */
-const allLeadToProspect = ({ want, prospect, identifiers, assumed }: ActivityChange): boolean => {
+const allLeadToProspect = ({ lookup, prospect, identifiers, assumed }: ActivityChange): boolean => {
   const isNamed =
-    want.prospectId === undefined ? want.identifiers.length > 0 : want.prospectId === prospect.prospectId
+    lookup.prospectId === undefined
+      ? lookup.identifiers.length > 0
+      : lookup.prospectId === prospect.prospectId
   return isNamed && assumed.length === identifiers.length
 }
 
 /** What a look-up finds if all identifiers lead to this prospect. A receipt, and what is counted, only the store knows. */
-const knownFrom = (prospect: StoredProspect, want: ActivityWant): KnownActivity => ({
+const knownFrom = (prospect: StoredProspect, want: ActivityLookup): KnownActivity => ({
   prospects: [prospect],
   identifiers: want.identifiers.map(({ tenantId, kind, hash }) => {
     const { prospectId } = prospect
@@ -80,22 +82,22 @@ const createEntries = () => {
   let size = 0
   return {
     size: () => size,
-    get: (want: ActivityWant) => ofTenants.get(want.tenantId)?.get(keyOf(want)),
-    set: (want: ActivityWant, prospect: StoredProspect): void => {
+    get: (want: ActivityLookup) => ofTenants.get(want.tenantId)?.get(keyOf(want)),
+    set: (want: ActivityLookup, prospect: StoredProspect): void => {
       const ofTenant = ofTenants.get(want.tenantId) ?? new Map<string, StoredProspect>()
       if (ofTenant.size === 0) ofTenants.set(want.tenantId, ofTenant)
       size -= ofTenant.size
       ofTenant.set(keyOf(want), prospect)
       size += ofTenant.size
     },
-    delete: (want: ActivityWant): void => {
+    delete: (want: ActivityLookup): void => {
       if (ofTenants.get(want.tenantId)?.delete(keyOf(want))) size--
     },
   }
 }
 
 /** Different for any two wants that name different people. The hash of an email alone stands for that email. */
-const keyOf = ({ prospectId, identifiers }: ActivityWant): string => {
+const keyOf = ({ prospectId, identifiers }: ActivityLookup): string => {
   const [first, second] = identifiers
   const isEmail = prospectId === undefined && first?.kind === 'email' && second === undefined
   if (isEmail) return first.hash

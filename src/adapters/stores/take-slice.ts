@@ -4,7 +4,7 @@ import type { Scanned } from '../../core/ports/world.ts'
 /** Greater than every id: ids are of lower-case letters, digits and underscores. */
 export const AFTER_ALL_IDS = '~'
 
-/** The rows that one slice needs (see `SliceWant`); the others are not even read. */
+/** The rows that one slice needs (see `RowsQuery`); the others are not even read. */
 export const takeSlice = <Row extends object>(rows: Iterable<Row>, limit: number): Row[] => {
   const taken: Row[] = []
   let characters = 0

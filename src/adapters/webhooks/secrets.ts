@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { orNull } from '../../core/engine/outcome.ts'
+import { orNull } from '../../core/engine/or-null.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import { SECRET_PREFIX } from './signature.ts'
 

@@ -1,17 +1,17 @@
 import { writeJson } from '../../json/write-json.ts'
-import { countThatFit } from '../engine/outcome.ts'
+import { countThatFit } from '../engine/count-that-fit.ts'
 import { SLICE_BYTES_MAX } from '../engine/slices.ts'
-import type { FoundTimeline, StoredLog, TimelinePosition, TimelineWant } from '../ports/prospect-logs.ts'
+import type { FoundTimeline, StoredLog, TimelinePosition, TimelineRowsQuery } from '../ports/prospect-logs.ts'
 import type { Scanned } from '../ports/world.ts'
 
-type Read = (query: TimelineWant) => Promise<FoundTimeline>
+type Read = (query: TimelineRowsQuery) => Promise<FoundTimeline>
 
 /**
  * Reads a slice of a timeline; for a merged prospect, that of its survivor. While logs are still moving to the survivor,
  * the prospects merged into it are read first and the survivor last, so a log that moves in between is found twice,
  * which is harmless, and never missed.
  */
-export const gatherTimeline = async (read: Read, query: TimelineWant): Promise<FoundTimeline> => {
+export const gatherTimeline = async (read: Read, query: TimelineRowsQuery): Promise<FoundTimeline> => {
   const seen = new Set<string>()
   let survivorId = query.prospectId
   let moving: Part = { rows: [], end: null }
@@ -35,7 +35,7 @@ export const gatherTimeline = async (read: Read, query: TimelineWant): Promise<F
 /** Adds the timelines of these prospects, one after the other: each may be as large as a slice. */
 const readAll = async (
   read: Read,
-  query: TimelineWant,
+  query: TimelineRowsQuery,
   prospectIds: readonly string[],
   before: Part,
 ): Promise<Part> => {

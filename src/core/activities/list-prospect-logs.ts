@@ -3,9 +3,9 @@ import { refuse } from '../engine/failures.ts'
 import { idsSince } from '../engine/id-times.ts'
 import { keyOf, sha256 } from '../engine/keys.ts'
 import { sliceOf } from '../engine/slices.ts'
-import type { ProspectLogsWant } from '../ports/prospect-logs.ts'
+import type { ProspectLogsQuery } from '../ports/prospect-logs.ts'
 import type { Needs } from '../ports/store.ts'
-import type { SliceWant } from '../ports/world.ts'
+import type { RowsQuery } from '../ports/world.ts'
 
 /** Which slice of the activities of a tenant to list. */
 export type ProspectLogListing = ProspectLogQuery & { readonly tenantId: string }
@@ -24,7 +24,7 @@ export const listProspectLogs = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>
   })
 
 /** Ids begin with their time of creation, so time ranges are ranges of ids. */
-const queryOf = (listing: ProspectLogListing & SliceWant): ProspectLogsWant => {
+const queryOf = (listing: ProspectLogListing & RowsQuery): ProspectLogsQuery => {
   const { tenantId, limit, beforeId, since, until } = listing
   const { source = null, type = null, idempotencyKey = null } = listing
   if (idempotencyKey !== null && source === null)

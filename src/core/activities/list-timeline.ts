@@ -2,15 +2,15 @@ import type { ProspectLog, TimelineQuery } from '../../shapes/prospect-log.ts'
 import { prospectErased, prospectNotFound } from '../engine/failures.ts'
 import { cursorAt, sliceOf } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
-import type { FoundTimeline, TimelinePosition, TimelineWant } from '../ports/prospect-logs.ts'
-import type { ProspectWant } from '../ports/prospects.ts'
+import type { FoundTimeline, TimelinePosition, TimelineRowsQuery } from '../ports/prospect-logs.ts'
+import type { ProspectKey } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
-import type { SliceWant } from '../ports/world.ts'
+import type { RowsQuery } from '../ports/world.ts'
 import { gatherTimeline } from './gather-timeline.ts'
 import { filterOf } from './list-prospect-logs.ts'
 
 /** Which slice of the activities of a prospect to list. */
-export type TimelineListing = TimelineQuery & ProspectWant
+export type TimelineListing = TimelineQuery & ProspectKey
 
 /**
  * Lists a prospect's activities, newest first by when they happened.
@@ -43,7 +43,7 @@ const positionIn = (text: string): TimelinePosition => {
   return { occurredAt: isoTime(Number(ms)), prospectLogId }
 }
 
-const queryOf = (listing: TimelineListing & SliceWant): TimelineWant => {
+const queryOf = (listing: TimelineListing & RowsQuery): TimelineRowsQuery => {
   const { tenantId, prospectId, limit, source = null, type = null, since = null, until, beforeId } = listing
   const cursor = beforeId === null ? null : positionIn(beforeId)
   const untilComesFirst = until !== undefined && (cursor === null || until <= cursor.occurredAt)

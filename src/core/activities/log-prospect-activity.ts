@@ -49,7 +49,7 @@ export const logProspectActivity =
     const { store, clock, newId } = deps
     const person = personIn(activity)
     return decideAndSave({
-      recall: () => recallWithSurvivor(store.activities, person.want),
+      recall: () => recallWithSurvivor(store.activities, person.lookup),
       decide: (known) => {
         const reserved = reservationAfter(activity, known.countedId)
         // Ids and `createdAt` come from one clock reading, because feeds filter by the time in an id.
@@ -64,8 +64,8 @@ const personIn = (activity: NewActivity): Person => {
   const { tenantId, prospectId, source, idempotencyKey } = activity
   const matchable = identifiersOf(activity)
   const key = idempotencyKey === undefined ? undefined : { source, idempotencyKey }
-  const want = { tenantId, prospectId, identifiers: identifiersToLookUp(tenantId, matchable), key }
-  return { want, matchable, name: nameIn(activity) }
+  const lookup = { tenantId, prospectId, identifiers: identifiersToLookUp(tenantId, matchable), key }
+  return { lookup, matchable, name: nameIn(activity) }
 }
 
 const decide = (
@@ -76,9 +76,9 @@ const decide = (
   { createdAt, prospectLogId }: { readonly createdAt: Timestamp; readonly prospectLogId?: string },
   { newId, requireIdentity = false }: Deps,
 ): { readonly answer: LoggedActivity; readonly change: LogChange | null } => {
-  const { want, matchable } = person
+  const { lookup, matchable } = person
   // Refuses before a replay: its receipt would name an erased prospect.
-  const found = matchProspect(known, want.prospectId, matchable)
+  const found = matchProspect(known, lookup.prospectId, matchable)
   if (known.receipt !== null) {
     const { prospectLogId } = known.receipt
     requireSame(known.receipt, requestHashIn(activity), { prospectLogId })
@@ -86,7 +86,7 @@ const decide = (
   }
   requirePlausibleTime(activity, createdAt)
   if (found === undefined) {
-    if (want.prospectId !== undefined) prospectNotFound()
+    if (lookup.prospectId !== undefined) prospectNotFound()
     if (!isIdentified(matchable) && requireIdentity && !activity.isVerified)
       refuseUnidentified(activity, 'An activity must identify its prospect.', UNIDENTIFIED)
   }
@@ -99,7 +99,7 @@ const decide = (
     createdProspect: found === undefined,
     createdAt,
   })
-  return { answer: { value: receiptOf(log, activity), replayed: false }, change: { want, ...saved, log } }
+  return { answer: { value: receiptOf(log, activity), replayed: false }, change: { lookup, ...saved, log } }
 }
 
 const UNIDENTIFIED = { detail: 'is required without a prospectId or externalId', pointer: '/email' }

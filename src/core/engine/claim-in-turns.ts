@@ -1,4 +1,4 @@
-import type { ClaimWant } from '../ports/versions.ts'
+import type { ClaimQuery } from '../ports/versions.ts'
 import type { Clock } from '../ports/world.ts'
 import { isoTime } from './times.ts'
 
@@ -21,7 +21,7 @@ type Times = {
  * is false if the last claim left nothing.
  */
 export const claimInTurns = <Claimed extends { readonly tenantId: string }>(
-  source: { claim(want: ClaimWant): Promise<readonly Claimed[]> },
+  source: { claim(query: ClaimQuery): Promise<readonly Claimed[]> },
   { clock, leaseMs, restMsMax = 0 }: Times,
 ) => {
   let lastTenantId = ''

@@ -88,16 +88,6 @@ export class DomainFailure extends Error {
   }
 }
 
-/** An error of an operator's command. */
-export const obstructed = (obstacle: Obstacle, message: string) =>
-  Object.assign(new Error(message), { obstacle })
-
-/** The obstacle behind an error, if there is one. */
-export const obstacleOf = (error: unknown): Obstacle | undefined =>
-  error instanceof DomainFailure
-    ? error.facts.obstacle
-    : (error as { readonly obstacle?: Obstacle } | null)?.obstacle
-
 /** Throws a failure: `const group = (await find(id)) ?? refuse('page_group_not_found', '…')`. */
 export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts): never => {
   throw new DomainFailure(kind, detail, facts)
@@ -106,19 +96,6 @@ export const refuse = (kind: FailureKind, detail: string, facts?: FailureFacts):
 /** The database, or another dependency, cannot respond now: `throw unavailable('…')`. */
 export const unavailable = (detail: string, cause?: unknown): DomainFailure =>
   new DomainFailure('unavailable', detail, { retryAfterS: 1 }, { cause })
-
-/** Why a database takes no writes: one word, because anyone can read it at `/readyz`. */
-export type NoWrites = 'standby' | 'read_only' | 'disk_full'
-export const takesNoWrites = (reason: NoWrites, cause?: unknown): DomainFailure => {
-  const facts = { retryAfterS: 5, obstacle: 'takes_no_writes' } as const
-  return new DomainFailure('unavailable', `The database takes no writes: ${reason}.`, facts, { cause })
-}
-
-/** Like `ready`, but accepts a database that takes no writes. */
-export const readyToRead = (store: { ready: () => Promise<void> }): Promise<void> =>
-  store.ready().catch((error) => {
-    if (obstacleOf(error) !== 'takes_no_writes') throw error
-  })
 
 export const isUnavailable = (error: unknown): error is DomainFailure =>
   error instanceof DomainFailure && error.kind === 'unavailable'

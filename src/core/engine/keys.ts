@@ -8,18 +8,6 @@ export const keyOf = (...texts: readonly string[]): string => texts.join('\0')
 /** SHA-256 in 43 URL-safe characters. */
 export const sha256 = (text: string): string => hash('sha256', text, 'base64url')
 
-/** Makes the value of a key once, when it is first requested. */
-export const memoized = <Key, Value>(make: (key: Key) => Value): ((key: Key) => Value) => {
-  const made = new Map<Key, Value>()
-  return (key) => {
-    const known = made.get(key)
-    if (known !== undefined) return known
-    const value = make(key)
-    made.set(key, value)
-    return value
-  }
-}
-
 /** Marks the form of a request hash, so that the form can change without refusing replays of older requests. */
 const FORM = '1:'
 const REUSED = 'This idempotency key was already used with a different request.'

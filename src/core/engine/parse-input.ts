@@ -3,7 +3,7 @@ import { scanMembers } from '../../json/is-json.ts'
 import { membersOf, NESTING_MAX } from '../../json/raw-json.ts'
 import { checkShape, isKept, type RawJson, withTexts } from '../../shapes/json.ts'
 import { type Fault, refuse } from './failures.ts'
-import { orNull } from './outcome.ts'
+import { orNull } from './or-null.ts'
 
 const FAULTS_MAX = 20
 export const SEE_ERRORS = 'The request is invalid. See `errors`.'

@@ -1,5 +1,6 @@
+import { countThatFit } from './count-that-fit.ts'
 import { DomainFailure, isAway } from './failures.ts'
-import { asOutcome, countThatFit, type Outcome } from './outcome.ts'
+import { asOutcome, type Outcome } from './outcome.ts'
 import { type Effect, prospectsInWaves } from './prospects-in-waves.ts'
 
 /** A longer list costs little less for each input, and keeps other callers waiting. */

@@ -1,8 +1,8 @@
 import { writeJson } from '../../json/write-json.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
-import type { Scanned, SliceWant } from '../ports/world.ts'
+import type { RowsQuery, Scanned } from '../ports/world.ts'
+import { countThatFit } from './count-that-fit.ts'
 import { refuse } from './failures.ts'
-import { countThatFit } from './outcome.ts'
 import type { Result } from './result.ts'
 
 /** Maximum size of one slice's items as JSON. A single item may be larger. */
@@ -15,8 +15,8 @@ type Listing = SliceQuery & { readonly tenantId: string }
 type List<Query, Row, Item> = {
   /** Names the list and its filter, to mark its cursors. */
   readonly nameOf: (query: Query) => string
-  /** The rows: see `SliceWant`. `beforeId` is the position in the cursor. */
-  readonly find: (want: Query & SliceWant) => Promise<readonly Row[] | Scanned<Row>>
+  /** The rows: see `RowsQuery`. `beforeId` is the position in the cursor. */
+  readonly find: (query: Query & RowsQuery) => Promise<readonly Row[] | Scanned<Row>>
   /** The position of a row in the list: by default an id. */
   readonly positionOf: (row: Row) => string
   readonly position?: RegExp

@@ -1,6 +1,6 @@
 import type { ShareLoop } from '../ports/world.ts'
+import { callListener } from './call-listener.ts'
 import { atOnce } from './each-in-turn.ts'
-import { callHook } from './outcome.ts'
 
 /** Tenants in progress at a time. The others follow soon. */
 const TENANTS_MAX = 8
@@ -23,7 +23,7 @@ export const tenantsInTurn = ({ waiting, work, onError, shareLoop = atOnce }: Wo
 
   const workFor = (tenantId: string): Promise<boolean> =>
     work(tenantId).catch((error) => {
-      callHook(() => onError(error))
+      callListener(() => onError(error))
       return false
     })
 

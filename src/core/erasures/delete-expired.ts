@@ -1,5 +1,5 @@
+import { callListener } from '../engine/call-listener.ts'
 import { idsSince } from '../engine/id-times.ts'
-import { callHook } from '../engine/outcome.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Tenant } from '../ports/tenants.ts'
@@ -37,7 +37,7 @@ export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onEr
     nowMs = clock()
     const served = checkClock(last, nowMs)
     await store.erasures.saveClock(served)
-    if (served.pausedAt !== null && served.pausedAt !== last?.pausedAt) callHook(() => onPause(served))
+    if (served.pausedAt !== null && served.pausedAt !== last?.pausedAt) callListener(() => onPause(served))
     return served.pausedAt === null
   }
 
@@ -60,7 +60,7 @@ export const deleteExpired = ({ store, clock, retentionDays, eventDaysKept, onEr
     let previousId = afterId
     for (const tenant of tenants) {
       if (stop.aborted) return false
-      const isMoreLeft = await deleteOf(tenant).catch((error) => callHook(() => onError(error)))
+      const isMoreLeft = await deleteOf(tenant).catch((error) => callListener(() => onError(error)))
       if (isMoreLeft) waiting.push({ afterId: previousId, limit: 1 })
       previousId = tenant.tenantId
     }

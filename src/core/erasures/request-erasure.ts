@@ -4,7 +4,7 @@ import { prospectErased, prospectNotFound, refuse } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
-import type { ActivityWant, StoredProspect } from '../ports/activities.ts'
+import type { ActivityLookup, StoredProspect } from '../ports/activities.ts'
 import type { ErasureChanges, StoredErasure } from '../ports/erasures.ts'
 import type { Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
@@ -65,7 +65,7 @@ type Known = {
 
 const recall = async (
   store: Needs<'activities' | 'prospects' | 'erasures'>['store'],
-  target: ActivityWant,
+  target: ActivityLookup,
 ): Promise<Known> => {
   const { tenantId } = target
   const { prospects: found, identifiers } = await recallWithSurvivor(store.activities, target)
@@ -77,8 +77,8 @@ const recall = async (
   }
   const erasedId = found.at(-1)?.prospectId
   const blockedBy = identifiers[0]?.erasureId
-  const want = erasedId !== undefined ? { prospectId: erasedId } : blockedBy && { erasureId: blockedBy }
-  const running = want ? await store.erasures.find({ tenantId, ...want }) : null
+  const lookup = erasedId !== undefined ? { prospectId: erasedId } : blockedBy && { erasureId: blockedBy }
+  const running = lookup ? await store.erasures.find({ tenantId, ...lookup }) : null
   return { people: [], erasedId, running }
 }
 
@@ -87,7 +87,7 @@ type Change = ErasureChanges | { readonly running: StoredErasure }
 
 /** The answer is the id of the erasure. */
 const decide = (
-  target: ActivityWant,
+  target: ActivityLookup,
   { people, erasedId, running }: Known,
   now: Timestamp,
   until: Timestamp,
@@ -119,7 +119,7 @@ const decide = (
 }
 
 /** Whom to look up: the prospect with this id, or the one that an identifier leads to. */
-const erasureTarget = ({ tenantId, prospectId, email, externalId }: ErasureRequest): ActivityWant => {
+const erasureTarget = ({ tenantId, prospectId, email, externalId }: ErasureRequest): ActivityLookup => {
   const refuseAs = (detail: string, name = 'email') =>
     refuse('invalid_request', 'An erasure names a person by one of prospectId, externalId and email.', {
       errors: [{ detail, pointer: `/${name}` }],

@@ -1,5 +1,5 @@
+import { callListener } from '../engine/call-listener.ts'
 import { idsSince } from '../engine/id-times.ts'
-import { callHook } from '../engine/outcome.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Tenant } from '../ports/tenants.ts'
@@ -62,7 +62,7 @@ export const sweepLateLogs = ({ store: { erasures, merges, tenants }, clock, onE
       yield* moveLateLogs(tenantId, since)
       yield* deleteLateLogs(tenantId, since)
     } catch (error) {
-      callHook(() => onError(error))
+      callListener(() => onError(error))
     }
   }
 

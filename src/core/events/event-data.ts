@@ -18,7 +18,7 @@ export type EventReaders = {
   readonly getVersion: Read<object>
   readonly getWebhookEndpoint: Read<object>
 }
-type Read<Value> = (want: Required<EventIds> & OfTenant) => Promise<Result<Value>>
+type Read<Value> = (key: Required<EventIds> & OfTenant) => Promise<Result<Value>>
 type OfTenant = Pick<StoredEvent, 'tenantId'>
 
 /**
@@ -81,24 +81,25 @@ const resourceNameOf = ({ type }: StoredEvent) => type.slice(0, type.indexOf('.'
 
 const resourceOf = async (event: StoredEvent, readers: EventReaders): Promise<object> => {
   const { tenantId, ids } = event
-  const want = { tenantId, ...ids } as Required<EventIds> & OfTenant
+  const key = { tenantId, ...ids } as Required<EventIds> & OfTenant
   switch (resourceNameOf(event)) {
     case 'prospect':
       // The person may have been erased since: the event has ids only.
-      return event.type === 'prospect.merged' ? ids : (await readers.getProspect(want)).value
+      return event.type === 'prospect.merged' ? ids : (await readers.getProspect(key)).value
     case 'prospect_log':
       // The activities of an erased prospect are deleted later: until then only the prospect shows the erasure.
-      return Promise.all([readers.getProspectLog(want), readers.getProspect(want)]).then(
-        ([log, prospect]) => ({ ...log.value, prospect: prospect.value }),
-      )
+      return Promise.all([readers.getProspectLog(key), readers.getProspect(key)]).then(([log, prospect]) => ({
+        ...log.value,
+        prospect: prospect.value,
+      }))
     case 'page_group':
-      return (await readers.getPageGroup(want)).value
+      return (await readers.getPageGroup(key)).value
     case 'page':
-      return (await readers.getPage(want)).value
+      return (await readers.getPage(key)).value
     case 'page_version':
-      return { ...ids, ...(await readers.getVersion(want)).value }
+      return { ...ids, ...(await readers.getVersion(key)).value }
     case 'webhook_endpoint':
-      return (await readers.getWebhookEndpoint(want)).value
+      return (await readers.getWebhookEndpoint(key)).value
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Hook } from '../../shapes/hook.ts'
 import { refuse } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
-import type { HookWant, StoredHook } from '../ports/hooks.ts'
+import type { HookKey, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
 import { rulesOf } from './hook-rules.ts'
 import type { HookTools } from './hook-tools.ts'
@@ -13,14 +13,14 @@ type Deps = Pick<Needs<'hooks'>, 'store'> & { readonly hooks: HookTools }
 /** Reads one hook. Refuses `hook_not_found`. */
 export const getHook =
   ({ store, hooks }: Deps) =>
-  async (key: HookWant): Promise<Result<Hook>> => ({
+  async (key: HookKey): Promise<Result<Hook>> => ({
     value: hookOf(await existingHook(store, key), hooks),
   })
 
 /** Refuses `hook_not_found`. */
 export const existingHook = async (
   store: Deps['store'],
-  { tenantId, hookId }: HookWant,
+  { tenantId, hookId }: HookKey,
 ): Promise<StoredHook> => (await store.hooks.find({ tenantId, hookId })) ?? hookNotFound()
 
 export const hookNotFound = (): never => refuse('hook_not_found', 'Hook not found.')

@@ -3,7 +3,7 @@ import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type Zli
 import { jsonDepth } from '../../json/is-json.ts'
 import { NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
-import { orNull } from '../engine/outcome.ts'
+import { orNull } from '../engine/or-null.ts'
 import { FIELDS_MAX, MORE_FIELDS, type Part, parameterIn, partsIn, percentDecoded } from './multipart.ts'
 import { type Delivery, headerIn } from './verify.ts'
 

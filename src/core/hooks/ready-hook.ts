@@ -1,10 +1,10 @@
 import { findInJson, pointerTree } from '../../json/find-in-json.ts'
 import { atOnce } from '../engine/each-in-turn.ts'
 import { unavailable } from '../engine/failures.ts'
-import { memoized } from '../engine/keys.ts'
+import { memoized } from '../engine/memoized.ts'
 import { LONG_TEXT } from '../engine/parse-input.ts'
 import { validSecrets } from '../engine/sealed-secrets.ts'
-import type { OfTenant } from '../ports/api-keys.ts'
+import type { TenantState } from '../ports/api-keys.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import { identifiersOf, isIdentified } from '../prospects/identifiers.ts'
 import { rulesOf } from './hook-rules.ts'
@@ -22,7 +22,7 @@ export type ReadyHook = ReturnType<typeof readyHook>
 
 /** A hook's functions, made once from its stored row. */
 export const readyHook = (
-  stored: StoredHook & Partial<OfTenant>,
+  stored: StoredHook & Partial<TenantState>,
   { secrets, shareLoop = atOnce }: HookTools,
 ) => {
   const { tenantId, hookId, source, isSuspended = false } = stored

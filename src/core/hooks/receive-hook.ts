@@ -4,7 +4,7 @@ import { type NewActivity, weightOf } from '../activities/new-log.ts'
 import { refuse } from '../engine/failures.ts'
 import { asOutcome } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
-import type { Hooks, HookWant, StoredHook } from '../ports/hooks.ts'
+import type { HookKey, Hooks, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
 import { hookNotFound } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
@@ -67,7 +67,7 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
   const seen = new Map<string, Seen>()
 
   /** Saves at once unless that was just done. Not awaited: losing one does no harm. */
-  const markSeen = ({ tenantId, hookId }: HookWant, now: Seen): void => {
+  const markSeen = ({ tenantId, hookId }: HookKey, now: Seen): void => {
     const waiting = seen.get(hookId)
     if (waiting !== undefined) {
       Object.assign(waiting, now)

@@ -1,6 +1,6 @@
 import type { HookTrial, HookTrialResult } from '../../shapes/hook.ts'
 import type { Result } from '../engine/result.ts'
-import type { HookWant } from '../ports/hooks.ts'
+import type { HookKey } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
 import { existingHook } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
@@ -9,7 +9,7 @@ import { loopIn } from './verify.ts'
 
 type Deps = Omit<Needs<'hooks'>, 'newId'> & { readonly hooks: HookTools }
 
-type Tried = HookWant & Pick<HookTrial, 'headers' | 'map'> & { readonly body: string | Uint8Array }
+type Tried = HookKey & Pick<HookTrial, 'headers' | 'map'> & { readonly body: string | Uint8Array }
 
 /** Tries a delivery, on another map if one is given: returns its result without storing anything. Refuses `hook_not_found`. */
 export const tryHook =

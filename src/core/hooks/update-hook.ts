@@ -3,7 +3,7 @@ import { decideAndSave } from '../engine/decide-and-save.ts'
 import type { Result } from '../engine/result.ts'
 import { rotatedTo } from '../engine/sealed-secrets.ts'
 import { isoTime, laterThan } from '../engine/times.ts'
-import type { HookWant, StoredHook } from '../ports/hooks.ts'
+import type { HookKey, StoredHook } from '../ports/hooks.ts'
 import type { Secrets } from '../ports/secrets.ts'
 import type { Needs } from '../ports/store.ts'
 import { hookNotFound, hookOf } from './get-hook.ts'
@@ -19,7 +19,7 @@ type Deps = Needs<'hooks'> & { readonly hooks: HookTools }
  */
 export const updateHook =
   ({ store, clock, hooks }: Deps) =>
-  async ({ tenantId, hookId, overlapHours, ...fields }: HookWant & HookChanges): Promise<Result<Hook>> => {
+  async ({ tenantId, hookId, overlapHours, ...fields }: HookKey & HookChanges): Promise<Result<Hook>> => {
     const issued = fields.verify && issueSecret(hooks, fields.verify)
     const update = { fields, overlapHours, sealed: issued?.sealed ?? null, token: issued?.token }
     const changed = await decideAndSave({

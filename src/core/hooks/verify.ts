@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto'
 import type { Hmac } from '../../shapes/hook-rules.ts'
 import { utcOf } from '../../shapes/time.ts'
-import { memoized } from '../engine/keys.ts'
+import { memoized } from '../engine/memoized.ts'
 
 /** A request of a vendor. Names of headers are in lower case. */
 export type Delivery = {

@@ -2,13 +2,13 @@ import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
 import { type IfRevision, type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
 import type { Requester } from '../ports/events.ts'
-import type { PageWant, StoredPageWithVersions } from '../ports/pages.ts'
+import type { PageKey, StoredPageWithVersions } from '../ports/pages.ts'
 import { loadPage, type ReadPage, readPageOf } from './get-page.ts'
 import { type Edit, editedPage, savePage } from './page-edits.ts'
 import { type CurrentPage, currentPage, type ScheduleDeps } from './schedules.ts'
 
 export type PageDeps = ScheduleDeps & Queued
-export type PageWrite = PageWant & IfRevision & Requester
+export type PageWrite = PageKey & IfRevision & Requester
 /** The page, and what else a decision needs. */
 type KnownPage = { readonly page: CurrentPage }
 
@@ -18,20 +18,20 @@ type KnownPage = { readonly page: CurrentPage }
  */
 export const changePage = <Known extends KnownPage, Answer>(
   deps: PageDeps,
-  want: PageWrite,
+  key: PageWrite,
   recall: (page: CurrentPage) => Promise<Known>,
   decide: (known: Known, nowMs: number) => { readonly edit: Edit; readonly answer: Answer },
 ): Promise<Answer> =>
-  writeQueued(deps, want.pageId, {
-    load: () => currentPage(deps, want),
+  writeQueued(deps, key.pageId, {
+    load: () => currentPage(deps, key),
     recall,
     decide: (known) => {
-      requireRevision(known.page, want)
+      requireRevision(known.page, key)
       const nowMs = deps.clock()
       const { edit, answer } = decide(known, nowMs)
       return { answer, change: edit && editedPage(known.page, edit, isoTime(nowMs)) }
     },
-    record: (edited) => savePage(deps, edited, want),
+    record: (edited) => savePage(deps, edited, key),
   })
 
 /** `recall` of a decision that needs only the page. */
@@ -40,12 +40,12 @@ export const recallNothingMore = async (page: CurrentPage): Promise<KnownPage> =
 /** Changes a page, and returns it as changed. */
 export const changeAndRead = async <Known extends KnownPage>(
   deps: PageDeps,
-  want: PageWrite,
+  key: PageWrite,
   recall: (page: CurrentPage) => Promise<Known>,
   decide: (known: Known, nowMs: number) => Edit,
 ): Promise<ReadPage> => {
-  await changePage(deps, want, recall, (known, nowMs) => ({ edit: decide(known, nowMs), answer: null }))
-  return readPageOf(await loadPage(deps.store, want, true))
+  await changePage(deps, key, recall, (known, nowMs) => ({ edit: decide(known, nowMs), answer: null }))
+  return readPageOf(await loadPage(deps.store, key, true))
 }
 
 /** Refuses `page_group_not_active`. */

@@ -7,7 +7,7 @@ import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
-import type { KnownPage, NewPageRow, NewPageWant } from '../ports/pages.ts'
+import type { KnownPage, NewPageLookup, NewPageRow } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import { firstWords, oneLine } from './first-words.ts'
@@ -39,9 +39,9 @@ export const createPageWithVersion =
   (input: PageToCreate): Promise<PageCreation> => {
     const { tenantId, pageGroupId, idempotencyKey, slug, supplementaryContext = null } = input
     const words = firstWords(supplementaryContext)
-    const want = { tenantId, pageGroupId, idempotencyKey, isNamedByGroup: words === '' }
+    const lookup = { tenantId, pageGroupId, idempotencyKey, isNamedByGroup: words === '' }
     const recall = (): Promise<Known> =>
-      slug === undefined ? store.pages.recall(want) : recallWithSlug(store, { ...want, slug })
+      slug === undefined ? store.pages.recall(lookup) : recallWithSlug(store, { ...lookup, slug })
     return decideAndSave({
       recall,
       decide: (known) => decide(input, words, known, isoTime(clock()), newId),
@@ -55,10 +55,10 @@ type Known = KnownPage & { readonly slugOwnerId?: string | null }
 /** Looks up the slug first: a request that sees the slug of an earlier one then also sees its idempotency key. */
 const recallWithSlug = async (
   { pages }: Needs<'pages'>['store'],
-  want: NewPageWant & { readonly slug: string },
+  lookup: NewPageLookup & { readonly slug: string },
 ): Promise<Known> => {
-  const slugOwnerId = await pages.findSlug(want)
-  return { ...(await pages.recall(want)), slugOwnerId }
+  const slugOwnerId = await pages.findSlug(lookup)
+  return { ...(await pages.recall(lookup)), slugOwnerId }
 }
 
 type CreatedRow = NewPageRow & Requester

@@ -5,7 +5,7 @@ import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
 import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Requester } from '../ports/events.ts'
-import type { NewVersionRow, PageWant, StoredVersionWithContent } from '../ports/pages.ts'
+import type { NewVersionRow, PageKey, StoredVersionWithContent } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { CreatedByKey, VersionContext } from '../ports/versions.ts'
 import type { NewId } from '../ports/world.ts'
@@ -17,7 +17,7 @@ import { type CurrentPage, publicationOf, requireRoom } from './schedules.ts'
 const VERSIONS_MAX = 1_000
 
 /** A version to create. Omitted content is that of the newest version; null: none. */
-export type VersionToCreate = PageWant &
+export type VersionToCreate = PageKey &
   Omit<NewVersion, 'content'> &
   Requester & {
     readonly content?: RawJson | null | undefined
@@ -59,9 +59,9 @@ const recall = async (
   page: CurrentPage,
 ): Promise<Known> => {
   const { tenantId, pageGroupId, pageId, idempotencyKey, supplementaryContext, content } = creation
-  const want = { tenantId, pageGroupId, pageId }
-  const latest = { ...want, versionId: page.latest.versionId }
-  const earlier = idempotencyKey ? await versions.findByKey({ ...want, idempotencyKey }) : null
+  const key = { tenantId, pageGroupId, pageId }
+  const latest = { ...key, versionId: page.latest.versionId }
+  const earlier = idempotencyKey ? await versions.findByKey({ ...key, idempotencyKey }) : null
   if (earlier) return { page, earlier, newest: null, naming: null }
   return {
     page,
@@ -119,7 +119,7 @@ const requestHashIn = (creation: VersionToCreate): string | null => {
 }
 
 const creationOf = (
-  { tenantId, pageGroupId, pageId }: PageWant,
+  { tenantId, pageGroupId, pageId }: PageKey,
   { versionId, versionNumber, createdAt }: CreatedByKey,
   replayed: boolean,
 ): VersionCreation => ({

@@ -3,6 +3,6 @@ import { type PageGroupDeps, type PageGroupWrite, updatePageGroup } from './upda
 /** Deletes a page group: callers find neither it nor its pages. Refuses `page_group_not_found`, `precondition_failed`. */
 export const deletePageGroup =
   (deps: PageGroupDeps) =>
-  async (want: PageGroupWrite): Promise<void> => {
-    await updatePageGroup(deps)({ ...want, status: 'deleted' })
+  async (key: PageGroupWrite): Promise<void> => {
+    await updatePageGroup(deps)({ ...key, status: 'deleted' })
   }

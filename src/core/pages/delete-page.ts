@@ -11,18 +11,18 @@ import { loadPage } from './get-page.ts'
  */
 export const deletePage =
   (deps: Needs<'pages'> & Queued) =>
-  async (want: PageWrite): Promise<void> => {
+  async (key: PageWrite): Promise<void> => {
     const { store, clock, newId } = deps
-    const { pageGroupId, pageId } = want
+    const { pageGroupId, pageId } = key
     await writeQueued(deps, pageId, {
-      load: () => loadPage(store, want),
+      load: () => loadPage(store, key),
       recall: async (page) => page,
       decide: (page) => {
-        requireRevision(page, want)
+        requireRevision(page, key)
         return { answer: null, change: { page, now: isoTime(clock()) } }
       },
       record: ({ page, now }) => {
-        const event = newEvent(newId, 'page.deleted', want, { pageGroupId, pageId }, now)
+        const event = newEvent(newId, 'page.deleted', key, { pageGroupId, pageId }, now)
         return store.pages.remove(page, [event])
       },
     })

@@ -2,7 +2,7 @@ import type { RawJson } from '../../shapes/json.ts'
 import type { PageGroup } from '../../shapes/page-group.ts'
 import { pageGroupNotFound } from '../engine/failures.ts'
 import type { Revised } from '../engine/result.ts'
-import type { FoundPageGroup, PageGroupRead } from '../ports/page-groups.ts'
+import type { FoundPageGroup, PageGroupKey } from '../ports/page-groups.ts'
 import type { Needs } from '../ports/store.ts'
 
 /** A page group, and its revision. */
@@ -13,15 +13,15 @@ type PageGroupDeps = Pick<Needs<'pageGroups'>, 'store'> & { readonly seesDeleted
 /** Reads one page group. Refuses `page_group_not_found`. */
 export const getPageGroup =
   (deps: PageGroupDeps) =>
-  async (want: PageGroupRead): Promise<ReadPageGroup> => {
-    const group = await existingPageGroup(deps, want)
+  async (key: PageGroupKey): Promise<ReadPageGroup> => {
+    const group = await existingPageGroup(deps, key)
     return { value: pageGroupOf(group), revision: group.revision }
   }
 
 /** Refuses `page_group_not_found`. */
 export const existingPageGroup = async (
   { store, seesDeleted = false }: PageGroupDeps,
-  { tenantId, pageGroupId }: PageGroupRead,
+  { tenantId, pageGroupId }: PageGroupKey,
 ): Promise<FoundPageGroup> => {
   const found = await store.pageGroups.find({ tenantId, pageGroupId })
   return found === null || (found.status === 'deleted' && !seesDeleted) ? pageGroupNotFound() : found

@@ -3,7 +3,7 @@ import { pageGroupNotFound, refuse } from '../engine/failures.ts'
 import type { Revised } from '../engine/result.ts'
 import type {
   FoundPage,
-  PageWant,
+  PageKey,
   StoredPage,
   StoredPageWithVersions,
   StoredVersionWithContent,
@@ -21,15 +21,15 @@ export type ReadPage = Revised<PageWithVersion>
  */
 export const getPage =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>
-  async (key: PageWant): Promise<ReadPage> => {
+  async (key: PageKey): Promise<ReadPage> => {
     const byId = isNamedBySlug(key) ? await pageNamedBySlug(store, key) : key
     const found = await store.pages.find(byId)
     return readPageOf(existingPage(found))
   }
 
 /** The page, by default without its content. Refuses `page_group_not_found`, `page_not_found`. */
-export const loadPage = async ({ pages }: Needs<'pages'>['store'], want: PageWant, withContent = false) =>
-  existingPage(await pages.find(want, withContent))
+export const loadPage = async ({ pages }: Needs<'pages'>['store'], key: PageKey, withContent = false) =>
+  existingPage(await pages.find(key, withContent))
 
 const existingPage = (found: FoundPage): StoredPageWithVersions => {
   if (found === 'page_group_not_found') return pageGroupNotFound()

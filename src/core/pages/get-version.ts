@@ -2,7 +2,7 @@ import type { VersionWithContent } from '../../shapes/page.ts'
 import { versionNotFound } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
 import type { Needs } from '../ports/store.ts'
-import type { VersionWant } from '../ports/versions.ts'
+import type { VersionKey } from '../ports/versions.ts'
 import { loadPage } from './get-page.ts'
 
 /**
@@ -11,7 +11,7 @@ import { loadPage } from './get-page.ts'
  */
 export const getVersion =
   ({ store }: Pick<Needs<'pages' | 'versions'>, 'store'>) =>
-  async (key: VersionWant): Promise<Result<VersionWithContent>> => {
+  async (key: VersionKey): Promise<Result<VersionWithContent>> => {
     const version = await store.versions.find(key)
     if (version !== null) return { value: version }
     await loadPage(store, key)

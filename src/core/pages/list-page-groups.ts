@@ -13,7 +13,7 @@ export type PageGroupListing = PageGroupQuery & { readonly tenantId: string }
 export const listPageGroups = ({ store }: Pick<Needs<'pageGroups'>, 'store'>) => {
   const list = sliceOf({
     nameOf: ({ status }: PageGroupListing) => `page_groups?${status ?? ''}`,
-    find: (want) => store.pageGroups.list({ ...want, status: want.status ?? null }),
+    find: (query) => store.pageGroups.list({ ...query, status: query.status ?? null }),
     positionOf: ({ pageGroupId }) => pageGroupId,
     itemOf: pageGroupOf,
   })

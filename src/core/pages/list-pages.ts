@@ -2,7 +2,7 @@ import type { Page } from '../../shapes/page.ts'
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { pageGroupNotFound } from '../engine/failures.ts'
 import { sliceOf } from '../engine/slices.ts'
-import type { PageGroupRead } from '../ports/page-groups.ts'
+import type { PageGroupKey } from '../ports/page-groups.ts'
 import type { StoredPage } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import { effectiveName } from './get-page.ts'
@@ -13,8 +13,8 @@ import { effectiveName } from './get-page.ts'
  */
 export const listPages = ({ store }: Pick<Needs<'pages'>, 'store'>) =>
   sliceOf({
-    nameOf: ({ pageGroupId }: SliceQuery & PageGroupRead) => `pages/${pageGroupId}`,
-    find: async (want) => (await store.pages.list(want)) ?? pageGroupNotFound(),
+    nameOf: ({ pageGroupId }: SliceQuery & PageGroupKey) => `pages/${pageGroupId}`,
+    find: async (query) => (await store.pages.list(query)) ?? pageGroupNotFound(),
     positionOf: ({ pageId }) => pageId,
     itemOf: pageOf,
   })

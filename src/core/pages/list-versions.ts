@@ -1,6 +1,6 @@
 import type { SliceQuery } from '../../shapes/slice.ts'
 import { sliceOf } from '../engine/slices.ts'
-import type { PageWant } from '../ports/pages.ts'
+import type { PageKey } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import { loadPage } from './get-page.ts'
 
@@ -10,11 +10,11 @@ import { loadPage } from './get-page.ts'
  */
 export const listVersions = ({ store }: Pick<Needs<'pages' | 'versions'>, 'store'>) =>
   sliceOf({
-    nameOf: ({ pageId }: SliceQuery & PageWant) => `versions/${pageId}`,
-    find: async (want) => {
-      const versions = await store.versions.list(want)
+    nameOf: ({ pageId }: SliceQuery & PageKey) => `versions/${pageId}`,
+    find: async (query) => {
+      const versions = await store.versions.list(query)
       // None after a cursor, or no such page.
-      if (versions.length === 0) await loadPage(store, want)
+      if (versions.length === 0) await loadPage(store, query)
       return versions
     },
     positionOf: ({ versionId }) => versionId,

@@ -1,4 +1,4 @@
-import { callHook } from '../engine/outcome.ts'
+import { callListener } from '../engine/call-listener.ts'
 import type { ClaimedVersion, Namer, NamingContext, OnFailedAttempt } from '../ports/versions.ts'
 import { oneLine } from './first-words.ts'
 
@@ -34,7 +34,7 @@ export const namePatiently = ({ namer, patienceMs, sleep, onFailedAttempt }: Dep
         const retryInMs = Math.max(pauseMs, retryAfterMsOf(why))
         if (stop.aborted || retryInMs >= leftMs) throw why
         leftMs -= retryInMs
-        callHook(() => onFailedAttempt?.(version, why, retryInMs))
+        callListener(() => onFailedAttempt?.(version, why, retryInMs))
         await sleep(retryInMs, stop)
         stop.throwIfAborted()
       }
@@ -55,7 +55,7 @@ export const namePatiently = ({ namer, patienceMs, sleep, onFailedAttempt }: Dep
       return name
     } catch (why) {
       stop.throwIfAborted()
-      callHook(() => onFailedAttempt?.(version, why, null))
+      callListener(() => onFailedAttempt?.(version, why, null))
       if (retryAfterMsOf(why) !== NEVER_MS && namedCount === namedBefore)
         resting ??= sleep(patienceMs, stop).then(() => {
           resting = null

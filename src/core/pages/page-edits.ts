@@ -1,14 +1,14 @@
 import type { EventType } from '../../shapes/event.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
-import type { PageChange, PageWant, StoredPageWithVersions } from '../ports/pages.ts'
+import type { PageChange, PageKey, StoredPageWithVersions } from '../ports/pages.ts'
 import type { ScheduledVersion } from '../ports/schedules.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Recorded, Timestamp } from '../ports/world.ts'
 
 /** The fields of a page to change, and the event to emit. Omitted fields keep their values. Null: nothing to change. */
 export type Edit =
-  | (Partial<Omit<PageChange, keyof PageWant | 'revision' | 'updatedAt'>> & { readonly event?: EventType })
+  | (Partial<Omit<PageChange, keyof PageKey | 'revision' | 'updatedAt'>> & { readonly event?: EventType })
   | null
 type EditedPage = { readonly change: PageChange; readonly event: EventType | undefined }
 

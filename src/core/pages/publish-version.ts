@@ -2,7 +2,7 @@ import type { Publication, VersionStatus } from '../../shapes/page.ts'
 import { refuse, versionNotFound } from '../engine/failures.ts'
 import type { StoredPageWithVersions, StoredVersionWithContent } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
-import type { VersionWant } from '../ports/versions.ts'
+import type { VersionKey } from '../ports/versions.ts'
 import { changeAndRead, type PageDeps, type PageWrite, requireActiveGroup } from './change-page.ts'
 import type { ReadPage } from './get-page.ts'
 import { type Edit, publication } from './page-edits.ts'
@@ -10,7 +10,7 @@ import { type CurrentPage, requireRoom, timeAhead, withdrawalTime } from './sche
 import { statusAfter } from './version-states.ts'
 
 export type VersionDeps = PageDeps & Needs<'versions'>
-export type VersionWrite = PageWrite & VersionWant
+export type VersionWrite = PageWrite & VersionKey
 /** A page, and the version to publish or to unschedule. */
 export type KnownVersion = { readonly page: CurrentPage; readonly version: StoredVersionWithContent | null }
 
@@ -22,8 +22,8 @@ export type KnownVersion = { readonly page: CurrentPage; readonly version: Store
  */
 export const publishVersion =
   (deps: VersionDeps) =>
-  ({ publishAt, unpublishAt, ...want }: VersionWrite & Publication): Promise<ReadPage> =>
-    changeAndRead(deps, want, recallVersion(deps, want), (known, nowMs) =>
+  ({ publishAt, unpublishAt, ...key }: VersionWrite & Publication): Promise<ReadPage> =>
+    changeAndRead(deps, key, recallVersion(deps, key), (known, nowMs) =>
       decidePublication({ publishAt, unpublishAt }, known, nowMs),
     )
 
@@ -54,7 +54,7 @@ export const skipPendingVersions = ({ published, automaticAfter, latest }: Store
 }
 
 export const recallVersion =
-  ({ store }: VersionDeps, key: VersionWant) =>
+  ({ store }: VersionDeps, key: VersionKey) =>
   async (page: CurrentPage): Promise<KnownVersion> => ({ page, version: await store.versions.find(key) })
 
 export const refuseNotReady = (status: VersionStatus, action: 'published' | 'unscheduled'): never =>

@@ -1,7 +1,7 @@
 import { DomainFailure } from '../engine/failures.ts'
 import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
 import { isoTime } from '../engine/times.ts'
-import type { PageWant } from '../ports/pages.ts'
+import type { PageKey } from '../ports/pages.ts'
 import type { DuePage } from '../ports/schedules.ts'
 import { currentPage, type ScheduleDeps } from './schedules.ts'
 
@@ -26,7 +26,7 @@ export const runSchedules = ({ aheadMs, sleep, onError, ...deps }: Deps) => {
   let nextMs = Number.POSITIVE_INFINITY
 
   /** Ends the schedule of a page that was deleted. */
-  const bringUpToDate = async (page: PageWant): Promise<void> => {
+  const bringUpToDate = async (page: PageKey): Promise<void> => {
     await currentPage(deps, page).catch((error) => {
       if (isMissing(error)) return schedules.end(page)
       throw error

@@ -1,6 +1,6 @@
 import { refuse } from '../engine/failures.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
-import type { PageWant, StoredPageWithVersions } from '../ports/pages.ts'
+import type { PageKey, StoredPageWithVersions } from '../ports/pages.ts'
 import { SCHEDULED_MAX, type ScheduledVersion } from '../ports/schedules.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
@@ -17,9 +17,9 @@ export type CurrentPage = StoredPageWithVersions & { readonly scheduled: readonl
  * time, and so does every change of a page: later actions count as later, even if the publishers are late. Several
  * may do it at once: of those that found the same revision one saves, and the others load again.
  */
-export const currentPage = async (deps: ScheduleDeps, want: PageWant): Promise<CurrentPage> => {
+export const currentPage = async (deps: ScheduleDeps, key: PageKey): Promise<CurrentPage> => {
   for (;;) {
-    const page = await loadPage(deps.store, want)
+    const page = await loadPage(deps.store, key)
     const scheduled = await deps.store.schedules.ofPage(page)
     const now = isoTime(deps.clock())
     const due = dueOf(page, scheduled, now)

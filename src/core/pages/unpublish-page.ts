@@ -9,7 +9,7 @@ import { skipPendingVersions } from './publish-version.ts'
  */
 export const unpublishPage =
   (deps: PageDeps) =>
-  (want: PageWrite): Promise<ReadPage> =>
-    changeAndRead(deps, want, recallNothingMore, ({ page }) =>
+  (key: PageWrite): Promise<ReadPage> =>
+    changeAndRead(deps, key, recallNothingMore, ({ page }) =>
       page.published === null ? skipPendingVersions(page) : withdrawal(page),
     )

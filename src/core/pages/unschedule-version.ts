@@ -18,12 +18,12 @@ import { statusAfter } from './version-states.ts'
  */
 export const unscheduleVersion =
   (deps: VersionDeps) =>
-  async (want: VersionWrite): Promise<Result<VersionWithContent>> => {
-    await changePage(deps, want, recallVersion(deps, want), ({ version }) => ({
+  async (key: VersionWrite): Promise<Result<VersionWithContent>> => {
+    await changePage(deps, key, recallVersion(deps, key), ({ version }) => ({
       edit: decideUnscheduling(version),
       answer: null,
     }))
-    return { value: (await deps.store.versions.find(want)) ?? versionNotFound() }
+    return { value: (await deps.store.versions.find(key)) ?? versionNotFound() }
   }
 
 const decideUnscheduling = (version: KnownVersion['version']): Edit => {

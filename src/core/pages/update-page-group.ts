@@ -3,14 +3,14 @@ import { isoTime, laterThan } from '../engine/times.ts'
 import { type IfRevision, type Queued, requireRevision, writeQueued } from '../engine/write-queue.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
-import type { FoundPageGroup, PageGroupRead } from '../ports/page-groups.ts'
+import type { FoundPageGroup, PageGroupKey } from '../ports/page-groups.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
 import { brandIn, type PageGroupFields } from './create-page-group.ts'
 import { existingPageGroup, getPageGroup, type ReadPageGroup } from './get-page-group.ts'
 
 /** Which page group a person writes to. */
-export type PageGroupWrite = PageGroupRead & IfRevision & Requester
+export type PageGroupWrite = PageGroupKey & IfRevision & Requester
 export type PageGroupDeps = Needs<'pageGroups' | 'tenants'> & Queued
 
 /**
@@ -23,9 +23,9 @@ export const updatePageGroup =
   async (update: PageGroupWrite & PageGroupFields): Promise<ReadPageGroup> => {
     const { ifRevision, tenantId, pageGroupId, apiKeyId, ...fields } = update
     const { store, clock, newId } = deps
-    const want = { tenantId, pageGroupId }
+    const key = { tenantId, pageGroupId }
     await writeQueued(deps, pageGroupId, {
-      load: () => existingPageGroup(deps, want),
+      load: () => existingPageGroup(deps, key),
       recall: async (group) => ({
         group,
         brands: fields.brandId === undefined ? null : await store.tenants.brands(tenantId),
@@ -40,7 +40,7 @@ export const updatePageGroup =
           newEvent(newId, 'page_group.updated', { tenantId, apiKeyId }, { pageGroupId }, after.updatedAt),
         ]),
     })
-    return getPageGroup({ store, seesDeleted: true })(want)
+    return getPageGroup({ store, seesDeleted: true })(key)
   }
 
 /** The page group before and with these fields; null if they change nothing. */

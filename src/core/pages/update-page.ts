@@ -11,12 +11,12 @@ import { requireFreeSlug } from './slugs.ts'
  */
 export const updatePage =
   (deps: PageDeps) =>
-  ({ customName, slug, unpublishAt, ...want }: PageWrite & PageChanges): Promise<ReadPage> => {
+  ({ customName, slug, unpublishAt, ...key }: PageWrite & PageChanges): Promise<ReadPage> => {
     const recall = async (page: CurrentPage) => ({
       page,
-      slugOwnerId: slug == null ? null : await deps.store.pages.findSlug({ ...want, slug }),
+      slugOwnerId: slug == null ? null : await deps.store.pages.findSlug({ ...key, slug }),
     })
-    return changeAndRead(deps, want, recall, (known, nowMs) =>
+    return changeAndRead(deps, key, recall, (known, nowMs) =>
       decideChange({ customName, slug, unpublishAt }, known, nowMs),
     )
   }

@@ -2,11 +2,11 @@ import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import type { NewEvent, Requester } from './events.ts'
 import type { AssumedIdentifier, Identifier, NewIdentifier, StoredIdentifier } from './identifiers.ts'
 import type { StoredLog } from './prospect-logs.ts'
-import type { FoundProspect, ProspectWant } from './prospects.ts'
+import type { FoundProspect, ProspectKey } from './prospects.ts'
 import type { Recorded, Timestamp } from './world.ts'
 
 /** A prospect with the fields that matching needs. */
-export type StoredProspect = ProspectWant &
+export type StoredProspect = ProspectKey &
   Pick<FoundProspect, 'email' | 'externalId' | 'name' | 'updatedAt' | 'erasedAt' | 'mergedInto'>
 /** The log stored under an idempotency key. */
 export type StoredReceipt = Pick<StoredLog, 'tenantId' | Exclude<keyof ProspectLogReceipt, 'ignored'>> & {
@@ -14,7 +14,7 @@ export type StoredReceipt = Pick<StoredLog, 'tenantId' | Exclude<keyof ProspectL
   readonly requestHash: string
 }
 /** The identifiers and the idempotency key to look up. Undefined: the request has none. */
-export type ActivityWant = {
+export type ActivityLookup = {
   readonly tenantId: string
   readonly prospectId?: string | undefined
   /** At most one of each kind. */
@@ -35,7 +35,7 @@ export type NewLog = StoredLog & Requester & { readonly requestHash: string | nu
 /** An activity to log, or a prospect to create: all of it is saved, or nothing. */
 export type ActivityChange = {
   /** What was looked up to decide this. */
-  readonly want: ActivityWant
+  readonly lookup: ActivityLookup
   /** The prospect after the change. */
   readonly prospect: StoredProspect
   /**
@@ -52,7 +52,7 @@ export type ActivityChange = {
 }
 /** The part of a store that keeps prospects and their activities. */
 export type Activities = {
-  recall(want: ActivityWant): Promise<KnownActivity>
+  recall(lookup: ActivityLookup): Promise<KnownActivity>
   /**
    * Saves all of a change or nothing. Nothing, and returns `overtaken`, if another writer was faster: the prospect was
    * changed, erased or merged; an identifier leads elsewhere than assumed; the idempotency key is taken; the tenant of a

@@ -39,7 +39,7 @@ export type StoredApiKey = {
   readonly lastUsedAt: Timestamp | null
 }
 /** The state of the tenant of a key or a hook: while it is suspended, both are refused. */
-export type OfTenant = { readonly isSuspended: boolean }
+export type TenantState = { readonly isSuspended: boolean }
 /** Changes a key only if it is not revoked and was last rotated at this time: of two concurrent rotations one succeeds. */
 export type Rotation = {
   readonly lastRotatedAt: Timestamp | null
@@ -49,7 +49,7 @@ export type Rotation = {
 /** The part of a store that keeps API keys. */
 export type ApiKeys = {
   /** The existing ones, in any order. */
-  findByHashes(keyHashes: readonly string[]): Promise<readonly (StoredApiKey & OfTenant)[]>
+  findByHashes(keyHashes: readonly string[]): Promise<readonly (StoredApiKey & TenantState)[]>
   find(apiKeyId: string): Promise<StoredApiKey | null>
   list(tenantId: string): Promise<readonly StoredApiKey[]>
   /** Whether there has never been a key, of any tenant. */

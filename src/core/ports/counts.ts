@@ -42,7 +42,7 @@ export type Counts = {
    * Tenants whose counts were read since a time and that have logs to count before one id, or are closed beyond the
    * other: at most `max`, the first after this one.
    */
-  waiting(want: {
+  waiting(query: {
     readonly afterTenantId: string
     readonly readSince: Timestamp
     readonly beforeId: string
@@ -55,7 +55,7 @@ export type Counts = {
    */
   close(tenantId: string, to: string, time: Timestamp): Promise<boolean>
   /** Counts the first `max` logs after one id and before another by source and type. `lastId`: the last one counted. */
-  tally(want: {
+  tally(query: {
     readonly tenantId: string
     readonly afterId: string
     readonly beforeId: string
@@ -78,7 +78,7 @@ export type Counts = {
    * Counts from one time up to another, oldest first, of a source and a type unless they are null. Reads no more than
    * `limit`, the first ones after a count. `resume`: the last one it read, if there may be more.
    */
-  list(want: {
+  list(query: {
     readonly tenantId: string
     readonly unit: CountUnit
     readonly since: Timestamp
@@ -95,7 +95,7 @@ export type Counts = {
     remove: { readonly before: Timestamp; readonly after: Timestamp; readonly max: number },
   ): Promise<void>
   /** Sums the newest `rowsMax` rows from a time on by key, most requests first: for one tenant, or for all. */
-  sumUsage(want: {
+  sumUsage(query: {
     readonly tenantId: string | null
     readonly since: Timestamp
     readonly rowsMax: number

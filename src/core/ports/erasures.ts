@@ -3,8 +3,8 @@ import type { StoredProspect } from './activities.ts'
 import type { NewEvent } from './events.ts'
 import type { Identifier, StoredIdentifier } from './identifiers.ts'
 import type { StoredLog } from './prospect-logs.ts'
-import type { ClaimWant } from './versions.ts'
-import type { Backlog, Moment, Recorded, Served, SliceWant, Timestamp } from './world.ts'
+import type { ClaimQuery } from './versions.ts'
+import type { Backlog, Moment, Recorded, RowsQuery, Served, Timestamp } from './world.ts'
 
 /** An erasure as callers see it. `blockedUntil`: when the last of the identifiers that it blocks is free again. */
 export type StoredErasure = Readonly<Omit<Erasure, 'waitingFor'>> & {
@@ -17,7 +17,7 @@ export type StoredErasure = Readonly<Omit<Erasure, 'waitingFor'>> & {
   readonly settlesAfter: Moment | null
 }
 /** Finds an erasure by its id or that of an erased prospect, or the one in `processing` of this prospect. Never a part. */
-export type ErasureWant = { readonly tenantId: string } & (
+export type ErasureLookup = { readonly tenantId: string } & (
   | { readonly erasureId: string }
   | { readonly erasedId: string }
   | { readonly prospectId: string }
@@ -51,14 +51,14 @@ export type ErasureStep = ClaimedErasure & { readonly claimableAt: Timestamp }
 export type NamingLog = Pick<StoredLog, 'prospectLogId' | 'email' | 'externalId'>
 /** The part of a store that erases people and deletes expired rows. */
 export type Erasures = {
-  find(want: ErasureWant): Promise<StoredErasure | null>
+  find(lookup: ErasureLookup): Promise<StoredErasure | null>
   /** The identifiers that these erasures of a tenant block. */
   blockedBy(tenantId: string, erasureIds: readonly string[]): Promise<readonly StoredIdentifier[]>
   /** Erasures, newest first, without parts. */
-  list(want: SliceWant): Promise<readonly StoredErasure[]>
+  list(query: RowsQuery): Promise<readonly StoredErasure[]>
   record(changes: ErasureChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /** Claims erasures in `processing`, as `versions.claim` does. */
-  claim(want: ClaimWant): Promise<readonly ClaimedErasure[]>
+  claim(query: ClaimQuery): Promise<readonly ClaimedErasure[]>
   /**
    * Deletes up to `max` logs of its prospect and counts them in the erasure, or in the one that it is part of, both or
    * neither. Returns how many it found.
@@ -78,16 +78,16 @@ export type Erasures = {
    */
   rewrite(now: Timestamp): Promise<boolean>
   /** Extends the blocks of an erasure at least to this time. */
-  extend(want: Pick<StoredErasure, 'tenantId' | 'erasureId'>, until: Timestamp): Promise<void>
+  extend(query: Pick<StoredErasure, 'tenantId' | 'erasureId'>, until: Timestamp): Promise<void>
   /** Ends them now: `expire` deletes them. */
-  unblock(want: Pick<StoredErasure, 'tenantId' | 'erasureId'>, now: Timestamp): Promise<void>
+  unblock(query: Pick<StoredErasure, 'tenantId' | 'erasureId'>, now: Timestamp): Promise<void>
   /** Counts pending erasures, as `versions.backlog` does, by when they were requested. */
   backlog(countMax: number): Promise<Backlog>
   /**
    * Deletes up to `max` blocks of a tenant that have ended, but none of an erasure in `processing`, and up to `max`
    * of its logs before an id, if there is one, or fewer if they are large. Returns whether there may be more.
    */
-  expire(want: {
+  expire(query: {
     readonly tenantId: string
     readonly now: Timestamp
     readonly beforeLogId: string | null

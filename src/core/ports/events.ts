@@ -50,20 +50,20 @@ export type Events = {
    * chooses types of events, and sources and types of activities. Numbers become visible in order: a reader that sees
    * number n can read all before it. Returns how many it numbered: none if another process was faster.
    */
-  number(want: { readonly tenantId: string; readonly now: Timestamp; readonly max: number }): Promise<number>
+  number(query: { readonly tenantId: string; readonly now: Timestamp; readonly max: number }): Promise<number>
   /** Numbered events after a number, oldest first, and the last number given so far (0: none). */
-  list(want: {
+  list(query: {
     readonly tenantId: string
     readonly afterSequence: number
     readonly limit: number
   }): Promise<{ readonly rows: readonly StoredEvent[]; readonly last: number }>
   /** A numbered event. */
-  find(want: { readonly tenantId: string; readonly eventId: string }): Promise<StoredEvent | null>
+  find(query: { readonly tenantId: string; readonly eventId: string }): Promise<StoredEvent | null>
   /**
    * Deletes up to `max` of the oldest numbered events of a tenant, and of the deliveries of each endpoint, whose event ids
    * are lower than this one. Returns whether there may be more.
    */
-  expire(want: {
+  expire(query: {
     readonly tenantId: string
     readonly beforeEventId: string
     readonly max: number

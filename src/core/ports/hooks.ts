@@ -1,11 +1,11 @@
 import type { RawJson } from '../../shapes/json.ts'
-import type { OfTenant } from './api-keys.ts'
-import type { Recorded, SliceWant, Timestamp } from './world.ts'
+import type { TenantState } from './api-keys.ts'
+import type { Recorded, RowsQuery, Timestamp } from './world.ts'
 
 /** Identifies one hook. */
-export type HookWant = { readonly tenantId: string; readonly hookId: string }
+export type HookKey = { readonly tenantId: string; readonly hookId: string }
 /** A hook as stored. */
-export type StoredHook = HookWant & {
+export type StoredHook = HookKey & {
   /** The source of its activities. */
   readonly source: string
   readonly description: string | null
@@ -36,10 +36,10 @@ export type HookSeen = {
 /** The part of a store that keeps inbound hooks. */
 export type Hooks = {
   /** The existing ones, of any tenant, in any order: the tenant is known by its hook. */
-  findByIds(hookIds: readonly string[]): Promise<readonly (StoredHook & OfTenant)[]>
-  find(want: HookWant): Promise<StoredHook | null>
+  findByIds(hookIds: readonly string[]): Promise<readonly (StoredHook & TenantState)[]>
+  find(key: HookKey): Promise<StoredHook | null>
   /** Hooks, newest first. */
-  list(want: SliceWant): Promise<readonly StoredHook[]>
+  list(query: RowsQuery): Promise<readonly StoredHook[]>
   /** The slots that the tenant's hooks have. */
   slots(tenantId: string): Promise<readonly number[]>
   /** Returns `overtaken` if another hook of the tenant has its slot. */
@@ -47,7 +47,7 @@ export type Hooks = {
   /** Saves a hook whose `updatedAt` is unchanged, except its slot, its time of creation, and its last deliveries. Every process forgets it, by the signal `keys`. */
   change(hook: StoredHook, lastUpdatedAt: Timestamp): Promise<Recorded>
   /** Returns whether there was one. Every process forgets it, by the signal `keys`. */
-  remove(want: HookWant): Promise<boolean>
+  remove(key: HookKey): Promise<boolean>
   /** Saves the last deliveries; null leaves a field unchanged. */
-  markSeen(want: HookWant, seen: HookSeen): Promise<void>
+  markSeen(key: HookKey, seen: HookSeen): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { NewEvent, Requester } from './events.ts'
 import type { FoundProspect } from './prospects.ts'
-import type { ClaimWant } from './versions.ts'
+import type { ClaimQuery } from './versions.ts'
 import type { Backlog, Moment, Recorded, Timestamp } from './world.ts'
 
 /** The merge of one prospect into another one: in `processing` until its logs have moved there. */
@@ -43,14 +43,14 @@ export type Merges = {
    */
   record(changes: MergeChanges, events?: readonly NewEvent[]): Promise<Recorded>
   /** Claims merges in `processing`, as `versions.claim` does. */
-  claim(want: ClaimWant): Promise<readonly ClaimedMerge[]>
+  claim(query: ClaimQuery): Promise<readonly ClaimedMerge[]>
   /**
    * Moves up to `max` logs of the merged prospect to the other one, or fewer if they are large. Returns how many it
    * found: none if the merge is no longer this worker's, was changed, or leads elsewhere.
    */
   moveLogs(merge: ClaimedMerge, max: number): Promise<number>
   /** The first completed merges of a tenant after this id. */
-  completed(want: {
+  completed(query: {
     readonly tenantId: string
     readonly afterId: string
     readonly limit: number

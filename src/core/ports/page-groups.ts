@@ -1,20 +1,20 @@
 import type { PageGroup, PageGroupStatus } from '../../shapes/page-group.ts'
 import type { NewEvent } from './events.ts'
-import type { Recorded, SliceWant, Timestamp } from './world.ts'
+import type { Recorded, RowsQuery, Timestamp } from './world.ts'
 
 /** A page group as stored: the fields that callers see. The three JSON arrays are kept as their exact text. */
 export type StoredPageGroup = Readonly<PageGroup>
 /** `status` null: all but the deleted ones. */
-export type PageGroupsWant = SliceWant & { readonly status: PageGroupStatus | null }
+export type PageGroupsQuery = RowsQuery & { readonly status: PageGroupStatus | null }
 /** A single page group. Its revision is raised by every visible change, including that of `pagesCount`. */
 export type FoundPageGroup = StoredPageGroup & {
   readonly revision: number
   readonly requestHash: string | null
 }
 /** Identifies one page group. */
-export type PageGroupRead = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
+export type PageGroupKey = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
 /** Identifies one page group, or the one created under an idempotency key. */
-export type PageGroupWant = PageGroupRead | { readonly tenantId: string; readonly idempotencyKey: string }
+export type PageGroupLookup = PageGroupKey | { readonly tenantId: string; readonly idempotencyKey: string }
 /** A page group to store. */
 export type NewPageGroupRow = StoredPageGroup & {
   readonly idempotencyKey: string | null
@@ -23,9 +23,9 @@ export type NewPageGroupRow = StoredPageGroup & {
 /** The part of a store that keeps page groups. */
 export type PageGroups = {
   /** Page groups, newest first. */
-  list(want: PageGroupsWant): Promise<readonly StoredPageGroup[]>
+  list(query: PageGroupsQuery): Promise<readonly StoredPageGroup[]>
   /** Reads a page group, even a deleted one. */
-  find(want: PageGroupWant): Promise<FoundPageGroup | null>
+  find(lookup: PageGroupLookup): Promise<FoundPageGroup | null>
   /** Returns `overtaken` if its idempotency key is taken. */
   add(group: NewPageGroupRow, events?: readonly NewEvent[]): Promise<Recorded>
   /** Saves every field but `pagesCount`, if the group's `updatedAt` is unchanged, and its revision, if it is given. */

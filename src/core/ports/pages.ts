@@ -1,8 +1,8 @@
 import type { Page, Version, VersionWithContent } from '../../shapes/page.ts'
 import type { PageGroupStatus } from '../../shapes/page-group.ts'
 import type { NewEvent } from './events.ts'
-import type { PageGroupRead, StoredPageGroup } from './page-groups.ts'
-import type { Recorded, SliceWant, Timestamp } from './world.ts'
+import type { PageGroupKey, StoredPageGroup } from './page-groups.ts'
+import type { Recorded, RowsQuery, Timestamp } from './world.ts'
 
 /** A page as lists show it. Its effective name follows from the two others. */
 export type StoredPage = Readonly<Omit<Page, 'effectiveName'>>
@@ -49,22 +49,22 @@ type StoredCreation = Pick<NewPageRow, 'tenantId' | 'pageGroupId' | 'pageId' | '
   readonly requestHash: string
 }
 /** Looks up the group of a new page, and the page with the same idempotency key, if there is one. */
-export type NewPageWant = PageGroupRead & {
+export type NewPageLookup = PageGroupKey & {
   readonly idempotencyKey?: string | undefined
   /** Whether the page is named by the title of its group. */
   readonly isNamedByGroup: boolean
 }
 /** Each is null if it does not exist; a deleted group does not. */
 export type KnownPage = {
-  readonly group: Pick<StoredPageGroup, keyof PageGroupRead | 'status' | 'title'> | null
+  readonly group: Pick<StoredPageGroup, keyof PageGroupKey | 'status' | 'title'> | null
   readonly page: StoredCreation | null
 }
 /** The slice of the pages of a group to read. */
-export type PagesWant = SliceWant & PageGroupRead
+export type PagesQuery = RowsQuery & PageGroupKey
 /** Identifies one page. */
-export type PageWant = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
+export type PageKey = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
 /** Identifies one page by its slug. */
-export type SlugWant = PageGroupRead & { readonly slug: string }
+export type SlugKey = PageGroupKey & { readonly slug: string }
 /** A page, or which of page and group does not exist. */
 export type FoundPage = StoredPageWithVersions | 'page_group_not_found' | 'page_not_found'
 /** When a version will be published, and the page unpublished after that; or why it was not. */
@@ -72,7 +72,7 @@ export type Schedule = Pick<StoredVersion, 'versionId' | 'publishAt' | 'unpublis
   readonly scheduleNote: string | null
 }
 /** A manual or scheduled change of a page. All of it is saved, or nothing. */
-export type PageChange = PageWant &
+export type PageChange = PageKey &
   Pick<
     StoredPageWithVersions,
     'slug' | 'customName' | 'computedName' | 'updatedAt' | 'automaticAfter' | 'unpublishAt'
@@ -89,20 +89,20 @@ export type PageChange = PageWant &
   }
 /** The part of a store that keeps pages. */
 export type Pages = {
-  recall(want: NewPageWant): Promise<KnownPage>
+  recall(lookup: NewPageLookup): Promise<KnownPage>
   /**
    * Adds a page with a version in `processing` that waits to be claimed or is, and counts it in its group. Returns
    * `overtaken` if the group is not active, or the idempotency key or the slug is taken.
    */
   record(page: NewPageRow, events?: readonly NewEvent[]): Promise<Recorded>
   /** The pages of a group, newest first; null if the group is missing or deleted. */
-  list(want: PagesWant): Promise<readonly StoredPage[] | null>
+  list(query: PagesQuery): Promise<readonly StoredPage[] | null>
   /** The page, or which of the two is missing. The content may be null if it is not wanted. */
-  find(want: PageWant, withContent?: boolean): Promise<FoundPage>
+  find(key: PageKey, withContent?: boolean): Promise<FoundPage>
   /** The id of the page with this slug, in a group that is not deleted; or null. */
-  findSlug(want: SlugWant): Promise<string | null>
+  findSlug(key: SlugKey): Promise<string | null>
   /** Returns `overtaken`, too, if the idempotency key of the new version, or the slug, is taken. */
   change(change: PageChange, events?: readonly NewEvent[]): Promise<Recorded>
   /** Deletes a page that still has this revision, with its versions, and counts it off in its group. */
-  remove(page: PageWant & Pick<PageChange, 'revision'>, events?: readonly NewEvent[]): Promise<Recorded>
+  remove(page: PageKey & Pick<PageChange, 'revision'>, events?: readonly NewEvent[]): Promise<Recorded>
 }

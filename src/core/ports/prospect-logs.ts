@@ -1,19 +1,19 @@
 import type { ProspectLog } from '../../shapes/prospect-log.ts'
-import type { ProspectWant } from './prospects.ts'
-import type { Scanned, SliceWant, Timestamp } from './world.ts'
+import type { ProspectKey } from './prospects.ts'
+import type { RowsQuery, Scanned, Timestamp } from './world.ts'
 
 /** A logged activity as callers see it. Its payload is its exact text. */
 export type StoredLog = Readonly<ProspectLog>
 /** Identifies one log. */
-export type ProspectLogWant = Pick<StoredLog, 'tenantId' | 'prospectLogId'>
+export type ProspectLogKey = Pick<StoredLog, 'tenantId' | 'prospectLogId'>
 type Filter = { readonly source: string | null; readonly type: string | null }
 /** The slice of a tenant's logs to read. With a key and a source: at most the one log of that key. */
-export type ProspectLogsWant = SliceWant &
+export type ProspectLogsQuery = RowsQuery &
   Filter & { readonly fromId: string | null; readonly idempotencyKey: string | null }
 /** A position in a timeline, which is ordered by time, then by id. */
 export type TimelinePosition = Pick<StoredLog, 'occurredAt' | 'prospectLogId'>
 /** The slice of a prospect's timeline to read: from a time on, and before a position in it. */
-export type TimelineWant = ProspectWant &
+export type TimelineRowsQuery = ProspectKey &
   Filter & {
     readonly since: Timestamp | null
     readonly before: TimelinePosition | null
@@ -29,23 +29,23 @@ export type TimelineSlice = Scanned<StoredLog> & {
   readonly unmoved: readonly string[]
 }
 /** The logs of a tenant whose ids lie between these two. */
-export type OldestLogsWant = Pick<SliceWant, 'tenantId' | 'limit'> & {
+export type OldestLogsQuery = Pick<RowsQuery, 'tenantId' | 'limit'> & {
   readonly afterId: string
   readonly beforeId: string
 }
 /**
- * The part of a store that shows logged activities. As in `SliceWant`, each list has one row more than its limit.
+ * The part of a store that shows logged activities. As in `RowsQuery`, each list has one row more than its limit.
  */
 export type ProspectLogs = {
   /** The log or null. */
-  find(want: ProspectLogWant): Promise<StoredLog | null>
+  find(key: ProspectLogKey): Promise<StoredLog | null>
   /** Logs, newest first by id. Resumes before an id. */
-  list(want: ProspectLogsWant): Promise<Scanned<StoredLog>>
+  list(query: ProspectLogsQuery): Promise<Scanned<StoredLog>>
   /** Logs, newest first by `occurredAt`, then by id. Resumes before a time. */
-  timeline(want: TimelineWant): Promise<FoundTimeline>
+  timeline(query: TimelineRowsQuery): Promise<FoundTimeline>
   /**
    * The oldest of those logs, oldest first: at most `limit`, or fewer if the texts of all but the last of them exceed a
    * slice; none only if there are none.
    */
-  listOldest(want: OldestLogsWant): Promise<readonly StoredLog[]>
+  listOldest(query: OldestLogsQuery): Promise<readonly StoredLog[]>
 }

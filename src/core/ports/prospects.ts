@@ -1,7 +1,7 @@
 import type { Prospect } from '../../shapes/prospect.ts'
 import type { NewEvent } from './events.ts'
 import type { Identifier, NewIdentifier } from './identifiers.ts'
-import type { Recorded, Scanned, SliceWant, Timestamp } from './world.ts'
+import type { Recorded, RowsQuery, Scanned, Timestamp } from './world.ts'
 
 /** A prospect as callers see it, or a tombstone. */
 export type FoundProspect = Readonly<Prospect> & {
@@ -10,18 +10,18 @@ export type FoundProspect = Readonly<Prospect> & {
   readonly mergedInto: string | null
 }
 /** Identifies one prospect. */
-export type ProspectWant = Pick<FoundProspect, 'tenantId' | 'prospectId'>
+export type ProspectKey = Pick<FoundProspect, 'tenantId' | 'prospectId'>
 /** The slice of a tenant's prospects to read: the one that an identifier leads to, or all if it is null. */
-export type ProspectsWant = SliceWant & {
+export type ProspectsQuery = RowsQuery & {
   readonly identifier: Pick<Identifier, 'kind' | 'hash'> | null
 }
 /** How an email or a name begins, as `search-keys.ts` writes them. An empty beginning finds no one. */
-type ProspectSearch = Pick<SliceWant, 'tenantId' | 'limit'> & {
+type ProspectSearch = Pick<RowsQuery, 'tenantId' | 'limit'> & {
   readonly emailStart: string
   readonly nameStart: string
 }
 /** The prospects of a tenant whose ids come after this one. */
-export type OldestProspectsWant = Pick<SliceWant, 'tenantId' | 'limit'> & { readonly afterId: string }
+export type OldestProspectsQuery = Pick<RowsQuery, 'tenantId' | 'limit'> & { readonly afterId: string }
 /**
  * A correction. All of it is saved, or nothing. Overtaken unless the prospect is unchanged and each identifier to add is
  * free. An identifier to add may lead to this prospect already.
@@ -36,20 +36,20 @@ export type ProspectCorrected = {
 /** The part of a store that shows prospects, and corrects them. */
 export type Prospects = {
   /** The prospect or its tombstone, or null. */
-  find(want: ProspectWant): Promise<FoundProspect | null>
+  find(key: ProspectKey): Promise<FoundProspect | null>
   /**
    * A prospect that is neither erased nor merged, followed by those that were merged into it, without their emails; none
    * if there is no such prospect.
    */
-  findWithMerged(want: ProspectWant): Promise<readonly FoundProspect[]>
+  findWithMerged(key: ProspectKey): Promise<readonly FoundProspect[]>
   /** Prospects that are neither erased nor merged, newest first. Resumes before an id. */
-  list(want: ProspectsWant): Promise<Scanned<FoundProspect>>
+  list(query: ProspectsQuery): Promise<Scanned<FoundProspect>>
   /**
    * Prospects that are not erased whose email begins like `emailStart`, or whose name or its last word begins like
    * `nameStart`: newest first, at most `limit`. Includes merged ones. Reads at most `SEARCHED_MAX` rows of each kind.
    */
-  search(want: ProspectSearch): Promise<readonly FoundProspect[]>
+  search(query: ProspectSearch): Promise<readonly FoundProspect[]>
   /** The oldest of those, oldest first, including tombstones: as `prospectLogs.listOldest`. */
-  listOldest(want: OldestProspectsWant): Promise<readonly FoundProspect[]>
+  listOldest(query: OldestProspectsQuery): Promise<readonly FoundProspect[]>
   correct(correction: ProspectCorrected, events?: readonly NewEvent[]): Promise<Recorded>
 }

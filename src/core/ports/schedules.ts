@@ -1,4 +1,4 @@
-import type { PageWant, StoredVersion } from './pages.ts'
+import type { PageKey, StoredVersion } from './pages.ts'
 import type { Timestamp } from './world.ts'
 
 /** Maximum number of scheduled versions of a page. */
@@ -9,16 +9,16 @@ export type ScheduledVersion = Pick<
   'versionId' | 'status' | 'computedName' | 'unpublishAt'
 > & { readonly publishAt: Timestamp }
 /** A page with a scheduled action. */
-export type DuePage = PageWant & { readonly at: Timestamp }
+export type DuePage = PageKey & { readonly at: Timestamp }
 type Until = { readonly until: Timestamp; readonly max: number }
 /** The part of a store that knows the schedules: versions to publish once they are ready, and pages to unpublish. */
 export type Schedules = {
   /** Tenants that have actions due by this time and are not suspended: at most `max` with versions and `max` with pages, the first after this id. */
-  waiting(want: Until & { readonly afterTenantId: string }): Promise<readonly string[]>
+  waiting(query: Until & { readonly afterTenantId: string }): Promise<readonly string[]>
   /** The due actions of a tenant by this time: at most `max` versions and `max` pages, the earliest of each. */
-  due(want: Until & { readonly tenantId: string }): Promise<readonly DuePage[]>
+  due(query: Until & { readonly tenantId: string }): Promise<readonly DuePage[]>
   /** The scheduled versions of a page, with their stored status, even those in `processing`: the earliest 100. */
-  ofPage(page: PageWant): Promise<readonly ScheduledVersion[]>
+  ofPage(page: PageKey): Promise<readonly ScheduledVersion[]>
   /** Removes the schedules of a page that was deleted, alone or with its group. */
-  end(page: PageWant): Promise<void>
+  end(page: PageKey): Promise<void>
 }

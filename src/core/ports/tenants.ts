@@ -44,7 +44,7 @@ export type Tenants = {
    * Deletes up to `max` rows of a tenant from one table, from the beginning or behind a position. Returns where to go
    * on; null after the last table. Rows that another process deletes at the same moment may be skipped: `left` decides.
    */
-  removeSome(want: {
+  removeSome(query: {
     readonly tenantId: string
     readonly after: RemovalPosition | null
     readonly max: number

@@ -1,17 +1,17 @@
 import type { NewEvent } from './events.ts'
-import type { PageWant, StoredVersion, StoredVersionWithContent } from './pages.ts'
-import type { Backlog, SliceWant, Timestamp } from './world.ts'
+import type { PageKey, StoredVersion, StoredVersionWithContent } from './pages.ts'
+import type { Backlog, RowsQuery, Timestamp } from './world.ts'
 
 /** Identifies one version of a page. */
-export type VersionWant = PageWant & { readonly versionId: string }
+export type VersionKey = PageKey & { readonly versionId: string }
 /** Identifies a version of a page by the idempotency key of the request that created it. */
-export type VersionByKey = PageWant & { readonly idempotencyKey: string }
+export type VersionByKey = PageKey & { readonly idempotencyKey: string }
 /** A version that was created under an idempotency key, and the hash of that request. */
 export type CreatedByKey = Pick<StoredVersion, 'versionId' | 'versionNumber' | 'createdAt'> & {
   readonly requestHash: string | null
 }
 /** Work that a publisher has claimed. `attempt` proves ownership: each claim counts one up. */
-export type ClaimedVersion = VersionWant & {
+export type ClaimedVersion = VersionKey & {
   readonly attempt: number
   /** Whether to publish it once it is ready. */
   readonly publish: boolean
@@ -39,7 +39,7 @@ export type Settlement = Pick<ClaimedVersion, 'pageId' | 'versionId' | 'attempt'
     | { readonly status: 'processing'; readonly claimableAt: Timestamp; readonly counts: boolean }
   )
 /** Which versions a publisher takes, how many, and until when. */
-export type ClaimWant = {
+export type ClaimQuery = {
   readonly now: Timestamp
   /** When the lease of the claimed versions ends. */
   readonly until: Timestamp
@@ -52,20 +52,20 @@ export type ClaimWant = {
 /** The part of a store that shows versions, hands them to publishers and saves the results. */
 export type Versions = {
   /** The versions of the page, newest first; none if there is no such page. */
-  list(want: SliceWant & PageWant): Promise<readonly StoredVersion[]>
+  list(query: RowsQuery & PageKey): Promise<readonly StoredVersion[]>
   /** The version, or null. */
-  find(want: VersionWant): Promise<StoredVersionWithContent | null>
+  find(key: VersionKey): Promise<StoredVersionWithContent | null>
   /** The version created under this idempotency key, or null. */
-  findByKey(want: VersionByKey): Promise<CreatedByKey | null>
+  findByKey(key: VersionByKey): Promise<CreatedByKey | null>
   /**
    * Takes up to `max` versions in `processing` that are claimable: tenant by tenant in the order of their ids, and of
    * each tenant those that have waited longest. They are leased until `until`. Returns none only if there is
    * nothing to claim after that tenant, however many publishers claim at the same moment. A store may leave large
    * versions of a tenant for the next claim, as long as each tenant gets some.
    */
-  claim(want: ClaimWant): Promise<readonly ClaimedVersion[]>
+  claim(query: ClaimQuery): Promise<readonly ClaimedVersion[]>
   /** The facts that naming needs; null if the version does not exist. */
-  context(version: VersionWant): Promise<VersionContext | null>
+  context(version: VersionKey): Promise<VersionContext | null>
   /**
    * Saves the versions still `processing` under the same attempt; another publisher has claimed the others. Returns the
    * version ids of those it saved. `published` sets the pointer of the page, but only forwards, and only to a version

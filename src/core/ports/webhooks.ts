@@ -1,13 +1,13 @@
 import type { WebhookEndpoint } from '../../shapes/webhook.ts'
 import type { WebhookDelivery } from '../../shapes/webhook-delivery.ts'
 import type { NewEvent, StoredEvent } from './events.ts'
-import type { ClaimWant } from './versions.ts'
-import type { Backlog, Recorded, Scanned, SliceWant, Timestamp } from './world.ts'
+import type { ClaimQuery } from './versions.ts'
+import type { Backlog, Recorded, RowsQuery, Scanned, Timestamp } from './world.ts'
 
 /** Identifies one endpoint. */
-export type EndpointWant = { readonly tenantId: string; readonly webhookEndpointId: string }
+export type EndpointKey = { readonly tenantId: string; readonly webhookEndpointId: string }
 /** An address to which a tenant's events are sent. */
-export type StoredEndpoint = EndpointWant &
+export type StoredEndpoint = EndpointKey &
   Readonly<Omit<WebhookEndpoint, 'status' | 'sources' | 'logTypes' | 'headers' | 'lastError' | 'body'>> & {
     /** `deleted`: hidden from callers; its deliveries are not all deleted yet. */
     readonly status: WebhookEndpoint['status'] | 'deleted'
@@ -31,7 +31,7 @@ export type StoredEndpoint = EndpointWant &
 /** An endpoint that a sender has leased. `claims` proves ownership. */
 export type ClaimedEndpoint = StoredEndpoint & { readonly claims: number }
 /** One event for one endpoint, and its progress. Identified by both. */
-export type ShownDelivery = EndpointWant &
+export type ShownDelivery = EndpointKey &
   Readonly<Omit<WebhookDelivery, 'lastStatusCode'>> & {
     readonly lastStatus: number | null
     /** The last ten as JSON, oldest first: each a `WebhookAttempt`. */
@@ -42,7 +42,7 @@ export type StoredDelivery = Omit<ShownDelivery, 'type'>
 /** A delivery to attempt now. */
 export type DueDelivery = Pick<StoredDelivery, 'attempts'> & { readonly event: StoredEvent }
 /** The result of an attempt. */
-export type DeliveryResult = Omit<StoredDelivery, keyof EndpointWant | 'createdAt' | 'lastAttempts'> & {
+export type DeliveryResult = Omit<StoredDelivery, keyof EndpointKey | 'createdAt' | 'lastAttempts'> & {
   /** The attempt to add to the last ones, as JSON; null if nothing was sent. */
   readonly attempt: string | null
 }
@@ -55,9 +55,9 @@ export type EndpointState = Pick<StoredEndpoint, 'failures' | 'failingSince' | '
 }
 
 /** A delivery to make due now. */
-type DeliveryToRetry = EndpointWant & { readonly eventId: string; readonly now: Timestamp }
+type DeliveryToRetry = EndpointKey & { readonly eventId: string; readonly now: Timestamp }
 /** The events to deliver again. */
-export type EventsToReplay = EndpointWant & {
+export type EventsToReplay = EndpointKey & {
   readonly afterEventId: string
   /** Whether to repeat successful deliveries, too. */
   readonly delivered: boolean
@@ -85,9 +85,9 @@ export type Webhooks = {
    * Claims endpoints, as `versions.claim` does, that have work: enabled ones with a due delivery, others with a pending
    * delivery, and deleted ones. Walks from tenant to tenant and endpoint to endpoint, never over deliveries.
    */
-  claim(want: ClaimWant): Promise<readonly ClaimedEndpoint[]>
+  claim(query: ClaimQuery): Promise<readonly ClaimedEndpoint[]>
   /** Up to `max` due deliveries of an endpoint, those due longest first, then those after `latestAttemptAt`. */
-  due(want: EndpointWant & { readonly now: Timestamp; readonly max: number }): Promise<readonly DueDelivery[]>
+  due(key: EndpointKey & { readonly now: Timestamp; readonly max: number }): Promise<readonly DueDelivery[]>
   /**
    * Saves the results of attempts and the state of the endpoint; false, and nothing saved, if another sender has
    * claimed it. A success counts even for a delivery that a sweep has failed since: it did arrive.
@@ -104,7 +104,7 @@ export type Webhooks = {
   sweep(endpoint: ClaimedEndpoint, error: string, max: number, isLast: boolean): Promise<boolean>
   /** Deliveries of an endpoint, newest event first; of one status, or all. Resumes before an event id. */
   deliveries(
-    want: SliceWant & EndpointWant & { readonly status: StoredDelivery['status'] | null },
+    query: RowsQuery & EndpointKey & { readonly status: StoredDelivery['status'] | null },
   ): Promise<Scanned<ShownDelivery>>
   /** Makes a delivery pending again, due now, with no attempts counted. Returns it, or null if there is none. */
   retry(delivery: DeliveryToRetry): Promise<ShownDelivery | null>

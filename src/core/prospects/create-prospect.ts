@@ -36,11 +36,11 @@ export const createProspect =
     const matchable = identifiersOf(creation)
     if (!isIdentified(matchable))
       refuseUnidentified(creation, 'A prospect needs an external id or an email.', UNIDENTIFIED)
-    const want = { tenantId, identifiers: identifiersToLookUp(tenantId, matchable) }
-    const person = { want, matchable, name: name?.trim() ? name : null }
+    const lookup = { tenantId, identifiers: identifiersToLookUp(tenantId, matchable) }
+    const person = { lookup, matchable, name: name?.trim() ? name : null }
 
     const decided = await decideAndSave({
-      recall: () => recallWithSurvivor(store.activities, want),
+      recall: () => recallWithSurvivor(store.activities, lookup),
       decide: (known) => decide(person, known, isoTime(clock()), newId),
       record: (change) => store.activities.record(change, [eventOf(change, creation, newId)]),
     })
@@ -60,7 +60,7 @@ const decide = (person: Person, known: KnownActivity, now: Timestamp, newId: New
       created: found === undefined,
       emailTakenBy: emailTakenBy(known, prospect),
     },
-    change: prospect.updatedAt === unchangedSince ? null : { want: person.want, ...saved, log: null },
+    change: prospect.updatedAt === unchangedSince ? null : { lookup: person.lookup, ...saved, log: null },
   }
 }
 

@@ -1,5 +1,5 @@
 import { domainToASCII } from 'node:url'
-import { orNull } from '../engine/outcome.ts'
+import { orNull } from '../engine/or-null.ts'
 import { isPlaceholder } from './placeholders.ts'
 
 /** Maximum characters of an address that identifies a person. */

@@ -2,12 +2,13 @@ import type { ProspectExportLine } from '../../shapes/prospect-export.ts'
 import type { ProspectLog } from '../../shapes/prospect-log.ts'
 import { ITEMS_MAX } from '../../shapes/slice.ts'
 import { cursorAfter, type listTimeline, type TimelineListing } from '../activities/list-timeline.ts'
+import { countThatFit } from '../engine/count-that-fit.ts'
 import { DomainFailure } from '../engine/failures.ts'
-import { asOutcome, countThatFit } from '../engine/outcome.ts'
+import { asOutcome } from '../engine/outcome.ts'
 import type { Result } from '../engine/result.ts'
 import { charactersOf } from '../engine/slices.ts'
 import { erasureOf } from '../erasures/get-erasure.ts'
-import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
+import type { FoundProspect, ProspectKey } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import { type getProspect, shownProspect } from './get-prospect.ts'
 
@@ -17,7 +18,7 @@ export type ExportTools = {
   readonly getProspect: ReturnType<typeof getProspect>
   readonly listTimeline: ReturnType<typeof listTimeline>
   /** Reads a merged prospect. Each may be as large as a request, so that few should be read at once. */
-  readonly findMerged: (want: ProspectWant) => Promise<FoundProspect | null>
+  readonly findMerged: (key: ProspectKey) => Promise<FoundProspect | null>
 }
 
 /** Total length of the activities that are kept while a reader waits. A single one may be longer. */
@@ -33,11 +34,11 @@ const FIRST_LIMIT = 10
  */
 export const exportProspect = ({ store, getProspect, listTimeline, findMerged }: Deps) => {
   /** While a reader waits it holds ids and a few activities: an email may be as large as a request. */
-  async function* linesOf(want: ProspectWant): AsyncGenerator<ProspectExportLine> {
-    const { tenantId, prospectId } = want
-    const { value: prospect } = await getProspect(want)
+  async function* linesOf(key: ProspectKey): AsyncGenerator<ProspectExportLine> {
+    const { tenantId, prospectId } = key
+    const { value: prospect } = await getProspect(key)
     yield { prospect }
-    for (const prospectId of await mergedInto(want))
+    for (const prospectId of await mergedInto(key))
       yield { merged: await mergedOne({ tenantId, prospectId }) }
     const listing: TimelineListing = { tenantId, prospectId, limit: FIRST_LIMIT }
     let logs = 0
@@ -54,12 +55,12 @@ export const exportProspect = ({ store, getProspect, listTimeline, findMerged }:
     yield { done: true, logs }
   }
 
-  const mergedInto = async (want: ProspectWant) => {
-    const [, ...merged] = await store.prospects.findWithMerged(want)
+  const mergedInto = async (key: ProspectKey) => {
+    const [, ...merged] = await store.prospects.findWithMerged(key)
     return merged.map(({ prospectId }) => prospectId)
   }
-  const mergedOne = async (want: ProspectWant) => {
-    const { prospectId, email, externalId } = shownProspect(await findMerged(want))
+  const mergedOne = async (key: ProspectKey) => {
+    const { prospectId, email, externalId } = shownProspect(await findMerged(key))
     return { prospectId, email, externalId }
   }
 
@@ -72,13 +73,13 @@ export const exportProspect = ({ store, getProspect, listTimeline, findMerged }:
     return { items: kept, next: isAll ? nextCursor : cursorAfter(listing, last) }
   }
 
-  return async (want: ProspectWant): Promise<Result<AsyncIterable<ProspectExportLine>>> => {
-    const { tenantId } = want
-    const found = await getProspect(want).catch(asOutcome)
+  return async (key: ProspectKey): Promise<Result<AsyncIterable<ProspectExportLine>>> => {
+    const { tenantId } = key
+    const found = await getProspect(key).catch(asOutcome)
     if (!(found instanceof DomainFailure))
       return { value: linesOf({ tenantId, prospectId: found.value.prospectId }) }
     const isErased = found.kind === 'prospect_erased'
-    const erasure = isErased ? await store.erasures.find({ tenantId, erasedId: want.prospectId }) : null
+    const erasure = isErased ? await store.erasures.find({ tenantId, erasedId: key.prospectId }) : null
     if (erasure === null) throw found
     return { value: erasureLines({ erasure: erasureOf(erasure) }) }
   }

@@ -1,15 +1,15 @@
 import type { Prospect } from '../../shapes/prospect.ts'
 import { prospectErased, prospectNotFound } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
-import type { FoundProspect, ProspectWant } from '../ports/prospects.ts'
+import type { FoundProspect, ProspectKey } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import { findSurvivor } from './survivors.ts'
 
 /** Reads a prospect; a merged one as its survivor. Refuses `prospect_not_found`, `prospect_erased`. */
 export const getProspect =
   ({ store }: Pick<Needs<'prospects'>, 'store'>) =>
-  async (want: ProspectWant): Promise<Result<Prospect>> => ({
-    value: shownProspect(await findSurvivor(store.prospects, want)),
+  async (key: ProspectKey): Promise<Result<Prospect>> => ({
+    value: shownProspect(await findSurvivor(store.prospects, key)),
   })
 
 export const shownProspect = (found: FoundProspect | null): Prospect => prospectOf(livingProspect(found))

@@ -2,7 +2,7 @@ import type { ProspectQuery } from '../../shapes/prospect.ts'
 import { ITEMS_MAX } from '../../shapes/slice.ts'
 import { refuse } from '../engine/failures.ts'
 import { sliceOf } from '../engine/slices.ts'
-import type { FoundProspect, ProspectsWant } from '../ports/prospects.ts'
+import type { FoundProspect, ProspectsQuery } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Scanned } from '../ports/world.ts'
 import { prospectOf } from './get-prospect.ts'
@@ -36,9 +36,9 @@ export const listProspects = ({ store }: Pick<Needs<'prospects'>, 'store'>) => {
       const identifier = identifierIn(listing)
       return identifier === null ? 'prospects' : `prospects?${identifier.kind}=${identifier.hash}`
     },
-    find: async (want) => {
-      if (want.search !== undefined) return search(want)
-      const { rows, resume } = await store.prospects.list({ ...want, identifier: identifierIn(want) })
+    find: async (query) => {
+      if (query.search !== undefined) return search(query)
+      const { rows, resume } = await store.prospects.list({ ...query, identifier: identifierIn(query) })
       return { rows: await withSurvivors(rows), resume }
     },
     positionOf: ({ prospectId }) => prospectId,
@@ -63,7 +63,7 @@ const searchOf = (listing: ProspectListing): string => {
 /** Equals no hash: a text that identifies no one finds no one. */
 const NO_HASH = 'none'
 /** The identifier that a listing names its one prospect by; null if it lists all. */
-const identifierIn = ({ email, externalId }: ProspectListing): ProspectsWant['identifier'] => {
+const identifierIn = ({ email, externalId }: ProspectListing): ProspectsQuery['identifier'] => {
   if (email !== undefined && externalId !== undefined)
     refuse('invalid_request', 'Prospects are found by email or by external id.', {
       errors: [{ detail: 'must not be given with email', parameter: 'externalId' }],

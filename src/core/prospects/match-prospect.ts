@@ -3,30 +3,30 @@ import { laterThan } from '../engine/times.ts'
 import type {
   Activities,
   ActivityChange,
-  ActivityWant,
+  ActivityLookup,
   KnownActivity,
   StoredProspect,
 } from '../ports/activities.ts'
 import type { AssumedIdentifier, IdentifierKind, NewIdentifier } from '../ports/identifiers.ts'
-import type { ProspectWant } from '../ports/prospects.ts'
+import type { ProspectKey } from '../ports/prospects.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import type { Matchable } from './identifiers.ts'
 
 /** `recall` which also returns the survivor of a merged prospect. Rarely needs a second read. */
 export const recallWithSurvivor = (
   activities: Pick<Activities, 'recall'>,
-  want: ActivityWant,
+  lookup: ActivityLookup,
 ): Promise<KnownActivity> => {
-  const { tenantId, prospectId } = want
+  const { tenantId, prospectId } = lookup
   // An identifier never leads to a merged prospect.
   return prospectId === undefined
-    ? activities.recall(want)
-    : addSurvivor(activities, { tenantId, prospectId }, activities.recall(want))
+    ? activities.recall(lookup)
+    : addSurvivor(activities, { tenantId, prospectId }, activities.recall(lookup))
 }
 
 const addSurvivor = async (
   activities: Pick<Activities, 'recall'>,
-  { tenantId, prospectId }: ProspectWant,
+  { tenantId, prospectId }: ProspectKey,
   recalled: Promise<KnownActivity>,
 ): Promise<KnownActivity> => {
   const known = await recalled
@@ -58,7 +58,7 @@ export const matchProspect = (
 export type ProspectSaved = Pick<ActivityChange, 'prospect' | 'unchangedSince' | 'identifiers' | 'assumed'>
 /** The person that a request is about: identifiers, and a name for the prospect. */
 export type Person = {
-  readonly want: ActivityWant
+  readonly lookup: ActivityLookup
   readonly matchable: Matchable
   readonly name: string | null
 }
@@ -70,7 +70,7 @@ export const addedProspect = (
   now: Timestamp,
   newId: NewId,
 ): ProspectSaved => {
-  const { tenantId } = person.want
+  const { tenantId } = person.lookup
   const prospectId = newId('prospect')
   const blank = { email: null, externalId: null, name: null, erasedAt: null, mergedInto: null }
   const { fills, ...saved } = fillsOf({ tenantId, prospectId, ...blank, updatedAt: now }, person, known)
@@ -92,13 +92,13 @@ export const filledProspect = (
 /** `fills` are the blanks that a request fills; null if it fills none. */
 const fillsOf = (
   prospect: StoredProspect,
-  { want, matchable, name }: Person,
+  { lookup, matchable, name }: Person,
   known: KnownActivity,
 ): ProspectSaved & { readonly fills: Partial<StoredProspect> | null } => {
   const { tenantId, prospectId } = prospect
   const identifiers: NewIdentifier[] = []
   const assumed: AssumedIdentifier[] = []
-  for (const { kind, hash } of want.identifiers) {
+  for (const { kind, hash } of lookup.identifiers) {
     const leadsToId = leadsTo(known, kind)
     if (leadsToId === prospectId) continue
     assumed.push({ tenantId, kind, hash, prospectId: leadsToId })

@@ -6,7 +6,7 @@ import { isoTime, laterThan } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
 import type { MergeChanges } from '../ports/merges.ts'
-import type { FoundProspect, Prospects, ProspectWant } from '../ports/prospects.ts'
+import type { FoundProspect, ProspectKey, Prospects } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import { livingProspect, prospectOf } from './get-prospect.ts'
@@ -15,7 +15,7 @@ import { findSurvivor } from './survivors.ts'
 /** Maximum number of prospects merged into one survivor. They are erased in one statement. */
 const MERGED_MAX = 100
 
-export type ProspectMerging = ProspectWant & ProspectMerge & Requester
+export type ProspectMerging = ProspectKey & ProspectMerge & Requester
 
 /**
  * Merges a prospect into another one, for good: from now on its id and all its identifiers lead to that survivor, whose

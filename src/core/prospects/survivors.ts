@@ -1,4 +1,4 @@
-import type { FoundProspect, Prospects, ProspectWant } from '../ports/prospects.ts'
+import type { FoundProspect, ProspectKey, Prospects } from '../ports/prospects.ts'
 
 /** The prospect, or the survivor of a merged one. */
 export const survivorOf = async (
@@ -12,5 +12,5 @@ export const survivorOf = async (
 /** `find` which returns the survivor of a merged prospect. */
 export const findSurvivor = async (
   prospects: Pick<Prospects, 'find'>,
-  want: ProspectWant,
-): Promise<FoundProspect | null> => survivorOf(prospects, await prospects.find(want))
+  key: ProspectKey,
+): Promise<FoundProspect | null> => survivorOf(prospects, await prospects.find(key))

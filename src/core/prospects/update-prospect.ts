@@ -6,7 +6,7 @@ import { isoTime, laterThan } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { Requester } from '../ports/events.ts'
 import type { Identifier, NewIdentifier, StoredIdentifier } from '../ports/identifiers.ts'
-import type { FoundProspect, ProspectCorrected, ProspectWant } from '../ports/prospects.ts'
+import type { FoundProspect, ProspectCorrected, ProspectKey } from '../ports/prospects.ts'
 import type { Needs } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
 import { livingProspect, prospectOf } from './get-prospect.ts'
@@ -15,7 +15,7 @@ import { NO_IDENTIFIER } from './refuse-unidentified.ts'
 import { findSurvivor } from './survivors.ts'
 
 /** The prospect to correct, and its new values. */
-export type ProspectCorrection = ProspectWant & ProspectChanges & Requester
+export type ProspectCorrection = ProspectKey & ProspectChanges & Requester
 
 /**
  * Corrects a prospect: the only use case that overwrites an email, an external id or a name; null clears it. The email

@@ -1,6 +1,6 @@
 import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
-import type { ApiKeys, OfTenant, Scope, StoredApiKey } from '../ports/api-keys.ts'
+import type { ApiKeys, Scope, StoredApiKey, TenantState } from '../ports/api-keys.ts'
 import type { Clock } from '../ports/world.ts'
 import { apiKeyHashOf } from './api-key-text.ts'
 
@@ -10,7 +10,7 @@ export type Caller = Pick<StoredApiKey, 'tenantId' | 'scopes'> & {
   readonly isSuspended?: boolean
 }
 
-type Found = StoredApiKey & OfTenant
+type Found = StoredApiKey & TenantState
 type Deps = {
   readonly apiKeys: Pick<ApiKeys, 'markUsed'>
   readonly keys: {
@@ -69,7 +69,7 @@ export const hasEnded = ({ revokedAt, expiresAt }: StoredApiKey, now: number): b
   revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) <= now)
 
 /** Refuses `tenant_suspended`. */
-export const requireActiveTenant = ({ isSuspended }: Partial<OfTenant>): void => {
+export const requireActiveTenant = ({ isSuspended }: Partial<TenantState>): void => {
   if (isSuspended) refuse('tenant_suspended', 'The tenant of this API key or hook is suspended.')
 }
 

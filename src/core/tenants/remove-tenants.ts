@@ -1,4 +1,4 @@
-import { callHook } from '../engine/outcome.ts'
+import { callListener } from '../engine/call-listener.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import type { RemovalPosition } from '../ports/tenants.ts'
@@ -39,7 +39,7 @@ export const removeTenants = ({ store: { tenants, erasures, moments }, clock, on
     let isMoreLeft = false
     for (const [i, [tenantId, progress]] of [...known].entries()) {
       if (stop.aborted || !past[i]) continue
-      const isMore = await removeSome(tenantId, progress).catch((error) => callHook(() => onError(error)))
+      const isMore = await removeSome(tenantId, progress).catch((error) => callListener(() => onError(error)))
       if (isMore) isMoreLeft = true
       if (isMore === false) emptied.push(tenantId)
     }

@@ -2,7 +2,7 @@ import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { isoTime, laterThan } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
-import type { EndpointWant, StoredEndpoint } from '../ports/webhooks.ts'
+import type { EndpointKey, StoredEndpoint } from '../ports/webhooks.ts'
 import { endpointIn } from './get-webhook-endpoint.ts'
 import type { WebhookTools } from './webhook-tools.ts'
 
@@ -13,7 +13,7 @@ export const ENABLED = { status: 'enabled', disabledReason: null, ...NO_FAILURES
 /** Changes fields of an endpoint, and returns it. Both functions are pure. Refuses `webhook_endpoint_not_found`. */
 export const changeEndpoint = (
   { store, clock }: Pick<Needs<'webhooks'>, 'store' | 'clock'>,
-  key: EndpointWant,
+  key: EndpointKey,
   fieldsOf: (found: StoredEndpoint) => Partial<StoredEndpoint>,
   resetsFailures = (_: StoredEndpoint) => false,
 ): Promise<StoredEndpoint> =>

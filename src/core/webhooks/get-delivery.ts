@@ -3,19 +3,19 @@ import { refuse } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
 import type { EventData } from '../events/event-data.ts'
 import type { Needs } from '../ports/store.ts'
-import type { EndpointWant, ShownDelivery } from '../ports/webhooks.ts'
+import type { EndpointKey, ShownDelivery } from '../ports/webhooks.ts'
 import { existingEndpoint } from './get-webhook-endpoint.ts'
 import { deliveryOf } from './list-deliveries.ts'
 import { bodyWriter } from './webhook-body.ts'
 
 /** Identifies a delivery: one event for one endpoint. */
-export type DeliveryWant = EndpointWant & { readonly eventId: string }
+export type DeliveryKey = EndpointKey & { readonly eventId: string }
 type Deps = Pick<Needs<'webhooks' | 'events'>, 'store'> & { readonly webhookDataOf: EventData }
 
 /** Reads a delivery with its last attempts and its body. Refuses `webhook_endpoint_not_found`, `delivery_not_found`. */
 export const getDelivery =
   ({ store, webhookDataOf }: Deps) =>
-  async ({ eventId, ...endpoint }: DeliveryWant): Promise<Result<WebhookDeliveryWithAttempts>> => {
+  async ({ eventId, ...endpoint }: DeliveryKey): Promise<Result<WebhookDeliveryWithAttempts>> => {
     const found = await existingEndpoint(store, endpoint)
     const delivery = (await findDelivery(store, { ...endpoint, eventId })) ?? deliveryNotFound()
     const event = (await store.events.find({ tenantId: found.tenantId, eventId })) ?? deliveryNotFound()
@@ -33,7 +33,7 @@ export const getDelivery =
 /** The first delivery of a list that begins with this event. */
 const findDelivery = async (
   { webhooks }: Deps['store'],
-  { tenantId, webhookEndpointId, eventId }: DeliveryWant,
+  { tenantId, webhookEndpointId, eventId }: DeliveryKey,
 ): Promise<ShownDelivery | null> => {
   const beforeId = `${eventId}~`
   const { rows } = await webhooks.deliveries({

@@ -2,7 +2,7 @@ import type { WebhookEndpoint } from '../../shapes/webhook.ts'
 import { refuse } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
 import type { Needs } from '../ports/store.ts'
-import type { EndpointWant, StoredEndpoint } from '../ports/webhooks.ts'
+import type { EndpointKey, StoredEndpoint } from '../ports/webhooks.ts'
 import { shownHeaders } from './webhook-headers.ts'
 
 type Deps = Pick<Needs<'webhooks'>, 'store'>
@@ -10,20 +10,20 @@ type Deps = Pick<Needs<'webhooks'>, 'store'>
 /** Reads one endpoint. Refuses `webhook_endpoint_not_found`. */
 export const getWebhookEndpoint =
   ({ store }: Deps) =>
-  async (key: EndpointWant): Promise<Result<WebhookEndpoint>> => ({
+  async (key: EndpointKey): Promise<Result<WebhookEndpoint>> => ({
     value: endpointOf(await existingEndpoint(store, key)),
   })
 
 /** Refuses `webhook_endpoint_not_found`. */
 export const existingEndpoint = async (
   { webhooks }: Deps['store'],
-  key: EndpointWant,
+  key: EndpointKey,
 ): Promise<StoredEndpoint> => endpointIn(await webhooks.list(key.tenantId), key)
 
 /** Refuses `webhook_endpoint_not_found`. */
 export const endpointIn = (
   endpoints: readonly StoredEndpoint[],
-  { webhookEndpointId }: EndpointWant,
+  { webhookEndpointId }: EndpointKey,
 ): StoredEndpoint => {
   const found = endpoints.find((endpoint) => endpoint.webhookEndpointId === webhookEndpointId)
   return found ?? refuse('webhook_endpoint_not_found', 'Webhook endpoint not found.')

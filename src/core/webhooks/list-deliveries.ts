@@ -1,7 +1,7 @@
 import type { DeliveryQuery, WebhookDelivery } from '../../shapes/webhook-delivery.ts'
 import { sliceOf } from '../engine/slices.ts'
 import type { Needs } from '../ports/store.ts'
-import type { EndpointWant, ShownDelivery } from '../ports/webhooks.ts'
+import type { EndpointKey, ShownDelivery } from '../ports/webhooks.ts'
 import { existingEndpoint } from './get-webhook-endpoint.ts'
 
 /**
@@ -10,7 +10,7 @@ import { existingEndpoint } from './get-webhook-endpoint.ts'
  */
 export const listDeliveries = ({ store }: Pick<Needs<'webhooks'>, 'store'>) =>
   sliceOf({
-    nameOf: ({ webhookEndpointId, status }: DeliveryQuery & EndpointWant) =>
+    nameOf: ({ webhookEndpointId, status }: DeliveryQuery & EndpointKey) =>
       `deliveries/${webhookEndpointId}?${status ?? ''}`,
     find: async ({ tenantId, webhookEndpointId, status = null, limit, beforeId }) => {
       await existingEndpoint(store, { tenantId, webhookEndpointId })

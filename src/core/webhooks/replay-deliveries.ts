@@ -7,7 +7,7 @@ import type { Result } from '../engine/result.ts'
 import { ROWS_SCANNED_MAX } from '../engine/slices.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
-import type { EndpointWant, EventsToReplay } from '../ports/webhooks.ts'
+import type { EndpointKey, EventsToReplay } from '../ports/webhooks.ts'
 import { existingEndpoint, requireEnabled } from './get-webhook-endpoint.ts'
 import { limitSlowCalls } from './limit-slow-calls.ts'
 
@@ -39,7 +39,7 @@ export const replayDeliveries = ({ store, clock, shareLoop = atOnce }: Deps) => 
     return { deliveries, nextCursor: afterEventId }
   }
 
-  return async (replay: EndpointWant & Replay): Promise<Result<ReplayResult>> => {
+  return async (replay: EndpointKey & Replay): Promise<Result<ReplayResult>> => {
     const { since, cursor, onlyUndelivered, ...key } = replay
     if ((since === undefined) === (cursor === undefined)) refuse('invalid_request', TWO_STARTS, START)
     const endpoint = await existingEndpoint(store, key)

@@ -2,7 +2,7 @@ import type { SecretRotation, WebhookEndpointWithSecret } from '../../shapes/web
 import type { Result } from '../engine/result.ts'
 import { rotatedTo } from '../engine/sealed-secrets.ts'
 import type { Needs } from '../ports/store.ts'
-import type { EndpointWant } from '../ports/webhooks.ts'
+import type { EndpointKey } from '../ports/webhooks.ts'
 import { changeEndpoint } from './change-endpoint.ts'
 import { endpointOf } from './get-webhook-endpoint.ts'
 import type { WebhookTools } from './webhook-tools.ts'
@@ -12,7 +12,7 @@ type Deps = Needs<'webhooks'> & { readonly webhooks: Pick<WebhookTools, 'secrets
 /** Replaces the secret; up to three older ones still sign until their overlap ends. Refuses `webhook_endpoint_not_found`. */
 export const rotateWebhookSecret =
   (deps: Deps) =>
-  async (rotation: EndpointWant & SecretRotation): Promise<Result<WebhookEndpointWithSecret>> => {
+  async (rotation: EndpointKey & SecretRotation): Promise<Result<WebhookEndpointWithSecret>> => {
     const { overlapHours, ...key } = rotation
     const { secrets } = deps.webhooks
     const { secret, sealed } = secrets.issue()

@@ -1,12 +1,12 @@
+import { callListener } from '../engine/call-listener.ts'
 import { claimInTurns } from '../engine/claim-in-turns.ts'
-import { callHook } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { StoredEvent } from '../ports/events.ts'
 import type { Secrets } from '../ports/secrets.ts'
 import type { SendWebhook } from '../ports/sending.ts'
 import type { Needs } from '../ports/store.ts'
-import type { ClaimedEndpoint, EndpointWant } from '../ports/webhooks.ts'
+import type { ClaimedEndpoint, EndpointKey } from '../ports/webhooks.ts'
 import type { Recorded } from '../ports/world.ts'
 import { lostClaims } from './lost-claims.ts'
 import { listSender, type SentList } from './send-list.ts'
@@ -29,7 +29,7 @@ const DELETED_MS = 60_000
 
 /** Called if an endpoint begins to rest after failures, works again, or was disabled; with the last error or why. */
 export type OnEndpoint = (
-  endpoint: EndpointWant & Pick<ClaimedEndpoint, 'url'>,
+  endpoint: EndpointKey & Pick<ClaimedEndpoint, 'url'>,
   became: 'resting' | 'working' | 'disabled',
   why: string | null,
 ) => void
@@ -59,7 +59,7 @@ export const sendWebhooks = (deps: Deps) => {
   const { webhooks } = store
   const inProgress = new Set<Promise<void>>()
   const lost = lostClaims(deps, LEASE_MS)
-  const onError = (error: unknown) => callHook(() => deps.onError(error))
+  const onError = (error: unknown) => callListener(() => deps.onError(error))
   const { claim } = claimInTurns(webhooks, { clock, leaseMs: LEASE_MS, restMsMax: REST_MS })
   const sendList = listSender({ clock, send, dataOf, random, onError })
 
@@ -136,10 +136,10 @@ export const sendWebhooks = (deps: Deps) => {
     const { tenantId, webhookEndpointId, url } = endpoint
     const shown = { tenantId, webhookEndpointId, url }
     if (disabledReason !== null && (await disable(endpoint, disabledReason)) === 'recorded') {
-      callHook(() => deps.onEndpoint(shown, 'disabled', disabledReason))
+      callListener(() => deps.onEndpoint(shown, 'disabled', disabledReason))
     } else if (needsRest(before) !== needsRest(health)) {
       const became = needsRest(health) ? 'resting' : 'working'
-      callHook(() => deps.onEndpoint(shown, became, results.at(-1)?.lastError ?? null))
+      callListener(() => deps.onEndpoint(shown, became, results.at(-1)?.lastError ?? null))
     }
   }
 

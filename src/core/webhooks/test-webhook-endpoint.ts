@@ -5,7 +5,7 @@ import { isoTime } from '../engine/times.ts'
 import type { EventData } from '../events/event-data.ts'
 import type { StoredEvent } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
-import type { EndpointWant, StoredEndpoint } from '../ports/webhooks.ts'
+import type { EndpointKey, StoredEndpoint } from '../ports/webhooks.ts'
 import { existingEndpoint } from './get-webhook-endpoint.ts'
 import { limitSlowCalls, refuseTooMany } from './limit-slow-calls.ts'
 import { TOO_LARGE, UNSIGNED } from './webhook-attempts.ts'
@@ -61,7 +61,7 @@ export const testWebhookEndpoint = ({ store, clock, newId, webhookDataOf, webhoo
     }
   }
 
-  return async ({ eventId, ...key }: EndpointWant & WebhookTrial): Promise<Result<WebhookTest>> => {
+  return async ({ eventId, ...key }: EndpointKey & WebhookTrial): Promise<Result<WebhookTest>> => {
     const endpoint = await existingEndpoint(store, key)
     const { tenantId } = endpoint
     const stored = eventId === undefined ? null : await store.events.find({ tenantId, eventId })

@@ -1,7 +1,7 @@
 import type { WebhookEndpoint, WebhookEndpointChanges } from '../../shapes/webhook.ts'
 import type { Result } from '../engine/result.ts'
 import type { Needs } from '../ports/store.ts'
-import type { EndpointWant, StoredEndpoint } from '../ports/webhooks.ts'
+import type { EndpointKey, StoredEndpoint } from '../ports/webhooks.ts'
 import { changeEndpoint, ENABLED, listText, NO_FAILURES, requireUrl } from './change-endpoint.ts'
 import { endpointOf } from './get-webhook-endpoint.ts'
 import { sealedHeaders } from './webhook-headers.ts'
@@ -9,7 +9,7 @@ import { templateText } from './webhook-template.ts'
 import type { WebhookTools } from './webhook-tools.ts'
 
 type Deps = Needs<'webhooks'> & { readonly webhooks: Pick<WebhookTools, 'secrets' | 'checkUrl'> }
-type EndpointUpdate = EndpointWant & WebhookEndpointChanges
+type EndpointUpdate = EndpointKey & WebhookEndpointChanges
 
 /**
  * Changes the given fields of an endpoint. The status `enabled`, or another URL, method or body, forgets its failures and

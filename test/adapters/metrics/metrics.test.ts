@@ -77,7 +77,7 @@ t.test('a scrape shows requests in flight, queued calls and the length of the li
       await promise
       return Promise.all(list.map((recording) => store.activities.record(...recording)))
     }
-    const tenantOf = ([{ want }]: Recording) => want.tenantId
+    const tenantOf = ([{ lookup }]: Recording) => lookup.tenantId
     const together = write(operation, recordAll, { tenantOf, weightOf: () => 0 })
     const record = (...recording: Recording) => {
       arrived++

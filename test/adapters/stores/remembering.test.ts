@@ -1,6 +1,6 @@
 import t from 'tap'
 import { remembering } from '../../../src/adapters/stores/remembering.ts'
-import type { Activities, ActivityWant, KnownActivity } from '../../../src/core/ports/activities.ts'
+import type { Activities, ActivityLookup, KnownActivity } from '../../../src/core/ports/activities.ts'
 import type { Recorded } from '../../../src/core/ports/world.ts'
 import {
   assumedTo,
@@ -21,11 +21,11 @@ const NOTHING: KnownActivity = { prospects: [], identifiers: [], receipt: null, 
 const emailOf = (n: number) => `${n}@example.com`
 const prospect = (n: number, fields: Partial<SomeProspect> = {}) =>
   someProspect(TENANT, { prospectId: idOf('prospect', n), email: emailOf(n), ...fields })
-const byEmail = (email: string, tenantId = TENANT): ActivityWant => ({
+const byEmail = (email: string, tenantId = TENANT): ActivityLookup => ({
   tenantId,
   identifiers: [emailIdentifier(tenantId, email)],
 })
-const byId = (n: number): ActivityWant => ({
+const byId = (n: number): ActivityLookup => ({
   tenantId: TENANT,
   prospectId: idOf('prospect', n),
   identifiers: [],
@@ -42,8 +42,8 @@ const setting = (entriesMax = 10) => {
     record: async () => state.recorded,
   } satisfies Activities
   const activities = remembering(store, entriesMax)
-  const find = async (want: ActivityWant) => (await activities.recall(want)).prospects[0]
-  const findId = async (want: ActivityWant) => (await find(want))?.prospectId
+  const find = async (lookup: ActivityLookup) => (await activities.recall(lookup)).prospects[0]
+  const findId = async (lookup: ActivityLookup) => (await find(lookup))?.prospectId
   return { ...activities, state, find, findId, store }
 }
 
@@ -51,7 +51,7 @@ t.test('what was recorded is recalled without a look-up, as it is then', async (
   const { record, recall, state } = setting()
   const change = changeOf(prospect(1, { name: 'Ada' }))
   await record(change)
-  t.strictSame(await recall(change.want), {
+  t.strictSame(await recall(change.lookup), {
     prospects: [change.prospect],
     identifiers: [
       {
@@ -70,20 +70,20 @@ t.test('what was recorded is recalled without a look-up, as it is then', async (
 t.test('a log of a prospect that was looked up is remembered, by its id or by its email', async (t) => {
   const { record, findId } = setting()
   const ada = prospect(1)
-  for (const want of [byId(1), byEmail(emailOf(1))]) {
-    t.equal(await findId(want), undefined)
-    await record(logChangeOf(ada, someLog(ada), { want }))
-    t.equal(await findId(want), ada.prospectId)
+  for (const lookup of [byId(1), byEmail(emailOf(1))]) {
+    t.equal(await findId(lookup), undefined)
+    await record(logChangeOf(ada, someLog(ada), { lookup }))
+    t.equal(await findId(lookup), ada.prospectId)
   }
 })
 
 t.test('a fill is remembered with the time of the change', async (t) => {
   const { record, find } = setting()
   const ada = prospect(1)
-  const want = byEmail(emailOf(1))
-  await record(logChangeOf(ada, someLog(ada), { want }))
-  await record({ ...fillOf(ada, { name: 'Ada', updatedAt: at(5) }), identifiers: [], assumed: [], want })
-  t.match(await find(want), { name: 'Ada', updatedAt: at(5) })
+  const lookup = byEmail(emailOf(1))
+  await record(logChangeOf(ada, someLog(ada), { lookup }))
+  await record({ ...fillOf(ada, { name: 'Ada', updatedAt: at(5) }), identifiers: [], assumed: [], lookup })
+  t.match(await find(lookup), { name: 'Ada', updatedAt: at(5) })
 })
 
 t.test('what was overtaken is forgotten, and can be remembered again', async (t) => {
@@ -92,7 +92,7 @@ t.test('what was overtaken is forgotten, and can be remembered again', async (t)
   for (const change of changes) await record(change)
   state.recorded = 'overtaken'
   t.equal(
-    await record(logChangeOf(prospect(1), someLog(prospect(1)), { want: byEmail(emailOf(1)) })),
+    await record(logChangeOf(prospect(1), someLog(prospect(1)), { lookup: byEmail(emailOf(1)) })),
     'overtaken',
   )
   t.equal(await findId(byEmail(emailOf(1))), undefined)
@@ -127,21 +127,21 @@ t.test('an external id and an email are found only as they were seen together', 
   t.equal(await findId(byEmail(emailOf(1))), undefined)
 })
 
-t.test('a want that names no one is not remembered: the next is another person', async (t) => {
+t.test('a lookup that names no one is not remembered: the next is another person', async (t) => {
   const { record, findId } = setting()
   const nobody = changeOf(prospect(1, { email: null }))
   await record(nobody)
-  t.equal(await findId(nobody.want), undefined)
+  t.equal(await findId(nobody.lookup), undefined)
 })
 
-t.test('a want with an identifier that leads elsewhere, or to no one, is not remembered', async (t) => {
+t.test('a lookup with an identifier that leads elsewhere, or to no one, is not remembered', async (t) => {
   const { record, findId } = setting()
   const ada = prospect(1)
-  const want = { ...byId(1), identifiers: [emailIdentifier(TENANT, 'other@example.com')] }
+  const lookup = { ...byId(1), identifiers: [emailIdentifier(TENANT, 'other@example.com')] }
   for (const owner of [idOf('prospect', 2), null]) {
     const assumed = [assumedTo(emailIdentifier(TENANT, 'other@example.com'), owner)]
-    await record(logChangeOf(ada, someLog(ada), { want, assumed }))
-    t.equal(await findId(want), undefined)
+    await record(logChangeOf(ada, someLog(ada), { lookup, assumed }))
+    t.equal(await findId(lookup), undefined)
   }
 })
 
@@ -149,15 +149,15 @@ t.test('an identifier that is added with the change leads to the prospect from t
   const { record, findId } = setting()
   const ada = prospect(1, { email: null })
   const fill = fillOf(ada, { email: emailOf(1) })
-  const want = { ...byId(1), identifiers: fill.want.identifiers }
-  await record({ ...fill, want })
-  t.equal(await findId(want), ada.prospectId)
+  const lookup = { ...byId(1), identifiers: fill.lookup.identifiers }
+  await record({ ...fill, lookup })
+  t.equal(await findId(lookup), ada.prospectId)
 })
 
 t.test('a prospect that was merged is not remembered under its own id', async (t) => {
   const { record, findId } = setting()
   const survivor = prospect(2)
-  await record(logChangeOf(survivor, someLog(survivor), { want: byId(1) }))
+  await record(logChangeOf(survivor, someLog(survivor), { lookup: byId(1) }))
   t.equal(await findId(byId(1)), undefined)
 })
 

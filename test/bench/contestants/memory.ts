@@ -112,7 +112,7 @@ for (const email of emails) {
   const normalized = identifiersOf({ email }).email
   const wanted = normalized === null ? [] : [{ tenantId, kind: 'email' as const, hash: normalized.hash }]
   await store.activities.record({
-    want: { tenantId, identifiers: wanted },
+    lookup: { tenantId, identifiers: wanted },
     prospect: { tenantId, prospectId, email, externalId: null, name: null, updatedAt: at, ...LIVING },
     unchangedSince: null,
     identifiers: wanted.map((one) => ({ ...one, value: normalized?.value ?? '', prospectId })),

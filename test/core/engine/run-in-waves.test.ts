@@ -42,7 +42,12 @@ t.test('no inputs, no answers', async (t) => {
 
 t.test('inputs without a common identifier run together, and are answered in order', async (t) => {
   const { options, steps } = recordedRun()
-  t.strictSame(await runInWaves([...items('a', 'b'), UNIDENTIFIED, UNIDENTIFIED], options), ['A', 'B', '_', '_'])
+  t.strictSame(await runInWaves([...items('a', 'b'), UNIDENTIFIED, UNIDENTIFIED], options), [
+    'A',
+    'B',
+    '_',
+    '_',
+  ])
   t.strictSame(steps, ['+a', '+b', '+_', '+_', '-a', '-b', '-_', '-_'])
 })
 
@@ -137,7 +142,10 @@ t.test('a list that cannot begin fails, and so do all later ones', async (t) => 
   const beforeList = async () => {
     if (++lists > 1) throw refused
   }
-  const answers = await runInWaves(Array<Item>(LIST_LENGTH_MAX + 2).fill(UNIDENTIFIED), { ...options, beforeList })
+  const answers = await runInWaves(Array<Item>(LIST_LENGTH_MAX + 2).fill(UNIDENTIFIED), {
+    ...options,
+    beforeList,
+  })
   t.strictSame(answers.slice(-3), ['_', refused, refused])
 })
 

@@ -14,7 +14,7 @@ import { unpublishPage } from '../../../src/core/pages/unpublish-page.ts'
 import { updatePage } from '../../../src/core/pages/update-page.ts'
 import { updatePageGroup } from '../../../src/core/pages/update-page-group.ts'
 import { statusAfter } from '../../../src/core/pages/version-states.ts'
-import type { PageWant } from '../../../src/core/ports/pages.ts'
+import type { PageKey } from '../../../src/core/ports/pages.ts'
 import { idOf } from '../../support/setting.ts'
 import { refusalOf, scene } from '../scene.ts'
 
@@ -283,7 +283,7 @@ t.test('of a deleted group, and of a stranger’s, nothing is found', async (t) 
   const it = await published()
   const { group, want, strangerId, tenantId, firstId } = it
   const callsAs = (tenantId: string) => {
-    const named: PageWant = { ...want, tenantId }
+    const named: PageKey = { ...want, tenantId }
     return [
       () => listVersions(it)({ ...named, limit: 20 }),
       () => getVersion(it)({ ...named, versionId: firstId }),

@@ -5,7 +5,7 @@ import type { PatientNamer } from '../../../src/core/pages/name-patiently.ts'
 import { ATTEMPTS_MAX } from '../../../src/core/pages/name-version.ts'
 import { publishVersions } from '../../../src/core/pages/publish-versions.ts'
 import type { NewEvent } from '../../../src/core/ports/events.ts'
-import type { PageWant } from '../../../src/core/ports/pages.ts'
+import type { PageKey } from '../../../src/core/ports/pages.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { someClaim } from '../../support/rows.ts'
 import { countedIds } from '../../support/setting.ts'
@@ -176,11 +176,11 @@ t.test('versions that are handed over are published without a claim', async (t) 
   await it.publish(null)
   const handOver = createHandOver({ clock: it.clock, max: 2, leaseMs: LEASE_MS })
   const create = createPageWithVersion({ ...it, store: { pages: handOver.over(it.store.pages) } })
-  const created = async (): Promise<PageWant[]> => {
+  const created = async (): Promise<PageKey[]> => {
     const one = { ...it.group, supplementaryContext: 'Sale' }
     return (await Promise.all([one, one, one].map(create))).map(({ value }) => value)
   }
-  const statuses = (pages: readonly PageWant[]) =>
+  const statuses = (pages: readonly PageKey[]) =>
     Promise.all(pages.map(async (page) => (await it.readPage(page)).latestVersion.status))
   const { step, claims } = counting(it, { handOver })
   const early = await created()
@@ -203,7 +203,7 @@ t.test('versions that are handed over are published without a claim', async (t) 
   it.clock.advance(LEASE_MS)
   await it.publish(naming('Taken Over'))
   await step(GOING_ON, undefined, false)
-  t.match(await it.readPage(last[0] as PageWant), { computedName: 'Taken Over' })
+  t.match(await it.readPage(last[0] as PageKey), { computedName: 'Taken Over' })
 
   await created()
   await step(AbortSignal.abort(), undefined, false)

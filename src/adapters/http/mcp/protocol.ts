@@ -1,5 +1,5 @@
 import { VERSION } from '../../../config/version.ts'
-import { orNull } from '../../../core/engine/outcome.ts'
+import { orNull } from '../../../core/engine/or-null.ts'
 import { decodeUtf8 } from '../../../core/engine/parse-input.ts'
 import type { ApiKey } from '../../../shapes/api-key.ts'
 import { isObject } from '../../../shapes/json.ts'
