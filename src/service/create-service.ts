@@ -70,9 +70,9 @@ export const createService = (options: ServiceOptions): Service => {
     ...calls,
     ...administration(deps),
     published: async (page, options) => {
-      const want = checkPage(page)
-      await requireTenant(want.tenantId)
-      return waitUntilPublished(getPage, want, checkPublishedOptions(options).timeoutMs)
+      const lookup = checkPage(page)
+      await requireTenant(lookup.tenantId)
+      return waitUntilPublished(getPage, lookup, checkPublishedOptions(options).timeoutMs)
     },
     receiveHook: async (delivery) => {
       requireParts(store, 'receiveHook', 'hooks')

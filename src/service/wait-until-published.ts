@@ -11,14 +11,14 @@ const PAUSE_MS = { first: 10, last: 500 }
  * process may publish it. Refuses `unavailable` after `timeoutMs`, and as `getPage` does.
  */
 export const waitUntilPublished = async (
-  getPage: (want: PageKey) => Promise<ReadPage>,
-  want: PageKey,
+  getPage: (lookup: PageKey) => Promise<ReadPage>,
+  lookup: PageKey,
   timeoutMs: number,
 ): Promise<ReadPage> => {
   const endMs = performance.now() + timeoutMs
   let pauseMs = PAUSE_MS.first
   for (;;) {
-    const page = await getPage(want)
+    const page = await getPage(lookup)
     if (page.value.latestVersion.status !== 'processing') return page
     const leftMs = endMs - performance.now()
     if (leftMs <= 0) throw unavailable('The page is still processing. Does a publisher run?')

@@ -7,43 +7,49 @@ import { columns, type Fragment, nothing, type Query, sql } from './sql.ts'
 const ofTenant = (tenantId: string): Of => ({ tenantId, tenant: sql`${tenantId}`, once: sql`limit 1` })
 
 /** Reads each tenant's part of these lists by a separate statement, which reads no rows of other tenants. */
-export const eachTenant: OfEach = async (wants, rowsOf) => {
-  const tenantIds = [...new Set(Object.values(wants).flatMap((list) => list.map(({ tenantId }) => tenantId)))]
+export const eachTenant: OfEach = async (lookups, rowsOf) => {
+  const tenantIds = [
+    ...new Set(Object.values(lookups).flatMap((list) => list.map(({ tenantId }) => tenantId))),
+  ]
   const [first, ...others] = tenantIds
   // The usual case: one tenant, so nothing needs to be divided and joined again.
-  if (first !== undefined && others.length === 0) return rowsOf(wants, ofTenant(first))
+  if (first !== undefined && others.length === 0) return rowsOf(lookups, ofTenant(first))
   const partOf = (id: string) =>
-    Object.entries(wants).map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)])
+    Object.entries(lookups).map(([name, list]) => [name, list.filter(({ tenantId }) => tenantId === id)])
   const parts = tenantIds.map((id) => rowsOf(Object.fromEntries(partOf(id)), ofTenant(id)))
   return (await Promise.all(parts)).flat()
 }
 
-/** The rows of each want, in order, by its number. */
-export const rowsOfEach = async <Want extends OfTenant, Row extends { readonly want: number }>(
+/** The rows of each lookup, in order, by its number. */
+export const rowsOfEach = async <Lookup extends OfTenant, Row extends { readonly lookup: number }>(
   ofEach: OfEach,
-  wants: readonly Want[],
-  rowsOf: (tenantWants: readonly (Want & { number: number })[], of: Of) => Promise<readonly Row[]>,
+  lookups: readonly Lookup[],
+  rowsOf: (tenantLookups: readonly (Lookup & { number: number })[], of: Of) => Promise<readonly Row[]>,
 ): Promise<Row[][]> => {
-  const numbered = wants.map((want, number) => ({ ...want, number }))
-  const rows = await ofEach({ numbered }, (tenantWants, of) => rowsOf(tenantWants.numbered, of))
-  const lists: Row[][] = wants.map(() => [])
-  for (const row of rows) lists[row.want]?.push(row)
+  const numbered = lookups.map((lookup, number) => ({ ...lookup, number }))
+  const rows = await ofEach({ numbered }, (tenantLookups, of) => rowsOf(tenantLookups.numbered, of))
+  const lists: Row[][] = lookups.map(() => [])
+  for (const row of rows) lists[row.lookup]?.push(row)
   return lists
 }
 
-/** Reads a slice for each want, in order, by separate statements for each tenant. */
-export const slicesByTenant = <Want extends RowsQuery, Row extends { readonly want: number }>(
-  wants: readonly Want[],
-  rowsOf: Parameters<typeof rowsOfEach<Want & { beforeId: string; rowsMax: number }, Row>>[2],
+/** Reads a slice for each lookup, in order, by separate statements for each tenant. */
+export const slicesByTenant = <Lookup extends RowsQuery, Row extends { readonly lookup: number }>(
+  lookups: readonly Lookup[],
+  rowsOf: Parameters<typeof rowsOfEach<Lookup & { beforeId: string; rowsMax: number }, Row>>[2],
 ) =>
   rowsOfEach(
     eachTenant,
-    wants.map((want) => ({ ...want, beforeId: want.beforeId ?? AFTER_ALL_IDS, rowsMax: want.limit + 1 })),
+    lookups.map((lookup) => ({
+      ...lookup,
+      beforeId: lookup.beforeId ?? AFTER_ALL_IDS,
+      rowsMax: lookup.limit + 1,
+    })),
     rowsOf,
   )
 
-/** Finds for each want, in order, the row of a table with this whole key, or null. */
-export const findBy = <Want extends OfTenant, Row extends object, Found>(
+/** Finds for each lookup, in order, the row of a table with this whole key, or null. */
+export const findBy = <Lookup extends OfTenant, Row extends object, Found>(
   query: Query,
   ofEach: OfEach,
   table: string,
@@ -52,15 +58,15 @@ export const findBy = <Want extends OfTenant, Row extends object, Found>(
   asFound: (row: Row) => Found,
   ifOwner: (of: Of) => Fragment = () => nothing,
 ) => {
-  const WANTS = columns('want', `number int, tenant_id, ${key}`)
+  const LOOKUPS = columns('lookup', `number int, tenant_id, ${key}`)
   const SHOWN = columns('l', shown)
-  const isWanted = key.split(', ').map((column) => `l.${column} = want.${column}`)
+  const isWanted = key.split(', ').map((column) => `l.${column} = lookup.${column}`)
   const wantedRow = sql([`select l.* from ${table} l where ${isWanted.join(' and ')} and l.tenant_id =`])
-  return async (wants: readonly Want[]): Promise<readonly (Found | null)[]> => {
-    const found = await rowsOfEach(ofEach, wants, (tenantWants, of) => {
-      return query(of.tenantId)<Row & { want: number }>`
-        select want.number as want, ${SHOWN.selected}
-        from ${WANTS.from(tenantWants)} ${ifOwner(of)}
+  return async (lookups: readonly Lookup[]): Promise<readonly (Found | null)[]> => {
+    const found = await rowsOfEach(ofEach, lookups, (tenantLookups, of) => {
+      return query(of.tenantId)<Row & { lookup: number }>`
+        select lookup.number as lookup, ${SHOWN.selected}
+        from ${LOOKUPS.from(tenantLookups)} ${ifOwner(of)}
           cross join lateral (${wantedRow} ${of.tenant} ${of.once}) l`
     })
     return found.map(([row]) => (row === undefined ? null : asFound(row)))

@@ -8,7 +8,7 @@ import { type Fragment, nothing, type Query, sql, textArray } from './sql.ts'
 type TenantFilter = (tenantIdColumn: Fragment) => Fragment
 /** A table `v` whose rows wait to be claimed, and the parts of a statement that name its columns. */
 type Queue = Readonly<Record<'table' | 'key' | 'isClaimed' | 'counted' | 'answered', Fragment>> & {
-  readonly isClaimable: (want: ClaimQuery, ofThose: TenantFilter) => Fragment
+  readonly isClaimable: (lookup: ClaimQuery, ofThose: TenantFilter) => Fragment
 }
 
 /** Tenants whose work is claimed at a time. */
@@ -27,10 +27,10 @@ export type Queries = { readonly query: Query; readonly lookAt: Query }
  * The tenants that wait, read from all machines of a cluster by one statement. While a machine is away, the others are
  * asked one by one, so that their tenants are served. A machine that is away delays a claim only once in a while.
  */
-export const waitingOnCluster = <Want extends Look>(
+export const waitingOnCluster = <Lookup extends Look>(
   { query, lookAt: lookWith }: Queries,
   table: Fragment,
-  isWaiting: (want: Want, ofThose: TenantFilter) => Fragment,
+  isWaiting: (lookup: Lookup, ofThose: TenantFilter) => Fragment,
 ) => {
   let apartUntil = 0
   const away = new Set<number>()
@@ -42,15 +42,15 @@ export const waitingOnCluster = <Want extends Look>(
     apartUntil = performance.now() + APART_MS
     return null
   }
-  const lookAt = (want: Want, tenantId: string, ofThose: TenantFilter) =>
+  const lookAt = (lookup: Lookup, tenantId: string, ofThose: TenantFilter) =>
     lookWith(tenantId)<{ tenantId: string; count: number }>`
       select v.tenant_id, count(*)::int as count from ${table}
-      where ${isWaiting(want, ofThose)} and v.tenant_id > ${want.afterTenantId} ${ofThose(V_TENANT)}
-      group by v.tenant_id order by v.tenant_id limit ${want.max}`
+      where ${isWaiting(lookup, ofThose)} and v.tenant_id > ${lookup.afterTenantId} ${ofThose(V_TENANT)}
+      group by v.tenant_id order by v.tenant_id limit ${lookup.max}`
 
   /** The first tenants that wait. Tenants on nodes that cannot be reached are left out. */
-  const lookApart = async (want: Want) => {
-    let { afterTenantId } = want
+  const lookApart = async (lookup: Lookup) => {
+    let { afterTenantId } = lookup
     for (;;) {
       // Every node knows on which group of machines each tenant lives.
       const tenants = await query()<{ tenantId: string; node: number }>`
@@ -65,49 +65,49 @@ export const waitingOnCluster = <Want extends Look>(
         const tenantIds = tenantsOfNode.map(({ tenantId }) => tenantId)
         const ofThose: TenantFilter = (column) => sql`and ${column} = any (${textArray(tenantIds)}::text[])`
         // Sent in the name of any of these tenants: they share a machine.
-        return lookAt({ ...want, afterTenantId }, tenantIds[0] ?? ALL_TENANTS, ofThose).catch((why) => {
+        return lookAt({ ...lookup, afterTenantId }, tenantIds[0] ?? ALL_TENANTS, ofThose).catch((why) => {
           askApart(why)
           away.add(node)
           return []
         })
       })
       const waiting = (await Promise.all(lists)).flat().sort((a, b) => (a.tenantId < b.tenantId ? -1 : 1))
-      if (waiting.length > 0 || tenants.length < NAMED_MAX) return waiting.slice(0, want.max)
+      if (waiting.length > 0 || tenants.length < NAMED_MAX) return waiting.slice(0, lookup.max)
       afterTenantId = tenants.at(-1)?.tenantId ?? ''
     }
   }
 
-  const look = async (want: Want) =>
-    (isApart() ? null : await lookAt(want, ALL_TENANTS, () => nothing).catch(askApart)) ??
-    (await lookApart(want))
+  const look = async (lookup: Lookup) =>
+    (isApart() ? null : await lookAt(lookup, ALL_TENANTS, () => nothing).catch(askApart)) ??
+    (await lookApart(lookup))
   return { look, askApart }
 }
 
 /** Claims work on a cluster: each waiting tenant's work is claimed on the machine of the tenant. */
 export const claimOnCluster = <Claimed extends object>(queries: Queries, queue: Queue) => {
   const { look, askApart } = waitingOnCluster(queries, queue.table, queue.isClaimable)
-  return async (want: ClaimQuery): Promise<readonly Claimed[]> => {
+  return async (lookup: ClaimQuery): Promise<readonly Claimed[]> => {
     const claimed: Claimed[] = []
-    let { afterTenantId } = want
+    let { afterTenantId } = lookup
     for (;;) {
-      const looked = look({ ...want, afterTenantId, max: want.max - claimed.length })
+      const looked = look({ ...lookup, afterTenantId, max: lookup.max - claimed.length })
       // Work that is already claimed must not be lost.
       const waiting = [...(await looked.catch((error) => (claimed.length > 0 ? [] : Promise.reject(error))))]
       if (waiting.length === 0) return claimed
       while (waiting.length > 0) {
         const claims: Promise<readonly Claimed[]>[] = []
-        let room = want.max - claimed.length
+        let room = lookup.max - claimed.length
         while (waiting[0] && room > 0 && claims.length < AT_ONCE_MAX) {
           const { tenantId, count } = waiting.shift() ?? waiting[0]
           const max = Math.min(count, room)
           room -= max
           afterTenantId = tenantId
-          claims.push(claimOf(queries.query, queue, tenantId, { ...want, max }))
+          claims.push(claimOf(queries.query, queue, tenantId, { ...lookup, max }))
         }
         for (const claim of await Promise.allSettled(claims))
           if (claim.status === 'fulfilled') claimed.push(...claim.value)
           else askApart(claim.reason)
-        if (claimed.length === want.max) return claimed
+        if (claimed.length === lookup.max) return claimed
       }
     }
   }
@@ -123,13 +123,13 @@ export const processing = ({ isHeld = () => sql`false`, ...queue }: Processing):
 })
 
 /** Rows that another claim has locked are skipped. Materialized, or a join would read again and take more. */
-const claimOf = <Claimed extends object>(query: Query, queue: Queue, tenantId: string, want: ClaimQuery) =>
+const claimOf = <Claimed extends object>(query: Query, queue: Queue, tenantId: string, lookup: ClaimQuery) =>
   query(tenantId)<Claimed>`
     with claimed as materialized (
       select ${queue.key} from ${queue.table}
-      where v.tenant_id = ${tenantId} and ${queue.isClaimable(want, (column) => sql`and ${column} = ${tenantId}`)}
-      order by v.claimable_at limit ${want.max} for update skip locked
+      where v.tenant_id = ${tenantId} and ${queue.isClaimable(lookup, (column) => sql`and ${column} = ${tenantId}`)}
+      order by v.claimable_at limit ${lookup.max} for update skip locked
     )
-    update ${queue.table} set claimable_at = ${want.until}, ${queue.counted} from claimed
+    update ${queue.table} set claimable_at = ${lookup.until}, ${queue.counted} from claimed
     where v.tenant_id = ${tenantId} and v.tenant_id = claimed.tenant_id and ${queue.isClaimed}
     returning ${queue.answered}`

@@ -151,10 +151,10 @@ export const copiedHooks = (hooks: Hooks, central: Query, query: Query): Hooks =
       if (recorded === 'recorded') await copies.copy(hook)
       return recorded
     },
-    remove: async (want) => {
-      if ((await hooks.find(want)) === null) return false
-      await copies.remove(want.hookId, want.tenantId)
-      return hooks.remove(want)
+    remove: async (lookup) => {
+      if ((await hooks.find(lookup)) === null) return false
+      await copies.remove(lookup.hookId, lookup.tenantId)
+      return hooks.remove(lookup)
     },
   }
 }

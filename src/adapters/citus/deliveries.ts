@@ -21,55 +21,55 @@ type Deliveries = Pick<Webhooks, 'due' | 'deliveries' | 'retry' | 'replay' | 'ba
 
 /** Deliveries to endpoints. Calls `notify` after some became due immediately. */
 export const postgresDeliveries = (query: Query, notify: () => void): Deliveries => ({
-  due: async ({ now, max, ...want }) => {
+  due: async ({ now, max, ...lookup }) => {
     const pending = (at: Fragment) => sql`(
-      select * from webhook_deliveries d where ${matchesId(want, D)} and d.status = 'pending' and d.next_attempt_at ${at}
+      select * from webhook_deliveries d where ${matchesId(lookup, D)} and d.status = 'pending' and d.next_attempt_at ${at}
       order by d.next_attempt_at limit ${max})`
-    const rows = await query(want.tenantId)<EventRow & Pick<DueDelivery, 'attempts'>>`
+    const rows = await query(lookup.tenantId)<EventRow & Pick<DueDelivery, 'attempts'>>`
       select ${EVENT.selected}, d.attempts
       from (
         ${pending(sql`<= ${now}`)} union all ${pending(sql`> ${latestAttemptAt(now)}`)} limit ${max}
       ) d cross join lateral (
-        select * from events e where e.tenant_id = ${want.tenantId} and e.event_id = d.event_id limit 1
+        select * from events e where e.tenant_id = ${lookup.tenantId} and e.event_id = d.event_id limit 1
       ) e
       order by d.next_attempt_at, e.event_id`
     return rows.map((row) => ({ attempts: row.attempts, event: storedEvent(row) }))
   },
 
-  deliveries: async ({ beforeId, limit, status, ...want }) => {
-    const { rows, resume } = await walk<ShownDelivery>(query, want.tenantId, {
+  deliveries: async ({ beforeId, limit, status, ...lookup }) => {
+    const { rows, resume } = await walk<ShownDelivery>(query, lookup.tenantId, {
       along: sql`
-        from webhook_deliveries l where ${matchesId(want, L)} and l.event_id < ${beforeId ?? AFTER_ALL_IDS}`,
+        from webhook_deliveries l where ${matchesId(lookup, L)} and l.event_id < ${beforeId ?? AFTER_ALL_IDS}`,
       key: sql`l.event_id`,
       newest: sql`l.event_id desc`,
       matches: sql`l.status = coalesce(${status}, l.status)`,
-      selected: sql`${DELIVERY.selected}, ${typeOf(want)}`,
+      selected: sql`${DELIVERY.selected}, ${typeOf(lookup)}`,
       bytes: sql`octet_length(l.last_error) + octet_length(l.last_attempts::text)`,
       limit,
     })
     return { rows: rows.map(shownDelivery), resume }
   },
 
-  retry: async ({ eventId, now, ...want }) => {
-    const [row] = await query(want.tenantId)<ShownDelivery>`
+  retry: async ({ eventId, now, ...lookup }) => {
+    const [row] = await query(lookup.tenantId)<ShownDelivery>`
       with retried as (
         update webhook_deliveries d set status = 'pending', attempts = 0, next_attempt_at = ${now}, delivered_at = null
-        where ${matchesId(want, D)} and d.event_id = ${eventId}
+        where ${matchesId(lookup, D)} and d.event_id = ${eventId}
         returning *
       )
-      select ${DELIVERY.selected}, ${typeOf(want)} from retried l`
+      select ${DELIVERY.selected}, ${typeOf(lookup)} from retried l`
     if (row !== undefined) notify()
     return row === undefined ? null : shownDelivery(row)
   },
 
-  replay: async ({ afterEventId, delivered, now, max, ...want }) => {
-    const [row] = await query(want.tenantId)<{ made: number; looked: number; last: string | null }>`
+  replay: async ({ afterEventId, delivered, now, max, ...lookup }) => {
+    const [row] = await query(lookup.tenantId)<{ made: number; looked: number; last: string | null }>`
       with looked as materialized (
         select e.event_id, e.type, e.ids from events e
-        where e.tenant_id = ${want.tenantId} and e.event_id > ${afterEventId} and e.sequence is not null
+        where e.tenant_id = ${lookup.tenantId} and e.event_id > ${afterEventId} and e.sequence is not null
         order by e.event_id limit ${max}
       ), made as (
-        ${deliver(want.tenantId, sql`looked e`, now)} and v.webhook_endpoint_id = ${want.webhookEndpointId}
+        ${deliver(lookup.tenantId, sql`looked e`, now)} and v.webhook_endpoint_id = ${lookup.webhookEndpointId}
           and v.status = 'enabled'
         order by e.event_id
         on conflict (tenant_id, webhook_endpoint_id, event_id) do update set status = 'pending', attempts = 0,

@@ -18,9 +18,9 @@ export type Of = {
   readonly once: Fragment
 }
 
-export type OfEach = <Wants extends Lists, Row>(
-  wants: Wants,
-  rowsOf: (tenantWants: Wants, of: Of) => Promise<readonly Row[]> | readonly Row[],
+export type OfEach = <Lookups extends Lists, Row>(
+  lookups: Lookups,
+  rowsOf: (tenantLookups: Lookups, of: Of) => Promise<readonly Row[]> | readonly Row[],
 ) => Promise<readonly Row[]>
 
 /** Conditions that a write was saved: `each` on the row of an `event`, `all` on the whole write. */

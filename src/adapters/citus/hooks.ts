@@ -29,7 +29,7 @@ export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => vo
         where h.hook_id = any(${textArray(hookIds)}::text[])`
       return rows.map((row) => ({ ...storedHook(row), isSuspended: row.isSuspended }))
     },
-    find: async (want) => (await hooksWhere(matchesId(want)))[0] ?? null,
+    find: async (lookup) => (await hooksWhere(matchesId(lookup)))[0] ?? null,
     list: async ({ tenantId, beforeId, limit }) => {
       const before = beforeId ?? AFTER_ALL_IDS
       const older = sql`h.tenant_id = ${tenantId} and h.hook_id < ${before} order by h.hook_id desc limit ${limit + 1}`
@@ -46,15 +46,15 @@ export const postgresHooks = (query: Query, { andSet }: Forms, changed: () => vo
       const isChanged = await write(sql`${row} where ${matchesId(hook)} and h.updated_at = ${lastUpdatedAt}`)
       return isChanged ? 'recorded' : 'overtaken'
     },
-    remove: (want) => write(sql`delete from hooks h where ${matchesId(want)}`),
-    markSeen: async (want, seen: HookSeen) => {
+    remove: (lookup) => write(sql`delete from hooks h where ${matchesId(lookup)}`),
+    markSeen: async (lookup, seen: HookSeen) => {
       await query()`
         update hooks h set last_received_at = coalesce(${seen.lastReceivedAt}, h.last_received_at),
           last_refused_at = coalesce(${seen.lastRefusedAt}, h.last_refused_at),
           last_refusal = coalesce(${seen.lastRefusal}, h.last_refusal),
           last_warned_at = coalesce(${seen.lastWarnedAt}, h.last_warned_at),
           last_warning = coalesce(${seen.lastWarning}, h.last_warning)
-        where ${matchesId(want)}`
+        where ${matchesId(lookup)}`
     },
   }
 }

@@ -7,37 +7,37 @@ import type { Outbox } from './outbox.ts'
 import { columns, nothing, type Query, sql } from './sql.ts'
 import { slice } from './walk.ts'
 
-type ListedRow = PageGroupRow & { readonly want: number }
+type ListedRow = PageGroupRow & { readonly lookup: number }
 type FoundRow = PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>
 
 const GROUPS = columns('l', COLUMNS.page_groups)
 const SHOWN = columns('l', without(COLUMNS.page_groups, 'revision', 'idempotency_key', 'request_hash'))
 const COUNTS = columns('c', COLUMNS.page_counts)
 const CHANGES = columns('g', PAGE_GROUP_CHANGES)
-const WANTS = columns('want', 'number int, status, before_id, rows_max int')
+const LOOKUPS = columns('lookup', 'number int, status, before_id, rows_max int')
 
 export const postgresPageGroups = (query: Query, outbox: Outbox, together: Together): PageGroups => ({
-  list: together.read('pageGroups.list', async (wants: readonly PageGroupsQuery[]) => {
-    const lists = await slicesByTenant(wants, async (tenantWants, { tenantId }) => {
-      const groups = [...Map.groupBy(tenantWants, ({ status }) => (status === null ? open : filtered))]
+  list: together.read('pageGroups.list', async (lookups: readonly PageGroupsQuery[]) => {
+    const lists = await slicesByTenant(lookups, async (tenantLookups, { tenantId }) => {
+      const groups = [...Map.groupBy(tenantLookups, ({ status }) => (status === null ? open : filtered))]
       const asked = groups.map(([along, some]) => {
         const rows = sql`
           select ${SHOWN.selected} from page_groups l where l.tenant_id = ${tenantId} and ${along.isBefore}`
         return query(tenantId)<ListedRow>`
-          select want.number as want, ${SHOWN.selected}, ${pagesCount(tenantId)}
-          from ${WANTS.from(some)}
-            cross join lateral ${slice(rows, bytes, along.newest, sql`want.rows_max`)}
-          order by want.number, l.page_group_id desc`
+          select lookup.number as lookup, ${SHOWN.selected}, ${pagesCount(tenantId)}
+          from ${LOOKUPS.from(some)}
+            cross join lateral ${slice(rows, bytes, along.newest, sql`lookup.rows_max`)}
+          order by lookup.number, l.page_group_id desc`
       })
       return (await Promise.all(asked)).flat()
     })
     return lists.map((list) => list.map(pageGroupOf))
   }),
 
-  find: async (want) => {
-    const { tenantId } = want
+  find: async (lookup) => {
+    const { tenantId } = lookup
     const [column, key] =
-      'pageGroupId' in want ? [ID, want.pageGroupId] : [IDEMPOTENCY_KEY, want.idempotencyKey]
+      'pageGroupId' in lookup ? [ID, lookup.pageGroupId] : [IDEMPOTENCY_KEY, lookup.idempotencyKey]
     const [row] = await query(tenantId)<FoundRow>`
       select ${SHOWN.selected}, l.request_hash, c.pages_count::int, (l.revision + c.changes)::int as revision
       from (select * from page_groups l where l.tenant_id = ${tenantId} and ${column} = ${key} limit 1) l
@@ -73,11 +73,11 @@ const IDEMPOTENCY_KEY = sql`l.idempotency_key`
 
 // Two statements, because each walks a separate index, by the expression of that index.
 const ID_IF_OPEN = sql`(case when l.status <> 'deleted' then l.page_group_id end)`
-const open = { isBefore: sql`${ID_IF_OPEN} < want.before_id`, newest: sql`${ID_IF_OPEN} desc` }
+const open = { isBefore: sql`${ID_IF_OPEN} < lookup.before_id`, newest: sql`${ID_IF_OPEN} desc` }
 const STATUS_AND_ID = sql`(l.status || '/' || l.page_group_id) collate "C"`
 const filtered = {
   isBefore: sql`
-    ${STATUS_AND_ID} < want.status || '/' || want.before_id and ${STATUS_AND_ID} > want.status || '/'`,
+    ${STATUS_AND_ID} < lookup.status || '/' || lookup.before_id and ${STATUS_AND_ID} > lookup.status || '/'`,
   newest: sql`${STATUS_AND_ID} desc`,
 }
 

@@ -12,12 +12,12 @@ import { slice } from './walk.ts'
 type RecallRow =
   | (NonNullable<KnownPage['group']> & { readonly pageId: null })
   | NonNullable<KnownPage['page']>
-type ListedRow = StoredPage & { readonly want: number; readonly pageId: string | null }
-const BY_GROUP = columns('want', 'tenant_id, page_group_id')
-const BY_KEY = columns('want', 'tenant_id, page_group_id, idempotency_key')
-const LISTED = columns('want', 'number int, page_group_id, before_id, rows_max int')
+type ListedRow = StoredPage & { readonly lookup: number; readonly pageId: string | null }
+const BY_GROUP = columns('lookup', 'tenant_id, page_group_id')
+const BY_KEY = columns('lookup', 'tenant_id, page_group_id, idempotency_key')
+const LISTED = columns('lookup', 'number int, page_group_id, before_id, rows_max int')
 const SHOWN = columns('v', SHOWN_VERSION)
-const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
+const FOUND = columns('lookup', 'number int, tenant_id, page_group_id, page_id')
 
 /**
  * Looks up a page group by the expression of the index of groups that are not deleted, or of groups by status. The id
@@ -31,9 +31,9 @@ export const postgresPages = (
   outbox: Outbox,
   together: Together,
 ): Pages => ({
-  recall: async (want) => {
-    const keys = want.idempotencyKey === undefined ? [] : [want]
-    const rows = await ofEach({ groups: [want], keys }, ({ groups, keys }, of) => {
+  recall: async (lookup) => {
+    const keys = lookup.idempotencyKey === undefined ? [] : [lookup]
+    const rows = await ofEach({ groups: [lookup], keys }, ({ groups, keys }, of) => {
       return query(of.tenantId)<RecallRow>`
         select l.tenant_id, l.page_group_id, l.status, l.title,
           null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
@@ -60,41 +60,41 @@ export const postgresPages = (
     return recorded
   },
 
-  list: together.read('pages.list', async (wants: readonly PagesQuery[]) => {
-    const lists = await slicesByTenant(wants, (tenantWants, of) => {
+  list: together.read('pages.list', async (lookups: readonly PagesQuery[]) => {
+    const lists = await slicesByTenant(lookups, (tenantLookups, of) => {
       return query(of.tenantId)<ListedRow>`
-        select want.number as want, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
+        select lookup.number as lookup, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
           l.created_at, l.updated_at
-        from ${LISTED.from(tenantWants)}
+        from ${LISTED.from(tenantLookups)}
           ${ifGroupExists(of)}
           left join lateral ${olderPages(of.tenantId)} on true
-        order by want.number, l.page_id desc`
+        order by lookup.number, l.page_id desc`
     })
     // A group without pages is one row without a page.
     const pagesOf = (rows: readonly ListedRow[]) => (rows[0]?.pageId === null ? [] : rows.map(storedPage))
     return lists.map((rows) => (rows.length === 0 ? null : pagesOf(rows)))
   }),
 
-  find: async (want, withContent = true) => {
-    const [found = []] = await rowsOfEach(ofEach, [want], (tenantWants, of) => {
-      return query(of.tenantId)<FoundRow & { readonly want: number }>`
-        select want.number as want, p.slug, p.custom_name, p.computed_name as page_name, p.revision,
+  find: async (lookup, withContent = true) => {
+    const [found = []] = await rowsOfEach(ofEach, [lookup], (tenantLookups, of) => {
+      return query(of.tenantId)<FoundRow & { readonly lookup: number }>`
+        select lookup.number as lookup, p.slug, p.custom_name, p.computed_name as page_name, p.revision,
           p.created_at as page_created_at, p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
           p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
           case when v.version_id = p.published_version_id ${withContent ? nothing : NEVER} then v.content::text end as content
-        from ${FOUND.from(tenantWants)}
+        from ${FOUND.from(tenantLookups)}
           ${ifGroupExists(of)}
           left join lateral (
             select p.* from pages p
-            where p.tenant_id = ${of.tenant} and p.page_group_id = want.page_group_id
-              and p.page_id = want.page_id ${of.once}
+            where p.tenant_id = ${of.tenant} and p.page_group_id = lookup.page_group_id
+              and p.page_id = lookup.page_id ${of.once}
           ) p on true
           left join lateral (
             ${versionOf(of, sql`p.latest_version_id`)} union all
             ${versionOf(of, sql`nullif(p.published_version_id, p.latest_version_id)`)}
           ) v on true`
     })
-    return foundPage(found, want)
+    return foundPage(found, lookup)
   },
 
   findSlug: async ({ tenantId, pageGroupId, slug }) => {
@@ -181,8 +181,8 @@ const versionOf = (of: Of, id: Fragment) => sql`(
 const olderPages = (tenantId: string | null) => {
   const rows = sql`
     select * from pages l
-    where l.tenant_id = ${tenantId} and l.page_group_id = want.page_group_id and l.page_id < want.before_id`
-  return slice(rows, sql`octet_length(l.custom_name)`, sql`l.page_id desc`, sql`want.rows_max`)
+    where l.tenant_id = ${tenantId} and l.page_group_id = lookup.page_group_id and l.page_id < lookup.before_id`
+  return slice(rows, sql`octet_length(l.custom_name)`, sql`l.page_id desc`, sql`lookup.rows_max`)
 }
 
 export const ifGroupExists = (of: Of) => sql`
@@ -192,7 +192,7 @@ export const ifGroupExists = (of: Of) => sql`
   ) g`
 
 const NEVER = sql`and false`
-const IS_WANTED_GROUP = sql`(case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id`
+const IS_WANTED_GROUP = sql`(case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id`
 
 const andByKey = (keys: readonly object[], of: Of) => sql`
   union all
@@ -201,6 +201,6 @@ const andByKey = (keys: readonly object[], of: Of) => sql`
       select p.tenant_id, p.page_group_id, null, null,
         p.page_id, p.idempotency_key, p.request_hash, p.created_at
       from pages p
-      where p.tenant_id = ${of.tenant} and p.page_group_id = want.page_group_id
-        and p.idempotency_key = want.idempotency_key ${of.once}
+      where p.tenant_id = ${of.tenant} and p.page_group_id = lookup.page_group_id
+        and p.idempotency_key = lookup.idempotency_key ${of.once}
     ) p`

@@ -45,12 +45,12 @@ export const postgresProspectLogs = (
     ),
 
     /** Lists logs along the primary key, or finds one by its key. */
-    list: async (want) => {
-      const { tenantId, type, idempotencyKey, limit } = want
-      const from = want.fromId ?? ''
-      const before = want.beforeId ?? AFTER_ALL_IDS
+    list: async (lookup) => {
+      const { tenantId, type, idempotencyKey, limit } = lookup
+      const from = lookup.fromId ?? ''
+      const before = lookup.beforeId ?? AFTER_ALL_IDS
       if (idempotencyKey !== null) {
-        const [found] = await findByKey([want])
+        const [found] = await findByKey([lookup])
         const isBetween = found && found.prospectLogId >= from && found.prospectLogId < before
         return { rows: isBetween && found.type === (type ?? found.type) ? [found] : [], resume: null }
       }
@@ -63,20 +63,20 @@ export const postgresProspectLogs = (
             where l.tenant_id = ${tenantId} and l.prospect_log_id >= ${from} and l.prospect_log_id < ${before}`,
         key: sql`l.prospect_log_id`,
         newest: sql`l.prospect_log_id desc`,
-        matches: passesFilter(want),
+        matches: passesFilter(lookup),
       })
       return { rows: rows.map(storedLog), resume }
     },
 
-    timeline: async (want) => {
-      const { tenantId, prospectId, limit } = want
-      const from = want.since ?? '1970-01-01T00:00:00.000Z'
-      const end = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
+    timeline: async (lookup) => {
+      const { tenantId, prospectId, limit } = lookup
+      const from = lookup.since ?? '1970-01-01T00:00:00.000Z'
+      const end = lookup.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
       const { first, rows, resume } = await walk<TimelineRow>(query, tenantId, {
         selected: SHOWN.selected,
         bytes: BYTES,
         limit,
-        along: alongTimeline(pinned, want, [
+        along: alongTimeline(pinned, lookup, [
           timelineKey(prospectId, from),
           timelineKey(prospectId, end.occurredAt),
         ]),
@@ -84,7 +84,7 @@ export const postgresProspectLogs = (
         newest: sql`l.timeline_key desc, l.occurred_at desc, l.prospect_log_id desc`,
         matches: sql`
             l.occurred_at >= ${from} and (l.occurred_at, l.prospect_log_id) < (${end.occurredAt}, ${end.prospectLogId})
-              and ${passesFilter(want)}`,
+              and ${passesFilter(lookup)}`,
         owner: sql`(
             select p.erased_at, p.merged_into, (
               select string_agg(m.prospect_id, ' ') from merges m

@@ -9,7 +9,7 @@ import { isSuspended } from './tenants.ts'
 import { QUEUED_VERSIONS } from './versions.ts'
 import { type EndpointRow, QUEUED_ENDPOINTS, storedEndpoint } from './webhooks.ts'
 
-type Want<Port extends 'schedules' | 'counts'> = Parameters<Store[Port]['waiting']>[0]
+type Lookup<Port extends 'schedules' | 'counts'> = Parameters<Store[Port]['waiting']>[0]
 const idsOf = (rows: readonly { readonly tenantId: string }[]) => rows.map(({ tenantId }) => tenantId)
 
 const QUEUED_ERASURES = {
@@ -25,7 +25,7 @@ const QUEUED_MERGES = {
   answered: sql`v.*`,
 }
 /** Whether activities of a tenant `v` wait to be counted. */
-const isUncounted = ({ readSince, beforeId, beyondId }: Want<'counts'>) => sql`
+const isUncounted = ({ readSince, beforeId, beyondId }: Lookup<'counts'>) => sql`
   v.read_at >= ${readSince} and (v.closed_to > ${beyondId} or exists (
     select 1 from prospect_logs l
     where l.tenant_id = v.tenant_id and l.prospect_log_id > v.position and l.prospect_log_id < ${beforeId}
@@ -35,9 +35,9 @@ const isUncounted = ({ readSince, beforeId, beyondId }: Want<'counts'>) => sql`
 export const queuesOn = (queries: Queries) => {
   const claimEndpoints = claimOnCluster<EndpointRow>(queries, QUEUED_ENDPOINTS)
   const unnumbered = waitingOnCluster(queries, sql`events v`, () => sql`v.sequence is null`)
-  const uncounted = waitingOnCluster<Want<'counts'>>(queries, sql`counted_tenants v`, isUncounted)
+  const uncounted = waitingOnCluster<Lookup<'counts'>>(queries, sql`counted_tenants v`, isUncounted)
   const scheduled = SCHEDULED.map(({ table, isScheduled, at }) => {
-    const isDue = ({ until }: Want<'schedules'>) =>
+    const isDue = ({ until }: Lookup<'schedules'>) =>
       sql`${isScheduled} and ${at} <= ${until} and not ${isSuspended(sql`v.tenant_id`)}`
     return waitingOnCluster(queries, table, isDue)
   })
@@ -45,12 +45,12 @@ export const queuesOn = (queries: Queries) => {
     versions: claimOnCluster<ClaimedVersion>(queries, processing(QUEUED_VERSIONS)),
     erasures: claimOnCluster<ClaimedErasure>(queries, processing(QUEUED_ERASURES)),
     merges: claimOnCluster<ClaimedMerge>(queries, processing(QUEUED_MERGES)),
-    endpoints: async (...want: Parameters<typeof claimEndpoints>) =>
-      (await claimEndpoints(...want)).map(storedEndpoint),
-    scheduled: async (want: Want<'schedules'>) =>
-      idsOf((await Promise.all(scheduled.map(({ look }) => look(want)))).flat()),
+    endpoints: async (...lookup: Parameters<typeof claimEndpoints>) =>
+      (await claimEndpoints(...lookup)).map(storedEndpoint),
+    scheduled: async (lookup: Lookup<'schedules'>) =>
+      idsOf((await Promise.all(scheduled.map(({ look }) => look(lookup)))).flat()),
     unnumbered: async (afterTenantId: string, max: number) =>
       idsOf(await unnumbered.look({ afterTenantId, max })),
-    uncounted: async (want: Want<'counts'>) => idsOf(await uncounted.look(want)),
+    uncounted: async (lookup: Lookup<'counts'>) => idsOf(await uncounted.look(lookup)),
   }
 }

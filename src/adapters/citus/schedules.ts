@@ -31,8 +31,8 @@ export const postgresSchedules = (query: Query): Schedules => {
       limit ${max}`
   })
   return {
-    waiting: async (want) => {
-      const found = await Promise.all(looks.map((look) => look(want)))
+    waiting: async (lookup) => {
+      const found = await Promise.all(looks.map((look) => look(lookup)))
       return found.flat().map(({ tenantId }) => tenantId)
     },
 

@@ -27,7 +27,7 @@ import { columns, type Query, sql } from './sql.ts'
 import { isSuspended } from './tenants.ts'
 import { slice } from './walk.ts'
 
-type ListedRow = ShownVersion & { readonly want: number }
+type ListedRow = ShownVersion & { readonly lookup: number }
 
 const TABLE = 'page_versions'
 const PAGE = 'page_group_id, page_id'
@@ -35,7 +35,7 @@ const SHOWN = columns('l', SHOWN_VERSION)
 const CREATED = columnsOf('version_id, version_number int, created_at timestamptz, request_hash')
 const asCreated = (row: CreatedByKey) => row
 const FOUND = { ...SHOWN_VERSION, content: 'json' } as const
-const WANTS = columns('want', 'number int, page_group_id, page_id, before_id, rows_max int')
+const LOOKUPS = columns('lookup', 'number int, page_group_id, page_id, before_id, rows_max int')
 const DONE = columns(
   'done',
   `tenant_id, page_id, version_id, attempt int, status, published_at timestamptz, finished_at timestamptz,
@@ -56,17 +56,17 @@ export const postgresVersions = (
   outbox: Outbox,
   together: Together,
 ): Versions => ({
-  list: together.read('versions.list', async (wants: readonly (RowsQuery & PageKey)[]) => {
-    const lists = await slicesByTenant(wants, (tenantWants, of) => {
+  list: together.read('versions.list', async (lookups: readonly (RowsQuery & PageKey)[]) => {
+    const lists = await slicesByTenant(lookups, (tenantLookups, of) => {
       const rows = sql`
         select l.page_group_id, ${SHOWN.selected} from page_versions l
-        where l.tenant_id = ${of.tenantId} and l.page_id = want.page_id and l.version_id < want.before_id`
-      const older = slice(rows, BYTES, sql`l.version_id desc`, sql`want.rows_max`)
+        where l.tenant_id = ${of.tenantId} and l.page_id = lookup.page_id and l.version_id < lookup.before_id`
+      const older = slice(rows, BYTES, sql`l.version_id desc`, sql`lookup.rows_max`)
       return query(of.tenantId)<ListedRow>`
-        select want.number as want, ${SHOWN.selected}
-        from ${WANTS.from(tenantWants)} ${ifGroupExists(of)} cross join lateral ${older}
-        where l.page_group_id = want.page_group_id
-        order by want.number, l.version_id desc`
+        select lookup.number as lookup, ${SHOWN.selected}
+        from ${LOOKUPS.from(tenantLookups)} ${ifGroupExists(of)} cross join lateral ${older}
+        where l.page_group_id = lookup.page_group_id
+        order by lookup.number, l.version_id desc`
     })
     return lists.map((list) => list.map(storedVersion))
   }),

@@ -98,8 +98,8 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
     return isChanged ? 'recorded' : 'overtaken'
   },
 
-  claim: async (want) => {
-    const claimed = await claimEndpoints(query, want)
+  claim: async (lookup) => {
+    const claimed = await claimEndpoints(query, lookup)
     return claimed.map(storedEndpoint)
   },
 
@@ -165,22 +165,22 @@ export const postgresWebhooks = (query: Query, notify: () => void): Webhooks => 
 
 const PENDING = sql`webhook_deliveries d where d.status = 'pending'`
 /** Claims from tenant to tenant along the index of pending deliveries, and deleted endpoints. */
-const claimEndpoints = (query: Query, want: ClaimQuery) => query()<EndpointRow>`
-  with recursive ${eachAlong(sql`d.tenant_id`, PENDING, want.afterTenantId)}, working as (
+const claimEndpoints = (query: Query, lookup: ClaimQuery) => query()<EndpointRow>`
+  with recursive ${eachAlong(sql`d.tenant_id`, PENDING, lookup.afterTenantId)}, working as (
     select v.* from each
       cross join lateral (
         select ${KEY} from webhook_endpoints v
-        where v.tenant_id = each.id and v.status <> 'deleted' and ${isClaimable(want)}
-        order by v.claimable_at limit ${want.max} for update skip locked
+        where v.tenant_id = each.id and v.status <> 'deleted' and ${isClaimable(lookup)}
+        order by v.claimable_at limit ${lookup.max} for update skip locked
       ) v
-    limit ${want.max}
+    limit ${lookup.max}
   ), deleted as (
     select ${KEY} from webhook_endpoints v
-    where v.status = 'deleted' and v.tenant_id > ${want.afterTenantId} and ${isClaimable(want)}
-    order by v.tenant_id limit ${want.max} for update skip locked
+    where v.status = 'deleted' and v.tenant_id > ${lookup.afterTenantId} and ${isClaimable(lookup)}
+    order by v.tenant_id limit ${lookup.max} for update skip locked
   ), claimed as (
-    select * from working union all select * from deleted order by tenant_id limit ${want.max}
+    select * from working union all select * from deleted order by tenant_id limit ${lookup.max}
   )
-  update webhook_endpoints v set claimable_at = ${want.until}, ${QUEUED_ENDPOINTS.counted} from claimed
+  update webhook_endpoints v set claimable_at = ${lookup.until}, ${QUEUED_ENDPOINTS.counted} from claimed
   where v.tenant_id = claimed.tenant_id and ${QUEUED_ENDPOINTS.isClaimed}
   returning ${QUEUED_ENDPOINTS.answered}`

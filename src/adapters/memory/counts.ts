@@ -73,14 +73,14 @@ export const memoryCounts = ({ logs, counted: tenants, outbox: { own } }: People
       }
       return 'recorded'
     },
-    list: async (want) => {
-      const { at, afterSource, afterType, isFirst } = placeOf(want)
+    list: async (lookup) => {
+      const { at, afterSource, afterType, isFirst } = placeOf(lookup)
       // The key of each later count is greater than this, as no text contains the NUL that separates them.
       const from = isFirst ? at : `${keyOf(at, afterSource, afterType)}\0`
-      const found = [...counts.byTime.onFrom(want, from, want.until).take(want.limit)].map(
+      const found = [...counts.byTime.onFrom(lookup, from, lookup.until).take(lookup.limit)].map(
         ({ tenantId, ...count }, i) => ({ ...count, place: i + 1 }),
       )
-      return matchingCounts(found, want)
+      return matchingCounts(found, lookup)
     },
     addUsage: async (at, used, { before, after, max }) => {
       const stale = [...usage].filter(([, { at }]) => at < before || at > after)

@@ -49,26 +49,26 @@ export const memoryErasures = (
   }
   const leadsToProspect = (identifier: Identifier): boolean =>
     (identifiers.byHash.at(identifier)?.prospectId ?? null) !== null
-  const findRow = (want: Parameters<Erasures['find']>[0]): Row | undefined => {
-    if ('erasureId' in want) return erasures.byId.at(want)
-    if (!('erasedId' in want)) return running(want)
-    const [found] = erasures.byProspect.after({ ...want, prospectId: want.erasedId })
+  const findRow = (lookup: Parameters<Erasures['find']>[0]): Row | undefined => {
+    if ('erasureId' in lookup) return erasures.byId.at(lookup)
+    if (!('erasedId' in lookup)) return running(lookup)
+    const [found] = erasures.byProspect.after({ ...lookup, prospectId: lookup.erasedId })
     return found?.partOf ? erasures.byId.at({ ...found, erasureId: found.partOf }) : found
   }
 
   return {
-    find: async (want) => {
-      const row = findRow(want)
+    find: async (lookup) => {
+      const row = findRow(lookup)
       return row === undefined || row.partOf !== null ? null : stored(row)
     },
     blockedBy: async (tenantId, erasureIds) =>
       [...new Set(erasureIds)]
         .flatMap((erasureId) => blockedBy({ tenantId, erasureId }))
         .map(storedIdentifier),
-    list: async (want) => {
-      const all = erasures.byId.backFrom(want, want.beforeId)
+    list: async (lookup) => {
+      const all = erasures.byId.backFrom(lookup, lookup.beforeId)
       const shown = all.filter(({ partOf }) => partOf === null)
-      return takeSlice(shown, want.limit).map(stored)
+      return takeSlice(shown, lookup.limit).map(stored)
     },
 
     record: async ({ tenantId, now, until, prospects: people, identifier, erasures: added }, events) => {
@@ -98,8 +98,8 @@ export const memoryErasures = (
       return 'recorded'
     },
 
-    claim: async (want) =>
-      claimFrom(inProgress(), erasures.change, want).map((row) => ({ ...row, attempt: row.attempts })),
+    claim: async (lookup) =>
+      claimFrom(inProgress(), erasures.change, lookup).map((row) => ({ ...row, attempt: row.attempts })),
 
     deleteLogs: async ({ tenantId, erasureId, partOf, prospectId }, max) => {
       const gone = [...logs.timelines.backFrom({ tenantId, prospectId })].slice(0, max)
@@ -128,12 +128,12 @@ export const memoryErasures = (
 
     rewrite: async () => true,
 
-    extend: async (want, until) => {
-      for (const identifier of blockedBy(want))
+    extend: async (lookup, until) => {
+      for (const identifier of blockedBy(lookup))
         if (String(identifier.blockedUntil) < until) identifiers.change(identifier, { blockedUntil: until })
     },
-    unblock: async (want, now) => {
-      for (const identifier of blockedBy(want))
+    unblock: async (lookup, now) => {
+      for (const identifier of blockedBy(lookup))
         if (String(identifier.blockedUntil) > now) identifiers.change(identifier, { blockedUntil: now })
     },
 

@@ -11,7 +11,7 @@ export type KeptEndpoint = ClaimedEndpoint & { readonly claimableAt: string }
 type KeptEvent = StoredEvent & { readonly place: string }
 export type Outbox = ReturnType<typeof memoryOutbox>
 
-type LogOf = (want: { readonly tenantId: string } & NewEvent['ids']) => NewLog | undefined
+type LogOf = (lookup: { readonly tenantId: string } & NewEvent['ids']) => NewLog | undefined
 /** Events, webhook endpoints and deliveries. */
 export const memoryOutbox = (
   everyEvent: boolean,
@@ -107,8 +107,8 @@ export const memoryEvents = (outbox: Outbox): Events => {
       rows: numbered.inOrder.after({ tenantId }, placeOf(afterSequence), undefined, max).map(storedEvent),
       last: counts.get(tenantId) ?? 0,
     }),
-    find: async (want) => {
-      const event = numbered.byId.at(want)
+    find: async (lookup) => {
+      const event = numbered.byId.at(lookup)
       return event ? storedEvent(event) : null
     },
     expire: async ({ tenantId, beforeEventId, max }) => {

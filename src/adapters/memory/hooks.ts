@@ -17,7 +17,7 @@ export const memoryHooks = (changed: () => void, own: Own, isActive: IsActive): 
       hookIds
         .flatMap((hookId) => structuredClone(byId.at({ hookId })) ?? [])
         .map((hook) => ({ ...hook, isSuspended: !isActive(hook) })),
-    find: async (want) => structuredClone(byTenant.at(want) ?? null),
+    find: async (lookup) => structuredClone(byTenant.at(lookup) ?? null),
     list: async ({ tenantId, beforeId, limit }) =>
       structuredClone(takeSlice(byTenant.backFrom({ tenantId }, beforeId), limit)),
     slots: async (tenantId) => byTenant.after({ tenantId }).map(({ slot }) => slot),
@@ -36,16 +36,16 @@ export const memoryHooks = (changed: () => void, own: Own, isActive: IsActive): 
       changed()
       return 'recorded'
     },
-    remove: async (want) => {
-      const hook = byTenant.at(want)
+    remove: async (lookup) => {
+      const hook = byTenant.at(lookup)
       if (hook === undefined) return false
       hooks.remove(hook)
       changed()
       return true
     },
-    markSeen: async (want, seen) => {
+    markSeen: async (lookup, seen) => {
       const noted = Object.entries(seen).filter(([, value]) => value !== null)
-      hooks.change(byTenant.at(want), Object.fromEntries(noted))
+      hooks.change(byTenant.at(lookup), Object.fromEntries(noted))
     },
   }
 }

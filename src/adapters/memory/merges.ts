@@ -34,8 +34,8 @@ export const memoryMerges = (
       return 'recorded'
     },
 
-    claim: async (want) =>
-      claimFrom(processing(), merges.change, want).map((row) => ({ ...row, attempt: row.attempts })),
+    claim: async (lookup) =>
+      claimFrom(processing(), merges.change, lookup).map((row) => ({ ...row, attempt: row.attempts })),
 
     moveLogs: async (merge, max) => {
       const { intoId } = merge

@@ -21,8 +21,8 @@ export const memoryPageGroups = (groups: ReturnType<typeof groupTable>, outbox: 
     const rows = groups.byId.backFrom({ tenantId }, beforeId).filter(isListed)
     return takeSlice(rows.map(storedGroup), limit)
   },
-  find: async (want) => {
-    const group = 'pageGroupId' in want ? groups.byId.at(want) : groups.byKey.at(want)
+  find: async (lookup) => {
+    const group = 'pageGroupId' in lookup ? groups.byId.at(lookup) : groups.byKey.at(lookup)
     return group === undefined ? null : foundGroup(group)
   },
   add: async (group, events) => {

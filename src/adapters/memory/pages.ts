@@ -45,12 +45,12 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       scheduled: indexBy<KeptVersion>(['tenantId'], ['publishAt', 'versionId']),
     }),
   )
-  const visibleGroup = (want: PageGroupKey) => {
-    const group = groups.byId.at(want)
+  const visibleGroup = (lookup: PageGroupKey) => {
+    const group = groups.byId.at(lookup)
     return group?.status === 'deleted' ? undefined : group
   }
-  const sliceOf = <Row extends object>(want: PagesQuery, rows: Iterable<Row>) =>
-    visibleGroup(want) ? takeSlice(rows, want.limit) : null
+  const sliceOf = <Row extends object>(lookup: PagesQuery, rows: Iterable<Row>) =>
+    visibleGroup(lookup) ? takeSlice(rows, lookup.limit) : null
   const countPages = (group: KeptGroup, more: 1 | -1) =>
     groups.change(group, { pagesCount: group.pagesCount + more, revision: group.revision + 1 })
   const addVersion = (row: ReturnType<typeof newVersionRow>) =>
@@ -65,12 +65,14 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
   }
 
   const pagesPort: Pages = {
-    recall: async (want) =>
+    recall: async (lookup) =>
       structuredClone({
-        group: visibleGroup(want) ?? null,
+        group: visibleGroup(lookup) ?? null,
         page:
-          (pages.byKey.at({ ...want, idempotencyKey: want.idempotencyKey ?? null }) as KnownPage['page']) ??
-          null,
+          (pages.byKey.at({
+            ...lookup,
+            idempotencyKey: lookup.idempotencyKey ?? null,
+          }) as KnownPage['page']) ?? null,
       }),
     record: async (page, events) => {
       const group = groups.byId.at(page)
@@ -89,11 +91,11 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       if (needsWork(page)) added()
       return 'recorded'
     },
-    list: async (want) => sliceOf(want, pages.byId.backFrom(want, want.beforeId).map(storedPage)),
-    find: async (want) => {
-      const group = visibleGroup(want)
+    list: async (lookup) => sliceOf(lookup, pages.byId.backFrom(lookup, lookup.beforeId).map(storedPage)),
+    find: async (lookup) => {
+      const group = visibleGroup(lookup)
       if (!group) return 'page_group_not_found'
-      const page = pages.byId.at(want)
+      const page = pages.byId.at(lookup)
       if (page === undefined) return 'page_not_found'
       const published = versions.byId.at({ ...page, versionId: page.publishedVersionId })
       const latest = versions.byId.at({ ...page, versionId: page.latestVersionId }) as KeptVersion
@@ -107,7 +109,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
         latest: storedVersion(latest),
       }
     },
-    findSlug: async (want) => (visibleGroup(want) && pages.bySlug.at(want)?.pageId) ?? null,
+    findSlug: async (lookup) => (visibleGroup(lookup) && pages.bySlug.at(lookup)?.pageId) ?? null,
     change: async (change, events) => {
       const page = pages.byId.at(change)
       const group = visibleGroup(change)
@@ -138,12 +140,12 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       if (version || schedule?.publishAt || unpublishAt) added()
       return 'recorded'
     },
-    remove: async (want, events) => {
-      const page = pages.byId.at(want)
-      const group = visibleGroup(want)
-      if (page?.revision !== want.revision || !group) return 'overtaken'
+    remove: async (lookup, events) => {
+      const page = pages.byId.at(lookup)
+      const group = visibleGroup(lookup)
+      if (page?.revision !== lookup.revision || !group) return 'overtaken'
       outbox.save(events)
-      for (const version of [...versions.byId.backFrom(want)]) versions.remove(version)
+      for (const version of [...versions.byId.backFrom(lookup)]) versions.remove(version)
       pages.remove(page)
       countPages(group, -1)
       return 'recorded'
@@ -179,22 +181,23 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
   }
 
   const versionsPort: Versions = {
-    list: async (want) => sliceOf(want, versions.byId.backFrom(want, want.beforeId).map(storedVersion)) ?? [],
-    find: async (want) => {
-      const version = visibleGroup(want) && versions.byId.at(want)
+    list: async (lookup) =>
+      sliceOf(lookup, versions.byId.backFrom(lookup, lookup.beforeId).map(storedVersion)) ?? [],
+    find: async (lookup) => {
+      const version = visibleGroup(lookup) && versions.byId.at(lookup)
       return version ? withContent(version) : null
     },
-    findByKey: async (want) => (visibleGroup(want) && structuredClone(versions.byKey.at(want))) ?? null,
-    claim: async (want) =>
-      claimFrom(waiting(), versions.change, want).map(
+    findByKey: async (lookup) => (visibleGroup(lookup) && structuredClone(versions.byKey.at(lookup))) ?? null,
+    claim: async (lookup) =>
+      claimFrom(waiting(), versions.change, lookup).map(
         ({ tenantId, pageGroupId, pageId, versionId, attempts, publish, publishAt }) => {
           return { tenantId, pageGroupId, pageId, versionId, attempt: attempts, publish, publishAt }
         },
       ),
-    context: async (want) => {
-      const version = versions.byId.at(want)
-      const group = groups.byId.at(want)
-      const page = pages.byId.at(want)
+    context: async (lookup) => {
+      const version = versions.byId.at(lookup)
+      const group = groups.byId.at(lookup)
+      const page = pages.byId.at(lookup)
       if (version === undefined || group === undefined || page === undefined) return null
       const { title: groupTitle, pageContext } = group
       const { supplementaryContext } = version

@@ -8,34 +8,36 @@ import { timelineKey, timeOfKey } from '../stores/timeline-key.ts'
 import type { People } from './people.ts'
 
 export const memoryProspectLogs = ({ prospects, logs, merges }: People): ProspectLogs => ({
-  find: async (want) => {
-    const log = logs.byId.at(want)
+  find: async (lookup) => {
+    const log = logs.byId.at(lookup)
     return log === undefined ? null : logOf(log)
   },
-  list: async (want) => {
-    const { beforeId, fromId, idempotencyKey, limit } = want
-    const all = logs.byId.backFrom(want, beforeId, fromId)
+  list: async (lookup) => {
+    const { beforeId, fromId, idempotencyKey, limit } = lookup
+    const all = logs.byId.backFrom(lookup, beforeId, fromId)
     const rows =
       idempotencyKey === null ? all : [...all].filter((log) => log.idempotencyKey === idempotencyKey)
-    return shown(scan(rows, limit, passes(want), ({ prospectLogId }) => prospectLogId))
+    return shown(scan(rows, limit, passes(lookup), ({ prospectLogId }) => prospectLogId))
   },
-  timeline: async (want) => {
-    const { prospectId, since, before, limit } = want
-    const owner = prospects.byId.at(want)
+  timeline: async (lookup) => {
+    const { prospectId, since, before, limit } = lookup
+    const owner = prospects.byId.at(lookup)
     if (owner === undefined) return 'prospect_not_found'
     if (owner.erasedAt !== null) return 'prospect_erased'
     const position = before && keyOf(before.occurredAt, before.prospectLogId)
-    const rows = logs.timelines.backFrom(want, position, since)
+    const rows = logs.timelines.backFrom(lookup, position, since)
     const stepOf = ({ occurredAt }: NewLog) => timeOfKey(timelineKey(prospectId, occurredAt))
     const unmoved = merges.byStatus
       .after({ status: 'processing' })
-      .filter((merge) => merge.tenantId === want.tenantId && merge.intoId === prospectId)
+      .filter((merge) => merge.tenantId === lookup.tenantId && merge.intoId === prospectId)
       .map((merge) => merge.prospectId)
     const { mergedInto } = owner
-    return { ...shown(scan(rows, limit, passes(want), stepOf)), mergedInto, unmoved }
+    return { ...shown(scan(rows, limit, passes(lookup), stepOf)), mergedInto, unmoved }
   },
-  listOldest: async (want) =>
-    takeSlice(logs.byId.after(want, want.afterId, want.beforeId, want.limit), want.limit - 1).map(logOf),
+  listOldest: async (lookup) =>
+    takeSlice(logs.byId.after(lookup, lookup.afterId, lookup.beforeId, lookup.limit), lookup.limit - 1).map(
+      logOf,
+    ),
 })
 
 const passes =

@@ -25,14 +25,14 @@ export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, out
   }
 
   return {
-    find: async (want) => {
-      const prospect = prospects.byId.at(want)
+    find: async (lookup) => {
+      const prospect = prospects.byId.at(lookup)
       return prospect === undefined ? null : { ...prospect }
     },
-    findWithMerged: async (want) => {
-      const prospect = prospects.byId.at(want)
+    findWithMerged: async (lookup) => {
+      const prospect = prospects.byId.at(lookup)
       if (prospect === undefined || !isLiving(prospect)) return []
-      const { tenantId, prospectId } = want
+      const { tenantId, prospectId } = lookup
       const merged = prospects.byMergedInto.after({ tenantId, mergedInto: prospectId })
       return [{ ...prospect }, ...merged.map((row) => ({ ...row, email: null }))]
     },
@@ -63,9 +63,9 @@ export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, out
       const newest = [...byId.values()].sort((a, b) => (a.prospectId < b.prospectId ? 1 : -1))
       return newest.slice(0, limit).map((row) => ({ ...row }))
     },
-    listOldest: async (want) => {
-      const oldestFirst = prospects.byId.after(want, want.afterId, undefined, want.limit)
-      return takeSlice(oldestFirst, want.limit - 1).map((row) => ({ ...row }))
+    listOldest: async (lookup) => {
+      const oldestFirst = prospects.byId.after(lookup, lookup.afterId, undefined, lookup.limit)
+      return takeSlice(oldestFirst, lookup.limit - 1).map((row) => ({ ...row }))
     },
     correct: async ({ before, after, added, released }, events) => {
       const row = prospects.byId.at(before)

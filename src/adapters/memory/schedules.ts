@@ -32,10 +32,10 @@ export const memorySchedules = ({ versions, pages, versionsOf, isActive, ...kept
       dueBy(until)
         .filter(isActive)
         .flatMap(({ tenantId }) => (tenantId > afterTenantId ? tenantId : [])),
-    due: async (want) =>
-      dueBy(want.until)
-        .filter(({ tenantId }) => tenantId === want.tenantId)
-        .slice(0, want.max),
+    due: async (lookup) =>
+      dueBy(lookup.until)
+        .filter(({ tenantId }) => tenantId === lookup.tenantId)
+        .slice(0, lookup.max),
     ofPage: async (page) =>
       versionsOf(page)
         .flatMap(({ versionId, status, computedName, publishAt, unpublishAt }) =>

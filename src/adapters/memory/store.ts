@@ -33,7 +33,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     owned.push([name, table])
     return table
   }
-  const outbox = memoryOutbox(everyEvent, listeners.emit, own, (want) => people.logs.byId.at(want))
+  const outbox = memoryOutbox(everyEvent, listeners.emit, own, (lookup) => people.logs.byId.at(lookup))
   const people = memoryPeople(outbox)
   const tenants = tableOf({ byId: indexBy<NewTenant & Tenant>([], ['tenantId']) })
   const isActive: IsActive = (row) => !tenants.byId.at({ tenantId: row.tenantId })?.suspendedAt

@@ -16,7 +16,7 @@ export const indexBy = <Row>(
   const listOf = textOf<Row>(listedBy)
   const placeOf =
     typeof sortedBy === 'function' ? (sortedBy as (row: Wanted<Row>) => string) : textOf<Row>(sortedBy)
-  const rowsOf = (want: Wanted<Row>): Row[] => lists.get(listOf(want)) ?? []
+  const rowsOf = (lookup: Wanted<Row>): Row[] => lists.get(listOf(lookup)) ?? []
   /** How many rows sort before a place. New rows nearly always come last. */
   const rankIn = (rows: readonly Row[], place: string): number => {
     let low = 0
@@ -42,27 +42,27 @@ export const indexBy = <Row>(
       rows.splice(rankIn(rows, placeOf(row)), 1)
       if (rows.length === 0) lists.delete(listOf(row))
     },
-    at: (want: Wanted<Row>): Row | undefined => {
-      const rows = rowsOf(want)
-      const place = placeOf(want)
+    at: (lookup: Wanted<Row>): Row | undefined => {
+      const rows = rowsOf(lookup)
+      const place = placeOf(lookup)
       const row = rows[rankIn(rows, place)]
       return row !== undefined && placeOf(row) === place ? row : undefined
     },
     /** Newest first: the rows before a place, down to another. */
-    *backFrom(want: Wanted<Row>, before: string | null = null, from: string | null = null): Generator<Row> {
-      const rows = rowsOf(want)
+    *backFrom(lookup: Wanted<Row>, before: string | null = null, from: string | null = null): Generator<Row> {
+      const rows = rowsOf(lookup)
       const end = rankIn(rows, from ?? '')
       for (let i = rankIn(rows, before ?? AFTER_ALL_IDS) - 1; i >= end; i--) yield rows[i] as Row
     },
     /** Oldest first: the rows from a place on, up to another. */
-    *onFrom(want: Wanted<Row>, from: string, before: string): Generator<Row> {
-      const rows = rowsOf(want)
+    *onFrom(lookup: Wanted<Row>, from: string, before: string): Generator<Row> {
+      const rows = rowsOf(lookup)
       const end = rankIn(rows, before)
       for (let i = rankIn(rows, from); i < end; i++) yield rows[i] as Row
     },
     /** Oldest first: at most `max` rows after one id and before another. */
-    after(want: Wanted<Row>, afterId = '', beforeId = AFTER_ALL_IDS, max = Infinity): Row[] {
-      const rows = rowsOf(want)
+    after(lookup: Wanted<Row>, afterId = '', beforeId = AFTER_ALL_IDS, max = Infinity): Row[] {
+      const rows = rowsOf(lookup)
       const start = rankIn(rows, `${afterId}!`)
       return rows.slice(start, Math.min(start + max, rankIn(rows, beforeId)))
     },

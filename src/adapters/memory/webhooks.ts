@@ -53,8 +53,8 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
           endpoints.change(endpoint, { claims, claimableAt: until })
           return { ...storedEndpoint(endpoint), claims }
         }),
-    due: async ({ now, max, ...want }) =>
-      dueOf(want, now, max).flatMap((delivery) => {
+    due: async ({ now, max, ...lookup }) =>
+      dueOf(lookup, now, max).flatMap((delivery) => {
         const event = numbered.byId.at(delivery)
         return event ? { attempts: delivery.attempts, event: storedEvent(event) } : []
       }),
@@ -73,11 +73,11 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       return true
     },
     sweep: async ({ tenantId, webhookEndpointId }, lastError, max, isLast) => {
-      const want = { tenantId, webhookEndpointId }
-      const endpoint = endpoints.byId.at(want)
+      const lookup = { tenantId, webhookEndpointId }
+      const endpoint = endpoints.byId.at(lookup)
       if (endpoint === undefined || endpoint.status === 'enabled') return false
       const isDeleted = endpoint.status === 'deleted'
-      const some = (isDeleted ? deliveries.byId : deliveries.pending).after(want, '', undefined, max)
+      const some = (isDeleted ? deliveries.byId : deliveries.pending).after(lookup, '', undefined, max)
       for (const delivery of some) {
         if (isDeleted) deliveries.remove(delivery)
         else deliveries.change(delivery, { status: 'failed', nextAttemptAt: null, lastError })
@@ -91,21 +91,21 @@ export const memoryWebhooks = (outbox: Outbox, isActive: IsActive): Webhooks => 
       const found = scan(rows, limit, matches, ({ eventId }) => eventId)
       return structuredClone(found)
     },
-    retry: async ({ now, ...want }) => {
-      const delivery = deliveries.byId.at(want)
+    retry: async ({ now, ...lookup }) => {
+      const delivery = deliveries.byId.at(lookup)
       if (delivery === undefined) return null
       outbox.deliver(delivery, delivery, now)
       written()
-      return structuredClone(deliveries.byId.at(want) ?? null)
+      return structuredClone(deliveries.byId.at(lookup) ?? null)
     },
-    replay: async ({ afterEventId, delivered, now, max, ...want }) => {
-      const endpoint = endpoints.byId.at(want)
-      const events = endpoint ? numbered.byId.after(want, afterEventId, undefined, max) : []
+    replay: async ({ afterEventId, delivered, now, max, ...lookup }) => {
+      const endpoint = endpoints.byId.at(lookup)
+      const events = endpoint ? numbered.byId.after(lookup, afterEventId, undefined, max) : []
       const isKept = ({ eventId }: NewEvent) =>
-        !delivered && deliveries.byId.at({ ...want, eventId })?.status === 'delivered'
+        !delivered && deliveries.byId.at({ ...lookup, eventId })?.status === 'delivered'
       const endpointsFor = outbox.subscribedEndpoints(endpoint?.status === 'enabled' ? [endpoint] : [])
       const replayed = events.filter((event) => endpointsFor(event).length > 0 && !isKept(event))
-      for (const event of replayed) outbox.deliver(want, event, now)
+      for (const event of replayed) outbox.deliver(lookup, event, now)
       written()
       return { made: replayed.length, lastEventId: (events.length === max && events.at(-1)?.eventId) || null }
     },

@@ -28,10 +28,10 @@ type RecallRow = { readonly number: number } & (
 /** A change to record with its events. */
 type Recording = { readonly change: ActivityChange; readonly events: readonly NewEvent[] }
 
-const BY_ID = columns('want', 'number int, tenant_id, prospect_id')
-const BY_IDENTIFIER = columns('want', 'number int, tenant_id, kind, hash')
-const BY_KEY = columns('want', 'number int, tenant_id, source, idempotency_key')
-const OF_TENANT = columns('want', 'number int, tenant_id')
+const BY_ID = columns('lookup', 'number int, tenant_id, prospect_id')
+const BY_IDENTIFIER = columns('lookup', 'number int, tenant_id, kind, hash')
+const BY_KEY = columns('lookup', 'number int, tenant_id, source, idempotency_key')
+const OF_TENANT = columns('lookup', 'number int, tenant_id')
 const CHANGE = columns('change', {
   number: 'int',
   ...PROSPECT_CHANGES,
@@ -59,15 +59,15 @@ const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 export const postgresActivities = (query: Query, outbox: Outbox, together: Together): Activities => {
   const { announcing, everyEvent } = outbox
 
-  const recallAll = async (wants: readonly ActivityLookup[]) => {
-    const all = numbered(wants)
+  const recallAll = async (lookups: readonly ActivityLookup[]) => {
+    const all = numbered(lookups)
     const byId = all.filter(({ prospectId }) => prospectId !== undefined)
     const identifiers = all.flatMap(({ number, identifiers }) =>
       identifiers.map((identifier) => ({ ...identifier, number })),
     )
     const keys = all.flatMap(({ number, tenantId, key }) => (key ? [{ number, tenantId, ...key }] : []))
     const rows = await query()<RecallRow>`
-      select want.number, 'prospect' as part, p.tenant_id, p.prospect_id,
+      select lookup.number, 'prospect' as part, p.tenant_id, p.prospect_id,
         p.email, p.external_id, p.name, p.updated_at, p.erased_at, p.merged_into,
         null as kind, null as hash, null::timestamptz as blocked_until, null as erasure_id,
         null as prospect_log_id, null as source, null as type, null as idempotency_key, null as request_hash,
@@ -75,10 +75,10 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
         null as counted_id
       from ${BY_ID.from(byId)}
         cross join lateral (
-          select * from prospects p where p.tenant_id = want.tenant_id and p.prospect_id = want.prospect_id limit 1
+          select * from prospects p where p.tenant_id = lookup.tenant_id and p.prospect_id = lookup.prospect_id limit 1
         ) p
       union all
-      select want.number, made.part, i.tenant_id, i.prospect_id,
+      select lookup.number, made.part, i.tenant_id, i.prospect_id,
         p.email, p.external_id, p.name, p.updated_at, null as erased_at, null as merged_into,
         i.kind, i.hash, i.blocked_until, i.erasure_id,
         null as prospect_log_id, null as source, null as type, null as idempotency_key, null as request_hash,
@@ -87,7 +87,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
       from ${BY_IDENTIFIER.from(identifiers)}
         cross join lateral (
           select * from identifiers i
-          where i.tenant_id = want.tenant_id and i.kind = want.kind and i.hash = want.hash limit 1
+          where i.tenant_id = lookup.tenant_id and i.kind = lookup.kind and i.hash = lookup.hash limit 1
         ) i
         left join lateral (
           select * from prospects p where p.tenant_id = i.tenant_id and p.prospect_id = i.prospect_id limit 1
@@ -95,7 +95,7 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
         cross join (values ('identifier'), ('prospect')) made (part)
       where made.part = 'identifier' or p.prospect_id is not null
       union all
-      select want.number, 'receipt' as part, l.tenant_id, l.prospect_id,
+      select lookup.number, 'receipt' as part, l.tenant_id, l.prospect_id,
         null as email, null as external_id, null as name, null as updated_at, null as erased_at, null as merged_into,
         null as kind, null as hash, null as blocked_until, null as erasure_id,
         l.prospect_log_id, l.source, l.type, l.idempotency_key, l.request_hash,
@@ -104,19 +104,19 @@ export const postgresActivities = (query: Query, outbox: Outbox, together: Toget
       from ${BY_KEY.from(keys)}
         cross join lateral (
           select * from prospect_logs l
-          where l.tenant_id = want.tenant_id and l.source = want.source
-            and l.idempotency_key = want.idempotency_key limit 1
+          where l.tenant_id = lookup.tenant_id and l.source = lookup.source
+            and l.idempotency_key = lookup.idempotency_key limit 1
         ) l
       union all
-      select want.number, 'counted' as part, t.tenant_id, null as prospect_id,
+      select lookup.number, 'counted' as part, t.tenant_id, null as prospect_id,
         null as email, null as external_id, null as name, null as updated_at, null as erased_at, null as merged_into,
         null as kind, null as hash, null as blocked_until, null as erasure_id,
         null as prospect_log_id, null as source, null as type, null as idempotency_key, null as request_hash,
         null as created_prospect, null as created_at,
         t.closed_to as counted_id
       from ${OF_TENANT.from(all)}
-        cross join lateral (select * from counted_tenants t where t.tenant_id = want.tenant_id limit 1) t`
-    return rowsOfEach(wants, rows).map(knownOf)
+        cross join lateral (select * from counted_tenants t where t.tenant_id = lookup.tenant_id limit 1) t`
+    return rowsOfEach(lookups, rows).map(knownOf)
   }
 
   /**

@@ -82,9 +82,9 @@ export const postgresCounts = (query: Query): Counts => ({
   },
 
   /** The first slice includes its place, as true is greater than false. Later ones begin after theirs. */
-  list: async (want) => {
-    const { tenantId, unit, until, source, type, limit } = want
-    const { at, afterSource, afterType, isFirst } = placeOf(want)
+  list: async (lookup) => {
+    const { tenantId, unit, until, source, type, limit } = lookup
+    const { at, afterSource, afterType, isFirst } = placeOf(lookup)
     const rows = await query(tenantId)<LogCount & { readonly place: number }>`
       select c.unit, c.at, c.source, c.type, c.count, c.new_prospects, c.place::int
       from (
@@ -98,7 +98,7 @@ export const postgresCounts = (query: Query): Counts => ({
       order by c.place`
     return matchingCounts(
       rows.map((row) => ({ ...row, count: Number(row.count), newProspects: Number(row.newProspects) })),
-      want,
+      lookup,
     )
   },
 

@@ -11,7 +11,7 @@ type Refuse = (server: PostgresServer) => Promise<void>
 const lastAccepted = new Map<string, number>()
 
 /**
- * Connects to the first server that answers and that `refuse` accepts, with TLS as the address wants it. The driver
+ * Connects to the first server that answers and that `refuse` accepts, with TLS as the address says. The driver
  * would split an IPv6 address, check the certificate of an IP address against `localhost`, and try a list for ever. If
  * no server is right, the result fails at the first write, so that the driver closes it properly.
  */

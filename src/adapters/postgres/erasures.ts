@@ -13,7 +13,7 @@ import { columns, type Query, textArray } from './sql.ts'
 const ERASURE = columns('erasure', COLUMNS.erasures)
 const SHOWN = columns('e', ERASURE_SHOWN)
 const CLAIMED = columns('e', COLUMNS.erasures)
-const WANT = columns('want', 'number int, tenant_id, before_id, rows_max int')
+const WANT = columns('lookup', 'number int, tenant_id, before_id, rows_max int')
 const STEP = columns(
   'step',
   `tenant_id, erasure_id, attempt int, pass int, settles_after, position, claimable_at timestamptz, status,
@@ -31,12 +31,12 @@ export const postgresErasures = (
   together: Together,
   erased: () => void,
 ): Erasures => ({
-  /** A want has one of the names; the others are null and match nothing. A part leads to the erasure that it is part of. */
-  find: async (want) => {
-    const { tenantId } = want
-    const erasureId = 'erasureId' in want ? want.erasureId : null
-    const erasedId = 'erasedId' in want ? want.erasedId : null
-    const prospectId = 'prospectId' in want ? want.prospectId : null
+  /** A lookup has one of the names; the others are null and match nothing. A part leads to the erasure that it is part of. */
+  find: async (lookup) => {
+    const { tenantId } = lookup
+    const erasureId = 'erasureId' in lookup ? lookup.erasureId : null
+    const erasedId = 'erasedId' in lookup ? lookup.erasedId : null
+    const prospectId = 'prospectId' in lookup ? lookup.prospectId : null
     const [found] = await query(tenantId)<StoredErasure>`
       with named as (
         select f.erasure_id as id from erasures f
@@ -67,22 +67,22 @@ export const postgresErasures = (
       and case when i.tenant_id = ${tenantId} then true else false end`,
 
   /** The `case` is for the planner: with a plain condition it assumes that few rows match, and sorts them all. */
-  list: together.read('erasures.list', async (wants: readonly RowsQuery[]) => {
+  list: together.read('erasures.list', async (lookups: readonly RowsQuery[]) => {
     const rows = await query()<StoredErasure & { readonly number: number }>`
-      select want.number, e.*
-      from ${WANT.from(numberedSlices(wants))}
+      select lookup.number, e.*
+      from ${WANT.from(numberedSlices(lookups))}
         cross join lateral (
           select ${SHOWN.selected}, (
               select max(i.blocked_until) from identifiers i
-              where i.erasure_id = e.erasure_id and case when i.tenant_id = want.tenant_id then true else false end
+              where i.erasure_id = e.erasure_id and case when i.tenant_id = lookup.tenant_id then true else false end
             ) as blocked_until
           from erasures e
-          where e.tenant_id = want.tenant_id and e.erasure_id < want.before_id
+          where e.tenant_id = lookup.tenant_id and e.erasure_id < lookup.before_id
             and case when e.part_of is null then true else false end
-          order by e.erasure_id desc limit want.rows_max
+          order by e.erasure_id desc limit lookup.rows_max
         ) e
-      order by want.number, e.erasure_id desc`
-    return rowsOfEach(wants, rows).map((list) => list.map(({ number, ...erasure }) => erasure))
+      order by lookup.number, e.erasure_id desc`
+    return rowsOfEach(lookups, rows).map((list) => list.map(({ number, ...erasure }) => erasure))
   }),
 
   /**

@@ -11,15 +11,15 @@ export type FoundRow = VersionRow &
     readonly publishedVersionId: string | null
   }
 
-export const foundPage = (rows: readonly FoundRow[], want: PageKey): FoundPage => {
+export const foundPage = (rows: readonly FoundRow[], lookup: PageKey): FoundPage => {
   const [page] = rows
   if (page === undefined) return 'page_group_not_found'
   if (page.revision === null) return 'page_not_found'
   const published = rows.find(({ versionId }) => versionId === page.publishedVersionId)
   return {
-    tenantId: want.tenantId,
-    pageGroupId: want.pageGroupId,
-    pageId: want.pageId,
+    tenantId: lookup.tenantId,
+    pageGroupId: lookup.pageGroupId,
+    pageId: lookup.pageId,
     slug: page.slug,
     customName: page.customName,
     computedName: page.pageName,

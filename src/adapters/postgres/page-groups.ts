@@ -16,7 +16,7 @@ import { columns, type Query } from './sql.ts'
 type ListedRow = PageGroupRow & { readonly number: number }
 type FoundRow = PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>
 
-const LISTED = columns('want', 'number int, tenant_id, status, before_id, rows_max int')
+const LISTED = columns('lookup', 'number int, tenant_id, status, before_id, rows_max int')
 const SHOWN = columns('l', without(COLUMNS.page_groups, 'revision', 'idempotency_key', 'request_hash'))
 const GROUP = columns('l', COLUMNS.page_groups)
 const COUNT = columns('c', COLUMNS.page_counts)
@@ -32,13 +32,13 @@ export const postgresPageGroups = (
    * A list of all groups but the deleted ones and a list by status walk two indexes, each by the expression of its
    * index. The pages are counted by a look-up for each row: the planner could turn a join into a walk over all counts.
    */
-  list: together.read('pageGroups.list', async (wants: readonly PageGroupsQuery[]) => {
+  list: together.read('pageGroups.list', async (lookups: readonly PageGroupsQuery[]) => {
     const rows = await query()<ListedRow>`
-      select want.number, ${SHOWN.selected}, (
+      select lookup.number, ${SHOWN.selected}, (
         select c.pages_count::int from page_counts c
         where c.tenant_id = l.tenant_id and c.page_group_id = l.page_group_id
       ) as pages_count
-      from ${LISTED.from(numberedSlices(wants))}
+      from ${LISTED.from(numberedSlices(lookups))}
         cross join lateral (
           select * from (
             select l.*, sum(
@@ -50,31 +50,31 @@ export const postgresPageGroups = (
             from (
               (
                 select ${SHOWN.selected} from page_groups l
-                where want.status is null and l.tenant_id = want.tenant_id
-                  and (case when l.status <> 'deleted' then l.page_group_id end) < want.before_id
-                order by (case when l.status <> 'deleted' then l.page_group_id end) desc limit want.rows_max
+                where lookup.status is null and l.tenant_id = lookup.tenant_id
+                  and (case when l.status <> 'deleted' then l.page_group_id end) < lookup.before_id
+                order by (case when l.status <> 'deleted' then l.page_group_id end) desc limit lookup.rows_max
               )
               union all
               (
                 select ${SHOWN.selected} from page_groups l
-                where want.status is not null and l.tenant_id = want.tenant_id
-                  and (l.status || '/' || l.page_group_id) collate "C" < want.status || '/' || want.before_id
-                  and (l.status || '/' || l.page_group_id) collate "C" > want.status || '/'
-                order by (l.status || '/' || l.page_group_id) collate "C" desc limit want.rows_max
+                where lookup.status is not null and l.tenant_id = lookup.tenant_id
+                  and (l.status || '/' || l.page_group_id) collate "C" < lookup.status || '/' || lookup.before_id
+                  and (l.status || '/' || l.page_group_id) collate "C" > lookup.status || '/'
+                order by (l.status || '/' || l.page_group_id) collate "C" desc limit lookup.rows_max
               )
             ) l
           ) l
           where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
         ) l
-      order by want.number, l.page_group_id desc`
-    return rowsOfEach(wants, rows).map((list) => list.map(pageGroupOf))
+      order by lookup.number, l.page_group_id desc`
+    return rowsOfEach(lookups, rows).map((list) => list.map(pageGroupOf))
   }),
 
   /** A group may have 4 MiB: few are read at a time. */
   find: together.read(
     'pageGroups.find',
-    (wants: readonly PageGroupLookup[]) =>
-      Promise.all(wants.map((want) => findPageGroup(query, want).catch(asOutcome))),
+    (lookups: readonly PageGroupLookup[]) =>
+      Promise.all(lookups.map((lookup) => findPageGroup(query, lookup).catch(asOutcome))),
     { listLengthMax: GROUPS_MAX },
   ),
 
@@ -115,10 +115,10 @@ export const postgresPageGroups = (
 })
 
 /** With its limit each look-up uses its whole key, whatever the planner assumes of the tenant. */
-const findPageGroup = async (query: Query, want: PageGroupLookup): Promise<FoundPageGroup | null> => {
-  const { tenantId } = want
-  const pageGroupId = 'pageGroupId' in want ? want.pageGroupId : null
-  const idempotencyKey = 'idempotencyKey' in want ? want.idempotencyKey : null
+const findPageGroup = async (query: Query, lookup: PageGroupLookup): Promise<FoundPageGroup | null> => {
+  const { tenantId } = lookup
+  const pageGroupId = 'pageGroupId' in lookup ? lookup.pageGroupId : null
+  const idempotencyKey = 'idempotencyKey' in lookup ? lookup.idempotencyKey : null
   const [row] = await query(tenantId)<FoundRow>`
     select ${SHOWN.selected}, l.request_hash, c.pages_count::int, (l.revision + c.changes)::int as revision
     from (

@@ -38,11 +38,11 @@ type RecallRow = { readonly number: number } & (
 type Recording = { readonly page: NewPageRow; readonly events: readonly NewEvent[] }
 type ListedRow = StoredPage & { readonly number: number; readonly pageId: string | null }
 
-const BY_GROUP = columns('want', 'number int, tenant_id, page_group_id')
-const BY_KEY = columns('want', 'number int, tenant_id, page_group_id, idempotency_key')
-const BY_SLUG = columns('want', 'number int, tenant_id, page_group_id, slug')
-const LISTED = columns('want', 'number int, tenant_id, page_group_id, before_id, rows_max int')
-const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id')
+const BY_GROUP = columns('lookup', 'number int, tenant_id, page_group_id')
+const BY_KEY = columns('lookup', 'number int, tenant_id, page_group_id, idempotency_key')
+const BY_SLUG = columns('lookup', 'number int, tenant_id, page_group_id, slug')
+const LISTED = columns('lookup', 'number int, tenant_id, page_group_id, before_id, rows_max int')
+const FOUND = columns('lookup', 'number int, tenant_id, page_group_id, page_id')
 const SHOWN = columns('v', SHOWN_VERSION)
 const PAGES_MAX = 64
 const VERSION = columns('version', NEW_VERSION_COLUMNS)
@@ -76,35 +76,35 @@ export const postgresPages = (
   wakePublisher: () => void,
 ): Pages => {
   const findWith = (content: boolean) =>
-    together.read('pages.find', (wants: readonly PageKey[]) => findAll(query, wants, content), {
+    together.read('pages.find', (lookups: readonly PageKey[]) => findAll(query, lookups, content), {
       listLengthMax: PAGES_MAX,
     })
   const withContent = findWith(true)
   const withoutContent = findWith(false)
 
-  const recallAll = async (wants: readonly NewPageLookup[]): Promise<KnownPage[]> => {
-    const all = numbered(wants)
+  const recallAll = async (lookups: readonly NewPageLookup[]): Promise<KnownPage[]> => {
+    const all = numbered(lookups)
     const rows = await query()<RecallRow>`
-      select want.number, g.tenant_id, g.page_group_id, g.status, g.title,
+      select lookup.number, g.tenant_id, g.page_group_id, g.status, g.title,
         null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
       from ${BY_GROUP.from(all)}
         cross join lateral (
           select * from page_groups g
-          where g.tenant_id = want.tenant_id
-            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+          where g.tenant_id = lookup.tenant_id
+            and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
           limit 1
         ) g
       union all
-      select want.number, p.tenant_id, p.page_group_id, null, null,
+      select lookup.number, p.tenant_id, p.page_group_id, null, null,
         p.page_id, p.idempotency_key, p.request_hash, p.created_at
       from ${BY_KEY.from(all.filter(({ idempotencyKey }) => idempotencyKey !== undefined))}
         cross join lateral (
           select * from pages p
-          where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id
-            and p.idempotency_key = want.idempotency_key
+          where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id
+            and p.idempotency_key = lookup.idempotency_key
           limit 1
         ) p`
-    return rowsOfEach(wants, rows).map((found) => ({
+    return rowsOfEach(lookups, rows).map((found) => ({
       group: found.find((row) => row.pageId === null) ?? null,
       page: found.find((row) => row.pageId !== null) ?? null,
     }))
@@ -197,20 +197,20 @@ export const postgresPages = (
   })
 
   return {
-    find: (want, content = true) => (content ? withContent : withoutContent)(want),
+    find: (lookup, content = true) => (content ? withContent : withoutContent)(lookup),
 
     recall: together.read('pages.recall', recallAll, { listLengthMax: LOOKUPS_MAX }),
     record: (page, events = []) => recordPage({ page, events }),
 
-    list: together.read('pages.list', async (wants: readonly PagesQuery[]) => {
+    list: together.read('pages.list', async (lookups: readonly PagesQuery[]) => {
       const rows = await query()<ListedRow>`
-        select want.number, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
+        select lookup.number, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
           l.created_at, l.updated_at
-        from ${LISTED.from(numberedSlices(wants))}
+        from ${LISTED.from(numberedSlices(lookups))}
           cross join lateral (
             select g.status from page_groups g
-            where g.tenant_id = want.tenant_id
-              and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+            where g.tenant_id = lookup.tenant_id
+              and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
             limit 1
           ) g
           left join lateral (
@@ -220,37 +220,37 @@ export const postgresPages = (
               ) as bytes_before
               from (
                 select * from pages l
-                where l.tenant_id = want.tenant_id and l.page_group_id = want.page_group_id
-                  and l.page_id < want.before_id
-                order by l.page_id desc limit want.rows_max
+                where l.tenant_id = lookup.tenant_id and l.page_group_id = lookup.page_group_id
+                  and l.page_id < lookup.before_id
+                order by l.page_id desc limit lookup.rows_max
               ) l
             ) l
             where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
           ) l on true
-        order by want.number, l.page_id desc`
+        order by lookup.number, l.page_id desc`
       // A group without pages is one row without a page; a missing group has no row.
-      return rowsOfEach(wants, rows).map((list) => {
+      return rowsOfEach(lookups, rows).map((list) => {
         if (list.length === 0) return null
         return list[0]?.pageId === null ? [] : list.map(storedPage)
       })
     }),
 
-    findSlug: together.read('pages.findSlug', async (wants: readonly SlugKey[]) => {
+    findSlug: together.read('pages.findSlug', async (lookups: readonly SlugKey[]) => {
       const rows = await query()<{ readonly number: number; readonly pageId: string }>`
-        select want.number, p.page_id
-        from ${BY_SLUG.from(numbered(wants))}
+        select lookup.number, p.page_id
+        from ${BY_SLUG.from(numbered(lookups))}
           cross join lateral (
             select p.page_id from pages p
-            where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id and p.slug = want.slug
+            where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id and p.slug = lookup.slug
             limit 1
           ) p
           cross join lateral (
             select 1 from page_groups g
-            where g.tenant_id = want.tenant_id
-              and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+            where g.tenant_id = lookup.tenant_id
+              and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
             limit 1
           ) g`
-      return rowsOfEach(wants, rows).map(([page]) => page?.pageId ?? null)
+      return rowsOfEach(lookups, rows).map(([page]) => page?.pageId ?? null)
     }),
 
     change: async (change, events) => {
@@ -320,41 +320,41 @@ export const postgresPages = (
 
 const findAll = async (
   query: Query,
-  wants: readonly PageKey[],
+  lookups: readonly PageKey[],
   withContent: boolean,
 ): Promise<FoundPage[]> => {
   // Each version is read by its whole key: for two ids, a plan made while pages had one version reads all versions.
   const rows = await query()<FoundRow & { readonly number: number }>`
-    select want.number, p.slug, p.custom_name, p.computed_name as page_name, p.revision, p.created_at as page_created_at,
+    select lookup.number, p.slug, p.custom_name, p.computed_name as page_name, p.revision, p.created_at as page_created_at,
       p.updated_at, p.published_version_id, p.automatic_after, g.status as group_status,
       p.unpublish_at as page_unpublish_at, ${SHOWN.selected},
       case when ${withContent} and v.version_id = p.published_version_id then v.content::text end as content
-    from ${FOUND.from(numbered(wants))}
+    from ${FOUND.from(numbered(lookups))}
       cross join lateral (
         select g.status from page_groups g
-        where g.tenant_id = want.tenant_id
-          and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+        where g.tenant_id = lookup.tenant_id
+          and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
         limit 1
       ) g
       left join lateral (
         select * from pages p
-        where p.tenant_id = want.tenant_id and p.page_group_id = want.page_group_id and p.page_id = want.page_id
+        where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id and p.page_id = lookup.page_id
         limit 1
       ) p on true
       left join lateral (
         (
           select * from page_versions v
-          where v.tenant_id = want.tenant_id and v.page_id = want.page_id and v.version_id = p.latest_version_id
+          where v.tenant_id = lookup.tenant_id and v.page_id = lookup.page_id and v.version_id = p.latest_version_id
           limit 1
         )
         union all
         (
           select * from page_versions v
-          where v.tenant_id = want.tenant_id and v.page_id = want.page_id
+          where v.tenant_id = lookup.tenant_id and v.page_id = lookup.page_id
             and v.version_id = nullif(p.published_version_id, p.latest_version_id)
           limit 1
         )
       ) v on true`
-  const found = rowsOfEach(wants, rows)
-  return wants.map((want, i) => foundPage(found[i] ?? [], want))
+  const found = rowsOfEach(lookups, rows)
+  return lookups.map((lookup, i) => foundPage(found[i] ?? [], lookup))
 }

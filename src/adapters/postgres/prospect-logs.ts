@@ -18,29 +18,29 @@ import { numbered, rowsOfEach } from './numbered.ts'
 import { columns, type Query } from './sql.ts'
 
 const SHOWN = columns('l', SHOWN_LOG)
-const WANT = columns('want', 'number int, tenant_id, prospect_log_id')
+const WANT = columns('lookup', 'number int, tenant_id, prospect_log_id')
 
 export const postgresProspectLogs = (query: Query, together: Together): ProspectLogs => ({
-  find: together.read('prospectLogs.find', async (wants: readonly ProspectLogKey[]) => {
+  find: together.read('prospectLogs.find', async (lookups: readonly ProspectLogKey[]) => {
     const rows = await query()<LogRow & { readonly number: number }>`
-      select want.number, ${SHOWN.selected}
-      from ${WANT.from(numbered(wants))}
-        join prospect_logs l on l.tenant_id = want.tenant_id and l.prospect_log_id = want.prospect_log_id`
-    return rowsOfEach(wants, rows).map(([row]) => (row === undefined ? null : storedLog(row)))
+      select lookup.number, ${SHOWN.selected}
+      from ${WANT.from(numbered(lookups))}
+        join prospect_logs l on l.tenant_id = lookup.tenant_id and l.prospect_log_id = lookup.prospect_log_id`
+    return rowsOfEach(lookups, rows).map(([row]) => (row === undefined ? null : storedLog(row)))
   }),
 
   /** One statement for each, so that each can fail alone; only equal lists share theirs. */
-  list: together.read('prospectLogs.list', (wants: readonly ProspectLogsQuery[]) =>
+  list: together.read('prospectLogs.list', (lookups: readonly ProspectLogsQuery[]) =>
     Promise.all(
-      wants.map((want) =>
-        (want.idempotencyKey === null ? listNewest : findByKey)(query, want).catch(asOutcome),
+      lookups.map((lookup) =>
+        (lookup.idempotencyKey === null ? listNewest : findByKey)(query, lookup).catch(asOutcome),
       ),
     ),
   ),
 
   /** Timelines, one statement each. */
-  timeline: together.read('prospectLogs.timeline', (wants: readonly TimelineRowsQuery[]) =>
-    Promise.all(wants.map((want) => timelineOf(query, want).catch(asOutcome))),
+  timeline: together.read('prospectLogs.timeline', (lookups: readonly TimelineRowsQuery[]) =>
+    Promise.all(lookups.map((lookup) => timelineOf(query, lookup).catch(asOutcome))),
   ),
 
   listOldest: async ({ tenantId, afterId, beforeId, limit }) => {
@@ -68,10 +68,10 @@ export const postgresProspectLogs = (query: Query, together: Together): Prospect
  * The limits of these walks are a `select`, whose value the planner does not know: then it assumes that few rows are
  * wanted, and walks along the index. With 10,000 as a constant it would sometimes collect and sort all rows of the tenant.
  */
-const listNewest = async (query: Query, want: ProspectLogsQuery): Promise<Scanned<StoredLog>> => {
-  const { tenantId, source, type, limit } = want
-  const fromId = want.fromId ?? ''
-  const beforeId = want.beforeId ?? AFTER_ALL_IDS
+const listNewest = async (query: Query, lookup: ProspectLogsQuery): Promise<Scanned<StoredLog>> => {
+  const { tenantId, source, type, limit } = lookup
+  const fromId = lookup.fromId ?? ''
+  const beforeId = lookup.beforeId ?? AFTER_ALL_IDS
   const rows = await query(tenantId)<LogRow & { readonly resume: string | null }>`
     with found as (
       select * from (
@@ -102,14 +102,14 @@ const listNewest = async (query: Query, want: ProspectLogsQuery): Promise<Scanne
 }
 
 /** The log with an idempotency key. The limit keeps the other conditions out of the look-up, so that it uses its whole key. */
-const findByKey = async (query: Query, want: ProspectLogsQuery): Promise<Scanned<StoredLog>> => {
-  const { tenantId, source, idempotencyKey, type } = want
+const findByKey = async (query: Query, lookup: ProspectLogsQuery): Promise<Scanned<StoredLog>> => {
+  const { tenantId, source, idempotencyKey, type } = lookup
   const rows = await query(tenantId)<LogRow>`
     select ${SHOWN.selected} from (
       select * from prospect_logs l
       where l.tenant_id = ${tenantId} and l.source = ${source} and l.idempotency_key = ${idempotencyKey} limit 1
     ) l
-    where l.prospect_log_id >= ${want.fromId ?? ''} and l.prospect_log_id < ${want.beforeId ?? AFTER_ALL_IDS}
+    where l.prospect_log_id >= ${lookup.fromId ?? ''} and l.prospect_log_id < ${lookup.beforeId ?? AFTER_ALL_IDS}
       and l.type = coalesce(${type}, l.type)`
   return { rows: rows.map(storedLog), resume: null }
 }
@@ -131,10 +131,10 @@ type TimelineRow = LogRow &
  * The tenant is compared in a `case` so that no other index can be used: a plan made for all tenants would assume that
  * the primary key is selective, and read all logs of a large tenant.
  */
-const timelineOf = async (query: Query, want: TimelineRowsQuery): Promise<FoundTimeline> => {
-  const { tenantId, prospectId, source, type, limit } = want
-  const since = want.since ?? '1970-01-01T00:00:00.000Z'
-  const before = want.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
+const timelineOf = async (query: Query, lookup: TimelineRowsQuery): Promise<FoundTimeline> => {
+  const { tenantId, prospectId, source, type, limit } = lookup
+  const since = lookup.since ?? '1970-01-01T00:00:00.000Z'
+  const before = lookup.before ?? { occurredAt: '9999-12-31T23:59:59.999Z', prospectLogId: AFTER_ALL_IDS }
   const firstKey = timelineKey(prospectId, since)
   const lastKey = timelineKey(prospectId, before.occurredAt)
   const rows = await query(tenantId)<TimelineRow>`

@@ -12,7 +12,7 @@ import { columns, piece, type Query } from './sql.ts'
 
 const SHOWN = columns('l', COLUMNS.prospects)
 const SHOWN_BUT_EMAIL = columns('p', without(COLUMNS.prospects, 'email'))
-const WANT = columns('want', 'number int, tenant_id, prospect_id')
+const WANT = columns('lookup', 'number int, tenant_id, prospect_id')
 const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
 
 /** Former identifiers of a kind that keep their text. */
@@ -30,12 +30,12 @@ export const postgresProspects = (
   { recorded, newEvents }: Outbox,
   together: Together,
 ): Prospects => ({
-  find: together.read('prospects.find', async (wants: readonly ProspectKey[]) => {
+  find: together.read('prospects.find', async (lookups: readonly ProspectKey[]) => {
     const rows = await query()<FoundProspect & { readonly number: number }>`
-      select want.number, ${SHOWN.selected}
-      from ${WANT.from(numbered(wants))}
-        join prospects l on l.tenant_id = want.tenant_id and l.prospect_id = want.prospect_id`
-    return rowsOfEach(wants, rows).map(([row]) => (row === undefined ? null : prospectOf(row)))
+      select lookup.number, ${SHOWN.selected}
+      from ${WANT.from(numbered(lookups))}
+        join prospects l on l.tenant_id = lookup.tenant_id and l.prospect_id = lookup.prospect_id`
+    return rowsOfEach(lookups, rows).map(([row]) => (row === undefined ? null : prospectOf(row)))
   }),
 
   findWithMerged: ({ tenantId, prospectId }) => query(tenantId)<FoundProspect>`
@@ -47,10 +47,10 @@ export const postgresProspects = (
     order by merged_into nulls first, prospect_id`,
 
   /** One statement for each, so that each can fail alone; only equal lists share theirs. */
-  list: together.read('prospects.list', (wants: readonly ProspectsQuery[]) =>
+  list: together.read('prospects.list', (lookups: readonly ProspectsQuery[]) =>
     Promise.all(
-      wants.map((want) =>
-        (want.identifier === null ? listNewest : findIdentified)(query, want).catch(asOutcome),
+      lookups.map((lookup) =>
+        (lookup.identifier === null ? listNewest : findIdentified)(query, lookup).catch(asOutcome),
       ),
     ),
   ),
@@ -179,9 +179,9 @@ export const postgresProspects = (
  * The limits of these walks are a `select`, whose value the planner does not know: then it assumes that few rows are
  * wanted, and walks along the index. With 10,000 as a constant it would sometimes collect and sort all rows of the tenant.
  */
-const listNewest = async (query: Query, want: ProspectsQuery): Promise<Scanned<FoundProspect>> => {
-  const { tenantId, limit } = want
-  const beforeId = want.beforeId ?? AFTER_ALL_IDS
+const listNewest = async (query: Query, lookup: ProspectsQuery): Promise<Scanned<FoundProspect>> => {
+  const { tenantId, limit } = lookup
+  const beforeId = lookup.beforeId ?? AFTER_ALL_IDS
   const rows = await query(tenantId)<FoundProspect & { readonly resume: string | null }>`
     with found as (
       select * from (
@@ -210,8 +210,8 @@ const listNewest = async (query: Query, want: ProspectsQuery): Promise<Scanned<F
 }
 
 /** The prospect that an identifier leads to. The limits keep other conditions out of the look-ups, so that they use whole keys. */
-const findIdentified = async (query: Query, want: ProspectsQuery): Promise<Scanned<FoundProspect>> => {
-  const { tenantId, identifier } = want
+const findIdentified = async (query: Query, lookup: ProspectsQuery): Promise<Scanned<FoundProspect>> => {
+  const { tenantId, identifier } = lookup
   const rows = await query(tenantId)<FoundProspect>`
     select ${SHOWN.selected}
     from (
@@ -222,7 +222,7 @@ const findIdentified = async (query: Query, want: ProspectsQuery): Promise<Scann
       cross join lateral (
         select * from prospects l where l.tenant_id = ${tenantId} and l.prospect_id = i.prospect_id limit 1
       ) l
-    where l.prospect_id < ${want.beforeId ?? AFTER_ALL_IDS}`
+    where l.prospect_id < ${lookup.beforeId ?? AFTER_ALL_IDS}`
   return { rows: rows.map(prospectOf), resume: null }
 }
 

@@ -24,9 +24,9 @@ import { columns, type Query } from './sql.ts'
 
 type Numbered = { readonly number: number }
 
-const LISTED = columns('want', 'number int, tenant_id, page_group_id, page_id, before_id, rows_max int')
-const FOUND = columns('want', 'number int, tenant_id, page_group_id, page_id, version_id')
-const BY_KEY = columns('want', 'number int, tenant_id, page_group_id, page_id, idempotency_key')
+const LISTED = columns('lookup', 'number int, tenant_id, page_group_id, page_id, before_id, rows_max int')
+const FOUND = columns('lookup', 'number int, tenant_id, page_group_id, page_id, version_id')
+const BY_KEY = columns('lookup', 'number int, tenant_id, page_group_id, page_id, idempotency_key')
 const SHOWN = columns('l', SHOWN_VERSION)
 const SETTLEMENT = columns(
   'settlement',
@@ -43,14 +43,14 @@ export const postgresVersions = (
   { announcing, everyEvent }: Outbox,
   together: Together,
 ): Versions => ({
-  list: together.read('versions.list', async (wants: readonly (RowsQuery & PageKey)[]) => {
+  list: together.read('versions.list', async (lookups: readonly (RowsQuery & PageKey)[]) => {
     const rows = await query()<ShownVersion & Numbered>`
-      select want.number, ${SHOWN.selected}
-      from ${LISTED.from(numberedSlices(wants))}
+      select lookup.number, ${SHOWN.selected}
+      from ${LISTED.from(numberedSlices(lookups))}
         cross join lateral (
           select 1 from page_groups g
-          where g.tenant_id = want.tenant_id
-            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+          where g.tenant_id = lookup.tenant_id
+            and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
           limit 1
         ) g
         cross join lateral (
@@ -60,53 +60,53 @@ export const postgresVersions = (
             ) as bytes_before
             from (
               select l.page_group_id, ${SHOWN.selected} from page_versions l
-              where l.tenant_id = want.tenant_id and l.page_id = want.page_id and l.version_id < want.before_id
-              order by l.version_id desc limit want.rows_max
+              where l.tenant_id = lookup.tenant_id and l.page_id = lookup.page_id and l.version_id < lookup.before_id
+              order by l.version_id desc limit lookup.rows_max
             ) l
           ) l
           where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
         ) l
-      where l.page_group_id = want.page_group_id
-      order by want.number, l.version_id desc`
-    return rowsOfEach(wants, rows).map((list) => list.map(storedVersion))
+      where l.page_group_id = lookup.page_group_id
+      order by lookup.number, l.version_id desc`
+    return rowsOfEach(lookups, rows).map((list) => list.map(storedVersion))
   }),
 
-  find: together.read('versions.find', async (wants: readonly VersionKey[]) => {
+  find: together.read('versions.find', async (lookups: readonly VersionKey[]) => {
     const rows = await query()<VersionRow & Numbered>`
-      select want.number, ${SHOWN.selected}, l.content::text as content
-      from ${FOUND.from(numbered(wants))}
+      select lookup.number, ${SHOWN.selected}, l.content::text as content
+      from ${FOUND.from(numbered(lookups))}
         cross join lateral (
           select 1 from page_groups g
-          where g.tenant_id = want.tenant_id
-            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+          where g.tenant_id = lookup.tenant_id
+            and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
           limit 1
         ) g
         cross join lateral (
           select * from page_versions l
-          where l.tenant_id = want.tenant_id and l.page_group_id = want.page_group_id and l.page_id = want.page_id
-            and l.version_id = want.version_id
+          where l.tenant_id = lookup.tenant_id and l.page_group_id = lookup.page_group_id and l.page_id = lookup.page_id
+            and l.version_id = lookup.version_id
           limit 1
         ) l`
-    return rowsOfEach(wants, rows).map(([row]) => (row === undefined ? null : versionWithContent(row)))
+    return rowsOfEach(lookups, rows).map(([row]) => (row === undefined ? null : versionWithContent(row)))
   }),
 
-  findByKey: together.read('versions.findByKey', async (wants: readonly VersionByKey[]) => {
+  findByKey: together.read('versions.findByKey', async (lookups: readonly VersionByKey[]) => {
     const rows = await query()<CreatedByKey & Numbered>`
-      select want.number, l.version_id, l.version_number, l.created_at, l.request_hash
-      from ${BY_KEY.from(numbered(wants))}
+      select lookup.number, l.version_id, l.version_number, l.created_at, l.request_hash
+      from ${BY_KEY.from(numbered(lookups))}
         cross join lateral (
           select 1 from page_groups g
-          where g.tenant_id = want.tenant_id
-            and (case when g.status <> 'deleted' then g.page_group_id end) = want.page_group_id
+          where g.tenant_id = lookup.tenant_id
+            and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
           limit 1
         ) g
         cross join lateral (
           select * from page_versions l
-          where l.tenant_id = want.tenant_id and l.page_group_id = want.page_group_id and l.page_id = want.page_id
-            and l.idempotency_key = want.idempotency_key
+          where l.tenant_id = lookup.tenant_id and l.page_group_id = lookup.page_group_id and l.page_id = lookup.page_id
+            and l.idempotency_key = lookup.idempotency_key
           limit 1
         ) l`
-    return rowsOfEach(wants, rows).map(([row]) => row ?? null)
+    return rowsOfEach(lookups, rows).map(([row]) => row ?? null)
   }),
 
   /**

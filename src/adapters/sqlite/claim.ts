@@ -19,29 +19,29 @@ type Queue = {
  */
 export const claimFrom = <Claimed>(database: Database, { dueTenants, claim }: Queue) => {
   /** `next`: the tenant after which more may be claimed; null if that is all. */
-  const claimSome = (want: ClaimQuery) => {
+  const claimSome = (query: ClaimQuery) => {
     const claimed: Claimed[] = []
     let bytesClaimed = 0
     const claimBetween = (tenantId: string, after: string, last: string): void => {
-      const values = { ...want, tenantId, after, last, max: want.max - claimed.length }
+      const values = { ...query, tenantId, after, last, max: query.max - claimed.length }
       for (const { bytes = 0, ...row } of database.all<Claimed & { bytes?: number }>(claim, values)) {
         claimed.push(row as Claimed)
         bytesClaimed += bytes
       }
     }
-    for (const { tenantId } of database.all<{ tenantId: string }>(dueTenants, want)) {
-      claimBetween(tenantId, '', want.now)
-      claimBetween(tenantId, want.horizon, '~')
+    for (const { tenantId } of database.all<{ tenantId: string }>(dueTenants, query)) {
+      claimBetween(tenantId, '', query.now)
+      claimBetween(tenantId, query.horizon, '~')
       if (bytesClaimed > SLICE_BYTES_MAX) return { claimed, next: tenantId }
     }
     return { claimed, next: null }
   }
 
-  return async (want: ClaimQuery): Promise<readonly Claimed[]> => {
+  return async (query: ClaimQuery): Promise<readonly Claimed[]> => {
     const claimed: Claimed[] = []
-    let next: string | null = want.afterTenantId
+    let next: string | null = query.afterTenantId
     while (next !== null) {
-      const rest: ClaimQuery = { ...want, afterTenantId: next, max: want.max - claimed.length }
+      const rest: ClaimQuery = { ...query, afterTenantId: next, max: query.max - claimed.length }
       // A read first, so that other processes can go on writing while nothing is due.
       if (rest.max === 0 || !database.has(dueTenants, { ...rest, max: 1 })) break
       const some = await database.write(() => claimSome(rest))

@@ -65,10 +65,11 @@ const SUM_ALL = sumOf('at >= :since')
 export const sqliteCounts = (database: Database): Counts => ({
   markRead: (tenantId, readAt) => database.write(() => void database.run(MARK, { tenantId, readAt })),
   find: async (tenantId) => database.get<CountedTenant>(FIND, { tenantId }),
-  waiting: async (want) => database.all<{ tenantId: string }>(WAITING, want).map(({ tenantId }) => tenantId),
+  waiting: async (lookup) =>
+    database.all<{ tenantId: string }>(WAITING, lookup).map(({ tenantId }) => tenantId),
   close: (tenantId, to, time) =>
     database.write(() => time <= isoTime(Date.now()) && database.run(CLOSE, { tenantId, to }) > 0),
-  tally: async (want) => database.all<LogCount & { readonly lastId: string }>(TALLY, want),
+  tally: async (lookup) => database.all<LogCount & { readonly lastId: string }>(TALLY, lookup),
   record: ({ add, ...change }) =>
     database.write(() => {
       if (database.run(MOVE, change) === 0) return 'overtaken'
@@ -76,11 +77,11 @@ export const sqliteCounts = (database: Database): Counts => ({
       for (const count of add) database.run(ADD, { ...count, ...change })
       return 'recorded'
     }),
-  list: async (want) => matchingCounts(database.all(LIST, { ...want, ...placeOf(want) }), want),
+  list: async (lookup) => matchingCounts(database.all(LIST, { ...lookup, ...placeOf(lookup) }), lookup),
   addUsage: (at, used, remove) =>
     database.write(() => {
       database.run(FORGET, remove)
       for (const row of used) database.run(USE, { ...row, at })
     }),
-  sumUsage: async (want) => database.all<UsageSum>(want.tenantId === null ? SUM_ALL : SUM, want),
+  sumUsage: async (lookup) => database.all<UsageSum>(lookup.tenantId === null ? SUM_ALL : SUM, lookup),
 })

@@ -92,12 +92,14 @@ type Deliveries = Pick<Webhooks, 'due' | 'settle' | 'deliveries' | 'retry' | 're
 
 /** Deliveries to endpoints. Calls `waiting` within each transaction that may give a sender work. */
 export const sqliteDeliveries = (database: Database, waiting: () => void): Deliveries => ({
-  due: async (want) => {
-    const values = { ...want, latest: latestAttemptAt(want.now) }
+  due: async (lookup) => {
+    const values = { ...lookup, latest: latestAttemptAt(lookup.now) }
     const rows = [DUE, DUE_TOO_LATE].flatMap((sql) =>
       database.all<EventRow & { attempts: number }>(sql, values),
     )
-    return rows.slice(0, want.max).map(({ attempts, ...event }) => ({ attempts, event: storedEvent(event) }))
+    return rows
+      .slice(0, lookup.max)
+      .map(({ attempts, ...event }) => ({ attempts, event: storedEvent(event) }))
   },
 
   settle: (endpoint, results, state) =>
@@ -108,30 +110,30 @@ export const sqliteDeliveries = (database: Database, waiting: () => void): Deliv
       return true
     }),
 
-  deliveries: async (want) => {
-    const stop = want.status && database.get<{ resume: string }>(STOP, want)
-    const rows = database.slice<ShownDelivery>(LIST, { ...want, resume: '', ...stop })
-    return { rows, resume: rows.length > want.limit ? null : (stop?.resume ?? null) }
+  deliveries: async (lookup) => {
+    const stop = lookup.status && database.get<{ resume: string }>(STOP, lookup)
+    const rows = database.slice<ShownDelivery>(LIST, { ...lookup, resume: '', ...stop })
+    return { rows, resume: rows.length > lookup.limit ? null : (stop?.resume ?? null) }
   },
 
-  retry: (want) =>
+  retry: (lookup) =>
     database.write(() => {
-      if (database.run(RETRY, want) > 0) waiting()
-      return database.get<ShownDelivery>(FIND, want)
+      if (database.run(RETRY, lookup) > 0) waiting()
+      return database.get<ShownDelivery>(FIND, lookup)
     }),
 
   // Events that wait for their number get their delivery along with it.
-  replay: (want) =>
+  replay: (lookup) =>
     database.write(() => {
-      const events = database.all<EventRow>(EVENTS_AFTER, want)
-      const endpointsFor = subscribedEndpoints(database, database.all(ENABLED, want))
+      const events = database.all<EventRow>(EVENTS_AFTER, lookup)
+      const endpointsFor = subscribedEndpoints(database, database.all(ENABLED, lookup))
       const replayed = events
         .filter(({ sequence }) => sequence !== null)
         .filter((event) => endpointsFor(storedEvent(event)).length > 0)
       let made = 0
-      for (const { eventId } of replayed) made += database.run(REPLAY, { ...want, eventId })
+      for (const { eventId } of replayed) made += database.run(REPLAY, { ...lookup, eventId })
       waiting()
-      const last = events.length === want.max ? events.at(-1) : undefined
+      const last = events.length === lookup.max ? events.at(-1) : undefined
       return { made, lastEventId: last?.eventId ?? null }
     }),
 

@@ -135,9 +135,9 @@ const BACKLOG = `
 
 /** Calls `erased` after a person was erased. */
 export const sqliteErasures = (database: Database, outbox: Outbox, erased: () => void): Erasures => ({
-  find: async (want) => {
-    if ('erasureId' in want) return database.get<StoredErasure>(BY_ID, want)
-    return database.get<StoredErasure>('erasedId' in want ? BY_ERASED : BY_PROSPECT, want)
+  find: async (lookup) => {
+    if ('erasureId' in lookup) return database.get<StoredErasure>(BY_ID, lookup)
+    return database.get<StoredErasure>('erasedId' in lookup ? BY_ERASED : BY_PROSPECT, lookup)
   },
 
   blockedBy: async (tenantId, erasureIds) =>
@@ -145,7 +145,7 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
       database.all<StoredIdentifier>(BLOCKED_BY, { tenantId, erasureId }),
     ),
 
-  list: async (want) => database.slice<StoredErasure>(LIST, want),
+  list: async (lookup) => database.slice<StoredErasure>(LIST, lookup),
 
   record: ({ tenantId, now, until, prospects, identifier, erasures }, events) =>
     database.record(() => {
@@ -173,9 +173,9 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
     const [first, last] = timelineOf(erasure.prospectId ?? '')
     let total = 0
     for (;;) {
-      const want = { ...erasure, first, last, limit: max - total }
+      const lookup = { ...erasure, first, last, limit: max - total }
       const deleted = await database.write(() => {
-        const deleted = changeFirst(database, LOGS_OF_PROSPECT, want, DELETE_LOG)
+        const deleted = changeFirst(database, LOGS_OF_PROSPECT, lookup, DELETE_LOG)
         if (deleted > 0) database.run(COUNT_LOGS, { ...erasure, deleted })
         return deleted
       })
@@ -196,16 +196,18 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
 
   rewrite: (now) => rewriteFile(database, Date.parse(now)),
 
-  extend: async (want, until) => void (await database.write(() => database.run(EXTEND, { ...want, until }))),
-  unblock: async (want, now) => void (await database.write(() => database.run(UNBLOCK, { ...want, now }))),
+  extend: async (lookup, until) =>
+    void (await database.write(() => database.run(EXTEND, { ...lookup, until }))),
+  unblock: async (lookup, now) =>
+    void (await database.write(() => database.run(UNBLOCK, { ...lookup, now }))),
 
   backlog: backlogBy(database, BACKLOG),
 
-  expire: (want) =>
+  expire: (lookup) =>
     database.write(() => {
-      const blocks = database.run(END_BLOCKS, want)
-      const logs = changeFirst(database, LOGS_BEFORE, { ...want, limit: want.max }, DELETE_LOG)
-      return removeSome(database, want.tenantId) || blocks === want.max || logs > 0
+      const blocks = database.run(END_BLOCKS, lookup)
+      const logs = changeFirst(database, LOGS_BEFORE, { ...lookup, limit: lookup.max }, DELETE_LOG)
+      return removeSome(database, lookup.tenantId) || blocks === lookup.max || logs > 0
     }),
 
   lastServed: async () => database.get<Served>('select served_at, paused_at from served', {}),
@@ -213,12 +215,12 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
 })
 
 /** Changes the first of these logs, as many as fill a slice: callers wait while they are written. */
-export const changeFirst = (database: Database, logs: string, want: Values, change: string): number => {
+export const changeFirst = (database: Database, logs: string, lookup: Values, change: string): number => {
   let changed = 0
   let bytesChanged = 0
-  for (const { bytes, ...log } of database.all<Values & { bytes: number }>(logs, want)) {
+  for (const { bytes, ...log } of database.all<Values & { bytes: number }>(logs, lookup)) {
     if (bytesChanged > SLICE_BYTES_MAX) break
-    changed += database.run(change, { ...want, ...log })
+    changed += database.run(change, { ...lookup, ...log })
     bytesChanged += bytes
   }
   return changed

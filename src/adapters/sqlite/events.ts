@@ -49,51 +49,51 @@ export const sqliteEvents = (database: Database, emit: (signal: Signal) => void)
       .all<{ tenantId: string }>(TENANTS_WAITING, { afterTenantId, max })
       .map(({ tenantId }) => tenantId),
 
-  number: (want) =>
+  number: (lookup) =>
     database.write(() => {
-      const enabled = database.all<EndpointRow>(ENABLED, want)
-      const max = eventsAtOnce(enabled.length, want.max)
-      const events = database.all<EventRow>(WAITING, { ...want, max }).map(storedEvent)
+      const enabled = database.all<EndpointRow>(ENABLED, lookup)
+      const max = eventsAtOnce(enabled.length, lookup.max)
+      const events = database.all<EventRow>(WAITING, { ...lookup, max }).map(storedEvent)
       if (events.length === 0) return 0
       const endpointsFor = subscribedEndpoints(database, enabled)
-      const count = database.get<{ sequence: number }>(COUNT, { ...want, more: events.length })
+      const count = database.get<{ sequence: number }>(COUNT, { ...lookup, more: events.length })
       const before = Number(count?.sequence) - events.length
       let added = 0
       for (const [i, event] of events.entries()) {
         const { tenantId, eventId } = event
         database.run(NUMBER, { tenantId, eventId, sequence: before + i + 1 })
         for (const { webhookEndpointId } of endpointsFor(event)) {
-          added += database.run(ADD_DELIVERY, { ...want, eventId, webhookEndpointId })
+          added += database.run(ADD_DELIVERY, { ...lookup, eventId, webhookEndpointId })
         }
       }
       if (added > 0) emit('deliveries')
-      emit(`numbered ${want.tenantId}`)
+      emit(`numbered ${lookup.tenantId}`)
       return events.length
     }),
 
-  list: async (want) =>
+  list: async (lookup) =>
     database.read(() => {
-      const rows = database.all<EventRow>(LIST, want).map(storedEvent)
-      return { rows, last: database.get<{ sequence: number }>(LAST, want)?.sequence ?? 0 }
+      const rows = database.all<EventRow>(LIST, lookup).map(storedEvent)
+      return { rows, last: database.get<{ sequence: number }>(LAST, lookup)?.sequence ?? 0 }
     }),
 
-  find: async (want) => {
-    const row = database.get<EventRow>(FIND, want)
+  find: async (lookup) => {
+    const row = database.get<EventRow>(FIND, lookup)
     return row && storedEvent(row)
   },
 
   // Deliveries go first, so that none is left without its event. Other writes can run in between.
-  expire: async (want) => {
+  expire: async (lookup) => {
     let isMore = false
     const expire = async (sql: string, values: Values): Promise<void> => {
       const expired = await database.write(() => database.run(sql, values))
-      if (expired === want.max) isMore = true
+      if (expired === lookup.max) isMore = true
       await setImmediate()
     }
-    for (const endpoint of database.all<Values>(ENDPOINTS, want)) {
-      await expire(EXPIRE_DELIVERIES, { ...want, ...endpoint })
+    for (const endpoint of database.all<Values>(ENDPOINTS, lookup)) {
+      await expire(EXPIRE_DELIVERIES, { ...lookup, ...endpoint })
     }
-    await expire(EXPIRE_EVENTS, want)
+    await expire(EXPIRE_EVENTS, lookup)
     return isMore
   },
 })

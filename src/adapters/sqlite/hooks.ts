@@ -28,11 +28,11 @@ export const sqliteHooks = (database: Database, changed: () => void): Hooks => (
         .all<HookRow & TenantState>(BY_ID, { hookId })
         .map(({ isSuspended, ...row }) => ({ ...storedHook(row), isSuspended: Boolean(isSuspended) })),
     ),
-  find: async (want) => {
-    const row = database.get<HookRow>(`${HOOK} ${THAT}`, want)
+  find: async (lookup) => {
+    const row = database.get<HookRow>(`${HOOK} ${THAT}`, lookup)
     return row && storedHook(row)
   },
-  list: async (want) => database.slice<HookRow>(LIST, want).map(storedHook),
+  list: async (lookup) => database.slice<HookRow>(LIST, lookup).map(storedHook),
   slots: async (tenantId) =>
     database
       .all<{ slot: number }>('select slot from hooks where tenant_id = :tenantId', { tenantId })

@@ -97,7 +97,7 @@ export const sqliteMerges = (database: Database, outbox: Outbox, changed: () => 
       )
     }),
 
-  completed: async (want) => database.all<ClaimedMerge>(COMPLETED, want),
+  completed: async (lookup) => database.all<ClaimedMerge>(COMPLETED, lookup),
 
   settle: (step, events) =>
     database.record(() => {

@@ -30,12 +30,12 @@ export const openDatabase = (path: string, busyMsMax: number) => {
     get,
     has: (sql: string, values?: Values): boolean => get(sql, values) !== null,
     /** The wanted rows that exist. */
-    getEach: <Row>(sql: string, wants: readonly Values[]): Row[] =>
-      wants.flatMap((want) => get<Row>(sql, want) ?? []),
+    getEach: <Row>(sql: string, lookups: readonly Values[]): Row[] =>
+      lookups.flatMap((lookup) => get<Row>(sql, lookup) ?? []),
     all: <Row>(sql: string, values?: Values): Row[] =>
       iterate((rows: Iterable<Row>) => [...rows], sql, values),
-    slice: <Row extends object>(sql: string, want: Values & { readonly limit: number }): Row[] =>
-      iterate((rows: Iterable<Row>) => takeSlice(rows, want.limit), sql, want),
+    slice: <Row extends object>(sql: string, lookup: Values & { readonly limit: number }): Row[] =>
+      iterate((rows: Iterable<Row>) => takeSlice(rows, lookup.limit), sql, lookup),
     iterate,
     read,
 

@@ -27,14 +27,14 @@ const CHANGE = `
     ) = :ifRevision)`
 
 export const sqlitePageGroups = (database: Database, outbox: Outbox): PageGroups => ({
-  list: async (want) => {
-    const list = want.status === null ? LIST_OPEN : LIST_BY_STATUS
-    return database.slice<PageGroupRow>(list, want).map(pageGroupOf)
+  list: async (lookup) => {
+    const list = lookup.status === null ? LIST_OPEN : LIST_BY_STATUS
+    return database.slice<PageGroupRow>(list, lookup).map(pageGroupOf)
   },
 
-  find: async (want) => {
-    const by = 'pageGroupId' in want ? BY_ID : BY_KEY
-    const row = database.get<PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>>(by, want)
+  find: async (lookup) => {
+    const by = 'pageGroupId' in lookup ? BY_ID : BY_KEY
+    const row = database.get<PageGroupRow & Pick<FoundPageGroup, 'revision' | 'requestHash'>>(by, lookup)
     return row && { ...pageGroupOf(row), revision: row.revision, requestHash: row.requestHash }
   },
 

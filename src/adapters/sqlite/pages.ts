@@ -151,24 +151,25 @@ export const sqlitePages = (
     { weightOf: ({ page }) => weightOfPage(page), tenantOf: ({ page }) => page.tenantId },
   )
   return {
-    recall: async (want) => ({
-      group: database.get(GROUP, want),
-      page: want.idempotencyKey === undefined ? null : database.get(BY_KEY, want),
+    recall: async (lookup) => ({
+      group: database.get(GROUP, lookup),
+      page: lookup.idempotencyKey === undefined ? null : database.get(BY_KEY, lookup),
     }),
 
     record: (page, events) => record({ page, events }),
 
-    list: async (want) => (database.has(GROUP_EXISTS, want) ? database.slice<StoredPage>(LIST, want) : null),
+    list: async (lookup) =>
+      database.has(GROUP_EXISTS, lookup) ? database.slice<StoredPage>(LIST, lookup) : null,
 
-    find: async (want, withContent = true) =>
+    find: async (lookup, withContent = true) =>
       database.read((): FoundPage => {
-        const group = database.get<Pick<Exclude<FoundPage, string>, 'groupStatus'>>(GROUP_EXISTS, want)
+        const group = database.get<Pick<Exclude<FoundPage, string>, 'groupStatus'>>(GROUP_EXISTS, lookup)
         if (group === null) return 'page_group_not_found'
-        const row = database.get<PageRow>(FIND, want)
+        const row = database.get<PageRow>(FIND, lookup)
         if (row === null) return 'page_not_found'
         const { publishedVersionId, latestVersionId, ...page } = row
         const version = (sql: string, versionId: string) =>
-          database.get<VersionRow>(sql, { ...want, versionId }) as VersionRow
+          database.get<VersionRow>(sql, { ...lookup, versionId }) as VersionRow
         const shown = withContent ? WITH_CONTENT : VERSION
         const published = publishedVersionId === null ? null : version(shown, publishedVersionId)
         const latest = latestVersionId === publishedVersionId ? published : version(VERSION, latestVersionId)
@@ -180,9 +181,9 @@ export const sqlitePages = (
         }
       }),
 
-    findSlug: async (want) =>
-      database.has(GROUP_EXISTS, want)
-        ? (database.get<{ readonly pageId: string }>(BY_SLUG, want)?.pageId ?? null)
+    findSlug: async (lookup) =>
+      database.has(GROUP_EXISTS, lookup)
+        ? (database.get<{ readonly pageId: string }>(BY_SLUG, lookup)?.pageId ?? null)
         : null,
 
     change: ({ added: version, publishes, schedule, ...change }, events) =>

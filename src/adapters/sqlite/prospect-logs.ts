@@ -52,43 +52,43 @@ type Walk<Position> = Values &
   Pick<TimelineRowsQuery, 'source' | 'type' | 'limit'> & { readonly from: Position }
 
 export const sqliteProspectLogs = (database: Database): ProspectLogs => {
-  const walk = <Position>(list: string, stop: string, want: Walk<Position>) => {
-    const isFiltered = want.source !== null || want.type !== null
-    const stopped = isFiltered ? database.get<{ resume: Position }>(stop, want) : null
+  const walk = <Position>(list: string, stop: string, lookup: Walk<Position>) => {
+    const isFiltered = lookup.source !== null || lookup.type !== null
+    const stopped = isFiltered ? database.get<{ resume: Position }>(stop, lookup) : null
     const resume = stopped?.resume ?? null
-    const rows = database.slice<LogRow>(list, { ...want, from: resume ?? want.from }).map(storedLog)
-    return { rows, resume: rows.length > want.limit ? null : resume }
+    const rows = database.slice<LogRow>(list, { ...lookup, from: resume ?? lookup.from }).map(storedLog)
+    return { rows, resume: rows.length > lookup.limit ? null : resume }
   }
 
-  const list = async (want: ProspectLogsQuery) => {
-    const wanted = { ...want, from: want.fromId ?? '' }
-    if (want.idempotencyKey === null) return walk(LIST, STOP, wanted)
+  const list = async (lookup: ProspectLogsQuery) => {
+    const wanted = { ...lookup, from: lookup.fromId ?? '' }
+    if (lookup.idempotencyKey === null) return walk(LIST, STOP, wanted)
     return { rows: database.all<LogRow>(BY_KEY, wanted).map(storedLog), resume: null }
   }
 
-  const timeline = async (want: TimelineRowsQuery) => {
-    const owner = database.get<Owner>(OWNER, want)
+  const timeline = async (lookup: TimelineRowsQuery) => {
+    const owner = database.get<Owner>(OWNER, lookup)
     if (owner === null) return 'prospect_not_found'
     if (owner.erasedAt !== null) return 'prospect_erased'
-    const since = want.since ?? ''
-    const before = want.before ?? { occurredAt: '9999', prospectLogId: '' }
-    const from = timelineKey(want.prospectId, since || '1970')
-    const lastKey = timelineKey(want.prospectId, before.occurredAt)
-    const { rows, resume } = walk(TIMELINE, STOP_KEY, { ...want, ...before, since, from, lastKey })
+    const since = lookup.since ?? ''
+    const before = lookup.before ?? { occurredAt: '9999', prospectLogId: '' }
+    const from = timelineKey(lookup.prospectId, since || '1970')
+    const lastKey = timelineKey(lookup.prospectId, before.occurredAt)
+    const { rows, resume } = walk(TIMELINE, STOP_KEY, { ...lookup, ...before, since, from, lastKey })
     const { mergedInto } = owner
     const unmoved = owner.unmoved?.split(' ') ?? []
     return { rows, resume: resume === null ? null : timeOfKey(resume), mergedInto, unmoved }
   }
 
   return {
-    find: async (want) => {
-      const row = database.get<LogRow>(FIND, want)
+    find: async (lookup) => {
+      const row = database.get<LogRow>(FIND, lookup)
       return row && storedLog(row)
     },
     list,
     timeline,
     // A slice reads one row more than its limit.
-    listOldest: async (want) =>
-      database.slice<LogRow>(LIST_OLDEST, { ...want, limit: want.limit - 1 }).map(storedLog),
+    listOldest: async (lookup) =>
+      database.slice<LogRow>(LIST_OLDEST, { ...lookup, limit: lookup.limit - 1 }).map(storedLog),
   }
 }

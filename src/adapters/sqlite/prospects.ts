@@ -46,34 +46,37 @@ export const IS_UNCHANGED = `
     and erased_at is :erasedAt and merged_into is :mergedInto`
 
 export const sqliteProspects = (database: Database, outbox: Outbox): Prospects => ({
-  find: async (want) => database.get<FoundProspect>(FIND, want),
+  find: async (lookup) => database.get<FoundProspect>(FIND, lookup),
 
-  findWithMerged: async (want) => database.all<FoundProspect>(WITH_MERGED, want),
+  findWithMerged: async (lookup) => database.all<FoundProspect>(WITH_MERGED, lookup),
 
-  list: async (want) => {
-    const { identifier } = want
+  list: async (lookup) => {
+    const { identifier } = lookup
     if (identifier !== null)
-      return { rows: database.all<FoundProspect>(BY_IDENTIFIER, { ...identifier, ...want }), resume: null }
+      return { rows: database.all<FoundProspect>(BY_IDENTIFIER, { ...identifier, ...lookup }), resume: null }
     const isShown = ({ erasedAt, mergedInto }: FoundProspect) => erasedAt === null && mergedInto === null
     const scanSlice = (rows: Iterable<FoundProspect>) =>
-      scan(rows, want.limit, isShown, ({ prospectId }) => prospectId)
-    return database.iterate(scanSlice, LIST, want)
+      scan(rows, lookup.limit, isShown, ({ prospectId }) => prospectId)
+    return database.iterate(scanSlice, LIST, lookup)
   },
 
-  search: async (want) => {
+  search: async (lookup) => {
     const isWanted = ({ email, nameKey, lastNameKey }: SearchRow) =>
-      begins(email, want.emailStart) || begins(nameKey, want.nameStart) || begins(lastNameKey, want.nameStart)
-    const some = database.all<SearchRow>(NEWEST, want).filter(isWanted)
+      begins(email, lookup.emailStart) ||
+      begins(nameKey, lookup.nameStart) ||
+      begins(lastNameKey, lookup.nameStart)
+    const some = database.all<SearchRow>(NEWEST, lookup).filter(isWanted)
     for (const [sql, start] of STARTS)
-      if (want[start] !== '')
-        some.push(...database.all<SearchRow>(sql, { ...want, after: afterStart(want[start]) }))
-    const ids = [...new Set(some.map(({ prospectId }) => prospectId))].sort().reverse().slice(0, want.limit)
-    const wants = ids.map((prospectId) => ({ ...want, prospectId }))
-    return database.getEach<FoundProspect>(FIND, wants).filter(({ erasedAt }) => erasedAt === null)
+      if (lookup[start] !== '')
+        some.push(...database.all<SearchRow>(sql, { ...lookup, after: afterStart(lookup[start]) }))
+    const ids = [...new Set(some.map(({ prospectId }) => prospectId))].sort().reverse().slice(0, lookup.limit)
+    const lookups = ids.map((prospectId) => ({ ...lookup, prospectId }))
+    return database.getEach<FoundProspect>(FIND, lookups).filter(({ erasedAt }) => erasedAt === null)
   },
 
   // A slice reads one row more than its limit.
-  listOldest: async (want) => database.slice<FoundProspect>(LIST_OLDEST, { ...want, limit: want.limit - 1 }),
+  listOldest: async (lookup) =>
+    database.slice<FoundProspect>(LIST_OLDEST, { ...lookup, limit: lookup.limit - 1 }),
 
   correct: ({ before, after, added, released }, events) =>
     database.record(() => {

@@ -51,18 +51,18 @@ const END_PAGE = `
   where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId`
 
 export const sqliteSchedules = (database: Database): Schedules => ({
-  waiting: async (want) => {
-    const toPublish = database.all<Pick<DuePage, 'tenantId'>>(TENANTS_TO_PUBLISH, want)
-    const toUnpublish = database.all<Pick<DuePage, 'tenantId'>>(TENANTS_TO_UNPUBLISH, want)
+  waiting: async (lookup) => {
+    const toPublish = database.all<Pick<DuePage, 'tenantId'>>(TENANTS_TO_PUBLISH, lookup)
+    const toUnpublish = database.all<Pick<DuePage, 'tenantId'>>(TENANTS_TO_UNPUBLISH, lookup)
     return [...toPublish, ...toUnpublish].map(({ tenantId }) => tenantId)
   },
 
-  due: async (want) => [
-    ...database.all<DuePage>(DUE_VERSIONS, want),
-    ...database.all<DuePage>(DUE_PAGES, want),
+  due: async (lookup) => [
+    ...database.all<DuePage>(DUE_VERSIONS, lookup),
+    ...database.all<DuePage>(DUE_PAGES, lookup),
   ],
 
-  ofPage: async (want) => database.all(SCHEDULED, want),
+  ofPage: async (lookup) => database.all(SCHEDULED, lookup),
 
   end: (page) =>
     database.write(() => {

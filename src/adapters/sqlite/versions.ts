@@ -103,18 +103,18 @@ const BACKLOG = `
 
 export const sqliteVersions = (database: Database, outbox: Outbox): Versions => {
   const claim = claimFrom<ClaimedVersion>(database, { dueTenants: DUE_TENANTS, claim: CLAIM })
-  const find = <Row>(version: string, want: Values) =>
-    database.has(PAGE_EXISTS, want) ? database.get<Row>(version, want) : null
+  const find = <Row>(version: string, lookup: Values) =>
+    database.has(PAGE_EXISTS, lookup) ? database.get<Row>(version, lookup) : null
   return {
-    list: async (want) =>
-      database.has(PAGE_EXISTS, want) ? database.slice<ShownVersion>(LIST, want).map(storedVersion) : [],
-    find: async (want) => {
-      const row = find<VersionRow>(WITH_CONTENT, want)
+    list: async (lookup) =>
+      database.has(PAGE_EXISTS, lookup) ? database.slice<ShownVersion>(LIST, lookup).map(storedVersion) : [],
+    find: async (lookup) => {
+      const row = find<VersionRow>(WITH_CONTENT, lookup)
       return row && versionWithContent(row)
     },
-    findByKey: async (want) => find<CreatedByKey>(BY_KEY, want),
+    findByKey: async (lookup) => find<CreatedByKey>(BY_KEY, lookup),
 
-    claim: async (want) => (await claim(want)).map((row) => ({ ...row, publish: Boolean(row.publish) })),
+    claim: async (lookup) => (await claim(lookup)).map((row) => ({ ...row, publish: Boolean(row.publish) })),
 
     context: async (version) => database.get(CONTEXT, version),
 

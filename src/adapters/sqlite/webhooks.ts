@@ -102,15 +102,15 @@ export const sqliteWebhooks = (database: Database, waiting: () => void): Webhook
       return 'recorded'
     }),
 
-  claim: async (want) => {
-    const values = { ...want, latest: latestAttemptAt(want.now) }
+  claim: async (lookup) => {
+    const values = { ...lookup, latest: latestAttemptAt(lookup.now) }
     // The walk is a read: other processes can write during it, and may claim everything that it found.
     for (;;) {
       const due = database.all<Values>(DUE, values)
       if (due.length === 0) return []
       const claimed = await database.write(() =>
         due.flatMap((endpoint) =>
-          database.all<EndpointRow & { claims: number }>(CLAIM, { ...want, ...endpoint }),
+          database.all<EndpointRow & { claims: number }>(CLAIM, { ...lookup, ...endpoint }),
         ),
       )
       if (claimed.length > 0) return claimed.map(storedEndpoint)

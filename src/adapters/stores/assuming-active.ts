@@ -13,12 +13,12 @@ export const assumingActive = (pages: Pages): Pages => {
   return {
     ...pages,
     // A spread copy of a class instance lacks its methods, so this one is passed on.
-    findSlug: (want) => pages.findSlug(want),
+    findSlug: (lookup) => pages.findSlug(lookup),
 
-    recall: (want) => {
-      const { idempotencyKey, isNamedByGroup } = want
-      const assumed = idempotencyKey === undefined && !isNamedByGroup ? active.get(keyOf(want)) : undefined
-      return assumed === undefined ? pages.recall(want) : Promise.resolve(assumed)
+    recall: (lookup) => {
+      const { idempotencyKey, isNamedByGroup } = lookup
+      const assumed = idempotencyKey === undefined && !isNamedByGroup ? active.get(keyOf(lookup)) : undefined
+      return assumed === undefined ? pages.recall(lookup) : Promise.resolve(assumed)
     },
 
     record: async (page, events) => {

@@ -7,7 +7,7 @@ import type {
 } from '../../core/ports/activities.ts'
 
 /**
- * Activities whose `recall` answers from memory if a change with the same want was recorded before, and all of its
+ * Activities whose `recall` answers from memory if a change with the same lookup was recorded before, and all of its
  * identifiers lead to its prospect: then an activity is one write without a look-up. A remembered prospect may be stale.
  * The store checks that it is unchanged, and returns `overtaken` if it is not; then it is forgotten.
  *
@@ -66,9 +66,9 @@ const allLeadToProspect = ({ lookup, prospect, identifiers, assumed }: ActivityC
 }
 
 /** What a look-up finds if all identifiers lead to this prospect. A receipt, and what is counted, only the store knows. */
-const knownFrom = (prospect: StoredProspect, want: ActivityLookup): KnownActivity => ({
+const knownFrom = (prospect: StoredProspect, lookup: ActivityLookup): KnownActivity => ({
   prospects: [prospect],
-  identifiers: want.identifiers.map(({ tenantId, kind, hash }) => {
+  identifiers: lookup.identifiers.map(({ tenantId, kind, hash }) => {
     const { prospectId } = prospect
     return { tenantId, kind, hash, prospectId, blockedUntil: null, erasureId: null }
   }),
@@ -82,21 +82,21 @@ const createEntries = () => {
   let size = 0
   return {
     size: () => size,
-    get: (want: ActivityLookup) => ofTenants.get(want.tenantId)?.get(keyOf(want)),
-    set: (want: ActivityLookup, prospect: StoredProspect): void => {
-      const ofTenant = ofTenants.get(want.tenantId) ?? new Map<string, StoredProspect>()
-      if (ofTenant.size === 0) ofTenants.set(want.tenantId, ofTenant)
+    get: (lookup: ActivityLookup) => ofTenants.get(lookup.tenantId)?.get(keyOf(lookup)),
+    set: (lookup: ActivityLookup, prospect: StoredProspect): void => {
+      const ofTenant = ofTenants.get(lookup.tenantId) ?? new Map<string, StoredProspect>()
+      if (ofTenant.size === 0) ofTenants.set(lookup.tenantId, ofTenant)
       size -= ofTenant.size
-      ofTenant.set(keyOf(want), prospect)
+      ofTenant.set(keyOf(lookup), prospect)
       size += ofTenant.size
     },
-    delete: (want: ActivityLookup): void => {
-      if (ofTenants.get(want.tenantId)?.delete(keyOf(want))) size--
+    delete: (lookup: ActivityLookup): void => {
+      if (ofTenants.get(lookup.tenantId)?.delete(keyOf(lookup))) size--
     },
   }
 }
 
-/** Different for any two wants that name different people. The hash of an email alone stands for that email. */
+/** Different for any two lookups that name different people. The hash of an email alone stands for that email. */
 const keyOf = ({ prospectId, identifiers }: ActivityLookup): string => {
   const [first, second] = identifiers
   const isEmail = prospectId === undefined && first?.kind === 'email' && second === undefined

@@ -17,7 +17,7 @@ const LARGE_WRITE = 65_536
 /** Look-ups by whole keys are small. */
 export const LOOKUPS_MAX = 500
 
-type ReadOptions<Want> = Pick<Partial<GatherOptions<Want>>, 'listLengthMax' | 'dedupeKey'>
+type ReadOptions<Lookup> = Pick<Partial<GatherOptions<Lookup>>, 'listLengthMax' | 'dedupeKey'>
 type WriteOptions<Change> = {
   readonly tenantOf: (change: Change) => string
   /** The length of a change, in characters. */
@@ -35,11 +35,11 @@ type WriteOptions<Change> = {
  */
 export type Together = {
   /** Reads, each in its place; one may fail alone, and equal ones share an answer. */
-  readonly read: <Want extends { readonly tenantId: string }, Found>(
+  readonly read: <Lookup extends { readonly tenantId: string }, Found>(
     verb: string,
-    readAll: (wants: readonly Want[]) => Promise<readonly Outcome<Found>[]>,
-    options?: ReadOptions<Want>,
-  ) => (want: Want) => Promise<Found>
+    readAll: (lookups: readonly Lookup[]) => Promise<readonly Outcome<Found>[]>,
+    options?: ReadOptions<Lookup>,
+  ) => (lookup: Lookup) => Promise<Found>
   /** Writes, each saved whole or not at all. */
   readonly write: <Change>(
     verb: string,

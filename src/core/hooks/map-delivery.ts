@@ -96,8 +96,8 @@ export const mapperOf = (
     if (!elements) return [activityOf(whole, ofWhole)]
     // Once for all elements.
     const ofAll = memoized((member: Member) => ({ text: ofWhole(member) }))
-    const wants = elements.map((text) => ({ tenantId, text }))
-    return eachInTurn(shareLoop, wants, ({ text }, i) => {
+    const lookups = elements.map((text) => ({ tenantId, text }))
+    return eachInTurn(shareLoop, lookups, ({ text }, i) => {
       const element = elementOf(text)
       const inElement = readerOf(findInJson(element.text, tree))
       const read: Read = (part) => (isPointer(part) ? inElement(part) : inWhole(part))
