@@ -38,6 +38,29 @@ const openHooks = async (t: Test, kind: StoreKind, options: object = {}) => {
   return { store, clock, api, service, tenantId, ...hooksOver(api, apiKey) }
 }
 
+/** Sends webhooks until none is left. `send` returns the status of an attempt. */
+const sendAll = async (
+  { t, store, clock }: Pick<Awaited<ReturnType<typeof openHooks>>, 'store' | 'clock'> & { readonly t: Test },
+  send: (webhook: Webhook) => Promise<number>,
+) => {
+  const sendWebhook = async (webhook: Webhook): Promise<WebhookAnswer> => {
+    const status = await send(webhook)
+    return { status, error: status < 300 ? null : 'Refused.', retryAfterMs: null, ms: 1 }
+  }
+  const tools = {
+    send: sendWebhook,
+    secrets: { open: (sealed: string) => sealed },
+  } as unknown as Parameters<typeof webhookJobs>[1]
+  const steps = webhookJobs({ store, clock }, tools).map(({ stepWith }) => stepWith(t.error))
+  let hasMore = true
+  while (hasMore) {
+    const worked: boolean[] = []
+    for (const step of steps) worked.push(await step(new AbortController().signal, new Promise(() => {})))
+    hasMore = worked.includes(true)
+    clock.advance(1_000)
+  }
+}
+
 overStores(
   async (t, kind) => {
     t.test('a delivery is logged: 200 after the commit, with everything it is mapped to', async (t) => {
@@ -133,24 +156,13 @@ overStores(
       const json = { url: 'https://own.example/hook', types: ['prospect_log.created'] }
       const endpoint = (await call('POST /v0/webhook_endpoints', { json })).json['webhookEndpointId']
       const answers: [number, number][] = []
-      const sendWebhook = async ({ body, hops }: Webhook): Promise<WebhookAnswer> => {
-        const { status } = await send(hook.path, body, { 'webhook-hops': `${hops}` })
-        answers.push([hops, status])
-        return { status, error: status === 200 ? null : 'Refused.', retryAfterMs: null, ms: 1 }
-      }
-      const tools = {
-        send: sendWebhook,
-        secrets: { open: (sealed: string) => sealed },
-      } as unknown as Parameters<typeof webhookJobs>[1]
-      const steps = webhookJobs({ store, clock }, tools).map(({ stepWith }) => stepWith(t.error))
       const activity = { source: 'crm', email: 'ada@example.com', payload: {} }
       await call('POST /v0/prospect_logs', { json: activity })
-      for (let more = true; more; ) {
-        const worked = []
-        for (const step of steps) worked.push(await step(new AbortController().signal, new Promise(() => {})))
-        more = worked.includes(true)
-        clock.advance(60_000)
-      }
+      await sendAll({ t, store, clock }, async ({ body, hops }) => {
+        const { status } = await send(hook.path, body, { 'webhook-hops': `${hops}` })
+        answers.push([hops, status])
+        return status
+      })
       t.strictSame(answers, [
         [1, 200],
         [2, 200],
@@ -165,6 +177,56 @@ overStores(
       const tried = await call(`POST /v0/hooks/${hook.hookId}/try`, { json: trial })
       t.match(tried.json, { verified: false, reason: /loop/, activities: [{ source: 'vendor' }] })
       t.notOk(tried.body.includes('hops'))
+    })
+
+    for (const [targets, most] of [
+      [['prospect_logs'], 2],
+      [['prospect_logs', 'prospect_logs'], 3],
+      [['prospect_logs/batch', 'prospect_logs/batch'], 1],
+      [['prospect_logs', 'pages'], 2],
+    ] as const)
+      t.test(`webhooks to ${targets} of the same service end`, async (t) => {
+        const { store, clock, call, logs } = await openHooks(t, kind)
+        const { json: group } = await call('POST /v0/page_groups', {
+          json: { name: 'spring', title: 'Spring' },
+        })
+        const pages = `/v0/page_groups/${group['pageGroupId']}/pages`
+        const activity = { source: 'crm', email: 'ada@example.com', payload: {} }
+        const requests = {
+          prospect_logs: ['POST /v0/prospect_logs', activity],
+          'prospect_logs/batch': ['POST /v0/prospect_logs/batch', { items: [activity, activity] }],
+          pages: [`POST ${pages}`, {}],
+        } as const
+        for (const [i] of targets.entries()) {
+          const types = ['prospect_log.created', 'page.created', 'page_version.published']
+          await call('POST /v0/webhook_endpoints', { json: { url: `https://own.example/${i}`, types } })
+        }
+        await call('POST /v0/prospect_logs', { json: activity })
+        await sendAll({ t, store, clock }, async ({ url, hops }) => {
+          const [operation, json] = requests[targets[Number(url.at(-1))] ?? 'pages']
+          return (await call(operation, { json, headers: { 'webhook-hops': `${hops}` } })).status
+        })
+        t.equal((await logs()).length, most)
+        t.strictSame((await call(`GET ${pages}`)).json['items'], [])
+      })
+
+    t.test('a webhook may read, and may log one activity; other changes are 508', async (t) => {
+      const { call, logs } = await openHooks(t, kind)
+      const activity = { source: 'crm', email: 'ada@example.com', payload: {} }
+      const by = (hops: string) => ({ 'webhook-hops': hops })
+      const statusOf = async (operation: string, json: object, hops: string) =>
+        (await call(operation, { json, headers: by(hops) })).status
+      t.equal(await statusOf('POST /v0/prospect_logs', activity, '1'), 201)
+      for (const hops of ['2', '17', '2, 2']) {
+        const answer = await call('POST /v0/prospect_logs', { json: activity, headers: by(hops) })
+        t.match(answer, { status: 508, json: { code: 'loop_detected' } })
+      }
+      for (const hops of ['', '0', 'x'])
+        t.equal(await statusOf('POST /v0/prospect_logs', activity, hops), 201)
+      t.equal(await statusOf('POST /v0/prospects', { email: 'eve@example.com' }, '1'), 508)
+      t.equal(await statusOf('POST /v0/prospect_logs/batch', { items: [activity] }, '1'), 508)
+      t.equal((await call('GET /v0/prospect_logs', { headers: by('9') })).status, 200)
+      t.equal((await logs()).length, 4)
     })
 
     t.test('deliveries by others count as the first, whatever they say', async (t) => {

@@ -23,6 +23,7 @@ import {
   type ApiResponse,
   type Exchange,
   type Headers,
+  hopsOf,
   isOld,
   json,
   type LogFields,
@@ -177,14 +178,16 @@ export const createApi = (deps: Deps): Api => {
     }
   }
 
-  /** Refuses a caller that is over its rate limit, suspended, or lacks a scope of the route. */
-  const admit = ({ headers, logFields }: Exchange, caller: Caller, { scope }: Route): void => {
+  /** Refuses a caller that is over its rate limit, suspended, or lacks a scope of the route; and a webhook in a loop. */
+  const admit = ({ request, headers, logFields }: Exchange, caller: Caller, route: Route): void => {
     logFields.tenantId = caller.tenantId
     logFields.apiKeyId = caller.apiKeyId
     rateLimit?.(caller, headers)
     requireActiveTenant(caller)
+    const { scope, method, hopsMax = 0 } = route
     const requiredScopes = typeof scope === 'string' ? [scope] : (scope ?? [])
     for (const requiredScope of requiredScopes) requireScope(caller, requiredScope)
+    if (method !== 'GET' && hopsOf(request) > hopsMax) refuse('loop_detected', LOOP)
   }
 
   const requireCaller = async (request: ApiRequest) => requireActiveTenant(await identify(request))
@@ -228,6 +231,10 @@ export const createApi = (deps: Deps): Api => {
 }
 
 const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? why.kind : 'internal_error')
+
+/** An activity leads to webhooks; if these led to changes that lead to webhooks again, that would never end. */
+const LOOP =
+  'A webhook sent this request. It may log one activity, unless another webhook led to it, and change nothing else.'
 
 const bytesMaxOf = ({ item }: Route, { body }: ApiRequest): number | undefined =>
   item === undefined ? body?.bytesMax : body?.batchBytesMax

@@ -7,7 +7,7 @@ import type { Admission, Slot } from './admission.ts'
 import { revisionsIn } from './entity-tags.ts'
 import { ONCE, parseQuery } from './parse-query.ts'
 import { parseBatch } from './prospect-log-batch.ts'
-import { type ApiRequest, announcedBytes, headerOf } from './requests.ts'
+import { type ApiRequest, announcedBytes, headerOf, hopsOf } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 /** A request whose body is read. */
@@ -65,6 +65,7 @@ export const parseRequest = (
     query: query as never,
     body: body as never,
     idempotencyKey,
+    hops: hopsOf(request),
     ifRevision,
   }
 }

@@ -18,6 +18,8 @@ export type CheckedRequest<Query, Body> = {
   readonly body: Body
   /** From the header `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined
+  /** From the header `Webhook-Hops`; 0 without it. */
+  readonly hops: number
   /** From the header `If-Match`. */
   readonly ifRevision: readonly number[] | undefined
 }
@@ -64,9 +66,10 @@ export const runOf = (
 ): Run => {
   const idsInPath = Object.keys(ids).map((id) => ({ id, name: nameInPath(id) }))
   return async (useCases, request, steps) => {
-    const { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision } = request
+    const { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision, hops } = request
     const input: Record<string, unknown> =
       method === 'GET' ? { ...(query as object), tenantId } : { ...(body as object), tenantId, apiKeyId }
+    if (hops > 0 && method !== 'GET') input['hops'] = hops
     for (const { id, name } of idsInPath) input[id] = params[name]
     if ('idempotencyKey' in takes && idempotencyKey !== undefined)
       input['idempotencyKey'] = sameKey(input['idempotencyKey'], idempotencyKey)

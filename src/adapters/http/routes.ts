@@ -49,7 +49,13 @@ const routeOf = (operationId: OperationId, operation: Operation): Route => {
   }
 }
 
-const problemsOf = ({ path, query, takes = {}, problems = [] }: Operation): readonly ProblemCode[] => {
+const problemsOf = ({
+  method,
+  path,
+  query,
+  takes = {},
+  problems = [],
+}: Operation): readonly ProblemCode[] => {
   const codes: ProblemCode[] = []
   if (query && 'cursor' in query.entries) codes.push('invalid_cursor')
   for (const [id, idInPath] of Object.entries(IDS)) {
@@ -58,6 +64,7 @@ const problemsOf = ({ path, query, takes = {}, problems = [] }: Operation): read
   codes.push(...problems)
   if ('idempotencyKey' in takes) codes.push('idempotency_key_reused')
   if ('ifRevision' in takes) codes.push('precondition_failed')
+  if (method !== 'GET') codes.push('loop_detected')
   return codes
 }
 

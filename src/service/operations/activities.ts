@@ -32,6 +32,7 @@ export const activityOperations = {
       takes: idempotent,
       answer: ProspectLogReceipt,
       status: 201,
+      hopsMax: 1,
       problems: ['prospect_not_found', 'prospect_erased'],
     },
     {

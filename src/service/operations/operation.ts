@@ -61,6 +61,8 @@ type Declared<Part extends keyof Ports> = {
   readonly lines?: true
   /** The HTTP status of success; by default 200, or 204 without an answer. */
   readonly status?: number
+  /** How many webhooks, one after another, may lead to this change; by default none. They may read anything. */
+  readonly hopsMax?: number
   /** Problems in addition to those of every operation, of the ids in the path, of the cursor and of the headers. */
   readonly problems?: readonly ProblemCode[]
 }
