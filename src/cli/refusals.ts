@@ -17,6 +17,13 @@ const REMEDIES_OF_MOVE: readonly Remedy[] = [
   [/^unsupported startup.*$/, '--to must be PostgreSQL itself.', '--to is a connection pooler.'],
   [/^permission denied/, "In --to, use the owner's role: it must be able to create tables."],
 ]
+/** Remedies for errors of what creates tables, by their messages. They precede those below. */
+const REMEDIES_OF_MIGRATING: readonly Remedy[] = [
+  [
+    /^permission denied for schema (\S+)$/,
+    'As an administrator, run grant create, usage on schema $1 to that role, or use the role that owns the tables.',
+  ],
+]
 /** Remedies for errors by their messages, and clearer texts for unclear messages. The first match counts. */
 const REMEDIES: readonly Remedy[] = [
   [/offers no TLS/, 'Turn on ssl there, or change sslmode in DATABASE_URL.'],
@@ -41,6 +48,10 @@ const REMEDIES: readonly Remedy[] = [
   [/unsupported startup parameter/, 'DATABASE_URL is a pooler: set DATABASE_POOLER=true.'],
   [/^permission .*schema/, 'As the owner of the tables, run prospect-pages migrate and sql/roles.sql.'],
   [/^permission denied/, 'Run this command as the owner of the tables, or grant part II of sql/roles.sql.'],
+  [
+    /too many (clients|connections)|remaining connection slots/,
+    'Lower DATABASE_CONNECTIONS_MAX, or raise max_connections or the connection limit of the role.',
+  ],
   [/^password auth|^role |pg_hba/, 'Correct the role and the password in DATABASE_URL.'],
   [/^database .* not exist/, 'Correct its name in DATABASE_URL, or create it with createdb.'],
   [/was not restored/, 'Choose another backup.'],
@@ -59,6 +70,13 @@ const REMEDIES: readonly Remedy[] = [
   [/^ENOENT: (.*), \w+ '(.*)'$/, 'Correct the path: no such file exists.', '$2: $1.'],
   [/^E[A-Z]+: (.*), \w+ '(.*)'$/, 'Check the path and its permissions.', '$2: $1.'],
 ]
+
+/** By the command that failed. */
+const REMEDIES_BEFORE: Readonly<Record<string, readonly Remedy[]>> = {
+  move: REMEDIES_OF_MOVE,
+  migrate: REMEDIES_OF_MIGRATING,
+  serve: REMEDIES_OF_MIGRATING,
+}
 
 /** Remedies for errors with a known kind. */
 const REMEDY_OF: Readonly<Record<Obstacle, string>> = {
@@ -101,8 +119,7 @@ export const explain = (error: unknown, command: string, shell?: Shell): Explana
 const explainMessage = (error: unknown, message: string, command: string): Explanation => {
   const obstacle = obstacleOf(error)
   if (obstacle) return { text: message, remedy: REMEDY_OF[obstacle] }
-  const remedies = command === 'move' ? [...REMEDIES_OF_MOVE, ...REMEDIES] : REMEDIES
-  const match = remedies.find(([pattern]) => pattern.test(message))
+  const match = [...(REMEDIES_BEFORE[command] ?? []), ...REMEDIES].find(([pattern]) => pattern.test(message))
   if (match === undefined) return { text: message, remedy: isUnavailable(error) ? IF_UNAVAILABLE : undefined }
   const [pattern, remedy, clearerText = '$&'] = match
   return {

@@ -7,7 +7,7 @@ import { lastOf, type Migration } from '../adapters/stores/migrations.ts'
 import { rolesFile } from '../adapters/stores/sql-files.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/ports/world.ts'
-import { type Check, checkMigrations, failed, failedBy, inWords, passed } from './check.ts'
+import { type Check, checkMigrations, failed, failedBy, inWords, passed, warned } from './check.ts'
 import { findClusterObstacle, findSessionObstacle, PLAN_EACH } from './cluster.ts'
 import { examineNodes } from './examine-nodes.ts'
 
@@ -36,11 +36,27 @@ export const examinePostgres = async (
   }
 }
 
+/** Remedies by the message of an error; `$` is the setting of the address. */
+const REMEDIES: readonly (readonly [pattern: RegExp, remedy: string])[] = [
+  [
+    /certificate|Hostname\/IP|no TLS/,
+    'correct the host, sslmode or sslrootcert in $: see TLS to PostgreSQL in docs/deploying.md',
+  ],
+  [
+    /too many (clients|connections)|remaining connection slots/,
+    'lower DATABASE_CONNECTIONS_MAX, or raise max_connections or the connection limit of the role or database: see Connections in docs/deploying.md',
+  ],
+  [/password authentication|^role .* does not exist|pg_hba/, 'correct the role and the password in $'],
+  [/^database .* does not exist/, 'correct the name of the database in $, or create it with createdb'],
+  [/^permission denied for schema/, 'as an administrator, grant usage on the schema to the role in $'],
+]
+const ANY_REMEDY =
+  'check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in $'
+
 const remedyFor = ({ message }: Error): string => {
   const setting = message.startsWith('DATABASE_DIRECT_URL') ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL'
-  return /certificate|Hostname\/IP|no TLS/.test(message)
-    ? `correct the host, sslmode or sslrootcert in ${setting}: see TLS to PostgreSQL in docs/deploying.md`
-    : `check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in ${setting}`
+  const [, remedy = ANY_REMEDY] = REMEDIES.find(([pattern]) => pattern.test(message)) ?? []
+  return remedy.replace('$', setting)
 }
 
 const examine = async (
@@ -69,11 +85,17 @@ const examine = async (
         where not case
           when "column" is null then has_table_privilege(to_regclass("table"), privilege)
           else has_column_privilege(attrelid, attnum, privilege)
-        end) as missing`
+        end) as missing,
+      (select string_agg(distinct coalesce(r.rolname, 'every role'), ', ')
+        from pg_class c cross join aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
+        where c.relnamespace = to_regnamespace(quote_ident(current_schema())) and c.relname in ('prospects', 'prospect_logs')
+          and a.privilege_type = 'SELECT' and a.grantee not in (c.relowner, to_regrole(quote_ident(current_user)))
+          and not coalesce(r.rolsuper, false)) as readers`
   const afterMs = clock()
   const limits = { ...(databaseCluster ? {} : ONE_PLAN), statement_timeout: `${statementMsMax}ms` }
   const unset = databasePooler ? await findUnset(sql, limits) : []
   const checks = [...cluster, server(found), durability(found), clocks(found, beforeMs, afterMs), ...unset]
+  checks.push(readers(found))
   if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
   const applied = lastOf(known, await appliedMigrations(askOn(sql)))
   const migrations = checkMigrations(applied, known.length)
@@ -112,6 +134,8 @@ type Found = {
   readonly settingsOff: string | null
   /** The privileges that serving needs and the role lacks, except on tables and columns that do not exist yet. */
   readonly missing: string | null
+  /** Other roles that may read the people and what they did. */
+  readonly readers: string | null
 }
 
 const server = ({ version, versionNumber, database }: Found): Check => {
@@ -132,6 +156,13 @@ const clocks = ({ nowMs }: Found, beforeMs: number, afterMs: number): Check => {
   const detail = `the database's clock is ${Math.abs(driftMs)} ms ${driftMs < 0 ? 'behind' : 'ahead of'} this machine's`
   if (Math.abs(driftMs) <= DRIFT_MS_MAX + (afterMs - beforeMs) / 2) return passed('clock', detail)
   return failed('clock', detail, 'synchronize both clocks with NTP')
+}
+
+/** A hosted PostgreSQL may grant every new table to the role of its public API. */
+const readers = ({ readers: others }: Found): Check => {
+  if (others === null) return passed('readers', 'no other role may read prospects or activities')
+  const remedy = `unless that is on purpose, as the owner run: revoke all on all tables in schema … from ${others === 'every role' ? 'public' : others}`
+  return warned('readers', `prospects or activities can be read by: ${others}`, remedy)
 }
 
 const RUN_ROLES = 'psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/roles.sql'

@@ -30,6 +30,7 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
       'database',
       'durability',
       'clock',
+      'readers',
       'role',
       'migrations',
       'erasures',

@@ -1,3 +1,4 @@
+import { TABLES } from '../stores/tables.ts'
 import { askOn } from './connect.ts'
 import { endPool, ONE_PLAN, openPostgres } from './open.ts'
 import type { Ask } from './sql.ts'
@@ -7,11 +8,29 @@ import { withTimeout } from './with-timeout.ts'
 export const MOVE_MARK = 'unfinished_move'
 export const HALF_MOVED =
   'The move into this database is not complete. Run the same prospect-pages move again, or empty the database.'
+const OUR_TABLES = ['schema_migrations', ...TABLES.map(({ name }) => name)].map((name) => `'${name}'`)
 const READ_SERVER = `
   select current_setting('plan_cache_mode') as plans, to_regclass('${MOVE_MARK}') is not null as is_half_moved,
-    current_database() || extract(epoch from pg_postmaster_start_time()) as identity`
+    current_database() || extract(epoch from pg_postmaster_start_time()) as identity,
+    current_setting('server_encoding') as encoding, current_setting('array_nulls') as array_nulls,
+    current_setting('search_path') as search_path, current_schema() as schema, current_user as role,
+    (select string_agg(relname, ', ' order by relname) from pg_class
+      where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname in (${OUR_TABLES.join(', ')})
+        and row_security_active(oid)) as hidden_tables`
 
-type Server = { readonly plans: string; readonly isHalfMoved: boolean; readonly identity: string }
+type Server = {
+  readonly plans: string
+  readonly isHalfMoved: boolean
+  readonly identity: string
+  readonly encoding: string
+  readonly arrayNulls: string
+  readonly searchPath: string
+  /** Where tables are created; null if no schema of the search path exists. */
+  readonly schema: string | null
+  readonly role: string
+  /** Tables with rows that this role may not see. */
+  readonly hiddenTables: string | null
+}
 const READ_MS_MAX = 5_000
 
 /**
@@ -23,12 +42,27 @@ export const findObstacle = async (ask: Ask, isPooler: boolean, direct?: string 
   if (!isPooler && found?.plans !== ONE_PLAN.plan_cache_mode)
     return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'
   if (found?.isHalfMoved) return HALF_MOVED
+  const fault = found && faultOf(found)
+  if (fault) return fault
   if (!direct) return null
   const directServer = await readDirectServer(direct).catch(nameDirect)
   if (directServer?.plans !== ONE_PLAN.plan_cache_mode)
     return 'DATABASE_DIRECT_URL is a connection pooler. Set it to the address of PostgreSQL itself.'
   if (directServer.identity === found?.identity) return null
   return 'DATABASE_DIRECT_URL leads to another database than DATABASE_URL. Set it to the PostgreSQL behind that pooler.'
+}
+
+/** Settings of the database under which the service would fail later, for some texts or with a misleading error. */
+const faultOf = ({ encoding, arrayNulls, searchPath, schema, role, hiddenTables }: Server): string | null => {
+  if (encoding !== 'UTF8')
+    return `The database has the encoding ${encoding}, which lacks most characters. Create one with createdb --encoding=UTF8 --template=template0, and use that.`
+  if (schema === null)
+    return `The role ${role} can use no schema of its search_path (${searchPath}). Create the schema and grant usage on it, or correct options in DATABASE_URL.`
+  if (arrayNulls !== 'on')
+    return `The setting array_nulls is off. Run alter role ${role} set array_nulls = on, then restart.`
+  if (hiddenTables !== null)
+    return `Row security hides rows of ${hiddenTables} from the role ${role}. As their owner, run alter table … disable row level security for each, or run alter role ${role} bypassrls.`
+  return null
 }
 
 const readDirectServer = async (url: string): Promise<Server | undefined> => {

@@ -1,0 +1,104 @@
+import t, { type Test } from 'tap'
+import { endPool, openPostgres } from '../../src/adapters/postgres/open.ts'
+import { diagnosed } from '../support/doctor.ts'
+import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
+import { runCommand } from '../support/program.ts'
+
+const skip = whyNoPostgres() ?? false
+const ROLE = 'unfit_role'
+
+/** A new database, and a way to run statements as its administrator. */
+const newDatabase = async (t: Test, { isMigrated = false } = {}) => {
+  const server = await sharedPostgres()
+  t.teardown(server.stop)
+  const url = await server.newDatabase()
+  const run = async (...statements: readonly string[]) => {
+    const sql = openPostgres(url, { max: 1 })
+    try {
+      for (const statement of statements) await sql.unsafe(statement)
+    } finally {
+      await endPool(sql, 1)
+    }
+  }
+  await run(`drop role if exists ${ROLE}`, `create role ${ROLE} login`)
+  t.teardown(() => run(`drop owned by ${ROLE}`, `drop role ${ROLE}`).catch(() => {}))
+  if (isMigrated) t.equal((await runCommand(['migrate'], { DATABASE_URL: url })).code, 0)
+  return { url, urlOfRole: url.replace('postgres@', `${ROLE}@`), run }
+}
+
+/** What `migrate` and `doctor` say of a database. */
+const verdict = async (t: Test, url: string) => {
+  const migrated = await runCommand(['migrate'], { DATABASE_URL: url })
+  const { failed } = await diagnosed(t, { DATABASE_URL: url })
+  return {
+    code: migrated.code,
+    refusal: JSON.parse(migrated.stderr.trim().split('\n').at(-1) ?? '{}'),
+    failed,
+  }
+}
+
+t.test('a database that cannot store every text is refused, with the remedy', { skip }, async (t) => {
+  const { url, run } = await newDatabase(t)
+  const name = `latin_${process.pid}`
+  await run(`create database ${name} encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'`)
+  t.teardown(() => run(`drop database ${name} with (force)`))
+  const { code, refusal, failed } = await verdict(t, url.replace(/\/test_\w+/, `/${name}`))
+  t.equal(code, 1)
+  t.match(refusal.detail, /encoding LATIN1.*--encoding=UTF8/)
+  t.match(failed, [{ name: 'database', detail: /encoding LATIN1/, remedy: /createdb --encoding=UTF8/ }])
+})
+
+t.test(
+  'a role without a schema, or that may create nothing, gets the grant it lacks',
+  { skip },
+  async (t) => {
+    const { urlOfRole, run } = await newDatabase(t)
+    await run(`revoke all on schema public from public`)
+    const without = await verdict(t, urlOfRole)
+    t.match(without.refusal.detail, /can use no schema of its search_path/)
+    t.match(without.failed, [{ remedy: /grant usage/ }])
+    await run(`grant usage on schema public to ${ROLE}`)
+    const { code, refusal } = await verdict(t, urlOfRole)
+    t.equal(code, 1)
+    t.match(refusal, {
+      detail: 'permission denied for schema public',
+      remedy: /grant create, usage on schema public/,
+    })
+  },
+)
+
+t.test('a session that reads nulls as text is refused', { skip }, async (t) => {
+  const { urlOfRole, run } = await newDatabase(t)
+  await run(`grant all on schema public to ${ROLE}`, `alter role ${ROLE} set array_nulls = off`)
+  const { refusal, failed } = await verdict(t, urlOfRole)
+  t.match(refusal.detail, /array_nulls is off/)
+  t.match(failed, [{ remedy: `Run alter role ${ROLE} set array_nulls = on, then restart.` }])
+})
+
+t.test('row security that hides rows is named, and is not an unmigrated database', { skip }, async (t) => {
+  const { url, run } = await newDatabase(t, { isMigrated: true })
+  await run(
+    'alter table schema_migrations enable row level security',
+    'alter table prospects enable row level security',
+    `grant all on all tables in schema public to ${ROLE}`,
+  )
+  const { refusal } = await verdict(t, url.replace('postgres@', `${ROLE}@`))
+  t.match(refusal.detail, /Row security hides rows of prospects, schema_migrations from the role unfit_role/)
+})
+
+t.test('doctor names the roles that can read people besides the service', { skip }, async (t) => {
+  const { url, run } = await newDatabase(t, { isMigrated: true })
+  const readers = async () => (await diagnosed(t, { DATABASE_URL: url })).named('readers')
+  t.match(await readers(), { state: 'ok' })
+  await run(`grant select on prospects to ${ROLE}`)
+  t.match(await readers(), { state: 'warning', detail: /read by: unfit_role/, remedy: /revoke all/ })
+  await run('grant select on prospect_logs to public')
+  t.match(await readers(), { state: 'warning', detail: /every role/ })
+})
+
+t.test('a connection limit is called by its name', { skip }, async (t) => {
+  const { urlOfRole, run } = await newDatabase(t)
+  await run(`grant all on schema public to ${ROLE}`, `alter role ${ROLE} connection limit 0`)
+  const { failed } = await diagnosed(t, { DATABASE_URL: urlOfRole })
+  t.match(failed, [{ name: 'database', remedy: /connection limit of the role/ }])
+})
