@@ -14,6 +14,7 @@ import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { gather } from '../adapters/stores/gather.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
+import type { PostgresUrl } from '../config/database-address.ts'
 import { countUsage } from '../core/counts/count-usage.ts'
 import { unavailable } from '../core/engine/failures.ts'
 import { readyToRead } from '../core/engine/obstacles.ts'
@@ -43,7 +44,8 @@ const ALLOW_LISTS = 'WEBHOOKS_ALLOWED_HOSTS or WEBHOOKS_ALLOWED_NETWORKS'
 const openStore = async (config: Config, log: Log, metrics: Metrics | null = null): Promise<Store> => {
   const { database } = config
   if (database.kind === 'sqlite') return openSqlite(database.path, config, log, metrics)
-  if (database.kind === 'postgres') return openPostgres(database.url, config, log, metrics)
+  if (database.kind === 'postgres')
+    return openPostgres(config.connections.url ?? database.url, config, log, metrics)
   const { memoryStore } = await import('../adapters/memory/store.ts')
   return memoryStore({ everyEvent: config.events === 'on' })
 }
@@ -65,12 +67,12 @@ const openSqlite = async (path: string, config: Config, log: Log, metrics: Metri
 }
 
 const openPostgres = async (
-  url: string,
+  url: PostgresUrl,
   config: Config,
   log: Log,
   metrics: Metrics | null,
 ): Promise<Store> => {
-  const pooler = config.databasePooler ? { pooler: { directUrl: config.databaseDirectUrl } } : {}
+  const pooler = config.databasePooler ? { pooler: { directUrl: config.connections.directUrl } } : {}
   const observer = metrics ? { observer: { ...metrics.database, gathering: metrics.gathering } } : {}
   const settings = {
     ...pooler,

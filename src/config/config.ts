@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Fault, refuse } from '../core/engine/failures.ts'
-import type { Environment } from './database-address.ts'
+import { orNull } from '../core/engine/or-null.ts'
+import { type Environment, type PostgresUrl, postgresUrl } from './database-address.ts'
 import { SECRETS, SETTINGS } from './settings.ts'
 
 type Name = keyof typeof SETTINGS
@@ -72,7 +73,34 @@ export const readConfig = (environment: Environment) => {
   if (errors.length > 0)
     refuse('invalid_request', 'The settings are invalid.', { errors, obstacle: 'wrong_settings' })
   const { databaseUrl, namerUrl, namerModel, namerApiKey, namerExtraBody, ...others } = values
-  return { ...others, database: databaseUrl, namer: namerIn(values) }
+  const url = databaseUrl.kind === 'postgres' ? databaseUrl.url : null
+  return {
+    ...others,
+    database: databaseUrl,
+    namer: namerIn(values),
+    /** The addresses for new connections. Null if PostgreSQL is not used, or has no other address. */
+    connections: {
+      url: followed('DATABASE_URL', url, environment),
+      directUrl: followed('DATABASE_DIRECT_URL', values.databaseDirectUrl, environment),
+    },
+  }
+}
+
+/**
+ * Reads an address from its file again whenever it is used, because the password or token in it may have been replaced.
+ * While the file is missing or wrong, the last address counts.
+ */
+const followed = (
+  name: 'DATABASE_URL' | 'DATABASE_DIRECT_URL',
+  url: string | null,
+  environment: Environment,
+): PostgresUrl | null => {
+  if (url === null || !environment[`${name}_FILE`]) return url
+  let last = url
+  return () => {
+    last = orNull(() => postgresUrl(settingIn(environment, name) ?? '', environment)) ?? last
+    return last
+  }
 }
 
 const namerIn = ({ namerUrl, namerModel, namerApiKey, namerExtraBody }: Values) => {

@@ -6,6 +6,16 @@ export type DatabaseAddress =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'memory' }
 
+/**
+ * The address of PostgreSQL; or a function that returns it for each new connection, because a password or a token in it may
+ * be replaced while the service runs.
+ */
+export type PostgresUrl = string | (() => string)
+export const urlNow = (url: PostgresUrl): string => (typeof url === 'string' ? url : url())
+/** The address with a change to its text. */
+export const withUrl = (url: PostgresUrl, change: (text: string) => string): PostgresUrl =>
+  typeof url === 'string' ? change(url) : () => change(url())
+
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Throws the requirement if a text is no address; `form` is the form that it names. */

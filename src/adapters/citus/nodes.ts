@@ -1,3 +1,4 @@
+import { type PostgresUrl, withUrl } from '../../config/database-address.ts'
 import { DomainFailure, isUnavailable, unavailable } from '../../core/engine/failures.ts'
 import type { Connected } from '../postgres/connect.ts'
 import { sqlStateOf } from '../postgres/error-codes.ts'
@@ -52,7 +53,7 @@ export const connectToNodes = (
   const pools: (() => PoolCounts)[] = []
   const sumOf = (count: keyof PoolCounts) => pools.reduce((sum, counts) => sum + counts()[count], 0)
   observer?.pool(() => ({ inFlight: sumOf('inFlight'), waiting: sumOf('waiting') }))
-  const open = (address: string) => {
+  const open = (address: PostgresUrl) => {
     const pool = (counts: () => PoolCounts) => void pools.push(counts)
     return connectTo({ ...settings, url: address, ...(observer && { observer: { ...observer, pool } }) })
   }
@@ -74,7 +75,7 @@ export const connectToNodes = (
   const nodeAt = ({ nodename, nodeport }: Node): Named => {
     const name = `${nodename}:${nodeport}`
     // A pooler is the only way to every node.
-    const address = pooler ? url : urlAt(url, nodename, nodeport)
+    const address = pooler ? url : withUrl(url, (text) => urlAt(text, nodename, nodeport))
     const node = nodes.get(name) ?? { name, ...circuitBreaker(open(address), pooler === undefined) }
     nodes.set(name, node)
     return node

@@ -1,3 +1,4 @@
+import type { PostgresUrl } from '../../config/database-address.ts'
 import { findObstacle } from '../postgres/obstacle.ts'
 import { PLAN_EACH } from './session.ts'
 import type { Ask } from './sql.ts'
@@ -42,7 +43,7 @@ export const refuseOtherDatabase = async (ask: Ask, migrates: boolean): Promise<
 }
 
 /** As on one PostgreSQL, whose statements are planned in another way: some poolers drop the parameters of a session. */
-export const findSessionObstacle = async (ask: Ask, isPooler: boolean, direct?: string | null) => {
+export const findSessionObstacle = async (ask: Ask, isPooler: boolean, direct?: PostgresUrl | null) => {
   const [session] = await ask(
     (sql) => sql<{ plans: string }[]>`select current_setting('plan_cache_mode') as plans`,
   )

@@ -1,3 +1,4 @@
+import { type PostgresUrl, urlNow, withUrl } from '../../config/database-address.ts'
 import type { Signal, Store } from '../../core/ports/store.ts'
 import type { Versions } from '../../core/ports/versions.ts'
 import { connect } from '../postgres/connect.ts'
@@ -38,8 +39,12 @@ export const citusStore = (
   const planned = pooler ? settings : { ...settings, url: withParameters(url, PLAN_EACH) }
   const { ask, placeOf, close } = connectToNodes(planned, connectTo)
   const directUrl = pooler === undefined ? url : pooler.directUrl
-  const others = directUrl === null ? undefined : () => otherNodes(ask, directUrl)
-  const { watch, notify, close: closeSignals } = clusterSignals(directUrl, ask, others)
+  const others = directUrl === null ? undefined : () => otherNodes(ask, urlNow(directUrl))
+  const {
+    watch,
+    notify,
+    close: closeSignals,
+  } = clusterSignals(directUrl === null ? null : urlNow(directUrl), ask, others)
   const ports = citusPorts({ placeOf, looking: withinLook })
   const { ready, ...verbs } = ports(ask, migrations, notify, { everyEvent })
   let isUsable = false
@@ -78,9 +83,9 @@ export const citusStore = (
  */
 const ONE_SHARD_AT_A_TIME = { 'citus.multi_shard_modify_mode': 'sequential' }
 
-const withParameters = (url: string, parameters: Readonly<Record<string, string>>): string => {
+const withParameters = (url: PostgresUrl, parameters: Readonly<Record<string, string>>): PostgresUrl => {
   const added = Object.entries(parameters).map(([name, value]) => `${name}=${value}`)
-  return `${url}${url.includes('?') ? '&' : '?'}${added.join('&')}`
+  return withUrl(url, (text) => `${text}${text.includes('?') ? '&' : '?'}${added.join('&')}`)
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from 'postgres'
+import type { PostgresUrl } from '../../config/database-address.ts'
 import { VERSION } from '../../config/version.ts'
 import { unavailable } from '../../core/engine/failures.ts'
 import { type Applied, checksumOf, type Migration, missingMigrations } from '../stores/migrations.ts'
@@ -44,7 +45,7 @@ export type Warn = (message: string) => void
  * the names of the migrations that it applied.
  * Refuses a newer database and a PostgreSQL older than 14; warns of settings that can lose a committed write.
  */
-export const migratePostgres = (url: string, migrations: readonly Migration[], warn: Warn) =>
+export const migratePostgres = (url: PostgresUrl, migrations: readonly Migration[], warn: Warn) =>
   ifIncomplete(url, migrations, warn, [], async (sql) => {
     const connection = await withTimeout(sql.reserve(), CHECK_MS_MAX).catch(unavailableIfTransient)
     return migrateOn(connection, askOn(connection), migrations)
@@ -56,7 +57,7 @@ type Plan = { readonly pending: readonly string[]; readonly locks: readonly Lock
  * The migrations that `migratePostgres` would apply, and the locks that it would take. It takes these locks: the
  * migrations are applied and rolled back.
  */
-export const planPostgres = (url: string, migrations: readonly Migration[]) =>
+export const planPostgres = (url: PostgresUrl, migrations: readonly Migration[]) =>
   ifIncomplete<Plan>(
     url,
     migrations,
@@ -70,7 +71,7 @@ export const planPostgres = (url: string, migrations: readonly Migration[]) =>
 
 /** Prepares no statement, so it works through a pooler too. */
 const ifIncomplete = async <Done>(
-  url: string,
+  url: PostgresUrl,
   migrations: readonly Migration[],
   warn: Warn,
   nothing: Done,

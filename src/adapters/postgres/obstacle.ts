@@ -1,3 +1,4 @@
+import type { PostgresUrl } from '../../config/database-address.ts'
 import { TABLES } from '../stores/tables.ts'
 import { askOn } from './connect.ts'
 import { endPool, ONE_PLAN, openPostgres } from './open.ts'
@@ -37,7 +38,7 @@ const READ_MS_MAX = 5_000
  * The reason to refuse a database, with the remedy; or null. Some poolers refuse the parameters of a session, others
  * drop them. The statement is not prepared: a pooler that was not configured as one mixes prepared statements up.
  */
-export const findObstacle = async (ask: Ask, isPooler: boolean, direct?: string | null) => {
+export const findObstacle = async (ask: Ask, isPooler: boolean, direct?: PostgresUrl | null) => {
   const found = await readServer(ask)
   if (!isPooler && found?.plans !== ONE_PLAN.plan_cache_mode)
     return 'DATABASE_URL is a connection pooler. Set DATABASE_POOLER=true.'
@@ -65,7 +66,7 @@ const faultOf = ({ encoding, arrayNulls, searchPath, schema, role, hiddenTables 
   return null
 }
 
-const readDirectServer = async (url: string): Promise<Server | undefined> => {
+const readDirectServer = async (url: PostgresUrl): Promise<Server | undefined> => {
   const sql = openPostgres(url, { max: 1, prepare: false, connection: ONE_PLAN })
   try {
     return await withTimeout(readServer(askOn(sql)), READ_MS_MAX)

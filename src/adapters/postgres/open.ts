@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import postgres from 'postgres'
+import { type PostgresUrl, urlNow } from '../../config/database-address.ts'
 import {
   type PostgresAddress,
   type PostgresServer,
@@ -32,14 +33,14 @@ export const ONE_PLAN = {
 
 export type PoolCounts = { readonly inFlight: number; readonly waiting: number }
 export type PostgresSettings = {
-  readonly url: string
+  readonly url: PostgresUrl
   readonly connectionsMax: number
   readonly statementMsMax: number
   readonly lockMsMax: number
   readonly waitingMax: number
   readonly waitMsMax: number
   /** Set if `url` is a PgBouncer in transaction mode; with the address of PostgreSQL, if that is known. */
-  readonly pooler?: { readonly directUrl: string | null }
+  readonly pooler?: { readonly directUrl: PostgresUrl | null }
   /** Whether every tenant uses events, with webhook endpoints or without. */
   readonly everyEvent?: boolean
   /** For the metrics. */
@@ -59,7 +60,12 @@ type Options = postgres.Options<Record<string, never>> & {
 }
 
 /** Opens a connection pool with the settings of all connections: times in UTC, columns in camelCase. */
-export const openPostgres = (url: string, options: Options): Pool => openAt(readPostgresAddress(url), options)
+export const openPostgres = (url: PostgresUrl, options: Options): Pool => {
+  const address = readPostgresAddress(urlNow(url))
+  if (typeof url === 'string') return openAt(address, options)
+  // The driver asks for the password at each connection, such as the one after a lost one.
+  return openAt(address, { ...options, password: () => readPostgresAddress(url()).password ?? '' })
+}
 
 const openAt = (address: PostgresAddress, options: Options): Pool => {
   const { servers, user, password, database, session } = address

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { PostgresUrl } from '../../config/database-address.ts'
 import type { Signal, SignalListener } from '../../core/ports/store.ts'
 import { createListeners } from '../stores/listeners.ts'
 import { endPool, openPostgres } from './open.ts'
@@ -17,7 +18,7 @@ const ANSWER_MS_MAX = 5_000
  * listening connection works, it emits every signal at each heartbeat, because it may have missed one. That is always so
  * without a `url` to listen at.
  */
-export const postgresSignals = (url: string | null, ask: Ask) => {
+export const postgresSignals = (url: PostgresUrl | null, ask: Ask) => {
   const listeners = createListeners()
   const closing = new AbortController()
   let running: Promise<void> | undefined
@@ -36,7 +37,7 @@ export const postgresSignals = (url: string | null, ask: Ask) => {
   const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
 
   /** Listens on one connection until it is lost or silent, or the store is closed. */
-  const listen = async (address: string): Promise<void> => {
+  const listen = async (address: PostgresUrl): Promise<void> => {
     let isLost = false
     let rejectPending = () => {}
     const onLost = () => {

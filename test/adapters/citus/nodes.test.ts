@@ -8,7 +8,9 @@ import {
   connectToNodes,
 } from '../../../src/adapters/citus/nodes.ts'
 import { type Ask, type Query, queryOver, sql } from '../../../src/adapters/citus/sql.ts'
+import type { PostgresSettings } from '../../../src/adapters/postgres/open.ts'
 import { NO_ANSWER_IN_TIME } from '../../../src/adapters/postgres/with-timeout.ts'
+import { urlNow } from '../../../src/config/database-address.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 import { refusalOf } from '../../core/scene.ts'
 import { placeOf } from '../../support/place.ts'
@@ -25,7 +27,8 @@ const setting = (more: object = {}, workers: readonly string[] = []) => {
   const away = new Set<string>()
   let forgetful: string | null = null
   let movedTo: string | null = null
-  const connectTo = ({ url }: { url: string }) => {
+  const connectTo = ({ url: address }: PostgresSettings) => {
+    const url = urlNow(address)
     opened.push(url)
     const node = String(placeOf(url).place.host)
     const ask: Ask = async (statement) => {
