@@ -105,6 +105,27 @@ onSmallDisk('a server killed on a full disk, and started there again: nothing is
   t.equal(await again.stop(), 0)
 })
 
+onSmallDisk('a disk on which only small writes pass is not ready', async (t, disk) => {
+  const { server, apiKey } = await setting(t, disk.folder)
+  const call = caller(server.url, apiKey)
+  const log = async (bytes: number) => {
+    const activity = { source: 'crm', payload: { text: 'x'.repeat(bytes) } }
+    return (await call('POST', '/v0/prospect_logs', activity)).status
+  }
+  const readiness = async () => (await fetch(`${server.url}/readyz`)).status
+  disk.fill()
+  disk.leave(600_000)
+  t.equal(await log(10), 201)
+  t.equal(await readiness(), 200)
+  t.equal(await log(900_000), 503)
+  t.equal(await log(10), 201, 'there is room for a small one')
+  t.equal(await readiness(), 503)
+  disk.free()
+  await until('it is ready', async () => (await readiness()) === 200)
+  t.equal(await log(900_000), 201)
+  t.equal(await server.stop(), 0)
+})
+
 onSmallDisk('a file that may only be read: nothing is written to it, and nothing lost', async (t, disk) => {
   const { database, server, traffic, start } = await setting(t, disk.folder)
   let running = server

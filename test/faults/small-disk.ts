@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, rmSync, statSync, truncateSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { newFolder } from '../support/program.ts'
@@ -8,6 +8,8 @@ export type SmallDisk = {
   readonly folder: string
   /** Leaves no room at all. */
   readonly fill: () => void
+  /** Gives back so many bytes of what `fill` took. */
+  readonly leave: (bytes: number) => void
   /** Gives back what `fill` took. */
   readonly free: () => void
 }
@@ -39,6 +41,7 @@ export const mountSmallDisk = (t: Test, megabytes: number): SmallDisk | null => 
       }
       closeSync(file)
     },
+    leave: (bytes) => truncateSync(ballast, statSync(ballast).size - bytes),
     free: () => rmSync(ballast),
   }
 }

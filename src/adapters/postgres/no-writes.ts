@@ -5,11 +5,11 @@ import type { Ask } from './sql.ts'
 const FIND_REASON = `
   select case when pg_is_in_recovery() then 'standby' when current_setting('transaction_read_only') = 'on' then 'read_only'
     end as reason`
-/** Needs several new pages, and ends with a cast that fails, so that nothing is kept. */
+/** Needs as much room as a large body, four megabytes, and ends with a cast that fails, so that nothing is kept. */
 const TAKE_ROOM = `
   with added as (
     insert into usage_counts (tenant_id, at, api_key_id, requests, activities, bytes)
-    select 'room', now(), 'room ' || n, 0, 0, 0 from generate_series(1, 500) n returning 1
+    select 'room', now(), n || repeat(md5(n::text), 56), 0, 0, 0 from generate_series(1, 1000) n returning 1
   ) select cast(count(*) || ' rows' as int) from added`
 
 /** Why PostgreSQL takes no writes, or null. A full disk shows only with `takesRoom`. */

@@ -23,7 +23,10 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   const watched = watchPlace(file, place)
   const statements = createStatements(file, watched.refuseMoved)
   const { run, get, iterate } = statements
-  const { write, read, record, recordEach, wasRefused } = createTransactions(statements, busyMsMax)
+  const { write, read, record, recordEach, wasRefused, forgetRefusal } = createTransactions(
+    statements,
+    busyMsMax,
+  )
 
   return {
     place,
@@ -61,19 +64,22 @@ export const openDatabase = (path: string, busyMsMax: number) => {
       watched.check()
       watched.refuseMoved()
     },
-    /** Refuses `unavailable` after a write was refused for the disk, until the file can be written to. */
+    /** Refuses `unavailable` after a write was refused for the disk, until a large write would pass. */
     refuseNoWrites: async (): Promise<void> => {
       if (!wasRefused()) return
-      await write(() => {
-        const version = file.prepare('pragma user_version').get()?.['user_version']
-        file.exec(`pragma user_version = ${version}`)
-      })
+      await write(() => file.exec(TAKE_ROOM))
+      forgetRefusal()
     },
     close: (): void => {
       orNull(watched.close)
     },
   }
 }
+
+/** Writes more than the cache holds, so that it needs room on the disk, and keeps nothing. */
+const TAKE_ROOM = `
+  savepoint room; create table room (bytes blob); insert into room values (zeroblob(${8 * 2 ** 20}));
+  rollback to room; release room`
 
 const openFile = (place: string, busyMsMax: number) => {
   const isInMemory = place === ':memory:'

@@ -42,9 +42,7 @@ export const createTransactions = ({ run, changedRows }: Statements, busyMsMax: 
     const giveUpAt = performance.now() + busyMsMax
     for (;;) {
       try {
-        const answer = transaction(work)
-        wasRefused = false
-        return answer
+        return transaction(work)
       } catch (error) {
         const failure = toDomainFailure(error)
         wasRefused ||= obstacleOf(failure) === 'takes_no_writes'
@@ -117,8 +115,11 @@ export const createTransactions = ({ run, changedRows }: Statements, busyMsMax: 
       })
     },
 
-    /** Whether the last write was refused for the disk. */
+    /** Whether the disk refused a write. A small one may pass again before a large one does, so only a probe ends this. */
     wasRefused: (): boolean => wasRefused,
+    forgetRefusal: (): void => {
+      wasRefused = false
+    },
   }
 }
 
