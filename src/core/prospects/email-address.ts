@@ -6,9 +6,13 @@ import { isPlaceholder } from './placeholders.ts'
 export const ADDRESS_LENGTH_MAX = 1_000
 /** A name in the DNS is shorter. */
 const DOMAIN_LENGTH_MAX = 255
-const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu
+/** Invisible characters, except those that are letters of some domains: see `JOINERS`. */
+const INVISIBLE = /(?![\u200c\u200d])\p{Default_Ignorable_Code_Point}/gu
+/** In some scripts two domains differ by one of these alone. Anywhere else they are invisible characters. */
+const JOINERS = /[\u200c\u200d]/g
 /** Blanks, quotes and punctuation around an address. The look behind keeps a long run that is not at the end linear. */
-const AROUND = /^[\s"'‘’“”„«»(,;]+|(?<![\s"'‘’“”«»),;.])[\s"'‘’“”«»),;.]+$/gu
+const AROUND =
+  /^[\s"'‘’“”„«»(,;\u200c\u200d]+|(?<![\s"'‘’“”«»),;.\u200c\u200d])[\s"'‘’“”«»),;.\u200c\u200d]+$/gu
 /** `ada@example.com (Ada)`, after `AROUND` is removed. */
 const COMMENT = /\s\([^()]*$/
 /** `Ada <ada@example.com>`. */
@@ -37,10 +41,11 @@ export const addressIn = (lower: string): string | null => {
   const withoutMailto = withoutName.replace(MAILTO, (_, encoded) => decoded(encoded))
   const address = bare(withoutMailto)
   if (address.length > 2 * ADDRESS_LENGTH_MAX || NOT_IN_ADDRESS.test(address)) return null
-  const [local = '', domain = '', ...more] = address.toLowerCase().normalize('NFC').split('@')
+  const [name = '', domain = '', ...more] = address.toLowerCase().normalize('NFC').split('@')
+  const local = name.replace(JOINERS, '')
   // Converting a long text takes quadratic time.
   if (!IS_ASCII.test(domain) && domain.length > DOMAIN_LENGTH_MAX) return null
-  const ascii = IS_ASCII.test(domain) ? domain : domainToASCII(domain)
+  const ascii = IS_ASCII.test(domain) ? domain : asciiOf(domain)
   // The dot of the root, or of the end of a sentence, is dropped.
   const host = ascii.replace(/(?<!\.)\.+$/, '')
   const email = `${local}@${host}`
@@ -49,6 +54,10 @@ export const addressIn = (lower: string): string | null => {
   const isAddress = more.length === 0 && local !== '' && DOMAIN.test(host) && !isLeftover
   return isAddress && [...email].length <= ADDRESS_LENGTH_MAX ? email : null
 }
+
+/** Keeps joiners where a domain may have them. */
+const asciiOf = (domain: string): string =>
+  domainToASCII(domain) || domainToASCII(domain.replace(JOINERS, ''))
 
 /** The text before percent-encoding, or the same text if it is malformed. */
 const decoded = (encoded: string): string => orNull(() => decodeURIComponent(encoded)) ?? encoded

@@ -63,6 +63,25 @@ t.test('however it is written, an address is one prospect, and another address a
   )
 })
 
+t.test('domains that differ by a joiner are two people, each also by its name in ASCII', async (t) => {
+  const domains = [
+    ['نامه\u200cای.com', 'xn--mgba3gch31f060k.com'],
+    ['نامهای.com', 'xn--mgba3gch31f.com'],
+    ['क्\u200dष.com', 'xn--11b2ezcw70k.com'],
+    ['क्ष.com', 'xn--11b2ezc.com'],
+  ]
+  for (const [domain = '', ascii = ''] of domains) {
+    t.equal(emailOf(`ada@${domain}`), `ada@${ascii}`)
+    t.equal(emailOf(`ada@${ascii}`), `ada@${ascii}`)
+  }
+  for (const text of [
+    'ada@exam\u200dple.com',
+    '\u200cada@example.com\u200d',
+    '"a\u200dda@example.com"\u200c',
+  ])
+    t.equal(emailOf(text), 'ada@example.com', 'anywhere else it is invisible')
+})
+
 t.test('what is kept of an email is found by it again', async (t) => {
   fc.assert(
     fc.property(
