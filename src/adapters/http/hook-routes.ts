@@ -1,6 +1,6 @@
+import type { Delivery } from '../../core/hooks/delivery.ts'
 import type { ReadyHook } from '../../core/hooks/ready-hook.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
-import type { Delivery } from '../../core/hooks/verify.ts'
 import { requireActiveTenant } from '../../core/tenants/identify.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Admission, Slot } from './admission.ts'

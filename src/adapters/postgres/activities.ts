@@ -2,6 +2,7 @@ import type {
   Activities,
   ActivityChange,
   ActivityLookup,
+  KnownActivity,
   NewLog,
   StoredProspect,
   StoredReceipt,
@@ -15,9 +16,9 @@ import { LOOKUPS_MAX, type Together, weightOfChange } from '../stores/together.t
 import { numbered, rowsOfEach } from './numbered.ts'
 import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
 import { repeatedOrHalved } from './overtaken.ts'
-import { columns, type Query } from './sql.ts'
+import { columns, piece, type Query } from './sql.ts'
 
-/** One row of `recall`: what it is shows in `part`. */
+/** One row of `recall`. Its part of the answer is `part`. */
 type RecallRow = { readonly number: number } & (
   | ({ readonly part: 'prospect' } & StoredProspect)
   | ({ readonly part: 'identifier' } & StoredIdentifier)
@@ -27,6 +28,8 @@ type RecallRow = { readonly number: number } & (
 
 /** A change to record with its events. */
 type Recording = { readonly change: ActivityChange; readonly events: readonly NewEvent[] }
+/** A log to record for a prospect that must be unchanged since this time. */
+type PlainLog = { readonly log: NewLog; readonly unchangedSince: string }
 
 const BY_ID = columns('lookup', 'number int, tenant_id, prospect_id')
 const BY_IDENTIFIER = columns('lookup', 'number int, tenant_id, kind, hash')
@@ -55,292 +58,47 @@ const PLAIN_LOG = columns('log', {
 })
 const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
 
-/** With its limit each look-up uses its whole key, whatever the planner assumes of the tables. */
+/** Columns of `recall` in rows of other parts. */
+const NO_PROSPECT = piece`null::text as email, null::text as external_id, null::text as name,
+        null::timestamptz as updated_at, null::timestamptz as erased_at, null::text as merged_into`
+const NO_IDENTIFIER = piece`null::text as kind, null::text as hash,
+        null::timestamptz as blocked_until, null::text as erasure_id`
+const NO_RECEIPT = piece`null::text as prospect_log_id, null::text as source, null::text as type,
+        null::text as idempotency_key, null::text as request_hash,
+        null::boolean as created_prospect, null::timestamptz as created_at`
+const NOT_COUNTED = piece`null::text as counted_id`
+
+/** Stores prospects and their logs. A change that only logs takes a shorter statement than any other. */
 export const postgresActivities = (query: Query, outbox: Outbox, together: Together): Activities => {
-  const { announcing, everyEvent } = outbox
-
-  const recallAll = async (lookups: readonly ActivityLookup[]) => {
-    const all = numbered(lookups)
-    const byId = all.filter(({ prospectId }) => prospectId !== undefined)
-    const identifiers = all.flatMap(({ number, identifiers }) =>
-      identifiers.map((identifier) => ({ ...identifier, number })),
-    )
-    const keys = all.flatMap(({ number, tenantId, key }) => (key ? [{ number, tenantId, ...key }] : []))
-    const rows = await query()<RecallRow>`
-      select lookup.number, 'prospect' as part, p.tenant_id, p.prospect_id,
-        p.email, p.external_id, p.name, p.updated_at, p.erased_at, p.merged_into,
-        null as kind, null as hash, null::timestamptz as blocked_until, null as erasure_id,
-        null as prospect_log_id, null as source, null as type, null as idempotency_key, null as request_hash,
-        null::boolean as created_prospect, null::timestamptz as created_at,
-        null as counted_id
-      from ${BY_ID.from(byId)}
-        cross join lateral (
-          select * from prospects p where p.tenant_id = lookup.tenant_id and p.prospect_id = lookup.prospect_id limit 1
-        ) p
-      union all
-      select lookup.number, made.part, i.tenant_id, i.prospect_id,
-        p.email, p.external_id, p.name, p.updated_at, null as erased_at, null as merged_into,
-        i.kind, i.hash, i.blocked_until, i.erasure_id,
-        null as prospect_log_id, null as source, null as type, null as idempotency_key, null as request_hash,
-        null as created_prospect, null as created_at,
-        null as counted_id
-      from ${BY_IDENTIFIER.from(identifiers)}
-        cross join lateral (
-          select * from identifiers i
-          where i.tenant_id = lookup.tenant_id and i.kind = lookup.kind and i.hash = lookup.hash limit 1
-        ) i
-        left join lateral (
-          select * from prospects p where p.tenant_id = i.tenant_id and p.prospect_id = i.prospect_id limit 1
-        ) p on true
-        cross join (values ('identifier'), ('prospect')) made (part)
-      where made.part = 'identifier' or p.prospect_id is not null
-      union all
-      select lookup.number, 'receipt' as part, l.tenant_id, l.prospect_id,
-        null as email, null as external_id, null as name, null as updated_at, null as erased_at, null as merged_into,
-        null as kind, null as hash, null as blocked_until, null as erasure_id,
-        l.prospect_log_id, l.source, l.type, l.idempotency_key, l.request_hash,
-        l.created_prospect, l.created_at,
-        null as counted_id
-      from ${BY_KEY.from(keys)}
-        cross join lateral (
-          select * from prospect_logs l
-          where l.tenant_id = lookup.tenant_id and l.source = lookup.source
-            and l.idempotency_key = lookup.idempotency_key limit 1
-        ) l
-      union all
-      select lookup.number, 'counted' as part, t.tenant_id, null as prospect_id,
-        null as email, null as external_id, null as name, null as updated_at, null as erased_at, null as merged_into,
-        null as kind, null as hash, null as blocked_until, null as erasure_id,
-        null as prospect_log_id, null as source, null as type, null as idempotency_key, null as request_hash,
-        null as created_prospect, null as created_at,
-        t.closed_to as counted_id
-      from ${OF_TENANT.from(all)}
-        cross join lateral (select * from counted_tenants t where t.tenant_id = lookup.tenant_id limit 1) t`
-    return rowsOfEach(lookups, rows).map(knownOf)
-  }
-
-  /**
-   * Saves each change whole or not at all. If another writer adds the same identifier or key at the same moment, the table
-   * refuses the statement.
-   *
-   * Rows are locked in the order in which they are sent, so that two lists that change the same prospects, or add the
-   * same identifiers, do not wait for each other.
-   */
-  const recordChanges = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
-    const changes = sortedBy(
-      recordings.map(({ change: { prospect, unchangedSince, log } }, number) => ({
-        ...prospect,
-        number,
-        createdAt: prospect.updatedAt,
-        unchangedSince,
-        prospectLogId: log?.prospectLogId ?? null,
-        source: log?.source ?? null,
-        idempotencyKey: log?.idempotencyKey ?? null,
-      })),
-      'tenantId',
-      'prospectId',
-    )
-    const each = <Row extends object>(rowsOfChange: (recording: Recording) => readonly Row[]) =>
-      recordings.flatMap((recording, number) => rowsOfChange(recording).map((row) => ({ ...row, number })))
-    const logs = each(({ change: { log } }) => (log === null ? [] : [sentLog(log)]))
-    const identifiers = each(({ change }) => change.identifiers)
-    const rows = await announcing(
-      query()<Events & { readonly number: number }>`
-        with change as (
-          select * from ${CHANGE.from(changes)}
-        ),
-        -- An identifier no longer leads where the decision saw it lead.
-        broken as (
-          select assumed.number from ${ASSUMED.from(each(({ change }) => change.assumed))}
-            left join lateral (
-              select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
-              where i.tenant_id = assumed.tenant_id and i.kind = assumed.kind and i.hash = assumed.hash limit 1
-            ) i on true
-          where i.leads_to is distinct from assumed.prospect_id
-        ),
-        -- The changes whose assumptions hold: the tenant or the prospect is unchanged, and the key is free.
-        changed as (
-          select change.* from change
-          where (change.number in (select number from broken)) is not true
-            and case
-              when change.unchanged_since is null then (
-                select true from tenants t where t.tenant_id = change.tenant_id and t.deleted_at is null limit 1
-              )
-              else change.unchanged_since = (
-                select p.updated_at from prospects p
-                where p.tenant_id = change.tenant_id and p.prospect_id = change.prospect_id
-                  and p.erased_at is null and p.merged_into is null limit 1
-              )
-            end
-            and (change.prospect_log_id is null or change.prospect_log_id > coalesce((
-              select t.closed_to from counted_tenants t where t.tenant_id = change.tenant_id limit 1
-            ), ''))
-            and (change.idempotency_key is null or (
-              select true from prospect_logs l
-              where l.tenant_id = change.tenant_id and l.source = change.source
-                and l.idempotency_key = change.idempotency_key limit 1
-            ) is null)
-        ),
-        -- A prospect that no decision has seen before.
-        added as (
-          insert into prospects (${PROSPECT.names})
-          select ${PROSPECT.values} from changed change where change.unchanged_since is null
-        ),
-        -- Another writer may have changed the prospect since the check above, so it is checked again.
-        filled as (
-          update prospects p set email = change.email, external_id = change.external_id, name = change.name,
-            updated_at = change.updated_at
-          from changed change
-          where change.updated_at <> change.unchanged_since
-            and p.tenant_id = change.tenant_id and p.prospect_id = change.prospect_id
-            and p.updated_at = change.unchanged_since and p.erased_at is null and p.merged_into is null
-          returning change.number
-        ),
-        -- All that follows is stored only for these changes.
-        saved as (
-          select number from changed where unchanged_since is null or updated_at = unchanged_since
-          union all
-          select number from filled
-        ),
-        -- A taken identifier makes the primary key refuse the whole statement.
-        identified as (
-          insert into identifiers (${IDENTIFIER.names})
-          select ${IDENTIFIER.values}
-          from ${NEW_IDENTIFIER.from(sortedBy(identifiers, 'tenantId', 'kind', 'hash'))}
-          where (identifier.number in (select number from saved)) is true
-        ),
-        -- An identifier that fills an existing prospect is no longer a former one of it.
-        regained as (
-          delete from former_identifiers f using ${NEW_IDENTIFIER.from(
-            identifiers.filter(({ number }) => recordings[number]?.change.unchangedSince !== null),
-          )}
-          where f.tenant_id = identifier.tenant_id and f.prospect_id = identifier.prospect_id
-            and f.kind = identifier.kind and f.hash = identifier.hash
-            and (identifier.number in (select number from saved)) is true
-        ),
-        -- A log whose change was not saved must leave no trace.
-        log as (
-          select * from ${SENT_LOG.from(logs)}
-          where (log.number in (select number from saved)) is true
-        ),
-        -- Sorted by the key, so that two lists with the same keys wait for each other in the same order.
-        logged as (
-          insert into prospect_logs (${LOG.names})
-          select ${LOG.values} from log
-          order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
-        ),
-        -- A tenant without an enabled endpoint needs no events, unless every tenant has them.
-        new_events as (
-          insert into events (${EVENT.names})
-          select log.tenant_id, 'event' || right(made.about, 27), null, made.type, made.ids, log.api_key_id, log.created_at
-          from log
-            cross join lateral (
-              values
-                ('prospect_log.created', log.prospect_log_id, json_strip_nulls(json_build_object(
-                  'prospectId', log.prospect_id, 'prospectLogId', log.prospect_log_id, 'hops', log.hops))),
-                ('prospect.created', case when log.created_prospect then log.prospect_id end,
-                  json_strip_nulls(json_build_object('prospectId', log.prospect_id, 'hops', log.hops)))
-            ) made (type, about, ids)
-          where made.about is not null and (${everyEvent} or (
-            select true from webhook_endpoints w
-            where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
-          ))
-          union all
-          select ${EVENT.values} from ${NEW_EVENT.from(each(({ events }) => events.map(eventRow)))}
-          where (event.number in (select number from saved)) is true and (${everyEvent} or (
-            select true from webhook_endpoints w
-            where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
-          ))
-          returning 1
-        )
-        select number, (select count(*)::int from new_events) as events from saved`,
-    )
-    const saved = new Set(rows.map(({ number }) => number))
-    return recordings.map((_, number) => (saved.has(number) ? 'recorded' : 'overtaken'))
-  }
-
-  /**
-   * Saves changes that only log, each for a prospect that all of its identifiers lead to. A plain log only needs its
-   * prospect unchanged since it was recalled. Without `is true` the planner may join all logs with those that were stored.
-   */
-  const recordPlainLogs = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
-    const logs = recordings.map(({ change: { log, unchangedSince } }) =>
-      sentLog(log as NewLog, unchangedSince),
-    )
-    const rows = await announcing(
-      query()<Events & { readonly id: string }>`
-        with log as (
-          select * from ${PLAIN_LOG.from(logs)}
-        ),
-        -- A log whose key another one has taken is not stored, and so is overtaken.
-        logged as (
-          insert into prospect_logs (${LOG.names})
-          select ${LOG.values} from log
-          where log.unchanged_since = (
-            select p.updated_at from prospects p
-            where p.tenant_id = log.tenant_id and p.prospect_id = log.prospect_id
-              and p.erased_at is null and p.merged_into is null limit 1
-          ) and log.prospect_log_id > coalesce((
-            select t.closed_to from counted_tenants t where t.tenant_id = log.tenant_id limit 1
-          ), '')
-          order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
-          on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
-          returning prospect_log_id
-        ),
-        -- Each stored log has one event, if its tenant uses events.
-        new_events as (
-          insert into events (${EVENT.names})
-          select log.tenant_id, 'event' || right(log.prospect_log_id, 27), null, 'prospect_log.created',
-            json_strip_nulls(json_build_object(
-              'prospectId', log.prospect_id, 'prospectLogId', log.prospect_log_id, 'hops', log.hops)),
-            log.api_key_id, log.created_at
-          from log
-          where (log.prospect_log_id in (select prospect_log_id from logged)) is true and (${everyEvent} or (
-            select true from webhook_endpoints w
-            where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
-          ))
-          returning 1
-        )
-        select prospect_log_id as id, (select count(*)::int from new_events) as events from logged`,
-    )
-    const stored = new Set(rows.map(({ id }) => id))
-    return logs.map(({ prospectLogId }) => (stored.has(prospectLogId) ? 'recorded' : 'overtaken'))
-  }
-
-  const options = {
-    tenantOf: ({ change }: Recording) => change.lookup.tenantId,
-    weightOf: ({ change }: Recording) => weightOfChange(change),
-  }
-  const recordChange = together.write('activities.record', repeatedOrHalved(recordChanges), {
-    ...options,
-    claimsOf,
-  })
-  const recordPlainLog = together.write('activities.record', repeatedOrHalved(recordPlainLogs), options)
-
-  return {
-    recall: together.read('activities.recall', recallAll, { listLengthMax: LOOKUPS_MAX }),
-    record: (change, events = []) => {
-      const isUnchanged = change.prospect.updatedAt === change.unchangedSince && change.assumed.length === 0
-      const isOnlyLog = isUnchanged && change.log !== null && events.length === 0
-      return (isOnlyLog ? recordPlainLog : recordChange)({ change, events })
+  const recordChange = together.write(
+    'activities.record',
+    repeatedOrHalved((recordings: readonly Recording[]) => recordChanges(query, outbox, recordings)),
+    {
+      tenantOf: ({ change }) => change.lookup.tenantId,
+      weightOf: ({ change }) => weightOfChange(change),
+      claimsOf,
     },
-  }
-}
+  )
+  const recordPlainLog = together.write(
+    'activities.record',
+    repeatedOrHalved((logs: readonly PlainLog[]) => recordPlainLogs(query, outbox, logs)),
+    { tenantOf: ({ log }) => log.tenantId, weightOf: weightOfChange },
+  )
 
-const sentLog = (log: NewLog, unchangedSince: string | null = null) => ({
-  ...logRow(log),
-  apiKeyId: log.apiKeyId ?? null,
-  hops: log.hops || null,
-  unchangedSince,
-})
-
-const knownOf = (rows: readonly RecallRow[]) => {
-  const counted = rows.find((row) => row.part === 'counted')
   return {
-    prospects: rows.filter((row) => row.part === 'prospect'),
-    identifiers: rows.filter((row) => row.part === 'identifier'),
-    receipt: rows.find((row) => row.part === 'receipt') ?? null,
-    countedId: counted?.countedId ?? null,
+    recall: together.read(
+      'activities.recall',
+      (lookups: readonly ActivityLookup[]) => recallAll(query, lookups),
+      { listLengthMax: LOOKUPS_MAX },
+    ),
+    record: (change, events = []) => {
+      const { log, unchangedSince } = change
+      const isProspectUnchanged = change.prospect.updatedAt === unchangedSince
+      const isPlain = isProspectUnchanged && change.assumed.length === 0 && events.length === 0
+      return isPlain && log !== null
+        ? recordPlainLog({ log, unchangedSince })
+        : recordChange({ change, events })
+    },
   }
 }
 
@@ -353,3 +111,272 @@ const claimsOf = ({ change }: Recording): string[] => {
   if (log?.idempotencyKey != null) claims.push(`${tenantId} ${log.source}\0${log.idempotencyKey}`)
   return claims
 }
+
+/** With its limit each look-up uses its whole key, whatever the planner assumes of the tables. */
+const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Promise<KnownActivity[]> => {
+  const all = numbered(lookups)
+  const byId = all.filter(({ prospectId }) => prospectId !== undefined)
+  const identifiers = all.flatMap(({ number, identifiers }) =>
+    identifiers.map((identifier) => ({ ...identifier, number })),
+  )
+  const keys = all.flatMap(({ number, tenantId, key }) => (key ? [{ number, tenantId, ...key }] : []))
+  const rows = await query()<RecallRow>`
+    select lookup.number, 'prospect' as part, p.tenant_id, p.prospect_id,
+      p.email, p.external_id, p.name, p.updated_at, p.erased_at, p.merged_into,
+      ${NO_IDENTIFIER}, ${NO_RECEIPT}, ${NOT_COUNTED}
+    from ${BY_ID.from(byId)}
+      cross join lateral (
+        select * from prospects p where p.tenant_id = lookup.tenant_id and p.prospect_id = lookup.prospect_id limit 1
+      ) p
+    union all
+    -- Two rows for each identifier: the identifier, and the prospect that it leads to, if there is one.
+    select lookup.number, parts.part, i.tenant_id, i.prospect_id,
+      p.email, p.external_id, p.name, p.updated_at, null as erased_at, null as merged_into,
+      i.kind, i.hash, i.blocked_until, i.erasure_id,
+      ${NO_RECEIPT}, ${NOT_COUNTED}
+    from ${BY_IDENTIFIER.from(identifiers)}
+      cross join lateral (
+        select * from identifiers i
+        where i.tenant_id = lookup.tenant_id and i.kind = lookup.kind and i.hash = lookup.hash limit 1
+      ) i
+      left join lateral (
+        select * from prospects p where p.tenant_id = i.tenant_id and p.prospect_id = i.prospect_id limit 1
+      ) p on true
+      cross join (values ('identifier'), ('prospect')) parts (part)
+    where parts.part = 'identifier' or p.prospect_id is not null
+    union all
+    select lookup.number, 'receipt' as part, l.tenant_id, l.prospect_id,
+      ${NO_PROSPECT}, ${NO_IDENTIFIER},
+      l.prospect_log_id, l.source, l.type, l.idempotency_key, l.request_hash, l.created_prospect, l.created_at,
+      ${NOT_COUNTED}
+    from ${BY_KEY.from(keys)}
+      cross join lateral (
+        select * from prospect_logs l
+        where l.tenant_id = lookup.tenant_id and l.source = lookup.source
+          and l.idempotency_key = lookup.idempotency_key limit 1
+      ) l
+    union all
+    select lookup.number, 'counted' as part, t.tenant_id, null as prospect_id,
+      ${NO_PROSPECT}, ${NO_IDENTIFIER}, ${NO_RECEIPT},
+      t.closed_to as counted_id
+    from ${OF_TENANT.from(all)}
+      cross join lateral (select * from counted_tenants t where t.tenant_id = lookup.tenant_id limit 1) t`
+  return rowsOfEach(lookups, rows).map(knownOf)
+}
+
+const knownOf = (rows: readonly RecallRow[]): KnownActivity => {
+  const counted = rows.find((row) => row.part === 'counted')
+  return {
+    prospects: rows.filter((row) => row.part === 'prospect'),
+    identifiers: rows.filter((row) => row.part === 'identifier'),
+    receipt: rows.find((row) => row.part === 'receipt') ?? null,
+    countedId: counted?.countedId ?? null,
+  }
+}
+
+/**
+ * Saves each change whole or not at all. If another writer adds the same identifier or key at the same moment, the table
+ * refuses the statement.
+ *
+ * Rows are locked in the order in which they are sent, so that two lists that change the same prospects, or add the
+ * same identifiers, do not wait for each other.
+ */
+const recordChanges = async (
+  query: Query,
+  { announcing, everyEvent }: Outbox,
+  recordings: readonly Recording[],
+): Promise<Recorded[]> => {
+  const changes = sortedBy(
+    recordings.map(({ change: { prospect, unchangedSince, log } }, number) => ({
+      ...prospect,
+      number,
+      createdAt: prospect.updatedAt,
+      unchangedSince,
+      prospectLogId: log?.prospectLogId ?? null,
+      source: log?.source ?? null,
+      idempotencyKey: log?.idempotencyKey ?? null,
+    })),
+    'tenantId',
+    'prospectId',
+  )
+  const logs = numberedRows(recordings, ({ change: { log } }) => (log === null ? [] : [sentLog(log)]))
+  const identifiers = numberedRows(recordings, ({ change }) => change.identifiers)
+  const filling = identifiers.filter(({ number }) => recordings[number]?.change.unchangedSince !== null)
+  const assumed = numberedRows(recordings, ({ change }) => change.assumed)
+  const newEvents = numberedRows(recordings, ({ events }) => events.map(eventRow))
+  const rows = await announcing(
+    query()<Events & { readonly number: number }>`
+      with change as (
+        select * from ${CHANGE.from(changes)}
+      ),
+      -- An identifier no longer leads where the decision saw it lead.
+      broken as (
+        select assumed.number from ${ASSUMED.from(assumed)}
+          left join lateral (
+            select coalesce(i.prospect_id, 'blocked') as leads_to from identifiers i
+            where i.tenant_id = assumed.tenant_id and i.kind = assumed.kind and i.hash = assumed.hash limit 1
+          ) i on true
+        where i.leads_to is distinct from assumed.prospect_id
+      ),
+      -- The changes whose assumptions hold: the tenant or the prospect is unchanged, and the key is free.
+      changed as (
+        select change.* from change
+        where (change.number in (select number from broken)) is not true
+          and case
+            when change.unchanged_since is null then (
+              select true from tenants t where t.tenant_id = change.tenant_id and t.deleted_at is null limit 1
+            )
+            else change.unchanged_since = (
+              select p.updated_at from prospects p
+              where p.tenant_id = change.tenant_id and p.prospect_id = change.prospect_id
+                and p.erased_at is null and p.merged_into is null limit 1
+            )
+          end
+          and (change.prospect_log_id is null or change.prospect_log_id > coalesce((
+            select t.closed_to from counted_tenants t where t.tenant_id = change.tenant_id limit 1
+          ), ''))
+          and (change.idempotency_key is null or (
+            select true from prospect_logs l
+            where l.tenant_id = change.tenant_id and l.source = change.source
+              and l.idempotency_key = change.idempotency_key limit 1
+          ) is null)
+      ),
+      -- A prospect that no decision has seen before.
+      added as (
+        insert into prospects (${PROSPECT.names})
+        select ${PROSPECT.values} from changed change where change.unchanged_since is null
+      ),
+      -- Another writer may have changed the prospect since the check above, so it is checked again.
+      filled as (
+        update prospects p set email = change.email, external_id = change.external_id, name = change.name,
+          updated_at = change.updated_at
+        from changed change
+        where change.updated_at <> change.unchanged_since
+          and p.tenant_id = change.tenant_id and p.prospect_id = change.prospect_id
+          and p.updated_at = change.unchanged_since and p.erased_at is null and p.merged_into is null
+        returning change.number
+      ),
+      -- All that follows is stored only for these changes.
+      saved as (
+        select number from changed where unchanged_since is null or updated_at = unchanged_since
+        union all
+        select number from filled
+      ),
+      -- A taken identifier makes the primary key refuse the whole statement.
+      identified as (
+        insert into identifiers (${IDENTIFIER.names})
+        select ${IDENTIFIER.values}
+        from ${NEW_IDENTIFIER.from(sortedBy(identifiers, 'tenantId', 'kind', 'hash'))}
+        where (identifier.number in (select number from saved)) is true
+      ),
+      -- An identifier that fills an existing prospect is no longer a former one of it.
+      regained as (
+        delete from former_identifiers f using ${NEW_IDENTIFIER.from(filling)}
+        where f.tenant_id = identifier.tenant_id and f.prospect_id = identifier.prospect_id
+          and f.kind = identifier.kind and f.hash = identifier.hash
+          and (identifier.number in (select number from saved)) is true
+      ),
+      -- A log whose change was not saved must leave no trace.
+      log as (
+        select * from ${SENT_LOG.from(logs)}
+        where (log.number in (select number from saved)) is true
+      ),
+      -- Sorted by the key, so that two lists with the same keys wait for each other in the same order.
+      logged as (
+        insert into prospect_logs (${LOG.names})
+        select ${LOG.values} from log
+        order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
+      ),
+      -- A tenant without an enabled endpoint needs no events, unless every tenant has them.
+      new_events as (
+        insert into events (${EVENT.names})
+        select log.tenant_id, 'event' || right(made.about, 27), null, made.type, made.ids, log.api_key_id, log.created_at
+        from log
+          cross join lateral (
+            values
+              ('prospect_log.created', log.prospect_log_id, json_strip_nulls(json_build_object(
+                'prospectId', log.prospect_id, 'prospectLogId', log.prospect_log_id, 'hops', log.hops))),
+              ('prospect.created', case when log.created_prospect then log.prospect_id end,
+                json_strip_nulls(json_build_object('prospectId', log.prospect_id, 'hops', log.hops)))
+          ) made (type, about, ids)
+        where made.about is not null and (${everyEvent} or (
+          select true from webhook_endpoints w
+          where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
+        ))
+        union all
+        select ${EVENT.values} from ${NEW_EVENT.from(newEvents)}
+        where (event.number in (select number from saved)) is true and (${everyEvent} or (
+          select true from webhook_endpoints w
+          where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
+        ))
+        returning 1
+      )
+      select number, (select count(*)::int from new_events) as events from saved`,
+  )
+  const saved = new Set(rows.map(({ number }) => number))
+  return recordings.map((_, number) => (saved.has(number) ? 'recorded' : 'overtaken'))
+}
+
+/** The rows of each recording, with the number of their recording. */
+const numberedRows = <Row extends object>(
+  recordings: readonly Recording[],
+  rowsOf: (recording: Recording) => readonly Row[],
+) => recordings.flatMap((recording, number) => rowsOf(recording).map((row) => ({ ...row, number })))
+
+/**
+ * Saves changes that only log, each for a prospect that all of its identifiers lead to. Most activities are such: the
+ * statement only checks that their prospects are unchanged since they were recalled, and has no parts that write prospects
+ * or identifiers. Without `is true` the planner may join all logs with those that were stored.
+ */
+const recordPlainLogs = async (
+  query: Query,
+  { announcing, everyEvent }: Outbox,
+  plainLogs: readonly PlainLog[],
+): Promise<Recorded[]> => {
+  const logs = plainLogs.map(({ log, unchangedSince }) => sentLog(log, unchangedSince))
+  const rows = await announcing(
+    query()<Events & { readonly id: string }>`
+      with log as (
+        select * from ${PLAIN_LOG.from(logs)}
+      ),
+      -- A log whose key another one has taken is not stored, and so is overtaken.
+      logged as (
+        insert into prospect_logs (${LOG.names})
+        select ${LOG.values} from log
+        where log.unchanged_since = (
+          select p.updated_at from prospects p
+          where p.tenant_id = log.tenant_id and p.prospect_id = log.prospect_id
+            and p.erased_at is null and p.merged_into is null limit 1
+        ) and log.prospect_log_id > coalesce((
+          select t.closed_to from counted_tenants t where t.tenant_id = log.tenant_id limit 1
+        ), '')
+        order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
+        on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
+        returning prospect_log_id
+      ),
+      -- Each stored log has one event, if its tenant uses events.
+      new_events as (
+        insert into events (${EVENT.names})
+        select log.tenant_id, 'event' || right(log.prospect_log_id, 27), null, 'prospect_log.created',
+          json_strip_nulls(json_build_object(
+            'prospectId', log.prospect_id, 'prospectLogId', log.prospect_log_id, 'hops', log.hops)),
+          log.api_key_id, log.created_at
+        from log
+        where (log.prospect_log_id in (select prospect_log_id from logged)) is true and (${everyEvent} or (
+          select true from webhook_endpoints w
+          where w.tenant_id = log.tenant_id and w.status = 'enabled' limit 1
+        ))
+        returning 1
+      )
+      select prospect_log_id as id, (select count(*)::int from new_events) as events from logged`,
+  )
+  const stored = new Set(rows.map(({ id }) => id))
+  return logs.map(({ prospectLogId }) => (stored.has(prospectLogId) ? 'recorded' : 'overtaken'))
+}
+
+const sentLog = (log: NewLog, unchangedSince: string | null = null) => ({
+  ...logRow(log),
+  apiKeyId: log.apiKeyId ?? null,
+  hops: log.hops || null,
+  unchangedSince,
+})

@@ -30,6 +30,7 @@ import { EVENT, type Events, eventRow, type Outbox } from './outbox.ts'
 import { repeatedOrHalved } from './overtaken.ts'
 import { columns, type Query } from './sql.ts'
 
+/** One row of `recall`: the group, or the page with the same idempotency key. */
 type RecallRow = { readonly number: number } & (
   | (NonNullable<KnownPage['group']> & { readonly pageId: null })
   | NonNullable<KnownPage['page']>
@@ -71,10 +72,11 @@ const NEW_EVENT = columns('event', { number: 'int', ...COLUMNS.events })
  */
 export const postgresPages = (
   query: Query,
-  { recorded, announcing, newEvents, everyEvent }: Outbox,
+  outbox: Outbox,
   together: Together,
   wakePublisher: () => void,
 ): Pages => {
+  const { recorded, newEvents } = outbox
   const findWith = (content: boolean) =>
     together.read('pages.find', (lookups: readonly PageKey[]) => findAll(query, lookups, content), {
       listLengthMax: PAGES_MAX,
@@ -82,176 +84,24 @@ export const postgresPages = (
   const withContent = findWith(true)
   const withoutContent = findWith(false)
 
-  const recallAll = async (lookups: readonly NewPageLookup[]): Promise<KnownPage[]> => {
-    const all = numbered(lookups)
-    const rows = await query()<RecallRow>`
-      select lookup.number, g.tenant_id, g.page_group_id, g.status, g.title,
-        null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
-      from ${BY_GROUP.from(all)}
-        cross join lateral (
-          select * from page_groups g
-          where g.tenant_id = lookup.tenant_id
-            and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
-          limit 1
-        ) g
-      union all
-      select lookup.number, p.tenant_id, p.page_group_id, null, null,
-        p.page_id, p.idempotency_key, p.request_hash, p.created_at
-      from ${BY_KEY.from(all.filter(({ idempotencyKey }) => idempotencyKey !== undefined))}
-        cross join lateral (
-          select * from pages p
-          where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id
-            and p.idempotency_key = lookup.idempotency_key
-          limit 1
-        ) p`
-    return rowsOfEach(lookups, rows).map((found) => ({
-      group: found.find((row) => row.pageId === null) ?? null,
-      page: found.find((row) => row.pageId !== null) ?? null,
-    }))
-  }
-
-  /**
-   * Saves each page whole, with the next number of its group, or not at all if the group is no longer active or another page
-   * has its idempotency key or its slug. The counts of all groups are one value: a join with them would compare each page with each.
-   */
-  const savePages = async (recordings: readonly Recording[]): Promise<Recorded[]> => {
-    const pages = recordings.map(({ page }, number) => ({
-      ...firstVersionRow(page),
-      ...newPageRow(page, null),
-      content: page.content,
-      supplementaryContext: page.supplementaryContext,
-      isNumbered: page.isNumbered,
-      number,
-    }))
-    const events = recordings.flatMap(({ events }, number) =>
-      events.map((event) => ({ ...eventRow(event), number })),
-    )
-    const rows = await announcing(
-      query()<Events & { readonly number: number }>`
-        with page as (
-          select page.*, count(*) over (partition by page.tenant_id, page.page_group_id) as pages_in_group,
-            row_number() over (partition by page.tenant_id, page.page_group_id order by page.page_id) as position
-          from ${NEW_PAGE.from(pages)}
-          where (
-            select true from page_groups g
-            where g.tenant_id = page.tenant_id and g.status = 'active'
-              and (case when g.status <> 'deleted' then g.page_group_id end) = page.page_group_id
-            limit 1
-          ) and (page.idempotency_key is null or (
-            select true from pages p
-            where p.tenant_id = page.tenant_id and p.page_group_id = page.page_group_id
-              and p.idempotency_key = page.idempotency_key
-            limit 1
-          ) is null) and (page.slug is null or (
-            select true from pages p
-            where p.tenant_id = page.tenant_id and p.page_group_id = page.page_group_id and p.slug = page.slug
-            limit 1
-          ) is null)
-        ), counted as (
-          insert into page_counts as c (${COUNT.names})
-          select page.tenant_id, page.page_group_id, page.pages_in_group, page.pages_in_group from page where page.position = 1
-          order by page.tenant_id, page.page_group_id
-          on conflict (tenant_id, page_group_id) do update set
-            pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes
-          returning c.tenant_id, c.page_group_id, c.pages_count
-        ), counts as (
-          select jsonb_object_agg(counted.tenant_id || ' ' || counted.page_group_id, counted.pages_count) as of_group
-          from counted
-        ), numbered as (
-          select page.*, (counts.of_group ->> (page.tenant_id || ' ' || page.page_group_id))::int
-            - page.pages_in_group + page.position as page_number
-          from page
-            cross join counts
-        ), named as (
-          select page.*, case when page.is_numbered then ltrim(page.computed_name || ' ' || page.page_number)
-            else page.computed_name end as whole_name
-          from numbered page
-        ), added_pages as (
-          insert into pages (${PAGE.names}, computed_name, page_number)
-          select ${PAGE.values}, page.whole_name, page.page_number from named page
-          order by page.tenant_id, page.page_group_id, page.idempotency_key, page.page_id
-        ), added_versions as (
-          insert into page_versions (${FIRST_VERSION.names}, computed_name)
-          select ${FIRST_VERSION.values}, page.whole_name from named page
-        ), new_events as (
-          insert into events (${EVENT.names})
-          select ${EVENT.values} from ${NEW_EVENT.from(events)}
-          where (event.number in (select number from page)) is true and (${everyEvent} or (
-            select true from webhook_endpoints w where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
-          ))
-          returning 1
-        )
-        select number, (select count(*)::int from new_events) as events from page`,
-    )
-    const saved = new Set(rows.map(({ number }) => number))
-    if (recordings.some(({ page }, number) => saved.has(number) && needsWork(page))) wakePublisher()
-    return recordings.map((_, number) => (saved.has(number) ? 'recorded' : 'overtaken'))
-  }
-  const recordPage = together.write('pages.record', repeatedOrHalved(savePages), {
-    tenantOf: ({ page }) => page.tenantId,
-    weightOf: ({ page }) => weightOfPage(page),
-    claimsOf: ({ page: { tenantId, pageGroupId, idempotencyKey, slug } }) => [
-      ...(idempotencyKey === null ? [] : [`${tenantId} ${pageGroupId} key ${idempotencyKey}`]),
-      ...(slug === null ? [] : [`${tenantId} ${pageGroupId} slug ${slug}`]),
-    ],
-  })
+  const recordPage = together.write(
+    'pages.record',
+    repeatedOrHalved((recordings: readonly Recording[]) =>
+      savePages(query, outbox, wakePublisher, recordings),
+    ),
+    { tenantOf: ({ page }) => page.tenantId, weightOf: ({ page }) => weightOfPage(page), claimsOf },
+  )
 
   return {
     find: (lookup, content = true) => (content ? withContent : withoutContent)(lookup),
 
-    recall: together.read('pages.recall', recallAll, { listLengthMax: LOOKUPS_MAX }),
+    recall: together.read('pages.recall', (lookups: readonly NewPageLookup[]) => recallAll(query, lookups), {
+      listLengthMax: LOOKUPS_MAX,
+    }),
     record: (page, events = []) => recordPage({ page, events }),
 
-    list: together.read('pages.list', async (lookups: readonly PagesQuery[]) => {
-      const rows = await query()<ListedRow>`
-        select lookup.number, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
-          l.created_at, l.updated_at
-        from ${LISTED.from(numberedSlices(lookups))}
-          cross join lateral (
-            select g.status from page_groups g
-            where g.tenant_id = lookup.tenant_id
-              and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
-            limit 1
-          ) g
-          left join lateral (
-            select * from (
-              select l.*, sum(octet_length(l.custom_name)) over (
-                order by l.page_id desc rows between unbounded preceding and 2 preceding
-              ) as bytes_before
-              from (
-                select * from pages l
-                where l.tenant_id = lookup.tenant_id and l.page_group_id = lookup.page_group_id
-                  and l.page_id < lookup.before_id
-                order by l.page_id desc limit lookup.rows_max
-              ) l
-            ) l
-            where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
-          ) l on true
-        order by lookup.number, l.page_id desc`
-      // A group without pages is one row without a page; a missing group has no row.
-      return rowsOfEach(lookups, rows).map((list) => {
-        if (list.length === 0) return null
-        return list[0]?.pageId === null ? [] : list.map(storedPage)
-      })
-    }),
-
-    findSlug: together.read('pages.findSlug', async (lookups: readonly SlugKey[]) => {
-      const rows = await query()<{ readonly number: number; readonly pageId: string }>`
-        select lookup.number, p.page_id
-        from ${BY_SLUG.from(numbered(lookups))}
-          cross join lateral (
-            select p.page_id from pages p
-            where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id and p.slug = lookup.slug
-            limit 1
-          ) p
-          cross join lateral (
-            select 1 from page_groups g
-            where g.tenant_id = lookup.tenant_id
-              and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
-            limit 1
-          ) g`
-      return rowsOfEach(lookups, rows).map(([page]) => page?.pageId ?? null)
-    }),
+    list: together.read('pages.list', (lookups: readonly PagesQuery[]) => listAll(query, lookups)),
+    findSlug: together.read('pages.findSlug', (lookups: readonly SlugKey[]) => findSlugs(query, lookups)),
 
     change: async (change, events) => {
       const { tenantId, pageGroupId, pageId, revision, updatedAt, publishedVersionId, schedule } = change
@@ -318,6 +168,140 @@ export const postgresPages = (
   }
 }
 
+/** The idempotency key and the slug that a new page takes in its group. */
+const claimsOf = ({ page }: Recording): string[] => {
+  const { tenantId, pageGroupId, idempotencyKey, slug } = page
+  const claims: string[] = []
+  if (idempotencyKey !== null) claims.push(`${tenantId} ${pageGroupId} key ${idempotencyKey}`)
+  if (slug !== null) claims.push(`${tenantId} ${pageGroupId} slug ${slug}`)
+  return claims
+}
+
+const recallAll = async (query: Query, lookups: readonly NewPageLookup[]): Promise<KnownPage[]> => {
+  const all = numbered(lookups)
+  const rows = await query()<RecallRow>`
+    select lookup.number, g.tenant_id, g.page_group_id, g.status, g.title,
+      null as page_id, null as idempotency_key, null as request_hash, null::timestamptz as created_at
+    from ${BY_GROUP.from(all)}
+      cross join lateral (
+        select * from page_groups g
+        where g.tenant_id = lookup.tenant_id
+          and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
+        limit 1
+      ) g
+    union all
+    select lookup.number, p.tenant_id, p.page_group_id, null, null,
+      p.page_id, p.idempotency_key, p.request_hash, p.created_at
+    from ${BY_KEY.from(all.filter(({ idempotencyKey }) => idempotencyKey !== undefined))}
+      cross join lateral (
+        select * from pages p
+        where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id
+          and p.idempotency_key = lookup.idempotency_key
+        limit 1
+      ) p`
+  return rowsOfEach(lookups, rows).map((found) => ({
+    group: found.find((row) => row.pageId === null) ?? null,
+    page: found.find((row) => row.pageId !== null) ?? null,
+  }))
+}
+
+/**
+ * Saves each page whole, with the next number of its group, or not at all if the group is no longer active or another page
+ * has its idempotency key or its slug.
+ */
+const savePages = async (
+  query: Query,
+  { announcing, everyEvent }: Outbox,
+  wakePublisher: () => void,
+  recordings: readonly Recording[],
+): Promise<Recorded[]> => {
+  const pages = recordings.map(({ page }, number) => ({
+    ...firstVersionRow(page),
+    ...newPageRow(page, null),
+    content: page.content,
+    supplementaryContext: page.supplementaryContext,
+    isNumbered: page.isNumbered,
+    number,
+  }))
+  const events = recordings.flatMap(({ events }, number) =>
+    events.map((event) => ({ ...eventRow(event), number })),
+  )
+  const rows = await announcing(
+    query()<Events & { readonly number: number }>`
+      with page as (
+        -- The pages that can be added, each with its position among those of its group.
+        select page.*, count(*) over (partition by page.tenant_id, page.page_group_id) as pages_in_group,
+          row_number() over (partition by page.tenant_id, page.page_group_id order by page.page_id) as position
+        from ${NEW_PAGE.from(pages)}
+        where (
+          select true from page_groups g
+          where g.tenant_id = page.tenant_id and g.status = 'active'
+            and (case when g.status <> 'deleted' then g.page_group_id end) = page.page_group_id
+          limit 1
+        ) and (page.idempotency_key is null or (
+          select true from pages p
+          where p.tenant_id = page.tenant_id and p.page_group_id = page.page_group_id
+            and p.idempotency_key = page.idempotency_key
+          limit 1
+        ) is null) and (page.slug is null or (
+          select true from pages p
+          where p.tenant_id = page.tenant_id and p.page_group_id = page.page_group_id and p.slug = page.slug
+          limit 1
+        ) is null)
+      ),
+      -- The count of each group with its new pages. Sorted by the key, so that two lists lock groups in the same order.
+      counted as (
+        insert into page_counts as c (${COUNT.names})
+        select page.tenant_id, page.page_group_id, page.pages_in_group, page.pages_in_group from page where page.position = 1
+        order by page.tenant_id, page.page_group_id
+        on conflict (tenant_id, page_group_id) do update set
+          pages_count = c.pages_count + excluded.pages_count, changes = c.changes + excluded.changes
+        returning c.tenant_id, c.page_group_id, c.pages_count
+      ),
+      -- All counts in one object, by tenant and group: a join would compare each page with each group.
+      counts as (
+        select jsonb_object_agg(counted.tenant_id || ' ' || counted.page_group_id, counted.pages_count) as of_group
+        from counted
+      ),
+      -- The count without the new pages, plus the position among them, is the number of a page.
+      numbered as (
+        select page.*, (counts.of_group ->> (page.tenant_id || ' ' || page.page_group_id))::int
+          - page.pages_in_group + page.position as page_number
+        from page
+          cross join counts
+      ),
+      -- The name of a numbered page ends with its number.
+      named as (
+        select page.*, case when page.is_numbered then ltrim(page.computed_name || ' ' || page.page_number)
+          else page.computed_name end as whole_name
+        from numbered page
+      ),
+      -- Sorted, so that two lists with the same keys wait for each other in the same order.
+      added_pages as (
+        insert into pages (${PAGE.names}, computed_name, page_number)
+        select ${PAGE.values}, page.whole_name, page.page_number from named page
+        order by page.tenant_id, page.page_group_id, page.idempotency_key, page.page_id
+      ),
+      added_versions as (
+        insert into page_versions (${FIRST_VERSION.names}, computed_name)
+        select ${FIRST_VERSION.values}, page.whole_name from named page
+      ),
+      -- A tenant without an enabled endpoint needs no events, unless every tenant has them.
+      new_events as (
+        insert into events (${EVENT.names})
+        select ${EVENT.values} from ${NEW_EVENT.from(events)}
+        where (event.number in (select number from page)) is true and (${everyEvent} or (
+          select true from webhook_endpoints w where w.tenant_id = event.tenant_id and w.status = 'enabled' limit 1
+        ))
+        returning 1
+      )
+      select number, (select count(*)::int from new_events) as events from page`,
+  )
+  const saved = new Set(rows.map(({ number }) => number))
+  if (recordings.some(({ page }, number) => saved.has(number) && needsWork(page))) wakePublisher()
+  return recordings.map((_, number) => (saved.has(number) ? 'recorded' : 'overtaken'))
+}
+
 const findAll = async (
   query: Query,
   lookups: readonly PageKey[],
@@ -357,4 +341,55 @@ const findAll = async (
       ) v on true`
   const found = rowsOfEach(lookups, rows)
   return lookups.map((lookup, i) => foundPage(found[i] ?? [], lookup))
+}
+
+const listAll = async (query: Query, lookups: readonly PagesQuery[]): Promise<(StoredPage[] | null)[]> => {
+  const rows = await query()<ListedRow>`
+    select lookup.number, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
+      l.created_at, l.updated_at
+    from ${LISTED.from(numberedSlices(lookups))}
+      cross join lateral (
+        select g.status from page_groups g
+        where g.tenant_id = lookup.tenant_id
+          and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
+        limit 1
+      ) g
+      left join lateral (
+        select * from (
+          select l.*, sum(octet_length(l.custom_name)) over (
+            order by l.page_id desc rows between unbounded preceding and 2 preceding
+          ) as bytes_before
+          from (
+            select * from pages l
+            where l.tenant_id = lookup.tenant_id and l.page_group_id = lookup.page_group_id
+              and l.page_id < lookup.before_id
+            order by l.page_id desc limit lookup.rows_max
+          ) l
+        ) l
+        where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+      ) l on true
+    order by lookup.number, l.page_id desc`
+  // A group without pages is one row without a page; a missing group has no row.
+  return rowsOfEach(lookups, rows).map((list) => {
+    if (list.length === 0) return null
+    return list[0]?.pageId === null ? [] : list.map(storedPage)
+  })
+}
+
+const findSlugs = async (query: Query, lookups: readonly SlugKey[]): Promise<(string | null)[]> => {
+  const rows = await query()<{ readonly number: number; readonly pageId: string }>`
+    select lookup.number, p.page_id
+    from ${BY_SLUG.from(numbered(lookups))}
+      cross join lateral (
+        select p.page_id from pages p
+        where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id and p.slug = lookup.slug
+        limit 1
+      ) p
+      cross join lateral (
+        select 1 from page_groups g
+        where g.tenant_id = lookup.tenant_id
+          and (case when g.status <> 'deleted' then g.page_group_id end) = lookup.page_group_id
+        limit 1
+      ) g`
+  return rowsOfEach(lookups, rows).map(([page]) => page?.pageId ?? null)
 }

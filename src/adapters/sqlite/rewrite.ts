@@ -11,7 +11,10 @@ const QUICK_BYTES_MAX = 268_435_456
 const QUIET_HOURS = [2, 3]
 const WAIT_MS_MAX = 24 * 60 * MINUTE_MS
 
-/** Runs in a separate thread. To empty the journal, it must not wait while it holds the lock that writers need. */
+/**
+ * Runs in a separate thread. To empty the journal, it must not wait while it holds the lock that writers need. It is a text
+ * because a program that is bundled into one file has no file for a worker to load.
+ */
 const REWRITE = `
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const file = new DatabaseSync(process.getBuiltinModule('node:worker_threads').workerData)
@@ -33,7 +36,7 @@ export const rewriteFile = async (database: Database, nowMs: number): Promise<bo
   if (database.place === ':memory:') return database.write(() => true)
   const minute = Math.floor(nowMs / MINUTE_MS)
   const isOurs = await database.write(() => {
-    const file = database.get<File>(FILE)
+    const file = database.get<FileState>(FILE_STATE)
     if (file === null || !isTimeToRewrite(file, nowMs)) return false
     database.exec(`pragma user_version = ${minute}`)
     database.run(TAKE, { minute: `${minute}` })
@@ -59,13 +62,13 @@ const RELEASE = "update erasures set pass = 4 where status = 'processing' and pa
  * `lastMinute`: minute of the last attempt, since 1970. `since`: time of the first pending request for an erasure or
  * for the deletion of a tenant. `until`: time of the last erasure that waits for no rewrite yet.
  */
-type File = {
+type FileState = {
   readonly bytes: number
   readonly lastMinute: number
   readonly since: string
   readonly until?: string | null
 }
-const FILE = `
+const FILE_STATE = `
   select page_count * page_size as bytes, user_version as last_minute, (
     select min(at) from (
       select requested_at as at from erasures where status = 'processing' and pass = 3
@@ -78,7 +81,10 @@ const FILE = `
  * Whether the file may be rewritten now. A last attempt in the future had a wrong clock. Erasures that were requested
  * within a minute share a rewrite, instead of waiting for the next one.
  */
-export const isTimeToRewrite = ({ bytes, lastMinute, since, until = null }: File, nowMs: number): boolean => {
+export const isTimeToRewrite = (
+  { bytes, lastMinute, since, until = null }: FileState,
+  nowMs: number,
+): boolean => {
   if (Math.abs(Math.floor(nowMs / MINUTE_MS) - lastMinute) < MINUTES_BETWEEN) return false
   const sinceMs = Date.parse(since)
   const untilMs = Date.parse(until ?? '')

@@ -56,7 +56,7 @@ type Settings = {
 }
 
 /** The length of the texts that may be as long as a request, in characters. */
-export const weightOfChange = ({ log }: ActivityChange): number =>
+export const weightOfChange = ({ log }: Pick<ActivityChange, 'log'>): number =>
   log === null ? 0 : log.payload.rawJson.length + (log.email?.length ?? 0)
 export const weightOfPage = ({ content, supplementaryContext, customName }: NewPageRow): number =>
   (content?.rawJson.length ?? 0) + (supplementaryContext?.length ?? 0) + (customName?.length ?? 0)

@@ -1,9 +1,9 @@
 import { idsSince, timeOfId } from '../engine/id-times.ts'
 import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
 import { DAY_MS, HOUR_MS, isoTime } from '../engine/times.ts'
-import type { CountUnit, LogCount } from '../ports/counts.ts'
+import type { CountedTenant, Counts, CountUnit, LogCount } from '../ports/counts.ts'
 import type { Needs } from '../ports/store.ts'
-import type { Moment } from '../ports/world.ts'
+import type { Moment, Timestamp } from '../ports/world.ts'
 import { decideCounts, PAIRS_MAX } from './decide-counts.ts'
 
 /** A tenant whose counts were not read for this long is not counted. */
@@ -17,6 +17,7 @@ export const UNIT_MS: Readonly<Record<CountUnit, number>> = { hour: HOUR_MS, day
 type Deps = Omit<Needs<'counts' | 'moments'>, 'newId'> & Pick<Parameters<typeof tenantsInTurn>[0], 'onError'>
 /** The id up to which this process closed a tenant, and when it did. */
 type Closing = { readonly to: string; readonly moment: Moment }
+type Tally = Awaited<ReturnType<Counts['tally']>>
 
 /**
  * Counts logs in the order of their ids, once each. A tenant is first closed up to an id of half a minute ago: a log with
@@ -28,76 +29,124 @@ type Closing = { readonly to: string; readonly moment: Moment }
  */
 export const countProspectLogs = ({ store: { counts, moments }, clock, onError, shareLoop }: Deps) => {
   const closings = new Map<string, Closing>()
-  const horizonMs = () => clock() - CLOCKS_APART_MS
+  /** Logs that arrived before this time can be counted: no process makes an id for that time any more. */
+  const settledUntilMs = () => clock() - CLOCKS_APART_MS
 
-  const close = async (tenantId: string, settledMs: number): Promise<boolean> => {
-    const to = idsSince('prospectlog', isoTime(settledMs))
+  /** Performs the next step of a tenant, and returns whether another one may follow. */
+  const countTenant = async (tenantId: string): Promise<boolean> => {
+    const settledMs = settledUntilMs()
+    const tenant = await counts.find(tenantId)
+    if (tenant === null) return false
+    const recountFrom = countedAgainFrom(tenant.closedTo, settledMs)
+    if (recountFrom !== null) return recount(tenantId, tenant, recountFrom)
+
+    const closing = closings.get(tenantId)
+    if (closing === undefined || !isCountable(closing, tenant)) {
+      closings.delete(tenantId)
+      return closeIfWaiting(tenantId, tenant, settledMs)
+    }
+    const [writesHaveEnded] = await moments.arePast([closing.moment])
+    if (!writesHaveEnded || tenant.nextId === null) return false
+    return countHour(tenantId, tenant.position, tenant.nextId, closing)
+  }
+
+  /** Removes the counts from a time on, and moves the position back to it. */
+  const recount = async (
+    tenantId: string,
+    { position }: CountedTenant,
+    from: Timestamp,
+  ): Promise<boolean> => {
+    const to = idsSince('prospectlog', from)
+    const change = { tenantId, from: position, to, removeFrom: from, add: [] }
+    return (await counts.record(change)) === 'recorded'
+  }
+
+  /** Closes the tenant if it has logs that can be counted after that. */
+  const closeIfWaiting = async (
+    tenantId: string,
+    { nextId }: CountedTenant,
+    settledMs: number,
+  ): Promise<boolean> => {
+    const to = firstLogIdAt(settledMs)
+    const isWaiting = nextId !== null && nextId < to
+    if (!isWaiting) return false
     const isClosed = await counts.close(tenantId, to, isoTime(settledMs))
     if (isClosed) closings.set(tenantId, { to, moment: await moments.now() })
     return isClosed
   }
 
-  const count = async (tenantId: string): Promise<boolean> => {
-    const settledMs = horizonMs()
-    const found = await counts.find(tenantId)
-    if (found === null) return false
-    const { position: from, closedTo, nextId } = found
-    const recountFrom = countedAgainFrom(closedTo, settledMs)
-    if (recountFrom !== null) {
-      const change = {
-        tenantId,
-        from,
-        to: idsSince('prospectlog', recountFrom),
-        removeFrom: recountFrom,
-        add: [],
-      }
-      return (await counts.record(change)) === 'recorded'
-    }
-    const closing = closings.get(tenantId)
-    if (closing === undefined || closing.to <= from || closing.to > closedTo) {
-      closings.delete(tenantId)
-      const isWaiting = nextId !== null && nextId < idsSince('prospectlog', isoTime(settledMs))
-      return isWaiting && close(tenantId, settledMs)
-    }
-    const [isClosed] = await moments.arePast([closing.moment])
-    if (!isClosed || nextId === null) return false
+  /** Counts the next logs of the hour in which the next one arrived, as far as the tenant is closed. */
+  const countHour = async (
+    tenantId: string,
+    position: string,
+    nextId: string,
+    closing: Closing,
+  ): Promise<boolean> => {
     const hourMs = startOf('hour', timeOfId(nextId))
-    const hourEnd = idsSince('prospectlog', isoTime(hourMs + HOUR_MS))
+    const hourEnd = firstLogIdAt(hourMs + HOUR_MS)
     const beforeId = hourEnd < closing.to ? hourEnd : closing.to
-    const tallied = await counts.tally({ tenantId, afterId: from, beforeId, max: LOGS_MAX })
-    const knownIn = async (unit: CountUnit): Promise<LogCount[]> => {
-      const ms = startOf(unit, hourMs)
-      const at = isoTime(ms)
-      const until = isoTime(ms + UNIT_MS[unit])
-      const all = { source: null, type: null, after: null, limit: PAIRS_MAX + 1 }
-      const known = await counts.list({ tenantId, unit, since: at, until, ...all })
-      return decideCounts(unit, at, known.rows, tallied)
-    }
-    const add = [...(await knownIn('hour')), ...(await knownIn('day'))]
-    const isAll = tallied.reduce((sum, { count }) => sum + count, 0) < LOGS_MAX
-    const lastId = tallied.reduce((last, { lastId }) => (lastId > last ? lastId : last), from)
-    const change = { tenantId, from, to: isAll ? beforeId : lastId, removeFrom: null, add }
+    const tally = await counts.tally({ tenantId, afterId: position, beforeId, max: LOGS_MAX })
+    const ofHour = await additionsFor('hour', tenantId, hourMs, tally)
+    const ofDay = await additionsFor('day', tenantId, hourMs, tally)
+    const logsCount = tally.reduce((sum, { count }) => sum + count, 0)
+    const to = logsCount < LOGS_MAX ? beforeId : lastIdIn(tally, position)
+    const change = { tenantId, from: position, to, removeFrom: null, add: [...ofHour, ...ofDay] }
     return (await counts.record(change)) === 'recorded'
+  }
+
+  /** What a tally adds to the counts of the hour or day that contains a time. */
+  const additionsFor = async (
+    unit: CountUnit,
+    tenantId: string,
+    ms: number,
+    tally: Tally,
+  ): Promise<LogCount[]> => {
+    const startMs = startOf(unit, ms)
+    const since = isoTime(startMs)
+    const until = isoTime(startMs + UNIT_MS[unit])
+    const known = await counts.list({
+      tenantId,
+      unit,
+      since,
+      until,
+      source: null,
+      type: null,
+      after: null,
+      limit: PAIRS_MAX + 1,
+    })
+    return decideCounts(unit, since, known.rows, tally)
   }
 
   return tenantsInTurn({
     waiting: (afterTenantId, max) => {
-      const settledMs = horizonMs()
-      const beforeId = idsSince('prospectlog', isoTime(settledMs))
-      const beyondId = idsSince('prospectlog', isoTime(settledMs + CLOCKS_APART_MS))
+      const settledMs = settledUntilMs()
+      const beforeId = firstLogIdAt(settledMs)
+      const beyondId = firstLogIdAt(settledMs + CLOCKS_APART_MS)
       const readSince = isoTime(clock() - READ_DAYS_MAX * DAY_MS)
       return counts.waiting({ afterTenantId, readSince, beforeId, beyondId, max })
     },
-    work: count,
+    work: countTenant,
     onError,
     shareLoop,
   })
 }
 
+/**
+ * Whether a closing still has logs to count. It has none if the position has reached it, and it no longer holds if another
+ * process has moved the tenant back, because a clock was set back.
+ */
+const isCountable = ({ to }: Closing, { position, closedTo }: CountedTenant): boolean =>
+  position < to && to <= closedTo
+
+/** The last id of a tally, or this one if the tally is empty. */
+const lastIdIn = (tally: Tally, otherwise: string): string =>
+  tally.reduce((latest, { lastId }) => (lastId > latest ? lastId : latest), otherwise)
+
+/** The beginning of the ids of logs that arrive from a time on. */
+const firstLogIdAt = (ms: number): string => idsSince('prospectlog', isoTime(ms))
+
 /** The beginning of the day from which logs are counted again, if the clock was set back; else null. */
 export const countedAgainFrom = (closedTo: string, settledMs: number): string | null =>
-  closedTo > idsSince('prospectlog', isoTime(settledMs + CLOCKS_APART_MS))
-    ? isoTime(startOf('day', settledMs))
-    : null
+  closedTo > firstLogIdAt(settledMs + CLOCKS_APART_MS) ? isoTime(startOf('day', settledMs)) : null
 
 export const startOf = (unit: CountUnit, ms: number): number => ms - (ms % UNIT_MS[unit])

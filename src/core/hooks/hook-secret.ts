@@ -1,11 +1,10 @@
-import { hash } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import type { NewHook } from '../../shapes/hook.ts'
 import { isByToken } from '../../shapes/hook-rules.ts'
 import { refuse } from '../engine/failures.ts'
 import { newHookToken } from '../tenants/api-key-text.ts'
 import type { HookTools } from './hook-tools.ts'
 import { PRESET_ROWS } from './presets.ts'
-import { keyTextOf } from './verify.ts'
 
 const BASE64 = /^[\w+/-]{2,}={0,2}$/
 const OTHER_SECRET =
@@ -30,11 +29,22 @@ export const issueSecret = ({ secrets, publicUrl }: HookTools, verify: NewHook['
 
 /** Refuses `invalid_request`. */
 const requireBase64 = (secret: string): void => {
-  const { encoded, isOther } = keyTextOf(secret)
-  if (isOther) refuseVerification(OTHER_SECRET, '/verify/secret')
+  const { encoded, hasForeignPrefix } = keyTextOf(secret)
+  if (hasForeignPrefix) refuseVerification(OTHER_SECRET, '/verify/secret')
   if (!BASE64.test(encoded))
     refuseVerification('must be base64, with or without whsec_ before it', '/verify/secret')
 }
+
+/** A secret without what vendors show before its base64, and whether it has a prefix that belongs to another scheme. */
+export const keyTextOf = (secret: string) => {
+  const encoded = secret.replace(/^(v1,)?whsec_/, '')
+  const hasUnknownPrefix = encoded === secret && /^([a-z]{2,}|[A-Z]{2,})_/.test(secret)
+  return { encoded, hasForeignPrefix: hasUnknownPrefix || encoded.includes(',') }
+}
+
+/** Compares in constant time. */
+export const isEqual = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && timingSafeEqual(a, b)
 
 export const hashOfToken = (token: string): string => hash('sha256', token, 'base64url')
 

@@ -13,8 +13,9 @@ import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { ShareLoop } from '../ports/world.ts'
 import { identifiersOf } from '../prospects/identifiers.ts'
 import { isPlaceholder } from '../prospects/placeholders.ts'
+import { type Delivery, headerIn } from './delivery.ts'
 import { type Document, documentOf, jsonDocument, type Warn, written } from './read-body.ts'
-import { type Delivery, headerIn, timeOf } from './verify.ts'
+import { vendorTimeMs } from './vendor-time.ts'
 
 /** An activity as a delivery describes it. */
 export type MappedActivity = {
@@ -155,6 +156,6 @@ const readerOf =
 /** A text as a member of an activity; null if it does not fit, and so counts as missing. */
 const memberOf = (member: Member, text: string, nowMs: number): string | null => {
   if (member !== 'occurredAt') return fitsMember(member, text) ? text : null
-  const ms = timeOf(text)
+  const ms = vendorTimeMs(text)
   return ms >= 0 && ms <= nowMs + DAY_MS ? isoTime(ms) : null
 }

@@ -4,8 +4,8 @@ import { jsonDepth } from '../../json/is-json.ts'
 import { NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import { orNull } from '../engine/or-null.ts'
+import { type Delivery, headerIn } from './delivery.ts'
 import { FIELDS_MAX, MORE_FIELDS, type Part, parameterIn, partsIn, percentDecoded } from './multipart.ts'
-import { type Delivery, headerIn } from './verify.ts'
 
 /** JSON in which pointers are resolved, and the payload to store. */
 export type Document = { readonly text: string; readonly payload: RawJson }

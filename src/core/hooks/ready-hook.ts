@@ -7,12 +7,13 @@ import { validSecrets } from '../engine/sealed-secrets.ts'
 import type { TenantState } from '../ports/api-keys.ts'
 import type { StoredHook } from '../ports/hooks.ts'
 import { identifiersOf, isIdentified } from '../prospects/identifiers.ts'
+import { type Delivery, headerIn, hopsIn } from './delivery.ts'
 import { rulesOf } from './hook-rules.ts'
-import { hashOfToken } from './hook-secret.ts'
+import { hashOfToken, isEqual } from './hook-secret.ts'
 import type { HookTools } from './hook-tools.ts'
 import { type MappedActivity, mapperOf } from './map-delivery.ts'
 import { type Document, documentOf, type Inflated, inflated, type Warn } from './read-body.ts'
-import { type Delivery, headerIn, hopsIn, isEqual, MISMATCH, verifierOf } from './verify.ts'
+import { MISMATCH, verifierOf } from './verify.ts'
 
 /** A challenge that is safe to return to a vendor. */
 const CHALLENGE = /^[\w.~-]{1,255}$/

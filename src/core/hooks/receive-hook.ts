@@ -6,10 +6,10 @@ import { asOutcome } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import type { HookKey, Hooks, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
+import { type Delivery, loopIn } from './delivery.ts'
 import { hookNotFound } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
 import { type ReadyHook, readyHook } from './ready-hook.ts'
-import { type Delivery, loopIn } from './verify.ts'
 
 /** The result of a delivery. */
 export type Received =

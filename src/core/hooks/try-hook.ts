@@ -2,10 +2,10 @@ import type { HookTrial, HookTrialResult } from '../../shapes/hook.ts'
 import type { Result } from '../engine/result.ts'
 import type { HookKey } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
+import { loopIn } from './delivery.ts'
 import { existingHook } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
 import { readyHook } from './ready-hook.ts'
-import { loopIn } from './verify.ts'
 
 type Deps = Omit<Needs<'hooks'>, 'newId'> & { readonly hooks: HookTools }
 

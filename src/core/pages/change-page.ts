@@ -5,7 +5,7 @@ import type { Requester } from '../ports/events.ts'
 import type { PageKey, StoredPageWithVersions } from '../ports/pages.ts'
 import { loadPage, type ReadPage, readPageOf } from './get-page.ts'
 import { type Edit, editedPage, savePage } from './page-edits.ts'
-import { type CurrentPage, currentPage, type ScheduleDeps } from './schedules.ts'
+import { bringUpToDate, type CurrentPage, type ScheduleDeps } from './schedules.ts'
 
 export type PageDeps = ScheduleDeps & Queued
 export type PageWrite = PageKey & IfRevision & Requester
@@ -14,7 +14,7 @@ type KnownPage = { readonly page: CurrentPage }
 
 /**
  * Every manual change of a page: `recall` adds to the page what else the decision needs, and `decide` is
- * pure. Refuses as `loadPage`, and `precondition_failed`.
+ * pure. Refuses as `bringUpToDate`, and `precondition_failed`.
  */
 export const changePage = <Known extends KnownPage, Answer>(
   deps: PageDeps,
@@ -23,7 +23,7 @@ export const changePage = <Known extends KnownPage, Answer>(
   decide: (known: Known, nowMs: number) => { readonly edit: Edit; readonly answer: Answer },
 ): Promise<Answer> =>
   writeQueued(deps, key.pageId, {
-    load: () => currentPage(deps, key),
+    load: () => bringUpToDate(deps, key),
     recall,
     decide: (known) => {
       requireRevision(known.page, key)

@@ -3,7 +3,7 @@ import { tenantsInTurn } from '../engine/tenants-in-turn.ts'
 import { isoTime } from '../engine/times.ts'
 import type { PageKey } from '../ports/pages.ts'
 import type { DuePage } from '../ports/schedules.ts'
-import { currentPage, type ScheduleDeps } from './schedules.ts'
+import { bringUpToDate, type ScheduleDeps } from './schedules.ts'
 
 /** Pages of a tenant at a time. */
 const PAGES_MAX = 32
@@ -19,15 +19,15 @@ type Deps = ScheduleDeps &
 /**
  * Publishes and unpublishes due pages, tenant by tenant, as soon as the clock says so and never before. Each call is
  * one step. If nothing is due, it waits for the next due time, or until `woken` resolves, and returns false if nothing
- * is due soon. Publishers need no claims: `currentPage` does nothing twice.
+ * is due soon. Publishers need no claims: `bringUpToDate` does nothing twice.
  */
 export const runSchedules = ({ aheadMs, sleep, onError, ...deps }: Deps) => {
   const { schedules } = deps.store
   let nextMs = Number.POSITIVE_INFINITY
 
-  /** Ends the schedule of a page that was deleted. */
-  const bringUpToDate = async (page: PageKey): Promise<void> => {
-    await currentPage(deps, page).catch((error) => {
+  /** Performs what is due on a page, or ends the schedule of a page that was deleted. */
+  const runPage = async (page: PageKey): Promise<void> => {
+    await bringUpToDate(deps, page).catch((error) => {
       if (isMissing(error)) return schedules.end(page)
       throw error
     })
@@ -43,7 +43,7 @@ export const runSchedules = ({ aheadMs, sleep, onError, ...deps }: Deps) => {
       const due = found.filter(({ at }) => Date.parse(at) <= now)
       const later = found.filter(({ at }) => Date.parse(at) > now)
       for (const { at } of later) nextMs = Math.min(nextMs, Date.parse(at))
-      await Promise.all(distinctPages(due).map(bringUpToDate))
+      await Promise.all(distinctPages(due).map(runPage))
       return due.length > 0
     },
     onError,

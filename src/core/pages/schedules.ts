@@ -1,3 +1,4 @@
+import { ATTEMPTS_MAX, gaveUp } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { PageKey, StoredPageWithVersions } from '../ports/pages.ts'
@@ -11,21 +12,28 @@ const AHEAD_MS_MAX = 731 * DAY_MS
 const ARCHIVED = 'The page group was archived when this version was to be published.'
 
 export type ScheduleDeps = Needs<'pages' | 'schedules'>
+/** A page on which nothing is due, with the versions that are scheduled. */
 export type CurrentPage = StoredPageWithVersions & { readonly scheduled: readonly ScheduledVersion[] }
+
 /**
- * Loads a page once everything that is due on it is done, in the order of its times. Publishers call this at a due
- * time, and so does every change of a page: later actions count as later, even if the publishers are late. Several
- * may do it at once: of those that found the same revision one saves, and the others load again.
+ * Performs everything that is due on a page, in the order of the scheduled times, and returns the page. Publishers call
+ * this at a due time, and so does every change of a page: later actions count as later, even if the publishers are late.
+ * Several callers may do it at once: one of those that loaded the same revision saves, and the others load again. Refuses
+ * as `loadPage`, and `unavailable` after too many conflicting writes.
  */
-export const currentPage = async (deps: ScheduleDeps, key: PageKey): Promise<CurrentPage> => {
-  for (;;) {
+export const bringUpToDate = async (deps: ScheduleDeps, key: PageKey): Promise<CurrentPage> => {
+  // Saved actions are not counted: each one ends a schedule, and a page has a bounded number of schedules.
+  let conflicts = 0
+  while (conflicts < ATTEMPTS_MAX) {
     const page = await loadPage(deps.store, key)
     const scheduled = await deps.store.schedules.ofPage(page)
     const now = isoTime(deps.clock())
     const due = dueOf(page, scheduled, now)
     if (due === null) return { ...page, scheduled }
-    await savePage(deps, editedPage(page, due, now), { tenantId: page.tenantId })
+    const recorded = await savePage(deps, editedPage(page, due, now), { tenantId: page.tenantId })
+    if (recorded === 'overtaken') conflicts++
   }
+  return gaveUp()
 }
 
 /** The first due action. For a publication and a withdrawal at the same time: the publication, which cancels the other. */
@@ -38,7 +46,7 @@ const dueOf = (
   const { unpublishAt } = page
   if (unpublishAt !== null && unpublishAt <= now) {
     const publicationComesFirst = next !== undefined && next.publishAt <= unpublishAt
-    if (!publicationComesFirst) return { ...(page.published && withdrawal(page)), unpublishAt: null }
+    if (!publicationComesFirst) return page.published === null ? { unpublishAt: null } : withdrawal(page)
   }
   if (next === undefined || next.publishAt > now) return null
   if (page.groupStatus === 'active') return publication(page, next, next.unpublishAt)
@@ -68,7 +76,10 @@ export const timeAhead = (
   return refuse('invalid_request', `\`${field}\` is more than two years ahead.`, { errors })
 }
 
-/** When a page will be withdrawn; null: never. Refuses `invalid_request` unless that is later than now and the publication. */
+/**
+ * When a page will be withdrawn; null: never. Refuses `invalid_request` unless that is later than both the present and
+ * the publication.
+ */
 export const withdrawalTime = (time: Timestamp | null | undefined, now: number, after?: Timestamp | null) => {
   const unpublishAt = timeAhead(time, now, 'unpublishAt')
   if (!time || (unpublishAt !== null && unpublishAt > (after ?? ''))) return unpublishAt
@@ -78,6 +89,7 @@ export const withdrawalTime = (time: Timestamp | null | undefined, now: number, 
 
 /** Refuses `limit_reached`. A version that is scheduled already keeps its place. */
 export const requireRoom = ({ scheduled }: CurrentPage, id?: string): void => {
-  if (scheduled.length >= SCHEDULED_MAX && !scheduled.some(({ versionId }) => versionId === id))
+  const hasPlace = scheduled.some(({ versionId }) => versionId === id)
+  if (scheduled.length >= SCHEDULED_MAX && !hasPlace)
     refuse('limit_reached', 'A page has at most 100 scheduled versions.')
 }

@@ -8,32 +8,31 @@ import type {
   StoredProspect,
 } from '../ports/activities.ts'
 import type { AssumedIdentifier, IdentifierKind, NewIdentifier } from '../ports/identifiers.ts'
-import type { ProspectKey } from '../ports/prospects.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
-import type { Matchable } from './identifiers.ts'
+import { IDENTIFIER_KINDS, type Matchable } from './identifiers.ts'
 
 /** `recall` which also returns the survivor of a merged prospect. Rarely needs a second read. */
 export const recallWithSurvivor = (
   activities: Pick<Activities, 'recall'>,
   lookup: ActivityLookup,
 ): Promise<KnownActivity> => {
-  const { tenantId, prospectId } = lookup
+  const { prospectId } = lookup
   // An identifier never leads to a merged prospect.
-  return prospectId === undefined
-    ? activities.recall(lookup)
-    : addSurvivor(activities, { tenantId, prospectId }, activities.recall(lookup))
+  if (prospectId === undefined) return activities.recall(lookup)
+  return recallByIdWithSurvivor(activities, lookup, prospectId)
 }
 
-const addSurvivor = async (
+const recallByIdWithSurvivor = async (
   activities: Pick<Activities, 'recall'>,
-  { tenantId, prospectId }: ProspectKey,
-  recalled: Promise<KnownActivity>,
+  lookup: ActivityLookup,
+  prospectId: string,
 ): Promise<KnownActivity> => {
-  const known = await recalled
-  const mergedInto = known.prospects.find(isNamed(prospectId))?.mergedInto
+  const known = await activities.recall(lookup)
+  const mergedInto = prospectWithId(known, prospectId)?.mergedInto
   if (!mergedInto) return known
-  const survivor = await recallWithSurvivor(activities, { tenantId, prospectId: mergedInto, identifiers: [] })
-  return { ...known, prospects: [...known.prospects, ...survivor.prospects] }
+  const survivorLookup = { tenantId: lookup.tenantId, prospectId: mergedInto, identifiers: [] }
+  const { prospects } = await recallWithSurvivor(activities, survivorLookup)
+  return { ...known, prospects: known.prospects.concat(prospects) }
 }
 
 /**
@@ -45,13 +44,19 @@ export const matchProspect = (
   prospectId: string | undefined,
   matchable: Matchable,
 ): StoredProspect | undefined => {
-  const ofEmail = ownerOf(known, 'email')
-  const ofExternalId = ownerOf(known, 'externalId')
-  if (ofEmail === null || ofExternalId === null) return prospectErased()
-  const ownerHasAnotherExternalId = matchable.externalId !== null && (ofEmail?.externalId ?? null) !== null
-  const identified = ofExternalId ?? (ownerHasAnotherExternalId ? undefined : ofEmail)
-  const found = prospectId === undefined ? identified : survivor(known, prospectId)
+  if (isBlocked(known, 'email') || isBlocked(known, 'externalId')) return prospectErased()
+  const found =
+    prospectId === undefined ? identifiedProspect(known, matchable) : survivorOf(known, prospectId)
   return found?.erasedAt ? prospectErased() : found
+}
+
+const identifiedProspect = (known: KnownActivity, matchable: Matchable): StoredProspect | undefined => {
+  const ownerOfExternalId = ownerOf(known, 'externalId')
+  if (ownerOfExternalId !== undefined) return ownerOfExternalId
+  const ownerOfEmail = ownerOf(known, 'email')
+  if (ownerOfEmail === undefined) return undefined
+  const hasAnotherExternalId = matchable.externalId !== null && ownerOfEmail.externalId !== null
+  return hasAnotherExternalId ? undefined : ownerOfEmail
 }
 
 /** The part of an `ActivityChange` that concerns the prospect. */
@@ -63,7 +68,7 @@ export type Person = {
   readonly name: string | null
 }
 
-/** A new prospect, with the name and the identifiers that lead to no one yet. */
+/** A new prospect, with the name and the identifiers that lead to no prospect yet. */
 export const addedProspect = (
   person: Person,
   known: KnownActivity,
@@ -72,9 +77,18 @@ export const addedProspect = (
 ): ProspectSaved => {
   const { tenantId } = person.lookup
   const prospectId = newId('prospect')
-  const blank = { email: null, externalId: null, name: null, erasedAt: null, mergedInto: null }
-  const { fills, ...saved } = fillsOf({ tenantId, prospectId, ...blank, updatedAt: now }, person, known)
-  return { ...saved, prospect: { ...saved.prospect, ...fills }, unchangedSince: null }
+  const identifiers = newIdentifiers({ tenantId, prospectId, email: null, externalId: null }, person, known)
+  const prospect = {
+    tenantId,
+    prospectId,
+    email: gainedValue(identifiers, 'email'),
+    externalId: gainedValue(identifiers, 'externalId'),
+    name: person.name,
+    updatedAt: now,
+    erasedAt: null,
+    mergedInto: null,
+  }
+  return { prospect, unchangedSince: null, identifiers, assumed: assumptions(prospectId, person, known) }
 }
 
 /** The prospect with its blanks filled. Nothing is overwritten, and identifiers of another prospect are ignored. */
@@ -84,35 +98,52 @@ export const filledProspect = (
   known: KnownActivity,
   now: Timestamp,
 ): ProspectSaved => {
-  const { fills, ...saved } = fillsOf(found, person, known)
-  if (fills === null) return saved
-  return { ...saved, prospect: { ...found, ...fills, updatedAt: laterThan(found.updatedAt, now) } }
+  const identifiers = newIdentifiers(found, person, known)
+  const assumed = assumptions(found.prospectId, person, known)
+  const unchangedSince = found.updatedAt
+  const name = found.name ?? person.name
+  const isUnchanged = identifiers.length === 0 && name === found.name
+  if (isUnchanged) return { prospect: found, unchangedSince, identifiers, assumed }
+  const prospect = {
+    tenantId: found.tenantId,
+    prospectId: found.prospectId,
+    email: found.email ?? gainedValue(identifiers, 'email'),
+    externalId: found.externalId ?? gainedValue(identifiers, 'externalId'),
+    name,
+    updatedAt: laterThan(found.updatedAt, now),
+    erasedAt: found.erasedAt,
+    mergedInto: found.mergedInto,
+  }
+  return { prospect, unchangedSince, identifiers, assumed }
 }
 
-/** `fills` are the blanks that a request fills; null if it fills none. */
-const fillsOf = (
-  prospect: StoredProspect,
-  { lookup, matchable, name }: Person,
+/** The identifiers that a prospect gains: those that it lacks and that lead to no prospect yet. */
+const newIdentifiers = (
+  prospect: Pick<StoredProspect, 'tenantId' | 'prospectId' | IdentifierKind>,
+  { matchable }: Person,
   known: KnownActivity,
-): ProspectSaved & { readonly fills: Partial<StoredProspect> | null } => {
+): NewIdentifier[] => {
   const { tenantId, prospectId } = prospect
   const identifiers: NewIdentifier[] = []
-  const assumed: AssumedIdentifier[] = []
-  for (const { kind, hash } of lookup.identifiers) {
-    const leadsToId = leadsTo(known, kind)
-    if (leadsToId === prospectId) continue
-    assumed.push({ tenantId, kind, hash, prospectId: leadsToId })
+  for (const kind of IDENTIFIER_KINDS) {
     const identifier = matchable[kind]
-    if (identifier !== null && prospect[kind] === null && leadsToId === null)
-      identifiers.push({ tenantId, kind, ...identifier, prospectId })
+    if (identifier !== null && prospect[kind] === null && leadsTo(known, kind) === null)
+      identifiers.push({ tenantId, kind, hash: identifier.hash, value: identifier.value, prospectId })
   }
-  const fillsName = prospect.name === null && name !== null
-  if (identifiers.length === 0 && !fillsName)
-    return { prospect, unchangedSince: prospect.updatedAt, fills: null, identifiers, assumed }
-  const fills: Partial<Record<IdentifierKind | 'name', string>> = {}
-  for (const { kind, value } of identifiers) fills[kind] = value
-  if (fillsName) fills.name = name
-  return { prospect, unchangedSince: prospect.updatedAt, fills, identifiers, assumed }
+  return identifiers
+}
+
+const gainedValue = (identifiers: readonly NewIdentifier[], kind: IdentifierKind): string | null =>
+  identifiers.find((identifier) => identifier.kind === kind)?.value ?? null
+
+/** The identifiers that lead elsewhere than to this prospect, or to none. If that changes, the decision is overtaken. */
+const assumptions = (prospectId: string, { lookup }: Person, known: KnownActivity): AssumedIdentifier[] => {
+  const assumed: AssumedIdentifier[] = []
+  for (const { tenantId, kind, hash } of lookup.identifiers) {
+    const leadsToId = leadsTo(known, kind)
+    if (leadsToId !== prospectId) assumed.push({ tenantId, kind, hash, prospectId: leadsToId })
+  }
+  return assumed
 }
 
 /** The id of another prospect that the email leads to, so this one cannot have it; null if there is none. */
@@ -121,24 +152,28 @@ export const emailTakenBy = (known: KnownActivity, { prospectId }: StoredProspec
   return owner === prospectId ? null : owner
 }
 
-const isNamed =
-  (prospectId: string) =>
-  (prospect: StoredProspect): boolean =>
-    prospect.prospectId === prospectId
+const identifierOf = ({ identifiers }: KnownActivity, kind: IdentifierKind) =>
+  identifiers.find((identifier) => identifier.kind === kind)
+
+/** Whether an erasure keeps this identifier from leading to a prospect. */
+const isBlocked = (known: KnownActivity, kind: IdentifierKind): boolean =>
+  identifierOf(known, kind)?.prospectId === null
 
 /** The id of the prospect that an identifier leads to; null if it leads to none. */
-const leadsTo = ({ identifiers }: KnownActivity, kind: IdentifierKind): string | null =>
-  identifiers.find((identifier) => identifier.kind === kind)?.prospectId ?? null
+const leadsTo = (known: KnownActivity, kind: IdentifierKind): string | null =>
+  identifierOf(known, kind)?.prospectId ?? null
 
-/** The prospect that an identifier leads to, null if it is blocked, undefined if it leads to none. */
-const ownerOf = (known: KnownActivity, kind: IdentifierKind): StoredProspect | null | undefined => {
-  const identifier = known.identifiers.find((found) => found.kind === kind)
-  if (identifier === undefined) return undefined
-  return identifier.prospectId === null ? null : known.prospects.find(isNamed(identifier.prospectId))
+/** The prospect that an identifier leads to, if it leads to one. */
+const ownerOf = (known: KnownActivity, kind: IdentifierKind): StoredProspect | undefined => {
+  const prospectId = leadsTo(known, kind)
+  return prospectId === null ? undefined : prospectWithId(known, prospectId)
 }
 
+const prospectWithId = ({ prospects }: KnownActivity, prospectId: string): StoredProspect | undefined =>
+  prospects.find((prospect) => prospect.prospectId === prospectId)
+
 /** The prospect with this id; if it was merged, its survivor. */
-const survivor = (known: KnownActivity, prospectId: string): StoredProspect | undefined => {
-  const prospect = known.prospects.find(isNamed(prospectId))
-  return prospect?.mergedInto ? survivor(known, prospect.mergedInto) : prospect
+const survivorOf = (known: KnownActivity, prospectId: string): StoredProspect | undefined => {
+  const prospect = prospectWithId(known, prospectId)
+  return prospect?.mergedInto ? survivorOf(known, prospect.mergedInto) : prospect
 }

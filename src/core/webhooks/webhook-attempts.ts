@@ -52,7 +52,7 @@ export const deliveryAfter = (
 const isFinal = (status: number | null, error: string): boolean =>
   status === GONE || status === LOOP || error === TOO_LARGE
 const GONE = 410
-/** A hook refuses every attempt: see `loopIn` in core/hooks/verify.ts. */
+/** A hook refuses every attempt: see `loopIn` in core/hooks/delivery.ts. */
 const LOOP = 508
 
 export const UNREAD = 'The service could not read the event.'

@@ -6,33 +6,34 @@ import { type Fault, refuse } from '../engine/failures.ts'
 
 const BYTES_MAX = 16_384
 const FAULTS_MAX = 20
+/** The beginning of an object or an array. `{{` begins a placeholder: such a string is a template that sends a value. */
+const OBJECT_OR_ARRAY = /^\s*(\{(?!\{)|\[)/
 
 /**
- * A checked template as it is stored. A string that holds the JSON of an object or an array is that template.
- * Refuses `invalid_request`.
+ * The stored form of a template, once it is checked. A string that holds the JSON of an object or an array is that
+ * template. Refuses `invalid_request`.
  */
 export const templateText = (body: RawJson | null): string | null => {
   if (body === null) return null
-  const text = jsonWithin(body.rawJson)
-  const { faults } =
-    Buffer.byteLength(text) > BYTES_MAX
-      ? templateFault(`must be at most ${BYTES_MAX} bytes of JSON`)
-      : parseTemplate(text)
-  const errors: Fault[] = faults
-    .slice(0, FAULTS_MAX)
-    .map(({ detail, pointer }) => ({ detail, pointer: `/body${pointer}` }))
-  return errors.length > 0
-    ? refuse('invalid_request', 'The template cannot be used. See `errors`.', { errors })
-    : text
+  const text = unquoted(body.rawJson)
+  if (Buffer.byteLength(text) > BYTES_MAX)
+    return refuseTemplate([{ detail: `must be at most ${BYTES_MAX} bytes of JSON`, pointer: '/body' }])
+  const faults = parseTemplate(text).faults.slice(0, FAULTS_MAX)
+  if (faults.length > 0)
+    return refuseTemplate(faults.map(({ detail, pointer }) => ({ detail, pointer: `/body${pointer}` })))
+  return text
 }
-const templateFault = (detail: string) => ({ faults: [{ detail, pointer: '' }] })
 
-/** The template within a JSON string, if it was sent as one: no receiver wants a string. */
-const jsonWithin = (text: string): string => {
-  const string: unknown = text.startsWith('"') && JSON.parse(text)
-  if (typeof string !== 'string' || !/^\s*(\{(?!\{)|\[)/.test(string)) return text
-  const depth = jsonDepth(string) ?? Number.POSITIVE_INFINITY
-  if (depth <= NESTING_MAX) return string.trim()
+const refuseTemplate = (errors: readonly Fault[]): never =>
+  refuse('invalid_request', 'The template cannot be used. See `errors`.', { errors })
+
+/** The object or array within a JSON string: a template is often sent as text, but no receiver expects a text. */
+const unquoted = (json: string): string => {
+  if (!json.startsWith('"')) return json
+  const text: string = JSON.parse(json)
+  if (!OBJECT_OR_ARRAY.test(text)) return json
+  const depth = jsonDepth(text)
+  if (depth !== null && depth <= NESTING_MAX) return text.trim()
   const detail = `must be JSON, nested at most ${NESTING_MAX} levels deep`
   return refuse('invalid_request', 'The template is not JSON.', { errors: [{ detail, pointer: '/body' }] })
 }
