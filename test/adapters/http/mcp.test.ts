@@ -12,7 +12,7 @@ const META = {
 type Result = { readonly content: { readonly text: string }[]; readonly isError?: true }
 
 /** An API with `/mcp`, called as by a client of the newest revision, of an older one, or with any text. */
-const setting = async (options: Parameters<typeof openScene>[0] & { readonly url?: string } = {}) => {
+const setUp = async (options: Parameters<typeof openScene>[0] & { readonly url?: string } = {}) => {
   const scene = await openScene({ rawRoutes: [mcpRoute(options.url ?? null)], ...options })
   const post = (json: unknown, sent: Sent = {}) => scene.call('POST /mcp', { json, ...sent })
   const ask = (method: string, params: object = {}, sent: Sent = {}) =>
@@ -57,7 +57,7 @@ t.test('without the setting the path is unknown', async (t) => {
 })
 
 t.test('a client of the newest revision discovers, lists and calls without a session', async (t) => {
-  const { ask, owner } = await setting()
+  const { ask, owner } = await setUp()
   const server = {
     resultType: 'complete',
     _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'prospect-pages' } },
@@ -86,7 +86,7 @@ t.test('a client of the newest revision discovers, lists and calls without a ses
 t.test(
   'an older client initializes with its version, and gets answers in the form of that version',
   async (t) => {
-    const { askLegacy, post } = await setting()
+    const { askLegacy, post } = await setUp()
     for (const [asked, answered] of [
       ['2025-03-26', '2025-03-26'],
       ['2025-06-18', '2025-06-18'],
@@ -117,7 +117,7 @@ t.test(
 )
 
 t.test('headers must match the body', async (t) => {
-  const { ask, post } = await setting()
+  const { ask, post } = await setUp()
   for (const headers of [
     { 'mcp-protocol-version': '2025-11-25' },
     { 'mcp-protocol-version': undefined },
@@ -145,7 +145,7 @@ t.test('headers must match the body', async (t) => {
 })
 
 t.test('an unknown version is refused with the list of supported versions', async (t) => {
-  const { askLegacy } = await setting()
+  const { askLegacy } = await setUp()
   const { status, json } = await askLegacy(
     'tools/list',
     {},
@@ -159,7 +159,7 @@ t.test('an unknown version is refused with the list of supported versions', asyn
 })
 
 t.test('unknown methods and tools are refused as the specification requires', async (t) => {
-  const { ask, call } = await setting()
+  const { ask, call } = await setUp()
   for (const method of ['prompts/list', 'initialize', 'ping', 'subscriptions/listen'])
     t.match(await ask(method), { status: 404, json: { id: 7, error: { code: -32601 } } }, method)
   for (const name of ['drop_table', 'toString', '__proto__'])
@@ -169,7 +169,7 @@ t.test('unknown methods and tools are refused as the specification requires', as
 })
 
 t.test('garbage is refused without an internal error', async (t) => {
-  const { post, errors } = await setting()
+  const { post, errors } = await setUp()
   const request = { jsonrpc: '2.0', id: 1, method: 'ping' }
   for (const body of ['', '{', 'null x', '\u0000', Buffer.from([0xff, 0xfe])])
     t.match(await post(undefined, { body }), {
@@ -206,7 +206,7 @@ t.test('garbage is refused without an internal error', async (t) => {
 })
 
 t.test('a key may be in either header, and is refused like everywhere else', async (t) => {
-  const { ask, owner, answered } = await setting({ rateLimitPerMinute: 3 })
+  const { ask, owner, answered } = await setUp({ rateLimitPerMinute: 3 })
   t.match(await ask('tools/list', {}, { key: null }), { status: 401, json: { code: 'missing_api_key' } })
   const wrong = { authorization: 'Bearer pp_wrong' }
   t.match(await ask('tools/list', {}, { key: null, headers: wrong }), {
@@ -227,25 +227,25 @@ t.test('a key may be in either header, and is refused like everywhere else', asy
 })
 
 t.test('an empty x-api-key counts as missing', async (t) => {
-  const { ask, owner } = await setting()
+  const { ask, owner } = await setUp()
   const headers = { 'x-api-key': '', authorization: `Bearer ${owner.apiKey}` }
   t.match(await ask('tools/list', {}, { headers }), { status: 200 })
 })
 
 t.test('a request of a web page is refused, even if it names this host', async (t) => {
-  const { ask } = await setting({ url: 'https://pages.example.com/base' })
+  const { ask } = await setUp({ url: 'https://pages.example.com/base' })
   for (const origin of ['https://evil.example', 'null', 'http://pages.example.com', ''])
     t.match(await ask('tools/list', {}, { headers: { origin, host: 'evil.example' } }), {
       status: 403,
       json: { id: undefined, error: { code: 403 } },
     })
   t.equal((await ask('tools/list', {}, { headers: { origin: 'https://pages.example.com' } })).status, 200)
-  const { ask: askLocal } = await setting()
+  const { ask: askLocal } = await setUp()
   t.equal((await askLocal('tools/list', {}, { headers: { origin: 'http://localhost:8080' } })).status, 403)
 })
 
 t.test('a key sees and uses only the tools of its scopes', async (t) => {
-  const { toolsOf, use, keyWith } = await setting()
+  const { toolsOf, use, keyWith } = await setUp()
   const all = {
     find_prospect: ['prospects:read', { email: 'ada@example.com' }],
     list_activities: ['prospect_logs:read', {}],
@@ -266,7 +266,7 @@ t.test('a key sees and uses only the tools of its scopes', async (t) => {
 })
 
 t.test('all tools together take less than 1,000 tokens of four characters', async (t) => {
-  const { ask } = await setting()
+  const { ask } = await setUp()
   const { tools } = (await ask('tools/list')).json['result'] as {
     tools: { name: string; description: string; annotations: object }[]
   }
@@ -278,7 +278,7 @@ t.test('all tools together take less than 1,000 tokens of four characters', asyn
 })
 
 t.test('a person is found by email or id, with activities if the key may read them', async (t) => {
-  const { log, use, keyWith } = await setting()
+  const { log, use, keyWith } = await setUp()
   const { prospectId } = await log({ email: 'ada@example.com', name: 'Ada', payload: { form: 'contact' } })
   const person = { prospectId, untrustedEmail: 'ada@example.com', untrustedName: 'Ada' }
   const activities = { items: [{ prospectId, source: 'crm', untrustedPayload: '{"form":"contact"}' }] }
@@ -293,7 +293,7 @@ t.test('a person is found by email or id, with activities if the key may read th
 })
 
 t.test('invalid arguments lead to a result that an assistant can correct', async (t) => {
-  const { ask, errors } = await setting()
+  const { ask, errors } = await setUp()
   for (const [name, given, text] of [
     ['find_prospect', {}, /Give an email or a prospectId/],
     ['find_prospect', { email: 7 }, /"email"/],
@@ -315,7 +315,7 @@ t.test('invalid arguments lead to a result that an assistant can correct', async
 })
 
 t.test('another tenant’s ids are not found', async (t) => {
-  const { log, use, newTenant, newGroup, newPage } = await setting()
+  const { log, use, newTenant, newGroup, newPage } = await setUp()
   const { prospectId, prospectLogId } = await log({ email: 'ada@example.com' })
   const { pageGroupId } = await newGroup()
   const { pageId } = await newPage(pageGroupId)
@@ -344,7 +344,7 @@ const HOSTILE = [
 ]
 
 t.test('text from outside stays a string, whatever it contains', async (t) => {
-  const { log, use, call } = await setting()
+  const { log, use, call } = await setUp()
   for (const text of HOSTILE) {
     const { prospectLogId } = await log({
       email: `${text}@example.com`,
@@ -367,7 +367,7 @@ t.test('text from outside stays a string, whatever it contains', async (t) => {
 })
 
 t.test('a result has at most 20 kB, whole items, and a cursor to the rest', async (t) => {
-  const { log, use } = await setting()
+  const { log, use } = await setUp()
   const { prospectId } = await log({ email: 'ada@example.com' })
   const filler = ['"', 'é', '漢', '👩‍🚀', '\u0001', 'x']
   for (let i = 0; i < 30; i++)
@@ -400,7 +400,7 @@ t.test('a result has at most 20 kB, whole items, and a cursor to the rest', asyn
 })
 
 t.test('pages are listed by group, and a page has its content as text', async (t) => {
-  const { use, newGroup, newPage, publish, keyWith } = await setting()
+  const { use, newGroup, newPage, publish, keyWith } = await setUp()
   const { pageGroupId } = await newGroup({ pageContext: 'é'.repeat(9_000) })
   t.match((await use('list_pages')).value, {
     items: [{ pageGroupId, name: 'offers', pagesCount: 0, scripts: undefined }],
@@ -423,7 +423,7 @@ t.test('pages are listed by group, and a page has its content as text', async (t
 
 t.test('failed deliveries are listed by endpoint, without the secret part of its URL', async (t) => {
   const send: SendWebhook = async () => ({ status: 500, error: null, retryAfterMs: null, ms: 7 })
-  const { use, call } = await setting({ send })
+  const { use, call } = await setUp({ send })
   const url = 'https://hooks.example.com/services/secret?token=1'
   const { webhookEndpointId } = (await call('POST /v0/webhook_endpoints', { json: { url } })).json
   const { text, value } = await use('list_failed_deliveries')

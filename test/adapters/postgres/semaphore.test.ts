@@ -8,7 +8,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve))
 const refused = { kind: 'unavailable', facts: { retryAfterS: 1 } }
 
 /** A semaphore, and who has acquired it so far. */
-const setting = (limits: Partial<typeof LIMITS> = {}) => {
+const setUp = (limits: Partial<typeof LIMITS> = {}) => {
   const { acquire, counts } = createSemaphore({ ...LIMITS, ...limits })
   const admitted: string[] = []
   const come = async (who: string, key = '') => {
@@ -20,7 +20,7 @@ const setting = (limits: Partial<typeof LIMITS> = {}) => {
 }
 
 t.test('it admits as many as its limit, and the others wait', async (t) => {
-  const { come, admitted, counts } = setting({ inFlightMax: 2 })
+  const { come, admitted, counts } = setUp({ inFlightMax: 2 })
   const comers = ['a', 'b', 'c'].map((who) => come(who))
   await settled()
   t.strictSame(admitted, ['a', 'b'])
@@ -31,7 +31,7 @@ t.test('it admits as many as its limit, and the others wait', async (t) => {
 })
 
 t.test('each release admits one, in the order in which they came', async (t) => {
-  const { come, admitted } = setting()
+  const { come, admitted } = setUp()
   const [first, second, third] = ['a', 'b', 'c'].map((who) => come(who))
   const release = await first
   release?.()
@@ -44,7 +44,7 @@ t.test('each release admits one, in the order in which they came', async (t) => 
 })
 
 t.test('when as many wait as may, the next is refused at once', async (t) => {
-  const { come, admitted } = setting({ waitingMax: 1 })
+  const { come, admitted } = setUp({ waitingMax: 1 })
   const comers = ['a', 'b'].map((who) => come(who))
   t.match(await refusalOf(come('c')), refused)
   for (const comer of comers) (await comer)()
@@ -52,7 +52,7 @@ t.test('when as many wait as may, the next is refused at once', async (t) => {
 })
 
 t.test('nobody waits longer than the limit, and a waiter that gave up holds no place', async (t) => {
-  const { come, admitted } = setting({ waitMsMax: 1, waitingMax: 1 })
+  const { come, admitted } = setUp({ waitMsMax: 1, waitingMax: 1 })
   const release = await come('a')
   t.match(await refusalOf(come('b')), refused)
   t.match(await refusalOf(come('c')), refused, 'its place among the waiting is free again')
@@ -62,14 +62,14 @@ t.test('nobody waits longer than the limit, and a waiter that gave up holds no p
 })
 
 t.test('keys take turns, however many wait under one', async (t) => {
-  const { come, admitted } = setting()
+  const { come, admitted } = setUp()
   const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1'].map(async (who) => (await come(who, who[0]))())
   await Promise.all(all)
   t.strictSame(admitted, ['a1', 'a2', 'b1', 'c1', 'a3', 'a4'])
 })
 
 t.test('one key leaves half to the others', async (t) => {
-  const { come, admitted } = setting({ inFlightMax: 4 })
+  const { come, admitted } = setUp({ inFlightMax: 4 })
   const [first] = ['a1', 'a2', 'a3', 'b1'].map((who) => come(who, who[0]))
   await settled()
   t.strictSame(admitted, ['a1', 'a2', 'b1'])
@@ -80,7 +80,7 @@ t.test('one key leaves half to the others', async (t) => {
 })
 
 t.test('when too many wait, the key with most of them loses its oldest', async (t) => {
-  const { come, admitted } = setting({ waitingMax: 3 })
+  const { come, admitted } = setUp({ waitingMax: 3 })
   const passBy = async (who: string) => (await come(who, who[0]))()
   const release = await come('a1', 'a')
   const [second, ...others] = ['a2', 'a3', 'a4', 'b1'].map(passBy)

@@ -17,7 +17,7 @@ const hanging: Namer = () => new Promise(() => {})
 const CONTEXT = { groupTitle: 'Offers', pageContext: null, supplementaryContext: null }
 
 /** Pages that wait for a namer, which can be replaced, in a time that passes only while everything waits for it. */
-const setting = async (first: Namer) => {
+const setUp = async (first: Namer) => {
   const it = await scene()
   const { clock } = it
   const group = await it.newGroup()
@@ -93,7 +93,7 @@ const setting = async (first: Namer) => {
 t.test(
   'failed calls are retried after growing pauses, and then the built-in name is published',
   async (t) => {
-    const { calls, failures, publishPages } = await setting(failing)
+    const { calls, failures, publishPages } = await setUp(failing)
     t.strictSame(await publishPages(1), [{ computedName: 'Page 0', atMs: 9_375 }])
     t.strictSame(calls, [0, 625, 1_875, 4_375, 9_375])
     t.strictSame(
@@ -104,7 +104,7 @@ t.test(
 )
 
 t.test('a namer that comes back in time gives the name', async (t) => {
-  const { become, calls, publishPages } = await setting((...asked) => {
+  const { become, calls, publishPages } = await setUp((...asked) => {
     become(naming('Spring Flowers'))
     return failing(...asked)
   })
@@ -113,7 +113,7 @@ t.test('a namer that comes back in time gives the name', async (t) => {
 })
 
 t.test('a lasting failure is not retried, and the next version is tried', async (t) => {
-  const { calls, publishPages } = await setting(async () => {
+  const { calls, publishPages } = await setUp(async () => {
     throw namingFailure('401')
   })
   t.strictSame(await publishPages(1), [{ computedName: 'Page 0', atMs: 0 }])
@@ -127,10 +127,10 @@ t.test('a retry waits as long as the failure demands, if there is that much pati
     async () => {
       throw namingFailure('429', retryAfterMs)
     }
-  const { calls, publishPages } = await setting(demanding(9_000))
+  const { calls, publishPages } = await setUp(demanding(9_000))
   t.match(await publishPages(1), [{ atMs: 9_000 }])
   t.strictSame(calls, [0, 9_000])
-  const other = await setting(demanding(PATIENCE_MS))
+  const other = await setUp(demanding(PATIENCE_MS))
   t.match(await other.publishPages(1), [{ atMs: 0 }])
 })
 
@@ -138,7 +138,7 @@ for (const claimMax of [1, 4])
   t.test(
     `a namer that hangs delays 200 pages by its patience, with ${claimMax} calls at a time`,
     async (t) => {
-      const { become, calls, clock, failures, publishPages, sleep } = await setting(hanging)
+      const { become, calls, clock, failures, publishPages, sleep } = await setUp(hanging)
       const pages = await publishPages(200, claimMax)
       t.strictSame([...new Set(pages.map(({ atMs }) => atMs))], [PATIENCE_MS])
       t.equal(calls.length, claimMax)
@@ -151,7 +151,7 @@ for (const claimMax of [1, 4])
   )
 
 t.test('a page that cannot be named takes no name from the others', async (t) => {
-  const { publishPages } = await setting(async ({ supplementaryContext }) => {
+  const { publishPages } = await setUp(async ({ supplementaryContext }) => {
     if (supplementaryContext === 'Page 0') throw new Error('no')
     return 'Well named'
   })
@@ -162,7 +162,7 @@ t.test('a page that cannot be named takes no name from the others', async (t) =>
 
 t.test('a stop ends a call, and leaves the version as it was', async (t) => {
   const stop = new AbortController()
-  const { failures, publishPages } = await setting(() => {
+  const { failures, publishPages } = await setUp(() => {
     queueMicrotask(() => stop.abort())
     return hanging(CONTEXT, GOING_ON)
   })

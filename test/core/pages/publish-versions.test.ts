@@ -15,7 +15,7 @@ const LEASE_MS = 30_000
 const GOING_ON = new AbortController().signal
 
 /** A page that waits to be published, and publishers with different namers. */
-const setting = async () => {
+const setUp = async () => {
   const it = await scene()
   const group = await it.newGroup({ pageContext: 'For florists' })
   const newPage = async () =>
@@ -54,7 +54,7 @@ const slowNamer = () => {
   return { namer: () => promise, answer: resolve }
 }
 /** Publishers that claim everything and then die. */
-const die = async ({ clock, store }: Awaited<ReturnType<typeof setting>>, times: number) => {
+const die = async ({ clock, store }: Awaited<ReturnType<typeof setUp>>, times: number) => {
   for (let i = 0; i < times; i++) {
     await store.versions.claim(someClaim({ now: iso(clock()), until: iso(clock() + LEASE_MS) }))
     clock.advance(LEASE_MS)
@@ -66,7 +66,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 t.test('a waiting version is published under the name that the namer answers', async (t) => {
-  const { clock, publish, read, updatedAt } = await setting()
+  const { clock, publish, read, updatedAt } = await setUp()
   clock.advance(1_000)
   t.equal(await publish(naming('Spring Flowers')), 1)
   const page = await read()
@@ -82,19 +82,19 @@ t.test('a waiting version is published under the name that the namer answers', a
 
 for (const [what, namer] of [['without a namer', null] as const, ['without a name', naming(null)] as const])
   t.test(`${what} it is published under its built-in name`, async (t) => {
-    const { publish, read } = await setting()
+    const { publish, read } = await setUp()
     await publish(namer)
     t.match(await read(), { computedName: 'The spring sale', latestVersion: { status: 'published' } })
   })
 
 t.test('where nothing waits, nothing is taken', async (t) => {
-  const { publish } = await setting()
+  const { publish } = await setUp()
   await publish(null)
   t.equal(await publish(null), 0)
 })
 
 t.test('the namer gets the group’s title and context, and the page’s own', async (t) => {
-  const { publish } = await setting()
+  const { publish } = await setUp()
   const asked: unknown[] = []
   await publish(async (page, stop) => {
     asked.push([page.groupTitle, page.pageContext, page.supplementaryContext, stop])
@@ -104,14 +104,14 @@ t.test('the namer gets the group’s title and context, and the page’s own', a
 })
 
 t.test('a custom name stays the effective one', async (t) => {
-  const { createPage, group, publish, readPage } = await setting()
+  const { createPage, group, publish, readPage } = await setUp()
   const { value: page } = await createPage({ ...group, customName: 'Mine' })
   await publish(naming('Spring Flowers'))
   t.match(await readPage(page), { effectiveName: 'Mine', computedName: 'Spring Flowers' })
 })
 
 t.test('a version that five publishers died over is failed, with a reason', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   await die(it, 5)
   t.equal(await it.publish(naming('Spring Flowers')), 1)
   t.match(await it.read(), {
@@ -122,14 +122,14 @@ t.test('a version that five publishers died over is failed, with a reason', asyn
 })
 
 t.test('the fifth attempt after four dead publishers still counts', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   await die(it, 4)
   await it.publish(naming('Spring Flowers'))
   t.equal((await it.read()).latestVersion.status, 'published')
 })
 
 t.test('published and failed are final', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   await die(it, 5)
   await it.publish(null)
   await it.newPage()
@@ -139,7 +139,7 @@ t.test('published and failed are final', async (t) => {
 })
 
 t.test('no other publisher gets a claimed version until its lease ends', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   await it.store.versions.claim(someClaim({ now: iso(it.clock()), until: iso(it.clock() + LEASE_MS) }))
   it.clock.advance(LEASE_MS - 1)
   t.equal(await it.publish(null), 0)
@@ -148,7 +148,7 @@ t.test('no other publisher gets a claimed version until its lease ends', async (
 })
 
 /** A publisher, and how often it has claimed. */
-const counting = (it: Awaited<ReturnType<typeof setting>>, more: object = {}) => {
+const counting = (it: Awaited<ReturnType<typeof setUp>>, more: object = {}) => {
   let claims = 0
   const claim: Store['versions']['claim'] = (want) => {
     claims++
@@ -160,7 +160,7 @@ const counting = (it: Awaited<ReturnType<typeof setting>>, more: object = {}) =>
 }
 
 t.test('a claim that left nothing is not repeated until the publisher is asked again', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   const { step, claims } = counting(it)
   t.equal(await step(GOING_ON), true)
   t.equal(await step(GOING_ON, undefined, false), false)
@@ -172,7 +172,7 @@ t.test('a claim that left nothing is not repeated until the publisher is asked a
 })
 
 t.test('versions that are handed over are published without a claim', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   await it.publish(null)
   const handOver = createHandOver({ clock: it.clock, max: 2, leaseMs: LEASE_MS })
   const create = createPageWithVersion({ ...it, store: { pages: handOver.over(it.store.pages) } })
@@ -214,7 +214,7 @@ t.test('versions that are handed over are published without a claim', async (t) 
 t.test(
   'a version that is claimed again beside its slow first attempt is published once, with one event',
   async (t) => {
-    const it = await setting()
+    const it = await setUp()
     await it.publish(null)
     const handOver = createHandOver({ clock: it.clock, max: 2, leaseMs: LEASE_MS })
     handOver.accept(() => {})
@@ -238,7 +238,7 @@ t.test(
 )
 
 t.test('what a publisher saves too late is ignored', async (t) => {
-  const { clock, publish, read } = await setting()
+  const { clock, publish, read } = await setUp()
   const slow = slowNamer()
   const late = publish(slow.namer)
   await settled()
@@ -253,7 +253,7 @@ t.test('what a publisher saves too late is ignored', async (t) => {
 })
 
 t.test('what a publisher saves too late does not end the attempt of another', async (t) => {
-  const { clock, publish, read } = await setting()
+  const { clock, publish, read } = await setUp()
   const first = slowNamer()
   const second = slowNamer()
   const late = publish(first.namer)
@@ -270,7 +270,7 @@ t.test('what a publisher saves too late does not end the attempt of another', as
 })
 
 t.test('several publishers share the work', async (t) => {
-  const { newPage, publish } = await setting()
+  const { newPage, publish } = await setUp()
   for (let i = 0; i < 5; i++) await newPage()
   let named = 0
   const namer = async () => `Name ${++named}`
@@ -279,7 +279,7 @@ t.test('several publishers share the work', async (t) => {
 })
 
 t.test('those that have waited longest come first, as many as may be', async (t) => {
-  const { clock, newPage, stepper, read, readPage } = await setting()
+  const { clock, newPage, stepper, read, readPage } = await setUp()
   clock.advance(1)
   const younger = await newPage()
   t.equal(await stepper(null, 1)(GOING_ON), true)
@@ -288,7 +288,7 @@ t.test('those that have waited longest come first, as many as may be', async (t)
 })
 
 t.test('tenants take turns: a long backlog of one does not hold up the page of another', async (t) => {
-  const { createPage, newGroup, newPage, readPage, stepper, strangerId } = await setting()
+  const { createPage, newGroup, newPage, readPage, stepper, strangerId } = await setUp()
   for (let i = 0; i < 20; i++) await newPage()
   const { value: page } = await createPage(await newGroup({ tenantId: strangerId }))
   const step = stepper(naming('Name'), 2)
@@ -297,7 +297,7 @@ t.test('tenants take turns: a long backlog of one does not hold up the page of a
 })
 
 t.test('while one call to the namer is slow the others go on', async (t) => {
-  const { newPage, publish, read, readPage } = await setting()
+  const { newPage, publish, read, readPage } = await setUp()
   const pages = [await newPage(), await newPage(), await newPage()]
   const slow = slowNamer()
   let calls = 0
@@ -313,7 +313,7 @@ t.test('while one call to the namer is slow the others go on', async (t) => {
 t.test(
   'a page created while a call to the namer is slow is published when the publisher is woken',
   async (t) => {
-    const { newPage, stepper, readPage } = await setting()
+    const { newPage, stepper, readPage } = await setUp()
     const slow = slowNamer()
     let calls = 0
     const step = stepper(() => (++calls === 1 ? slow.namer() : Promise.resolve('Quick')), 2)
@@ -330,7 +330,7 @@ t.test(
 )
 
 t.test('a lease from a clock that was far ahead ends at once', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   const aheadMs = 24 * 3_600_000
   it.clock.advance(aheadMs)
   await die(it, 1)
@@ -340,7 +340,7 @@ t.test('a lease from a clock that was far ahead ends at once', async (t) => {
 })
 
 t.test('a lease is respected by a publisher whose own leases are much shorter', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   const slow = slowNamer()
   const patient = publishVersions({ ...it, namer: slow.namer, claimMax: 1, leaseMs: 620_000 })
   const step = patient(GOING_ON)
@@ -353,7 +353,7 @@ t.test('a lease is respected by a publisher whose own leases are much shorter', 
 })
 
 t.test('an error of the store ends no other attempt, and is thrown', async (t) => {
-  const { clock, newGroup, createPage, read, readPage, store, strangerId, tenantId } = await setting()
+  const { clock, newGroup, createPage, read, readPage, store, strangerId, tenantId } = await setUp()
   const { value: page } = await createPage(await newGroup({ tenantId: strangerId }))
   const away: Store['versions']['settle'] = async (owner, settlements) => {
     if (owner === tenantId) throw new Error('away')
@@ -375,7 +375,7 @@ t.test('an error of the store ends no other attempt, and is thrown', async (t) =
 })
 
 t.test('a version whose context cannot be read is tried again, and the others are published', async (t) => {
-  const { clock, newPage, read, readPage, store } = await setting()
+  const { clock, newPage, read, readPage, store } = await setUp()
   const neighbour = await newPage()
   let isAway = true
   const context: Store['versions']['context'] = async (page) => {
@@ -401,7 +401,7 @@ t.test('a version whose context cannot be read is tried again, and the others ar
 })
 
 t.test('a publisher that is stopped gives its version back at once', async (t) => {
-  const { publish, publisher, read } = await setting()
+  const { publish, publisher, read } = await setUp()
   const stop = new AbortController()
   await publisher(async () => {
     stop.abort()
@@ -412,13 +412,13 @@ t.test('a publisher that is stopped gives its version back at once', async (t) =
 })
 
 t.test('after a stop nothing more is claimed', async (t) => {
-  const { publisher, read } = await setting()
+  const { publisher, read } = await setUp()
   t.equal(await publisher(null)(AbortSignal.abort()), 0)
   t.equal((await read()).latestVersion.status, 'processing')
 })
 
 t.test('an attempt that a stop has ended does not count', async (t) => {
-  const { publish, publisher, read } = await setting()
+  const { publish, publisher, read } = await setUp()
   for (let i = 0; i < 2 * ATTEMPTS_MAX; i++) {
     const stop = new AbortController()
     await publisher(async () => {

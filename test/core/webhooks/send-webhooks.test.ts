@@ -27,7 +27,7 @@ type Answer = (webhook: Webhook, stop: AbortSignal) => Promise<WebhookAnswer> | 
 type Overrides = Partial<Parameters<typeof sendWebhooks>[0]>
 
 /** A tenant with endpoints at `https://0`, `https://1` …, receivers that answer as they are told to, and a sender. */
-const setting = async (endpoints = 1, overrides: Overrides = {}) => {
+const setUp = async (endpoints = 1, overrides: Overrides = {}) => {
   const it = await scene()
   const { tenantId, store, clock } = it
   const idAt = (i: number) => `webhookendpoint_${i}`
@@ -140,7 +140,7 @@ const held = () => {
 }
 
 t.test('what is due is sent, with its body and the secret of its endpoint', async (t) => {
-  const { happen, run, sent, statuses } = await setting()
+  const { happen, run, sent, statuses } = await setUp()
   await happen()
   await run()
   t.equal(sent.length, 1)
@@ -157,7 +157,7 @@ t.test(
   'an address that this process must not call is no failure, and another process delivers',
   async (t) => {
     const { answers, became, clock, countOf, endpoint, happen, newSender, run, sent, statuses } =
-      await setting()
+      await setUp()
     await happen(9)
     answers.set('https://0', () => ({ ...failing(null), isRefused: true }))
     for (let i = 0; i < 20; i++) {
@@ -177,7 +177,7 @@ t.test(
 )
 
 t.test('an endpoint that nobody can call for 5 days is disabled', async (t) => {
-  const { answers, clock, endpoint, happen, run } = await setting()
+  const { answers, clock, endpoint, happen, run } = await setUp()
   await happen()
   answers.set('https://0', () => ({ ...failing(null), isRefused: true }))
   await run()
@@ -187,7 +187,7 @@ t.test('an endpoint that nobody can call for 5 days is disabled', async (t) => {
 })
 
 t.test('many are sent by one claim, each once', async (t) => {
-  const { happen, run, sent, countOf } = await setting()
+  const { happen, run, sent, countOf } = await setUp()
   await happen(100)
   await run()
   t.equal(sent.length, 100)
@@ -196,7 +196,7 @@ t.test('many are sent by one claim, each once', async (t) => {
 })
 
 t.test('at most four are in flight to an endpoint', async (t) => {
-  const { happen, answers, step, stopping, countOf } = await setting()
+  const { happen, answers, step, stopping, countOf } = await setUp()
   const { answer, waiting, most, letOneGo } = held()
   answers.set('https://0', answer)
   await happen(40)
@@ -217,7 +217,7 @@ t.test('at most four are in flight to an endpoint', async (t) => {
 })
 
 t.test('a receiver that does not answer delays none of the others', async (t) => {
-  const { happen, answers, step, stopping, clock, countOf } = await setting(20)
+  const { happen, answers, step, stopping, clock, countOf } = await setUp(20)
   const { answer, waiting } = held()
   answers.set('https://7', answer)
   await happen(40)
@@ -236,7 +236,7 @@ t.test('a receiver that does not answer delays none of the others', async (t) =>
 })
 
 t.test('hundreds of receivers that do not answer delay none of the others', async (t) => {
-  const { happen, answers, step, stopping, countOf } = await setting(400)
+  const { happen, answers, step, stopping, countOf } = await setUp(400)
   const { answer } = held()
   for (let i = 0; i < 399; i++) answers.set(`https://${(i + 100) % 400}`, answer)
   await happen()
@@ -247,7 +247,7 @@ t.test('hundreds of receivers that do not answer delay none of the others', asyn
 })
 
 t.test('a failure is retried when it is due, under the same id', async (t) => {
-  const { happen, run, answers, clock, sent, countOf, endpoint } = await setting()
+  const { happen, run, answers, clock, sent, countOf, endpoint } = await setUp()
   answers.set('https://0', () => failing(500))
   await happen()
   await run()
@@ -271,7 +271,7 @@ t.test('a failure is retried when it is due, under the same id', async (t) => {
 t.test(
   'an endpoint that keeps failing rests, is probed with one delivery a minute, and recovers',
   async (t) => {
-    const { happen, run, answers, clock, sent, countOf, became } = await setting()
+    const { happen, run, answers, clock, sent, countOf, became } = await setUp()
     answers.set('https://0', () => failing(500))
     await happen(50)
     await run()
@@ -295,7 +295,7 @@ t.test(
 )
 
 t.test('an endpoint that asks for a pause gets it', async (t) => {
-  const { happen, run, answers, clock, sent, countOf } = await setting()
+  const { happen, run, answers, clock, sent, countOf } = await setUp()
   answers.set('https://0', () => failing(429, 10_000))
   await happen(20)
   await run()
@@ -310,7 +310,7 @@ t.test('an endpoint that asks for a pause gets it', async (t) => {
 })
 
 t.test('a 410 disables the endpoint: an event says so, and its deliveries fail', async (t) => {
-  const { happen, run, answers, sent, store, tenantId, endpoint, countOf, became, clock } = await setting(2)
+  const { happen, run, answers, sent, store, tenantId, endpoint, countOf, became, clock } = await setUp(2)
   answers.set('https://0', () => failing(410))
   await happen(40)
   await run()
@@ -327,7 +327,7 @@ t.test('a 410 disables the endpoint: an event says so, and its deliveries fail',
 t.test('who is called about an endpoint gets its names and its URL, no secret', async (t) => {
   const shown: object[] = []
   const onEndpoint = (endpoint: object) => shown.push(endpoint)
-  const { happen, run, answers, want } = await setting(1, { onEndpoint })
+  const { happen, run, answers, want } = await setUp(1, { onEndpoint })
   answers.set('https://0', () => failing(500))
   await happen(9)
   await run()
@@ -338,7 +338,7 @@ t.test('who is called about an endpoint gets its names and its URL, no secret', 
 })
 
 t.test('five days without a success disable it', async (t) => {
-  const { happen, failOften, run, answers, clock, endpoint } = await setting()
+  const { happen, failOften, run, answers, clock, endpoint } = await setUp()
   answers.set('https://0', () => failing(null))
   await happen()
   await failOften()
@@ -351,7 +351,7 @@ t.test('five days without a success disable it', async (t) => {
 })
 
 t.test('deliveries of an endpoint that was deleted are deleted', async (t) => {
-  const { happen, run, change, store, sent, want } = await setting()
+  const { happen, run, change, store, sent, want } = await setUp()
   await happen(600)
   await change(0, { status: 'deleted', slot: null })
   await run()
@@ -363,7 +363,7 @@ t.test('deliveries of an endpoint that was deleted are deleted', async (t) => {
 t.test(
   'a deleted endpoint is removed a minute later: what began before may give it deliveries',
   async (t) => {
-    const { run, change, clock, store } = await setting()
+    const { run, change, clock, store } = await setUp()
     await change(0, { status: 'deleted', slot: null, updatedAt: iso(clock()) })
     const isKept = async () => {
       await run()
@@ -377,7 +377,7 @@ t.test(
 )
 
 t.test('what a sender took and lost is sent by another, and its late result does not count', async (t) => {
-  const { happen, answers, step, stopping, newSender, run, clock, countOf, statuses } = await setting()
+  const { happen, answers, step, stopping, newSender, run, clock, countOf, statuses } = await setUp()
   const { answer, letOneGo } = held()
   answers.set('https://0', answer)
   await happen()
@@ -396,8 +396,7 @@ t.test('what a sender took and lost is sent by another, and its late result does
 })
 
 t.test('a stop ends attempts in flight, which do not count, and saves the others', async (t) => {
-  const { happen, answers, step, stopping, countOf, statuses, endpoint, run, newSender, sent } =
-    await setting()
+  const { happen, answers, step, stopping, countOf, statuses, endpoint, run, newSender, sent } = await setUp()
   const { answer, waiting, letOneGo } = held()
   answers.set('https://0', answer)
   await happen(10)
@@ -423,7 +422,7 @@ t.test('a stop ends attempts in flight, which do not count, and saves the others
 })
 
 t.test('a store that fails for one endpoint stops no other, and the endpoint is claimed again', async (t) => {
-  const { happen, run, store, clock, countOf, errors } = await setting(3)
+  const { happen, run, store, clock, countOf, errors } = await setUp(3)
   await happen(3)
   const { due } = store.webhooks
   const away = new Error('away')
@@ -447,7 +446,7 @@ t.test('a store that fails for one endpoint stops no other, and the endpoint is 
 })
 
 t.test('results that could not be saved are sent again', async (t) => {
-  const { happen, run, store, clock, sent, countOf } = await setting()
+  const { happen, run, store, clock, sent, countOf } = await setUp()
   await happen()
   const { settle } = store.webhooks
   Object.assign(store.webhooks, { settle: () => Promise.reject(new Error('away')) })
@@ -463,7 +462,7 @@ t.test('results that could not be saved are sent again', async (t) => {
 t.test('a body that a template makes too large fails its delivery, and no other one', async (t) => {
   const texts = ['x'.repeat(20_000)]
   const dataOf = async () => ({ text: texts.pop() ?? 'short' })
-  const { happen, run, change, sent, endpoint, statuses } = await setting(1, { dataOf })
+  const { happen, run, change, sent, endpoint, statuses } = await setUp(1, { dataOf })
   const body = JSON.stringify(Array.from({ length: 100 }, () => '{{/data/text}}'))
   await change(0, { method: 'PUT', body })
   await happen(3)
@@ -477,7 +476,7 @@ t.test('a body that a template makes too large fails its delivery, and no other 
 })
 
 t.test('what is pending is sent by the template of that time', async (t) => {
-  const { happen, run, change, answers, sent, clock } = await setting()
+  const { happen, run, change, answers, sent, clock } = await setUp()
   answers.set('https://0', () => failing(400))
   await happen()
   await run()
@@ -496,7 +495,7 @@ t.test('an event that cannot be read holds up no other', async (t) => {
     if (eventId === poisonId) throw bug
     return {}
   }
-  const { happen, run, errors, countOf, statuses } = await setting(1, { dataOf })
+  const { happen, run, errors, countOf, statuses } = await setUp(1, { dataOf })
   await happen(40)
   await run()
   t.equal(await countOf('delivered'), 39)
@@ -514,7 +513,7 @@ t.test(
       if (isAway) throw unavailable('The database cannot answer now.')
       return {}
     }
-    const { happen, run, clock, endpoint, sent, countOf, statuses } = await setting(1, { dataOf })
+    const { happen, run, clock, endpoint, sent, countOf, statuses } = await setUp(1, { dataOf })
     await happen(20)
     await run()
     t.match(await endpoint(), { failures: 0, failingSince: null })
@@ -528,7 +527,7 @@ t.test(
 )
 
 t.test('an endpoint whose due deliveries have lost their events is not claimed in a loop', async (t) => {
-  const { happen, step, stopping, store, clock } = await setting()
+  const { happen, step, stopping, store, clock } = await setUp()
   await happen()
   let reads = 0
   const due = async () => {
@@ -545,7 +544,7 @@ t.test('an endpoint whose due deliveries have lost their events is not claimed i
 
 t.test('a secret that cannot be opened sends nothing, and other endpoints go on', async (t) => {
   const openSecret = (sealed: string) => (sealed === 'v1:lost' ? null : sealed)
-  const { happen, run, change, clock, endpoint, sent, errors, statuses } = await setting(2, { openSecret })
+  const { happen, run, change, clock, endpoint, sent, errors, statuses } = await setUp(2, { openSecret })
   await change(0, { secret: 'v1:lost' })
   await happen()
   await run()
@@ -568,7 +567,7 @@ t.test('a secret that cannot be opened sends nothing, and other endpoints go on'
 
 t.test('neither does an endpoint whose headers cannot be opened', async (t) => {
   const openSecret = (sealed: string) => (sealed === 'v1:lost' ? null : sealed)
-  const { happen, run, change, clock, sent, statuses } = await setting(1, { openSecret })
+  const { happen, run, change, clock, sent, statuses } = await setUp(1, { openSecret })
   await change(0, { headers: 'x-key v1:lost' })
   await happen()
   await run()
@@ -580,7 +579,7 @@ t.test('neither does an endpoint whose headers cannot be opened', async (t) => {
 })
 
 t.test('what became of each attempt is kept with its delivery', async (t) => {
-  const { happen, run, clock, answers, statuses } = await setting()
+  const { happen, run, clock, answers, statuses } = await setUp()
   await happen()
   const refused = { ...failing(503), answer: 'Closed.' }
   answers.set('https://0', () => refused)
@@ -597,7 +596,7 @@ t.test('what became of each attempt is kept with its delivery', async (t) => {
 
 t.test('however much is due without a secret, one list a minute says why', async (t) => {
   const openSecret = () => null
-  const { happen, failOften, run, clock, sent, errors, store, statuses } = await setting(1, { openSecret })
+  const { happen, failOften, run, clock, sent, errors, store, statuses } = await setUp(1, { openSecret })
   await happen(500)
   await happen(100)
   await failOften()
@@ -618,7 +617,7 @@ t.test('however much is due without a secret, one list a minute says why', async
 })
 
 t.test('after rotations all secrets sign until the overlap is over', async (t) => {
-  const { happen, run, change, clock, sent } = await setting()
+  const { happen, run, change, clock, sent } = await setUp()
   await change(0, { previousSecret: 'whsec_old whsec_older', previousSecretUntil: iso(clock() + MIN) })
   await happen()
   await run()
