@@ -11,32 +11,25 @@ const META = {
 }
 type Result = { readonly content: { readonly text: string }[]; readonly isError?: true }
 
-/** An API with `/mcp`, called as by a client of the newest revision, of an older one, or with any text. */
+/** An API with `/mcp`. `ask` calls it like a client of the newest revision, `askLegacy` like an older client. */
 const setUp = async (options: Parameters<typeof openScene>[0] & { readonly url?: string } = {}) => {
   const scene = await openScene({ rawRoutes: [mcpRoute(options.url ?? null)], ...options })
   const post = (json: unknown, sent: Sent = {}) => scene.call('POST /mcp', { json, ...sent })
-  const ask = (method: string, params: object = {}, sent: Sent = {}) =>
-    post(
-      { jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: META } },
-      {
-        ...sent,
-        headers: {
-          'mcp-protocol-version': MODERN,
-          'mcp-method': method,
-          ...('name' in params && { 'mcp-name': String(params.name) }),
-          ...sent.headers,
-        },
-      },
-    )
+  const ask = (method: string, params: object = {}, sent: Sent = {}) => {
+    const request = { jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: META } }
+    const named = 'name' in params ? { 'mcp-name': String(params.name) } : {}
+    const headers = { 'mcp-protocol-version': MODERN, 'mcp-method': method, ...named, ...sent.headers }
+    return post(request, { ...sent, headers })
+  }
   const askLegacy = (method: string, params: object = {}, sent: Sent = {}) =>
     post({ jsonrpc: '2.0', id: 'a', method, params }, sent)
   const toolsOf = async (sent: Sent = {}) => {
     const { tools } = (await ask('tools/list', {}, sent)).json['result'] as { tools: { name: string }[] }
     return tools.map(({ name }) => name)
   }
-  /** The text of a result, and its value. */
-  const use = async (name: string, given: object = {}, sent: Sent = {}) => {
-    const { status, json } = await ask('tools/call', { name, arguments: given }, sent)
+  /** Calls a tool, and returns the text of its result and the parsed value. */
+  const use = async (name: string, args: object = {}, sent: Sent = {}) => {
+    const { status, json } = await ask('tools/call', { name, arguments: args }, sent)
     t.equal(status, 200)
     const { content, isError } = json['result'] as Result
     const text = content[0]?.text ?? ''
@@ -246,22 +239,20 @@ t.test('a request of a web page is refused, even if it names this host', async (
 
 t.test('a key sees and uses only the tools of its scopes', async (t) => {
   const { toolsOf, use, keyWith } = await setUp()
-  const all = {
-    find_prospect: ['prospects:read', { email: 'ada@example.com' }],
-    list_activities: ['prospect_logs:read', {}],
-    get_activity: ['prospect_logs:read', { prospectLogId: 'x' }],
-    list_pages: ['pages:read', { pageGroupId: 'x' }],
-    get_page: ['pages:read', { pageGroupId: 'x', pageId: 'x' }],
-    list_failed_deliveries: ['webhooks:write', {}],
-  } as const
-  const names = Object.keys(all) as (keyof typeof all)[]
-  t.strictSame(await toolsOf(), ['whoami', ...names])
-  for (const name of names) {
-    const [scope, given] = all[name]
-    const own = names.filter((other) => all[other][0] === scope)
-    t.strictSame(await toolsOf({ key: await keyWith(scope) }), ['whoami', ...own], scope)
-    const key = await keyWith('prospect_logs:write' satisfies Scope)
-    t.match(await use(name, given, { key }), { isError: true, value: { requiredScope: scope } }, name)
+  const tools: readonly { readonly name: string; readonly scope: Scope; readonly args: object }[] = [
+    { name: 'find_prospect', scope: 'prospects:read', args: { email: 'ada@example.com' } },
+    { name: 'list_activities', scope: 'prospect_logs:read', args: {} },
+    { name: 'get_activity', scope: 'prospect_logs:read', args: { prospectLogId: 'x' } },
+    { name: 'list_pages', scope: 'pages:read', args: { pageGroupId: 'x' } },
+    { name: 'get_page', scope: 'pages:read', args: { pageGroupId: 'x', pageId: 'x' } },
+    { name: 'list_failed_deliveries', scope: 'webhooks:write', args: {} },
+  ]
+  t.strictSame(await toolsOf(), ['whoami', ...tools.map(({ name }) => name)])
+  for (const { name, scope, args } of tools) {
+    const ofScope = tools.filter((tool) => tool.scope === scope).map((tool) => tool.name)
+    t.strictSame(await toolsOf({ key: await keyWith(scope) }), ['whoami', ...ofScope], scope)
+    const key = await keyWith('prospect_logs:write')
+    t.match(await use(name, args, { key }), { isError: true, value: { requiredScope: scope } }, name)
   }
 })
 
@@ -282,8 +273,8 @@ t.test('a person is found by email or id, with activities if the key may read th
   const { prospectId } = await log({ email: 'ada@example.com', name: 'Ada', payload: { form: 'contact' } })
   const person = { prospectId, untrustedEmail: 'ada@example.com', untrustedName: 'Ada' }
   const activities = { items: [{ prospectId, source: 'crm', untrustedPayload: '{"form":"contact"}' }] }
-  for (const given of [{ email: ' ADA@example.com' }, { prospectId }])
-    t.match((await use('find_prospect', given)).value, { prospect: person, activities })
+  for (const args of [{ email: ' ADA@example.com' }, { prospectId }])
+    t.match((await use('find_prospect', args)).value, { prospect: person, activities })
   const key = await keyWith('prospects:read')
   t.match((await use('find_prospect', { prospectId }, { key })).value, {
     prospect: person,
@@ -294,23 +285,22 @@ t.test('a person is found by email or id, with activities if the key may read th
 
 t.test('invalid arguments lead to a result that an assistant can correct', async (t) => {
   const { ask, errors } = await setUp()
-  for (const [name, given, text] of [
-    ['find_prospect', {}, /Give an email or a prospectId/],
-    ['find_prospect', { email: 7 }, /"email"/],
-    ['find_prospect', { email: { toString: 1 } }, /schema/],
-    ['get_activity', {}, /"required":\["prospectLogId"\]/],
-    ['get_activity', { prospectLogId: '../page_groups?x#' }, /Prospect log not found/],
-    ['get_activity', { prospectLogId: '\ud800' }, /Prospect log not found/],
-    ['list_activities', { tenantId: 'x' }, /schema/],
-    ['list_activities', { __proto__: null, constructor: 'x' }, /schema/],
-    ['list_activities', { limit: '5' }, /schema/],
-    ['list_activities', { limit: 101 }, /whole number from 1 to 100/],
-    ['list_activities', { since: 'yesterday' }, /since/],
-    ['list_activities', { cursor: 'x' }, /cursor/],
-  ] as const) {
-    const { json } = await ask('tools/call', { name, arguments: given })
-    t.match(json, { result: { isError: true, content: [{ text }] } }, `${name} ${JSON.stringify(given)}`)
+  const refused = async (name: string, args: object, text: RegExp) => {
+    const { json } = await ask('tools/call', { name, arguments: args })
+    t.match(json, { result: { isError: true, content: [{ text }] } }, `${name} ${JSON.stringify(args)}`)
   }
+  await refused('find_prospect', {}, /Give an email or a prospectId/)
+  await refused('find_prospect', { email: 7 }, /"email"/)
+  await refused('find_prospect', { email: { toString: 1 } }, /schema/)
+  await refused('get_activity', {}, /"required":\["prospectLogId"\]/)
+  await refused('get_activity', { prospectLogId: '../page_groups?x#' }, /Prospect log not found/)
+  await refused('get_activity', { prospectLogId: '\ud800' }, /Prospect log not found/)
+  await refused('list_activities', { tenantId: 'x' }, /schema/)
+  await refused('list_activities', { __proto__: null, constructor: 'x' }, /schema/)
+  await refused('list_activities', { limit: '5' }, /schema/)
+  await refused('list_activities', { limit: 101 }, /whole number from 1 to 100/)
+  await refused('list_activities', { since: 'yesterday' }, /since/)
+  await refused('list_activities', { cursor: 'x' }, /cursor/)
   t.strictSame(errors, [])
 })
 
@@ -320,16 +310,15 @@ t.test('another tenant’s ids are not found', async (t) => {
   const { pageGroupId } = await newGroup()
   const { pageId } = await newPage(pageGroupId)
   const { apiKey: key } = await newTenant()
-  for (const [name, given] of [
-    ['find_prospect', { prospectId }],
-    ['list_activities', { prospectId }],
-    ['get_activity', { prospectLogId }],
-    ['list_pages', { pageGroupId }],
-    ['get_page', { pageGroupId, pageId }],
-  ] as const) {
-    t.match(await use(name, given), { isError: undefined }, name)
-    t.match(await use(name, given, { key }), { isError: true, value: { status: 404 } }, name)
+  const foundByOwnerOnly = async (name: string, args: object) => {
+    t.match(await use(name, args), { isError: undefined }, name)
+    t.match(await use(name, args, { key }), { isError: true, value: { status: 404 } }, name)
   }
+  await foundByOwnerOnly('find_prospect', { prospectId })
+  await foundByOwnerOnly('list_activities', { prospectId })
+  await foundByOwnerOnly('get_activity', { prospectLogId })
+  await foundByOwnerOnly('list_pages', { pageGroupId })
+  await foundByOwnerOnly('get_page', { pageGroupId, pageId })
   t.strictSame((await use('find_prospect', { email: 'ada@example.com' }, { key })).value, { prospect: null })
   t.strictSame((await use('list_activities', {}, { key })).value, { items: [] })
 })
