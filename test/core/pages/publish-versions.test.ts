@@ -148,67 +148,87 @@ t.test('no other publisher gets a claimed version until its lease ends', async (
 })
 
 /** A publisher, and how often it has claimed. */
-const counting = (it: Awaited<ReturnType<typeof setUp>>, more: object = {}) => {
+const countingPublisher = (it: Awaited<ReturnType<typeof setUp>>, options: object = {}) => {
   let claims = 0
   const claim: Store['versions']['claim'] = (want) => {
     claims++
     return it.store.versions.claim(want)
   }
   const store = { versions: { ...it.store.versions, claim } }
-  const step = publishVersions({ ...it, store, namer: null, claimMax: 10, leaseMs: LEASE_MS, ...more })
+  const step = publishVersions({ ...it, store, namer: null, claimMax: 10, leaseMs: LEASE_MS, ...options })
   return { step, claims: () => claims }
 }
 
-t.test('a claim that left nothing is not repeated until the publisher is asked again', async (t) => {
+t.test('a claim that left nothing is not repeated until the publisher is woken', async (t) => {
   const it = await setUp()
-  const { step, claims } = counting(it)
+  const { step, claims } = countingPublisher(it)
   t.equal(await step(GOING_ON), true)
   t.equal(await step(GOING_ON, undefined, false), false)
   t.equal(claims(), 1)
   for (let i = 0; i < 11; i++) await it.newPage()
   t.equal(await step(GOING_ON), true)
   t.equal(await step(GOING_ON, undefined, false), true)
-  t.equal(claims(), 4, 'a full claim may have left some: of later tenants, or of all')
+  t.equal(claims(), 4, 'a full claim may have left versions behind')
 })
 
-t.test('versions that are handed over are published without a claim', async (t) => {
+/** A publisher that takes at most two versions from the hand-over, and pages that are created through it. */
+const setUpHandOver = async () => {
   const it = await setUp()
   await it.publish(null)
   const handOver = createHandOver({ clock: it.clock, max: 2, leaseMs: LEASE_MS })
   const create = createPageWithVersion({ ...it, store: { pages: handOver.over(it.store.pages) } })
-  const created = async (): Promise<PageKey[]> => {
-    const one = { ...it.group, supplementaryContext: 'Sale' }
-    return (await Promise.all([one, one, one].map(create))).map(({ value }) => value)
+  const input = { ...it.group, supplementaryContext: 'Sale' }
+  const createThree = async (): Promise<PageKey[]> => {
+    const created = await Promise.all([create(input), create(input), create(input)])
+    return created.map(({ value }) => value)
   }
   const statuses = (pages: readonly PageKey[]) =>
     Promise.all(pages.map(async (page) => (await it.readPage(page)).latestVersion.status))
-  const { step, claims } = counting(it, { handOver })
-  const early = await created()
-  t.equal((await it.store.versions.backlog(10)).count, 3)
-  await it.publish(null)
-  t.strictSame(await statuses(early), ['published', 'published', 'published'], 'nobody took them')
+  return { ...it, ...countingPublisher(it, { handOver }), handOver, createThree, statuses }
+}
 
+t.test('versions that no publisher accepts are left to a claim', async (t) => {
+  const { createThree, statuses, store, publish } = await setUpHandOver()
+  const pages = await createThree()
+  t.equal((await store.versions.backlog(10)).count, 3)
+  await publish(null)
+  t.strictSame(await statuses(pages), ['published', 'published', 'published'])
+})
+
+t.test('versions that are handed over are published without a claim', async (t) => {
+  const { createThree, statuses, handOver, step, claims } = await setUpHandOver()
   let wakes = 0
   handOver.accept(() => wakes++)
-  const pages = await created()
-  t.equal(wakes, 1, 'once for all that wait')
+  const pages = await createThree()
+  t.equal(wakes, 1, 'one wake-up for all pending versions')
   t.equal(await step(GOING_ON, undefined, false), true)
-  t.strictSame([await statuses(pages), claims()], [['published', 'published', 'processing'], 0])
+  t.strictSame(await statuses(pages), ['published', 'published', 'processing'])
+  t.equal(claims(), 0)
   await step(GOING_ON)
-  t.strictSame([await statuses(pages), claims()], [['published', 'published', 'published'], 1])
+  t.strictSame(await statuses(pages), ['published', 'published', 'published'])
+  t.equal(claims(), 1)
+})
 
-  const last = await created()
-  await it.publish(null)
-  t.strictSame(await statuses(last), ['processing', 'processing', 'published'], 'two are leased')
-  it.clock.advance(LEASE_MS)
-  await it.publish(naming('Taken Over'))
+t.test('versions that are handed over are leased, and claimed when the lease ends', async (t) => {
+  const { clock, createThree, statuses, handOver, publish, readPage, step } = await setUpHandOver()
+  handOver.accept(() => {})
+  const pages = await createThree()
+  await publish(null)
+  t.strictSame(await statuses(pages), ['processing', 'processing', 'published'], 'two are leased')
+  clock.advance(LEASE_MS)
+  await publish(naming('Taken Over'))
   await step(GOING_ON, undefined, false)
-  t.match(await it.readPage(last[0] as PageKey), { computedName: 'Taken Over' })
+  t.match(await readPage(pages[0] as PageKey), { computedName: 'Taken Over' })
+})
 
-  await created()
+t.test('after a stop no version is handed over', async (t) => {
+  const { createThree, handOver, step } = await setUpHandOver()
+  let wakes = 0
+  handOver.accept(() => wakes++)
+  await createThree()
   await step(AbortSignal.abort(), undefined, false)
-  await created()
-  t.equal(wakes, 3, 'after the stop nothing is handed over')
+  await createThree()
+  t.equal(wakes, 1)
 })
 
 t.test(
@@ -222,9 +242,9 @@ t.test(
     await createPageWithVersion({ ...it, store: { pages } })(it.group)
     it.clock.advance(LEASE_MS)
     const events: NewEvent[] = []
-    const settle: Store['versions']['settle'] = (tenantId, settlements, its = []) => {
-      events.push(...its)
-      return it.store.versions.settle(tenantId, settlements, its)
+    const settle: Store['versions']['settle'] = (tenantId, settlements, saved = []) => {
+      events.push(...saved)
+      return it.store.versions.settle(tenantId, settlements, saved)
     }
     const store = { ...it.store, versions: { ...it.store.versions, settle } }
     const step = publishVersions({ ...it, store, handOver, namer: null, claimMax: 10, leaseMs: LEASE_MS })
