@@ -64,10 +64,10 @@ const resolving = (promised: PromiseWithResolvers<void>) => () => {
 }
 
 t.test('it looks for work when it starts, and goes on while there is some', async (t) => {
-  const looked = Promise.withResolvers<void>()
-  const { start, rounds } = setUp(t, [() => true, () => true, resolving(looked)])
+  const lastStep = Promise.withResolvers<void>()
+  const { start, rounds } = setUp(t, [() => true, () => true, resolving(lastStep)])
   start()
-  await looked.promise
+  await lastStep.promise
   t.equal(rounds.length, 3)
 })
 
@@ -123,20 +123,20 @@ t.test(
 )
 
 t.test('a wake reaches a step that waits for slow calls', async (t) => {
-  const looked = Promise.withResolvers<void>()
-  const { start, wake, rounds } = setUp(t, [({ woken }) => woken.then(() => true), resolving(looked)])
+  const lastStep = Promise.withResolvers<void>()
+  const { start, wake, rounds } = setUp(t, [({ woken }) => woken.then(() => true), resolving(lastStep)])
   start()
   await settled()
   wake()
-  await looked.promise
+  await lastStep.promise
   t.equal(rounds.length, 2)
 })
 
 t.test('so does the poll', async (t) => {
-  const looked = Promise.withResolvers<void>()
-  const { start, rounds } = setUp(t, [({ woken }) => woken.then(() => true), resolving(looked)], 1)
+  const lastStep = Promise.withResolvers<void>()
+  const { start, rounds } = setUp(t, [({ woken }) => woken.then(() => true), resolving(lastStep)], 1)
   start()
-  await looked.promise
+  await lastStep.promise
   t.equal(rounds.length, 2)
 })
 
@@ -151,10 +151,10 @@ t.test('it rests after a step, even if it is woken, and a stop ends the rest', a
 })
 
 t.test('unasked, it looks now and then', async (t) => {
-  const looked = Promise.withResolvers<void>()
-  const { start, rounds } = setUp(t, [() => false, () => false, resolving(looked)], 1)
+  const lastStep = Promise.withResolvers<void>()
+  const { start, rounds } = setUp(t, [() => false, () => false, resolving(lastStep)], 1)
   start()
-  await looked.promise
+  await lastStep.promise
   t.equal(rounds.length, 3)
 })
 

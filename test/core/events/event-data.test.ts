@@ -22,10 +22,10 @@ const refusing = (kind: FailureKind) => async () => {
 }
 const text = (length: number) => ({ rawJson: `{"text":"${'x'.repeat(length)}"}` })
 
-t.test('an event shows its resource as a GET of it does', async (t) => {
-  const wants: unknown[] = []
-  const answering = (value: object) => async (want: object) => {
-    wants.push(want)
+t.test('an event shows its resource as a GET returns it', async (t) => {
+  const keysRead: unknown[] = []
+  const answering = (value: object) => async (key: object) => {
+    keysRead.push(key)
     return { value }
   }
   const readers = {
@@ -39,7 +39,7 @@ t.test('an event shows its resource as a GET of it does', async (t) => {
   const tenantId = 'tenant_1'
   const shown = async (type: StoredEvent['type'], ids: StoredEvent['ids'], data: object) => {
     t.strictSame(await read(readers, event(type, ids)), data, type)
-    t.strictSame(wants.pop(), { tenantId, ...ids })
+    t.strictSame(keysRead.pop(), { tenantId, ...ids })
   }
   await shown('prospect.updated', { prospectId: 'prospect_1' }, { prospectId: 'prospect_1' })
   await shown(

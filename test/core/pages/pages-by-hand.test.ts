@@ -456,9 +456,9 @@ t.test('the event of a change names a version only if it was published', async (
   const { readyVersion, store, want, ...it } = await published()
   const versionId = await readyVersion()
   const events: unknown[] = []
-  const change: typeof store.pages.change = (changed, given) => {
-    for (const { type, ids } of given ?? []) events.push([type, ids])
-    return store.pages.change(changed, given)
+  const change: typeof store.pages.change = (changed, saved) => {
+    for (const { type, ids } of saved ?? []) events.push({ type, ids })
+    return store.pages.change(changed, saved)
   }
   const deps = { ...it, store: { ...store, pages: { ...store.pages, change } } }
   await updatePage(deps)({ ...want, customName: 'Mine' })
@@ -466,13 +466,13 @@ t.test('the event of a change names a version only if it was published', async (
   await unpublishPage(deps)(want)
   const { tenantId, ...ids } = want
   t.strictSame(events, [
-    ['page.updated', ids],
-    ['page_version.published', { ...ids, versionId }],
-    ['page.unpublished', ids],
+    { type: 'page.updated', ids },
+    { type: 'page_version.published', ids: { ...ids, versionId } },
+    { type: 'page.unpublished', ids },
   ])
 })
 
-t.test('nothing becomes of a page that is deleted while its publisher works', async (t) => {
+t.test('a page that is deleted while its publisher works stays deleted', async (t) => {
   const { group, publisher, read, remove, ...it } = await setUp()
   const { namer, answer } = slowNamer()
   const working = publisher(namer)()
