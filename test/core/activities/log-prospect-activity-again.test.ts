@@ -35,7 +35,7 @@ const setUp = async () => {
   return { logAll, log, clock, store, ...store.kept }
 }
 
-t.test('a request that is sent again is answered as the first time, and stored once', async (t) => {
+t.test('a repeated request gets the first answer, and is stored once', async (t) => {
   const { log, logs, clock } = await setUp()
   const first = await log(keyed)
   clock.advance(1_000)

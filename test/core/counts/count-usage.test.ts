@@ -21,7 +21,7 @@ const setUp = () => {
   return { ...usage, clock, state, sums }
 }
 
-t.test('what could not be saved is saved with the next minute, once', async (t) => {
+t.test('counts that could not be saved are saved once with the next minute', async (t) => {
   const { add, save, clock, state, sums } = setUp()
   state.away = 2
   for (const apiKeyId of ['a', 'b', 'a']) {
@@ -37,7 +37,7 @@ t.test('what could not be saved is saved with the next minute, once', async (t) 
   ])
 })
 
-t.test('of a minute, 5,000 keys are kept in memory', async (t) => {
+t.test('at most 5,000 keys are counted in a minute', async (t) => {
   const { add, save, sums } = setUp()
   for (let i = 0; i < 6_000; i++) add(used(`key ${i}`))
   add(used('key 0'))

@@ -19,21 +19,21 @@ const setUp = (overtaken: number) => {
   return { story, saved, recalled: () => recalled, recorded: () => recorded }
 }
 
-t.test('what was decided is saved, then answered', async (t) => {
+t.test('a decision is saved before it is returned', async (t) => {
   const { story, saved, recalled } = setUp(0)
   t.equal(await decideAndSave(story), 'answer 1')
   t.strictSame(saved, ['change 1'])
   t.equal(recalled(), 1)
 })
 
-t.test('where somebody else got there first, it is loaded and decided again', async (t) => {
+t.test('after a conflicting write the decision is loaded and made again', async (t) => {
   const { story, saved, recalled } = setUp(2)
   t.equal(await decideAndSave(story), 'answer 3')
   t.strictSame(saved, ['change 3'])
   t.equal(recalled(), 3)
 })
 
-t.test('where nothing changes, nothing is saved', async (t) => {
+t.test('a decision that changes nothing saves nothing', async (t) => {
   const { story, recorded } = setUp(0)
   const decide = () => ({ answer: 'a replay', change: null })
   t.equal(await decideAndSave({ ...story, decide }), 'a replay')
@@ -53,7 +53,7 @@ t.test('the last round still counts', async (t) => {
   t.strictSame(saved, ['change 20'])
 })
 
-t.test('the rounds are bounded: after the last one it is unavailable', async (t) => {
+t.test('after the last of its rounds a decision is unavailable', async (t) => {
   const { story, saved, recorded } = setUp(Number.POSITIVE_INFINITY)
   await t.rejects(decideAndSave(story), {
     kind: 'unavailable',

@@ -82,7 +82,7 @@ t.test('in webhooks an activity shows its prospect too, even if its payload is o
   t.strictSame(await eventData(erased as unknown as EventReaders, true)(log), log.ids)
 })
 
-t.test('an event of what no longer exists shows its ids', async (t) => {
+t.test('an event whose resource no longer exists shows its ids', async (t) => {
   const prospect = event('prospect.erased', { prospectId: 'prospect_1' })
   for (const kind of ['prospect_erased', 'prospect_not_found'] as const)
     t.strictSame(await read({ getProspect: refusing(kind) }, prospect), { prospectId: 'prospect_1' })
@@ -135,7 +135,7 @@ t.test('over 20 KiB of JSON, the payload or the content is omitted', async (t) =
   })
 })
 
-t.test('what is still larger shows its ids', async (t) => {
+t.test('an event that is still too large shows its ids', async (t) => {
   const page = { pageId: 'page_1', supplementaryContext: 'é'.repeat(10_240), publishedVersion: null }
   t.strictSame(await read({ getPage: async () => ({ value: page }) }, event('page.updated', PAGE)), {
     ...PAGE,

@@ -86,7 +86,7 @@ t.test('a cursor whose next event is gone has expired', async (t) => {
   t.match(await feedOf([], 33).slice({ cursor: cursorAt(33) }), { sequences: [] })
 })
 
-t.test('what no feed issued is no cursor', async (t) => {
+t.test('a cursor that no feed issued is refused', async (t) => {
   const { slice } = feedOf(range(1, 3))
   const wrong = [
     cursorAt(4),
@@ -105,7 +105,7 @@ t.test('what no feed issued is no cursor', async (t) => {
     })
 })
 
-t.test('with types, others are passed over and the cursor is where looking stopped', async (t) => {
+t.test('a filter by types skips other events, and the cursor is where the search stopped', async (t) => {
   const typeOf = (n: number) => (n % 10 === 0 ? 'page.deleted' : 'prospect.updated')
   const { slice } = feedOf(range(1, 45, typeOf))
   const types: EventType[] = ['page.deleted', 'page.created']
@@ -116,7 +116,7 @@ t.test('with types, others are passed over and the cursor is where looking stopp
   t.match(await slice({ limit: 1, cursor: first.nextCursor }), { sequences: [31] }, 'with another filter')
 })
 
-t.test('one request looks at no more than 10,000 events', async (t) => {
+t.test('a request reads at most 10,000 events', async (t) => {
   const typeOf = (n: number) => (n === 12_000 ? 'page.deleted' : 'prospect.updated')
   const { slice, eventsRead } = feedOf(range(1, 12_500, typeOf))
   const first = await slice({ types: ['page.deleted'] })

@@ -43,7 +43,7 @@ t.test('tenants take turns: a long queue of one holds up no other', async (t) =>
   t.equal(visits.length, 23)
 })
 
-t.test('it rests when nothing waits, and when others number what waits', async (t) => {
+t.test('numbering rests when no event is pending, or another process numbers them', async (t) => {
   const { step, left } = setUp({})
   t.equal(await step(ON), false)
   left.set('t1', 1)
@@ -62,7 +62,7 @@ t.test('a tenant that fails keeps nobody else waiting, and is not tried without 
   t.equal(errors[0], away)
 })
 
-t.test('nor are many that fail', async (t) => {
+t.test('many tenants that fail are each tried once before a pause', async (t) => {
   const { step, errors } = setUp(
     Object.fromEntries(Array.from({ length: 20 }, (_, i) => [idOf(i), new Error('read-only')])),
   )
@@ -70,7 +70,7 @@ t.test('nor are many that fail', async (t) => {
   t.equal(errors.length, 20)
 })
 
-t.test('after a stop it numbers nothing', async (t) => {
+t.test('no event is numbered after a stop', async (t) => {
   const { step, visits } = setUp({ t1: 1 })
   t.equal(await step(AbortSignal.abort()), false)
   t.strictSame(visits, [])

@@ -63,7 +63,7 @@ t.test('however it is written, an address is one prospect, and another address a
   )
 })
 
-t.test('what is kept of an email is found by it again', async (t) => {
+t.test('a prospect is found again by the stored form of its email', async (t) => {
   fc.assert(
     fc.property(
       fc.tuple(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' })),
@@ -92,7 +92,7 @@ const PLACEHOLDERS =
     /\s+/,
   )
 
-t.test('no placeholder is the id of anybody, whatever its case and the blanks in it', async (t) => {
+t.test('a placeholder identifies no prospect, whatever its case and blanks', async (t) => {
   for (const word of [...PLACEHOLDERS, '(not set)', 'not set', '[object Object]', '', ' ', '\u200b'])
     for (const sent of [word, ` ${word.toUpperCase()}\t`, [...word].join(' ')])
       t.equal(externalIdOf(sent), null, JSON.stringify(sent))
@@ -125,7 +125,7 @@ t.test('any other id is compared exactly', async (t) => {
     })
 })
 
-t.test('what is no address identifies nobody', async (t) => {
+t.test('a text that is not an address identifies no prospect', async (t) => {
   for (const sent of [
     ...PLACEHOLDERS,
     'Berlin',

@@ -96,7 +96,7 @@ t.test('a revoked key ends at once', async (t) => {
   t.equal((await refusalOf(identify(apiKey))).kind, 'invalid_api_key')
 })
 
-t.test('a key that is revoked again stays as it was', async (t) => {
+t.test('a key that is revoked twice is unchanged', async (t) => {
   const { clock, issue, list, revoke, tenantId } = await setUp()
   const { apiKeyId } = await issue()
   const first = await revoke(apiKeyId)
