@@ -11,7 +11,7 @@ type Round = {
   readonly onError: (error: unknown) => void
 }
 /** A job whose steps are `works`, one after the other; then there is nothing to do. */
-const setting = (
+const setUp = (
   t: Test,
   works: ((round: Round) => boolean | Promise<boolean>)[] = [],
   pollMs = NEVER_MS,
@@ -64,10 +64,10 @@ const resolving = (promised: PromiseWithResolvers<void>) => () => {
 }
 
 t.test('it looks for work when it starts, and goes on while there is some', async (t) => {
-  const looked = Promise.withResolvers<void>()
-  const { start, rounds } = setting(t, [() => true, () => true, resolving(looked)])
+  const lastStep = Promise.withResolvers<void>()
+  const { start, rounds } = setUp(t, [() => true, () => true, resolving(lastStep)])
   start()
-  await looked.promise
+  await lastStep.promise
   t.equal(rounds.length, 3)
 })
 
@@ -97,7 +97,7 @@ t.test('a step knows whether it is asked to look, or was only handed work', asyn
 })
 
 t.test('a wake makes it look again', async (t) => {
-  const { start, wake, rounds } = setting(t)
+  const { start, wake, rounds } = setUp(t)
   start()
   await settled()
   wake()
@@ -110,7 +110,7 @@ t.test(
   async (t) => {
     const { work, letGo } = held()
     const again = Promise.withResolvers<void>()
-    const { start, wake, rounds } = setting(t, [work, resolving(again)])
+    const { start, wake, rounds } = setUp(t, [work, resolving(again)])
     start()
     wake()
     wake()
@@ -123,25 +123,25 @@ t.test(
 )
 
 t.test('a wake reaches a step that waits for slow calls', async (t) => {
-  const looked = Promise.withResolvers<void>()
-  const { start, wake, rounds } = setting(t, [({ woken }) => woken.then(() => true), resolving(looked)])
+  const lastStep = Promise.withResolvers<void>()
+  const { start, wake, rounds } = setUp(t, [({ woken }) => woken.then(() => true), resolving(lastStep)])
   start()
   await settled()
   wake()
-  await looked.promise
+  await lastStep.promise
   t.equal(rounds.length, 2)
 })
 
 t.test('so does the poll', async (t) => {
-  const looked = Promise.withResolvers<void>()
-  const { start, rounds } = setting(t, [({ woken }) => woken.then(() => true), resolving(looked)], 1)
+  const lastStep = Promise.withResolvers<void>()
+  const { start, rounds } = setUp(t, [({ woken }) => woken.then(() => true), resolving(lastStep)], 1)
   start()
-  await looked.promise
+  await lastStep.promise
   t.equal(rounds.length, 2)
 })
 
 t.test('it rests after a step, even if it is woken, and a stop ends the rest', async (t) => {
-  const { start, wake, stop, rounds } = setting(t, [() => true], NEVER_MS, NEVER_MS)
+  const { start, wake, stop, rounds } = setUp(t, [() => true], NEVER_MS, NEVER_MS)
   start()
   await settled()
   wake()
@@ -151,17 +151,17 @@ t.test('it rests after a step, even if it is woken, and a stop ends the rest', a
 })
 
 t.test('unasked, it looks now and then', async (t) => {
-  const looked = Promise.withResolvers<void>()
-  const { start, rounds } = setting(t, [() => false, () => false, resolving(looked)], 1)
+  const lastStep = Promise.withResolvers<void>()
+  const { start, rounds } = setUp(t, [() => false, () => false, resolving(lastStep)], 1)
   start()
-  await looked.promise
+  await lastStep.promise
   t.equal(rounds.length, 3)
 })
 
 t.test('an error is reported, and it goes on', async (t) => {
   const bug = new Error('a bug')
   const again = Promise.withResolvers<void>()
-  const { start, errors, steps } = setting(t, [() => Promise.reject(bug), resolving(again)], 1)
+  const { start, errors, steps } = setUp(t, [() => Promise.reject(bug), resolving(again)], 1)
   start()
   await again.promise
   t.strictSame(errors, [bug])
@@ -172,7 +172,7 @@ t.test('an error is reported, and it goes on', async (t) => {
 
 t.test('a stop aborts what is in progress, waits for it, and starts nothing afterwards', async (t) => {
   const { work, letGo } = held()
-  const { start, stop, wake, rounds } = setting(t, [work])
+  const { start, stop, wake, rounds } = setUp(t, [work])
   start()
   wake()
   let stopped = false
@@ -192,7 +192,7 @@ t.test('a stop aborts what is in progress, waits for it, and starts nothing afte
 
 t.test('a stop saves what was left in progress by a step that failed', async (t) => {
   const saved = Promise.withResolvers<void>()
-  const { start, stop, steps } = setting(t, [() => Promise.reject(new Error('away')), resolving(saved)])
+  const { start, stop, steps } = setUp(t, [() => Promise.reject(new Error('away')), resolving(saved)])
   start()
   await settled()
   await stop()
@@ -201,7 +201,7 @@ t.test('a stop saves what was left in progress by a step that failed', async (t)
 })
 
 t.test('one that never started stops too', async (t) => {
-  const { stop, start, rounds } = setting(t)
+  const { stop, start, rounds } = setUp(t)
   await stop()
   start()
   await settled()
@@ -226,7 +226,7 @@ t.test('an onError that throws ends neither the work nor its stop', async (t) =>
 })
 
 t.test('only its own signal wakes it, however often it is started', async (t) => {
-  const { start, emit, rounds, watching } = setting(t)
+  const { start, emit, rounds, watching } = setUp(t)
   for (let time = 0; time < 3; time++) start()
   t.equal(watching(), 1)
   await settled()
@@ -239,7 +239,7 @@ t.test('only its own signal wakes it, however often it is started', async (t) =>
 })
 
 t.test('a stop removes its listener, and a start after that adds none', async (t) => {
-  const { start, stop, watching } = setting(t)
+  const { start, stop, watching } = setUp(t)
   start()
   await stop()
   t.equal(watching(), 0)
@@ -249,7 +249,7 @@ t.test('a stop removes its listener, and a start after that adds none', async (t
 
 t.test('two stops at once both wait for the same last step', async (t) => {
   const { work, letGo } = held()
-  const { start, stop, rounds } = setting(t, [() => false, work])
+  const { start, stop, rounds } = setUp(t, [() => false, work])
   start()
   await settled()
   const ended: string[] = []
@@ -266,7 +266,7 @@ t.test('a step that reported an error is not reported as a success', async (t) =
     onError(new Error('away'))
     return false
   }
-  const { start, wake, errors, steps } = setting(t, [fail, fail])
+  const { start, wake, errors, steps } = setUp(t, [fail, fail])
   start()
   await settled()
   wake()

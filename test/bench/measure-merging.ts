@@ -45,7 +45,7 @@ for (const kind of databaseKinds().filter(({ name }) => name.includes(process.ar
     return ((logged - before) / (performance.now() - beganMs)) * 1_000
   }
   const median = (all: number[]) => Math.round(all.sort((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0)
-  /** Other programs on the machine count alike in both: by turns the merge rests and goes on. */
+  /** Lets the merge rest and continue in turns, so that other programs on the machine disturb both rates alike. */
   const setClaimable = async (inMs: number) => {
     for (let i = 0; i < 3; i++) {
       const at = new Date(Date.now() + inMs).toISOString()
@@ -57,30 +57,33 @@ for (const kind of databaseKinds().filter(({ name }) => name.includes(process.ar
   }
   const newProspect = async (externalId: string) =>
     (await call('POST', '/v0/prospects', { externalId })).body.prospectId
-  /** Merges two others. */
+  /** Merges two other prospects, because a new merge wakes the worker. */
   const wakeWorker = async () => {
-    const one = await newProspect(randomUUID())
+    const duplicate = await newProspect(randomUUID())
     const into = await newProspect(randomUUID())
-    await call('POST', `/v0/prospects/${one}/merge`, { into })
+    await call('POST', `/v0/prospects/${duplicate}/merge`, { into })
   }
   await pause(WARM_UP_MS)
   await call('POST', `/v0/prospects/${merged.prospectId}/merge`, { into: survivor.prospectId })
-  const [resting, moving]: [number[], number[]] = [[], []]
+  const ratesAtRest: number[] = []
+  const ratesWhileMoving: number[] = []
   const isMoving = `select 1 from merges where prospect_id = '${merged.prospectId}' and pass = 1`
   while ((await rows(isMoving)).length > 0) {
-    moving.push(await sample())
+    ratesWhileMoving.push(await sample())
     await setClaimable(RESTING_MS)
-    resting.push(await sample())
+    ratesAtRest.push(await sample())
     await setClaimable(0)
     await wakeWorker()
   }
   isOver = true
   await Promise.all(load)
   await server.stop()
-  const a = median(resting)
-  const b = median(moving)
+  const atRest = median(ratesAtRest)
+  const whileMoving = median(ratesWhileMoving)
+  const samples = ratesWhileMoving.length
+  const ratio = (whileMoving / atRest).toFixed(2)
   console.log(
-    `${kind.name}: ${a}/s, while logs move ${b}/s (${moving.length} samples each): ${(b / a).toFixed(2)}`,
+    `${kind.name}: ${atRest}/s, while logs move ${whileMoving}/s (${samples} samples each): ${ratio}`,
   )
   for (const end of ends.splice(0)) await end()
   await kind.end()

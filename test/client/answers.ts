@@ -6,16 +6,16 @@ export type Sent = {
   readonly headers: Headers
   readonly body: string
 }
-type Given = {
+type FakeAnswer = {
   readonly status?: number
   readonly headers?: Record<string, string>
-  /** Text as it is, or JSON. */
+  /** Text is sent unchanged, anything else as JSON. */
   readonly body?: unknown
 }
-/** An answer; an error: the connection broke; 'none': nothing comes, whatever is aborted. */
-export type Fake = Given | Error | 'none' | ((sent: Sent) => Given)
+/** What `fetch` does: it answers, throws an error as if the connection broke, or with 'none' never settles. */
+export type Fake = FakeAnswer | Error | 'none' | ((sent: Sent) => FakeAnswer)
 
-/** A `fetch` that gives these answers in turn, the last one again and again, and keeps what was sent. */
+/** A `fetch` that gives the answers in turn, repeats the last one, and records the requests. */
 export const answering = (...answers: readonly Fake[]) => {
   const sent: Sent[] = []
   const fetch = async (url: URL, init: RequestInit): Promise<Response> => {
@@ -26,10 +26,10 @@ export const answering = (...answers: readonly Fake[]) => {
       body: String(init.body),
     }
     sent.push(request)
-    const given = answers[Math.min(sent.length, answers.length) - 1] as Fake
-    if (given === 'none') return new Promise(() => {})
-    if (given instanceof Error) throw given
-    const { status = 200, headers = {}, body = {} } = typeof given === 'function' ? given(request) : given
+    const fake = answers[Math.min(sent.length, answers.length) - 1] as Fake
+    if (fake === 'none') return new Promise(() => {})
+    if (fake instanceof Error) throw fake
+    const { status = 200, headers = {}, body = {} } = typeof fake === 'function' ? fake(request) : fake
     return new Response(typeof body === 'string' ? body : JSON.stringify(body), { status, headers })
   }
   return { sent, fetch: fetch as typeof globalThis.fetch }
@@ -38,15 +38,15 @@ export const answering = (...answers: readonly Fake[]) => {
 const PATIENCE_MS = 600_000
 const STEP_MS = 50
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-/** Resolves once all work that does not wait for time has settled. */
+/** Resolves once everything has settled that does not wait for a timer. */
 export const rest = async (): Promise<void> => {
   for (let turns = 0; turns < 20; turns++) await turn()
 }
-/** Lets time pass until the call has ended: what became of it, and the milliseconds of waiting. */
+/** Lets time pass until the call settles. Returns its value or its reason, and the milliseconds that passed. */
 export const ended = async <T>(call: Promise<T>) => {
   let outcome: PromiseSettledResult<T> | undefined
-  void Promise.allSettled([call]).then(([one]) => {
-    outcome = one
+  void Promise.allSettled([call]).then(([settled]) => {
+    outcome = settled
   })
   let ms = 0
   for (await rest(); outcome === undefined && ms < PATIENCE_MS; ms += STEP_MS) {

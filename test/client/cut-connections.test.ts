@@ -4,7 +4,7 @@ import { faultsRandom } from '../support/random.ts'
 
 t.setTimeout(0)
 
-t.test('where connections are cut, everything that is logged is stored once', async (t) => {
+t.test('every activity is stored once, even if connections are cut', async (t) => {
   const { log, faults, client } = await loggingScene(t, faultsRandom(t))
   const [singly, inLists, buffered] = await Promise.all([
     log.singly(100, 25),
@@ -15,5 +15,5 @@ t.test('where connections are cut, everything that is logged is stored once', as
   t.strictSame(await faults(logged), { lost: [], doubled: 0, unknown: 0 })
   let found = 0
   for await (const _ of client.each('/v0/prospect_logs', { limit: 100, source: 'singly' })) found++
-  t.equal(found, 100, 'lists are read to their end all the same')
+  t.equal(found, 100, 'the client reads the list to its end')
 })

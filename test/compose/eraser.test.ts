@@ -17,7 +17,7 @@ const kindOf = (refused: Promise<unknown>) =>
 const payload = { rawJson: '{}' }
 
 /** A service of the library, and an eraser whose steps can be waited for. */
-const setting = async (t: { teardown: (end: () => Promise<void>) => void }) => {
+const setUp = async (t: { teardown: (end: () => Promise<void>) => void }) => {
   const store = memoryStore()
   const clock = stoppedClock()
   const errors: unknown[] = []
@@ -38,7 +38,7 @@ const setting = async (t: { teardown: (end: () => Promise<void>) => void }) => {
 }
 
 t.test('a program erases a person: at once for callers, and by an eraser that is woken by it', async (t) => {
-  const { errors, service, tenantId, eraser, stepTo } = await setting(t)
+  const { errors, service, tenantId, eraser, stepTo } = await setUp(t)
   const log = () => service.logProspectActivity({ tenantId, source: 'crm', email: ADA, payload })
   for (let i = 0; i < 2; i++) await log()
   eraser.start()
@@ -54,7 +54,7 @@ t.test('a program erases a person: at once for callers, and by an eraser that is
 })
 
 t.test('the input of a program is checked as over HTTP', async (t) => {
-  const { service, tenantId } = await setting(t)
+  const { service, tenantId } = await setUp(t)
   for (const request of [{}, { email: ' ' }, { email: ADA, blockDays: 4_000 }, { prospectId: 'x' }])
     t.equal(await kindOf(service.eraseProspect({ tenantId, ...request })), 'invalid_request')
   t.equal(await kindOf(service.getErasure({ tenantId, erasureId: 'x' })), 'erasure_not_found')
@@ -64,7 +64,7 @@ t.test('the input of a program is checked as over HTTP', async (t) => {
 })
 
 t.test('an error is reported, and erasing goes on after the lease', async (t) => {
-  const { store, clock, errors, service, tenantId, eraser, stepTo } = await setting(t)
+  const { store, clock, errors, service, tenantId, eraser, stepTo } = await setUp(t)
   await service.logProspectActivity({ tenantId, source: 'crm', email: ADA, payload })
   const { deleteLogs } = store.erasures
   const failed = Promise.withResolvers<void>()
@@ -89,7 +89,7 @@ t.test('an error is reported, and erasing goes on after the lease', async (t) =>
 })
 
 t.test('no step means that erasing works again until a rewrite that failed has succeeded', async (t) => {
-  const { store, clock, service, tenantId } = await setting(t)
+  const { store, clock, service, tenantId } = await setUp(t)
   const events = new EventEmitter()
   const { claim } = store.erasures
   let isBroken = true

@@ -5,7 +5,7 @@ import { observe } from '../../src/compose/telemetry.ts'
 import { unavailable } from '../../src/core/engine/failures.ts'
 
 /** The hooks of the publisher and of requests, and what they logged. */
-const setting = () => {
+const setUp = () => {
   const lines: unknown[][] = []
   const at =
     (level: string) =>
@@ -19,7 +19,7 @@ const setting = () => {
 const away = unavailable('The database cannot answer now.', new Error('connect ECONNREFUSED 127.0.0.1:1'))
 
 t.test('a database that is away is one line of each work, and one when it is back', async (t) => {
-  const { onError, onStep, lines } = setting()
+  const { onError, onStep, lines } = setUp()
   onStep()
   for (let step = 0; step < 100; step++) onError(away)
   const reason = 'connect ECONNREFUSED 127.0.0.1:1'
@@ -30,7 +30,7 @@ t.test('a database that is away is one line of each work, and one when it is bac
 })
 
 t.test('one that goes away again within the minute is no line', async (t) => {
-  const { onError, onStep, lines } = setting()
+  const { onError, onStep, lines } = setUp()
   for (let time = 0; time < 3; time++) {
     onError(away)
     onStep()
@@ -39,7 +39,7 @@ t.test('one that goes away again within the minute is no line', async (t) => {
 })
 
 t.test('a bug keeps its stack, every time', async (t) => {
-  const { onError, onStep, lines } = setting()
+  const { onError, onStep, lines } = setUp()
   const bug = new Error('a bug')
   for (const error of [bug, away, bug]) onError(error)
   onStep()
@@ -54,7 +54,7 @@ t.test('a bug keeps its stack, every time', async (t) => {
 t.test('requests that fail for one reason are one line a minute, which counts them', async (t) => {
   let ms = 0
   t.capture(performance, 'now', () => ms)
-  const { requests, lines } = setting()
+  const { requests, lines } = setUp()
   const refusedBy = (port: number) =>
     Object.assign(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`), { code: 'ECONNREFUSED' })
   const oneBug = new TypeError('a bug')
@@ -83,7 +83,7 @@ t.test('requests that fail for one reason are one line a minute, which counts th
 })
 
 t.test('a clock far ahead is a line with both times and what to do', async (t) => {
-  const { erasing, lines } = setting()
+  const { erasing, lines } = setUp()
   const servedAt = '2026-01-01T00:00:00.000Z'
   const pausedAt = '2027-01-01T00:00:00.000Z'
   erasing.onPause({ servedAt, pausedAt })

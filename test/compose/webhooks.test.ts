@@ -11,7 +11,7 @@ const WRITES = 20
 const NEVER_MS = 2 ** 30
 
 /** A service whose events are numbered and sent in the background, and how often due deliveries were looked for. */
-const setting = async (t: { teardown: (end: () => Promise<void>) => void }) => {
+const setUp = async (t: { teardown: (end: () => Promise<void>) => void }) => {
   const store = memoryStore({ everyEvent: true })
   let claims = 0
   const claim: Store['webhooks']['claim'] = (want) => {
@@ -42,7 +42,7 @@ const setting = async (t: { teardown: (end: () => Promise<void>) => void }) => {
 }
 
 t.test('writes make the sender look for due deliveries only if there is an endpoint for them', async (t) => {
-  const { service, tenantId, sender, write, sent, claims } = await setting(t)
+  const { service, tenantId, sender, write, sent, claims } = await setUp(t)
   sender.start()
   await setImmediate()
   const atStart = claims()

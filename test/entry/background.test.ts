@@ -74,10 +74,10 @@ const ACCEPTING = `
   setImmediate(() => process.exit())`
 
 const warningsOf = (overHttp: boolean, works?: 'all' | 'publisher', options = {}): string[] => {
-  const given = JSON.stringify([{ overHttp, works }, options])
+  const argument = JSON.stringify([{ overHttp, works }, options])
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['--input-type=module', '--eval', ACCEPTING, given],
+    ['--input-type=module', '--eval', ACCEPTING, argument],
     { encoding: 'utf8' },
   )
   if (status !== 0) throw new Error(stderr)

@@ -176,34 +176,52 @@ t.test('faults are those of HTTP, all at once', async (t) => {
 })
 
 const nested = (depth: number) => `{"a":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
-t.test('what is invalid is refused by kind and pointer, and nothing is stored', async (t) => {
+t.test('invalid input is refused by kind and pointer, and nothing is stored', async (t) => {
   const { service, store, activity, tenantId, pageGroupId } = await opened()
   const group = { tenantId, name: 'a', title: 'A' }
   const page = { tenantId, pageGroupId }
-  const invalid: readonly [operation: keyof Service, input: object, kind: string, pointer?: string][] = [
-    ['logProspectActivity', { ...activity, payload: { rawJson: '{}, "source": "x"' } }, 'invalid_json'],
-    ['logProspectActivity', { ...activity, payload: { rawJson: nested(513) } }, 'invalid_json'],
-    ['logProspectActivity', { ...activity, payload: { rawJson: '[]' } }, 'invalid_request', '/payload'],
-    ['logProspectActivity', { ...activity, payload: undefined }, 'invalid_request', '/payload'],
-    ['createTenant', { name: '' }, 'invalid_request', '/name'],
-    ['createPageGroup', { tenantId, name: 'a' }, 'invalid_request', '/title'],
-    ['createPageGroup', { ...group, footerLinks: { rawJson: '{}' } }, 'invalid_request', '/footerLinks'],
-    ['createPageGroup', { ...group, footerLinks: {} }, 'invalid_request', '/footerLinks'],
-    ['issueApiKey', { tenantId, scopes: [] }, 'invalid_request', '/scopes'],
-    ['issueApiKey', { tenantId, scopes: SCOPES, lifeMs: 0 }, 'invalid_request', '/lifeMs'],
-    ['createPageWithVersion', { ...page, idempotencyKey: '' }, 'invalid_request', '/idempotencyKey'],
-    ['createPageWithVersion', { ...page, content: null }, 'invalid_request', '/content'],
-    ['createVersion', { ...page, pageId: 'x', content: [] }, 'invalid_request', '/content'],
-    ['updatePageGroup', { ...page, status: 'deleted' }, 'invalid_request', '/status'],
-    ['deletePageGroup', { ...page, ifRevision: [0] }, 'invalid_request', '/ifRevision/0'],
-    ['listPageGroups', { tenantId, cursor: 'x' }, 'invalid_cursor'],
-    ['listPages', { tenantId, pageGroupId: 'x' }, 'page_group_not_found'],
-  ]
-  for (const [operation, input, kind, pointer] of invalid) {
-    const refused = await refusalOf((service[operation] as (input: object) => Promise<unknown>)(input))
-    t.equal(refused.kind, kind, operation)
-    if (pointer !== undefined) t.equal(refused.facts.errors?.[0]?.pointer, pointer)
+  const refused = async (operation: keyof Service, input: object, kind: string, pointer?: string) => {
+    const call = service[operation] as (input: object) => Promise<unknown>
+    const refusal = await refusalOf(call(input))
+    t.equal(refusal.kind, kind, operation)
+    if (pointer !== undefined) t.equal(refusal.facts.errors?.[0]?.pointer, pointer)
   }
+  await refused(
+    'logProspectActivity',
+    { ...activity, payload: { rawJson: '{}, "source": "x"' } },
+    'invalid_json',
+  )
+  await refused('logProspectActivity', { ...activity, payload: { rawJson: nested(513) } }, 'invalid_json')
+  await refused(
+    'logProspectActivity',
+    { ...activity, payload: { rawJson: '[]' } },
+    'invalid_request',
+    '/payload',
+  )
+  await refused('logProspectActivity', { ...activity, payload: undefined }, 'invalid_request', '/payload')
+  await refused('createTenant', { name: '' }, 'invalid_request', '/name')
+  await refused('createPageGroup', { tenantId, name: 'a' }, 'invalid_request', '/title')
+  await refused(
+    'createPageGroup',
+    { ...group, footerLinks: { rawJson: '{}' } },
+    'invalid_request',
+    '/footerLinks',
+  )
+  await refused('createPageGroup', { ...group, footerLinks: {} }, 'invalid_request', '/footerLinks')
+  await refused('issueApiKey', { tenantId, scopes: [] }, 'invalid_request', '/scopes')
+  await refused('issueApiKey', { tenantId, scopes: SCOPES, lifeMs: 0 }, 'invalid_request', '/lifeMs')
+  await refused(
+    'createPageWithVersion',
+    { ...page, idempotencyKey: '' },
+    'invalid_request',
+    '/idempotencyKey',
+  )
+  await refused('createPageWithVersion', { ...page, content: null }, 'invalid_request', '/content')
+  await refused('createVersion', { ...page, pageId: 'x', content: [] }, 'invalid_request', '/content')
+  await refused('updatePageGroup', { ...page, status: 'deleted' }, 'invalid_request', '/status')
+  await refused('deletePageGroup', { ...page, ifRevision: [0] }, 'invalid_request', '/ifRevision/0')
+  await refused('listPageGroups', { tenantId, cursor: 'x' }, 'invalid_cursor')
+  await refused('listPages', { tenantId, pageGroupId: 'x' }, 'page_group_not_found')
   t.strictSame(store.kept.logs(), [])
 })
 
@@ -237,28 +255,25 @@ t.test('a tenant that does not exist is refused by every operation, until it doe
   t.match((await service.listPageGroups({ tenantId })).value, { items: [] })
 })
 
-t.test('many activities are logged in order, each for itself', async (t) => {
-  const { service, activity, store } = await opened({ requireIdentity: true })
-  const ada = { ...activity, email: 'ada@example.com' }
-  const outcomes = await service.logProspectActivities([
-    { ...ada, source: '' },
-    ada,
-    { ...ada, tenantId: 'tenant_unknown' },
-    ...Array.from({ length: 450 }, () => ada),
-    activity,
-  ])
-  const codes = outcomes.map((one) => (one instanceof DomainFailure ? one.kind : one.value.createdProspect))
-  t.strictSame(codes, [
-    'invalid_request',
-    true,
-    'not_found',
-    ...Array.from({ length: 450 }, () => false),
-    'invalid_request',
-  ])
-  t.equal(store.kept.logs().length, 451)
-})
+t.test(
+  'activities of a list are logged in order, and one that is refused does not affect the others',
+  async (t) => {
+    const { service, activity, store } = await opened({ requireIdentity: true })
+    const ada = { ...activity, email: 'ada@example.com' }
+    const many = Array(450).fill(ada)
+    const invalid = { ...ada, source: '' }
+    const ofUnknownTenant = { ...ada, tenantId: 'tenant_unknown' }
+    const outcomes = await service.logProspectActivities([invalid, ada, ofUnknownTenant, ...many, activity])
+    const results = outcomes.map((outcome) =>
+      outcome instanceof DomainFailure ? outcome.kind : outcome.value.createdProspect,
+    )
+    const ofMany = Array(450).fill(false)
+    t.strictSame(results, ['invalid_request', true, 'not_found', ...ofMany, 'invalid_request'])
+    t.equal(store.kept.logs().length, 451)
+  },
+)
 
-t.test('an error of the store is thrown as it is, and the next call asks again', async (t) => {
+t.test('an error of the store is thrown unchanged, and the next call asks the store again', async (t) => {
   const { store, activity } = await opened()
   let isAway = true
   const brands = async (tenantId: string) => {
@@ -273,7 +288,7 @@ t.test('an error of the store is thrown as it is, and the next call asks again',
   await t.resolves(logProspectActivity(activity))
 })
 
-t.test('options that would let nothing happen are refused by name', async (t) => {
+t.test('options that would stop all work are refused by name', async (t) => {
   const store = memoryStore()
   const creating = [
     () => createService({ store, prospectsRememberedMax: -1 }),

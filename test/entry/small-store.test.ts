@@ -36,7 +36,7 @@ t.test('the store on Maps of the guide passes the contract of small stores', asy
 const GROUP = { tenantId: 'acme', pageGroupId: 'pagegroup_00000000000000000000000001', title: 'Offers' }
 const SCOPES = ['prospect_logs:write', 'page_groups:read', 'pages:read', 'pages:write'] as const
 
-const setting = async (t: Test) => {
+const setUp = async (t: Test) => {
   const store = (await mapStoreOf(t))()
   store.addPageGroup(GROUP)
   const api = createApi({
@@ -61,7 +61,7 @@ const setting = async (t: Test) => {
 }
 
 t.test('a small store serves the five operations over HTTP, to callers whom a function names', async (t) => {
-  const { store, call } = await setting(t)
+  const { store, call } = await setUp(t)
   const background = startBackground({ store, pollMs: 10 })
   t.teardown(background.stop)
   const pages = '/v0/page_groups/pagegroup_00000000000000000000000001/pages'
@@ -86,7 +86,7 @@ t.test('a small store serves the five operations over HTTP, to callers whom a fu
 })
 
 t.test('callers whom the function does not name get 401, and its mistakes are 500', async (t) => {
-  const { call } = await setting(t)
+  const { call } = await setUp(t)
   t.match(await call('GET', '/v0/page_groups', undefined, 'eve'), {
     status: 401,
     json: { detail: 'The request is not authenticated.' },
@@ -100,7 +100,7 @@ t.test('callers whom the function does not name get 401, and its mistakes are 50
 })
 
 t.test('operations whose part is missing are absent from the routes and the document', async (t) => {
-  const { call } = await setting(t)
+  const { call } = await setUp(t)
   for (const path of ['/v0/prospects', '/v0/events', '/v0/erasures', '/v0/api_keys/self', '/hooks/hook_1'])
     t.equal((await call('GET', path)).status, 404, path)
   const { json } = await call('GET', '/openapi.json')
@@ -122,7 +122,7 @@ t.test('operations whose part is missing are absent from the routes and the docu
 })
 
 t.test('operations whose part is missing refuse when they are called, and so does `publishAt`', async (t) => {
-  const { store } = await setting(t)
+  const { store } = await setUp(t)
   const service = createService({ store, background: 'elsewhere' })
   const why = await service.getProspect({ tenantId: 'acme', prospectId: 'prospect_1' }).catch((why) => why)
   t.ok(why instanceof DomainFailure)
@@ -136,7 +136,7 @@ t.test('operations whose part is missing refuse when they are called, and so doe
 })
 
 t.test('what is no operation refuses, too, if its part is missing', async (t) => {
-  const { store } = await setting(t)
+  const { store } = await setUp(t)
   const service = createService({ store, background: 'elsewhere' })
   const calls = [
     service.createTenant({ name: 'Acme' }),

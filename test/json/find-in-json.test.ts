@@ -2,7 +2,7 @@ import t from 'tap'
 import { findInJson, pointerTree } from '../../src/json/find-in-json.ts'
 import { randomBy } from '../store-contract/random.ts'
 
-/** RFC 6901 as it reads, over a parsed value, with selectors; an array of the whole body is also the member `items`. */
+/** A JSON Pointer of RFC 6901 with selectors, applied to a parsed value. A body that is an array is also its member `items`. */
 const valueAt = (value: unknown, pointer: string): unknown => {
   let at = value
   const tokens = pointer
@@ -17,20 +17,22 @@ const valueAt = (value: unknown, pointer: string): unknown => {
         ? (at as Record<string, unknown>)[name]
         : undefined
     const [, list, member = '', wanted] = /^(.*)\[(.*)=(.*)\]$/.exec(name) ?? []
-    const found =
-      list === undefined || child !== undefined ? undefined : list === '' ? at : valueAt(at, `/${list}`)
-    at = Array.isArray(found)
-      ? found.find(
-          (one) =>
-            Object(one) === one &&
-            !Array.isArray(one) &&
-            Object.hasOwn(one, member) &&
-            `${one[member]}` === wanted &&
-            Object(one[member]) !== one[member],
-        )
-      : child
+    const elements = child === undefined ? listAt(at, list) : undefined
+    at = elements === undefined ? child : elements.find((element) => hasScalar(element, member, wanted))
   }
   return at
+}
+/** The array that a selector such as `list[member=wanted]` searches, if there is one. */
+const listAt = (value: unknown, list: string | undefined): unknown[] | undefined => {
+  if (list === undefined) return undefined
+  const found = list === '' ? value : valueAt(value, `/${list}`)
+  return Array.isArray(found) ? found : undefined
+}
+const hasScalar = (element: unknown, member: string, wanted: string | undefined): boolean => {
+  if (typeof element !== 'object' || element === null || Array.isArray(element)) return false
+  if (!Object.hasOwn(element, member)) return false
+  const value = (element as Record<string, unknown>)[member]
+  return Object(value) !== value && `${value}` === wanted
 }
 const found = (text: string, ...pointers: string[]) => {
   const find = findInJson(text, pointerTree(pointers))
@@ -39,7 +41,7 @@ const found = (text: string, ...pointers: string[]) => {
   )
 }
 
-t.test('the texts of values are found as they are, in objects and arrays', async (t) => {
+t.test('values in objects and arrays are found with their exact text', async (t) => {
   const text = ' { "a" : [ 1.0 , { "b" : "\\u0041" } ] , "c/d" : 12345678901234567890, "~": null } '
   t.strictSame(found(text, '/a/0', '/a/1/b', '/c~1d', '/~0', '/a/1'), {
     '/a/0': '1.0',
@@ -95,10 +97,14 @@ t.test('an element of a list is found by the value of a member', async (t) => {
     wide.map((_, i) => `${i * 10}`),
   )
   const more = JSON.stringify([...many, { id: 'last', v: 7 }])
-  t.strictSame(found(more, '/[id=last]/v', '/1000/v'), { '/1000/v': '7' }, 'the first thousand are looked at')
+  t.strictSame(
+    found(more, '/[id=last]/v', '/1000/v'),
+    { '/1000/v': '7' },
+    'only the first thousand elements are searched',
+  )
 })
 
-t.test('an array is found as it came and as it is stored', async (t) => {
+t.test('an array is found as it was sent and as it is stored', async (t) => {
   const both = ['/0/e', '/items/0/e', '/items[e=2]/e', '/items', ''] as const
   t.strictSame(found('[{"e":1},{"e":2}]', ...both), {
     '/0/e': '1',
@@ -110,7 +116,7 @@ t.test('an array is found as it came and as it is stored', async (t) => {
   t.strictSame(found('{"items":[{"e":1}]}', '/0/e', '/items/0/e'), { '/items/0/e': '1' })
 })
 
-t.test('what leads nowhere is not found', async (t) => {
+t.test('a pointer that leads nowhere finds nothing', async (t) => {
   const text = '{"a":[1],"text":"abc"}'
   t.strictSame(
     found(text, '/a/-', '/a/1', '/a/00', '/a/0/0', '/text/0', '/text/length', '/b', '/a/length'),
@@ -118,12 +124,12 @@ t.test('what leads nowhere is not found', async (t) => {
   )
 })
 
-t.test('of members with the same name the last one counts, with all that is in it', async (t) => {
+t.test('of members with the same name only the last counts, with everything in it', async (t) => {
   t.strictSame(found('{"a":{"b":1},"a":{"c":2}}', '/a/b', '/a/c'), { '/a/c': '2' })
   t.strictSame(found('{"a":1,"\\u0061":2}', '/a'), { '/a': '2' })
 })
 
-t.test('it finds what parsing finds', async (t) => {
+t.test('random pointers find the same values as in the parsed text', async (t) => {
   const chance = randomBy(Number(process.env['SEED'] ?? 7))
   const names = ['a', 'b', '', '0', '1', 'a/b', '~', '__proto__', 'é']
   const make = (depth: number): string => {

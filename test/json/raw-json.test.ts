@@ -6,9 +6,28 @@ import { splitAt } from '../../src/json/split-json.ts'
 const textsOf = (text: string) =>
   Object.fromEntries([...membersOf(text).members].map(([name, { rawJson }]) => [name, rawJson]))
 const depthOf = (text: string) => membersOf(text).depth
+/** If `JSON.parse` accepts the text. */
+const parses = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+/** Each beginning and end of a text, the text without each character, and with each of `added` at each place. */
+const damaged = (whole: string, added: string): string[] => {
+  const texts: string[] = []
+  for (let i = 0; i <= whole.length; i++) {
+    const before = whole.slice(0, i)
+    texts.push(before, whole.slice(i), before + whole.slice(i + 1))
+    for (const char of added) texts.push(before + char + whole.slice(i))
+  }
+  return texts
+}
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
 
-t.test('each member comes as its exact text', async (t) => {
+t.test('each member is returned as its exact text', async (t) => {
   t.strictSame(textsOf('{"a":1.0,"b":"x","c":{ "d" : [1, 2] },"e":[],"f":true,"g":null,"h":-1E+2}'), {
     a: '1.0',
     b: '"x"',
@@ -20,7 +39,7 @@ t.test('each member comes as its exact text', async (t) => {
   })
 })
 
-t.test('blanks around a member are not its own, those within are', async (t) => {
+t.test('blanks around a member are dropped, and those inside it are kept', async (t) => {
   t.strictSame(textsOf(' \n{\t"a" \r\n: 1 , "b"\n:\n{ } }\n '), { a: '1', b: '{ }' })
 })
 
@@ -29,17 +48,17 @@ t.test('a number keeps all of its digits', async (t) => {
   t.equal(textsOf('{"n":1e131071}')['n'], '1e131071')
 })
 
-t.test('brackets, commas and quotes in a text end nothing', async (t) => {
+t.test('brackets, commas and quotes inside a string end nothing', async (t) => {
   const payload = String.raw`{"x":"}],{[\"","\\":"\\\\","y":"\\\""}`
   t.strictSame(textsOf(`{"a":"}","payload":${payload},"b":2}`), { a: '"}"', payload, b: '2' })
 })
 
-t.test('escapes stay as they were written', async (t) => {
+t.test('escapes are kept unchanged', async (t) => {
   const payload = String.raw`{"nul":"\u0000","half":"\ud800","slash":"\/"}`
   t.equal(textsOf(`{"payload":${payload}}`)['payload'], payload)
 })
 
-t.test('of members with the same name the last one counts, however the name is escaped', async (t) => {
+t.test('of members with the same name only the last counts, however the name is escaped', async (t) => {
   t.strictSame(textsOf(String.raw`{"payload":{"a":1},"pay\u006coad":{"a":2}}`), { payload: '{"a":2}' })
   t.strictSame(textsOf(String.raw`{"a\"":1,"a\\":2}`), { 'a"': '1', 'a\\': '2' })
 })
@@ -48,7 +67,7 @@ t.test('a member named __proto__ is a member', async (t) => {
   t.equal(membersOf('{"__proto__":{"a":1}}').members.get('__proto__')?.rawJson, '{"a":1}')
 })
 
-t.test('an empty object has no members, nor has what is no object', async (t) => {
+t.test('an empty object has no members, and neither has any other value', async (t) => {
   for (const text of ['{}', ' { } ', '[{"a":1}]', '"{}"', '1', 'null'])
     t.equal(membersOf(text).members.size, 0, text)
 })
@@ -62,13 +81,13 @@ t.test('the depth is that of the deepest member', async (t) => {
   t.equal(depthOf(`{"a":${nested(100_000)},"a":1}`), 100_000, 'of a member that does not count, too')
 })
 
-t.test('what it finds is what JSON.parse finds', async (t) => {
+t.test('the members are those that JSON.parse finds', async (t) => {
   const text = String.raw`{"a":{"b":"\\\"","c":[1,{"d":null}]},"\u0065":"\\","f":[ "]" , {}],"":0}`
   const parsed = Object.entries(textsOf(text)).map(([name, value]) => [name, JSON.parse(value)])
   t.strictSame(Object.fromEntries(parsed), JSON.parse(text))
 })
 
-t.test('each element of an array comes as its exact text', async (t) => {
+t.test('each element of an array is returned as its exact text', async (t) => {
   const elements = [
     '{"a":[1,{"b":"],["}]}',
     '12345678901234567890',
@@ -96,77 +115,38 @@ t.test('an object is split at the last member of a name, however that is escaped
   t.strictSame(split('[{"a":[1]}]'), { elements: null, rest: '[]' }, 'no object has no members')
 })
 
-t.test('a text is well-formed if and only if its two parts are', async (t) => {
-  const isJson = (text: string) => {
-    try {
-      JSON.parse(text)
-      return true
-    } catch {
-      return false
-    }
-  }
+t.test('a split text is well-formed if and only if its parts are', async (t) => {
   const whole = String.raw`{ "b" : "\"]", "a":[1 ,{"c":[{}]},"]"], "d":{"a":[2]}, "\u0061":["\\",null]}`
-  const texts = Array.from(whole, (_, i) => [
-    ...[whole.slice(0, i), whole.slice(i), whole.slice(0, i) + whole.slice(i + 1)],
-    ...Array.from('",:[]{}1\\\u000b ', (char) => whole.slice(0, i) + char + whole.slice(i)),
-  ]).flat()
+  const texts = damaged(whole, '",:[]{}1\\\u000b ')
   const differ = texts.filter((text) => {
     const found = splitAt(text, 'a', 10)
-    const isWhole = found !== null && [found.rest, ...(found.elements ?? [])].every(isJson)
-    return text.startsWith('{') && isWhole !== isJson(text)
+    const isWhole = found !== null && [found.rest, ...(found.elements ?? [])].every(parses)
+    return text.startsWith('{') && isWhole !== parses(text)
   })
-  t.ok(texts.some(isJson))
+  t.ok(texts.some(parses))
   t.strictSame(differ, [])
 })
 
-t.test('a text is JSON if and only if JSON.parse takes it', async (t) => {
-  const parses = (text: string) => {
-    try {
-      JSON.parse(text)
-      return true
-    } catch {
-      return false
-    }
-  }
-  const mixed = String.raw`{ "b" : "\\\u00e9\n]", "":[-1.5e+3 ,{"c":[{}, [],0 ]},true],"d":{"a":null, "e":false}}`
-  const flat =
-    '{"z":[{"a":1,"b":"x"},{},{ "c" : null , "d":[ {"e":0},{"f":1} ,{}]},{"g":-2.5},{"h":true},{}]}'
-  const texts = [
-    '1',
-    '"x"',
-    ' null ',
-    '[]',
-    '01',
-    '1.',
-    '.5',
-    '-',
-    '+1',
-    'nul',
-    '"',
-    '"\t"',
-    '"\\x"',
-    '',
-    ' ',
-  ]
-  for (const whole of [mixed, flat])
-    for (let i = 0; i <= whole.length; i++) {
-      texts.push(whole.slice(0, i), whole.slice(i), whole.slice(0, i) + whole.slice(i + 1))
-      for (const char of '",:[]{}01.e-\\\u000b\u0001 tx\u00a0')
-        texts.push(whole.slice(0, i) + char + whole.slice(i))
-    }
-  t.strictSame(
-    texts.filter((text) => isJson(text) !== parses(text)),
-    [],
-  )
-  t.ok(texts.filter(parses).length > 50)
-  // The members of an object are scanned in the same way.
-  const more = ['{"a":1,"a":[2] , "\\u0061b":{"c":[{"d":1}]}}', '{}', ' {"a":"}"} ']
-  const objects = [...texts, ...more].filter((text) => parses(text) && /^\s*\{/.test(text))
+const MIXED = String.raw`{ "b" : "\\\u00e9\n]", "":[-1.5e+3 ,{"c":[{}, [],0 ]},true],"d":{"a":null, "e":false}}`
+const FLAT = '{"z":[{"a":1,"b":"x"},{},{ "c" : null , "d":[ {"e":0},{"f":1} ,{}]},{"g":-2.5},{"h":true},{}]}'
+const SHORT = ['1', '"x"', ' null ', '[]', '01', '1.', '.5', '-', '+1', 'nul', '"', '"\t"', '"\\x"', '', ' ']
+const ADDED = '",:[]{}01.e-\\\u000b\u0001 tx\u00a0'
+const TEXTS = [...SHORT, ...damaged(MIXED, ADDED), ...damaged(FLAT, ADDED)]
+
+t.test('a text is JSON if and only if JSON.parse accepts it', async (t) => {
+  const differ = TEXTS.filter((text) => isJson(text) !== parses(text))
+  t.strictSame(differ, [])
+  t.ok(TEXTS.filter(parses).length > 50)
+})
+
+t.test('a scan finds the members of an object, and nothing in any other text', async (t) => {
+  const repeated = ['{"a":1,"a":[2] , "\\u0061b":{"c":[{"d":1}]}}', '{}', ' {"a":"}"} ']
+  const objects = [...TEXTS, ...repeated].filter((text) => parses(text) && /^\s*\{/.test(text))
   for (const text of objects) {
     t.equal(Number(jsonDepth(text)) - 1, membersOf(text).depth)
     t.strictSame(scanMembers(text, Number.POSITIVE_INFINITY), membersOf(text))
   }
-  const others = texts.filter((text) => !objects.includes(text))
+  const others = TEXTS.filter((text) => !objects.includes(text))
   for (const text of others) t.equal(scanMembers(text, Number.POSITIVE_INFINITY), null, text)
 })
 
@@ -176,7 +156,7 @@ t.test('a scan ends with one member too many', async (t) => {
   t.strictSame([...(scanned?.members.keys() ?? [])], ['a', 'b', 'd'])
 })
 
-t.test('a text that ends early is an error, and never a walk without an end', async (t) => {
+t.test('a text that ends early is an error, and never an endless walk', async (t) => {
   const text = '{"a": [1, {"b": "x\\"y"}, "z"], "c": {"d": [true, null]}}'
   const walk = (part: string, at: number): number =>
     '{['.includes(part[at] ?? ' ')

@@ -1,15 +1,16 @@
 import t from 'tap'
 import { parseTemplate, render } from '../../src/json/template.ts'
-import { randomBy } from '../store-contract/random.ts'
+import { templateCasesBy } from './random-template.ts'
 
-const filled = (template: unknown, values: unknown, max = 1_000_000) => {
-  const text = render(parseTemplate(JSON.stringify(template)).template, JSON.stringify(values), max)
+const filled = (template: unknown, values: unknown, charactersMax = 1_000_000) => {
+  const parsed = parseTemplate(JSON.stringify(template)).template
+  const text = render(parsed, JSON.stringify(values), charactersMax)
   return text === null ? null : JSON.parse(text)
 }
 const faultsOf = (template: unknown) =>
   parseTemplate(JSON.stringify(template)).faults.map(({ pointer }) => pointer)
 
-t.test('a string that is a place becomes the value there; one that contains it gets its text', async (t) => {
+t.test('a string that is a place becomes its value; a longer string gets the value as text', async (t) => {
   const values = {
     a: { n: 1, s: 'x "y"\n{{/a/n}}', no: null, t: true, list: [1, { b: 'c' }] },
     '': { '~/': 2 },
@@ -35,7 +36,7 @@ t.test('a string that is a place becomes the value there; one that contains it g
   t.strictSame(filled('{{/a/list}}', values), values.a.list)
 })
 
-t.test('an optional place leaves out its member or element if nothing or null is there', async (t) => {
+t.test('an optional place without a value, or with null, leaves out its member or element', async (t) => {
   const values = { email: 'ada@example.com', name: null, 'a?': 1 }
   const template = {
     email: '{{/email?}}',
@@ -48,7 +49,7 @@ t.test('an optional place leaves out its member or element if nothing or null is
   t.equal(filled('{{/x?}}', values), null)
 })
 
-t.test('values and what is fixed keep every digit', async (t) => {
+t.test('numbers keep every digit, both inserted and fixed ones', async (t) => {
   const { template } = parseTemplate(
     '{ "a": "{{/n}}", "text": "{{/n}}", "b": 1.50, "c": [12345678901234567890] }',
   )
@@ -57,8 +58,8 @@ t.test('values and what is fixed keep every digit', async (t) => {
   t.equal(render(parseTemplate('["n {{/n}}"]').template, '{"n": 1.10}', 99), '["n 1.10"]')
 })
 
-t.test('what is no place is refused, each with its pointer', async (t) => {
-  for (const wrong of [
+t.test('every malformed place is refused with its pointer', async (t) => {
+  const malformed = [
     '{{',
     '{{data}}',
     '{{ /a }}',
@@ -68,94 +69,32 @@ t.test('what is no place is refused, each with its pointer', async (t) => {
     'x {{/a}} {{/b}',
     '{{/a} {{/b}}',
     '{{/~?}}',
-  ])
-    t.strictSame(faultsOf({ a: ['{{/ok}}', wrong] }), ['/a/1'], wrong)
+  ]
+  for (const text of malformed) t.strictSame(faultsOf({ a: ['{{/ok}}', text] }), ['/a/1'], text)
   t.strictSame(faultsOf({ 'b/~': '{{b}}', c: '{{c}}' }), ['/b~1~0', '/c'])
   t.strictSame(faultsOf(['{a}', '}}', '{ {', '{{/}}', '{{/a b/ü}}']), [])
 })
 
-t.test('the result is bounded, whatever is inserted how often', async (t) => {
+t.test('a result longer than the limit is null, however often a value is inserted', async (t) => {
   const values = { long: 'x'.repeat(20_480), deep: { quotes: '"'.repeat(10_000) } }
-  const hundred = (place: string) => Array.from({ length: 100 }, () => place)
+  const hundred = (place: string): string[] => Array(100).fill(place)
   for (const place of ['{{/long}}', ' {{/long}}', '{{/deep}}', ' {{/deep}}'])
     t.equal(filled(hundred(place), values, 262_144), null, place)
   t.equal(filled(hundred('{{/long}}{{/nothing?}}'), values, 262_144)?.length, 0)
-  const places = '{{/}}'.repeat(3_000)
-  t.equal(filled([places], values, 100)?.[0], '')
+  const emptyPlaces = '{{/}}'.repeat(3_000)
+  t.equal(filled([emptyPlaces], values, 100)?.[0], '')
   t.equal(filled({ a: '{{/long}}' }, values, 20_487), null)
   t.ok(filled({ a: '{{/long}}' }, values, 20_488))
 })
 
-t.test(
-  'whatever the template and the values, the result is JSON with the values at their pointers',
-  async (t) => {
-    const { below, oneOf } = randomBy(49)
-    const NAMES = ['a', 'b?', '', '~/', '{{/a}}', '"', '0', 'items', 'é\n']
-    const anything = (depth: number): unknown =>
-      oneOf<() => unknown>([
-        ...[
-          () => below(1_000) / 8,
-          () => null,
-          () => true,
-          () => oneOf(['', 'x', '{{/a}}', '"\\\n\u2028', '\ud800']),
-        ],
-        ...(depth > 3
-          ? []
-          : [() => objectOf(depth), () => Array.from({ length: below(3) }, () => anything(depth + 1))]),
-      ])()
-    const objectOf = (depth: number): object =>
-      Object.fromEntries(Array.from({ length: below(4) }, () => [oneOf(NAMES), anything(depth + 1)]))
-    const pointer = (): string =>
-      Array.from(
-        { length: 1 + below(3) },
-        () =>
-          `/${oneOf(NAMES.filter((name) => !/[{}]/.test(name)))
-            .replaceAll('~', '~0')
-            .replaceAll('/', '~1')}`,
-      ).join('')
-    const at = (value: unknown, path: string): unknown =>
-      path
-        .split('/')
-        .slice(1)
-        .map((token) => token.replaceAll('~1', '/').replaceAll('~0', '~'))
-        .reduce<unknown>(
-          (found, name) =>
-            Object(found) === found && Object.hasOwn(found as object, name)
-              ? (found as never)[name]
-              : undefined,
-          value,
-        )
-    const text = (value: unknown): string =>
-      typeof value === 'string' ? value : value === undefined || value === null ? '' : JSON.stringify(value)
-    const LEFT_OUT = Symbol('left out')
-    /** A template, and its result. */
-    const templateOf = (values: object, depth = 0): [unknown, unknown] => {
-      const kind = below(depth > 3 ? 4 : 6)
-      if (kind < 4) {
-        const path = pointer().replace(/\?$/, '')
-        const isOptional = below(2) === 0
-        const place = `{{${path}${isOptional ? '?' : ''}}}`
-        const value = at(values, path)
-        if (isOptional && (value ?? null) === null) return [kind === 0 ? place : `x${place}`, LEFT_OUT]
-        if (kind === 0) return [place, value ?? null]
-        return [`"${place}\n${place}`, `"${text(value)}\n${text(value)}`]
-      }
-      if (kind === 4) return ['as } { is', 'as } { is']
-      const children = Array.from({ length: below(4) }, () => templateOf(values, depth + 1))
-      const kept = children.filter(([, result]) => result !== LEFT_OUT)
-      if (below(2) === 0) return [children.map(([child]) => child), kept.map(([, result]) => result)]
-      const named = (list: [unknown, unknown][], which: 0 | 1) =>
-        Object.fromEntries(list.map((child) => [`m${children.indexOf(child)}{{`, child[which]]))
-      return [named(children, 0), named(kept, 1)]
-    }
-    const wrong: object[] = []
-    for (let i = 0; i < 5_000; i++) {
-      const values = objectOf(0)
-      const [template, expected] = templateOf(values)
-      const result = filled(template, values)
-      const wanted = expected === LEFT_OUT ? null : expected
-      if (JSON.stringify(result) !== JSON.stringify(wanted)) wrong.push({ template, values, result, wanted })
-    }
-    t.strictSame(wrong, [])
-  },
-)
+t.test('a random template is rendered as JSON with each value at its place', async (t) => {
+  const nextCase = templateCasesBy(49)
+  const wrong: object[] = []
+  for (let i = 0; i < 5_000; i++) {
+    const { values, template, expected } = nextCase()
+    const result = filled(template, values)
+    if (JSON.stringify(result) !== JSON.stringify(expected))
+      wrong.push({ template, values, result, expected })
+  }
+  t.strictSame(wrong, [])
+})

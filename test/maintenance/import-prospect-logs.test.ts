@@ -12,7 +12,7 @@ import { importProspectLogs } from '../../src/maintenance/import-prospect-logs.t
 const logAllOver = (deps: Parameters<typeof logProspectActivity>[0]) =>
   logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
 
-const setting = async () => {
+const setUp = async () => {
   const deps = { store: memoryStore(), clock: Date.now, newId: createNewId() }
   const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
   const reported: ReportedLine[] = []
@@ -42,7 +42,7 @@ const setting = async () => {
 }
 
 t.test('a row of CSV is an activity, and the columns of no member are its payload', async (t) => {
-  const { load } = await setting()
+  const { load } = await setUp()
   const text =
     'Source;Occurred at;E-Mail;First name;Last name;Note;Amount\r\n' +
     'crm;2024-05-01 10:00:00Z;ada@x;Ada;Lovelace;"Asked; ""twice""";1,50\r\n;;;;;;\r\n'
@@ -63,7 +63,7 @@ t.test('a row of CSV is an activity, and the columns of no member are its payloa
 })
 
 t.test('a column may hold the payload, and constants stand for columns', async (t) => {
-  const { load, reported } = await setting()
+  const { load, reported } = await setUp()
   const columns = { source: '=old-crm', type: '=note', idempotencyKey: 'Id', payload: 'Json' }
   const text = 'Id,Json,Email,Note\n1,"{ ""n"" : 1.0 }",ada@x,\n2,[],bob@x,\n3,nonsense,,\n4,,,\n1,{},,\n'
   const { imported, items } = await load(text, { columns, ignoresOthers: true })

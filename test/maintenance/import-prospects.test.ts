@@ -9,7 +9,7 @@ import { exportProspects } from '../../src/maintenance/export.ts'
 import type { ReportedLine } from '../../src/maintenance/import-lines.ts'
 import { importProspects } from '../../src/maintenance/import-prospects.ts'
 
-const setting = async () => {
+const setUp = async () => {
   const deps = { store: memoryStore(), clock: Date.now, newId: createNewId() }
   const newTenant = async () => (await createTenant(deps)({ name: 'a tenant' })).tenantId
   const tenantId = await newTenant()
@@ -56,7 +56,7 @@ const setting = async () => {
 }
 
 t.test('columns stand in any order, and an empty field counts as left out', async (t) => {
-  const { load, exported } = await setting()
+  const { load, exported } = await setUp()
   const text =
     '\ufeffname,email,externalId\r\n"Lovelace, ""Ada""",ADA@x ,crm-1\r\n\r\n,bob@x,\r\nEve\n,,crm-2'
   t.strictSame(await load(text.replace('Eve\n', '"Eve\nSmith"')), {
@@ -74,7 +74,7 @@ t.test('columns stand in any order, and an empty field counts as left out', asyn
 })
 
 t.test('again, nothing changes; blanks are filled, and nothing is overwritten', async (t) => {
-  const { load, exported } = await setting()
+  const { load, exported } = await setUp()
   const text = 'externalId,email,name\n1,ada@x,\n2,bob@x,Bob\n'
   await load(text)
   const before = await exported(false)
@@ -85,7 +85,7 @@ t.test('again, nothing changes; blanks are filled, and nothing is overwritten', 
 })
 
 t.test('refused lines are reported, and the others imported', async (t) => {
-  const { load, refused } = await setting()
+  const { load, refused } = await setUp()
   const long = 'x'.repeat(256)
   const lines = ['ada@x', 'bob@x,1', 'n/a', '"a', `"x\n${'x'.repeat(1_000)}"`, `,${long}`]
   const text = `email,externalId\n${lines.map((line) => (/,/.test(line) ? line : `${line},`)).join('\n')}\n`
@@ -107,7 +107,7 @@ t.test('refused lines are reported, and the others imported', async (t) => {
 t.test(
   'an email of another prospect is a conflict: the line is stored without it, and reported',
   async (t) => {
-    const { load, exported, refused } = await setting()
+    const { load, exported, refused } = await setUp()
     const header = 'externalId,email,name\n'
     const text = `${header}1,ada@x,\n2,<ADA@x>,Eve\n3,[object Object],\n4,Berlin,\n1,mailto:ada@x,\n`
     t.match(await load(text), { read: 5, created: 4, found: 1, conflicts: 1, refused: 0 })
@@ -120,7 +120,7 @@ t.test(
 )
 
 t.test('a header that names another column, or none to find a prospect by, is refused', async (t) => {
-  const { load, exported } = await setting()
+  const { load, exported } = await setUp()
   for (const [header, detail] of [
     ['email,phone', 'The column "phone" is unknown or occurs twice.'],
     ['email,E-Mail', 'The column "E-Mail" is unknown or occurs twice.'],
@@ -134,7 +134,7 @@ t.test('a header that names another column, or none to find a prospect by, is re
 })
 
 t.test('JSON lines: other members count for nothing, and null as left out', async (t) => {
-  const { load, exported, refused, newTenant } = await setting()
+  const { load, exported, refused, newTenant } = await setUp()
   const lines = [
     '{"email":"ada@x","name":null,"createdAt":"x"}',
     'null',
@@ -154,13 +154,13 @@ t.test('JSON lines: other members count for nothing, and null as left out', asyn
 })
 
 t.test('an import goes on at a line, with its header', async (t) => {
-  const { load, exported } = await setting()
+  const { load, exported } = await setUp()
   t.match(await load('email\n"a\nb"\nc@x\nd@x\n', true, { fromLine: 3 }), { read: 2, created: 2 })
   t.equal(await exported(), 'externalId,email,name\n,c@x,\n,d@x,\n')
 })
 
 t.test('who is erased is not exported, and not brought back', async (t) => {
-  const { load, exported, refused, tenantId, ...deps } = await setting()
+  const { load, exported, refused, tenantId, ...deps } = await setUp()
   await load('email\nada@x\nbob@x\n')
   await requestErasure(deps)({ tenantId, email: 'ada@x', blockDays: 1 })
   t.equal(await exported(), 'externalId,email,name\n,bob@x,\n')
@@ -169,7 +169,7 @@ t.test('who is erased is not exported, and not brought back', async (t) => {
 })
 
 t.test('a file is read no faster than it is imported, and an export page by page', async (t) => {
-  const { load, exported } = await setting()
+  const { load, exported } = await setUp()
   let read = 1
   let done = 0
   let ahead = 0
@@ -246,7 +246,7 @@ const FILES: Readonly<Record<string, readonly [file: string | Buffer, csv?: CsvC
 for (const [what, [file, csv = {}]] of Object.entries(FILES))
   t.test(`a file is read as programs write it: ${what}`, async (t) => {
     for (const size of [1, 7, 1_000]) {
-      const { load, exported, refused } = await setting()
+      const { load, exported, refused } = await setUp()
       t.match(await load(file, true, { csv, size }), { created: 1, refused: what === 'empty rows' ? 1 : 0 })
       t.equal(await exported(), ADA)
       // Semicolons between commas are a text.
@@ -257,7 +257,7 @@ for (const [what, [file, csv = {}]] of Object.entries(FILES))
 
 t.test('only the mark of the file is dropped: an id may begin with that character', async (t) => {
   for (const isCsv of [true, false]) {
-    const { load, exported } = await setting()
+    const { load, exported } = await setUp()
     await load('\ufeffexternalId,email,name\n\ufeffcrm-1,,Ada\ncrm-1,,Bob\n', true)
     const before = await exported(isCsv)
     t.equal(before.split('\n').filter((line) => line.includes('\ufeffcrm-1')).length, 1)
@@ -266,7 +266,7 @@ t.test('only the mark of the file is dropped: an id may begin with that characte
 })
 
 t.test('what cannot be read refuses the file, with its line and the remedy', async (t) => {
-  const { load, exported } = await setting()
+  const { load, exported } = await setUp()
   const rows = Array.from({ length: 50 }, (_, i) => `${i}@x,\n`).join('')
   const latin = Buffer.from('email,name\nzoe@x,Zo\xeb\nbob@x,Bob\n', 'latin1')
   for (const [file, message, csv = {}] of [

@@ -20,7 +20,7 @@ const URL_OF_ONE = 'postgres://me@one:5432/pages?sslmode=require'
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 /** A coordinator and the workers `one`, where `DATABASE_URL` leads, and `two`, with the tenants that are named so. */
-const setting = (more: object = {}, workers: readonly string[] = []) => {
+const setUp = (more: object = {}, workers: readonly string[] = []) => {
   const opened: string[] = []
   const sent: string[] = []
   const unanswered: PromiseWithResolvers<never>[] = []
@@ -69,7 +69,7 @@ const setting = (more: object = {}, workers: readonly string[] = []) => {
 }
 
 t.test('a statement goes to the node of its tenant, to the coordinator, or to its own', async (t) => {
-  const { opened, sent, read } = setting()
+  const { opened, sent, read } = setUp()
   for (const tenantId of ['two a', 'one a', COORDINATOR, null, ALL_TENANTS, 'two b']) await read(tenantId)
   t.strictSame(sent, ['two', 'one', 'coordinator', 'one', 'one', 'two'])
   const hosts = ['two', 'one', 'coordinator'].map((host) => `&host=${host}&port=5432`)
@@ -80,13 +80,13 @@ t.test('a statement goes to the node of its tenant, to the coordinator, or to it
 })
 
 t.test('a copy is on the node of its key', async (t) => {
-  const { sent, read } = setting()
+  const { sent, read } = setUp()
   for (const key of ['two a', 'one a']) await read(COPY_OF + key)
   t.strictSame(sent, ['two', 'one'])
 })
 
 t.test('whichever other worker answers first shows that this one is not cut off', async (t) => {
-  const { sent, away, unanswered, read } = setting({}, ['two', 'three'])
+  const { sent, away, unanswered, read } = setUp({}, ['two', 'three'])
   away.add('two')
   await read(ANOTHER_WORKER)
   t.strictSame(sent, ['two', 'three'])
@@ -95,19 +95,19 @@ t.test('whichever other worker answers first shows that this one is not cut off'
   await settled()
   for (const { reject } of unanswered) reject(unavailable('away'))
   await refused
-  const alone = setting()
+  const alone = setUp()
   await alone.read(ANOTHER_WORKER)
   t.strictSame(alone.sent, ['one'], 'without another worker nobody can tell')
 })
 
 t.test('behind a pooler every node is reached through it', async (t) => {
-  const { opened, read } = setting({ pooler: { directUrl: null } })
+  const { opened, read } = setUp({ pooler: { directUrl: null } })
   for (const tenantId of ['two a', 'one a']) await read(tenantId)
   t.strictSame(opened, [URL_OF_ONE, URL_OF_ONE, URL_OF_ONE], 'by connections of its own')
 })
 
 t.test('while its node cannot be looked up, a tenant is believed to be where it was', async (t) => {
-  const { sent, read, forgetsNodes } = setting()
+  const { sent, read, forgetsNodes } = setUp()
   const { now } = performance
   t.teardown(() => Object.assign(performance, { now }))
   await read('two a')
@@ -121,7 +121,7 @@ t.test('while its node cannot be looked up, a tenant is believed to be where it 
 })
 
 t.test('while its own node is away, nodes are looked up at any other that is known', async (t) => {
-  const { sent, read, forgetsNodes } = setting({}, ['three'])
+  const { sent, read, forgetsNodes } = setUp({}, ['three'])
   await read('two a')
   forgetsNodes('one')
   for (const tenantId of ['three a', `${COPY_OF}three b`, ANOTHER_WORKER]) await read(tenantId)
@@ -130,7 +130,7 @@ t.test('while its own node is away, nodes are looked up at any other that is kno
 })
 
 t.test('a second after a node could not answer, it is looked up where its tenant is now', async (t) => {
-  const { sent, away, unanswered, moves, read } = setting()
+  const { sent, away, unanswered, moves, read } = setUp()
   const { now } = performance
   t.teardown(() => Object.assign(performance, { now }))
   away.add('two')
@@ -145,7 +145,7 @@ t.test('a second after a node could not answer, it is looked up where its tenant
 })
 
 t.test('once a node was silent, one statement at a time tries it until one succeeds', async (t) => {
-  const { sent, away, unanswered, read } = setting()
+  const { sent, away, unanswered, read } = setUp()
   away.add('two')
   const first = refusalOf(read('two a'))
   await settled()
@@ -164,7 +164,7 @@ t.test('once a node was silent, one statement at a time tries it until one succe
 })
 
 t.test('only one statement for all tenants is in flight', async (t) => {
-  const { sent, away, read } = setting()
+  const { sent, away, read } = setUp()
   away.add('one')
   void read(ALL_TENANTS)
   t.match(await refusalOf(read(ALL_TENANTS)), { kind: 'unavailable' })

@@ -3,7 +3,7 @@ import { isKnown, revisionsIn } from '../../../src/adapters/http/entity-tags.ts'
 import { openScene, problemFor } from '../../support/api.ts'
 
 /** A published page, and the paths of it and of its group. */
-const setting = async () => {
+const setUp = async () => {
   const scene = await openScene()
   const { pageGroupId } = await scene.newGroup()
   const group = `/v0/page_groups/${pageGroupId}`
@@ -13,7 +13,7 @@ const setting = async () => {
 }
 
 t.test('the tag of a page and a page group is its revision, also after a change', async (t) => {
-  const { call, group, page } = await setting()
+  const { call, group, page } = await setUp()
   const tagOf = async (operation: string, json?: object) =>
     (await call(operation, json && { json })).headers['etag']
   t.equal(await tagOf(`GET ${page}`), '"r2"', 'published')
@@ -27,7 +27,7 @@ t.test('the tag of a page and a page group is its revision, also after a change'
 })
 
 t.test('200 and 304: every other read has a weak tag, which changes with its body', async (t) => {
-  const { call, group, page } = await setting()
+  const { call, group, page } = await setUp()
   const log = { json: { source: 'crm', email: 'ada@x', payload: {} } }
   const { prospectId, prospectLogId } = (await call('POST /v0/prospect_logs', log)).json
   const [version] = (await call(`GET ${page}/versions`)).json.items as [{ versionId: string }]
@@ -60,7 +60,7 @@ t.test('200 and 304: every other read has a weak tag, which changes with its bod
 })
 
 t.test('304: no body and no type, but the tag and how to keep it; for HEAD too', async (t) => {
-  const { call, page } = await setting()
+  const { call, page } = await setUp()
   for (const method of ['GET', 'HEAD'])
     for (const given of ['"r2"', 'W/"r2"', '"r1", W/"r2"', '*', ' * ', '"a","r2"']) {
       const { status, body, headers } = await call(`${method} ${page}`, {
@@ -75,7 +75,7 @@ t.test('304: no body and no type, but the tag and how to keep it; for HEAD too',
 })
 
 t.test('refusals and answers to writes have no tag and are not cached', async (t) => {
-  const { call, group } = await setting()
+  const { call, group } = await setUp()
   const headers = { 'if-none-match': '*' }
   for (const answer of [
     await call('GET /v0/page_groups/x', { headers }),
@@ -92,7 +92,7 @@ t.test('refusals and answers to writes have no tag and are not cached', async (t
 })
 
 t.test('412: a change for another revision does nothing, and returns the present one', async (t) => {
-  const { call, group, page } = await setting()
+  const { call, group, page } = await setUp()
   const [version] = (await call(`GET ${page}/versions`)).json.items as [{ versionId: string }]
   const operations = [
     `PATCH ${group}`,
@@ -116,7 +116,7 @@ t.test('412: a change for another revision does nothing, and returns the present
 })
 
 t.test('200: a change for the present revision, for one of several, or for any', async (t) => {
-  const { call, page } = await setting()
+  const { call, page } = await setUp()
   let revision = 2
   for (const given of ['"r2"', 'W/"r3"', '"r1" ,W/"r9", "r4"', '*', undefined]) {
     const headers = given === undefined ? {} : { 'if-match': given }
@@ -129,7 +129,7 @@ t.test('200: a change for the present revision, for one of several, or for any',
 })
 
 t.test('creating and reading ignore If-Match', async (t) => {
-  const { call, group, page } = await setting()
+  const { call, group, page } = await setUp()
   const headers = { 'if-match': '"r99"' }
   t.equal((await call(`GET ${page}`, { headers })).status, 200)
   t.equal((await call(`POST ${group}/pages`, { headers })).status, 201)
@@ -137,7 +137,7 @@ t.test('creating and reading ignore If-Match', async (t) => {
 })
 
 t.test('of many changes for one revision exactly one is made', async (t) => {
-  const { call, page } = await setting()
+  const { call, page } = await setUp()
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
       call(`PATCH ${page}`, { json: { customName: `name ${i}` }, headers: { 'if-match': '"r2"' } }),

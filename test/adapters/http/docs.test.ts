@@ -15,7 +15,7 @@ const POLICY =
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** An API with the reference, and a call without a key whose answer stays bytes. */
-const setting = async (rawRoutes = docsRoutes()) => {
+const setUp = async (rawRoutes = docsRoutes()) => {
   const { api, errors } = await openScene({ rawRoutes })
   const ask = async (operation: string, headers: Record<string, string> = {}) => {
     const [method = '', target = ''] = operation.split(' ')
@@ -27,7 +27,7 @@ const setting = async (rawRoutes = docsRoutes()) => {
 }
 
 t.test('the page needs no key, and may load and run only files of this server', async (t) => {
-  const { ask } = await setting()
+  const { ask } = await setUp()
   const { status, headers, text } = await ask('GET /docs')
   t.equal(status, 200)
   t.match(headers, {
@@ -40,7 +40,7 @@ t.test('the page needs no key, and may load and run only files of this server', 
 })
 
 t.test('requests that arrive while a file is loaded share its bytes', async (t) => {
-  const { ask } = await setting()
+  const { ask } = await setUp()
   for (const path of ['docs/swagger-ui-bundle.js', 'openapi.json']) {
     const answers = await Promise.all(Array.from({ length: 3 }, () => ask(`GET /${path}`)))
     const [first, ...others] = answers.map(({ body }) => body)
@@ -49,7 +49,7 @@ t.test('requests that arrive while a file is loaded share its bytes', async (t) 
 })
 
 t.test('every file that the page loads exists, at a relative address', async (t) => {
-  const { ask } = await setting()
+  const { ask } = await setUp()
   const { text } = await ask('GET /docs')
   const loaded = [...text.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, address = '']) => address)
   t.strictSame(loaded.sort(), [
@@ -73,7 +73,7 @@ t.test('every file that the page loads exists, at a relative address', async (t)
 })
 
 t.test('304: a client that already has a file gets no body', async (t) => {
-  const { ask } = await setting()
+  const { ask } = await setUp()
   for (const path of ['/docs', '/docs/look.css', '/docs/swagger-ui.css']) {
     const { headers } = await ask(`GET ${path}`)
     const etag = headers['etag'] ?? ''
@@ -89,7 +89,7 @@ t.test('304: a client that already has a file gets no body', async (t) => {
 })
 
 t.test('a client that accepts gzip gets gzip, with a separate entity tag', async (t) => {
-  const { ask } = await setting()
+  const { ask } = await setUp()
   const plain = await ask('GET /docs/swagger-ui.css')
   for (const taken of ['gzip', 'br, gzip;q=0.5', 'gzip, deflate, br']) {
     const { headers, body } = await ask('GET /docs/swagger-ui.css', { 'accept-encoding': taken })
@@ -106,7 +106,7 @@ t.test('a client that accepts gzip gets gzip, with a separate entity tag', async
 })
 
 t.test('HEAD answers like GET without a body; other methods are refused', async (t) => {
-  const { ask } = await setting()
+  const { ask } = await setUp()
   for (const path of ['/docs', '/docs/start.js', '/docs/swagger-ui-bundle.js']) {
     const get = await ask(`GET ${path}`)
     const head = await ask(`HEAD ${path}`)
@@ -121,7 +121,7 @@ t.test('HEAD answers like GET without a body; other methods are refused', async 
 })
 
 t.test('without the library the page is short and plain, and links the document', async (t) => {
-  const { ask } = await setting(docsRoutes(null))
+  const { ask } = await setUp(docsRoutes(null))
   const { status, headers, text } = await ask('GET /docs')
   t.equal(status, 200)
   t.match(headers, {
@@ -135,7 +135,7 @@ t.test('without the library the page is short and plain, and links the document'
 
 t.test('a file that could not be read is read again at the next call', async (t) => {
   const folder = newFolder(t)
-  const { ask, errors } = await setting(docsRoutes(pathToFileURL(`${folder}/`)))
+  const { ask, errors } = await setUp(docsRoutes(pathToFileURL(`${folder}/`)))
   t.match(await ask('GET /docs/swagger-ui.css'), { status: 500 })
   t.match(errors, [{ error: { code: 'ENOENT' } }])
   writeFileSync(`${folder}/swagger-ui.css`, 'body {}')
@@ -147,7 +147,7 @@ t.test('GET / links everything that needs no key, and the reference only if it e
     [docsRoutes(), { docs: '/docs' }],
     [[], {}],
   ] as const) {
-    const { ask } = await setting([...routes])
+    const { ask } = await setUp([...routes])
     const { status, headers, text } = await ask('GET /')
     const links = { ...docs, openapi: '/openapi.json', health: '/healthz' }
     t.match({ status, type: headers['content-type'] }, { status: 200, type: 'application/json' })

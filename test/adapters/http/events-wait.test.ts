@@ -9,18 +9,19 @@ import { passTime } from '../../support/setting.ts'
 
 t.setTimeout(0)
 
-/** A feed whose waiting readers and looks can be counted. */
-const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
+/** A wrapper of a store that records the reads of its feed, and whether readers wait for events. */
+const watchedFeed = () => {
   let listens = false
   let isAway = false
-  const looks: string[] = []
   let lastSeen = 0
+  /** The tenant of each read. */
+  const reads: string[] = []
   const storeAs = (store: Store): Store => ({
     ...store,
     events: {
       ...store.events,
       list: async (want) => {
-        looks.push(want.tenantId)
+        reads.push(want.tenantId)
         if (isAway) throw DATABASE_AWAY
         const slice = await store.events.list(want)
         lastSeen = Math.max(lastSeen, slice.rows.at(-1)?.sequence ?? 0)
@@ -36,6 +37,14 @@ const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
       }
     },
   })
+  const setAway = (away: boolean) => {
+    isAway = away
+  }
+  return { storeAs, reads, setAway, listens: () => listens, lastSeen: () => lastSeen }
+}
+
+const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
+  const { storeAs, reads, setAway, listens, lastSeen } = watchedFeed()
   const scene = await openScene({ everyEvent: true, storeAs, ...options })
   const { store, clock, owner, call } = scene
   const log = async (tenant = owner) => {
@@ -43,7 +52,7 @@ const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
     const now = new Date(clock()).toISOString()
     await store.events.number({ tenantId: tenant.tenantId, now, max: 1_000 })
   }
-  /** Readers who wait until they are let go. */
+  /** Ends the waits of all readers. */
   const ended = new AbortController()
   const wait = async (query = '', key = owner.apiKey, signal = ended.signal) => {
     const headers = { 'x-api-key': key }
@@ -51,53 +60,50 @@ const openFeed = async (options: Parameters<typeof openScene>[0] = {}) => {
     const answer = await scene.api({ method: 'GET', target, headers, untilEnd: () => signal })
     return { ...answer, json: JSON.parse(String(answer.body)) }
   }
-  const someoneWaits = () => until('someone waits', () => listens)
-  const nobodyWaits = () => until('nobody waits', () => !listens)
-  /** Lets a second pass as soon as someone waits, after what happens meanwhile was seen. */
+  const readersWait = () => until('a reader waits', listens)
+  const noReaderWaits = () => until('no reader waits', () => !listens())
+  /** Lets a second pass once a reader waits and has seen what `meanwhile` does. */
   const passSecond = async (t: Test, meanwhile?: () => Promise<void>) => {
-    while (!listens) await new Promise(setImmediate)
-    const before = lastSeen
+    while (!listens()) await new Promise(setImmediate)
+    const before = lastSeen()
     await meanwhile?.()
-    // Not just any look: the one at the beginning may have begun before the event.
-    while (meanwhile && lastSeen === before) await new Promise(setImmediate)
+    // A read that began before the event does not count, so wait until the event was seen.
+    while (meanwhile && lastSeen() === before) await new Promise(setImmediate)
     await new Promise(setImmediate)
     passTime(t, 1_000)
     mock.timers.tick(1_000)
   }
-  const setAway = (away: boolean) => {
-    isAway = away
-  }
-  const letGo = () => ended.abort()
-  return { ...scene, log, wait, looks, setAway, passSecond, someoneWaits, nobodyWaits, letGo }
+  const endWaits = () => ended.abort()
+  return { ...scene, log, wait, reads, setAway, passSecond, readersWait, noReaderWaits, endWaits }
 }
 
 t.test('200: events after the cursor are returned at once', async (t) => {
-  const { call, log, nobodyWaits } = await openFeed()
+  const { call, log, noReaderWaits } = await openFeed()
   await log()
   t.match((await call('GET /v0/events?wait=25&limit=1')).json, { items: [{ sequence: 1 }], hasMore: true })
-  await nobodyWaits()
+  await noReaderWaits()
 })
 
 t.test('200: a reader waits for the next event of its types, and its cursor skips the others', async (t) => {
-  const { log, wait, newGroup, someoneWaits, nobodyWaits } = await openFeed()
+  const { log, wait, newGroup, readersWait, noReaderWaits } = await openFeed()
   const any = wait()
   const groups = wait('&types=page_group.created')
-  await someoneWaits()
+  await readersWait()
   await log()
   t.match((await any).json, { items: [{ sequence: 1 }, { sequence: 2 }], hasMore: false })
   await newGroup()
   await log()
   t.match((await groups).json, { items: [{ sequence: 3, type: 'page_group.created' }] })
-  await nobodyWaits()
+  await noReaderWaits()
 })
 
-/** Timers that fire when they are told to. */
+/** Makes timers fire only when the test ticks. */
 const stopTimers = (t: Test) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
 }
 
-t.test('200: an empty slice after the wait; HEAD and If-None-Match wait like GET', async (t) => {
+t.test('200: a wait without events ends with an empty slice, also for HEAD and If-None-Match', async (t) => {
   stopTimers(t)
   const { call, log, answered, passSecond } = await openFeed()
   const cursor = async () => (await call('GET /v0/events?cursor=latest')).json['nextCursor']
@@ -117,10 +123,10 @@ t.test('200: an empty slice after the wait; HEAD and If-None-Match wait like GET
   const later = await ask(`GET /v0/events?${query}`, {}, log)
   t.strictSame(later.json, { items: [], hasMore: false, nextCursor: await cursor() })
   const waited = answered.filter(({ waitedMs = 0, ms }) => waitedMs >= 1_000 && waitedMs <= ms)
-  t.equal(waited.length, 4, 'the log tells how long')
+  t.equal(waited.length, 4, 'the log has the time of each wait')
 })
 
-t.test('400: a wait that is not 0 to 25 whole seconds', async (t) => {
+t.test('400: a wait must be 0 to 25 whole seconds', async (t) => {
   const { call } = await openFeed()
   const errors = [{ detail: 'must be a whole number from 0 to 25', parameter: 'wait' }]
   for (const wait of ['26', '-1', '1.5', '', 'x']) {
@@ -129,8 +135,8 @@ t.test('400: a wait that is not 0 to 25 whole seconds', async (t) => {
   }
 })
 
-t.test('503: at most 100 readers of a tenant wait, and they hold no slot', async (t) => {
-  const { call, log, wait, newTenant, nobodyWaits } = await openFeed({
+t.test('503: at most 100 readers of a tenant wait, and they take no place from other requests', async (t) => {
+  const { call, log, wait, newTenant, noReaderWaits } = await openFeed({
     requestsAtOnceMax: 2,
     requestsWaitingMax: 110,
   })
@@ -138,75 +144,75 @@ t.test('503: at most 100 readers of a tenant wait, and they hold no slot', async
   const refused = await Promise.race(readers)
   t.match(refused, { status: 503, headers: { 'retry-after': '1' }, json: { code: 'unavailable' } })
   const other = await newTenant()
-  const theirs = wait('', other.apiKey)
+  const readerOfOther = wait('', other.apiKey)
   const groups = await Promise.all(Array.from({ length: 110 }, () => call('GET /v0/page_groups')))
   t.ok(groups.every(({ status }) => status === 200))
   await log()
   const answers = await Promise.all(readers)
   t.equal(answers.filter(({ json }) => json.items?.length === 2).length, 100)
   await log(other)
-  t.match((await theirs).json, { items: [{ sequence: 1 }, { sequence: 2 }] })
-  await nobodyWaits()
+  t.match((await readerOfOther).json, { items: [{ sequence: 1 }, { sequence: 2 }] })
+  await noReaderWaits()
 })
 
-t.test('readers who wait for the same events share a query and a read', async (t) => {
-  const { log, wait, looks, someoneWaits, nobodyWaits } = await openFeed()
+t.test('readers that wait for the same events share their reads', async (t) => {
+  const { log, wait, reads, readersWait, noReaderWaits } = await openFeed()
   const readers = Array.from({ length: 50 }, () => wait())
-  await someoneWaits()
+  await readersWait()
   await log()
   for (const { json } of await Promise.all(readers)) t.equal(json.items.length, 2)
-  t.ok(looks.length < 10, `${looks.length} looks`)
-  await nobodyWaits()
+  t.ok(reads.length < 10, `${reads.length} reads`)
+  await noReaderWaits()
 })
 
 t.test('503: at most 1,000 readers wait in a process', async (t) => {
-  const { wait, newTenant, letGo, nobodyWaits } = await openFeed()
+  const { wait, newTenant, endWaits, noReaderWaits } = await openFeed()
   const tenants = await Promise.all(Array.from({ length: 11 }, newTenant))
   const readers = tenants.flatMap(({ apiKey }) => Array.from({ length: 91 }, () => wait('', apiKey)))
   t.equal((await Promise.race(readers)).status, 503)
-  letGo()
+  endWaits()
   const answers = await Promise.all(readers)
   t.equal(answers.filter(({ status }) => status === 503).length, 1)
   t.match(answers.find(({ status }) => status === 200)?.json, { items: [], hasMore: false })
-  await nobodyWaits()
+  await noReaderWaits()
 })
 
 t.test('429 and 403: the limit and the scope are checked before the wait', async (t) => {
-  const { wait, keyWith, letGo } = await openFeed({ rateLimitPerMinute: 1 })
+  const { wait, keyWith, endWaits } = await openFeed({ rateLimitPerMinute: 1 })
   t.equal((await wait('', await keyWith('pages:read'))).status, 403)
-  letGo()
+  endWaits()
   t.equal((await wait()).status, 200)
   t.equal((await wait()).status, 429)
 })
 
-t.test('401: a key that was revoked during the wait gets no event', async (t) => {
-  const { wait, log, keyFor, store, clock, someoneWaits, nobodyWaits } = await openFeed()
+t.test('401: a key that is revoked during the wait gets no event', async (t) => {
+  const { wait, log, keyFor, store, clock, readersWait, noReaderWaits } = await openFeed()
   const { apiKey, apiKeyId } = await keyFor(3_600_000)
   const reader = wait('', apiKey)
-  await someoneWaits()
+  await readersWait()
   await revokeApiKey({ store, clock })(apiKeyId)
   passTime(t, 1_100)
   await log()
   t.match(await reader, { status: 401, json: { code: 'invalid_api_key', items: undefined } })
-  await nobodyWaits()
+  await noReaderWaits()
 })
 
-t.test('503: the database went away during the wait', async (t) => {
-  const { wait, log, setAway, someoneWaits, nobodyWaits } = await openFeed()
+t.test('503: a reader is refused if the database goes away during the wait', async (t) => {
+  const { wait, log, setAway, readersWait, noReaderWaits } = await openFeed()
   const first = wait()
-  await someoneWaits()
+  await readersWait()
   setAway(true)
   await log()
   t.match(await first, { status: 503, json: { detail: 'The database is away.' } })
-  await nobodyWaits()
+  await noReaderWaits()
   setAway(false)
   const second = wait('&cursor=latest')
-  await someoneWaits()
+  await readersWait()
   await log()
   t.match((await second).json, { items: [{ sequence: 3 }, { sequence: 4 }] })
 })
 
-t.test('the wait does not count in the duration of a request', async (t) => {
+t.test('the wait is not part of the measured duration of a request', async (t) => {
   stopTimers(t)
   const metrics = createMetrics()
   const { call, answered, passSecond } = await openFeed({ metrics })

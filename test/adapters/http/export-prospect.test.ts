@@ -11,7 +11,7 @@ const LOG = 'POST /v0/prospect_logs'
 const LARGE = 'x'.repeat(400_000)
 
 /** A scene with three large activities of Ada, whose timeline can fail or wait. */
-const setting = async (options: Parameters<typeof openScene>[0] = {}) => {
+const setUp = async (options: Parameters<typeof openScene>[0] = {}) => {
   const before = { slice: async () => {} }
   let slices = 0
   const storeAs = (store: Store): Store => ({
@@ -39,7 +39,7 @@ const setting = async (options: Parameters<typeof openScene>[0] = {}) => {
   }
   return { ...scene, log, prospectId, path, open, before, slices: () => slices }
 }
-type Scene = Awaited<ReturnType<typeof setting>>
+type Scene = Awaited<ReturnType<typeof setUp>>
 const linesIn = (text: string) =>
   text
     .split('\n')
@@ -47,7 +47,7 @@ const linesIn = (text: string) =>
     .map((line) => JSON.parse(line))
 
 t.test('200: the prospect, its activities newest first, and a last line', async (t) => {
-  const { call, path, prospectId, log } = await setting()
+  const { call, path, prospectId, log } = await setUp()
   await log({ email: 'bob@x' })
   const answer = await call(`GET ${path}`)
   t.match(answer, {
@@ -78,7 +78,7 @@ t.test('200: a payload is on one line and otherwise unchanged; one activity give
 })
 
 t.test('HEAD reads no activity', async (t) => {
-  const { call, path, slices } = await setting()
+  const { call, path, slices } = await setUp()
   t.match(await call(`HEAD ${path}`), {
     status: 200,
     body: '',
@@ -88,7 +88,7 @@ t.test('HEAD reads no activity', async (t) => {
 })
 
 t.test('200: an erased person’s export has the erasure, before and after it is completed', async (t) => {
-  const { call, path, prospectId, store, clock } = await setting()
+  const { call, path, prospectId, store, clock } = await setUp()
   const { erasureId } = (await call('POST /v0/erasures', { json: { prospectId } })).json
   const shown = async () => [
     { erasure: (await call(`GET /v0/erasures/${erasureId}`)).json },
@@ -103,7 +103,7 @@ t.test('200: an erased person’s export has the erasure, before and after it is
 })
 
 t.test('a slice is read when its first line is requested, and holds no slot before', async (t) => {
-  const { call, open, slices } = await setting({ requestsAtOnceMax: 1 })
+  const { call, open, slices } = await setUp({ requestsAtOnceMax: 1 })
   const { next } = await open()
   t.equal(slices(), 0)
   await next()
@@ -115,7 +115,7 @@ t.test('a slice is read when its first line is requested, and holds no slot befo
 })
 
 t.test('200: the export has the data of merged prospects', async (t) => {
-  const { call, path, prospectId, log } = await setting()
+  const { call, path, prospectId, log } = await setUp()
   const merged = (await log({ email: 'lovelace@x', externalId: 'crm-1' })).prospectId
   await call(`POST /v0/prospects/${merged}/merge`, { json: { into: prospectId } })
   const [first, second, third] = linesIn((await call(`GET ${path}`)).body)
@@ -141,7 +141,7 @@ t.test('merged prospects are read one at a time, when their turn comes', async (
       },
     },
   })
-  const { call, open, prospectId, owner, store } = await setting({ storeAs })
+  const { call, open, prospectId, owner, store } = await setUp({ storeAs })
   for (let i = 0; i < 3; i++) {
     // As an older version stored it.
     const email = `${i}${LARGE}@x`
@@ -163,7 +163,7 @@ t.test('merged prospects are read one at a time, when their turn comes', async (
 })
 
 t.test('an answer ends early if another tenant needs its slot', async (t) => {
-  const { open, call, newTenant, errors } = await setting({ requestsWaitingMax: 3, requestsAtOnceMax: 1 })
+  const { open, call, newTenant, errors } = await setUp({ requestsWaitingMax: 3, requestsAtOnceMax: 1 })
   const answers = await Promise.all([open(), open(), open()])
   for (const { next } of answers) await next()
   const { apiKey: key } = await newTenant()
@@ -174,7 +174,7 @@ t.test('an answer ends early if another tenant needs its slot', async (t) => {
 })
 
 t.test('each activity is exported once, for any number and length, even with equal times', async (t) => {
-  const { call, path, log } = await setting()
+  const { call, path, log } = await setUp()
   const occurredAt = '2026-01-01T00:00:00Z'
   for (let n = 3; n < 60; n++)
     await log({ email: 'ada@x', occurredAt, payload: { n, LARGE: 'x'.repeat(n % 7 ? 10 : 20_000) } })
@@ -185,7 +185,7 @@ t.test('each activity is exported once, for any number and length, even with equ
 })
 
 t.test('a slice waits for its turn like any request', async (t) => {
-  const { before, call, open } = await setting({ requestsAtOnceMax: 1 })
+  const { before, call, open } = await setUp({ requestsAtOnceMax: 1 })
   const { promise, resolve } = Promise.withResolvers<void>()
   const first = await open()
   const second = await open()
@@ -226,7 +226,7 @@ const ENDS: Readonly<Record<string, [why: string, end: (scene: Scene) => unknown
 }
 for (const [what, [kind, end]] of Object.entries(ENDS))
   t.test(`when ${what}, the answer ends without its last line, and the failure is reported`, async (t) => {
-    const scene = await setting()
+    const scene = await setUp()
     const { body, status, headers } = await scene.open()
     t.equal(status, 200)
     const parts = (body as AsyncIterable<string>)[Symbol.asyncIterator]()
@@ -242,7 +242,7 @@ for (const [what, [kind, end]] of Object.entries(ENDS))
   })
 
 t.test('one answer is one request in the log and for the rate limit', async (t) => {
-  const { call, path, answered } = await setting({ rateLimitPerMinute: 4 })
+  const { call, path, answered } = await setUp({ rateLimitPerMinute: 4 })
   t.match((await call(`GET ${path}`)).headers, { ratelimit: /r=0/ })
   t.match(answered.at(-1), { route: '/v0/prospects/{prospect_id}/export', status: 200, code: null })
 })

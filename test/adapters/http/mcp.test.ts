@@ -11,32 +11,25 @@ const META = {
 }
 type Result = { readonly content: { readonly text: string }[]; readonly isError?: true }
 
-/** An API with `/mcp`, called as by a client of the newest revision, of an older one, or with any text. */
-const setting = async (options: Parameters<typeof openScene>[0] & { readonly url?: string } = {}) => {
+/** An API with `/mcp`. `ask` calls it like a client of the newest revision, `askLegacy` like an older client. */
+const setUp = async (options: Parameters<typeof openScene>[0] & { readonly url?: string } = {}) => {
   const scene = await openScene({ rawRoutes: [mcpRoute(options.url ?? null)], ...options })
   const post = (json: unknown, sent: Sent = {}) => scene.call('POST /mcp', { json, ...sent })
-  const ask = (method: string, params: object = {}, sent: Sent = {}) =>
-    post(
-      { jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: META } },
-      {
-        ...sent,
-        headers: {
-          'mcp-protocol-version': MODERN,
-          'mcp-method': method,
-          ...('name' in params && { 'mcp-name': String(params.name) }),
-          ...sent.headers,
-        },
-      },
-    )
+  const ask = (method: string, params: object = {}, sent: Sent = {}) => {
+    const request = { jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: META } }
+    const named = 'name' in params ? { 'mcp-name': String(params.name) } : {}
+    const headers = { 'mcp-protocol-version': MODERN, 'mcp-method': method, ...named, ...sent.headers }
+    return post(request, { ...sent, headers })
+  }
   const askLegacy = (method: string, params: object = {}, sent: Sent = {}) =>
     post({ jsonrpc: '2.0', id: 'a', method, params }, sent)
   const toolsOf = async (sent: Sent = {}) => {
     const { tools } = (await ask('tools/list', {}, sent)).json['result'] as { tools: { name: string }[] }
     return tools.map(({ name }) => name)
   }
-  /** The text of a result, and its value. */
-  const use = async (name: string, given: object = {}, sent: Sent = {}) => {
-    const { status, json } = await ask('tools/call', { name, arguments: given }, sent)
+  /** Calls a tool, and returns the text of its result and the parsed value. */
+  const use = async (name: string, args: object = {}, sent: Sent = {}) => {
+    const { status, json } = await ask('tools/call', { name, arguments: args }, sent)
     t.equal(status, 200)
     const { content, isError } = json['result'] as Result
     const text = content[0]?.text ?? ''
@@ -57,7 +50,7 @@ t.test('without the setting the path is unknown', async (t) => {
 })
 
 t.test('a client of the newest revision discovers, lists and calls without a session', async (t) => {
-  const { ask, owner } = await setting()
+  const { ask, owner } = await setUp()
   const server = {
     resultType: 'complete',
     _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'prospect-pages' } },
@@ -86,7 +79,7 @@ t.test('a client of the newest revision discovers, lists and calls without a ses
 t.test(
   'an older client initializes with its version, and gets answers in the form of that version',
   async (t) => {
-    const { askLegacy, post } = await setting()
+    const { askLegacy, post } = await setUp()
     for (const [asked, answered] of [
       ['2025-03-26', '2025-03-26'],
       ['2025-06-18', '2025-06-18'],
@@ -117,7 +110,7 @@ t.test(
 )
 
 t.test('headers must match the body', async (t) => {
-  const { ask, post } = await setting()
+  const { ask, post } = await setUp()
   for (const headers of [
     { 'mcp-protocol-version': '2025-11-25' },
     { 'mcp-protocol-version': undefined },
@@ -145,7 +138,7 @@ t.test('headers must match the body', async (t) => {
 })
 
 t.test('an unknown version is refused with the list of supported versions', async (t) => {
-  const { askLegacy } = await setting()
+  const { askLegacy } = await setUp()
   const { status, json } = await askLegacy(
     'tools/list',
     {},
@@ -159,7 +152,7 @@ t.test('an unknown version is refused with the list of supported versions', asyn
 })
 
 t.test('unknown methods and tools are refused as the specification requires', async (t) => {
-  const { ask, call } = await setting()
+  const { ask, call } = await setUp()
   for (const method of ['prompts/list', 'initialize', 'ping', 'subscriptions/listen'])
     t.match(await ask(method), { status: 404, json: { id: 7, error: { code: -32601 } } }, method)
   for (const name of ['drop_table', 'toString', '__proto__'])
@@ -169,7 +162,7 @@ t.test('unknown methods and tools are refused as the specification requires', as
 })
 
 t.test('garbage is refused without an internal error', async (t) => {
-  const { post, errors } = await setting()
+  const { post, errors } = await setUp()
   const request = { jsonrpc: '2.0', id: 1, method: 'ping' }
   for (const body of ['', '{', 'null x', '\u0000', Buffer.from([0xff, 0xfe])])
     t.match(await post(undefined, { body }), {
@@ -206,7 +199,7 @@ t.test('garbage is refused without an internal error', async (t) => {
 })
 
 t.test('a key may be in either header, and is refused like everywhere else', async (t) => {
-  const { ask, owner, answered } = await setting({ rateLimitPerMinute: 3 })
+  const { ask, owner, answered } = await setUp({ rateLimitPerMinute: 3 })
   t.match(await ask('tools/list', {}, { key: null }), { status: 401, json: { code: 'missing_api_key' } })
   const wrong = { authorization: 'Bearer pp_wrong' }
   t.match(await ask('tools/list', {}, { key: null, headers: wrong }), {
@@ -227,46 +220,44 @@ t.test('a key may be in either header, and is refused like everywhere else', asy
 })
 
 t.test('an empty x-api-key counts as missing', async (t) => {
-  const { ask, owner } = await setting()
+  const { ask, owner } = await setUp()
   const headers = { 'x-api-key': '', authorization: `Bearer ${owner.apiKey}` }
   t.match(await ask('tools/list', {}, { headers }), { status: 200 })
 })
 
 t.test('a request of a web page is refused, even if it names this host', async (t) => {
-  const { ask } = await setting({ url: 'https://pages.example.com/base' })
+  const { ask } = await setUp({ url: 'https://pages.example.com/base' })
   for (const origin of ['https://evil.example', 'null', 'http://pages.example.com', ''])
     t.match(await ask('tools/list', {}, { headers: { origin, host: 'evil.example' } }), {
       status: 403,
       json: { id: undefined, error: { code: 403 } },
     })
   t.equal((await ask('tools/list', {}, { headers: { origin: 'https://pages.example.com' } })).status, 200)
-  const { ask: askLocal } = await setting()
+  const { ask: askLocal } = await setUp()
   t.equal((await askLocal('tools/list', {}, { headers: { origin: 'http://localhost:8080' } })).status, 403)
 })
 
 t.test('a key sees and uses only the tools of its scopes', async (t) => {
-  const { toolsOf, use, keyWith } = await setting()
-  const all = {
-    find_prospect: ['prospects:read', { email: 'ada@example.com' }],
-    list_activities: ['prospect_logs:read', {}],
-    get_activity: ['prospect_logs:read', { prospectLogId: 'x' }],
-    list_pages: ['pages:read', { pageGroupId: 'x' }],
-    get_page: ['pages:read', { pageGroupId: 'x', pageId: 'x' }],
-    list_failed_deliveries: ['webhooks:write', {}],
-  } as const
-  const names = Object.keys(all) as (keyof typeof all)[]
-  t.strictSame(await toolsOf(), ['whoami', ...names])
-  for (const name of names) {
-    const [scope, given] = all[name]
-    const own = names.filter((other) => all[other][0] === scope)
-    t.strictSame(await toolsOf({ key: await keyWith(scope) }), ['whoami', ...own], scope)
-    const key = await keyWith('prospect_logs:write' satisfies Scope)
-    t.match(await use(name, given, { key }), { isError: true, value: { requiredScope: scope } }, name)
+  const { toolsOf, use, keyWith } = await setUp()
+  const tools: readonly { readonly name: string; readonly scope: Scope; readonly args: object }[] = [
+    { name: 'find_prospect', scope: 'prospects:read', args: { email: 'ada@example.com' } },
+    { name: 'list_activities', scope: 'prospect_logs:read', args: {} },
+    { name: 'get_activity', scope: 'prospect_logs:read', args: { prospectLogId: 'x' } },
+    { name: 'list_pages', scope: 'pages:read', args: { pageGroupId: 'x' } },
+    { name: 'get_page', scope: 'pages:read', args: { pageGroupId: 'x', pageId: 'x' } },
+    { name: 'list_failed_deliveries', scope: 'webhooks:write', args: {} },
+  ]
+  t.strictSame(await toolsOf(), ['whoami', ...tools.map(({ name }) => name)])
+  for (const { name, scope, args } of tools) {
+    const ofScope = tools.filter((tool) => tool.scope === scope).map((tool) => tool.name)
+    t.strictSame(await toolsOf({ key: await keyWith(scope) }), ['whoami', ...ofScope], scope)
+    const key = await keyWith('prospect_logs:write')
+    t.match(await use(name, args, { key }), { isError: true, value: { requiredScope: scope } }, name)
   }
 })
 
 t.test('all tools together take less than 1,000 tokens of four characters', async (t) => {
-  const { ask } = await setting()
+  const { ask } = await setUp()
   const { tools } = (await ask('tools/list')).json['result'] as {
     tools: { name: string; description: string; annotations: object }[]
   }
@@ -278,12 +269,12 @@ t.test('all tools together take less than 1,000 tokens of four characters', asyn
 })
 
 t.test('a person is found by email or id, with activities if the key may read them', async (t) => {
-  const { log, use, keyWith } = await setting()
+  const { log, use, keyWith } = await setUp()
   const { prospectId } = await log({ email: 'ada@example.com', name: 'Ada', payload: { form: 'contact' } })
   const person = { prospectId, untrustedEmail: 'ada@example.com', untrustedName: 'Ada' }
   const activities = { items: [{ prospectId, source: 'crm', untrustedPayload: '{"form":"contact"}' }] }
-  for (const given of [{ email: ' ADA@example.com' }, { prospectId }])
-    t.match((await use('find_prospect', given)).value, { prospect: person, activities })
+  for (const args of [{ email: ' ADA@example.com' }, { prospectId }])
+    t.match((await use('find_prospect', args)).value, { prospect: person, activities })
   const key = await keyWith('prospects:read')
   t.match((await use('find_prospect', { prospectId }, { key })).value, {
     prospect: person,
@@ -293,43 +284,41 @@ t.test('a person is found by email or id, with activities if the key may read th
 })
 
 t.test('invalid arguments lead to a result that an assistant can correct', async (t) => {
-  const { ask, errors } = await setting()
-  for (const [name, given, text] of [
-    ['find_prospect', {}, /Give an email or a prospectId/],
-    ['find_prospect', { email: 7 }, /"email"/],
-    ['find_prospect', { email: { toString: 1 } }, /schema/],
-    ['get_activity', {}, /"required":\["prospectLogId"\]/],
-    ['get_activity', { prospectLogId: '../page_groups?x#' }, /Prospect log not found/],
-    ['get_activity', { prospectLogId: '\ud800' }, /Prospect log not found/],
-    ['list_activities', { tenantId: 'x' }, /schema/],
-    ['list_activities', { __proto__: null, constructor: 'x' }, /schema/],
-    ['list_activities', { limit: '5' }, /schema/],
-    ['list_activities', { limit: 101 }, /whole number from 1 to 100/],
-    ['list_activities', { since: 'yesterday' }, /since/],
-    ['list_activities', { cursor: 'x' }, /cursor/],
-  ] as const) {
-    const { json } = await ask('tools/call', { name, arguments: given })
-    t.match(json, { result: { isError: true, content: [{ text }] } }, `${name} ${JSON.stringify(given)}`)
+  const { ask, errors } = await setUp()
+  const refused = async (name: string, args: object, text: RegExp) => {
+    const { json } = await ask('tools/call', { name, arguments: args })
+    t.match(json, { result: { isError: true, content: [{ text }] } }, `${name} ${JSON.stringify(args)}`)
   }
+  await refused('find_prospect', {}, /Give an email or a prospectId/)
+  await refused('find_prospect', { email: 7 }, /"email"/)
+  await refused('find_prospect', { email: { toString: 1 } }, /schema/)
+  await refused('get_activity', {}, /"required":\["prospectLogId"\]/)
+  await refused('get_activity', { prospectLogId: '../page_groups?x#' }, /Prospect log not found/)
+  await refused('get_activity', { prospectLogId: '\ud800' }, /Prospect log not found/)
+  await refused('list_activities', { tenantId: 'x' }, /schema/)
+  await refused('list_activities', { __proto__: null, constructor: 'x' }, /schema/)
+  await refused('list_activities', { limit: '5' }, /schema/)
+  await refused('list_activities', { limit: 101 }, /whole number from 1 to 100/)
+  await refused('list_activities', { since: 'yesterday' }, /since/)
+  await refused('list_activities', { cursor: 'x' }, /cursor/)
   t.strictSame(errors, [])
 })
 
 t.test('another tenant’s ids are not found', async (t) => {
-  const { log, use, newTenant, newGroup, newPage } = await setting()
+  const { log, use, newTenant, newGroup, newPage } = await setUp()
   const { prospectId, prospectLogId } = await log({ email: 'ada@example.com' })
   const { pageGroupId } = await newGroup()
   const { pageId } = await newPage(pageGroupId)
   const { apiKey: key } = await newTenant()
-  for (const [name, given] of [
-    ['find_prospect', { prospectId }],
-    ['list_activities', { prospectId }],
-    ['get_activity', { prospectLogId }],
-    ['list_pages', { pageGroupId }],
-    ['get_page', { pageGroupId, pageId }],
-  ] as const) {
-    t.match(await use(name, given), { isError: undefined }, name)
-    t.match(await use(name, given, { key }), { isError: true, value: { status: 404 } }, name)
+  const foundByOwnerOnly = async (name: string, args: object) => {
+    t.match(await use(name, args), { isError: undefined }, name)
+    t.match(await use(name, args, { key }), { isError: true, value: { status: 404 } }, name)
   }
+  await foundByOwnerOnly('find_prospect', { prospectId })
+  await foundByOwnerOnly('list_activities', { prospectId })
+  await foundByOwnerOnly('get_activity', { prospectLogId })
+  await foundByOwnerOnly('list_pages', { pageGroupId })
+  await foundByOwnerOnly('get_page', { pageGroupId, pageId })
   t.strictSame((await use('find_prospect', { email: 'ada@example.com' }, { key })).value, { prospect: null })
   t.strictSame((await use('list_activities', {}, { key })).value, { items: [] })
 })
@@ -344,7 +333,7 @@ const HOSTILE = [
 ]
 
 t.test('text from outside stays a string, whatever it contains', async (t) => {
-  const { log, use, call } = await setting()
+  const { log, use, call } = await setUp()
   for (const text of HOSTILE) {
     const { prospectLogId } = await log({
       email: `${text}@example.com`,
@@ -367,7 +356,7 @@ t.test('text from outside stays a string, whatever it contains', async (t) => {
 })
 
 t.test('a result has at most 20 kB, whole items, and a cursor to the rest', async (t) => {
-  const { log, use } = await setting()
+  const { log, use } = await setUp()
   const { prospectId } = await log({ email: 'ada@example.com' })
   const filler = ['"', 'é', '漢', '👩‍🚀', '\u0001', 'x']
   for (let i = 0; i < 30; i++)
@@ -400,7 +389,7 @@ t.test('a result has at most 20 kB, whole items, and a cursor to the rest', asyn
 })
 
 t.test('pages are listed by group, and a page has its content as text', async (t) => {
-  const { use, newGroup, newPage, publish, keyWith } = await setting()
+  const { use, newGroup, newPage, publish, keyWith } = await setUp()
   const { pageGroupId } = await newGroup({ pageContext: 'é'.repeat(9_000) })
   t.match((await use('list_pages')).value, {
     items: [{ pageGroupId, name: 'offers', pagesCount: 0, scripts: undefined }],
@@ -423,7 +412,7 @@ t.test('pages are listed by group, and a page has its content as text', async (t
 
 t.test('failed deliveries are listed by endpoint, without the secret part of its URL', async (t) => {
   const send: SendWebhook = async () => ({ status: 500, error: null, retryAfterMs: null, ms: 7 })
-  const { use, call } = await setting({ send })
+  const { use, call } = await setUp({ send })
   const url = 'https://hooks.example.com/services/secret?token=1'
   const { webhookEndpointId } = (await call('POST /v0/webhook_endpoints', { json: { url } })).json
   const { text, value } = await use('list_failed_deliveries')

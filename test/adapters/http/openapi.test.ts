@@ -4,7 +4,6 @@ import t from 'tap'
 import * as v from 'valibot'
 import { openApiText } from '../../../src/adapters/http/openapi/document.ts'
 import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json' }
-import type { Route } from '../../../src/adapters/http/route.ts'
 import { ROUTES } from '../../../src/adapters/http/routes.ts'
 import { NewPage } from '../../../src/shapes/page.ts'
 import { NewProspectLog } from '../../../src/shapes/prospect-log.ts'
@@ -49,75 +48,77 @@ t.test('the service returns the committed document', async (t) => {
   t.strictSame(answer.json, openapi)
 })
 
-t.test(
-  'the operations of the document are the routes and those of the specification, with their scopes',
-  async (t) => {
-    const scopesOf = ({ scope }: Pick<Route, 'scope'>) => [scope ?? 'any key'].flat().join('+')
-    const scopes = Object.fromEntries(ROUTES.map((route) => [route.operationId, scopesOf(route)]))
-    const operations = Object.entries(paths).flatMap(([path, methods]) =>
-      Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
-    )
-    t.strictSame(
-      operations.sort(),
-      ROUTES.map(({ method, path, operationId }) => `${method.toLowerCase()} ${path} ${operationId}`).sort(),
-    )
-    const scoped = operations.map((operation) => `${operation} ${scopes[operation.replace(/.* /, '')]}`)
-    t.strictSame(scoped, [
-      'delete /v0/hooks/{hook_id} deleteHook hooks:write',
-      'delete /v0/page_groups/{page_group_id} deletePageGroup page_groups:write',
-      'delete /v0/page_groups/{page_group_id}/pages/{page_id} deletePage pages:write',
-      'delete /v0/webhook_endpoints/{webhook_endpoint_id} deleteWebhookEndpoint webhooks:write',
-      'get /v0/api_keys/self getApiKey any key',
-      'get /v0/erasures listErasures prospects:erase',
-      'get /v0/erasures/{erasure_id} getErasure prospects:erase',
-      'get /v0/events listEvents events:read',
-      'get /v0/events/{event_id} getEvent events:read',
-      'get /v0/hooks listHooks hooks:write',
-      'get /v0/hooks/{hook_id} getHook hooks:write',
-      'get /v0/page_groups listPageGroups page_groups:read',
-      'get /v0/page_groups/{page_group_id} getPageGroup page_groups:read',
-      'get /v0/page_groups/{page_group_id}/pages listPages pages:read',
-      'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage pages:read',
-      'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions listVersions pages:read',
-      'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id} getVersion pages:read',
-      'get /v0/prospect_log_counts listProspectLogCounts prospect_logs:read',
-      'get /v0/prospect_logs listProspectLogs prospect_logs:read',
-      'get /v0/prospect_logs/{prospect_log_id} getProspectLog prospect_logs:read',
-      'get /v0/prospects listProspects prospects:read',
-      'get /v0/prospects/{prospect_id} getProspect prospects:read',
-      'get /v0/prospects/{prospect_id}/export exportProspect prospects:read+prospect_logs:read',
-      'get /v0/prospects/{prospect_id}/prospect_logs listTimeline prospect_logs:read',
-      'get /v0/webhook_endpoints listWebhookEndpoints webhooks:write',
-      'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint webhooks:write',
-      'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries listDeliveries webhooks:write',
-      'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id} getDelivery webhooks:write',
-      'patch /v0/hooks/{hook_id} updateHook hooks:write',
-      'patch /v0/page_groups/{page_group_id} updatePageGroup page_groups:write',
-      'patch /v0/page_groups/{page_group_id}/pages/{page_id} updatePage pages:write',
-      'patch /v0/prospects/{prospect_id} updateProspect prospects:write',
-      'patch /v0/webhook_endpoints/{webhook_endpoint_id} updateWebhookEndpoint webhooks:write',
-      'post /v0/erasures eraseProspect prospects:erase',
-      'post /v0/erasures/{erasure_id}/unblock unblockErasure prospects:erase',
-      'post /v0/hooks createHook hooks:write',
-      'post /v0/hooks/{hook_id}/try tryHook hooks:write',
-      'post /v0/page_groups createPageGroup page_groups:write',
-      'post /v0/page_groups/{page_group_id}/pages createPageWithVersion pages:write',
-      'post /v0/page_groups/{page_group_id}/pages/{page_id}/unpublish unpublishPage pages:write',
-      'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions createVersion pages:write',
-      'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish publishVersion pages:write',
-      'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/unschedule unscheduleVersion pages:write',
-      'post /v0/prospect_logs logProspectActivity prospect_logs:write',
-      'post /v0/prospect_logs/batch logProspectActivities prospect_logs:write',
-      'post /v0/prospects createProspect prospects:write',
-      'post /v0/prospects/{prospect_id}/merge mergeProspect prospects:write',
-      'post /v0/webhook_endpoints createWebhookEndpoint webhooks:write',
-      'post /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}/retry retryDelivery webhooks:write',
-      'post /v0/webhook_endpoints/{webhook_endpoint_id}/replay replayDeliveries webhooks:write',
-      'post /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret rotateWebhookSecret webhooks:write',
-      'post /v0/webhook_endpoints/{webhook_endpoint_id}/test testWebhookEndpoint webhooks:write',
-    ])
-  },
-)
+/** Each operation of the specification with its scope. */
+const SCOPED_OPERATIONS = [
+  'delete /v0/hooks/{hook_id} deleteHook hooks:write',
+  'delete /v0/page_groups/{page_group_id} deletePageGroup page_groups:write',
+  'delete /v0/page_groups/{page_group_id}/pages/{page_id} deletePage pages:write',
+  'delete /v0/webhook_endpoints/{webhook_endpoint_id} deleteWebhookEndpoint webhooks:write',
+  'get /v0/api_keys/self getApiKey any key',
+  'get /v0/erasures listErasures prospects:erase',
+  'get /v0/erasures/{erasure_id} getErasure prospects:erase',
+  'get /v0/events listEvents events:read',
+  'get /v0/events/{event_id} getEvent events:read',
+  'get /v0/hooks listHooks hooks:write',
+  'get /v0/hooks/{hook_id} getHook hooks:write',
+  'get /v0/page_groups listPageGroups page_groups:read',
+  'get /v0/page_groups/{page_group_id} getPageGroup page_groups:read',
+  'get /v0/page_groups/{page_group_id}/pages listPages pages:read',
+  'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage pages:read',
+  'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions listVersions pages:read',
+  'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id} getVersion pages:read',
+  'get /v0/prospect_log_counts listProspectLogCounts prospect_logs:read',
+  'get /v0/prospect_logs listProspectLogs prospect_logs:read',
+  'get /v0/prospect_logs/{prospect_log_id} getProspectLog prospect_logs:read',
+  'get /v0/prospects listProspects prospects:read',
+  'get /v0/prospects/{prospect_id} getProspect prospects:read',
+  'get /v0/prospects/{prospect_id}/export exportProspect prospects:read+prospect_logs:read',
+  'get /v0/prospects/{prospect_id}/prospect_logs listTimeline prospect_logs:read',
+  'get /v0/webhook_endpoints listWebhookEndpoints webhooks:write',
+  'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint webhooks:write',
+  'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries listDeliveries webhooks:write',
+  'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id} getDelivery webhooks:write',
+  'patch /v0/hooks/{hook_id} updateHook hooks:write',
+  'patch /v0/page_groups/{page_group_id} updatePageGroup page_groups:write',
+  'patch /v0/page_groups/{page_group_id}/pages/{page_id} updatePage pages:write',
+  'patch /v0/prospects/{prospect_id} updateProspect prospects:write',
+  'patch /v0/webhook_endpoints/{webhook_endpoint_id} updateWebhookEndpoint webhooks:write',
+  'post /v0/erasures eraseProspect prospects:erase',
+  'post /v0/erasures/{erasure_id}/unblock unblockErasure prospects:erase',
+  'post /v0/hooks createHook hooks:write',
+  'post /v0/hooks/{hook_id}/try tryHook hooks:write',
+  'post /v0/page_groups createPageGroup page_groups:write',
+  'post /v0/page_groups/{page_group_id}/pages createPageWithVersion pages:write',
+  'post /v0/page_groups/{page_group_id}/pages/{page_id}/unpublish unpublishPage pages:write',
+  'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions createVersion pages:write',
+  'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish publishVersion pages:write',
+  'post /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/unschedule unscheduleVersion pages:write',
+  'post /v0/prospect_logs logProspectActivity prospect_logs:write',
+  'post /v0/prospect_logs/batch logProspectActivities prospect_logs:write',
+  'post /v0/prospects createProspect prospects:write',
+  'post /v0/prospects/{prospect_id}/merge mergeProspect prospects:write',
+  'post /v0/webhook_endpoints createWebhookEndpoint webhooks:write',
+  'post /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}/retry retryDelivery webhooks:write',
+  'post /v0/webhook_endpoints/{webhook_endpoint_id}/replay replayDeliveries webhooks:write',
+  'post /v0/webhook_endpoints/{webhook_endpoint_id}/rotate_secret rotateWebhookSecret webhooks:write',
+  'post /v0/webhook_endpoints/{webhook_endpoint_id}/test testWebhookEndpoint webhooks:write',
+]
+
+t.test('the document has exactly the operations of the specification, with their scopes', async (t) => {
+  const routes = ROUTES.map(
+    ({ method, path, operationId }) => `${method.toLowerCase()} ${path} ${operationId}`,
+  )
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { operationId }]) => `${method} ${path} ${operationId}`),
+  )
+  t.strictSame(operations.sort(), routes.sort())
+  const scopeOf = (operationId: string) => {
+    const scope = ROUTES.find((route) => route.operationId === operationId)?.scope ?? 'any key'
+    return [scope].flat().join('+')
+  }
+  const scoped = operations.map((operation) => `${operation} ${scopeOf(operation.split(' ')[2] ?? '')}`)
+  t.strictSame(scoped, SCOPED_OPERATIONS)
+})
 
 t.test('every operation needs the key in the header x-api-key', async (t) => {
   t.strictSame(openapi.security, [{ apiKey: [] }])
@@ -267,36 +268,42 @@ t.test('a page is created from a body that may be missing, and answered as proce
 })
 
 type Response = { readonly $ref?: string; readonly content?: object }
-t.test('every operation documents the problems that it can give, each as a problem document', async (t) => {
-  const always = ['400', '401', '429', '500', '503']
-  for (const { method, path, operationId, problems, body, status, item, lines } of ROUTES) {
+const EVERYWHERE = ['400', '401', '403', '429', '500', '503']
+type DocumentedRoute = (typeof ROUTES)[number]
+
+/** The statuses of refusals that the operation of a route must document. */
+const refusalsOf = ({ method, path, body, item }: DocumentedRoute): string[] => {
+  if (body === undefined) return EVERYWHERE
+  const refusals = [...EVERYWHERE, '413', '415']
+  const isCreation = method === 'POST' && !/erasures|webhook|hooks|publish|merge|prospects$/.test(path)
+  if (isCreation) refusals.push(item ? '207' : '422')
+  return refusals
+}
+/** The content types of an answer with this status. */
+const contentTypesOf = (status: string, { status: success, lines }: DocumentedRoute): string[] => {
+  if (status === '204' || status === '304') return []
+  const isSuccess = status === String(success) || status.startsWith('20')
+  if (!isSuccess) return ['application/problem+json']
+  return [lines ? 'application/x-ndjson' : 'application/json']
+}
+
+t.test('every operation documents its refusals, each as a problem document', async (t) => {
+  const shared = openapi.components.responses as Record<string, Response>
+  for (const route of ROUTES) {
+    const { method, path, operationId, problems, item, lines } = route
     const operations = paths[path as keyof typeof paths] as Record<string, { responses: object }>
-    const { responses = {} } = operations[method.toLowerCase()] ?? {}
-    const ofBody =
-      method === 'POST' && !/erasures|webhook|hooks|publish|merge|prospects$/.test(path)
-        ? [item ? '207' : '422']
-        : []
-    for (const expected of [...always, ...(body ? ['413', '415', ...ofBody] : [])])
-      t.ok(expected in responses, `${expected} of ${method} ${path}`)
+    const responses = (operations[method.toLowerCase()]?.responses ?? {}) as Record<string, Response>
+    for (const status of refusalsOf(route)) t.ok(status in responses, `${status} of ${method} ${path}`)
     t.equal('304' in responses, method === 'GET' && !lines)
-    const type = lines ? 'application/x-ndjson' : 'application/json'
-    t.ok('403' in responses)
-    for (const [given, response] of Object.entries(responses as Record<string, Response>)) {
-      const shared = openapi.components.responses as Record<string, Response>
-      const { content } = shared[response.$ref?.split('/').at(-1) ?? ''] ?? response
-      t.strictSame(
-        Object.keys(content ?? {}),
-        given === '204' || given === '304'
-          ? []
-          : [given === String(status) || given.startsWith('20') ? type : 'application/problem+json'],
-        `${given} of ${method} ${path}`,
-      )
+    for (const [status, response] of Object.entries(responses)) {
+      const { content = {} } = shared[response.$ref?.split('/').at(-1) ?? ''] ?? response
+      t.strictSame(Object.keys(content), contentTypesOf(status, route), `${status} of ${method} ${path}`)
     }
     t.ok(problems.length > 0 || item || ['listWebhookEndpoints', 'getApiKey'].includes(operationId))
   }
 })
 
-/** Everything in a document that has one of these keys, with where it stands. */
+/** Visits every object in a document, with its JSON Pointer. */
 const walk = (
   value: unknown,
   at: string,
@@ -324,9 +331,9 @@ t.test('every body and answer has examples, and each is of its shape', async (t)
   let examples = 0
   walk(openapi, '#', (node, at) => {
     if (!/\/content\/application~1(problem\+)?json$/.test(at)) return
-    const given = Object.entries((node['examples'] ?? {}) as Record<string, { value: unknown }>)
-    t.ok(given.length > 0, at)
-    for (const [name, { value }] of given) {
+    const named = Object.entries((node['examples'] ?? {}) as Record<string, { value: unknown }>)
+    t.ok(named.length > 0, at)
+    for (const [name, { value }] of named) {
       t.equal(undocumentedValue(`${at}/schema`, value), null, `${at} ${name}`)
       examples++
     }
@@ -383,10 +390,10 @@ t.test('every default, example and enumerated value is valid by the schema that 
     if (/\/(examples|properties|default|enum|const)(\/|$)/.test(at.replaceAll(/\/properties\/[^/]+/g, '')))
       return
     const { default: fallback, examples = [], enum: enumerated = [], const: only } = node
-    const given = [fallback, only, examples, enumerated].flat().filter((value) => value !== undefined)
     if (!Array.isArray(examples)) return
-    for (const value of given) t.equal(undocumentedValue(at, value), null, `${at} ${JSON.stringify(value)}`)
-    values += given.length
+    const shown = [fallback, only, examples, enumerated].flat().filter((value) => value !== undefined)
+    for (const value of shown) t.equal(undocumentedValue(at, value), null, `${at} ${JSON.stringify(value)}`)
+    values += shown.length
   })
   t.ok(values > 100)
 })

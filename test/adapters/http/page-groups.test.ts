@@ -6,7 +6,7 @@ const START = Date.UTC(2026, 0, 1)
 const iso = (ms: number) => new Date(START + ms).toISOString()
 
 /** A page group, and the path of it. */
-const setting = async () => {
+const setUp = async () => {
   const scene = await openScene()
   const { pageGroupId, ...group } = (await scene.call(CREATE, { json: { name: 'offers', title: 'Offers' } }))
     .json
@@ -16,7 +16,7 @@ const setting = async () => {
 }
 
 t.test('201: a page group is created in the first brand, and reads back', async (t) => {
-  const { call, owner, group, path } = await setting()
+  const { call, owner, group, path } = await setUp()
   t.strictSame(group, {
     pageGroupId: group.pageGroupId,
     tenantId: owner.tenantId,
@@ -66,7 +66,7 @@ t.test('201: an idempotency key creates one page group; another request under it
 })
 
 t.test('200: a change replaces the given fields; null clears', async (t) => {
-  const { clock, group, change } = await setting()
+  const { clock, group, change } = await setUp()
   clock.advance(5)
   const fields = { title: 'Deals', pageContext: 'Spring', headerActionId: 'buy', scripts: [1, null] }
   const answer = await change(fields)
@@ -83,7 +83,7 @@ t.test('200: a change replaces the given fields; null clears', async (t) => {
 t.test(
   '204: a deleted page group is gone with its pages, and only the list of deleted ones has it',
   async (t) => {
-    const { call, path, newPage, pageGroupId, change } = await setting()
+    const { call, path, newPage, pageGroupId, change } = await setUp()
     const { pageId } = await newPage(pageGroupId)
     const answer = await call(`DELETE ${path}`)
     t.strictSame([answer.status, answer.body], [204, ''])
@@ -103,7 +103,7 @@ t.test(
 )
 
 t.test('400: every error of a page group is named', async (t) => {
-  const { call, change } = await setting()
+  const { call, change } = await setUp()
   const pointersOf = ({ status, json }: Awaited<ReturnType<typeof call>>) => [
     status,
     ...(json.errors as { pointer: string }[]).map(({ pointer }) => pointer),

@@ -333,14 +333,17 @@ t.test('a path matches exactly, with nothing added', async (t) => {
 
 t.test('every answer to a key with a rate limit has the remaining requests', async (t) => {
   const { call } = await openScene({ rateLimitPerMinute: 2 })
-  const told = async (query: string) => {
+  const limitsShown = async (query: string) => {
     const { status, headers } = await call(`${GROUPS}?${query}`)
-    return [status, headers['ratelimit-policy'], headers['ratelimit'], headers['retry-after']]
+    t.equal(headers['ratelimit-policy'], '"per-minute";q=2;w=60')
+    return { status, limit: headers['ratelimit'], retryAfter: headers['retry-after'] }
   }
-  const policy = '"per-minute";q=2;w=60'
-  t.strictSame(await told(''), [200, policy, '"per-minute";r=1;t=0', undefined])
-  t.strictSame(await told('limit=0'), [400, policy, '"per-minute";r=0;t=30', undefined])
-  t.strictSame(await told(''), [429, policy, '"per-minute";r=0;t=30', '30'])
+  const first = { status: 200, limit: '"per-minute";r=1;t=0', retryAfter: undefined }
+  t.strictSame(await limitsShown(''), first)
+  const invalid = { status: 400, limit: '"per-minute";r=0;t=30', retryAfter: undefined }
+  t.strictSame(await limitsShown('limit=0'), invalid)
+  const refused = { status: 429, limit: '"per-minute";r=0;t=30', retryAfter: '30' }
+  t.strictSame(await limitsShown(''), refused)
 })
 
 t.test('without a rate limit no answer mentions one', async (t) => {

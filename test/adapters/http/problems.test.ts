@@ -319,30 +319,32 @@ t.test('at most 20 errors are listed', async (t) => {
 t.test('no answer repeats the values of a request', async (t) => {
   const { call, newGroup } = await openScene()
   const { pageGroupId } = await newGroup({ status: 'archived' })
-  const given = 'ada@example.com'
-  const reused = { ...activity, idempotencyKey: given, email: given }
+  const secret = 'ada@example.com'
+  const reused = { ...activity, idempotencyKey: secret, email: secret }
   await call(LOG, { json: reused })
   const answers = [
-    await call(LOG, { body: `{"source": ${given}}` }),
-    await call(LOG, { body: given }),
-    await call(LOG, { json: { source: [given], type: { given }, payload: given, prospectId: given } }),
-    await call(LOG, { json: { ...reused, type: given } }),
-    await call(LOG, { json: { ...activity, prospectId: idOf('prospect', 999), email: given, name: given } }),
+    await call(LOG, { body: `{"source": ${secret}}` }),
+    await call(LOG, { body: secret }),
+    await call(LOG, { json: { source: [secret], type: { secret }, payload: secret, prospectId: secret } }),
+    await call(LOG, { json: { ...reused, type: secret } }),
     await call(LOG, {
-      json: { ...activity, idempotencyKey: given },
+      json: { ...activity, prospectId: idOf('prospect', 999), email: secret, name: secret },
+    }),
+    await call(LOG, {
+      json: { ...activity, idempotencyKey: secret },
       headers: { 'idempotency-key': 'other' },
     }),
-    await call(LOG, { json: activity, headers: { 'content-type': given } }),
-    await call(LOG, { json: activity, headers: { 'content-encoding': given } }),
-    await call(LOG, { json: activity, headers: { 'idempotency-key': given.repeat(20) } }),
-    await call(GROUPS, { key: given }),
-    await call(`${GROUPS}?limit=${given}&status=${given}`),
-    await call(`${GROUPS}?cursor=${given}`),
-    await call(`${GROUPS}/${given}/pages/${given}`),
-    await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json: { customName: given } }),
-    await call(`GET /${given}`),
-    await call(`${given} /v0/page_groups`),
-    await call(`GET /problems/${given}`),
+    await call(LOG, { json: activity, headers: { 'content-type': secret } }),
+    await call(LOG, { json: activity, headers: { 'content-encoding': secret } }),
+    await call(LOG, { json: activity, headers: { 'idempotency-key': secret.repeat(20) } }),
+    await call(GROUPS, { key: secret }),
+    await call(`${GROUPS}?limit=${secret}&status=${secret}`),
+    await call(`${GROUPS}?cursor=${secret}`),
+    await call(`${GROUPS}/${secret}/pages/${secret}`),
+    await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json: { customName: secret } }),
+    await call(`GET /${secret}`),
+    await call(`${secret} /v0/page_groups`),
+    await call(`GET /problems/${secret}`),
   ]
   for (const answer of answers) {
     t.ok(answer.status >= 400)
@@ -350,22 +352,25 @@ t.test('no answer repeats the values of a request', async (t) => {
   }
 })
 
-t.test('with several errors, the earliest check answers: path, method, key, rate, scope, body', async (t) => {
-  const { call, keyWith } = await openScene()
-  const unread = async () => t.fail('a body that is not wanted yet was read') as never
-  const worst = { key: 'wrong', body: '{', read: unread, headers: { 'content-type': 'text/plain' } }
-  const codeOf = async (operation: string, sent: object) =>
-    (await call(operation, { ...worst, ...sent })).json.code
-  t.equal(await codeOf('PUT /v0/nowhere?limit=0', {}), 'not_found')
-  t.equal(await codeOf('PUT /v0/prospect_logs', {}), 'method_not_allowed')
-  t.equal(await codeOf(LOG, { key: null }), 'missing_api_key')
-  t.equal(await codeOf(LOG, {}), 'invalid_api_key')
-  t.equal(await codeOf(LOG, { key: await keyWith('pages:read') }), 'insufficient_scope')
-  t.equal(await codeOf(LOG, { key: await keyWith('prospect_logs:write') }), 'unsupported_media_type')
-  t.equal((await call(LOG, { body: '{', headers: { 'idempotency-key': '' } })).json.code, 'invalid_json')
-  const unknownGroup = 'POST /v0/page_groups/x/pages'
-  t.equal((await call(unknownGroup, { json: { customName: 1 } })).json.code, 'invalid_request')
-})
+t.test(
+  'of several errors the first is returned, in the order path, method, key, rate, scope, body',
+  async (t) => {
+    const { call, keyWith } = await openScene()
+    const unread = async () => t.fail('a body that is not wanted yet was read') as never
+    const worst = { key: 'wrong', body: '{', read: unread, headers: { 'content-type': 'text/plain' } }
+    const codeOf = async (operation: string, sent: object) =>
+      (await call(operation, { ...worst, ...sent })).json.code
+    t.equal(await codeOf('PUT /v0/nowhere?limit=0', {}), 'not_found')
+    t.equal(await codeOf('PUT /v0/prospect_logs', {}), 'method_not_allowed')
+    t.equal(await codeOf(LOG, { key: null }), 'missing_api_key')
+    t.equal(await codeOf(LOG, {}), 'invalid_api_key')
+    t.equal(await codeOf(LOG, { key: await keyWith('pages:read') }), 'insufficient_scope')
+    t.equal(await codeOf(LOG, { key: await keyWith('prospect_logs:write') }), 'unsupported_media_type')
+    t.equal((await call(LOG, { body: '{', headers: { 'idempotency-key': '' } })).json.code, 'invalid_json')
+    const unknownGroup = 'POST /v0/page_groups/x/pages'
+    t.equal((await call(unknownGroup, { json: { customName: 1 } })).json.code, 'invalid_request')
+  },
+)
 
 t.test('the rate of a key is counted before its scope is checked', async (t) => {
   const { call, keyWith } = await openScene({ rateLimitPerMinute: 1 })
@@ -375,27 +380,29 @@ t.test('the rate of a key is counted before its scope is checked', async (t) => 
   t.equal((await call(GROUPS, { key: 'wrong' })).status, 401)
 })
 
-t.test('HEAD answers wherever GET does, problems too, without a body', async (t) => {
+t.test('HEAD returns the status and headers of GET without a body, also for problems', async (t) => {
   const { call, newGroup, newPage } = await openScene()
   const { pageGroupId } = await newGroup()
   const { pageId } = await newPage(pageGroupId)
-  for (const [target, status] of [
-    ['/v0/page_groups', 200],
-    [`/v0/page_groups/${pageGroupId}/pages`, 200],
-    [`/v0/page_groups/${pageGroupId}/pages/${pageId}`, 200],
-    ['/v0/page_groups?limit=0', 400],
-    ['/v0/page_groups/x/pages', 404],
-    ['/v0/nowhere', 404],
-    ['/healthz', 200],
-    ['/readyz', 200],
-    ['/openapi.json', 200],
-    ['/problems/not_found', 200],
-    ['/v0/prospect_logs', 200],
-    ['/v0/prospects', 200],
-  ] as const) {
+  const statuses = {
+    '/v0/page_groups': 200,
+    [`/v0/page_groups/${pageGroupId}/pages`]: 200,
+    [`/v0/page_groups/${pageGroupId}/pages/${pageId}`]: 200,
+    '/v0/page_groups?limit=0': 400,
+    '/v0/page_groups/x/pages': 404,
+    '/v0/nowhere': 404,
+    '/healthz': 200,
+    '/readyz': 200,
+    '/openapi.json': 200,
+    '/problems/not_found': 200,
+    '/v0/prospect_logs': 200,
+    '/v0/prospects': 200,
+  }
+  for (const [target, status] of Object.entries(statuses)) {
     const get = await call(`GET ${target}`)
     const head = await call(`HEAD ${target}`)
-    t.strictSame([head.status, head.body], [status, ''], target)
+    t.equal(head.status, status, target)
+    t.equal(head.body, '', target)
     for (const name of ['content-type', 'content-length', 'allow'])
       t.equal(head.headers[name], get.headers[name], `${name} of ${target}`)
     t.equal(get.headers['content-length'], String(Buffer.byteLength(get.body)))
@@ -404,42 +411,41 @@ t.test('HEAD answers wherever GET does, problems too, without a body', async (t)
 
 t.test('OPTIONS answers 204 with the methods of the path, and needs no key', async (t) => {
   const { call } = await openScene()
-  for (const [target, allow] of [
-    ['/v0/prospect_logs', 'POST, GET, HEAD, OPTIONS'],
-    ['/v0/prospects/x', 'GET, HEAD, PATCH, OPTIONS'],
-    ['/v0/page_groups', 'GET, HEAD, POST, OPTIONS'],
-    ['/v0/page_groups/x', 'GET, HEAD, PATCH, DELETE, OPTIONS'],
-    ['/v0/page_groups/x/pages', 'GET, HEAD, POST, OPTIONS'],
-    ['/v0/page_groups/x/pages/y', 'GET, HEAD, PATCH, DELETE, OPTIONS'],
-    ['/v0/page_groups/x/pages/y/versions/z/publish', 'POST, OPTIONS'],
-    ['/healthz', 'GET, HEAD, OPTIONS'],
-    ['/problems/not_found', 'GET, HEAD, OPTIONS'],
-  ] as const) {
-    const answer = await call(`OPTIONS ${target}`, { key: null })
-    t.strictSame([answer.status, answer.body, answer.headers['allow']], [204, '', allow], target)
-    t.notOk('content-length' in answer.headers)
-    t.notOk('content-type' in answer.headers)
+  const methods = {
+    '/v0/prospect_logs': 'POST, GET, HEAD, OPTIONS',
+    '/v0/prospects/x': 'GET, HEAD, PATCH, OPTIONS',
+    '/v0/page_groups': 'GET, HEAD, POST, OPTIONS',
+    '/v0/page_groups/x': 'GET, HEAD, PATCH, DELETE, OPTIONS',
+    '/v0/page_groups/x/pages': 'GET, HEAD, POST, OPTIONS',
+    '/v0/page_groups/x/pages/y': 'GET, HEAD, PATCH, DELETE, OPTIONS',
+    '/v0/page_groups/x/pages/y/versions/z/publish': 'POST, OPTIONS',
+    '/healthz': 'GET, HEAD, OPTIONS',
+    '/problems/not_found': 'GET, HEAD, OPTIONS',
+  }
+  for (const [target, allow] of Object.entries(methods)) {
+    const { status, body, headers } = await call(`OPTIONS ${target}`, { key: null })
+    t.strictSame({ status, body, allow: headers['allow'] }, { status: 204, body: '', allow }, target)
+    t.notOk('content-length' in headers)
+    t.notOk('content-type' in headers)
   }
   t.match(await call('OPTIONS /v0/nowhere'), { status: 404 })
 })
 
-t.test('every answer forbids sniffing and caching, and none allows other origins', async (t) => {
+t.test('every answer forbids sniffing and limits caching, and none allows other origins', async (t) => {
   const { call, newGroup } = await openScene()
   await newGroup()
   const headers = { origin: 'https://example.com', 'access-control-request-method': 'POST' }
-  for (const operation of [
-    GROUPS,
-    'HEAD /v0/page_groups',
-    'OPTIONS /v0/page_groups',
-    'PUT /v0/page_groups',
-    'GET /v0/nowhere',
-    'GET /openapi.json',
-    'GET /healthz',
-  ]) {
+  const cacheControls = {
+    [GROUPS]: 'private, no-cache',
+    'HEAD /v0/page_groups': 'private, no-cache',
+    'OPTIONS /v0/page_groups': 'no-store',
+    'PUT /v0/page_groups': 'no-store',
+    'GET /v0/nowhere': 'no-store',
+    'GET /openapi.json': 'no-cache',
+    'GET /healthz': 'no-store',
+  }
+  for (const [operation, cacheControl] of Object.entries(cacheControls)) {
     const answer = await call(operation, { headers })
-    const isRead = /page_groups$/.test(operation) && answer.status === 200
-    const isFile = operation.endsWith('.json')
-    const cacheControl = isRead ? 'private, no-cache' : isFile ? 'no-cache' : 'no-store'
     t.match(answer.headers, { ...SECURITY_HEADERS, 'cache-control': cacheControl }, operation)
     t.notMatch(Object.keys(answer.headers).join(), /access-control/, operation)
     t.ok(answer.headers['x-request-id'])
@@ -448,12 +454,12 @@ t.test('every answer forbids sniffing and caching, and none allows other origins
 
 t.test('a 401 names the authentication scheme', async (t) => {
   const { call } = await openScene()
-  const told = 'ApiKey realm="prospect-pages", header="x-api-key"'
-  t.equal((await call(GROUPS, { key: null })).headers['www-authenticate'], told)
-  t.equal((await call(GROUPS, { key: 'wrong' })).headers['www-authenticate'], told)
+  const scheme = 'ApiKey realm="prospect-pages", header="x-api-key"'
+  t.equal((await call(GROUPS, { key: null })).headers['www-authenticate'], scheme)
+  t.equal((await call(GROUPS, { key: 'wrong' })).headers['www-authenticate'], scheme)
 })
 
-t.test('a 500 shows nothing of the error; the log contains all of it', async (t) => {
+t.test('a 500 shows nothing of the error, which is logged completely', async (t) => {
   const why = new Error('duplicate key (ada@example.com) in insert into prospects', {
     cause: new Error('deep'),
   })

@@ -10,7 +10,7 @@ const PAYLOAD = '{ "n":12345678901234567890,\n"a":1,"a":2 }'
 const activity = { source: 'crm', payload: {} }
 
 /** A scene with an activity of Ada. */
-const setting = async () => {
+const setUp = async () => {
   const scene = await openScene()
   const log = async (fields: object = {}) =>
     (await scene.call(LOG, { json: { ...activity, ...fields } })).json
@@ -25,7 +25,7 @@ const iso = (ms: number) => new Date(START + ms).toISOString()
 const times = (ms: number) => ({ createdAt: iso(0), updatedAt: iso(ms) })
 
 t.test('200: a prospect and its activities read back as they were logged', async (t) => {
-  const { call, ada, prospectLogId, timeline } = await setting()
+  const { call, ada, prospectLogId, timeline } = await setUp()
   const log = {
     prospectLogId,
     prospectId: ada.prospectId,
@@ -58,7 +58,7 @@ t.test('200: a payload is answered byte for byte', async (t) => {
 })
 
 t.test('200: a normalised email finds its prospect; a blank or placeholder finds none', async (t) => {
-  const { call, ada, log } = await setting()
+  const { call, ada, log } = await setUp()
   await log()
   for (const [email, items] of [
     ['ada@x', [ada]],
@@ -73,7 +73,7 @@ t.test('200: a normalised email finds its prospect; a blank or placeholder finds
 t.test(
   '200: a search finds people by a prefix, at most 100 in a slice, and continues with a cursor',
   async (t) => {
-    const { call, ada, log, change } = await setting()
+    const { call, ada, log, change } = await setUp()
     const idsOf = async (query: string) => {
       const { json } = await call(`${PEOPLE}?${query}`)
       t.equal(json.hasMore, false)
@@ -100,7 +100,7 @@ t.test(
 )
 
 t.test('400: a search that is too short or too long, or beside another filter', async (t) => {
-  const { call } = await setting()
+  const { call } = await setUp()
   for (const [query, parameter] of [
     ['search=a', 'search'],
     ['search=', 'search'],
@@ -119,7 +119,7 @@ t.test('400: a search that is too short or too long, or beside another filter', 
 })
 
 t.test('200: a list continues at its cursor, only with the same filter', async (t) => {
-  const { call, log, timeline, ada } = await setting()
+  const { call, log, timeline, ada } = await setUp()
   const { prospectId } = ada
   for (const type of ['a', 'b', 'a']) await log({ prospectId, type, occurredAt: iso(type === 'a' ? 9 : 5) })
   await log()
@@ -157,7 +157,7 @@ t.test('200: a list continues at its cursor, only with the same filter', async (
 t.test(
   '200: since and until bound a timeline by occurredAt; since is inclusive, until exclusive',
   async (t) => {
-    const { call, log, timeline, ada } = await setting()
+    const { call, log, timeline, ada } = await setUp()
     for (const ms of [1_000, 2_000, 3_000])
       await log({ prospectId: ada.prospectId, type: `${ms}`, occurredAt: iso(ms) })
     const typesIn = async (query: string) =>
@@ -173,7 +173,7 @@ t.test(
 )
 
 t.test('200: a source and an idempotency key find an activity that arrived', async (t) => {
-  const { call, prospectLogId } = await setting()
+  const { call, prospectLogId } = await setUp()
   t.match((await call(`${LOGS}?source=crm&idempotencyKey=one`)).json, {
     items: [{ prospectLogId }],
     hasMore: false,
@@ -183,7 +183,7 @@ t.test('200: a source and an idempotency key find an activity that arrived', asy
 })
 
 t.test('200: a correction overwrites, null clears, and omitted fields stay', async (t) => {
-  const { call, clock, ada, change } = await setting()
+  const { call, clock, ada, change } = await setUp()
   clock.advance(5)
   t.strictSame((await change({})).json, ada, 'nothing to change')
   t.strictSame((await change({ name: 'Grace' })).json, { ...ada, name: 'Grace', ...times(5) })
@@ -196,7 +196,7 @@ t.test('200: a correction overwrites, null clears, and omitted fields stay', asy
 })
 
 t.test('201: after a correction an activity with the old email is a new prospect’s, at once', async (t) => {
-  const { log, ada, change } = await setting()
+  const { log, ada, change } = await setUp()
   t.equal((await log({ email: 'ada@x' })).prospectId, ada.prospectId)
   t.equal((await log({ email: 'ada@x' })).prospectId, ada.prospectId, 'remembered')
   await change({ email: 'grace@x', name: null })
@@ -217,7 +217,7 @@ t.test('201: after a correction an activity with the old email is a new prospect
 })
 
 t.test('201 and 200: a prospect is created once, and its empty fields are filled', async (t) => {
-  const { call, ada, clock } = await setting()
+  const { call, ada, clock } = await setUp()
   const create = (json: unknown, headers = {}) => call('POST /v0/prospects', { json, headers })
   const sent = { externalId: 'crm 1', email: 'ADA@x', name: 'Eve' }
   clock.advance(5)
@@ -239,7 +239,7 @@ t.test('201 and 200: a prospect is created once, and its empty fields are filled
 })
 
 t.test('400: a prospect needs an external id or a usable email', async (t) => {
-  const { call } = await setting()
+  const { call } = await setUp()
   const missing = { detail: 'is required without an email', pointer: '/externalId' }
   for (const [json, fault] of [
     [{}, missing],
@@ -254,7 +254,7 @@ t.test('400: a prospect needs an external id or a usable email', async (t) => {
 })
 
 t.test('400: every error of a query or a body is named', async (t) => {
-  const { call, timeline, change } = await setting()
+  const { call, timeline, change } = await setUp()
   for (const [target, ...parameters] of [
     [`${PEOPLE}?limit=0`, 'limit'],
     [`${PEOPLE}?email=a&email=b`, 'email'],
@@ -308,7 +308,7 @@ t.test('410: an erased prospect is gone', async (t) => {
 })
 
 t.test('200: a prospect is merged, and its id now leads to the survivor', async (t) => {
-  const { call, ada, log, timeline } = await setting()
+  const { call, ada, log, timeline } = await setUp()
   const prospectId = String((await log({ email: 'grace@x', externalId: 'G-1' })).prospectId)
   const adaId = String(ada.prospectId)
   const merge = (from: string, json: object) => call(`POST /v0/prospects/${from}/merge`, { json })

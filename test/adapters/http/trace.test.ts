@@ -9,20 +9,20 @@ const VALID = `00-${TRACE}-${PARENT}-01`
 
 t.test('a valid X-Request-Id is returned, logged, and the instance of a problem', async (t) => {
   const { call, answered } = await openScene()
-  for (const given of ['a', 'A.b_c-9', '0b9e5a52-6c0f-4b0b-9d6f-2f2f6f1f9a11', 'x'.repeat(128)]) {
-    const { headers, json } = await call('GET /nowhere', { headers: { 'x-request-id': given } })
-    t.equal(headers['x-request-id'], given)
-    t.equal(json['instance'], given)
-    t.equal(answered.at(-1)?.requestId, given)
+  for (const requestId of ['a', 'A.b_c-9', '0b9e5a52-6c0f-4b0b-9d6f-2f2f6f1f9a11', 'x'.repeat(128)]) {
+    const { headers, json } = await call('GET /nowhere', { headers: { 'x-request-id': requestId } })
+    t.equal(headers['x-request-id'], requestId)
+    t.equal(json['instance'], requestId)
+    t.equal(answered.at(-1)?.requestId, requestId)
   }
 })
 
 t.test('an invalid X-Request-Id is ignored', async (t) => {
   const { call } = await openScene()
-  const others = ['', ' ', 'a b', 'a, b', 'x'.repeat(129), 'ada@example.com', 'a\tb', '"', 'é', '{}', 'a/b']
-  for (const given of [...others, ['a', 'b']]) {
-    const { headers, json } = await call('GET /nowhere', { headers: { 'x-request-id': given } })
-    t.match(headers['x-request-id'], /^request-\d+$/, String(given))
+  const invalid = ['', ' ', 'a b', 'a, b', 'x'.repeat(129), 'ada@example.com', 'a\tb', '"', 'é', '{}', 'a/b']
+  for (const requestId of [...invalid, ['a', 'b']]) {
+    const { headers, json } = await call('GET /nowhere', { headers: { 'x-request-id': requestId } })
+    t.match(headers['x-request-id'], /^request-\d+$/, String(requestId))
     t.equal(json['instance'], headers['x-request-id'])
   }
 })
@@ -61,15 +61,15 @@ t.test('an invalid traceparent is ignored', async (t) => {
 })
 
 t.test('an internal error is reported with its trace id', async (t) => {
-  const told: unknown[] = []
+  const reported: unknown[] = []
   const why = new Error('a bug')
   const { call, owner } = await openScene({
     storeAs: (store) => ({ ...store, pageGroups: { ...store.pageGroups, list: () => Promise.reject(why) } }),
-    onError: (_error, requestId, known) => told.push({ requestId, ...known }),
+    onError: (_error, requestId, known) => reported.push({ requestId, ...known }),
   })
   await call('GET /v0/page_groups', { headers: { traceparent: VALID, 'x-request-id': 'one' } })
   const { tenantId, apiKeyId } = owner
-  t.strictSame(told, [{ requestId: 'one', traceId: TRACE, tenantId, apiKeyId }])
+  t.strictSame(reported, [{ requestId: 'one', traceId: TRACE, tenantId, apiKeyId }])
 })
 
 t.test(

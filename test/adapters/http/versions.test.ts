@@ -6,7 +6,7 @@ const CONTENT = '{ "n":12345678901234567890,\n"a":1,"a":2,"nul":"\\u0000" }'
 type Listed = { versionId: string; versionNumber: number; status: string }
 
 /** A page, created from this body and published. */
-const setting = async (body = '{"supplementaryContext":"About spring"}') => {
+const setUp = async (body = '{"supplementaryContext":"About spring"}') => {
   const scene = await openScene()
   const { call } = scene
   const { pageGroupId } = await scene.newGroup()
@@ -21,7 +21,7 @@ const setting = async (body = '{"supplementaryContext":"About spring"}') => {
 }
 
 t.test('200: a page is renamed, and null takes the name away', async (t) => {
-  const { call, path, clock } = await setting()
+  const { call, path, clock } = await setUp()
   clock.advance(5)
   const before = (await call(`GET ${path}`)).json
   const renamed = await call(`PATCH ${path}`, { json: { customName: 'Sale' } })
@@ -33,7 +33,7 @@ t.test('200: a page is renamed, and null takes the name away', async (t) => {
 })
 
 t.test('204: a deleted page is gone with its versions, and no longer counted', async (t) => {
-  const { call, path, pageGroupId, versions } = await setting()
+  const { call, path, pageGroupId, versions } = await setUp()
   const [version] = await versions()
   const answer = await call(`DELETE ${path}`)
   t.strictSame([answer.status, answer.body], [204, ''])
@@ -44,7 +44,7 @@ t.test('204: a deleted page is gone with its versions, and no longer counted', a
 })
 
 t.test('200: a page without content has exactly the three fields of a published version', async (t) => {
-  const { call, path } = await setting()
+  const { call, path } = await setUp()
   const { publishedVersion } = (await call(`GET ${path}`)).json
   t.strictSame(Object.keys(publishedVersion as object), ['versionId', 'versionNumber', 'publishedAt'])
 })
@@ -52,7 +52,7 @@ t.test('200: a page without content has exactly the three fields of a published 
 t.test(
   '200: content is answered byte for byte, of a page from its creation on and of each version',
   async (t) => {
-    const { call, path, add, publish, versions } = await setting(`{"content":${CONTENT}}`)
+    const { call, path, add, publish, versions } = await setUp(`{"content":${CONTENT}}`)
     const contentOf = async (target: string) => (await call(`GET ${target}`)).body
     t.ok((await contentOf(path)).includes(`,"content":${CONTENT}},"latestVersion"`))
     const other = '{"b":1.0}'
@@ -68,7 +68,7 @@ t.test(
 )
 
 t.test('201: a version is created in processing', async (t) => {
-  const { owner, clock, pageGroupId, pageId, add } = await setting()
+  const { owner, clock, pageGroupId, pageId, add } = await setUp()
   const created = await add('{}')
   t.strictSame(created.json, {
     versionId: created.json.versionId,
@@ -83,7 +83,7 @@ t.test('201: a version is created in processing', async (t) => {
 })
 
 t.test('201: without a body a version is as the newest one; lists go on at their cursor', async (t) => {
-  const { call, path } = await setting()
+  const { call, path } = await setUp()
   t.equal((await call(`POST ${path}/versions`)).status, 201)
   const first = (await call(`GET ${path}/versions?limit=1`)).json
   t.match(first, { items: [{ versionNumber: 2, status: 'processing', publishedAt: null }], hasMore: true })
@@ -96,7 +96,7 @@ t.test('201: without a body a version is as the newest one; lists go on at their
 })
 
 t.test('201: the same content under an idempotency key creates one page', async (t) => {
-  const { call, pages } = await setting()
+  const { call, pages } = await setUp()
   const headers = { 'idempotency-key': 'one' }
   const create = (body: string) => call(`POST ${pages}`, { body, headers })
   const { pageId } = (await create('{"content":{"a":1}}')).json
@@ -105,7 +105,7 @@ t.test('201: the same content under an idempotency key creates one page', async 
 })
 
 t.test('400: every fault of a page or a version is named', async (t) => {
-  const { call, pages, path, add } = await setting()
+  const { call, pages, path, add } = await setUp()
   const faultsOf = async (answer: Promise<Awaited<ReturnType<typeof add>>>) => {
     const { status, json } = await answer
     return [status, ...(json.errors as { pointer: string }[]).map(({ pointer }) => pointer)]
@@ -123,7 +123,7 @@ const HOUR = 3_600_000
 t.test(
   '200: a version is published and unpublished at its times; the page and the version show them',
   async (t) => {
-    const { call, clock, path, add, publish, runSchedules } = await setting()
+    const { call, clock, path, add, publish, runSchedules } = await setUp()
     const at = (ms: number) => new Date(clock() + ms).toISOString()
     const publishAt = at(HOUR)
     const unpublishAt = at(2 * HOUR)
@@ -153,7 +153,7 @@ t.test(
 t.test(
   '400: a page cannot be unpublished in the past, neither by a change nor by a publication',
   async (t) => {
-    const { call, clock, path, add, publish } = await setting()
+    const { call, clock, path, add, publish } = await setUp()
     const { versionId } = (await add('{}')).json
     await publish()
     const { body: before } = await call(`GET ${path}`)
@@ -170,7 +170,7 @@ t.test(
 )
 
 t.test('200: a schedule ends by a call; a time that is past means now', async (t) => {
-  const { call, clock, path, add, publish } = await setting()
+  const { call, clock, path, add, publish } = await setUp()
   const [publishAt, past] = [HOUR, -HOUR].map((ms) => new Date(clock() + ms).toISOString())
   const { versionId } = (await add(`{"publishAt":"${publishAt}"}`)).json
   const version = `${path}/versions/${versionId}`
@@ -189,7 +189,7 @@ t.test('200: a schedule ends by a call; a time that is past means now', async (t
 })
 
 t.test('400: a time that is no time, too far ahead, or before the publication', async (t) => {
-  const { call, clock, pages, path, versions } = await setting()
+  const { call, clock, pages, path, versions } = await setUp()
   const [version] = await versions()
   const publication = `POST ${path}/versions/${version?.versionId}/publish`
   const far = new Date(clock() + 732 * 24 * HOUR).toISOString()
@@ -213,7 +213,7 @@ t.test('400: a time that is no time, too far ahead, or before the publication', 
 })
 
 t.test('409: a page has at most 100 scheduled versions; one of them can be moved', async (t) => {
-  const { call, clock, path, add, publish, versions } = await setting()
+  const { call, clock, path, add, publish, versions } = await setUp()
   const at = (ms: number) => new Date(clock() + ms).toISOString()
   for (let i = 0; i < 100; i++) await add(`{"publishAt":"${at(HOUR)}"}`)
   await add('{"publish":false}')
@@ -230,7 +230,7 @@ t.test('409: a page has at most 100 scheduled versions; one of them can be moved
 })
 
 t.test('422: the time is part of a request that is retried, if it is given', async (t) => {
-  const { clock, add, call, pages } = await setting()
+  const { clock, add, call, pages } = await setUp()
   const publishAt = new Date(clock() + HOUR).toISOString()
   const headers = { 'idempotency-key': 'one' }
   for (const post of [

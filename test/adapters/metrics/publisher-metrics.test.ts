@@ -15,7 +15,7 @@ import { countedIds, stoppedClock } from '../../support/setting.ts'
 const PATIENCE_MS = 10_000
 
 /** A measured store with this many unpublished pages, and their publisher. */
-const setting = async (pages: number, namer: Namer | null = null) => {
+const setUp = async (pages: number, namer: Namer | null = null) => {
   const metrics = createMetrics()
   const store = metrics.measured(memoryStore())
   const group = someGroup(await addTenant(store))
@@ -50,7 +50,7 @@ const READY = 'prospect_pages_database_ready'
 const PROCESSING = 'prospect_pages_versions_processing'
 
 t.test('versions are counted when they are created and when they are published', async (t) => {
-  const { store, rows, clock, publish, scraped } = await setting(3)
+  const { store, rows, clock, publish, scraped } = await setUp(3)
   const before = await scraped()
   t.equal(before.value('prospect_pages_versions_created_total'), 3)
   t.equal(before.value(PROCESSING), 3)
@@ -66,7 +66,7 @@ t.test('versions are counted when they are created and when they are published',
 })
 
 t.test('each failed call to the namer is counted', async (t) => {
-  const { publish, scraped } = await setting(1, async () => {
+  const { publish, scraped } = await setUp(1, async () => {
     throw new Error('no name')
   })
   await publish()
@@ -77,7 +77,7 @@ t.test('each failed call to the namer is counted', async (t) => {
 })
 
 t.test('an attempt that was stopped is counted, but is no failure', async (t) => {
-  const { publish, stopping, scraped } = await setting(1, async () => {
+  const { publish, stopping, scraped } = await setUp(1, async () => {
     stopping.abort()
     throw new Error('stopped')
   })
@@ -88,7 +88,7 @@ t.test('an attempt that was stopped is counted, but is no failure', async (t) =>
 })
 
 t.test('what a publisher saves too late is not counted', async (t) => {
-  const { store, publish, clock, scraped } = await setting(1, async () => {
+  const { store, publish, clock, scraped } = await setUp(1, async () => {
     const now = new Date(clock() + 60_000).toISOString()
     await store.versions.claim(someClaim({ now }))
     return 'Too late'
@@ -98,7 +98,7 @@ t.test('what a publisher saves too late is not counted', async (t) => {
 })
 
 t.test('a version whose attempts were all abandoned is counted as failed', async (t) => {
-  const { store, clock, publish, scraped } = await setting(1)
+  const { store, clock, publish, scraped } = await setUp(1)
   const now = new Date(clock()).toISOString()
   const claim = someClaim({ now, until: now })
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) await store.versions.claim(claim)

@@ -21,14 +21,14 @@ t.test('attempts are counted by outcome, and so are those that could not be made
   await store.pageGroups.add(someGroup(tenant), events)
   await store.events.number({ tenantId, now: at(0), max: 4 })
   const [claimed] = await store.webhooks.claim(someClaim())
-  const [one, two, three, four] = await store.webhooks.due({ ...endpoint, now: at(0), max: 4 })
-  if (!claimed || !one || !two || !three || !four) throw new Error('they are due')
+  const [delivered, retried, unread, unsigned] = await store.webhooks.due({ ...endpoint, now: at(0), max: 4 })
+  if (!claimed || !delivered || !retried || !unread || !unsigned) throw new Error('they are due')
   const nowMs = Date.parse(at(0))
   const results = [
-    deliveryAfter(one, { status: 204, error: null, retryAfterMs: null, ms: 7 }, nowMs, 0),
-    deliveryAfter(two, { status: 500, error: 'why', retryAfterMs: null, ms: 7 }, nowMs, 0),
-    deliveryUnsent(three, nowMs, UNREAD),
-    deliveryUnsent(four, nowMs, UNSIGNED),
+    deliveryAfter(delivered, { status: 204, error: null, retryAfterMs: null, ms: 7 }, nowMs, 0),
+    deliveryAfter(retried, { status: 500, error: 'why', retryAfterMs: null, ms: 7 }, nowMs, 0),
+    deliveryUnsent(unread, nowMs, UNREAD),
+    deliveryUnsent(unsigned, nowMs, UNSIGNED),
   ]
   const state = { failures: 1, failingSince: at(0), lastError: null, claimableAt: null, readAt: at(0) }
   t.equal(await store.webhooks.settle(claimed, results, state), true)

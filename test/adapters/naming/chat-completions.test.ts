@@ -15,7 +15,7 @@ const GOING_ON = new AbortController().signal
 type Asked = { url: string | undefined; headers: IncomingHttpHeaders; body: string }
 
 /** A naming server of the test's own, and a namer that asks it. */
-const setting = async (
+const setUp = async (
   t: Test,
   answer: RequestListener,
   { apiKey = 'secret' as string | null, extraBody = {} } = {},
@@ -42,12 +42,12 @@ const saying =
     response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content } }] }))
 
 t.test('a good answer is the name', async (t) => {
-  const { namer } = await setting(t, saying('Spring Flowers'))
+  const { namer } = await setUp(t, saying('Spring Flowers'))
   t.equal(await namer(PAGE, GOING_ON), 'Spring Flowers')
 })
 
 t.test('the server is asked as the protocol has it, with the key', async (t) => {
-  const { asked, namer } = await setting(t, saying('x'))
+  const { asked, namer } = await setUp(t, saying('x'))
   await namer(PAGE, GOING_ON)
   t.match(asked, [
     {
@@ -64,13 +64,13 @@ t.test('the server is asked as the protocol has it, with the key', async (t) => 
 })
 
 t.test('without a key none is sent', async (t) => {
-  const { asked, namer } = await setting(t, saying('x'), { apiKey: null })
+  const { asked, namer } = await setUp(t, saying('x'), { apiKey: null })
   await namer(PAGE, GOING_ON)
   t.equal(asked[0]?.headers.authorization, undefined)
 })
 
 t.test('what a page does not say is left out, and what is very long is cut', async (t) => {
-  const { asked, namer } = await setting(t, saying('x'))
+  const { asked, namer } = await setUp(t, saying('x'))
   await namer(
     { groupTitle: 'Offers', pageContext: null, supplementaryContext: 'x'.repeat(100_000) },
     GOING_ON,
@@ -79,7 +79,7 @@ t.test('what a page does not say is left out, and what is very long is cut', asy
 })
 
 t.test('the address may be the base of the API, with slashes, or the full one', async (t) => {
-  const { asked, namerAt } = await setting(t, saying('x'))
+  const { asked, namerAt } = await setUp(t, saying('x'))
   for (const path of ['/v1', '/v1//', '/v1/chat/completions']) await namerAt(path)(PAGE, GOING_ON)
   t.strictSame(
     asked.map(({ url }) => url),
@@ -105,7 +105,7 @@ const bad: Record<string, [RequestListener, RegExp]> = {
 }
 for (const [what, [answer, why]] of Object.entries(bad))
   t.test(`${what} is no name`, async (t) => {
-    const { asked, namer } = await setting(t, answer)
+    const { asked, namer } = await setUp(t, answer)
     await t.rejects(namer(PAGE, GOING_ON), why)
     t.equal(asked.length, 1)
   })
@@ -120,19 +120,19 @@ for (const nonsense of [
   { choices: [{ message: { content: 1 } }] },
 ])
   t.test(`${JSON.stringify(nonsense)} is no name`, async (t) => {
-    const { namer } = await setting(t, (_, response) => response.end(JSON.stringify(nonsense)))
+    const { namer } = await setUp(t, (_, response) => response.end(JSON.stringify(nonsense)))
     await t.rejects(namer(PAGE, GOING_ON), /returned no message/)
   })
 
 t.test('a truncated answer is no name', async (t) => {
   const choice = { finish_reason: 'length', message: { content: 'Spring flow' } }
-  const { namer } = await setting(t, (_, response) => response.end(JSON.stringify({ choices: [choice] })))
+  const { namer } = await setUp(t, (_, response) => response.end(JSON.stringify({ choices: [choice] })))
   await t.rejects(namer(PAGE, GOING_ON), { message: /truncated/, retryAfterMs: Infinity })
 })
 
 t.test('only a refusal that may pass is retried, and not before the server wants it', async (t) => {
   const retryOf = async (status: number, header?: string) => {
-    const { namer } = await setting(t, (_, response) =>
+    const { namer } = await setUp(t, (_, response) =>
       response.writeHead(status, header === undefined ? {} : { 'retry-after': header }).end(),
     )
     return namer(PAGE, GOING_ON).catch(({ retryAfterMs }) => retryAfterMs)
@@ -144,7 +144,7 @@ t.test('only a refusal that may pass is retried, and not before the server wants
 
 t.test('extra members are merged into the request, replace others, and null removes one', async (t) => {
   const extraBody = { max_tokens: null, max_completion_tokens: 500, model: 'large', nested: { top: null } }
-  const { asked, namer } = await setting(t, saying('x'), { extraBody })
+  const { asked, namer } = await setUp(t, saying('x'), { extraBody })
   await namer(PAGE, GOING_ON)
   const { messages, ...others } = JSON.parse(asked[0]?.body ?? '')
   t.strictSame(others, { max_completion_tokens: 500, model: 'large', nested: { top: null } })
@@ -153,12 +153,12 @@ t.test('extra members are merged into the request, replace others, and null remo
 
 t.test('to stop ends the call', async (t) => {
   const stop = new AbortController()
-  const { namer } = await setting(t, () => stop.abort())
+  const { namer } = await setUp(t, () => stop.abort())
   await t.rejects(namer(PAGE, stop.signal), { name: 'AbortError' })
 })
 
 t.test('from server to page, a name becomes one clean line', async (t) => {
-  const { namer } = await setting(t, saying('"Spring\r\n  Flowers\u0007"\n'))
+  const { namer } = await setUp(t, saying('"Spring\r\n  Flowers\u0007"\n'))
   const deps = { store: memoryStore(), clock: stoppedClock(), newId: countedIds() }
   const { tenantId } = await createTenant(deps)({ name: 'Acme' })
   const { value: group } = await createPageGroup(deps)({ tenantId, name: 'offers', title: 'Offers' })

@@ -7,32 +7,34 @@ const LIMITS = { inFlightMax: 1, waitingMax: 10, waitMsMax: 60_000 }
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 const refused = { kind: 'unavailable', facts: { retryAfterS: 1 } }
 
-/** A semaphore, and who has acquired it so far. */
-const setting = (limits: Partial<typeof LIMITS> = {}) => {
+/** A semaphore, and the callers that it has admitted so far. */
+const setUp = (limits: Partial<typeof LIMITS> = {}) => {
   const { acquire, counts } = createSemaphore({ ...LIMITS, ...limits })
   const admitted: string[] = []
-  const come = async (who: string, key = '') => {
+  const enter = async (caller: string, key = '') => {
     const release = await acquire(key)
-    admitted.push(who)
+    admitted.push(caller)
     return release
   }
-  return { come, admitted, counts }
+  /** A caller whose key is the first letter of its name. */
+  const enterByLetter = (caller: string) => enter(caller, caller[0])
+  return { enter, enterByLetter, admitted, counts }
 }
 
-t.test('it admits as many as its limit, and the others wait', async (t) => {
-  const { come, admitted, counts } = setting({ inFlightMax: 2 })
-  const comers = ['a', 'b', 'c'].map((who) => come(who))
+t.test('a semaphore admits callers up to its limit, and the others wait', async (t) => {
+  const { enter, admitted, counts } = setUp({ inFlightMax: 2 })
+  const entries = ['a', 'b', 'c'].map((caller) => enter(caller))
   await settled()
   t.strictSame(admitted, ['a', 'b'])
   t.strictSame(counts(), { inFlight: 2, waiting: 1 })
-  for (const comer of comers) (await comer)()
+  for (const entry of entries) (await entry)()
   t.strictSame(admitted, ['a', 'b', 'c'])
   t.strictSame(counts(), { inFlight: 0, waiting: 0 })
 })
 
-t.test('each release admits one, in the order in which they came', async (t) => {
-  const { come, admitted } = setting()
-  const [first, second, third] = ['a', 'b', 'c'].map((who) => come(who))
+t.test('each release admits the caller that has waited longest', async (t) => {
+  const { enter, admitted } = setUp()
+  const [first, second, third] = ['a', 'b', 'c'].map((caller) => enter(caller))
   const release = await first
   release?.()
   await settled()
@@ -43,34 +45,37 @@ t.test('each release admits one, in the order in which they came', async (t) => 
   t.strictSame(admitted, ['a', 'b', 'c'])
 })
 
-t.test('when as many wait as may, the next is refused at once', async (t) => {
-  const { come, admitted } = setting({ waitingMax: 1 })
-  const comers = ['a', 'b'].map((who) => come(who))
-  t.match(await refusalOf(come('c')), refused)
-  for (const comer of comers) (await comer)()
+t.test('a caller is refused at once when the queue is full', async (t) => {
+  const { enter, admitted } = setUp({ waitingMax: 1 })
+  const entries = ['a', 'b'].map((caller) => enter(caller))
+  t.match(await refusalOf(enter('c')), refused)
+  for (const entry of entries) (await entry)()
   t.strictSame(admitted, ['a', 'b'])
 })
 
-t.test('nobody waits longer than the limit, and a waiter that gave up holds no place', async (t) => {
-  const { come, admitted } = setting({ waitMsMax: 1, waitingMax: 1 })
-  const release = await come('a')
-  t.match(await refusalOf(come('b')), refused)
-  t.match(await refusalOf(come('c')), refused, 'its place among the waiting is free again')
+t.test('a caller waits no longer than the limit, and then leaves its place in the queue', async (t) => {
+  const { enter, admitted } = setUp({ waitMsMax: 1, waitingMax: 1 })
+  const release = await enter('a')
+  t.match(await refusalOf(enter('b')), refused)
+  t.match(await refusalOf(enter('c')), refused, 'the place in the queue is free again')
   release()
-  await come('d')
+  await enter('d')
   t.strictSame(admitted, ['a', 'd'])
 })
 
-t.test('keys take turns, however many wait under one', async (t) => {
-  const { come, admitted } = setting()
-  const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'c1'].map(async (who) => (await come(who, who[0]))())
-  await Promise.all(all)
+t.test('keys take turns, however many callers wait with one key', async (t) => {
+  const { enterByLetter, admitted } = setUp()
+  const passThrough = async (caller: string) => {
+    const release = await enterByLetter(caller)
+    release()
+  }
+  await Promise.all(['a1', 'a2', 'a3', 'a4', 'b1', 'c1'].map(passThrough))
   t.strictSame(admitted, ['a1', 'a2', 'b1', 'c1', 'a3', 'a4'])
 })
 
-t.test('one key leaves half to the others', async (t) => {
-  const { come, admitted } = setting({ inFlightMax: 4 })
-  const [first] = ['a1', 'a2', 'a3', 'b1'].map((who) => come(who, who[0]))
+t.test('the callers of one key leave half of the places to other keys', async (t) => {
+  const { enterByLetter, admitted } = setUp({ inFlightMax: 4 })
+  const [first] = ['a1', 'a2', 'a3', 'b1'].map(enterByLetter)
   await settled()
   t.strictSame(admitted, ['a1', 'a2', 'b1'])
   const release = await first
@@ -79,29 +84,32 @@ t.test('one key leaves half to the others', async (t) => {
   t.equal(admitted.at(-1), 'a3')
 })
 
-t.test('when too many wait, the key with most of them loses its oldest', async (t) => {
-  const { come, admitted } = setting({ waitingMax: 3 })
-  const passBy = async (who: string) => (await come(who, who[0]))()
-  const release = await come('a1', 'a')
-  const [second, ...others] = ['a2', 'a3', 'a4', 'b1'].map(passBy)
+t.test('when the queue is full, the oldest caller of the most frequent key is refused', async (t) => {
+  const { enter, enterByLetter, admitted } = setUp({ waitingMax: 3 })
+  const passThrough = async (caller: string) => {
+    const release = await enterByLetter(caller)
+    release()
+  }
+  const release = await enter('a1', 'a')
+  const [second, ...others] = ['a2', 'a3', 'a4', 'b1'].map(passThrough)
   t.match(await refusalOf(second as Promise<unknown>), refused)
-  t.match(await refusalOf(passBy('a5')), refused, 'and gets no other place')
+  t.match(await refusalOf(passThrough('a5')), refused, 'a later caller of that key is refused, too')
   release()
   await Promise.all(others)
   t.strictSame(admitted, ['a1', 'a3', 'b1', 'a4'])
 })
 
-t.test('an answer that came while its process stood still is taken', async (t) => {
+t.test('an answer that arrived while the process was blocked is used', async (t) => {
   const answer = new Promise((resolve) => setTimeout(resolve, 20, 'an answer'))
-  const taken = withTimeout(answer, 10)
+  const used = withTimeout(answer, 10)
   const until = performance.now() + 700
   while (performance.now() < until);
-  t.equal(await taken, 'an answer')
+  t.equal(await used, 'an answer')
 })
 
-t.test('without an answer, one who asked has waited long enough even then', async (t) => {
-  const no = refusalOf(withTimeout(new Promise(() => {}), 10))
+t.test('a call without an answer is refused even if the process was blocked', async (t) => {
+  const refusal = refusalOf(withTimeout(new Promise(() => {}), 10))
   const until = performance.now() + 700
   while (performance.now() < until);
-  t.match(await no, { kind: 'unavailable' })
+  t.match(await refusal, { kind: 'unavailable' })
 })

@@ -18,7 +18,7 @@ const settled = async () => {
 }
 
 /** Gathers, and keeps the lists that were run. */
-const setting = (run: Run = upper, options: Partial<Options> = {}, claims?: ClaimRules<string, string>) => {
+const setUp = (run: Run = upper, options: Partial<Options> = {}, claims?: ClaimRules<string, string>) => {
   const lists: string[][] = []
   const call = gather<string, string>(
     (inputs) => {
@@ -41,13 +41,13 @@ const heldRun = () => {
 }
 
 t.test('calls that arrive together become one list, and each gets its own answer', async (t) => {
-  const { call, lists } = setting()
+  const { call, lists } = setUp()
   t.strictSame(await Promise.all(['a', 'b', 'c'].map(call)), ['A', 'B', 'C'])
   t.strictSame(lists, [['a', 'b', 'c']])
 })
 
 t.test('a caller alone waits for nobody', async (t) => {
-  const { call, lists } = setting()
+  const { call, lists } = setUp()
   const answer = call('a')
   await settled()
   t.strictSame(lists, [['a']])
@@ -56,18 +56,18 @@ t.test('a caller alone waits for nobody', async (t) => {
 
 t.test('lists that may start together share what waits, unless it is little', async (t) => {
   const { run } = heldRun()
-  const little = setting(run, { listsInFlightMax: 2, unsharedMax: 3 })
+  const little = setUp(run, { listsInFlightMax: 2, unsharedMax: 3 })
   for (const each of ['a', 'b', 'c']) void little.call(each)
   await settled()
   t.strictSame(little.lists, [['a', 'b', 'c']])
-  const much = setting(run, { listsInFlightMax: 2, unsharedMax: 3 })
+  const much = setUp(run, { listsInFlightMax: 2, unsharedMax: 3 })
   for (const each of ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']) void much.call(each)
   await settled()
   t.strictSame(much.lists, [
     ['a', 'b', 'c', 'd'],
     ['e', 'f', 'g', 'h'],
   ])
-  const none = setting(run, { listsInFlightMax: 2 })
+  const none = setUp(run, { listsInFlightMax: 2 })
   for (const each of ['a', 'b', 'c', 'd', 'e']) void none.call(each)
   await settled()
   t.strictSame(none.lists, [['a', 'b', 'c', 'd', 'e']])
@@ -75,7 +75,7 @@ t.test('lists that may start together share what waits, unless it is little', as
 
 t.test('while a list is in flight the next one grows', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run)
+  const { call, lists } = setUp(run)
   const answers = [call('a')]
   await settled()
   answers.push(call('b'))
@@ -93,7 +93,7 @@ t.test('while a list is in flight the next one grows', async (t) => {
 
 t.test('as many lists are in flight as allowed', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { listsInFlightMax: 2 })
+  const { call, lists } = setUp(run, { listsInFlightMax: 2 })
   const answers: Promise<string>[] = []
   for (const input of ['a', 'b', 'c']) {
     answers.push(call(input))
@@ -113,7 +113,7 @@ t.test('as many lists are in flight as allowed', async (t) => {
 const groupOf = (input: string) => input[0] ?? ''
 t.test('calls that do not fit into one list take turns by group', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { groupOf, listLengthMax: 2 })
+  const { call, lists } = setUp(run, { groupOf, listLengthMax: 2 })
   const answers = Promise.all(['a1', 'a2', 'a3', 'a4', 'b1', 'c1'].map(call))
   for (let list = 0; list < 3; list++) {
     await settled()
@@ -128,14 +128,14 @@ t.test('calls that do not fit into one list take turns by group', async (t) => {
 })
 
 t.test('a list is no longer than may be, and nobody is lost', async (t) => {
-  const { call, lists } = setting(upper, { listLengthMax: 2 })
+  const { call, lists } = setUp(upper, { listLengthMax: 2 })
   t.strictSame(await Promise.all(['a', 'b', 'c', 'd', 'e'].map(call)), ['A', 'B', 'C', 'D', 'E'])
   t.strictSame(lists, [['a', 'b'], ['c', 'd'], ['e']])
 })
 
 t.test('a no to one member goes to its caller alone', async (t) => {
   const no = new DomainFailure('page_not_found', 'no')
-  const { call, lists } = setting(async (inputs) => inputs.map((input) => (input === 'b' ? no : input)))
+  const { call, lists } = setUp(async (inputs) => inputs.map((input) => (input === 'b' ? no : input)))
   const answers = await Promise.allSettled(['a', 'b', 'c'].map(call))
   t.match(answers, [{ value: 'a' }, { reason: no }, { value: 'c' }])
   t.equal(lists.length, 1)
@@ -143,7 +143,7 @@ t.test('a no to one member goes to its caller alone', async (t) => {
 
 t.test('when a list fails its halves are tried, so nobody fails for a neighbour', async (t) => {
   const bug = new Error('a bug')
-  const { call, lists } = setting((inputs) => (inputs.includes('b') ? Promise.reject(bug) : upper(inputs)))
+  const { call, lists } = setUp((inputs) => (inputs.includes('b') ? Promise.reject(bug) : upper(inputs)))
   const answers = await Promise.allSettled(['a', 'b', 'c'].map(call))
   t.match(answers, [{ value: 'A' }, { reason: bug }, { value: 'C' }])
   t.strictSame(lists, [['a', 'b', 'c'], ['a', 'b'], ['a'], ['b'], ['c']])
@@ -156,7 +156,7 @@ t.test(
     const inputs = Array.from({ length: 100 }, (_, i) => `i${i}`)
     for (const bad of ['i0', 'i37', 'i99']) {
       const answered: string[] = []
-      const { call, lists } = setting(async (list) => {
+      const { call, lists } = setUp(async (list) => {
         if (list.includes(bad)) throw bug
         answered.push(...list)
         return upper(list)
@@ -177,7 +177,7 @@ t.test(
 )
 
 t.test('two bad members of one list fail, each with its own reason', async (t) => {
-  const { call } = setting(async (list) => {
+  const { call } = setUp(async (list) => {
     const bad = list.find((input) => input.startsWith('bad'))
     if (bad) throw new Error(bad)
     return upper(list)
@@ -193,7 +193,7 @@ t.test('two bad members of one list fail, each with its own reason', async (t) =
 })
 
 t.test('a half that fails as unavailable ends the rest of its list, which is not tried', async (t) => {
-  const { call, lists } = setting(async (list) => {
+  const { call, lists } = setUp(async (list) => {
     if (list.length > 2) throw new Error('a bug')
     if (list.includes('c')) throw unavailable
     return upper(list)
@@ -210,35 +210,35 @@ t.test('a half that fails as unavailable ends the rest of its list, which is not
 })
 
 t.test('a list that failed as unavailable is not tried again, for it may have been written', async (t) => {
-  const { call, lists } = setting(() => Promise.reject(unavailable))
+  const { call, lists } = setUp(() => Promise.reject(unavailable))
   const answers = await Promise.allSettled(['a', 'b'].map(call))
   t.match(answers, [{ reason: unavailable }, { reason: unavailable }])
   t.strictSame(lists, [['a', 'b']])
 })
 
 t.test('a run that answers no list fails its callers', async (t) => {
-  const { call } = setting((async () => undefined) as never)
+  const { call } = setUp((async () => undefined) as never)
   await t.rejects(call('a'))
   await t.rejects(Promise.all([call('b'), call('c')]))
 })
 
 t.test('after a list that failed, it goes on', async (t) => {
   let fails = true
-  const { call } = setting((inputs) => (fails ? Promise.reject(new Error('a bug')) : upper(inputs)))
+  const { call } = setUp((inputs) => (fails ? Promise.reject(new Error('a bug')) : upper(inputs)))
   await t.rejects(call('a'), /a bug/)
   fails = false
   t.equal(await call('b'), 'B')
 })
 
 t.test('equal calls that wait for one list are one member of it, and each gets the answer', async (t) => {
-  const { call, lists } = setting(upper, { dedupeKey: (input) => input })
+  const { call, lists } = setUp(upper, { dedupeKey: (input) => input })
   t.strictSame(await Promise.all(['a', 'b', 'a', 'a'].map(call)), ['A', 'B', 'A', 'A'])
   t.strictSame(lists, [['a', 'b']])
 })
 
 t.test('a call never shares the answer of a list that was in flight before it', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { dedupeKey: (input) => input })
+  const { call, lists } = setUp(run, { dedupeKey: (input) => input })
   const first = call('a')
   await settled()
   const later = Promise.all([call('a'), call('a')])
@@ -254,7 +254,7 @@ t.test('a call never shares the answer of a list that was in flight before it', 
 
 t.test('what was left over for a later list is never joined after the first has started', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { listLengthMax: 1, dedupeKey: (input) => input })
+  const { call, lists } = setUp(run, { listLengthMax: 1, dedupeKey: (input) => input })
   const answers = [call('a'), call('b')]
   await settled()
   answers.push(call('b'))
@@ -267,7 +267,7 @@ t.test('what was left over for a later list is never joined after the first has 
 })
 
 t.test('a list is no heavier than may be; what is heavier than that goes alone', async (t) => {
-  const { call, lists } = setting(upper, { listWeightMax: 5, weightOf: (input) => input.length })
+  const { call, lists } = setUp(upper, { listWeightMax: 5, weightOf: (input) => input.length })
   const inputs = ['aa', 'bbb', 'c', 'dddddddd', 'e', '', 'fffff']
   t.strictSame(
     await Promise.all(inputs.map(call)),
@@ -278,7 +278,7 @@ t.test('a list is no heavier than may be; what is heavier than that goes alone',
 
 t.test('equal calls fail together', async (t) => {
   const no = new DomainFailure('page_not_found', 'no')
-  const { call } = setting(async (inputs) => inputs.map(() => no), { dedupeKey: (input) => input })
+  const { call } = setUp(async (inputs) => inputs.map(() => no), { dedupeKey: (input) => input })
   t.match(await Promise.allSettled([call('a'), call('a')]), [{ reason: no }, { reason: no }])
 })
 
@@ -289,7 +289,7 @@ t.test('an observer hears of each list, and of how many calls wait', async (t) =
     list: (length: number) => seen.push(`list ${length}`),
     queued: (change: number) => seen.push(`queued ${change}`),
   }
-  const { call } = setting(run, { observer, dedupeKey: (input) => input })
+  const { call } = setUp(run, { observer, dedupeKey: (input) => input })
   const first = call('a')
   await settled()
   const others = [call('b'), call('b')]
@@ -310,7 +310,7 @@ t.test('a list runs in the context of the call that started it, and of no other 
     seen.push(`${inputs} ${caller.getStore()}`)
     return run(inputs)
   }
-  const { call } = setting(watched, { listLengthMax: 1, listsInFlightMax: 2 })
+  const { call } = setUp(watched, { listLengthMax: 1, listsInFlightMax: 2 })
   const calls = ['a', 'b', 'c'].map((name) => caller.run(name, () => call(name)))
   await settled()
   letGo()
@@ -329,7 +329,7 @@ const claims: ClaimRules<string, string> = {
 
 t.test('calls that claim the same never share a list, nor are in flight at once', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { listsInFlightMax: 3 }, claims)
+  const { call, lists } = setUp(run, { listsInFlightMax: 3 }, claims)
   const answers = Promise.all(['a', 'a', 'b', 'a c', ''].map(call))
   await settled()
   t.strictSame(lists, [['a', 'b', '']])
@@ -345,7 +345,7 @@ t.test('calls that claim the same never share a list, nor are in flight at once'
 
 t.test('a call passes no earlier one that waits for the same', async (t) => {
   const { run, letGo } = heldRun()
-  const { call, lists } = setting(run, { listsInFlightMax: 3 }, claims)
+  const { call, lists } = setUp(run, { listsInFlightMax: 3 }, claims)
   const answers = Promise.all(['a', 'a b', 'b', 'c'].map(call))
   await settled()
   t.strictSame(lists, [['a', 'c']], 'b is free, but another waits for it')
@@ -363,7 +363,7 @@ t.test('once a call wins, those that wait for the same have lost, without a list
   const { run, letGo } = heldRun()
   const queued: number[] = []
   const observer = { list: () => {}, queued: (change: number) => queued.push(change) }
-  const { call, lists } = setting(run, { observer }, claims)
+  const { call, lists } = setUp(run, { observer }, claims)
   const answers = Promise.all(['a!', 'a', 'x', 'a b', 'b', 'a!'].map(call))
   await settled()
   t.strictSame(lists, [['a!', 'x']], 'b waits behind an earlier claim')
@@ -385,7 +385,7 @@ t.test('once a call wins, those that wait for the same have lost, without a list
 
 t.test('a call that loses, is refused or fails leaves what it claimed to the next', async (t) => {
   const no = new DomainFailure('page_not_found', 'no')
-  const { call, lists } = setting(
+  const { call, lists } = setUp(
     async (inputs) => {
       if (lists.length === 1) return inputs.map(() => no)
       if (lists.length === 2) throw new Error('a bug')
@@ -406,7 +406,7 @@ t.test('a call that loses, is refused or fails leaves what it claimed to the nex
 })
 
 t.test('calls that claim nothing wait for nobody', async (t) => {
-  const { call, lists } = setting(upper, {}, claims)
+  const { call, lists } = setUp(upper, {}, claims)
   t.strictSame(await Promise.all(['', '!', '', 'a'].map(call)), ['', '!', '', 'A'])
   t.equal(lists.length, 1)
 })

@@ -5,7 +5,7 @@ import type { StoredApiKey } from '../../../src/core/ports/api-keys.ts'
 import { stoppedClock } from '../../support/setting.ts'
 
 /** A store in which every key exists but those named `missing`, and which can fail. */
-const setting = ({ keysMax = 10 } = {}) => {
+const setUp = ({ keysMax = 10 } = {}) => {
   const asked: string[] = []
   const state = { fails: false }
   const stopwatch = stoppedClock(0)
@@ -22,7 +22,7 @@ const setting = ({ keysMax = 10 } = {}) => {
 }
 
 t.test('a key is looked up once, also by those who ask at the same moment', async (t) => {
-  const { asked, find } = setting()
+  const { asked, find } = setUp()
   const answers = await Promise.all([find('a'), find('a')])
   answers.push(await find('a'))
   t.strictSame(
@@ -33,21 +33,21 @@ t.test('a key is looked up once, also by those who ask at the same moment', asyn
 })
 
 t.test('each key is remembered as itself', async (t) => {
-  const { find } = setting()
+  const { find } = setUp()
   await find('a')
   t.equal((await find('b'))?.keyHash, 'b')
   t.equal((await find('a'))?.keyHash, 'a')
 })
 
 t.test('a signal makes it forget', async (t) => {
-  const { find, forget } = setting()
+  const { find, forget } = setUp()
   await find('a')
   forget()
   t.equal((await find('a'))?.start, '2')
 })
 
 t.test('a look-up that began before the signal is not remembered after it', async (t) => {
-  const { find, forget } = setting()
+  const { find, forget } = setUp()
   const before = find('a')
   forget()
   await before
@@ -55,7 +55,7 @@ t.test('a look-up that began before the signal is not remembered after it', asyn
 })
 
 t.test('should the signal be lost, it forgets after a time', async (t) => {
-  const { find, stopwatch } = setting()
+  const { find, stopwatch } = setUp()
   await find('a')
   stopwatch.advance(999)
   t.equal((await find('a'))?.start, '1')
@@ -64,14 +64,14 @@ t.test('should the signal be lost, it forgets after a time', async (t) => {
 })
 
 t.test('a key that does not exist is not remembered', async (t) => {
-  const { asked, find } = setting()
+  const { asked, find } = setUp()
   await find('missing')
   t.equal(await find('missing'), null)
   t.equal(asked.length, 2)
 })
 
 t.test('a look-up that failed is tried again', async (t) => {
-  const { find, state } = setting()
+  const { find, state } = setUp()
   state.fails = true
   await t.rejects(find('a'), /the database is away/)
   state.fails = false
@@ -79,13 +79,13 @@ t.test('a look-up that failed is tried again', async (t) => {
 })
 
 t.test('it keeps a bounded number of keys', async (t) => {
-  const { asked, find } = setting({ keysMax: 2 })
+  const { asked, find } = setUp({ keysMax: 2 })
   for (const keyHash of ['a', 'b', 'c', 'a']) await find(keyHash)
   t.strictSame(asked, ['a', 'b', 'c', 'a'])
 })
 
 t.test('that a key was right is known also when it must be looked up again', async (t) => {
-  const { find, forget, state, isKnown } = setting()
+  const { find, forget, state, isKnown } = setUp()
   t.equal(isKnown('a'), false)
   await find('a')
   await find('missing')
@@ -98,14 +98,14 @@ t.test('that a key was right is known also when it must be looked up again', asy
 })
 
 t.test('a key that is being looked up is not known yet, so each guess of it counts', async (t) => {
-  const { find, isKnown } = setting()
+  const { find, isKnown } = setUp()
   const guess = find('missing')
   t.equal(isKnown('missing'), false)
   await guess
 })
 
 t.test('many unknown keys are few look-ups, one at a time, and a new key among them is found', async (t) => {
-  const { asked, find } = setting()
+  const { asked, find } = setUp()
   const guesses = Array.from({ length: 500 }, (_, i) => `missing ${i}`)
   const answers = Promise.all([...guesses, 'new', ...guesses].map(find))
   t.equal((await answers).filter((key) => key?.keyHash === 'new').length, 1)
@@ -113,7 +113,7 @@ t.test('many unknown keys are few look-ups, one at a time, and a new key among t
 })
 
 t.test('a key that is known waits for no guess, and guesses do not displace it', async (t) => {
-  const { asked, find, forget } = setting({ keysMax: 2 })
+  const { asked, find, forget } = setUp({ keysMax: 2 })
   await find('a')
   const guesses = Array.from({ length: 1_000 }, (_, i) => find(`missing ${i}`))
   await find('a')

@@ -32,7 +32,7 @@ const byId = (n: number): ActivityLookup => ({
 })
 
 /** Remembers over a store that knows nothing, counts its look-ups, and may let every change be overtaken. */
-const setting = (entriesMax = 10) => {
+const setUp = (entriesMax = 10) => {
   const state = { recalled: 0, recorded: 'recorded' as Recorded }
   const store = {
     recall: async () => {
@@ -48,7 +48,7 @@ const setting = (entriesMax = 10) => {
 }
 
 t.test('what was recorded is recalled without a look-up, as it is then', async (t) => {
-  const { record, recall, state } = setting()
+  const { record, recall, state } = setUp()
   const change = changeOf(prospect(1, { name: 'Ada' }))
   await record(change)
   t.strictSame(await recall(change.lookup), {
@@ -68,7 +68,7 @@ t.test('what was recorded is recalled without a look-up, as it is then', async (
 })
 
 t.test('a log of a prospect that was looked up is remembered, by its id or by its email', async (t) => {
-  const { record, findId } = setting()
+  const { record, findId } = setUp()
   const ada = prospect(1)
   for (const lookup of [byId(1), byEmail(emailOf(1))]) {
     t.equal(await findId(lookup), undefined)
@@ -78,7 +78,7 @@ t.test('a log of a prospect that was looked up is remembered, by its id or by it
 })
 
 t.test('a fill is remembered with the time of the change', async (t) => {
-  const { record, find } = setting()
+  const { record, find } = setUp()
   const ada = prospect(1)
   const lookup = byEmail(emailOf(1))
   await record(logChangeOf(ada, someLog(ada), { lookup }))
@@ -87,7 +87,7 @@ t.test('a fill is remembered with the time of the change', async (t) => {
 })
 
 t.test('what was overtaken is forgotten, and can be remembered again', async (t) => {
-  const { record, findId, state } = setting()
+  const { record, findId, state } = setUp()
   const changes = [changeOf(prospect(1)), changeOf(prospect(3))]
   for (const change of changes) await record(change)
   state.recorded = 'overtaken'
@@ -105,7 +105,7 @@ t.test('what was overtaken is forgotten, and can be remembered again', async (t)
 })
 
 t.test('a prospect is found as it was wanted, within its tenant only', async (t) => {
-  const { record, findId } = setting()
+  const { record, findId } = setUp()
   await record(changeOf(prospect(1)))
   t.equal(await findId(byEmail(emailOf(1))), idOf('prospect', 1))
   t.equal(await findId(byEmail(emailOf(2))), undefined)
@@ -115,7 +115,7 @@ t.test('a prospect is found as it was wanted, within its tenant only', async (t)
 })
 
 t.test('an external id and an email are found only as they were seen together', async (t) => {
-  const { record, findId } = setting()
+  const { record, findId } = setUp()
   await record(changeOf(prospect(1, { externalId: 'crm 1' })))
   const email = emailIdentifier(TENANT, emailOf(1))
   const both = (text: string) => ({
@@ -128,14 +128,14 @@ t.test('an external id and an email are found only as they were seen together', 
 })
 
 t.test('a lookup that names no one is not remembered: the next is another person', async (t) => {
-  const { record, findId } = setting()
+  const { record, findId } = setUp()
   const nobody = changeOf(prospect(1, { email: null }))
   await record(nobody)
   t.equal(await findId(nobody.lookup), undefined)
 })
 
 t.test('a lookup with an identifier that leads elsewhere, or to no one, is not remembered', async (t) => {
-  const { record, findId } = setting()
+  const { record, findId } = setUp()
   const ada = prospect(1)
   const lookup = { ...byId(1), identifiers: [emailIdentifier(TENANT, 'other@example.com')] }
   for (const owner of [idOf('prospect', 2), null]) {
@@ -146,7 +146,7 @@ t.test('a lookup with an identifier that leads elsewhere, or to no one, is not r
 })
 
 t.test('an identifier that is added with the change leads to the prospect from then on', async (t) => {
-  const { record, findId } = setting()
+  const { record, findId } = setUp()
   const ada = prospect(1, { email: null })
   const fill = fillOf(ada, { email: emailOf(1) })
   const lookup = { ...byId(1), identifiers: fill.lookup.identifiers }
@@ -155,21 +155,21 @@ t.test('an identifier that is added with the change leads to the prospect from t
 })
 
 t.test('a prospect that was merged is not remembered under its own id', async (t) => {
-  const { record, findId } = setting()
+  const { record, findId } = setUp()
   const survivor = prospect(2)
   await record(logChangeOf(survivor, someLog(survivor), { lookup: byId(1) }))
   t.equal(await findId(byId(1)), undefined)
 })
 
 t.test('an idempotency key is left to the store, which overtakes', async (t) => {
-  const { record, findId } = setting()
+  const { record, findId } = setUp()
   await record(changeOf(prospect(1)))
   const key = { source: 'crm', idempotencyKey: 'k' }
   t.equal(await findId({ ...byEmail(emailOf(1)), key }), idOf('prospect', 1))
 })
 
 t.test('past the bound the least recently used go first', async (t) => {
-  const { record, findId } = setting(4)
+  const { record, findId } = setUp(4)
   for (let n = 1; n <= 100; n++) {
     await record(changeOf(prospect(n)))
     if (n > 1) t.equal(await findId(byEmail(emailOf(1))), idOf('prospect', 1))
@@ -180,6 +180,6 @@ t.test('past the bound the least recently used go first', async (t) => {
 })
 
 t.test('a memory for none is none', async (t) => {
-  const { store } = setting()
+  const { store } = setUp()
   t.equal(remembering(store, 0), store)
 })

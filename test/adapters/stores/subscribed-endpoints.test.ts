@@ -6,7 +6,7 @@ const NAMES = Array.from({ length: 50 }, (_, i) => `name${i}`)
 const all = { types: null, sources: null, logTypes: null }
 
 /** Events of logged activities, and how often a filter is asked. */
-const setting = (endpoints: number) => {
+const setUp = (endpoints: number) => {
   let asked = 0
   const counted = {
     some: () => {
@@ -26,7 +26,7 @@ const setting = (endpoints: number) => {
 }
 
 t.test('a filter is matched once for all activities of a source and a type', (t) => {
-  const { endpointsFor, event, asked } = setting(20)
+  const { endpointsFor, event, asked } = setUp(20)
   const alike = Array.from(
     { length: 500 },
     () => endpointsFor(event({ source: 'name1', type: 'name49' })).length,

@@ -5,7 +5,7 @@ import type { Recorded } from '../../../src/core/ports/world.ts'
 type Change = { readonly tenantId: string; readonly text: string; readonly claims?: readonly string[] }
 
 /** Writes whose lists wait to be let go. */
-const setting = (record: (change: Change) => Recorded = () => 'recorded') => {
+const setUp = (record: (change: Change) => Recorded = () => 'recorded') => {
   const lists: (readonly Change[])[] = []
   const held: (() => void)[] = []
   const { write } = createTogether({ listsInFlightMax: 1 })
@@ -31,7 +31,7 @@ const settled = async () => {
 const LARGE = 'x'.repeat(65_536)
 
 t.test('writes that arrive together are one list', async (t) => {
-  const { call, texts, letGo } = setting()
+  const { call, texts, letGo } = setUp()
   const answers = Promise.all([call('a'), call('b')])
   await settled()
   t.strictSame(texts(), [['a', 'b']])
@@ -40,7 +40,7 @@ t.test('writes that arrive together are one list', async (t) => {
 })
 
 t.test('a small write does not wait for a large one', async (t) => {
-  const { call, texts, letGo } = setting()
+  const { call, texts, letGo } = setUp()
   const large = call(LARGE)
   await settled()
   const small = call('a')
@@ -52,7 +52,7 @@ t.test('a small write does not wait for a large one', async (t) => {
 })
 
 t.test('once a write is recorded, those that wait for the same are overtaken', async (t) => {
-  const { call, texts, letGo } = setting()
+  const { call, texts, letGo } = setUp()
   const answers = Promise.all([call('a', 'email'), call('b', 'email'), call('c')])
   await settled()
   letGo()
@@ -61,7 +61,7 @@ t.test('once a write is recorded, those that wait for the same are overtaken', a
 })
 
 t.test('a write that is overtaken leaves what it claimed to the next', async (t) => {
-  const { call, texts, letGo } = setting(({ text }) => (text === 'a' ? 'overtaken' : 'recorded'))
+  const { call, texts, letGo } = setUp(({ text }) => (text === 'a' ? 'overtaken' : 'recorded'))
   const answers = Promise.all([call('a', 'email'), call('b', 'email')])
   await settled()
   letGo()

@@ -8,7 +8,7 @@ import { storeWith } from '../scene.ts'
 const LOOKED_AT = 10_000
 
 /** A prospect with activities, each with these fields. */
-const setting = async (...fields: readonly Partial<NewLog>[]) => {
+const setUp = async (...fields: readonly Partial<NewLog>[]) => {
   const prospect = someProspect(newId('tenant'))
   const store = storeWith(prospect.tenantId)
   const logs = fields.map((each) => someLog(prospect, each))
@@ -31,7 +31,7 @@ t.test('the ids of a moment begin with its time', async (t) => {
 t.test('since and until bound the list of a tenant by when activities arrived', async (t) => {
   const idAt = (ms: number) => `${idsSince('prospectlog', at(ms))}${'0'.repeat(16)}`
   const times = [0, 1_000, 2_000, 3_000]
-  const { list, tenantId } = await setting(
+  const { list, tenantId } = await setUp(
     ...times.map((ms) => ({ prospectLogId: idAt(ms), createdAt: at(ms), type: `${ms}` })),
   )
   const typesIn = async (fields: object) => {
@@ -53,7 +53,7 @@ t.test('since and until bound the list of a tenant by when activities arrived', 
 
 t.test('a slice that looked at 10,000 activities in vain is empty, and the next one goes on', async (t) => {
   const many = Array.from({ length: LOOKED_AT + 5 }, (_, i) => ({ occurredAt: at(i * 4_000) }))
-  const { list, timeline, tenantId, prospectId } = await setting({ type: 'rare' }, ...many)
+  const { list, timeline, tenantId, prospectId } = await setUp({ type: 'rare' }, ...many)
   for (const read of [
     (cursor?: string) => list({ tenantId, type: 'rare', limit: 5, cursor }),
     (cursor?: string) => timeline({ tenantId, prospectId, type: 'rare', limit: 5, cursor }),
@@ -67,7 +67,7 @@ t.test('a slice that looked at 10,000 activities in vain is empty, and the next 
 
 t.test('a timeline ends with 1970, however many activities begin it', async (t) => {
   const many = Array.from({ length: LOOKED_AT }, () => ({ occurredAt: '1970-01-01T00:00:00.000Z' }))
-  const { timeline, tenantId, prospectId } = await setting(...many)
+  const { timeline, tenantId, prospectId } = await setUp(...many)
   t.strictSame(await timeline({ tenantId, prospectId, type: 'rare', limit: 5 }), {
     value: { items: [], hasMore: false },
   })

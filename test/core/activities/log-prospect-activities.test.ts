@@ -20,7 +20,7 @@ const ROUNDS = 400
 const activity: NewActivity = { tenantId: ACME, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
 
 /** A tenant with three prospects, each with one name that identifies it. */
-const setting = async (dress: (activities: Activities) => Activities = (activities) => activities) => {
+const setUp = async (dress: (activities: Activities) => Activities = (activities) => activities) => {
   const store = storeWith(ACME)
   const world = { clock: stoppedClock(), newId: countedIds() }
   const create = createProspect({ store, ...world })
@@ -51,7 +51,7 @@ const randomActivity = (chance: Random, known: readonly string[]): NewActivity =
 /** What became of each activity, and of each person, whatever their ids. */
 const outcomeOf = (
   answers: readonly (LoggedActivity | Error)[],
-  { known, prospects }: Awaited<ReturnType<typeof setting>>,
+  { known, prospects }: Awaited<ReturnType<typeof setUp>>,
 ) => {
   const persons = new Map<string, number>()
   const numberOf = (prospectId: string) => {
@@ -85,8 +85,8 @@ for (const [name, dress] of Object.entries(stores))
     async (t) => {
       for (let seed = 1; seed <= ROUNDS; seed++) {
         const chance = randomBy(seed)
-        const one = await setting()
-        const list = await setting(dress)
+        const one = await setUp()
+        const list = await setUp(dress)
         const activities = chance.many(12, () => randomActivity(chance, one.known))
         const answers: (LoggedActivity | Error)[] = []
         for (const each of activities) answers.push(await one.log(each).catch((why: Error) => why))
@@ -101,7 +101,7 @@ for (const [name, dress] of Object.entries(stores))
   )
 
 t.test('an email, both, and an external id of a new person are one person, in order', async (t) => {
-  const { logAll, prospects } = await setting()
+  const { logAll, prospects } = await setUp()
   const email = 'new@x'
   const externalId = 'new'
   const all = [{ email }, { externalId, email }, { externalId }].map((named) => ({ ...activity, ...named }))

@@ -23,7 +23,7 @@ const unkeyed: NewActivity = {
 const keyed: NewActivity = { ...unkeyed, idempotencyKey: 'k' }
 
 /** One prospect is there already. */
-const setting = async () => {
+const setUp = async () => {
   const store = storeWith(ACME, idOf('tenant', 2))
   const clock = stoppedClock()
   await recordAll(store.activities, [someProspect(ACME, { prospectId: PROSPECT })])
@@ -35,8 +35,8 @@ const setting = async () => {
   return { logAll, log, clock, store, ...store.kept }
 }
 
-t.test('a request that is sent again is answered as the first time, and stored once', async (t) => {
-  const { log, logs, clock } = await setting()
+t.test('a repeated request gets the first answer, and is stored once', async (t) => {
+  const { log, logs, clock } = await setUp()
   const first = await log(keyed)
   clock.advance(1_000)
   const again = await log(keyed)
@@ -46,7 +46,7 @@ t.test('a request that is sent again is answered as the first time, and stored o
 })
 
 t.test('without an idempotency key, the same request twice is two activities', async (t) => {
-  const { log, logs } = await setting()
+  const { log, logs } = await setUp()
   await log(unkeyed)
   t.equal((await log(unkeyed)).replayed, false)
   t.equal(logs().length, 2)
@@ -61,7 +61,7 @@ const others: Partial<NewActivity>[] = [
 ]
 for (const other of others)
   t.test(`the same key with another ${Object.keys(other)} is refused and writes nothing`, async (t) => {
-    const { log, logs, prospects } = await setting()
+    const { log, logs, prospects } = await setUp()
     const { prospectLogId } = (await log(keyed)).value
     const before = [logs(), prospects()]
     t.match(await refusalOf(log({ ...keyed, ...other })), {
@@ -74,7 +74,7 @@ for (const other of others)
 
 for (const left of ['email', 'name'] as const)
   t.test(`the same key without the ${left} is another request`, async (t) => {
-    const { log } = await setting()
+    const { log } = await setUp()
     await log(keyed)
     const { [left]: _, ...rest } = keyed
     t.match(await refusalOf(log(rest as NewActivity)), { kind: 'idempotency_key_reused' })
@@ -87,14 +87,14 @@ for (const rawJson of [
   '{"a":1.0,"b":[2,3]}',
 ])
   t.test(`the same key with another spelling of the payload, ${rawJson}, is refused`, async (t) => {
-    const { log } = await setting()
+    const { log } = await setUp()
     await log(keyed)
     t.match(await refusalOf(log({ ...keyed, payload: { rawJson } })), { kind: 'idempotency_key_reused' })
     t.equal((await log(keyed)).replayed, true)
   })
 
 t.test('a stored request hash carries the version of its form', async (t) => {
-  const { log, logs } = await setting()
+  const { log, logs } = await setUp()
   await log(keyed)
   await log(unkeyed)
   t.match(logs()[0]?.requestHash, /^1:[\w-]{43}:[\w-]{43}$/)
@@ -102,7 +102,7 @@ t.test('a stored request hash carries the version of its form', async (t) => {
 })
 
 t.test('an idempotency key counts for one source of one tenant', async (t) => {
-  const { log, logs } = await setting()
+  const { log, logs } = await setUp()
   await log(keyed)
   t.equal((await log({ ...keyed, source: 'shop' })).replayed, false)
   t.equal((await log({ ...keyed, tenantId: idOf('tenant', 2) })).replayed, false)
@@ -111,7 +111,7 @@ t.test('an idempotency key counts for one source of one tenant', async (t) => {
 })
 
 t.test('a refused request leaves its key free', async (t) => {
-  const { log } = await setting()
+  const { log } = await setUp()
   t.match(await refusalOf(log({ ...keyed, prospectId: idOf('prospect', 99) })), {
     kind: 'prospect_not_found',
   })
@@ -119,7 +119,7 @@ t.test('a refused request leaves its key free', async (t) => {
 })
 
 t.test('a repetition of fifty in one list is one row and forty-nine replays', async (t) => {
-  const { logAll, logs } = await setting()
+  const { logAll, logs } = await setUp()
   const outcomes = await logAll(Array(50).fill(keyed))
   const [first] = outcomes
   t.match(first, { replayed: false })
@@ -128,7 +128,7 @@ t.test('a repetition of fifty in one list is one row and forty-nine replays', as
 })
 
 t.test('a repetition of fifty at the same moment is one row and fifty equal receipts', async (t) => {
-  const { log, logs } = await setting()
+  const { log, logs } = await setUp()
   const answers = await Promise.all(Array.from({ length: 50 }, () => log(keyed)))
   t.equal(answers.filter(({ replayed }) => !replayed).length, 1)
   t.equal(new Set(answers.map(({ value }) => JSON.stringify(value))).size, 1)
@@ -136,7 +136,7 @@ t.test('a repetition of fifty at the same moment is one row and fifty equal rece
 })
 
 t.test('of two requests under one key in one list, the second is refused', async (t) => {
-  const { logAll, logs } = await setting()
+  const { logAll, logs } = await setUp()
   const outcomes = await logAll([keyed, { ...keyed, name: 'Other' }])
   const { prospectLogId } = logs()[0] ?? {}
   t.match(outcomes, [{ replayed: false }, { kind: 'idempotency_key_reused', facts: { prospectLogId } }])
@@ -144,14 +144,14 @@ t.test('of two requests under one key in one list, the second is refused', async
 })
 
 t.test('a list of replays and refusals writes nothing at all', async (t) => {
-  const { logAll, store } = await setting()
+  const { logAll, store } = await setUp()
   await logAll([keyed])
   store.activities.record = () => Promise.reject(new Error('nothing was to be written'))
   t.match(await logAll([keyed, { ...keyed, name: 'Other' }]), [{ replayed: true }, { kind: /reused/ }])
 })
 
 t.test('a prospect that came to an email meanwhile changes nothing about a replay', async (t) => {
-  const { log } = await setting()
+  const { log } = await setUp()
   const first = await log({ ...keyed, prospectId: PROSPECT })
   await log({ ...unkeyed, email: 'ada@example.com' })
   t.strictSame((await log({ ...keyed, prospectId: PROSPECT })).value, first.value)

@@ -315,7 +315,7 @@ t.test('if another caller takes the email first, the activity belongs to that pr
   t.equal(store.kept.prospects().length, 1)
 })
 
-t.test('an activity reads the clock once', async (t) => {
+t.test('logging an activity reads the clock once', async (t) => {
   const store = storeWith(ACME, STRANGER)
   let asked = 0
   const clock = () => START_MS + asked++

@@ -8,7 +8,7 @@ const HOUR_MS = 3_600_000
 const used = (apiKeyId: string) => ({ tenantId: 'one', apiKeyId, requests: 1, activities: 2, bytes: 3 })
 
 /** `away`: each of the next writes fails. */
-const setting = () => {
+const setUp = () => {
   const { counts } = memoryStore()
   const clock = stoppedClock()
   const state = { away: 0 }
@@ -21,8 +21,8 @@ const setting = () => {
   return { ...usage, clock, state, sums }
 }
 
-t.test('what could not be saved is saved with the next minute, once', async (t) => {
-  const { add, save, clock, state, sums } = setting()
+t.test('counts that could not be saved are saved once with the next minute', async (t) => {
+  const { add, save, clock, state, sums } = setUp()
   state.away = 2
   for (const apiKeyId of ['a', 'b', 'a']) {
     add(used(apiKeyId))
@@ -37,8 +37,8 @@ t.test('what could not be saved is saved with the next minute, once', async (t) 
   ])
 })
 
-t.test('of a minute, 5,000 keys are kept in memory', async (t) => {
-  const { add, save, sums } = setting()
+t.test('at most 5,000 keys are counted in a minute', async (t) => {
+  const { add, save, sums } = setUp()
   for (let i = 0; i < 6_000; i++) add(used(`key ${i}`))
   add(used('key 0'))
   await save()
@@ -51,7 +51,7 @@ t.test('of a minute, 5,000 keys are kept in memory', async (t) => {
 })
 
 t.test('a minute is kept for 48 hours, even if it was that of a clock far ahead', async (t) => {
-  const { add, save, clock, sums } = setting()
+  const { add, save, clock, sums } = setUp()
   add(used('now'))
   await save()
   clock.advance(1_000 * HOUR_MS)

@@ -22,14 +22,14 @@ const slice = async (rows: readonly Row[], limit: number, cursor?: string) => {
 const shownOf = ({ items }: { items: readonly { row: string }[] }) => items.map(({ row }) => row)
 const cursorAt = (id: string, list = LIST) => Buffer.from(`1:${list}:${id}`).toString('base64url')
 
-t.test('of one row more than is shown, it is known that more follows', async (t) => {
+t.test('a slice with one row more than its limit has more to follow', async (t) => {
   const rows = rowsOf(3)
   const answer = await slice(rows, 2)
   t.strictSame([shownOf(answer), answer.hasMore], [[rows[0]?.id, rows[1]?.id], true])
   t.equal(afterCursor(answer.nextCursor, LIST), rows[1]?.id)
 })
 
-t.test('of no more rows than are shown, nothing follows and there is no cursor', async (t) => {
+t.test('a slice with no further row has no cursor', async (t) => {
   for (const count of [0, 1, 2]) {
     const answer = await slice(rowsOf(count), 2)
     t.equal(answer.items.length, count)
@@ -61,7 +61,7 @@ t.test('a slice has at most 1 MiB of JSON, or one item, and the rest follows', a
   t.strictSame([only.items.length, only.hasMore], [1, false])
 })
 
-t.test('what JSON escapes counts as it is written', async (t) => {
+t.test('escaped characters count with their escaped length', async (t) => {
   const text = '\u0001'.repeat(100_000)
   const rows = rowsOf(3).map((row) => ({ ...row, text }))
   t.equal((await slice(rows, 3)).items.length, 1)
@@ -74,7 +74,7 @@ t.test('the characters of a row are never more than the bytes of its JSON', asyn
   t.equal(charactersOf(row), 6)
 })
 
-t.test('a list goes on behind its cursor, and with a wrong one nothing is read', async (t) => {
+t.test('a list continues after its cursor, and a wrong cursor reads nothing', async (t) => {
   const list = sliceOf({
     nameOf: () => LIST,
     find: async ({ beforeId }) => [{ id: beforeId ?? 'none' }],
@@ -88,15 +88,15 @@ t.test('a list goes on behind its cursor, and with a wrong one nothing is read',
   t.match(await refusalOf(slice(rowsOf(1), 1, 'wrong')), { kind: 'invalid_cursor' })
 })
 
-t.test('without a cursor a list begins at its beginning', async (t) => {
+t.test('a list without a cursor starts at its beginning', async (t) => {
   t.equal(afterCursor(undefined, LIST), null)
 })
 
-t.test('a cursor can stand in a URL as it is', async (t) => {
+t.test('a cursor needs no escaping in a URL', async (t) => {
   t.match((await slice(rowsOf(2), 1)).nextCursor, /^[A-Za-z0-9_-]+$/)
 })
 
-t.test('a cursor is good for its very list only', async (t) => {
+t.test('a cursor is valid for its own list only', async (t) => {
   const id = idOf('page', 1)
   t.equal(afterCursor(cursorAt(id), LIST), id)
   for (const list of ['page_groups?', 'page_groups?archived', 'pages/x', '', `${LIST}x`])

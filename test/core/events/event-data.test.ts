@@ -22,10 +22,10 @@ const refusing = (kind: FailureKind) => async () => {
 }
 const text = (length: number) => ({ rawJson: `{"text":"${'x'.repeat(length)}"}` })
 
-t.test('an event shows its resource as a GET of it does', async (t) => {
-  const wants: unknown[] = []
-  const answering = (value: object) => async (want: object) => {
-    wants.push(want)
+t.test('an event shows its resource as a GET returns it', async (t) => {
+  const keysRead: unknown[] = []
+  const answering = (value: object) => async (key: object) => {
+    keysRead.push(key)
     return { value }
   }
   const readers = {
@@ -39,7 +39,7 @@ t.test('an event shows its resource as a GET of it does', async (t) => {
   const tenantId = 'tenant_1'
   const shown = async (type: StoredEvent['type'], ids: StoredEvent['ids'], data: object) => {
     t.strictSame(await read(readers, event(type, ids)), data, type)
-    t.strictSame(wants.pop(), { tenantId, ...ids })
+    t.strictSame(keysRead.pop(), { tenantId, ...ids })
   }
   await shown('prospect.updated', { prospectId: 'prospect_1' }, { prospectId: 'prospect_1' })
   await shown(
@@ -82,7 +82,7 @@ t.test('in webhooks an activity shows its prospect too, even if its payload is o
   t.strictSame(await eventData(erased as unknown as EventReaders, true)(log), log.ids)
 })
 
-t.test('an event of what no longer exists shows its ids', async (t) => {
+t.test('an event whose resource no longer exists shows its ids', async (t) => {
   const prospect = event('prospect.erased', { prospectId: 'prospect_1' })
   for (const kind of ['prospect_erased', 'prospect_not_found'] as const)
     t.strictSame(await read({ getProspect: refusing(kind) }, prospect), { prospectId: 'prospect_1' })
@@ -135,7 +135,7 @@ t.test('over 20 KiB of JSON, the payload or the content is omitted', async (t) =
   })
 })
 
-t.test('what is still larger shows its ids', async (t) => {
+t.test('an event that is still too large shows its ids', async (t) => {
   const page = { pageId: 'page_1', supplementaryContext: 'é'.repeat(10_240), publishedVersion: null }
   t.strictSame(await read({ getPage: async () => ({ value: page }) }, event('page.updated', PAGE)), {
     ...PAGE,

@@ -25,10 +25,10 @@ const feedOf = (
   last = rows.at(-1)?.sequence ?? 0,
   dataOf = async ({ ids }: StoredEvent): Promise<object> => ids,
 ) => {
-  let looked = 0
+  let eventsRead = 0
   const list: Events['list'] = async ({ afterSequence, limit }) => {
     const found = rows.filter(({ sequence }) => sequence > afterSequence).slice(0, limit)
-    looked += found.length
+    eventsRead += found.length
     return { rows: found, last }
   }
   const find: Events['find'] = async ({ eventId }) => rows.find((row) => row.eventId === eventId) ?? null
@@ -38,7 +38,7 @@ const feedOf = (
     return { ...rest, sequences: items.map(({ sequence }) => sequence), items }
   }
   const read = async (eventId: string) => (await getEvent(deps)({ tenantId, eventId })).value
-  return { slice, read, looked: () => looked }
+  return { slice, read, eventsRead: () => eventsRead }
 }
 const cursorAt = (sequence: number | string) => Buffer.from(`1:events:${sequence}`).toString('base64url')
 
@@ -58,7 +58,7 @@ t.test('a feed walked by its cursors shows each event once, oldest first', async
   const third = await slice({ cursor: second.nextCursor })
   t.strictSame(
     [...first.sequences, ...second.sequences, ...third.sequences],
-    range(1, 45).map((one) => one.sequence),
+    range(1, 45).map(({ sequence }) => sequence),
   )
   t.match(third, { hasMore: false, nextCursor: cursorAt(45) })
   t.match(await slice({ cursor: third.nextCursor }), { items: [], hasMore: false, nextCursor: cursorAt(45) })
@@ -86,7 +86,7 @@ t.test('a cursor whose next event is gone has expired', async (t) => {
   t.match(await feedOf([], 33).slice({ cursor: cursorAt(33) }), { sequences: [] })
 })
 
-t.test('what no feed issued is no cursor', async (t) => {
+t.test('a cursor that no feed issued is refused', async (t) => {
   const { slice } = feedOf(range(1, 3))
   const wrong = [
     cursorAt(4),
@@ -105,7 +105,7 @@ t.test('what no feed issued is no cursor', async (t) => {
     })
 })
 
-t.test('with types, others are passed over and the cursor is where looking stopped', async (t) => {
+t.test('a filter by types skips other events, and the cursor is where the search stopped', async (t) => {
   const typeOf = (n: number) => (n % 10 === 0 ? 'page.deleted' : 'prospect.updated')
   const { slice } = feedOf(range(1, 45, typeOf))
   const types: EventType[] = ['page.deleted', 'page.created']
@@ -116,12 +116,12 @@ t.test('with types, others are passed over and the cursor is where looking stopp
   t.match(await slice({ limit: 1, cursor: first.nextCursor }), { sequences: [31] }, 'with another filter')
 })
 
-t.test('one request looks at no more than 10,000 events', async (t) => {
+t.test('a request reads at most 10,000 events', async (t) => {
   const typeOf = (n: number) => (n === 12_000 ? 'page.deleted' : 'prospect.updated')
-  const { slice, looked } = feedOf(range(1, 12_500, typeOf))
+  const { slice, eventsRead } = feedOf(range(1, 12_500, typeOf))
   const first = await slice({ types: ['page.deleted'] })
   t.match(first, { sequences: [], hasMore: true, nextCursor: cursorAt(10_000) })
-  t.equal(looked(), 10_000)
+  t.equal(eventsRead(), 10_000)
   const second = await slice({ types: ['page.deleted'], cursor: first.nextCursor })
   t.match(second, { sequences: [12_000], hasMore: false, nextCursor: cursorAt(12_500) })
 })

@@ -12,7 +12,7 @@ const workFor = (ms: number) => {
 }
 
 /** Tenants with so many waiting events, or a store that cannot number theirs. */
-const setting = (counts: Readonly<Record<string, number | Error>>) => {
+const setUp = (counts: Readonly<Record<string, number | Error>>) => {
   const left = new Map(Object.entries(counts))
   const visits: string[] = []
   const errors: unknown[] = []
@@ -36,42 +36,42 @@ const many = (length: number, count: number) =>
   Object.fromEntries(Array.from({ length }, (_, i) => [idOf(i), count]))
 
 t.test('tenants take turns: a long queue of one holds up no other', async (t) => {
-  const { step, visits } = setting({ ...many(20, 1), [idOf(0)]: 2_000 })
+  const { step, visits } = setUp({ ...many(20, 1), [idOf(0)]: 2_000 })
   while (await step(ON));
   t.equal(visits.filter((tenantId) => tenantId === idOf(0)).length, 4)
   t.equal(new Set(visits.slice(0, 20)).size, 20, 'each once before anybody twice')
   t.equal(visits.length, 23)
 })
 
-t.test('it rests when nothing waits, and when others number what waits', async (t) => {
-  const { step, left } = setting({})
+t.test('numbering rests when no event is pending, or another process numbers them', async (t) => {
+  const { step, left } = setUp({})
   t.equal(await step(ON), false)
   left.set('t1', 1)
   t.equal(await step(ON), true)
   t.equal(await step(ON), false)
-  const { step: shared } = setting({ t1: Number.NaN })
+  const { step: shared } = setUp({ t1: Number.NaN })
   t.equal(await shared(ON), false, 'another process has numbered them')
 })
 
 t.test('a tenant that fails keeps nobody else waiting, and is not tried without a pause', async (t) => {
   const away = new Error('away')
-  const { step, left, errors } = setting({ t1: away, t2: 600 })
+  const { step, left, errors } = setUp({ t1: away, t2: 600 })
   while (await step(ON));
   t.equal(left.get('t2'), 0)
   t.ok(errors.length <= 3)
   t.equal(errors[0], away)
 })
 
-t.test('nor are many that fail', async (t) => {
-  const { step, errors } = setting(
+t.test('many tenants that fail are each tried once before a pause', async (t) => {
+  const { step, errors } = setUp(
     Object.fromEntries(Array.from({ length: 20 }, (_, i) => [idOf(i), new Error('read-only')])),
   )
   for (let steps = 0; steps < 3; steps++) t.equal(await step(ON), steps < 2)
   t.equal(errors.length, 20)
 })
 
-t.test('after a stop it numbers nothing', async (t) => {
-  const { step, visits } = setting({ t1: 1 })
+t.test('no event is numbered after a stop', async (t) => {
+  const { step, visits } = setUp({ t1: 1 })
   t.equal(await step(AbortSignal.abort()), false)
   t.strictSame(visits, [])
 })

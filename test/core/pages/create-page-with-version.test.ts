@@ -117,7 +117,7 @@ t.test('a group archived between reading and writing takes no new page either', 
   t.equal((await store.pageGroups.find(group))?.pagesCount, 0)
 })
 
-t.test('a no to one page harms none of its neighbours', async (t) => {
+t.test('a refused page does not affect the others in its batch', async (t) => {
   const { createPages, newGroup } = await scene()
   const group = await newGroup()
   const archived = await newGroup({ status: 'archived' })

@@ -3,7 +3,7 @@ import { listPageGroups } from '../../../src/core/pages/list-page-groups.ts'
 import type { PageGroupQuery, PageGroupSlice } from '../../../src/shapes/page-group.ts'
 import { refusalOf, scene } from '../scene.ts'
 
-const setting = async () => {
+const setUp = async () => {
   const it = await scene()
   return {
     ...it,
@@ -24,7 +24,7 @@ const cursorOf = ({ nextCursor }: { nextCursor?: string | undefined }): string =
 }
 
 t.test('a page group shows every field, unset ones too, and headerActionId last', async (t) => {
-  const { list, newGroup, tenantId } = await setting()
+  const { list, newGroup, tenantId } = await setUp()
   const { pageGroupId, brandId } = await newGroup({ name: 'offers', title: 'Offers' })
   const { items } = await list()
   t.strictSame(items, [
@@ -59,7 +59,7 @@ t.test('nothing that only a store knows is shown', async (t) => {
 })
 
 t.test('without a status all but the deleted ones are listed', async (t) => {
-  const { list, newGroup } = await setting()
+  const { list, newGroup } = await setUp()
   const active = await newGroup({ status: 'active' })
   const archived = await newGroup({ status: 'archived' })
   await newGroup({ status: 'deleted' })
@@ -68,7 +68,7 @@ t.test('without a status all but the deleted ones are listed', async (t) => {
 
 for (const status of ['active', 'archived', 'deleted'] as const)
   t.test(`the status ${status} lists exactly the ${status} ones`, async (t) => {
-    const { list, newGroup } = await setting()
+    const { list, newGroup } = await setUp()
     const ids = { active: '', archived: '', deleted: '' }
     for (const each of ['active', 'archived', 'deleted'] as const)
       ids[each] = (await newGroup({ status: each })).pageGroupId
@@ -76,7 +76,7 @@ for (const status of ['active', 'archived', 'deleted'] as const)
   })
 
 t.test('slice after slice, every group comes once, and the last slice ends the list', async (t) => {
-  const { list, newGroups } = await setting()
+  const { list, newGroups } = await setUp()
   const ids = (await newGroups(5)).toReversed()
   const first = await list({ limit: 2 })
   const second = await list({ limit: 2, cursor: cursorOf(first) })
@@ -93,7 +93,7 @@ t.test('slice after slice, every group comes once, and the last slice ends the l
 })
 
 t.test('groups that come meanwhile neither shift nor repeat the rest', async (t) => {
-  const { list, newGroups } = await setting()
+  const { list, newGroups } = await setUp()
   const ids = (await newGroups(4)).toReversed()
   const first = await list({ limit: 2 })
   await newGroups(3)
@@ -101,7 +101,7 @@ t.test('groups that come meanwhile neither shift nor repeat the rest', async (t)
 })
 
 t.test('a cursor works when the group it stands at is gone', async (t) => {
-  const { list, newGroups, updateGroup } = await setting()
+  const { list, newGroups, updateGroup } = await setUp()
   const ids = (await newGroups(4)).toReversed()
   const first = await list({ limit: 2 })
   await updateGroup(ids[1] ?? '', { status: 'deleted' })
@@ -109,7 +109,7 @@ t.test('a cursor works when the group it stands at is gone', async (t) => {
 })
 
 t.test('a cursor goes on only with the filter it was given for', async (t) => {
-  const { list, newGroups } = await setting()
+  const { list, newGroups } = await setUp()
   await newGroups(3)
   const all = cursorOf(await list({ limit: 1 }))
   const active = cursorOf(await list({ limit: 1, status: 'active' }))
@@ -126,7 +126,7 @@ t.test('a cursor goes on only with the filter it was given for', async (t) => {
 })
 
 t.test('a cursor of a list of pages is refused', async (t) => {
-  const { createPage, list, listPages, newGroup } = await setting()
+  const { createPage, list, listPages, newGroup } = await setUp()
   const group = await newGroup()
   await createPage(group)
   await createPage(group)
@@ -135,7 +135,7 @@ t.test('a cursor of a list of pages is refused', async (t) => {
 })
 
 t.test('a tenant sees its own groups only, whosever cursor it brings', async (t) => {
-  const { list, listGroups, newGroup, newGroups, strangerId } = await setting()
+  const { list, listGroups, newGroup, newGroups, strangerId } = await setUp()
   const own = await newGroup({ tenantId: strangerId })
   await newGroups(3)
   t.strictSame(idsOf(await listGroups({ tenantId: strangerId, limit: 20 })), [own.pageGroupId])

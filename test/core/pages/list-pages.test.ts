@@ -3,7 +3,7 @@ import type { PageSlice } from '../../../src/shapes/page.ts'
 import { idOf } from '../../support/setting.ts'
 import { refusalOf, scene } from '../scene.ts'
 
-const setting = async () => {
+const setUp = async () => {
   const it = await scene()
   const group = await it.newGroup()
   const { tenantId, pageGroupId } = group
@@ -27,7 +27,7 @@ const cursorOf = ({ nextCursor }: { nextCursor?: string | undefined }): string =
 }
 
 t.test('names of any length are all listed, in slices of at most 1 MiB of JSON', async (t) => {
-  const { createPage, group, list } = await setting()
+  const { createPage, group, list } = await setUp()
   // Each name is in its item twice: two of these fit, the last one alone does not.
   for (const letter of ['a', 'b', 'c', 'd', 'e'])
     await createPage({ ...group, customName: letter.repeat(letter === 'e' ? 600_000 : 250_000) })
@@ -43,7 +43,7 @@ t.test('names of any length are all listed, in slices of at most 1 MiB of JSON',
 })
 
 t.test('a page shows every field, unset ones too', async (t) => {
-  const { createPage, group, list } = await setting()
+  const { createPage, group, list } = await setUp()
   const { value: page } = await createPage(group)
   const answer = await list()
   t.strictSame(answer, {
@@ -65,7 +65,7 @@ t.test('a page shows every field, unset ones too', async (t) => {
 })
 
 t.test('the custom name is the effective one unless it is blank', async (t) => {
-  const { createPage, group, list } = await setting()
+  const { createPage, group, list } = await setUp()
   for (const customName of ['Mine', ' ', '']) await createPage({ ...group, customName })
   t.match((await list()).items, [
     { customName: '', effectiveName: 'Offers 3' },
@@ -75,7 +75,7 @@ t.test('the custom name is the effective one unless it is blank', async (t) => {
 })
 
 t.test('the newest comes first, and slice after slice every page comes once', async (t) => {
-  const { list, newPages } = await setting()
+  const { list, newPages } = await setUp()
   const ids = (await newPages(5)).toReversed()
   const first = await list({ limit: 3 })
   const second = await list({ limit: 3, cursor: cursorOf(first) })
@@ -85,14 +85,14 @@ t.test('the newest comes first, and slice after slice every page comes once', as
 })
 
 t.test('an archived group still shows its pages', async (t) => {
-  const { group, list, newPages, updateGroup } = await setting()
+  const { group, list, newPages, updateGroup } = await setUp()
   const ids = await newPages(1)
   await updateGroup(group.pageGroupId, { status: 'archived' })
   t.strictSame(idsOf(await list()), ids)
 })
 
 t.test('an unknown, a deleted and a stranger’s group are refused alike', async (t) => {
-  const { group, list, newGroup, strangerId } = await setting()
+  const { group, list, newGroup, strangerId } = await setUp()
   const deleted = await newGroup({ status: 'deleted' })
   const no = await refusalOf(list({ pageGroupId: idOf('pagegroup', 99) }))
   t.equal(no.kind, 'page_group_not_found')
@@ -102,7 +102,7 @@ t.test('an unknown, a deleted and a stranger’s group are refused alike', async
 })
 
 t.test('a cursor of another group, or of the list of groups, is refused', async (t) => {
-  const { list, listGroups, newGroup, newPages, tenantId } = await setting()
+  const { list, listGroups, newGroup, newPages, tenantId } = await setUp()
   const other = await newGroup()
   await newPages(2)
   const ofPages = cursorOf(await list({ limit: 1 }))
@@ -112,7 +112,7 @@ t.test('a cursor of another group, or of the list of groups, is refused', async 
 })
 
 t.test('a stranger gains nothing by a cursor', async (t) => {
-  const { list, newPages, strangerId } = await setting()
+  const { list, newPages, strangerId } = await setUp()
   await newPages(2)
   const cursor = cursorOf(await list({ limit: 1 }))
   t.equal((await refusalOf(list({ cursor, tenantId: strangerId }))).kind, 'page_group_not_found')

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { nameFrom, namePatiently, namingFailure, reasonOf } from '../../../src/core/pages/name-patiently.ts'
 import { publishVersions } from '../../../src/core/pages/publish-versions.ts'
+import type { PageKey } from '../../../src/core/ports/pages.ts'
 import type { Namer } from '../../../src/core/ports/versions.ts'
 import { START_MS } from '../../support/setting.ts'
 import { scene } from '../scene.ts'
@@ -16,11 +17,10 @@ const hanging: Namer = () => new Promise(() => {})
 
 const CONTEXT = { groupTitle: 'Offers', pageContext: null, supplementaryContext: null }
 
-/** Pages that wait for a namer, which can be replaced, in a time that passes only while everything waits for it. */
-const setting = async (first: Namer) => {
-  const it = await scene()
-  const { clock } = it
-  const group = await it.newGroup()
+type Clock = Awaited<ReturnType<typeof scene>>['clock']
+
+/** A `sleep` on a stopped clock, and `passTime`, which moves the clock whenever the work only waits for sleepers. */
+const sleepOn = (clock: Clock) => {
   const sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>()
   const sleep = (ms: number, stop: AbortSignal) =>
     new Promise<void>((resolve) => {
@@ -46,46 +46,53 @@ const setting = async (first: Namer) => {
       next?.wake()
     }
   }
-  let namer = first
+  return { sleep, passTime }
+}
+
+/** Pages that wait for a namer, which can be replaced. */
+const setUp = async (firstNamer: Namer) => {
+  const it = await scene()
+  const { clock } = it
+  const group = await it.newGroup()
+  const { sleep, passTime } = sleepOn(clock)
+  let namer = firstNamer
   const calls: number[] = []
   const failures: { readonly why: unknown; readonly retryInMs: number | null }[] = []
-  const patient = namePatiently({
-    namer: (...asked) => {
+  const patientNamer = namePatiently({
+    namer: (context, stop) => {
       calls.push(clock() - START_MS)
-      return namer(...asked)
+      return namer(context, stop)
     },
     patienceMs: PATIENCE_MS,
     sleep,
     onFailedAttempt: (_, why, retryInMs) => failures.push({ why, retryInMs }),
   })
+  const createPage = async (i: number): Promise<PageKey> =>
+    (await it.createPage({ ...group, supplementaryContext: `Page ${i}` })).value
+  const nameOf = async (key: PageKey) => {
+    const { computedName, publishedVersion } = await it.readPage(key)
+    const atMs = publishedVersion && Date.parse(publishedVersion.publishedAt) - START_MS
+    return { computedName, atMs }
+  }
   return {
     clock,
     /** When the namer was called, in milliseconds since the start. */
     calls,
     failures,
-    become: (other: Namer) => {
-      namer = other
+    replaceNamer: (nextNamer: Namer) => {
+      namer = nextNamer
     },
     sleep: (ms: number) => passTime(sleep(ms, GOING_ON)),
-    /** Creates pages, publishes them, and answers their names and when they were published. */
+    /** Creates pages, publishes them, and returns their names and the times of publishing. */
     publishPages: async (count: number, claimMax = 4, stop = GOING_ON) => {
-      const inputs = Array.from({ length: count }, (_, i) => ({
-        ...group,
-        supplementaryContext: `Page ${i}`,
-      }))
-      const created = await it.createPages(inputs)
-      const step = publishVersions({ ...it, namer: patient, claimMax, leaseMs: 30_000 })
+      const keys: PageKey[] = []
+      for (let i = 0; i < count; i++) keys.push(await createPage(i))
+      const step = publishVersions({ ...it, namer: patientNamer, claimMax, leaseMs: 30_000 })
       const publish = async () => {
         while (await step(stop));
       }
       await passTime(publish())
-      const pages = created.map((outcome) =>
-        it.readPage((outcome as { value: Parameters<typeof it.readPage>[0] }).value),
-      )
-      return (await Promise.all(pages)).map(({ computedName, publishedVersion }) => ({
-        computedName,
-        atMs: publishedVersion && Date.parse(publishedVersion.publishedAt) - START_MS,
-      }))
+      return Promise.all(keys.map(nameOf))
     },
   }
 }
@@ -93,7 +100,7 @@ const setting = async (first: Namer) => {
 t.test(
   'failed calls are retried after growing pauses, and then the built-in name is published',
   async (t) => {
-    const { calls, failures, publishPages } = await setting(failing)
+    const { calls, failures, publishPages } = await setUp(failing)
     t.strictSame(await publishPages(1), [{ computedName: 'Page 0', atMs: 9_375 }])
     t.strictSame(calls, [0, 625, 1_875, 4_375, 9_375])
     t.strictSame(
@@ -103,17 +110,17 @@ t.test(
   },
 )
 
-t.test('a namer that comes back in time gives the name', async (t) => {
-  const { become, calls, publishPages } = await setting((...asked) => {
-    become(naming('Spring Flowers'))
-    return failing(...asked)
+t.test('a namer that recovers in time gives the name', async (t) => {
+  const { replaceNamer, calls, publishPages } = await setUp((context, stop) => {
+    replaceNamer(naming('Spring Flowers'))
+    return failing(context, stop)
   })
   t.strictSame(await publishPages(1), [{ computedName: 'Spring Flowers', atMs: 625 }])
   t.strictSame(calls, [0, 625])
 })
 
 t.test('a lasting failure is not retried, and the next version is tried', async (t) => {
-  const { calls, publishPages } = await setting(async () => {
+  const { calls, publishPages } = await setUp(async () => {
     throw namingFailure('401')
   })
   t.strictSame(await publishPages(1), [{ computedName: 'Page 0', atMs: 0 }])
@@ -121,37 +128,37 @@ t.test('a lasting failure is not retried, and the next version is tried', async 
   t.strictSame(calls, [0, 0, 0])
 })
 
-t.test('a retry waits as long as the failure demands, if there is that much patience', async (t) => {
+t.test('a retry waits as long as the failure demands, if the patience lasts that long', async (t) => {
   const demanding =
     (retryAfterMs: number): Namer =>
     async () => {
       throw namingFailure('429', retryAfterMs)
     }
-  const { calls, publishPages } = await setting(demanding(9_000))
-  t.match(await publishPages(1), [{ atMs: 9_000 }])
-  t.strictSame(calls, [0, 9_000])
-  const other = await setting(demanding(PATIENCE_MS))
-  t.match(await other.publishPages(1), [{ atMs: 0 }])
+  const short = await setUp(demanding(9_000))
+  t.match(await short.publishPages(1), [{ atMs: 9_000 }])
+  t.strictSame(short.calls, [0, 9_000])
+  const tooLong = await setUp(demanding(PATIENCE_MS))
+  t.match(await tooLong.publishPages(1), [{ atMs: 0 }])
 })
 
 for (const claimMax of [1, 4])
   t.test(
     `a namer that hangs delays 200 pages by its patience, with ${claimMax} calls at a time`,
     async (t) => {
-      const { become, calls, clock, failures, publishPages, sleep } = await setting(hanging)
+      const { replaceNamer, calls, clock, failures, publishPages, sleep } = await setUp(hanging)
       const pages = await publishPages(200, claimMax)
       t.strictSame([...new Set(pages.map(({ atMs }) => atMs))], [PATIENCE_MS])
       t.equal(calls.length, claimMax)
       t.match(failures[0], { why: { message: 'no name came within 10000 ms' }, retryInMs: null })
-      become(naming('Well named'))
+      replaceNamer(naming('Well named'))
       t.match(await publishPages(1), [{ computedName: 'Page 0' }], 'the namer rests')
       await sleep(PATIENCE_MS)
       t.match(await publishPages(1), [{ computedName: 'Well named', atMs: clock() - START_MS }])
     },
   )
 
-t.test('a page that cannot be named takes no name from the others', async (t) => {
-  const { publishPages } = await setting(async ({ supplementaryContext }) => {
+t.test('a page that cannot be named does not affect the names of others', async (t) => {
+  const { publishPages } = await setUp(async ({ supplementaryContext }) => {
     if (supplementaryContext === 'Page 0') throw new Error('no')
     return 'Well named'
   })
@@ -160,9 +167,9 @@ t.test('a page that cannot be named takes no name from the others', async (t) =>
   t.match(await publishPages(2), [{ computedName: 'Page 0' }, { computedName: 'Well named' }])
 })
 
-t.test('a stop ends a call, and leaves the version as it was', async (t) => {
+t.test('a stop ends a call, and the version stays unpublished', async (t) => {
   const stop = new AbortController()
-  const { failures, publishPages } = await setting(() => {
+  const { failures, publishPages } = await setUp(() => {
     queueMicrotask(() => stop.abort())
     return hanging(CONTEXT, GOING_ON)
   })
@@ -174,9 +181,9 @@ t.test('a stop ends a pause', async (t) => {
   const stop = new AbortController()
   let calls = 0
   const name = namePatiently({
-    namer: (...asked) => {
+    namer: (context, stop) => {
       calls++
-      return failing(...asked)
+      return failing(context, stop)
     },
     patienceMs: PATIENCE_MS,
     sleep: async (ms) => {
@@ -188,14 +195,14 @@ t.test('a stop ends a pause', async (t) => {
   t.equal(calls, 1)
 })
 
-t.test('a hook that throws costs no name', async (t) => {
+t.test('a listener that throws is printed, and naming continues', async (t) => {
   const printed = t.capture(console, 'error', () => {})
   const name = namePatiently({
     namer: failing,
     patienceMs: 1,
     sleep: () => new Promise(() => {}),
     onFailedAttempt: () => {
-      throw new Error('a bug of the hook')
+      throw new Error('a bug in the listener')
     },
   })
   t.equal(await name(CONTEXT, GOING_ON, {} as never), null)
@@ -211,11 +218,11 @@ const NAMES = {
   'hm, hm</think>Spring sale': 'Spring sale',
   [`<think>${'hm '.repeat(20_000)}</think>Spring sale`]: 'Spring sale',
 }
-t.test('an answer becomes one clean line, without what its model thought', async (t) => {
+t.test('an answer becomes one clean line, without the thoughts of the model', async (t) => {
   for (const [answer, name] of Object.entries(NAMES)) t.equal(nameFrom(answer), name, answer.slice(0, 80))
 })
 
-t.test('an answer without any name is refused, and so are thoughts that do not end', async (t) => {
+t.test('an answer without a name is refused, and so are thoughts that do not end', async (t) => {
   const none = ['', ' "" \n', '<think>Spring sale', '<think>hm</think>', '<think>'.repeat(9_000)]
   for (const answer of none) t.throws(() => nameFrom(answer), { message: 'the namer returned no name' })
 })

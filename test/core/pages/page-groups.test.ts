@@ -10,9 +10,9 @@ t.test('a tenant comes with a brand, in which its groups are made', async (t) =>
   t.match(await newGroup({ tenantId }), { tenantId, brandId, pageGroupId: /^pagegroup_[a-z0-9]{26}$/ })
 })
 
-t.test('what is given of a group is kept', async (t) => {
+t.test('the fields of a new group are kept', async (t) => {
   const { listGroups, newGroup, tenantId } = await scene()
-  const given = {
+  const fields = {
     pageContext: 'Spring',
     status: 'archived' as const,
     actions: { rawJson: '[1.0]' },
@@ -20,8 +20,8 @@ t.test('what is given of a group is kept', async (t) => {
     scripts: { rawJson: '["x"]' },
     headerActionId: 'buy',
   }
-  const group = await newGroup(given)
-  t.match(group, given)
+  const group = await newGroup(fields)
+  t.match(group, fields)
   t.strictSame((await listGroups({ tenantId, limit: 1 })).items, [group])
 })
 

@@ -22,7 +22,7 @@ const CONTENT = { rawJson: '{ "a":1.0 }' }
 const OTHER_CONTENT = { rawJson: '{"b":2}' }
 
 /** A page with version 1 in `processing`, and everything that a person can do with it. */
-const setting = async (fields: Pick<PageToCreate, 'content'> = {}) => {
+const setUp = async (fields: Pick<PageToCreate, 'content'> = {}) => {
   const it = await scene()
   const group = await it.newGroup()
   const { tenantId, pageGroupId } = group
@@ -60,8 +60,8 @@ const setting = async (fields: Pick<PageToCreate, 'content'> = {}) => {
 }
 
 /** The same, with version 1 published. */
-const published = async (fields?: Parameters<typeof setting>[0]) => {
-  const it = await setting(fields)
+const published = async (fields?: Parameters<typeof setUp>[0]) => {
+  const it = await setUp(fields)
   await it.publisher(null)()
   return it
 }
@@ -83,7 +83,7 @@ t.test('every transition of a version', (t) => {
 })
 
 t.test('a version that is being processed, or has failed, cannot be published', async (t) => {
-  const { clock, firstId, publish, publisher, read, store } = await setting()
+  const { clock, firstId, publish, publisher, read, store } = await setUp()
   const before = await read()
   t.match(await refusalOf(publish(firstId)), { kind: 'version_not_ready', message: /`processing`/ })
   for (let attempt = 1; attempt <= 5; attempt++) {
@@ -157,7 +157,7 @@ t.test('an unpublished page can be published again', async (t) => {
 })
 
 t.test('without a published version a page has the name and the context of its newest', async (t) => {
-  const { newVersion, publisher, read, unpublish } = await setting()
+  const { newVersion, publisher, read, unpublish } = await setUp()
   await newVersion({ supplementaryContext: 'Autumn' })
   t.match(await read(), { computedName: 'Autumn', supplementaryContext: 'Autumn', publishedVersion: null })
   await publisher(async ({ supplementaryContext }) => `Name of ${supplementaryContext}`)()
@@ -382,7 +382,7 @@ const slowNamer = () => {
 t.test(
   'a publisher that ends after a newer version was published by hand leaves its own ready',
   async (t) => {
-    const { clock, firstId, publish, publisher, read, readyVersion, version } = await setting()
+    const { clock, firstId, publish, publisher, read, readyVersion, version } = await setUp()
     const { namer, answer } = slowNamer()
     const working = publisher(namer)()
     await new Promise(setImmediate)
@@ -420,7 +420,7 @@ t.test('a version requested before somebody published or unpublished becomes rea
 })
 
 t.test('a page that was unpublished before its first version was done stays unpublished', async (t) => {
-  const { publisher, read, unpublish } = await setting()
+  const { publisher, read, unpublish } = await setUp()
   await unpublish()
   await publisher(null)()
   t.match(await read(), { publishedVersion: null, latestVersion: { status: 'ready' } })
@@ -429,7 +429,7 @@ t.test('a page that was unpublished before its first version was done stays unpu
 t.test(
   'several versions of a page are published in the order in which they end, but only forwards',
   async (t) => {
-    const { newVersion, publisher, read, versions } = await setting()
+    const { newVersion, publisher, read, versions } = await setUp()
     await newVersion({ supplementaryContext: 'Summer', publish: true })
     await newVersion({ supplementaryContext: 'Autumn', publish: true })
     const { namer, answer } = slowNamer()
@@ -456,9 +456,9 @@ t.test('the event of a change names a version only if it was published', async (
   const { readyVersion, store, want, ...it } = await published()
   const versionId = await readyVersion()
   const events: unknown[] = []
-  const change: typeof store.pages.change = (changed, given) => {
-    for (const { type, ids } of given ?? []) events.push([type, ids])
-    return store.pages.change(changed, given)
+  const change: typeof store.pages.change = (changed, saved) => {
+    for (const { type, ids } of saved ?? []) events.push({ type, ids })
+    return store.pages.change(changed, saved)
   }
   const deps = { ...it, store: { ...store, pages: { ...store.pages, change } } }
   await updatePage(deps)({ ...want, customName: 'Mine' })
@@ -466,14 +466,14 @@ t.test('the event of a change names a version only if it was published', async (
   await unpublishPage(deps)(want)
   const { tenantId, ...ids } = want
   t.strictSame(events, [
-    ['page.updated', ids],
-    ['page_version.published', { ...ids, versionId }],
-    ['page.unpublished', ids],
+    { type: 'page.updated', ids },
+    { type: 'page_version.published', ids: { ...ids, versionId } },
+    { type: 'page.unpublished', ids },
   ])
 })
 
-t.test('nothing becomes of a page that is deleted while its publisher works', async (t) => {
-  const { group, publisher, read, remove, ...it } = await setting()
+t.test('a page that is deleted while its publisher works stays deleted', async (t) => {
+  const { group, publisher, read, remove, ...it } = await setUp()
   const { namer, answer } = slowNamer()
   const working = publisher(namer)()
   await new Promise(setImmediate)

@@ -15,7 +15,7 @@ const LEASE_MS = 30_000
 const GOING_ON = new AbortController().signal
 
 /** A page that waits to be published, and publishers with different namers. */
-const setting = async () => {
+const setUp = async () => {
   const it = await scene()
   const group = await it.newGroup({ pageContext: 'For florists' })
   const newPage = async () =>
@@ -54,7 +54,7 @@ const slowNamer = () => {
   return { namer: () => promise, answer: resolve }
 }
 /** Publishers that claim everything and then die. */
-const die = async ({ clock, store }: Awaited<ReturnType<typeof setting>>, times: number) => {
+const die = async ({ clock, store }: Awaited<ReturnType<typeof setUp>>, times: number) => {
   for (let i = 0; i < times; i++) {
     await store.versions.claim(someClaim({ now: iso(clock()), until: iso(clock() + LEASE_MS) }))
     clock.advance(LEASE_MS)
@@ -66,7 +66,7 @@ const iso = (ms: number) => new Date(ms).toISOString()
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
 t.test('a waiting version is published under the name that the namer answers', async (t) => {
-  const { clock, publish, read, updatedAt } = await setting()
+  const { clock, publish, read, updatedAt } = await setUp()
   clock.advance(1_000)
   t.equal(await publish(naming('Spring Flowers')), 1)
   const page = await read()
@@ -82,19 +82,19 @@ t.test('a waiting version is published under the name that the namer answers', a
 
 for (const [what, namer] of [['without a namer', null] as const, ['without a name', naming(null)] as const])
   t.test(`${what} it is published under its built-in name`, async (t) => {
-    const { publish, read } = await setting()
+    const { publish, read } = await setUp()
     await publish(namer)
     t.match(await read(), { computedName: 'The spring sale', latestVersion: { status: 'published' } })
   })
 
 t.test('where nothing waits, nothing is taken', async (t) => {
-  const { publish } = await setting()
+  const { publish } = await setUp()
   await publish(null)
   t.equal(await publish(null), 0)
 })
 
 t.test('the namer gets the group’s title and context, and the page’s own', async (t) => {
-  const { publish } = await setting()
+  const { publish } = await setUp()
   const asked: unknown[] = []
   await publish(async (page, stop) => {
     asked.push([page.groupTitle, page.pageContext, page.supplementaryContext, stop])
@@ -104,14 +104,14 @@ t.test('the namer gets the group’s title and context, and the page’s own', a
 })
 
 t.test('a custom name stays the effective one', async (t) => {
-  const { createPage, group, publish, readPage } = await setting()
+  const { createPage, group, publish, readPage } = await setUp()
   const { value: page } = await createPage({ ...group, customName: 'Mine' })
   await publish(naming('Spring Flowers'))
   t.match(await readPage(page), { effectiveName: 'Mine', computedName: 'Spring Flowers' })
 })
 
 t.test('a version that five publishers died over is failed, with a reason', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   await die(it, 5)
   t.equal(await it.publish(naming('Spring Flowers')), 1)
   t.match(await it.read(), {
@@ -122,14 +122,14 @@ t.test('a version that five publishers died over is failed, with a reason', asyn
 })
 
 t.test('the fifth attempt after four dead publishers still counts', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   await die(it, 4)
   await it.publish(naming('Spring Flowers'))
   t.equal((await it.read()).latestVersion.status, 'published')
 })
 
 t.test('published and failed are final', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   await die(it, 5)
   await it.publish(null)
   await it.newPage()
@@ -139,7 +139,7 @@ t.test('published and failed are final', async (t) => {
 })
 
 t.test('no other publisher gets a claimed version until its lease ends', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   await it.store.versions.claim(someClaim({ now: iso(it.clock()), until: iso(it.clock() + LEASE_MS) }))
   it.clock.advance(LEASE_MS - 1)
   t.equal(await it.publish(null), 0)
@@ -148,73 +148,93 @@ t.test('no other publisher gets a claimed version until its lease ends', async (
 })
 
 /** A publisher, and how often it has claimed. */
-const counting = (it: Awaited<ReturnType<typeof setting>>, more: object = {}) => {
+const countingPublisher = (it: Awaited<ReturnType<typeof setUp>>, options: object = {}) => {
   let claims = 0
   const claim: Store['versions']['claim'] = (want) => {
     claims++
     return it.store.versions.claim(want)
   }
   const store = { versions: { ...it.store.versions, claim } }
-  const step = publishVersions({ ...it, store, namer: null, claimMax: 10, leaseMs: LEASE_MS, ...more })
+  const step = publishVersions({ ...it, store, namer: null, claimMax: 10, leaseMs: LEASE_MS, ...options })
   return { step, claims: () => claims }
 }
 
-t.test('a claim that left nothing is not repeated until the publisher is asked again', async (t) => {
-  const it = await setting()
-  const { step, claims } = counting(it)
+t.test('a claim that left nothing is not repeated until the publisher is woken', async (t) => {
+  const it = await setUp()
+  const { step, claims } = countingPublisher(it)
   t.equal(await step(GOING_ON), true)
   t.equal(await step(GOING_ON, undefined, false), false)
   t.equal(claims(), 1)
   for (let i = 0; i < 11; i++) await it.newPage()
   t.equal(await step(GOING_ON), true)
   t.equal(await step(GOING_ON, undefined, false), true)
-  t.equal(claims(), 4, 'a full claim may have left some: of later tenants, or of all')
+  t.equal(claims(), 4, 'a full claim may have left versions behind')
 })
 
-t.test('versions that are handed over are published without a claim', async (t) => {
-  const it = await setting()
+/** A publisher that takes at most two versions from the hand-over, and pages that are created through it. */
+const setUpHandOver = async () => {
+  const it = await setUp()
   await it.publish(null)
   const handOver = createHandOver({ clock: it.clock, max: 2, leaseMs: LEASE_MS })
   const create = createPageWithVersion({ ...it, store: { pages: handOver.over(it.store.pages) } })
-  const created = async (): Promise<PageKey[]> => {
-    const one = { ...it.group, supplementaryContext: 'Sale' }
-    return (await Promise.all([one, one, one].map(create))).map(({ value }) => value)
+  const input = { ...it.group, supplementaryContext: 'Sale' }
+  const createThree = async (): Promise<PageKey[]> => {
+    const created = await Promise.all([create(input), create(input), create(input)])
+    return created.map(({ value }) => value)
   }
   const statuses = (pages: readonly PageKey[]) =>
     Promise.all(pages.map(async (page) => (await it.readPage(page)).latestVersion.status))
-  const { step, claims } = counting(it, { handOver })
-  const early = await created()
-  t.equal((await it.store.versions.backlog(10)).count, 3)
-  await it.publish(null)
-  t.strictSame(await statuses(early), ['published', 'published', 'published'], 'nobody took them')
+  return { ...it, ...countingPublisher(it, { handOver }), handOver, createThree, statuses }
+}
 
+t.test('versions that no publisher accepts are left to a claim', async (t) => {
+  const { createThree, statuses, store, publish } = await setUpHandOver()
+  const pages = await createThree()
+  t.equal((await store.versions.backlog(10)).count, 3)
+  await publish(null)
+  t.strictSame(await statuses(pages), ['published', 'published', 'published'])
+})
+
+t.test('versions that are handed over are published without a claim', async (t) => {
+  const { createThree, statuses, handOver, step, claims } = await setUpHandOver()
   let wakes = 0
   handOver.accept(() => wakes++)
-  const pages = await created()
-  t.equal(wakes, 1, 'once for all that wait')
+  const pages = await createThree()
+  t.equal(wakes, 1, 'one wake-up for all pending versions')
   t.equal(await step(GOING_ON, undefined, false), true)
-  t.strictSame([await statuses(pages), claims()], [['published', 'published', 'processing'], 0])
+  t.strictSame(await statuses(pages), ['published', 'published', 'processing'])
+  t.equal(claims(), 0)
   await step(GOING_ON)
-  t.strictSame([await statuses(pages), claims()], [['published', 'published', 'published'], 1])
+  t.strictSame(await statuses(pages), ['published', 'published', 'published'])
+  t.equal(claims(), 1)
+})
 
-  const last = await created()
-  await it.publish(null)
-  t.strictSame(await statuses(last), ['processing', 'processing', 'published'], 'two are leased')
-  it.clock.advance(LEASE_MS)
-  await it.publish(naming('Taken Over'))
+t.test('versions that are handed over are leased, and claimed when the lease ends', async (t) => {
+  const { clock, createThree, statuses, handOver, publish, readPage, step } = await setUpHandOver()
+  handOver.accept(() => {})
+  const pages = await createThree()
+  await publish(null)
+  t.strictSame(await statuses(pages), ['processing', 'processing', 'published'], 'two are leased')
+  clock.advance(LEASE_MS)
+  await publish(naming('Taken Over'))
   await step(GOING_ON, undefined, false)
-  t.match(await it.readPage(last[0] as PageKey), { computedName: 'Taken Over' })
+  t.match(await readPage(pages[0] as PageKey), { computedName: 'Taken Over' })
+})
 
-  await created()
+t.test('after a stop no version is handed over', async (t) => {
+  const { createThree, handOver, step } = await setUpHandOver()
+  let wakes = 0
+  handOver.accept(() => wakes++)
+  await createThree()
   await step(AbortSignal.abort(), undefined, false)
-  await created()
-  t.equal(wakes, 3, 'after the stop nothing is handed over')
+  await createThree()
+  t.equal(wakes, 1)
 })
 
 t.test(
   'a version that is claimed again beside its slow first attempt is published once, with one event',
   async (t) => {
-    const it = await setting()
+    const it = await setUp()
     await it.publish(null)
     const handOver = createHandOver({ clock: it.clock, max: 2, leaseMs: LEASE_MS })
     handOver.accept(() => {})
@@ -222,9 +242,9 @@ t.test(
     await createPageWithVersion({ ...it, store: { pages } })(it.group)
     it.clock.advance(LEASE_MS)
     const events: NewEvent[] = []
-    const settle: Store['versions']['settle'] = (tenantId, settlements, its = []) => {
-      events.push(...its)
-      return it.store.versions.settle(tenantId, settlements, its)
+    const settle: Store['versions']['settle'] = (tenantId, settlements, saved = []) => {
+      events.push(...saved)
+      return it.store.versions.settle(tenantId, settlements, saved)
     }
     const store = { ...it.store, versions: { ...it.store.versions, settle } }
     const step = publishVersions({ ...it, store, handOver, namer: null, claimMax: 10, leaseMs: LEASE_MS })
@@ -238,7 +258,7 @@ t.test(
 )
 
 t.test('what a publisher saves too late is ignored', async (t) => {
-  const { clock, publish, read } = await setting()
+  const { clock, publish, read } = await setUp()
   const slow = slowNamer()
   const late = publish(slow.namer)
   await settled()
@@ -253,7 +273,7 @@ t.test('what a publisher saves too late is ignored', async (t) => {
 })
 
 t.test('what a publisher saves too late does not end the attempt of another', async (t) => {
-  const { clock, publish, read } = await setting()
+  const { clock, publish, read } = await setUp()
   const first = slowNamer()
   const second = slowNamer()
   const late = publish(first.namer)
@@ -270,7 +290,7 @@ t.test('what a publisher saves too late does not end the attempt of another', as
 })
 
 t.test('several publishers share the work', async (t) => {
-  const { newPage, publish } = await setting()
+  const { newPage, publish } = await setUp()
   for (let i = 0; i < 5; i++) await newPage()
   let named = 0
   const namer = async () => `Name ${++named}`
@@ -279,7 +299,7 @@ t.test('several publishers share the work', async (t) => {
 })
 
 t.test('those that have waited longest come first, as many as may be', async (t) => {
-  const { clock, newPage, stepper, read, readPage } = await setting()
+  const { clock, newPage, stepper, read, readPage } = await setUp()
   clock.advance(1)
   const younger = await newPage()
   t.equal(await stepper(null, 1)(GOING_ON), true)
@@ -288,7 +308,7 @@ t.test('those that have waited longest come first, as many as may be', async (t)
 })
 
 t.test('tenants take turns: a long backlog of one does not hold up the page of another', async (t) => {
-  const { createPage, newGroup, newPage, readPage, stepper, strangerId } = await setting()
+  const { createPage, newGroup, newPage, readPage, stepper, strangerId } = await setUp()
   for (let i = 0; i < 20; i++) await newPage()
   const { value: page } = await createPage(await newGroup({ tenantId: strangerId }))
   const step = stepper(naming('Name'), 2)
@@ -297,7 +317,7 @@ t.test('tenants take turns: a long backlog of one does not hold up the page of a
 })
 
 t.test('while one call to the namer is slow the others go on', async (t) => {
-  const { newPage, publish, read, readPage } = await setting()
+  const { newPage, publish, read, readPage } = await setUp()
   const pages = [await newPage(), await newPage(), await newPage()]
   const slow = slowNamer()
   let calls = 0
@@ -313,7 +333,7 @@ t.test('while one call to the namer is slow the others go on', async (t) => {
 t.test(
   'a page created while a call to the namer is slow is published when the publisher is woken',
   async (t) => {
-    const { newPage, stepper, readPage } = await setting()
+    const { newPage, stepper, readPage } = await setUp()
     const slow = slowNamer()
     let calls = 0
     const step = stepper(() => (++calls === 1 ? slow.namer() : Promise.resolve('Quick')), 2)
@@ -330,7 +350,7 @@ t.test(
 )
 
 t.test('a lease from a clock that was far ahead ends at once', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   const aheadMs = 24 * 3_600_000
   it.clock.advance(aheadMs)
   await die(it, 1)
@@ -340,7 +360,7 @@ t.test('a lease from a clock that was far ahead ends at once', async (t) => {
 })
 
 t.test('a lease is respected by a publisher whose own leases are much shorter', async (t) => {
-  const it = await setting()
+  const it = await setUp()
   const slow = slowNamer()
   const patient = publishVersions({ ...it, namer: slow.namer, claimMax: 1, leaseMs: 620_000 })
   const step = patient(GOING_ON)
@@ -353,7 +373,7 @@ t.test('a lease is respected by a publisher whose own leases are much shorter', 
 })
 
 t.test('an error of the store ends no other attempt, and is thrown', async (t) => {
-  const { clock, newGroup, createPage, read, readPage, store, strangerId, tenantId } = await setting()
+  const { clock, newGroup, createPage, read, readPage, store, strangerId, tenantId } = await setUp()
   const { value: page } = await createPage(await newGroup({ tenantId: strangerId }))
   const away: Store['versions']['settle'] = async (owner, settlements) => {
     if (owner === tenantId) throw new Error('away')
@@ -375,7 +395,7 @@ t.test('an error of the store ends no other attempt, and is thrown', async (t) =
 })
 
 t.test('a version whose context cannot be read is tried again, and the others are published', async (t) => {
-  const { clock, newPage, read, readPage, store } = await setting()
+  const { clock, newPage, read, readPage, store } = await setUp()
   const neighbour = await newPage()
   let isAway = true
   const context: Store['versions']['context'] = async (page) => {
@@ -401,7 +421,7 @@ t.test('a version whose context cannot be read is tried again, and the others ar
 })
 
 t.test('a publisher that is stopped gives its version back at once', async (t) => {
-  const { publish, publisher, read } = await setting()
+  const { publish, publisher, read } = await setUp()
   const stop = new AbortController()
   await publisher(async () => {
     stop.abort()
@@ -412,13 +432,13 @@ t.test('a publisher that is stopped gives its version back at once', async (t) =
 })
 
 t.test('after a stop nothing more is claimed', async (t) => {
-  const { publisher, read } = await setting()
+  const { publisher, read } = await setUp()
   t.equal(await publisher(null)(AbortSignal.abort()), 0)
   t.equal((await read()).latestVersion.status, 'processing')
 })
 
 t.test('an attempt that a stop has ended does not count', async (t) => {
-  const { publish, publisher, read } = await setting()
+  const { publish, publisher, read } = await setUp()
   for (let i = 0; i < 2 * ATTEMPTS_MAX; i++) {
     const stop = new AbortController()
     await publisher(async () => {

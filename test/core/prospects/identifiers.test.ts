@@ -53,11 +53,11 @@ t.test('however it is written, an address is one prospect, and another address a
       address,
       fc.constantFrom(...spellings),
       fc.constantFrom(...spellings),
-      ([local, domain], one, two) => {
+      ([local, domain], spell, respell) => {
         const plain = `${local}@${domain}`
-        t.equal(emailOf(one(plain)), plain)
-        t.equal(emailOf(two(one(plain).trim())) ?? plain, plain)
-        t.not(emailOf(one(`x${plain}`)), plain)
+        t.equal(emailOf(spell(plain)), plain)
+        t.equal(emailOf(respell(spell(plain).trim())) ?? plain, plain)
+        t.not(emailOf(spell(`x${plain}`)), plain)
       },
     ),
   )
@@ -82,7 +82,7 @@ t.test('domains that differ by a joiner are two people, each also by its name in
     t.equal(emailOf(text), 'ada@example.com', 'anywhere else it is invisible')
 })
 
-t.test('what is kept of an email is found by it again', async (t) => {
+t.test('a prospect is found again by the stored form of its email', async (t) => {
   fc.assert(
     fc.property(
       fc.tuple(fc.string({ unit: 'binary' }), fc.string({ unit: 'grapheme' })),
@@ -111,7 +111,7 @@ const PLACEHOLDERS =
     /\s+/,
   )
 
-t.test('no placeholder is the id of anybody, whatever its case and the blanks in it', async (t) => {
+t.test('a placeholder identifies no prospect, whatever its case and blanks', async (t) => {
   for (const word of [...PLACEHOLDERS, '(not set)', 'not set', '[object Object]', '', ' ', '\u200b'])
     for (const sent of [word, ` ${word.toUpperCase()}\t`, [...word].join(' ')])
       t.equal(externalIdOf(sent), null, JSON.stringify(sent))
@@ -144,7 +144,7 @@ t.test('any other id is compared exactly', async (t) => {
     })
 })
 
-t.test('what is no address identifies nobody', async (t) => {
+t.test('a text that is not an address identifies no prospect', async (t) => {
   for (const sent of [
     ...PLACEHOLDERS,
     'Berlin',

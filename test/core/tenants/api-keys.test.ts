@@ -11,7 +11,7 @@ import { refusalOf, scene } from '../scene.ts'
 
 const DAY_MS = 86_400_000
 
-const setting = async () => {
+const setUp = async () => {
   const it = await scene()
   const wanted = {
     tenantId: it.tenantId,
@@ -31,7 +31,7 @@ const setting = async () => {
 }
 
 t.test('an issued key has the scopes that were asked for, and need not expire', async (t) => {
-  const { issue, tenantId } = await setting()
+  const { issue, tenantId } = await setUp()
   const issued = await issue()
   t.strictSame(issued, {
     apiKeyId: issued.apiKeyId,
@@ -51,7 +51,7 @@ t.test('an issued key has the scopes that were asked for, and need not expire', 
 })
 
 t.test('a key without scopes, or with one that does not exist, is refused', async (t) => {
-  const { issue, list, tenantId } = await setting()
+  const { issue, list, tenantId } = await setUp()
   for (const scopes of [[], undefined, ['pages:eat']] as unknown as Scope[][]) {
     const no = await refusalOf(issue({ scopes }))
     t.match(no, { kind: 'invalid_request', facts: { errors: [{ pointer: '/scopes' }] } })
@@ -60,7 +60,7 @@ t.test('a key without scopes, or with one that does not exist, is refused', asyn
 })
 
 t.test('a key is shown once: only what it hashes to is kept', async (t) => {
-  const { issue, list, store, tenantId } = await setting()
+  const { issue, list, store, tenantId } = await setUp()
   const { apiKey, apiKeyId } = await issue()
   const kept = await store.apiKeys.find(apiKeyId)
   t.equal(kept?.keyHash, apiKeyHashOf(apiKey))
@@ -68,7 +68,7 @@ t.test('a key is shown once: only what it hashes to is kept', async (t) => {
 })
 
 t.test('the keys of a tenant are listed oldest first, ended ones too, without their hashes', async (t) => {
-  const { issue, list, revoke, strangerId, tenantId } = await setting()
+  const { issue, list, revoke, strangerId, tenantId } = await setUp()
   const first = await issue()
   const second = await issue()
   await issue({ tenantId: strangerId })
@@ -83,21 +83,21 @@ t.test('the keys of a tenant are listed oldest first, ended ones too, without th
 })
 
 t.test('an unknown tenant has no keys', async (t) => {
-  const { issue, list } = await setting()
+  const { issue, list } = await setUp()
   t.equal((await refusalOf(issue({ tenantId: idOf('tenant', 99) }))).kind, 'not_found')
   t.equal((await refusalOf(list(idOf('tenant', 99)))).kind, 'not_found')
 })
 
 t.test('a revoked key ends at once', async (t) => {
-  const { identify, issue, revoke } = await setting()
+  const { identify, issue, revoke } = await setUp()
   const { apiKey, apiKeyId } = await issue()
   await identify(apiKey)
   t.equal((await revoke(apiKeyId)).revokedAt, '2026-01-01T00:00:00.000Z')
   t.equal((await refusalOf(identify(apiKey))).kind, 'invalid_api_key')
 })
 
-t.test('a key that is revoked again stays as it was', async (t) => {
-  const { clock, issue, list, revoke, tenantId } = await setting()
+t.test('a key that is revoked twice is unchanged', async (t) => {
+  const { clock, issue, list, revoke, tenantId } = await setUp()
   const { apiKeyId } = await issue()
   const first = await revoke(apiKeyId)
   clock.advance(1_000)
@@ -106,13 +106,13 @@ t.test('a key that is revoked again stays as it was', async (t) => {
 })
 
 t.test('an unknown key can be neither revoked nor rotated', async (t) => {
-  const { revoke, rotate } = await setting()
+  const { revoke, rotate } = await setUp()
   t.equal((await refusalOf(revoke(idOf('apikey', 99)))).kind, 'not_found')
   t.equal((await refusalOf(rotate(idOf('apikey', 99), 0))).kind, 'not_found')
 })
 
 t.test('a rotated key works beside the new one for a while', async (t) => {
-  const { clock, identify, issue, rotate } = await setting()
+  const { clock, identify, issue, rotate } = await setUp()
   const old = await issue({ scopes: ['pages:read'] })
   const fresh = await rotate(old.apiKeyId, 1_000)
   t.match(fresh, { name: 'crm', scopes: ['pages:read'], expiresAt: null })
@@ -127,7 +127,7 @@ t.test('a rotated key works beside the new one for a while', async (t) => {
 t.test(
   'a key that ends sooner than the overlap keeps its end, and the new one lives as long as it did',
   async (t) => {
-    const { clock, issue, rotate, store } = await setting()
+    const { clock, issue, rotate, store } = await setUp()
     const old = await issue({ lifeMs: 10_000 })
     clock.advance(9_000)
     const fresh = await rotate(old.apiKeyId, 5_000)
@@ -137,7 +137,7 @@ t.test(
 )
 
 t.test('a key that has ended cannot be rotated', async (t) => {
-  const { clock, issue, list, revoke, rotate, tenantId } = await setting()
+  const { clock, issue, list, revoke, rotate, tenantId } = await setUp()
   const revoked = await revoke((await issue()).apiKeyId)
   const expired = await issue({ lifeMs: 1_000 })
   clock.advance(1_000)
@@ -147,7 +147,7 @@ t.test('a key that has ended cannot be rotated', async (t) => {
 })
 
 t.test('a key in its overlap cannot be rotated again, but its successor can', async (t) => {
-  const { clock, issue, list, rotate, tenantId } = await setting()
+  const { clock, issue, list, rotate, tenantId } = await setUp()
   for (const lifeMs of [null, 90 * DAY_MS]) {
     const old = await issue({ name: `${lifeMs}`, lifeMs })
     clock.advance(1_234)
@@ -165,7 +165,7 @@ t.test('a key in its overlap cannot be rotated again, but its successor can', as
 })
 
 t.test('of two rotations at once one is refused, and leaves no key that can be used', async (t) => {
-  const { issue, list, rotate, tenantId } = await setting()
+  const { issue, list, rotate, tenantId } = await setUp()
   const { apiKeyId } = await issue()
   const outcomes = await Promise.allSettled([rotate(apiKeyId, DAY_MS), rotate(apiKeyId, DAY_MS)])
   t.same(outcomes.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
@@ -175,7 +175,7 @@ t.test('of two rotations at once one is refused, and leaves no key that can be u
 })
 
 t.test('a key whose successor was revoked can be rotated again, for as long as it was issued', async (t) => {
-  const { clock, issue, revoke, rotate } = await setting()
+  const { clock, issue, revoke, rotate } = await setUp()
   for (const lifeMs of [null, 90 * DAY_MS]) {
     const old = await issue({ name: `${lifeMs}`, lifeMs })
     for (let i = 0; i < 2; i++) {
@@ -194,7 +194,7 @@ t.test('a key whose successor was revoked can be rotated again, for as long as i
 })
 
 t.test('a key that expires can be rotated although a later key has its name and scopes', async (t) => {
-  const { clock, issue, rotate } = await setting()
+  const { clock, issue, rotate } = await setUp()
   const old = await issue({ lifeMs: 90 * DAY_MS })
   clock.advance(60_000)
   await issue({ lifeMs: 90 * DAY_MS })

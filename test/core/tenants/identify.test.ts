@@ -10,7 +10,7 @@ import { refusalOf, scene } from '../scene.ts'
 const FIVE_MINUTES_MS = 300_000
 
 /** A tenant with a key, and how often the store was asked for one. */
-const setting = async ({ lifeMs = null as number | null, scopes = SCOPES as readonly Scope[] } = {}) => {
+const setUp = async ({ lifeMs = null as number | null, scopes = SCOPES as readonly Scope[] } = {}) => {
   const it = await scene()
   const issued = await issueApiKey(it)({ tenantId: it.tenantId, name: null, scopes, lifeMs })
   let lookUps = 0
@@ -28,25 +28,25 @@ const setting = async ({ lifeMs = null as number | null, scopes = SCOPES as read
 }
 
 t.test('a key identifies its tenant and its scopes', async (t) => {
-  const { apiKey, apiKeyId, identify, tenantId } = await setting({ scopes: ['pages:read'] })
+  const { apiKey, apiKeyId, identify, tenantId } = await setUp({ scopes: ['pages:read'] })
   t.strictSame(await identify(apiKey), { tenantId, apiKeyId, scopes: ['pages:read'], isSuspended: false })
 })
 
 t.test('without a key nobody is known', async (t) => {
-  const { identify } = await setting()
+  const { identify } = await setUp()
   t.equal((await refusalOf(identify(undefined))).kind, 'missing_api_key')
   t.equal((await refusalOf(identify(''))).kind, 'missing_api_key')
 })
 
 t.test('a typing mistake is refused without a look into the store', async (t) => {
-  const { apiKey, identify, lookUps } = await setting()
+  const { apiKey, identify, lookUps } = await setUp()
   const last = apiKey.endsWith('0') ? '1' : '0'
   t.equal((await refusalOf(identify(apiKey.slice(0, -1) + last))).kind, 'invalid_api_key')
   t.equal(lookUps(), 0)
 })
 
 t.test('an unknown, a revoked and an expired key are refused alike', async (t) => {
-  const { apiKey, apiKeyId, clock, identify, ...it } = await setting()
+  const { apiKey, apiKeyId, clock, identify, ...it } = await setUp()
   const no = await refusalOf(identify(newApiKeyText()))
   t.equal(no.kind, 'invalid_api_key')
   const { apiKey: brief } = await issueApiKey({ ...it, clock })({
@@ -62,7 +62,7 @@ t.test('an unknown, a revoked and an expired key are refused alike', async (t) =
 })
 
 t.test('a key with an end works up to its last millisecond', async (t) => {
-  const { apiKey, apiKeyId, clock, identify } = await setting({ lifeMs: 1_000 })
+  const { apiKey, apiKeyId, clock, identify } = await setUp({ lifeMs: 1_000 })
   clock.advance(999)
   t.equal((await identify(apiKey)).apiKeyId, apiKeyId)
   clock.advance(1)
@@ -70,14 +70,14 @@ t.test('a key with an end works up to its last millisecond', async (t) => {
 })
 
 t.test('a refused key does not count as used', async (t) => {
-  const { apiKey, clock, identify, lastUsedAt } = await setting({ lifeMs: 1_000 })
+  const { apiKey, clock, identify, lastUsedAt } = await setUp({ lifeMs: 1_000 })
   clock.advance(1_000)
   await refusalOf(identify(apiKey))
   t.equal(await lastUsedAt(), null)
 })
 
 t.test('when a key was last used is known to five minutes', async (t) => {
-  const { apiKey, clock, identify, lastUsedAt } = await setting()
+  const { apiKey, clock, identify, lastUsedAt } = await setUp()
   await identify(apiKey)
   t.equal(await lastUsedAt(), '2026-01-01T00:00:00.000Z')
   clock.advance(FIVE_MINUTES_MS - 1)
@@ -89,7 +89,7 @@ t.test('when a key was last used is known to five minutes', async (t) => {
 })
 
 t.test('another process that marked the key within five minutes is enough', async (t) => {
-  const { apiKey, clock, identify: ours, lastUsedAt, store } = await setting()
+  const { apiKey, clock, identify: ours, lastUsedAt, store } = await setUp()
   await ours(apiKey)
   clock.advance(FIVE_MINUTES_MS - 1)
   const theirs = identifyIn(store.apiKeys, clock)
@@ -98,7 +98,7 @@ t.test('another process that marked the key within five minutes is enough', asyn
 })
 
 t.test('a use that a clock marked which was ahead is marked anew', async (t) => {
-  const { apiKey, clock, identify: ours, lastUsedAt, store } = await setting()
+  const { apiKey, clock, identify: ours, lastUsedAt, store } = await setUp()
   const dayAhead = () => clock() + 86_400_000
   await identifyIn(store.apiKeys, dayAhead)(apiKey)
   t.equal(await lastUsedAt(), '2026-01-02T00:00:00.000Z')
@@ -107,7 +107,7 @@ t.test('a use that a clock marked which was ahead is marked anew', async (t) => 
 })
 
 t.test('a key is good even where its use cannot be marked', async (t) => {
-  const { apiKey, apiKeyId, clock, store } = await setting()
+  const { apiKey, apiKeyId, clock, store } = await setUp()
   const markUsed = () => Promise.reject(new Error('the disk is full'))
   const caller = await identifyIn({ ...store.apiKeys, markUsed }, clock)(apiKey)
   t.equal(caller.apiKeyId, apiKeyId)
@@ -116,7 +116,7 @@ t.test('a key is good even where its use cannot be marked', async (t) => {
 t.test(
   'a key that was valid when it was last looked up does not wait with the guesses of its address',
   async (t) => {
-    const { apiKey, apiKeyId, clock, store } = await setting()
+    const { apiKey, apiKeyId, clock, store } = await setUp()
     const find = async (keyHash: string) => (await store.apiKeys.findByHashes([keyHash]))[0] ?? null
     const limited: string[] = []
     const limitGuesses = (address: string) => {

@@ -8,7 +8,7 @@ const invalid = new DomainFailure('invalid_api_key', 'invalid')
 const limited = (retryAfterS: number) =>
   new DomainFailure('rate_limited', 'This address has sent too many invalid API keys.', { retryAfterS })
 
-const setting = ({ perMinute = 2 } = {}) => {
+const setUp = ({ perMinute = 2 } = {}) => {
   const stopwatch = stoppedClock(0)
   const inFlight: string[] = []
   let inFlightMost = 0
@@ -26,14 +26,14 @@ const setting = ({ perMinute = 2 } = {}) => {
 }
 
 t.test('an address may send so many invalid keys, and then is told when to come again', async (t) => {
-  const { call } = setting()
+  const { call } = setUp()
   await t.rejects(call('a', '10.0.0.1'), invalid)
   await t.rejects(call('b', '10.0.0.1'), invalid)
   await t.rejects(call('c', '10.0.0.1'), limited(30))
 })
 
 t.test('many invalid keys at the same moment are no more than one after another', async (t) => {
-  const { call } = setting()
+  const { call } = setUp()
   const answers = await Promise.allSettled(['a', 'b', 'c', 'd'].map((key) => call(key, '10.0.0.1')))
   t.strictSame(
     answers.map((answer) => answer.status === 'rejected' && answer.reason.kind),
@@ -42,21 +42,21 @@ t.test('many invalid keys at the same moment are no more than one after another'
 })
 
 t.test('valid keys are never refused, however many are first used at one moment', async (t) => {
-  const { call, inFlightMost } = setting({ perMinute: 1 })
+  const { call, inFlightMost } = setUp({ perMinute: 1 })
   const keys = Array.from({ length: 200 }, (_, i) => `valid ${i}`)
   for (const caller of await Promise.all(keys.map((key) => call(key, '10.0.0.1')))) t.equal(caller, CALLER)
   t.equal(inFlightMost(), 4, 'the look-ups of one address wait for each other')
 })
 
 t.test('nor after the address has used up its failures', async (t) => {
-  const { call } = setting({ perMinute: 1 })
+  const { call } = setUp({ perMinute: 1 })
   await t.rejects(call('a', '10.0.0.1'), invalid)
   await t.rejects(call('b', '10.0.0.1'), limited(60))
   t.equal(await call('valid', '10.0.0.1'), CALLER)
 })
 
 t.test('other addresses do not wait for the look-ups of one', async (t) => {
-  const { call, inFlight } = setting()
+  const { call, inFlight } = setUp()
   const guesses = Promise.allSettled(Array.from({ length: 100 }, (_, i) => call(`guess ${i}`, '10.0.0.1')))
   const other = call('valid', '10.0.0.2')
   await Promise.resolve()
@@ -66,7 +66,7 @@ t.test('other addresses do not wait for the look-ups of one', async (t) => {
 })
 
 t.test('who comes again as late as it was told may fail again', async (t) => {
-  const { call, stopwatch } = setting()
+  const { call, stopwatch } = setUp()
   for (const key of ['a', 'b']) await t.rejects(call(key, '10.0.0.1'), invalid)
   stopwatch.advance(29_999)
   await t.rejects(call('c', '10.0.0.1'), limited(1))
@@ -75,7 +75,7 @@ t.test('who comes again as late as it was told may fail again', async (t) => {
 })
 
 t.test('a database that is away is no failure of the address', async (t) => {
-  const { call } = setting({ perMinute: 1 })
+  const { call } = setUp({ perMinute: 1 })
   for (let i = 0; i < 5; i++)
     await t.rejects(call('unavailable', '10.0.0.1'), new DomainFailure('unavailable', 'away'))
   await t.rejects(call('a', '10.0.0.1'), invalid)
@@ -88,12 +88,12 @@ t.test('an IPv6 address counts as its network, however it is written', async (t)
     ['2001::1:2:3:4:5:6', '2001:0:1:2::9'],
     ['::1', '::2'],
   ] as const) {
-    const { call } = setting({ perMinute: 1 })
+    const { call } = setUp({ perMinute: 1 })
     await t.rejects(call('a', first), invalid)
     await t.rejects(call('b', second), limited(60), second)
     await t.rejects(call('c', '2001:db9::1'), invalid)
   }
-  const { call } = setting({ perMinute: 1 })
+  const { call } = setUp({ perMinute: 1 })
   await t.rejects(call('a', '::ffff:10.0.0.1'), invalid)
   await t.rejects(call('b', '::ffff:10.0.0.2'), invalid)
 })
