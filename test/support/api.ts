@@ -216,7 +216,10 @@ export const documented =
   async (request) => {
     const response = await api(request)
     if (isWhole(response.body)) mustBeDocumented(request, response)
-    else return { ...response, body: documentedParts(request, response, response.body) }
+    else {
+      const { parts, cancel } = response.body
+      return { ...response, body: { parts: documentedParts(request, response, parts), cancel } }
+    }
     return response
   }
 
@@ -237,7 +240,7 @@ async function* documentedParts(
 const textOf = async (body: ApiResponse['body']): Promise<string> => {
   if (isWhole(body)) return String(body)
   let text = ''
-  for await (const part of body) text += part
+  for await (const part of body.parts) text += part
   return text
 }
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { type DomainFailure, unavailable } from '../../../core/engine/failures.ts'
 import { malformed } from '../malformed.ts'
-import { type Api, type ApiResponse, isWhole } from '../requests.ts'
+import { type Api, type ApiResponse, type BodyInParts, isWhole } from '../requests.ts'
 import { shareLoop } from '../share-loop.ts'
 import { bodyOf } from './body.ts'
 import { limitPendingWrites } from './slow-readers.ts'
@@ -67,9 +67,9 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
     res.writeHead(answer.status, answer.headers)
 
     const onWritten = () => limitPending(res, answer.tenantId)
-    const parts = partsOf(answer)
-    if (parts !== null) await writeParts(parts, res, onWritten, received.before)
-    const rest = parts === null && isWhole(answer.body) ? answer.body : ''
+    const inParts = inPartsOf(answer)
+    if (inParts !== null) await writeParts(inParts, res, onWritten, received.before)
+    const rest = inParts === null && isWhole(answer.body) ? answer.body : ''
 
     if (isHttp1 && unread !== undefined) {
       if (rest.length === 0) res.flushHeaders()
@@ -98,10 +98,12 @@ const encodingOf = ({ headers }: ApiResponse, body: string | Uint8Array): 'latin
 
 /** Longer answers are written in parts of this size. */
 const PART_BYTES_MAX = 262_144
-/** The parts of an answer that is written in parts, else null. */
-const partsOf = ({ body, tenantId }: ApiResponse) => {
+/** The body of an answer that is written in parts, else null. */
+const inPartsOf = ({ body, tenantId }: ApiResponse): BodyInParts<string> | BodyInParts<Uint8Array> | null => {
   if (!isWhole(body)) return body
-  return body instanceof Uint8Array && body.length > PART_BYTES_MAX ? splitInTurns(body, tenantId) : null
+  if (typeof body === 'string' || body.length <= PART_BYTES_MAX) return null
+  // Cutting off a part takes no time, so none is ever in progress.
+  return { parts: splitInTurns(body, tenantId), cancel: async () => {} }
 }
 
 /**
