@@ -1,5 +1,5 @@
-import { shareLoop } from '../adapters/http/share-loop.ts'
 import { createNewId } from '../adapters/ids.ts'
+import { shareLoop } from '../adapters/loop-share.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { refuse } from '../core/engine/failures.ts'

@@ -1,5 +1,5 @@
-import { readEach } from '../adapters/http/read-each.ts'
 import { type GatherOptions, gather } from '../adapters/stores/gather.ts'
+import { readEach } from '../adapters/stores/read-each.ts'
 import { equalShares } from '../core/engine/equal-shares.ts'
 import { unavailable } from '../core/engine/failures.ts'
 import type { Result } from '../core/engine/result.ts'

@@ -16,7 +16,7 @@ import {
   type RequestLog,
 } from '../../src/adapters/http/requests.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
-import { shareLoop } from '../../src/adapters/http/share-loop.ts'
+import { shareLoop } from '../../src/adapters/loop-share.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../../src/adapters/open-telemetry.ts'

@@ -1,7 +1,7 @@
 import { writeLine } from '../../json/write-json.ts'
+import { shareLoop } from '../loop-share.ts'
 import type { Admission, Slot } from './admission.ts'
 import type { ApiResponse } from './requests.ts'
-import { shareLoop } from './share-loop.ts'
 
 /** Characters of a part: long enough for few writes, short enough to hold for a slow reader. */
 const PART_LENGTH_MAX = 65_536

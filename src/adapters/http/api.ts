@@ -3,6 +3,7 @@ import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failu
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../service/use-cases.ts'
+import { shareLoop } from '../loop-share.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Admission } from './admission.ts'
@@ -35,7 +36,6 @@ import {
 } from './requests.ts'
 import type { Answer, Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
-import { shareLoop } from './share-loop.ts'
 
 type Deps = {
   readonly useCases: UseCases

@@ -2,6 +2,7 @@ import type { ReadyHook } from '../../core/hooks/ready-hook.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
 import type { Delivery } from '../../core/hooks/verify.ts'
 import { requireActiveTenant } from '../../core/tenants/identify.ts'
+import { shareLoop } from '../loop-share.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Admission, Slot } from './admission.ts'
 import { html, pageFor, takesHtml } from './html.ts'
@@ -18,7 +19,6 @@ import {
   jsonLine,
 } from './requests.ts'
 import type { Match } from './router.ts'
-import { shareLoop } from './share-loop.ts'
 
 /** A route that vendors post to. It has no API key: the hook names the tenant. */
 export type ReceivingRoute = {

@@ -1,8 +1,8 @@
 import type { WaitingListing } from '../../service/wait-for-events.ts'
+import { shareLoop } from '../loop-share.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Admission, Slot } from './admission.ts'
 import { type ApiRequest, type ApiResponse, isOld, type LogFields } from './requests.ts'
-import { shareLoop } from './share-loop.ts'
 
 /** The steps that only batches and requests that wait need. */
 export type LongSteps = {

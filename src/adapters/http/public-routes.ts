@@ -1,5 +1,6 @@
 import { DESCRIPTION } from '../../config/version.ts'
 import { refuse } from '../../core/engine/failures.ts'
+import { shareLoop } from '../loop-share.ts'
 import { gather } from '../stores/gather.ts'
 import type { Admission } from './admission.ts'
 import { type Asset, assetOf } from './assets.ts'
@@ -11,7 +12,6 @@ import type { Api, ApiRequest, ApiResponse, LogFields } from './requests.ts'
 import { JSON_HEADERS, json, jsonLine } from './requests.ts'
 import type { Route } from './route.ts'
 import type { Match } from './router.ts'
-import { shareLoop } from './share-loop.ts'
 
 /** The parts of the API that a route in it may use. */
 type Context = {

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { type DomainFailure, unavailable } from '../../../core/engine/failures.ts'
+import { shareLoop } from '../../loop-share.ts'
 import { malformed } from '../malformed.ts'
 import { type Api, type ApiResponse, type BodyInParts, isWhole } from '../requests.ts'
-import { shareLoop } from '../share-loop.ts'
 import { bodyOf } from './body.ts'
 import { limitPendingWrites } from './slow-readers.ts'
 import { writeParts } from './write-parts.ts'
@@ -58,7 +58,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
     const fault = received.refused ?? (isHttp1 ? faultOf(req, request.repeatedHeaders) : null)
     const answer = fault ? refuseMessage(fault, req) : await api(request)
 
-    // The rest of a small body may be in the same packet, which is parsed to its end in this turn of the loop.
+    // The rest of a small body may be in the same packet, which is parsed to its end in this tick of the loop.
     if (isHttp1 && !req.complete) await setImmediate()
     const unread = req.complete ? undefined : request.body
     // An answer that takes long may end while the server drains.
@@ -108,7 +108,7 @@ const inPartsOf = ({ body, tenantId }: ApiResponse): BodyInParts<string> | BodyI
 
 /**
  * Each part is written in its tenant's turn of the loop: copying megabytes into the sockets of a hundred callers in one
- * turn would make every other tenant wait.
+ * tick would make every other tenant wait.
  */
 async function* splitInTurns(body: Uint8Array, tenantId = ''): AsyncGenerator<Uint8Array> {
   for (let from = 0; from < body.length; from += PART_BYTES_MAX) {
