@@ -1,4 +1,5 @@
 import { type DomainFailure, unavailable } from '../../core/engine/failures.ts'
+import { shareLoop } from '../loop-share.ts'
 
 type Limits = {
   /** Maximum number of requests that are worked on at the same time. */
@@ -189,28 +190,35 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
     beginNext()
   }
 
+  const arrive = (tenantId: string): Slot => {
+    const tenant = tenants.get(tenantId) ?? newTenant(tenantId)
+    if (waiting >= waitingMax) {
+      const other = tenantWithMost('waiting', 'waiting')
+      if (other === undefined || other.waiting <= tenant.waiting + 1) throw unavailable(TOO_MANY)
+      dropOldest(other, 0, TOO_MANY)
+    }
+    tenants.set(tenantId, tenant)
+    tenant.slots++
+    const slot: Slot = {
+      tenant,
+      queue: tenant.ready,
+      bytes: 0,
+      items: 1,
+      state: 'waiting',
+      readySinceMs: 0,
+      ...NO_LISTENERS,
+    }
+    countWaiting(slot, 1)
+    return slot
+  }
+
   return {
     /** A slot for one request, which must `leave`. Refuses `unavailable` when too many wait. */
-    arrive: (tenantId: string): Slot => {
-      const tenant = tenants.get(tenantId) ?? newTenant(tenantId)
-      if (waiting >= waitingMax) {
-        const other = tenantWithMost('waiting', 'waiting')
-        if (other === undefined || other.waiting <= tenant.waiting + 1) throw unavailable(TOO_MANY)
-        dropOldest(other, 0, TOO_MANY)
-      }
-      tenants.set(tenantId, tenant)
-      tenant.slots++
-      const slot: Slot = {
-        tenant,
-        queue: tenant.ready,
-        bytes: 0,
-        items: 1,
-        state: 'waiting',
-        readySinceMs: 0,
-        ...NO_LISTENERS,
-      }
-      countWaiting(slot, 1)
-      return slot
+    arrive,
+
+    /** Lets a request that has left arrive again, in the same slot. Refuses like `arrive`. */
+    arriveAgain: (slot: Slot): void => {
+      Object.assign(slot, arrive(slot.tenant.id))
     },
 
     /** From now on the request, which waits, holds this many bytes. Refuses `unavailable` when all hold too many. */
@@ -261,6 +269,13 @@ export const createAdmission = ({ atOnceMax, waitingMax, waitMsMax, bodyBytesMax
   }
 }
 export type Admission = ReturnType<typeof createAdmission>
+
+/** The turn of a request in the admission and then in the event loop. Undefined if it may be worked on at once. */
+export const turnToRun = ({ turn }: Pick<Admission, 'turn'>, slot: Slot): Promise<void> | undefined => {
+  const { id: tenantId } = slot.tenant
+  const admitted = turn(slot)
+  return admitted === undefined ? shareLoop(tenantId) : admitted.then(() => shareLoop(tenantId))
+}
 
 const NO_LISTENERS = { enter: () => {}, refuse: () => {} }
 const TOO_MANY = 'Too many requests are waiting.'
