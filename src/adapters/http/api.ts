@@ -234,8 +234,10 @@ const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? wh
 const LOOP =
   'A webhook sent this request. It may log one activity, unless another webhook led to it, and change nothing else.'
 
-const bytesMaxOf = ({ item }: Route, { body }: ApiRequest): number | undefined =>
-  item === undefined ? body?.bytesMax : body?.batchBytesMax
+const bytesMaxOf = ({ item }: Route, { body }: ApiRequest): number => {
+  const { bytesMax = 0, batchBytesMax = bytesMax } = body ?? {}
+  return item === undefined ? bytesMax : batchBytesMax
+}
 
 const methodsOf = ({ routes }: Matched): string =>
   [...routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')
