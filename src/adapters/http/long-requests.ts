@@ -49,10 +49,10 @@ export const longStepsOver =
       },
       refusalOf: (why) => refusalOf(exchange, why),
       untilEnd: request.untilEnd,
-      withoutSlot: async (wait) => {
+      withoutSlot: async (waitForNew) => {
         const beganMs = stopwatch()
         admission.leave(slot)
-        const found = await wait()
+        const found = await waitForNew()
         if (isOld(beganMs)) await requireCaller(request)
         logFields.waitedMs = Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs)
         if (found.isNew) {
