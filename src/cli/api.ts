@@ -102,7 +102,7 @@ const openApi = async ({ tenantId, method, body }: Request, open: Open, shell: S
       body: { bytesMax: config.bodyBytesMax, batchBytesMax: config.batchBytesMax, read },
     })
     if (answer.status >= 500 && cause !== undefined) throw cause
-    if (!isWhole(answer.body)) return printParts(answer.body, shell)
+    if (!isWhole(answer.body)) return printParts(answer.body.parts, shell)
     const text = String(answer.body).trimEnd()
     if (answer.status < 400) return text
     shell.stderr.write(jsonFor(shell.stderr, `${text}\n`))

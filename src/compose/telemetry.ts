@@ -22,25 +22,27 @@ export const loadTelemetry = async (config: Pick<Config, 'metrics'>): Promise<Te
 
 type Always = { readonly log: Log; readonly use?: (used: Used) => void }
 /** Passes events of the service to the log, the metrics and the traces. */
-export const observe = ({ log, metrics, openTelemetry, use }: Telemetry & Always) => ({
-  requests: {
-    onRequest: metrics?.onRequest,
-    onAnswered: (answered: RequestLog) => {
-      const { tenantId, apiKeyId, hookId, activities = 0, bodyBytes: bytes = 0 } = answered
-      if (tenantId) use?.({ tenantId, apiKeyId: hookId ?? apiKeyId ?? '', requests: 1, activities, bytes })
-      metrics?.onAnswered(answered)
-      log.info(answered, 'answered')
+export const observe = ({ log, metrics, openTelemetry, use }: Telemetry & Always) => {
+  const logFailure = onceAMinute((count, err, facts) => log.error({ err, ...facts, count }, 'request failed'))
+  return {
+    requests: {
+      onRequest: metrics?.onRequest,
+      onAnswered: (answered: RequestLog) => {
+        const { tenantId, apiKeyId, hookId, activities = 0, bodyBytes: bytes = 0 } = answered
+        if (tenantId) use?.({ tenantId, apiKeyId: hookId ?? apiKeyId ?? '', requests: 1, activities, bytes })
+        metrics?.onAnswered(answered)
+        log.info(answered, 'answered')
+      },
+      onError: (error: unknown, requestId: string, known: object) =>
+        logFailure(error, { requestId, ...known }),
+      tracing: openTelemetry,
+      observerOf: metrics?.gathering,
     },
-    onError: onceAMinute((count, err, requestId: string, known: object) =>
-      log.error({ err, requestId, ...known, count }, 'request failed'),
-    ),
-    tracing: openTelemetry,
-    observerOf: metrics?.gathering,
-  },
-  scrape: metrics?.text,
-  onMalformed: (requestId: string, { kind, message }: DomainFailure, traceId?: string) => {
-    const { status } = PROBLEMS[kind]
-    metrics?.malformed(status)
-    log.info({ requestId, status, code: kind, detail: message, traceId }, 'answered')
-  },
-})
+    scrape: metrics?.text,
+    onMalformed: (requestId: string, { kind, message }: DomainFailure, traceId?: string) => {
+      const { status } = PROBLEMS[kind]
+      metrics?.malformed(status)
+      log.info({ requestId, status, code: kind, detail: message, traceId }, 'answered')
+    },
+  }
+}

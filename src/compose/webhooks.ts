@@ -1,7 +1,7 @@
 import { type Background, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
-import { shareLoop } from '../adapters/http/share-loop.ts'
 import { createNewId } from '../adapters/ids.ts'
 import type { Job } from '../adapters/job-runner.ts'
+import { shareLoop } from '../adapters/loop-share.ts'
 import { yieldToRequests } from '../adapters/yield-to-requests.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'

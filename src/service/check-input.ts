@@ -5,7 +5,8 @@ import { orNull } from '../core/engine/or-null.ts'
 import { parseJson, refuseDeep, refuseFaults } from '../core/engine/parse-input.ts'
 import { membersOf } from '../json/raw-json.ts'
 import type { InTenant } from '../shapes/input.ts'
-import { asSent, checkShape, type RawJson, withTexts } from '../shapes/json.ts'
+import { checkShape, type RawJson, withTexts } from '../shapes/json.ts'
+import { type Form, formOf } from '../shapes/text.ts'
 
 /** The input of an operation with these members. JSON may be a value or its text, a time a `Date`; numbers are numbers. */
 export type InputOf<
@@ -16,15 +17,11 @@ export type InputOf<
   readonly [Name in keyof Members]: MemberOf<Members[Name], Output[Name & keyof Output]>
 } & unknown // An intersection has no alias, so editors show its members.
 
-/** A member that is kept as JSON text, that is digits in a query, or that a program passes as HTTP does. */
-type MemberOf<Member, Output> = [Extract<Output, RawJson>] extends [never]
-  ? [string, number] extends [Member, Output]
-    ? number | undefined
-    : Member
-  : Member | RawJson
-
-/** The members that programs pass in another form than HTTP does, for which the shapes are made. */
-type Form = 'json' | 'time' | 'number'
+type MemberOf<Member, Output> = NumberForDigits<Member, Output> | TextOf<Output>
+/** A member that is digits in a query is a number. */
+type NumberForDigits<Member, Output> = [string, number] extends [Member, Output] ? number | undefined : Member
+/** `RawJson` for a member that is kept as JSON text, else `never`. */
+type TextOf<Output> = Extract<Output, RawJson>
 
 /** Checks the input of an operation against its shape. JSON texts are parsed for that, and passed on unchanged. */
 export const createCheckInput = <Input>(
@@ -50,50 +47,49 @@ const formsIn = (entries: object): ReadonlyMap<string, Form> => {
   return forms
 }
 
-/** A schema of valibot, or a step of its pipe. `wrapped` is the schema of an optional or nullable value. */
-type Part = {
-  readonly pipe?: readonly Part[]
-  readonly wrapped?: Part
-  readonly operation?: unknown
-  readonly jsonSchema?: { readonly format?: string }
-}
-const formOf = (part: Part): Form | undefined => {
-  if (part.operation === asSent) return 'json'
-  if (part.operation === Number) return 'number'
-  if (part.jsonSchema?.format === 'date-time') return 'time'
-  for (const inner of [part.wrapped, ...(part.pipe ?? [])]) {
-    const form = inner && formOf(inner)
-    if (form !== undefined) return form
-  }
-  return undefined
-}
-
 /** The values as HTTP would pass them, the JSON texts of members, and pointers to values that are no object or array. */
 const asOverHttp = (input: unknown, forms: ReadonlyMap<string, Form>) => {
   const values: Record<string, unknown> = { ...Object(input) }
   const texts = new Map<string, RawJson>()
   const notJson = new Set<string>()
   for (const [name, form] of forms) {
-    const value = values[name]
-    if (value === undefined) continue
-    if (form === 'number') values[name] = String(value)
-    else if (form === 'time') values[name] = timeOf(value)
-    else {
-      const rawJson = typeof value === 'string' ? JSON.stringify(value) : textOf(value)
-      // Of strings, shapes accept only templates.
-      if (rawJson === null || typeof value === 'string') notJson.add(`/${name}`)
-      if (rawJson === null) {
-        // The shape says whether it may be null; it refuses `false`.
-        values[name] = value === null ? null : false
-      } else {
-        texts.set(name, { rawJson })
-        values[name] = parseJson(rawJson, name)
-        refuseDeep(membersOf(`{"${name}":${rawJson}}`).depth, name)
-      }
-    }
+    if (values[name] === undefined) continue
+    const member = MEMBER_OVER_HTTP[form](values[name], name)
+    values[name] = member.value
+    if (member.text !== undefined) texts.set(name, member.text)
+    if (member.isNotJson) notJson.add(`/${name}`)
   }
   return { values, texts, notJson }
 }
+
+type MemberOverHttp = {
+  readonly value: unknown
+  /** The JSON text of the value, if that is kept. */
+  readonly text?: RawJson
+  /** Whether the value should have been an object or an array. */
+  readonly isNotJson?: true
+}
+
+const jsonOverHttp = (value: unknown, name: string): MemberOverHttp => {
+  // Of strings, shapes accept only templates.
+  if (typeof value === 'string') return { value, text: { rawJson: JSON.stringify(value) }, isNotJson: true }
+  // The shape decides whether it may be null, and refuses `false`.
+  if (value === null) return { value: null, isNotJson: true }
+  const rawJson = textOf(value)
+  if (rawJson === null) return { value: false, isNotJson: true }
+  const parsed = parseJson(rawJson, name)
+  refuseDeep(membersOf(`{"${name}":${rawJson}}`).depth, name)
+  return { value: parsed, text: { rawJson } }
+}
+
+/** A time as text; an invalid one too, for the shape to refuse. */
+const timeOverHttp = (value: unknown): MemberOverHttp => ({
+  value: isDate(value) ? (orNull(() => value.toISOString()) ?? String(value)) : value,
+})
+
+const numberOverHttp = (value: unknown): MemberOverHttp => ({ value: String(value) })
+
+const MEMBER_OVER_HTTP = { json: jsonOverHttp, time: timeOverHttp, number: numberOverHttp }
 
 const refuseInput = (faults: readonly Fault[], notJson: ReadonlySet<unknown>): never => {
   const detail = 'must be a plain object or array, or { rawJson } with its JSON text'
@@ -103,10 +99,6 @@ const refuseInput = (faults: readonly Fault[], notJson: ReadonlySet<unknown>): n
   const lines = errors.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`)
   return refuseFaults(errors, `Invalid input: ${[...new Set(lines)].join('; ')}.`)
 }
-
-/** A time as text; an invalid one too, for the shape to refuse. */
-const timeOf = (value: unknown): unknown =>
-  isDate(value) ? (orNull(() => value.toISOString()) ?? String(value)) : value
 
 /** The JSON text of an object or an array; null if it has none. `JSON.stringify` would write a `Map` or a promise as `{}`. */
 const textOf = (value: unknown): string | null => {

@@ -1,16 +1,15 @@
-import { shareLoop } from '../adapters/http/share-loop.ts'
 import { createNewId } from '../adapters/ids.ts'
-import { stopwatch } from '../adapters/stopwatch.ts'
-import { rememberRows } from '../adapters/stores/remember-rows.ts'
+import { shareLoop } from '../adapters/loop-share.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { refuse } from '../core/engine/failures.ts'
-import { findEnabled, type HookReceiver, receiveHooks } from '../core/hooks/receive-hook.ts'
+import type { HookReceiver } from '../core/hooks/receive-hook.ts'
 import type { Store } from '../core/ports/store.ts'
 import { inTenant, PublishedOptions } from '../shapes/input.ts'
 import { administration } from './administration.ts'
 import { batchCallOf, callOf } from './call-of.ts'
 import { createCheckInput } from './check-input.ts'
+import { composeReceiver } from './compose-receiver.ts'
 import { eachOperation, operations, requireParts } from './operations/operations.ts'
 import { rememberTenants } from './remember-tenants.ts'
 import type {
@@ -26,7 +25,7 @@ import { waitUntilPublished } from './wait-until-published.ts'
 import { webhookTools } from './webhook-tools.ts'
 
 /** A hook that was disabled elsewhere is refused after a second at the latest. */
-const HOOKS_REMEMBERED = { rowsMax: 10_000, msMax: 1_000 }
+const HOOKS_REMEMBERED_MS_MAX = 1_000
 
 const checkPage = createCheckInput(inTenant(operations.getPage.ids))
 const checkPublishedOptions = createCheckInput(PublishedOptions)
@@ -50,9 +49,12 @@ export const createService = (options: ServiceOptions): Service => {
   const composed = composeUseCases({ ...deps, ...settings, webhooks, hooks })
   const { getPage, logProspectActivity, logProspectActivities } = composed
   const useCases: CheckedUseCases = warnUnattended(composed, options.background)
-  const known = rememberRows(findEnabled(store.hooks), ({ hookId }) => hookId, stopwatch, HOOKS_REMEMBERED)
-  const later = (ms: number, act: () => void) => void setTimeout(act, ms).unref()
-  const receiver = receiveHooks({ ...deps, hooks, known, logProspectActivity, later })
+  const receiver = composeReceiver({
+    ...deps,
+    hooks,
+    logProspectActivity,
+    hooksRememberedMsMax: HOOKS_REMEMBERED_MS_MAX,
+  })
   const tenants = rememberTenants(options.store)
   const { requireTenant } = tenants
   const unwatch = options.store.watch?.((signal) => {

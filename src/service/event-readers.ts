@@ -1,5 +1,5 @@
-import { readEach } from '../adapters/http/read-each.ts'
 import { type GatherOptions, gather } from '../adapters/stores/gather.ts'
+import { readEach } from '../adapters/stores/read-each.ts'
 import { getProspectLog } from '../core/activities/get-prospect-log.ts'
 import type { EventReaders } from '../core/events/event-data.ts'
 import { getPage } from '../core/pages/get-page.ts'

@@ -1,5 +1,5 @@
-import { readEach } from '../adapters/http/read-each.ts'
 import { type GatherOptions, gather } from '../adapters/stores/gather.ts'
+import { readEach } from '../adapters/stores/read-each.ts'
 import { equalShares } from '../core/engine/equal-shares.ts'
 import { unavailable } from '../core/engine/failures.ts'
 import type { Result } from '../core/engine/result.ts'
@@ -15,7 +15,7 @@ export type WaitingListing = EventListing & {
   readonly wait: number
   readonly signal?: AbortSignal | undefined
   /** Waits without the caller's slot, and takes one again if something is new. */
-  readonly withoutSlot?: (wait: () => Promise<Found>) => Promise<Found>
+  readonly withoutSlot?: (waitForNew: () => Promise<Found>) => Promise<Found>
 }
 type Reader = Pick<EventListing, 'types'> & { readonly after: number; readonly wake: (found: Found) => void }
 /** The last event that was read of a tenant's feed, and the readers waiting for the next ones. */
@@ -89,7 +89,7 @@ export const waitForEvents = ({ store, read, gatherOptions }: Deps) => {
     if (--waiting === 0) unwatch()
   }
 
-  const wait = async (
+  const waitForNew = async (
     { tenantId, types, signal }: WaitingListing,
     after: number,
     msMax: number,
@@ -114,19 +114,22 @@ export const waitForEvents = ({ store, read, gatherOptions }: Deps) => {
   }
 
   return async (input: WaitingListing) => {
-    const { wait: waitS, signal, withoutSlot = (wait) => wait(), ...listing } = input
+    const { wait: waitS, signal, withoutSlot = inPlace, ...listing } = input
     const endMs = performance.now() + waitS * 1_000
     let { value: slice } = await read(listing)
     for (;;) {
       const leftMs = signal?.aborted ? 0 : endMs - performance.now()
       if (slice.items.length > 0 || slice.hasMore || leftMs <= 0) return { value: slice }
       const after = positionOf(slice.nextCursor)
-      const { position, isNew } = await withoutSlot(() => wait(input, after, leftMs))
+      const { position, isNew } = await withoutSlot(() => waitForNew(input, after, leftMs))
       const nextCursor = cursorOf(position)
       slice = isNew ? (await read({ ...listing, cursor: nextCursor })).value : { ...slice, nextCursor }
     }
   }
 }
+
+/** Outside HTTP there is no slot to leave. */
+const inPlace = (waitForNew: () => Promise<Found>): Promise<Found> => waitForNew()
 
 const isFor = ({ after, types }: Reader, { sequence, type }: StoredEvent): boolean =>
   sequence > after && (types?.includes(type) ?? true)

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { documented } from './text.ts'
+import { documented, inForm } from './text.ts'
 
 /**
  * A JSON value kept as its exact text, so that no digit and no member is lost. The text must be well-formed JSON: it is
@@ -26,18 +26,21 @@ export const isObject = (value: unknown) =>
 
 /** Any JSON object, kept as its text. */
 export const anyObject = (description: string) =>
-  v.pipe(
-    documented(v.custom<object>(isObject, 'must be an object'), {
-      type: 'object',
-      additionalProperties: true,
-    }),
-    v.description(description),
-    v.transform(asSent),
+  inForm(
+    'json',
+    v.pipe(
+      documented(v.custom<object>(isObject, 'must be an object'), {
+        type: 'object',
+        additionalProperties: true,
+      }),
+      v.description(description),
+      v.transform(asSent),
+    ),
   )
 
 /** A JSON array of anything, kept as its text. */
 export const anyArray = (description: string) =>
-  v.pipe(v.array(v.unknown()), v.description(description), v.transform(asSent))
+  inForm('json', v.pipe(v.array(v.unknown()), v.description(description), v.transform(asSent)))
 
 /** A JSON array of anything, returned as its exact text. */
 export const rawArray = () => documented(v.object({ rawJson: v.string() }), { type: 'array', items: {} })

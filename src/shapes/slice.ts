@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { described, documented, optional } from './text.ts'
+import { described, documented, inForm, optional } from './text.ts'
 
 export const ITEMS_MAX = 100
 /** A whole number in a query. */
@@ -7,11 +7,14 @@ export const wholeText = (minimum: number, maximum: number, description: string)
   const isWhole = (digits: string) =>
     /^[0-9]+$/.test(digits) && Number(digits) >= minimum && Number(digits) <= maximum
   const detail = `must be a whole number from ${minimum} to ${maximum}`
-  return v.pipe(
-    v.string(),
-    documented(v.check(isWhole, detail), { type: 'integer', minimum, maximum }),
-    v.description(description),
-    v.transform(Number),
+  return inForm(
+    'number',
+    v.pipe(
+      v.string(),
+      documented(v.check(isWhole, detail), { type: 'integer', minimum, maximum }),
+      v.description(description),
+      v.transform(Number),
+    ),
   )
 }
 const LIMIT = 'The maximum number of items to return. A slice may hold fewer while `hasMore` is true.'

@@ -1,18 +1,21 @@
 import * as v from 'valibot'
 import { asSent } from './json.ts'
-import { documented } from './text.ts'
+import { documented, inForm } from './text.ts'
 
 /** A JSON object, array or string, kept as its text. */
 export const anyTemplate = () =>
-  v.pipe(
-    documented(
-      v.custom<object | string>(
-        (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
-        'must be an object, an array or a string',
+  inForm(
+    'json',
+    v.pipe(
+      documented(
+        v.custom<object | string>(
+          (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+          'must be an object, an array or a string',
+        ),
+        {},
       ),
-      {},
+      v.transform(asSent),
     ),
-    v.transform(asSent),
   )
 
 /** Any JSON, returned as its exact text. */

@@ -8,6 +8,16 @@ export const documented = <T extends object>(
   jsonSchema: Documented['jsonSchema'],
 ): T & Documented => Object.assign(thing, { jsonSchema })
 
+/** How a program passes a member to the library, if not in the form that HTTP has: that form is what shapes check. */
+export type Form = 'json' | 'time' | 'number'
+type InForm = { readonly form?: Form; readonly wrapped?: InForm }
+
+export const inForm = <Schema extends v.GenericSchema>(form: Form, schema: Schema): Schema =>
+  Object.assign(schema, { form })
+
+/** The form of a schema, which a pipe that begins with it has too. `wrapped`: the schema of an optional or nullable value. */
+export const formOf = ({ form, wrapped }: InForm): Form | undefined => form ?? (wrapped && formOf(wrapped))
+
 /** Adds the description that the OpenAPI document shows. */
 export const described = <const Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.pipe(schema, v.description(description))

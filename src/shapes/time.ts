@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { described, documented, whole } from './text.ts'
+import { described, documented, inForm, whole } from './text.ts'
 
 /** UTC, ISO 8601, milliseconds, suffix Z. */
 export const timestamp = () => documented(v.string(), { type: 'string', format: 'date-time' })
@@ -22,14 +22,17 @@ const WHEN = 'must be an RFC 3339 date-time with an offset, from 1970 to 9999'
 /** Programs may pass a `Date`, which the library writes as text before the check. */
 const textOrDate = v.string() as v.GenericSchema<string | Date, string>
 export const dateTime = (description: string) =>
-  v.pipe(
-    textOrDate,
-    documented(
-      v.check((text: string) => utcOf(text) !== null, WHEN),
-      { format: 'date-time' },
+  inForm(
+    'time',
+    v.pipe(
+      textOrDate,
+      documented(
+        v.check((text: string) => utcOf(text) !== null, WHEN),
+        { format: 'date-time' },
+      ),
+      v.description(description),
+      v.transform((text) => utcOf(text) ?? text),
     ),
-    v.description(description),
-    v.transform((text) => utcOf(text) ?? text),
   )
 
 const OVERLAP_HOURS_MAX = 168

@@ -16,18 +16,14 @@ import {
   type RequestLog,
 } from '../../src/adapters/http/requests.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
-import { shareLoop } from '../../src/adapters/http/share-loop.ts'
+import { shareLoop } from '../../src/adapters/loop-share.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../../src/adapters/open-telemetry.ts'
-import { stopwatch } from '../../src/adapters/stopwatch.ts'
-import { rememberRows } from '../../src/adapters/stores/remember-rows.ts'
 import { createAddresses } from '../../src/adapters/webhooks/addresses.ts'
 import { createSecrets } from '../../src/adapters/webhooks/secrets.ts'
-import { callLater } from '../../src/compose/api.ts'
 import type { ProblemCode } from '../../src/core/engine/failures.ts'
 import { DomainFailure } from '../../src/core/engine/failures.ts'
-import { findEnabled, receiveHooks } from '../../src/core/hooks/receive-hook.ts'
 import { createPageGroup, type PageGroupFields } from '../../src/core/pages/create-page-group.ts'
 import { publishVersions } from '../../src/core/pages/publish-versions.ts'
 import { runSchedules } from '../../src/core/pages/run-schedules.ts'
@@ -36,6 +32,7 @@ import type { SendWebhook } from '../../src/core/ports/sending.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import { issueApiKey } from '../../src/core/tenants/issue-api-key.ts'
+import { composeReceiver } from '../../src/service/compose-receiver.ts'
 import { composeUseCases } from '../../src/service/use-cases.ts'
 import type { CreatedPage, NewPage } from '../../src/shapes/page.ts'
 import { undocumented } from './answers.ts'
@@ -124,17 +121,13 @@ export const openScene = async ({
     counts,
     observerOf: metrics?.gathering,
   })
-  const limits = { rowsMax: 100, msMax: 60_000 }
-  const known = rememberRows(findEnabled(seen.hooks), ({ hookId }) => hookId, stopwatch, limits)
-  const { logProspectActivity } = useCases
-  const receiver = receiveHooks({
+  const receiver = composeReceiver({
     store: seen,
     clock,
     newId,
     hooks,
-    known,
-    logProspectActivity,
-    later: callLater,
+    logProspectActivity: useCases.logProspectActivity,
+    hooksRememberedMsMax: 60_000,
   })
   store.watch((signal) => signal === 'keys' && receiver.forget())
   const api = documented(
@@ -216,7 +209,10 @@ export const documented =
   async (request) => {
     const response = await api(request)
     if (isWhole(response.body)) mustBeDocumented(request, response)
-    else return { ...response, body: documentedParts(request, response, response.body) }
+    else {
+      const { parts, cancel } = response.body
+      return { ...response, body: { parts: documentedParts(request, response, parts), cancel } }
+    }
     return response
   }
 
@@ -237,7 +233,7 @@ async function* documentedParts(
 const textOf = async (body: ApiResponse['body']): Promise<string> => {
   if (isWhole(body)) return String(body)
   let text = ''
-  for await (const part of body) text += part
+  for await (const part of body.parts) text += part
   return text
 }
 

@@ -1,7 +1,7 @@
 import { writeLine } from '../../json/write-json.ts'
+import { shareLoop } from '../loop-share.ts'
 import type { Admission, Slot } from './admission.ts'
 import type { ApiResponse } from './requests.ts'
-import { shareLoop } from './share-loop.ts'
 
 /** Characters of a part: long enough for few writes, short enough to hold for a slow reader. */
 const PART_LENGTH_MAX = 65_536
@@ -20,22 +20,25 @@ type Deps = {
  * early. The answer is logged when it begins; an error in the middle is reported, and ends it early.
  */
 export const answerLines = (lines: AsyncIterable<object>, deps: Deps): ApiResponse => {
-  const reader = { isGone: false }
-  const body = partsOf(lines[Symbol.asyncIterator](), deps, reader)
-  const end = body.return.bind(body)
-  // Otherwise `return` would wait for the whole part in progress.
-  body.return = (value) => {
-    reader.isGone = true
-    return end(value)
+  const cancelling = new AbortController()
+  const parts = partsOf(lines[Symbol.asyncIterator](), deps, cancelling.signal)
+  const cancel = async () => {
+    // Otherwise `return` would wait for the whole part in progress.
+    cancelling.abort()
+    await parts.return(undefined)
   }
-  const headers = { 'content-type': 'application/x-ndjson' }
-  return { status: 200, headers, body, tenantId: deps.tenantId }
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/x-ndjson' },
+    body: { parts, cancel },
+    tenantId: deps.tenantId,
+  }
 }
 
 async function* partsOf(
   lines: AsyncIterator<object>,
   { tenantId, admission, requireCaller, onError }: Deps,
-  reader: { readonly isGone: boolean },
+  cancelled: AbortSignal,
 ): AsyncGenerator<string> {
   let slot: Slot | undefined
   let isLast = false
@@ -45,7 +48,7 @@ async function* partsOf(
     await admission.turn(slot)
     await shareLoop(tenantId)
     let part = ''
-    while (part.length < PART_LENGTH_MAX && !reader.isGone) {
+    while (part.length < PART_LENGTH_MAX && !cancelled.aborted) {
       const { done, value } = await lines.next()
       isLast = done === true
       if (isLast) break

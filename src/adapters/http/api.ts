@@ -3,16 +3,17 @@ import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failu
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../service/use-cases.ts'
+import { shareLoop } from '../loop-share.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
 import { stopwatch } from '../stopwatch.ts'
-import type { Admission } from './admission.ts'
+import { type Admission, turnToRun } from './admission.ts'
 import { answerLines } from './answer-lines.ts'
 import type { IdentifyCaller } from './callers.ts'
 import { createWriteTagged, isKnown } from './entity-tags.ts'
 import { preflightOver, RECEIVING_ROUTES, type ReceivingRoute, receiveOver, shownTo } from './hook-routes.ts'
 import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
-import { longSteps } from './long-requests.ts'
+import { longStepsOver } from './long-requests.ts'
 import { createReadBody, parseRequest, requireJson } from './parse-request.ts'
 import { problem } from './problems.ts'
 import { admitted, publicRoutes, type RawRoute } from './public-routes.ts'
@@ -35,7 +36,6 @@ import {
 } from './requests.ts'
 import type { Answer, Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'
-import { shareLoop } from './share-loop.ts'
 
 type Deps = {
   readonly useCases: UseCases
@@ -134,41 +134,37 @@ export const createApi = (deps: Deps): Api => {
   }
 
   /** Identifies the caller, admits the request, reads and parses it, runs the use case, and writes its answer. */
-  const answerOperation = async (exchange: Exchange, params: Params, route: Route): Promise<ApiResponse> => {
-    const { request, query, headers, logFields } = exchange
-    const identified = identify(request)
-    const caller = identified instanceof Promise ? await identified : identified
+  const answerOperation = (exchange: Exchange, params: Params, route: Route): Promise<ApiResponse> => {
+    const caller = identify(exchange.request)
+    return caller instanceof Promise
+      ? caller.then((found) => answerCaller(exchange, found, params, route))
+      : answerCaller(exchange, caller, params, route)
+  }
+
+  /** Waits only where it must: every request passes here, and most find their key, their turn and the loop at once. */
+  const answerCaller = async (
+    exchange: Exchange,
+    caller: Caller,
+    params: Params,
+    route: Route,
+  ): Promise<ApiResponse> => {
     admit(exchange, caller, route)
+    const { request, query, logFields } = exchange
     const { tenantId, apiKeyId } = caller
-    let slot = admission.arrive(tenantId)
+    const slot = admission.arrive(tenantId)
     try {
       const askedMs = stopwatch()
       let bytes = route.body && (await readBody(request, slot, bytesMaxOf(route, request), requireJson))
       if (bytes !== undefined) logFields.bodyBytes = bytes.length
-      const turn = admission.turn(slot)
+      const turn = turnToRun(admission, slot)
       if (turn !== undefined) await turn
-      const turnToParse = shareLoop(tenantId)
-      if (turnToParse !== undefined) await turnToParse
-      const mayHaveWaited = (route.body ?? turn ?? turnToParse) !== undefined
+      const mayHaveWaited = route.body !== undefined || turn !== undefined
       // While the request waited, the key may have been revoked or the tenant deleted.
       if (mayHaveWaited && isOld(askedMs)) await requireCaller(request)
       const checked = parseRequest(route, request, { tenantId, apiKeyId, params, query, bytes })
-      // Frees the bytes: from here on only the parsed body is used.
+      // Frees the bytes while the use case runs: it uses only the parsed body.
       bytes = undefined
-      const answer = await route.run(useCases, checked, () =>
-        longSteps(request, {
-          admission,
-          askedMs,
-          logFields,
-          currentSlot: () => slot,
-          replaceSlot: (next) => {
-            slot = next
-          },
-          requireCaller: () => requireCaller(request),
-          count: (moreItems) => rateLimit?.(caller, headers, moreItems),
-          refusalOf: (why) => refusalOf(exchange, why),
-        }),
-      )
+      const answer = await route.run(useCases, checked, () => longSteps({ exchange, caller, slot, askedMs }))
       if (route.lines) return writeLines(exchange, tenantId, answer)
       const turnToWrite = shareLoop(tenantId, true)
       if (turnToWrite !== undefined) await turnToWrite
@@ -227,6 +223,8 @@ export const createApi = (deps: Deps): Api => {
   const reportError = ({ requestId, logFields }: Exchange, error: unknown) =>
     callListener(() => deps.onError(error, requestId, logFields))
 
+  const longSteps = longStepsOver({ admission, rateLimit, requireCaller, refusalOf })
+
   return api
 }
 
@@ -236,8 +234,10 @@ const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? wh
 const LOOP =
   'A webhook sent this request. It may log one activity, unless another webhook led to it, and change nothing else.'
 
-const bytesMaxOf = ({ item }: Route, { body }: ApiRequest): number | undefined =>
-  item === undefined ? body?.bytesMax : body?.batchBytesMax
+const bytesMaxOf = ({ item }: Route, { body }: ApiRequest): number => {
+  const { bytesMax = 0, batchBytesMax = bytesMax } = body ?? {}
+  return item === undefined ? bytesMax : batchBytesMax
+}
 
 const methodsOf = ({ routes }: Matched): string =>
   [...routes.keys(), 'OPTIONS'].join(', ').replace('GET', 'GET, HEAD')

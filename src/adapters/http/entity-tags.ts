@@ -10,6 +10,9 @@ const SCRATCH = Buffer.allocUnsafeSlow(TEXT_LENGTH_MAX * 3)
 /** The tag of an answer without a revision, and its length in bytes. */
 type Measured = { readonly etag: string; readonly length: string }
 
+/** An answer as it is sent, with its tag and its length in bytes. */
+type Written = Measured & { readonly text: string | Buffer }
+
 /** Measures a line by its JSON: appending the end of the line would make the engine copy all of it. */
 const measureText = (json: string): Measured => {
   const encoded = SCRATCH.subarray(0, SCRATCH.write(json))
@@ -29,24 +32,27 @@ const weakTag = (length: number, encoded: Buffer): string =>
  * other: it is written and measured once.
  */
 export const createWriteTagged = () => {
-  let last: object | undefined
-  let written = { text: '' as string | Buffer, etag: '', length: '0' }
-  return ({ body, revision }: Answer, { write }: Route) => {
-    if (body === undefined || body === last) return written
-    const json = write(body)
-    const line = `${json}\n`
-    const bytes = json.length > TEXT_LENGTH_MAX ? Buffer.from(line) : null
-    const text = bytes ?? line
-    last = body
-    if (revision === undefined) {
-      const { etag, length } = bytes === null ? measureText(json) : measureBytes(bytes)
-      written = { text, etag, length }
-    } else {
-      const length = bytes === null ? Buffer.byteLength(json) + 1 : bytes.length
-      written = { text, etag: `"r${revision}"`, length: String(length) }
+  let lastBody: object | undefined
+  let lastWritten: Written = { text: '', etag: '', length: '0' }
+  return ({ body, revision }: Answer, { write }: Route): Written => {
+    if (body !== undefined && body !== lastBody) {
+      lastBody = body
+      lastWritten = writeWithTag(write(body), revision)
     }
-    return written
+    return lastWritten
   }
+}
+
+const writeWithTag = (json: string, revision: number | undefined): Written => {
+  const line = `${json}\n`
+  const bytes = json.length > TEXT_LENGTH_MAX ? Buffer.from(line) : null
+  const text = bytes ?? line
+  if (revision === undefined) {
+    const { etag, length } = bytes === null ? measureText(json) : measureBytes(bytes)
+    return { text, etag, length }
+  }
+  const length = bytes === null ? Buffer.byteLength(json) + 1 : bytes.length
+  return { text, etag: `"r${revision}"`, length: String(length) }
 }
 
 /** The tags in a header, without the mark of weak tags, which proxies add. Tags that are issued here have no comma. */

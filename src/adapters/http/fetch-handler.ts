@@ -1,7 +1,7 @@
 import { tooLarge } from '../../core/engine/failures.ts'
 import { malformed } from './malformed.ts'
 import { targetUnder } from './mounted.ts'
-import type { Api, ApiResponse, RequestBody } from './requests.ts'
+import type { Api, ApiResponse, BodyInParts, RequestBody } from './requests.ts'
 
 type Deps = {
   readonly api: Api
@@ -81,7 +81,7 @@ const responseTo = ({ method }: Request, { status, headers, body }: ApiResponse)
 }
 
 /** Makes the parts while they are read. If making one fails, the answer ends early. */
-const streamOf = (parts: AsyncGenerator<string>): ReadableStream<Uint8Array> => {
+const streamOf = ({ parts, cancel }: BodyInParts<string>): ReadableStream<Uint8Array> => {
   const encoder = new TextEncoder()
   return new ReadableStream({
     pull: async (controller) => {
@@ -89,6 +89,6 @@ const streamOf = (parts: AsyncGenerator<string>): ReadableStream<Uint8Array> => 
       if (done) controller.close()
       else controller.enqueue(encoder.encode(value))
     },
-    cancel: async () => void (await parts.return(undefined)),
+    cancel,
   })
 }

@@ -2,8 +2,9 @@ import type { Delivery } from '../../core/hooks/delivery.ts'
 import type { ReadyHook } from '../../core/hooks/ready-hook.ts'
 import type { HookReceiver, Received } from '../../core/hooks/receive-hook.ts'
 import { requireActiveTenant } from '../../core/tenants/identify.ts'
+import { shareLoop } from '../loop-share.ts'
 import { stopwatch } from '../stopwatch.ts'
-import type { Admission, Slot } from './admission.ts'
+import { type Admission, type Slot, turnToRun } from './admission.ts'
 import { html, pageFor, takesHtml } from './html.ts'
 import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
@@ -18,7 +19,6 @@ import {
   jsonLine,
 } from './requests.ts'
 import type { Match } from './router.ts'
-import { shareLoop } from './share-loop.ts'
 
 /** A route that vendors post to. It has no API key: the hook names the tenant. */
 export type ReceivingRoute = {
@@ -40,21 +40,23 @@ type Deps = {
   readonly admission: Admission
   readonly rateLimit: RateLimit | null
   readonly limitForms: LimitForms
-  readonly readBody: (request: ApiRequest, slot: Slot) => Promise<Uint8Array | undefined>
+  readonly readBody: (request: ApiRequest, slot: Slot, bytesMax: number) => Promise<Uint8Array | undefined>
 }
 
 /**
  * Finds the hook, admits the request as its tenant's, reads the body, and hands both to the receiver. Only verified
  * requests count for the rate limit, so wrong signatures cannot use it up. For a suspended tenant every request counts.
  */
-export const receiveOver =
-  ({ receiver, publicUrl, admission, rateLimit, limitForms, readBody }: Deps) =>
-  async (
-    { request, query, headers, logFields }: Exchange,
+export const receiveOver = (deps: Deps) => {
+  const { receiver, admission, rateLimit, limitForms } = deps
+  const receiveInSlot = receiveInSlotOver(deps)
+  return async (
+    exchange: Exchange,
     { hook_id: hookId = '', token }: Match<never>['params'],
   ): Promise<ApiResponse> => {
+    const { request, query, headers, logFields } = exchange
     const hook = await receiver.find(hookId, token)
-    const { tenantId, isForBrowsers, redirectTo } = hook
+    const { tenantId, isForBrowsers } = hook
     logFields.tenantId = tenantId
     logFields.hookId = hookId
     Object.assign(headers, corsOf(hook, request))
@@ -63,41 +65,67 @@ export const receiveOver =
     if (hook.isSuspended) limitRate()
     requireActiveTenant(hook)
     if (request.method !== 'POST') return plain(hook.answerToGet(new URLSearchParams(query)))
+    const findAgain = () => receiver.find(hookId, token)
     const slot = admission.arrive(tenantId)
     try {
-      const askedMs = stopwatch()
-      const body = (await readBody(request, slot)) ?? new Uint8Array()
-      logFields.bodyBytes = body.length
-      // A compressed body may become this large.
-      if (request.headers['content-encoding']) admission.hold(slot, request.body?.bytesMax ?? 0)
-      const turn = admission.turn(slot)
-      if (turn !== undefined) await turn
-      const turnToReceive = shareLoop(tenantId)
-      if (turnToReceive !== undefined) await turnToReceive
-      // While the request waited, the hook may have been disabled.
-      if (isOld(askedMs)) requireActiveTenant(await receiver.find(hookId, token))
-      let isTrapped = false
-      const received = await receiver.receive(hook, deliveryOf(request, body, publicUrl), {
-        onVerified: limitRate,
-        onLogged: (activities) => Object.assign(logFields, { activities }),
-        onTrapped: () => {
-          isTrapped = true
-        },
-        nextTurn: async (items) => {
-          await admission.nextTurn(slot, items)
-          if (isOld(askedMs)) requireActiveTenant(await receiver.find(hookId, token))
-          await shareLoop(tenantId)
-        },
-      })
-      logFields.outcome = isTrapped ? 'trapped' : outcomeOf(received)
-      if ('challenge' in received) return plain(received.challenge)
-      const isRedirected = redirectTo !== null && takesHtml(request)
-      const answer = isRedirected ? seeOther(redirectTo) : json(200, jsonLine(received))
-      return { ...answer, tenantId }
+      const received = await receiveInSlot(exchange, slot, { hook, findAgain, limitRate })
+      return answerTo(received, hook, request)
     } finally {
       admission.leave(slot)
     }
   }
+}
+
+type FoundHook = Awaited<ReturnType<HookReceiver['find']>>
+type HookInUse = {
+  readonly hook: FoundHook
+  readonly findAgain: () => Promise<FoundHook>
+  readonly limitRate: () => void
+}
+
+const receiveInSlotOver =
+  ({ receiver, publicUrl, admission, readBody }: Deps) =>
+  async (
+    { request, logFields }: Exchange,
+    slot: Slot,
+    { hook, findAgain, limitRate }: HookInUse,
+  ): Promise<Received> => {
+    const askedMs = stopwatch()
+    const bytesMax = request.body?.bytesMax ?? 0
+    const body = (await readBody(request, slot, bytesMax)) ?? new Uint8Array()
+    logFields.bodyBytes = body.length
+    // A compressed body may become this large.
+    if (request.headers['content-encoding']) admission.hold(slot, bytesMax)
+    const turn = turnToRun(admission, slot)
+    if (turn !== undefined) await turn
+    // While the request waited, the hook may have been disabled.
+    if (isOld(askedMs)) requireActiveTenant(await findAgain())
+    let isTrapped = false
+    const received = await receiver.receive(hook, deliveryOf(request, body, publicUrl), {
+      onVerified: limitRate,
+      onLogged: (activities) => {
+        logFields.activities = activities
+      },
+      onTrapped: () => {
+        isTrapped = true
+      },
+      nextTurn: async (items) => {
+        await admission.nextTurn(slot, items)
+        if (isOld(askedMs)) requireActiveTenant(await findAgain())
+        await shareLoop(hook.tenantId)
+      },
+    })
+    logFields.outcome = isTrapped ? 'trapped' : outcomeOf(received)
+    return received
+  }
+
+const answerTo = (received: Received, hook: FoundHook, request: ApiRequest): ApiResponse => {
+  if ('challenge' in received) return plain(received.challenge)
+  const { tenantId, redirectTo } = hook
+  const isRedirected = redirectTo !== null && takesHtml(request)
+  const answer = isRedirected ? seeOther(redirectTo) : json(200, jsonLine(received))
+  return { ...answer, tenantId }
+}
 
 const deliveryOf = (request: ApiRequest, body: Uint8Array, publicUrl: string | null): Delivery => {
   const { method, headers, target } = request

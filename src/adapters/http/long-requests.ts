@@ -1,8 +1,10 @@
+import type { Caller } from '../../core/tenants/identify.ts'
 import type { WaitingListing } from '../../service/wait-for-events.ts'
+import { shareLoop } from '../loop-share.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Admission, Slot } from './admission.ts'
-import { type ApiRequest, type ApiResponse, isOld, type LogFields } from './requests.ts'
-import { shareLoop } from './share-loop.ts'
+import type { RateLimit } from './limits/rate-limit.ts'
+import { type ApiRequest, type ApiResponse, type Exchange, isOld } from './requests.ts'
 
 /** The steps that only batches and requests that wait need. */
 export type LongSteps = {
@@ -14,43 +16,50 @@ export type LongSteps = {
   /** The answer that a single request would get for this error. */
   readonly refusalOf: (why: unknown) => ApiResponse
   readonly untilEnd: ApiRequest['untilEnd']
-  /** Waits without a slot in the admission. Takes a new slot if events arrived. Refuses `unavailable`. */
+  /** Leaves the admission while it waits. Arrives again if events came. Refuses `unavailable`. */
   readonly withoutSlot: NonNullable<WaitingListing['withoutSlot']>
 }
-type Context = Pick<LongSteps, 'count' | 'refusalOf'> & {
-  readonly admission: Admission
-  readonly currentSlot: () => Slot
-  readonly replaceSlot: (next: Slot) => void
+/** A request of a caller, which is worked on. */
+type Work = {
+  readonly exchange: Exchange
+  readonly caller: Caller
+  readonly slot: Slot
+  /** When the caller was looked up. */
   readonly askedMs: number
+}
+type Deps = {
+  readonly admission: Admission
+  readonly rateLimit: RateLimit | null
   /** Looks the caller up again. Refuses if the key was revoked. */
-  readonly requireCaller: () => Promise<void>
-  readonly logFields: LogFields
+  readonly requireCaller: (request: ApiRequest) => Promise<void>
+  readonly refusalOf: (exchange: Exchange, why: unknown) => ApiResponse
 }
 
-export const longSteps = ({ body, untilEnd }: ApiRequest, context: Context): LongSteps => {
-  const { admission, currentSlot, replaceSlot, askedMs, requireCaller, logFields } = context
-  const { id: tenantId } = currentSlot().tenant
-  return {
-    itemBytesMax: body?.bytesMax ?? 0,
-    count: context.count,
-    nextTurn: async (items) => {
-      await admission.nextTurn(currentSlot(), items)
-      if (isOld(askedMs)) await requireCaller()
-      await shareLoop(tenantId)
-    },
-    refusalOf: context.refusalOf,
-    untilEnd,
-    withoutSlot: async (wait) => {
-      const beganMs = stopwatch()
-      admission.leave(currentSlot())
-      const found = await wait()
-      if (isOld(beganMs)) await requireCaller()
-      logFields.waitedMs = Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs)
-      if (found.isNew) {
-        replaceSlot(admission.arrive(tenantId))
-        await admission.turn(currentSlot())
-      }
-      return found
-    },
+export const longStepsOver =
+  ({ admission, rateLimit, requireCaller, refusalOf }: Deps) =>
+  ({ exchange, caller, slot, askedMs }: Work): LongSteps => {
+    const { request, headers, logFields } = exchange
+    return {
+      itemBytesMax: request.body?.bytesMax ?? 0,
+      count: (moreItems) => rateLimit?.(caller, headers, moreItems),
+      nextTurn: async (items) => {
+        await admission.nextTurn(slot, items)
+        if (isOld(askedMs)) await requireCaller(request)
+        await shareLoop(caller.tenantId)
+      },
+      refusalOf: (why) => refusalOf(exchange, why),
+      untilEnd: request.untilEnd,
+      withoutSlot: async (waitForNew) => {
+        const beganMs = stopwatch()
+        admission.leave(slot)
+        const found = await waitForNew()
+        if (isOld(beganMs)) await requireCaller(request)
+        logFields.waitedMs = Math.floor((logFields.waitedMs ?? 0) + stopwatch() - beganMs)
+        if (found.isNew) {
+          admission.arriveAgain(slot)
+          await admission.turn(slot)
+        }
+        return found
+      },
+    }
   }
-}

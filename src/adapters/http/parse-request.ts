@@ -24,7 +24,7 @@ export const createReadBody =
   async (
     request: ApiRequest,
     slot: Slot,
-    bytesMax = request.body?.bytesMax ?? 0,
+    bytesMax: number,
     checkHeaders?: (request: ApiRequest) => void,
   ): Promise<Uint8Array | undefined> => {
     const { body } = request

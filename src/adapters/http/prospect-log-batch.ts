@@ -10,10 +10,10 @@ import type { UseCases } from '../../service/use-cases.ts'
 import type { Ignored } from '../../shapes/body.ts'
 import { checkShape } from '../../shapes/json.ts'
 import { ITEMS_MAX, type ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
+import { shareLoop } from '../loop-share.ts'
 import type { LongSteps } from './long-requests.ts'
 import type { Headers } from './requests.ts'
 import type { Answer, Run } from './route.ts'
-import { shareLoop } from './share-loop.ts'
 
 /** The items as JSON texts. */
 type Batch = Ignored & { readonly items: readonly string[] }

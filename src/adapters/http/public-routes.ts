@@ -1,5 +1,6 @@
 import { DESCRIPTION } from '../../config/version.ts'
 import { refuse } from '../../core/engine/failures.ts'
+import { shareLoop } from '../loop-share.ts'
 import { gather } from '../stores/gather.ts'
 import type { Admission } from './admission.ts'
 import { type Asset, assetOf } from './assets.ts'
@@ -11,7 +12,6 @@ import type { Api, ApiRequest, ApiResponse, LogFields } from './requests.ts'
 import { JSON_HEADERS, json, jsonLine } from './requests.ts'
 import type { Route } from './route.ts'
 import type { Match } from './router.ts'
-import { shareLoop } from './share-loop.ts'
 
 /** The parts of the API that a route in it may use. */
 type Context = {
@@ -140,16 +140,22 @@ const welcome = (links: { readonly [Name in keyof typeof LINKS]: string | undefi
   return pageFor('prospect-pages', html`<p>${DESCRIPTION}</p><ul>${rows}</ul>`)
 }
 
-/** Metrics in the text format of Prometheus. Needs no key: the network decides who may reach it. One scrape at a time. */
-export const metricsRoute = (text: () => Promise<string>): RawRoute => {
-  const shared = gather(async () => [await text()], {
+/** Callers that come while a text is made share the next one, so that each gets one that was begun after it came. */
+const oneAtATime = (makeText: () => Promise<string>): (() => Promise<string>) => {
+  const shared = gather(async () => [await makeText()], {
     listLengthMax: 1,
     listsInFlightMax: 1,
-    dedupeKey: () => 'metrics',
+    dedupeKey: () => 'text',
   })
+  return () => shared(null)
+}
+
+/** Metrics in the text format of Prometheus. Needs no key: the network decides who may reach it. One scrape at a time. */
+export const metricsRoute = (text: () => Promise<string>): RawRoute => {
+  const scrape = oneAtATime(text)
   return rawRoute('/metrics', async () => ({
     status: 200,
     headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
-    body: await shared(null),
+    body: await scrape(),
   }))
 }

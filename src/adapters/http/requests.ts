@@ -62,12 +62,17 @@ export type Exchange = {
   readonly headers: Headers
   readonly logFields: LogFields
 }
+/** A body that is made while it is read. If making a part fails, the answer ends early. */
+export type BodyInParts<Part extends string | Uint8Array> = {
+  readonly parts: AsyncGenerator<Part>
+  /** Call this if the reader leaves: the part in progress ends early and is the last one. */
+  readonly cancel: () => Promise<void>
+}
 /** A response without its socket. */
 export type ApiResponse = {
   readonly status: number
   readonly headers: Readonly<Headers>
-  /** Text; bytes of a file; or parts of a text, made while it is read. If making a part fails, the answer ends early. */
-  readonly body: string | Uint8Array | AsyncGenerator<string>
+  readonly body: string | Uint8Array | BodyInParts<string>
   /** The tenant that is answered; undefined for routes that need no key. */
   readonly tenantId?: string | undefined
 }
@@ -142,8 +147,8 @@ export const ALWAYS: Headers = {
   'x-content-type-options': 'nosniff',
 }
 
-/** Whether a body is there as a whole: others come in parts. */
-export const isWhole = <Parts>(body: string | Uint8Array | Parts): body is string | Uint8Array =>
+/** Whether a body exists as a whole: others are made in parts. */
+export const isWhole = (body: ApiResponse['body']): body is string | Uint8Array =>
   typeof body === 'string' || body instanceof Uint8Array
 
 /** The whole response. Completes `allHeaders` with those of the answer, which take precedence. */

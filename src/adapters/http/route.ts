@@ -66,23 +66,34 @@ export const runOf = (
 ): Run => {
   const idsInPath = Object.keys(ids).map((id) => ({ id, name: nameInPath(id) }))
   return async (useCases, request, steps) => {
-    const { tenantId, apiKeyId, params, query, body, idempotencyKey, ifRevision, hops } = request
+    const { tenantId, apiKeyId, params, query, body, hops } = request
     const input: Record<string, unknown> =
       method === 'GET' ? { ...(query as object), tenantId } : { ...(body as object), tenantId, apiKeyId }
     if (hops > 0 && method !== 'GET') input['hops'] = hops
     for (const { id, name } of idsInPath) input[id] = params[name]
-    if ('idempotencyKey' in takes && idempotencyKey !== undefined)
-      input['idempotencyKey'] = sameKey(input['idempotencyKey'], idempotencyKey)
-    if ('ifRevision' in takes) input['ifRevision'] = ifRevision
-    if ('signal' in takes && input['wait']) {
-      const { untilEnd, withoutSlot } = steps()
-      Object.assign(input, { signal: untilEnd?.(), withoutSlot })
-    }
+    addSpecialInputs(input, takes, request, steps)
     const result = await (useCases[operationId] as (input: object) => Promise<AnyResult | undefined>)(input)
     if (result === undefined) return { body: undefined }
     const { value, revision, replayed, created } = result
     const status = created === false ? 200 : undefined
     return { status, body: value, revision, replayed, logged: loggedBy?.(result) }
+  }
+}
+
+/** Adds the inputs that an operation `takes` besides its ids, query and body: from headers, or from the connection. */
+const addSpecialInputs = (
+  input: Record<string, unknown>,
+  takes: object,
+  { idempotencyKey, ifRevision }: CheckedRequest<unknown, unknown>,
+  steps: () => LongSteps,
+): void => {
+  if ('idempotencyKey' in takes && idempotencyKey !== undefined)
+    input['idempotencyKey'] = sameKey(input['idempotencyKey'], idempotencyKey)
+  if ('ifRevision' in takes) input['ifRevision'] = ifRevision
+  if ('signal' in takes && input['wait']) {
+    const { untilEnd, withoutSlot } = steps()
+    input['signal'] = untilEnd?.()
+    input['withoutSlot'] = withoutSlot
   }
 }
 

@@ -37,14 +37,15 @@ const holdsRawJson: (shape: object) => boolean = memoized(
 
 const routeOf = (operationId: OperationId, operation: Operation): Route => {
   const { answer, takes = {} } = operation
+  const { run, write } = OVER_HTTP[operationId] ?? {}
+  const writeByShape = answer && holdsRawJson(answer) ? writeJson : JSON.stringify
   return {
-    status: answer ? 200 : 204,
-    write: answer && holdsRawJson(answer) ? writeJson : JSON.stringify,
-    run: runOf(operationId, operation),
     ...operation,
-    ...OVER_HTTP[operationId],
-    problems: problemsOf(operation),
     operationId,
+    status: operation.status ?? (answer ? 200 : 204),
+    problems: problemsOf(operation),
+    run: run ?? runOf(operationId, operation),
+    write: write ?? writeByShape,
     takesKey: 'idempotencyKey' in takes,
   }
 }

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { isWhole } from '../../../src/adapters/http/requests.ts'
 import { eraseProspects } from '../../../src/core/erasures/erase-prospects.ts'
 import type { Store } from '../../../src/core/ports/store.ts'
 import { revokeApiKey } from '../../../src/core/tenants/revoke-api-key.ts'
@@ -34,8 +35,9 @@ const setUp = async (options: Parameters<typeof openScene>[0] = {}) => {
   const path = `/v0/prospects/${prospectId}/export`
   const open = async (key = scene.owner.apiKey) => {
     const answer = await scene.api({ method: 'GET', target: path, headers: { 'x-api-key': key } })
-    const parts = (answer.body as AsyncIterable<string>)[Symbol.asyncIterator]()
-    return { ...answer, next: () => parts.next() }
+    if (isWhole(answer.body)) throw new Error('an answer in parts was expected')
+    const { parts } = answer.body
+    return { ...answer, parts, next: () => parts.next() }
   }
   return { ...scene, log, prospectId, path, open, before, slices: () => slices }
 }
@@ -227,9 +229,8 @@ const ENDS: Readonly<Record<string, [why: string, end: (scene: Scene) => unknown
 for (const [what, [kind, end]] of Object.entries(ENDS))
   t.test(`when ${what}, the answer ends without its last line, and the failure is reported`, async (t) => {
     const scene = await setUp()
-    const { body, status, headers } = await scene.open()
+    const { parts, status, headers } = await scene.open()
     t.equal(status, 200)
-    const parts = (body as AsyncIterable<string>)[Symbol.asyncIterator]()
     await parts.next()
     await end(scene)
     let text = ''

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { shareLoop } from '../../../src/adapters/http/share-loop.ts'
+import { shareLoop } from '../../../src/adapters/loop-share.ts'
 import { numberEvents } from '../../../src/core/events/number-events.ts'
 import type { Events } from '../../../src/core/ports/events.ts'
 import { stoppedClock } from '../../support/setting.ts'

@@ -59,11 +59,11 @@ export const bodyOf = (
   }
 }
 
-/** Number of long bodies from which one turn of the event loop reads a piece of 64 KiB. */
+/** Number of long bodies from which one tick of the event loop reads a piece of 64 KiB. */
 const READS_AT_ONCE_MAX = 8
 const reading: IncomingMessage[] = []
 /**
- * Continues with a long body when its turn comes. Otherwise one turn of the event loop would read up to 2 MiB from each
+ * Continues with a long body when its turn comes. Otherwise one tick of the event loop would read up to 2 MiB from each
  * connection, while new connections and all other requests wait.
  */
 const readInTurns = (req: IncomingMessage): void => {

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { type DomainFailure, unavailable } from '../../../core/engine/failures.ts'
+import { shareLoop } from '../../loop-share.ts'
 import { malformed } from '../malformed.ts'
-import { type Api, type ApiResponse, isWhole } from '../requests.ts'
-import { shareLoop } from '../share-loop.ts'
+import { type Api, type ApiResponse, type BodyInParts, isWhole } from '../requests.ts'
 import { bodyOf } from './body.ts'
 import { limitPendingWrites } from './slow-readers.ts'
 import { writeParts } from './write-parts.ts'
@@ -58,7 +58,7 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
     const fault = received.refused ?? (isHttp1 ? faultOf(req, request.repeatedHeaders) : null)
     const answer = fault ? refuseMessage(fault, req) : await api(request)
 
-    // The rest of a small body may be in the same packet, which is parsed to its end in this turn of the loop.
+    // The rest of a small body may be in the same packet, which is parsed to its end in this tick of the loop.
     if (isHttp1 && !req.complete) await setImmediate()
     const unread = req.complete ? undefined : request.body
     // An answer that takes long may end while the server drains.
@@ -67,9 +67,9 @@ export const messageHandler = ({ api, limits, stalledMsMax, refuseMessage, drain
     res.writeHead(answer.status, answer.headers)
 
     const onWritten = () => limitPending(res, answer.tenantId)
-    const parts = partsOf(answer)
-    if (parts !== null) await writeParts(parts, res, onWritten, received.before)
-    const rest = parts === null && isWhole(answer.body) ? answer.body : ''
+    const inParts = inPartsOf(answer)
+    if (inParts !== null) await writeParts(inParts, res, onWritten, received.before)
+    const rest = inParts === null && isWhole(answer.body) ? answer.body : ''
 
     if (isHttp1 && unread !== undefined) {
       if (rest.length === 0) res.flushHeaders()
@@ -98,15 +98,17 @@ const encodingOf = ({ headers }: ApiResponse, body: string | Uint8Array): 'latin
 
 /** Longer answers are written in parts of this size. */
 const PART_BYTES_MAX = 262_144
-/** The parts of an answer that is written in parts, else null. */
-const partsOf = ({ body, tenantId }: ApiResponse) => {
+/** The body of an answer that is written in parts, else null. */
+const inPartsOf = ({ body, tenantId }: ApiResponse): BodyInParts<string> | BodyInParts<Uint8Array> | null => {
   if (!isWhole(body)) return body
-  return body instanceof Uint8Array && body.length > PART_BYTES_MAX ? splitInTurns(body, tenantId) : null
+  if (typeof body === 'string' || body.length <= PART_BYTES_MAX) return null
+  // Cutting off a part takes no time, so none is ever in progress.
+  return { parts: splitInTurns(body, tenantId), cancel: async () => {} }
 }
 
 /**
  * Each part is written in its tenant's turn of the loop: copying megabytes into the sockets of a hundred callers in one
- * turn would make every other tenant wait.
+ * tick would make every other tenant wait.
  */
 async function* splitInTurns(body: Uint8Array, tenantId = ''): AsyncGenerator<Uint8Array> {
   for (let from = 0; from < body.length; from += PART_BYTES_MAX) {

@@ -1,12 +1,13 @@
 import type { ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { BodyInParts } from '../requests.ts'
 
 /**
  * Writes each part once the reader has taken the one before, until the reader is gone. Makes no part while another
  * answer comes `before` on the connection.
  */
 export const writeParts = async (
-  parts: AsyncGenerator<string> | AsyncGenerator<Uint8Array>,
+  { parts, cancel }: BodyInParts<string> | BodyInParts<Uint8Array>,
   res: ServerResponse,
   onWritten: () => void,
   before?: ServerResponse,
@@ -18,7 +19,7 @@ export const writeParts = async (
   const onClose = () => {
     isGone = true
     resume()
-    parts.return('').catch(() => {})
+    cancel().catch(() => {})
   }
   const untilResumed = () =>
     new Promise<void>((resolve) => {

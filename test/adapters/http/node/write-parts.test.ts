@@ -19,7 +19,7 @@ const PARTS = 32
 /** An API whose answers are made of large parts. `wait` is called before each. */
 const streaming = () => {
   const state = { made: 0, ended: 0, wait: async (_: number) => {} }
-  async function* parts() {
+  async function* makeParts() {
     try {
       for (let i = 0; i < PARTS; i++) {
         await state.wait(i)
@@ -30,7 +30,11 @@ const streaming = () => {
       state.ended++
     }
   }
-  const api: Api = async () => ({ status: 200, headers: {}, body: parts(), tenantId: 'tenant' })
+  const api: Api = async () => {
+    const parts = makeParts()
+    const cancel = async () => void (await parts.return(undefined))
+    return { status: 200, headers: {}, body: { parts, cancel }, tenantId: 'tenant' }
+  }
   return { state, api }
 }
 

@@ -1,7 +1,7 @@
-import { shareLoop } from './share-loop.ts'
+import { shareLoop } from './loop-share.ts'
 
 /**
- * Equal reads that arrive in one turn of the event loop share one answer, which is made and written once. It is read after
+ * Equal reads that arrive in one tick of the event loop share one answer, which is made and written once. It is read after
  * all of them have arrived, so each caller reads what it wrote before, and as a piece of work of its tenant.
  */
 export const shareEqual = <Query extends { readonly tenantId: string }, Answer>(

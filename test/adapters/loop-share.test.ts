@@ -1,6 +1,8 @@
 import { mock } from 'node:test'
 import t from 'tap'
-import { noteConnection, shareLoop } from '../../../src/adapters/http/share-loop.ts'
+import { createLoopShare } from '../../src/adapters/loop-share.ts'
+
+const { shareLoop, noteConnection } = createLoopShare()
 
 /** Pieces of work that each take all of a turn of the loop, in the order in which they are done. */
 let now = 0

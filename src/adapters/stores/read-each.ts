@@ -1,6 +1,6 @@
 import { eachInTurn } from '../../core/engine/each-in-turn.ts'
 import { asOutcome, type Outcome } from '../../core/engine/outcome.ts'
-import { shareLoop } from './share-loop.ts'
+import { shareLoop } from '../loop-share.ts'
 
 /**
  * Turns a read of one query into a read of many; each takes its tenant's turn. One query's failure never affects another.

@@ -1,7 +1,7 @@
 import t from 'tap'
-import { shareEqual } from '../../../src/adapters/http/share-equal.ts'
-import { unavailable } from '../../../src/core/engine/failures.ts'
-import { refusalOf } from '../../core/scene.ts'
+import { shareEqual } from '../../src/adapters/share-equal.ts'
+import { unavailable } from '../../src/core/engine/failures.ts'
+import { refusalOf } from '../core/scene.ts'
 
 const tenantId = 'tenant'
 
