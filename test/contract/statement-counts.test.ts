@@ -8,6 +8,7 @@ import { createPageWithVersion, type PageToCreate } from '../../src/core/pages/c
 import type { ActivityChange } from '../../src/core/ports/activities.ts'
 import type { PageGroupsQuery } from '../../src/core/ports/page-groups.ts'
 import type { NewPageRow } from '../../src/core/ports/pages.ts'
+import type { Recorded } from '../../src/core/ports/world.ts'
 import {
   addTenant,
   changeOf,
@@ -137,27 +138,29 @@ const testOvertakenWrites = (t: Test, kind: StoreKind): void => {
   t.test('two hundred logs that another process overtakes cost one statement', async (t) => {
     const tested = await opened(t, kind)
     const { tenantId } = await addTenant(tested.store)
-    const changes = (): ActivityChange[] =>
+    const newChanges = (): ActivityChange[] =>
       Array.from({ length: 200 }, (_, i) => {
         const prospect = someProspect(tenantId)
         return changeOf(prospect, someLog(prospect, keyFields(`key ${i}`)))
       })
     const winner = await tested.another()
-    await Promise.all(changes().map((change) => winner.activities.record(change)))
-    const { record } = tested.store.activities
-    await testAllOvertaken(t, tested, () => Promise.all(changes().map((change) => record(change))))
+    await Promise.all(newChanges().map((change) => winner.activities.record(change)))
+    const { activities } = tested.store
+    await testAllOvertaken(t, tested, () =>
+      Promise.all(newChanges().map((change) => activities.record(change))),
+    )
   })
 
   t.test('two hundred pages that another process overtakes cost one statement', async (t) => {
     const tested = await opened(t, kind)
     const group = someGroup(await addTenant(tested.store))
     await tested.store.pageGroups.add(group)
-    const pages = (): NewPageRow[] =>
+    const newPages = (): NewPageRow[] =>
       Array.from({ length: 200 }, (_, i) => somePage(group, keyFields(`key ${i}`)))
     const winner = await tested.another()
-    await Promise.all(pages().map((page) => winner.pages.record(page)))
-    const { record } = tested.store.pages
-    await testAllOvertaken(t, tested, () => Promise.all(pages().map((page) => record(page))))
+    await Promise.all(newPages().map((page) => winner.pages.record(page)))
+    const { pages } = tested.store
+    await testAllOvertaken(t, tested, () => Promise.all(newPages().map((page) => pages.record(page))))
   })
 }
 
