@@ -2,7 +2,7 @@ import type { NewPageRow, StoredPageGroup } from 'prospect-pages/store'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { twoProcesses } from './processes.ts'
-import { randomBy } from './random.ts'
+import { randomBy, shuffled } from './random.ts'
 import { addTenant, newId, recordPages, someGroup, somePage } from './rows.ts'
 import { walk, walkFaults } from './walk.ts'
 
@@ -119,7 +119,7 @@ export const walks = section('walks', settingOf, {
   'a walk over thousands of pages of one millisecond returns each once, newest first': async (given) => {
     const { group, store, walkPages } = given
     const ids = Array.from({ length: 3_000 }, () => newId('page'))
-    const rows = shuffled(ids).map((pageId) => somePage(group, { pageId }))
+    const rows = shuffled(ids, randomBy(SEED)).map((pageId) => somePage(group, { pageId }))
     for (const batch of inBatches(rows)) await recordPages(store.pages, batch)
     for (const limit of [7, 100]) sameWalk(await walkPages(limit, limit), ids)
   },
@@ -132,7 +132,10 @@ export const walks = section('walks', settingOf, {
     const rowOf = (pageId: string) => somePage(group, { pageId })
     const added = ids.filter((_, i) => i % 2 === 0)
     for (const batch of inBatches(added.map(rowOf))) await recordPages(store.pages, batch)
-    const waiting = shuffled(ids.filter((_, i) => i % 2 === 1)).map(rowOf)
+    const waiting = shuffled(
+      ids.filter((_, i) => i % 2 === 1),
+      randomBy(SEED),
+    ).map(rowOf)
     const addSome = () => recordPages(store.pages, waiting.splice(0, 5))
     await whileWriting(2, addSome, () =>
       Promise.all(
@@ -146,7 +149,8 @@ export const walks = section('walks', settingOf, {
   'a walk over hundreds of page groups of one millisecond returns each once': async (given) => {
     const { tenant, store, group, walkGroups } = given
     const ids = Array.from({ length: 400 }, () => newId('pagegroup'))
-    for (const pageGroupId of shuffled(ids)) await store.pageGroups.add(someGroup(tenant, { pageGroupId }))
+    for (const pageGroupId of shuffled(ids, randomBy(SEED)))
+      await store.pageGroups.add(someGroup(tenant, { pageGroupId }))
     const all = [...ids, group.pageGroupId]
     for (const limit of [7, 100]) sameWalk(await walkGroups(limit, limit), all)
   },
@@ -159,12 +163,6 @@ const sameWithoutFaults = (limit: number, walked: readonly string[], throughout:
 /** Newest first, each once, and no others. */
 const sameWalk = (walked: readonly string[], ids: readonly string[]): void =>
   same({ count: walked.length, faults: walkFaults(walked, ids) }, { count: ids.length, faults: [] })
-
-const shuffled = <Item>(items: readonly Item[]): Item[] => {
-  const chance = randomBy(SEED)
-  const remaining = [...items]
-  return items.map(() => remaining.splice(chance.below(remaining.length), 1)[0] as Item)
-}
 
 const inBatches = (rows: readonly NewPageRow[]): NewPageRow[][] => {
   const batches: NewPageRow[][] = []
