@@ -29,7 +29,8 @@ import {
 import { stoppedClock } from '../support/setting.ts'
 import { opened, overStores, POSTGRES_SETTINGS, type StoreKind } from '../support/stores.ts'
 
-overStores(async (t, kind) => {
+/** Changes that concern which callers are let in. */
+const testCallers = (t: Test, kind: StoreKind): void => {
   t.test('a key revoked through one store reaches another', async (t) => {
     const { store, another } = await opened(t, kind)
     const key = someKey((await addTenant(store)).tenantId)
@@ -40,7 +41,7 @@ overStores(async (t, kind) => {
     await t.resolves(signal)
   })
 
-  t.test('a key given an end through one store reaches another', async (t) => {
+  t.test('an end set for a key through one store reaches another', async (t) => {
     const { store, another } = await opened(t, kind)
     const { tenantId } = await addTenant(store)
     const watcher = await watching(await another(), kind)
@@ -49,7 +50,7 @@ overStores(async (t, kind) => {
     await t.resolves(signal)
   })
 
-  t.test('a hook changed, and one removed, through one store reach another', async (t) => {
+  t.test('a hook changed or removed through one store reaches another', async (t) => {
     const { store, another } = await opened(t, kind)
     const hook = someHook((await addTenant(store)).tenantId)
     await store.hooks.add(hook)
@@ -61,7 +62,10 @@ overStores(async (t, kind) => {
     await store.hooks.remove(hook)
     await t.resolves(removed)
   })
+}
 
+/** Changes that make work for the background workers and readers of another process. */
+const testWork = (t: Test, kind: StoreKind): void => {
   t.test('pages created through one store wake another', async (t) => {
     const { store, another } = await opened(t, kind)
     const group = someGroup(await addTenant(store))
@@ -72,7 +76,7 @@ overStores(async (t, kind) => {
     await t.resolves(signal)
   })
 
-  t.test('events numbered through one store wake who waits for them at another', async (t) => {
+  t.test('events numbered through one store wake their readers at another', async (t) => {
     const { store, another } = await opened(t, kind)
     const ours = await outboxOf(store)
     await ours.addEndpoint()
@@ -84,8 +88,8 @@ overStores(async (t, kind) => {
     const types = ['page.created', 'page.deleted'] as const
     const slices = types.map((type) => reader({ tenantId: ours.tenantId, limit: 9, types: [type], wait: 20 }))
     const signal = watcher.next('numbered')
-    const own: string[] = []
-    store.watch((signal) => own.push(signal))
+    const emittedHere: string[] = []
+    store.watch((signal) => emittedHere.push(signal))
     for (const type of types) {
       await ours.write(someEvent(ours.tenantId, { type }))
       await ours.number()
@@ -95,10 +99,10 @@ overStores(async (t, kind) => {
       { value: { items: [{ sequence: 1 }] } },
       { value: { items: [{ sequence: 2 }] } },
     ])
-    t.ok(own.includes(`numbered ${ours.tenantId}`), 'here it names the tenant')
+    t.ok(emittedHere.includes(`numbered ${ours.tenantId}`), 'the same store names the tenant')
   })
 
-  t.test('a person who is erased or merged through one store wakes the eraser of another', async (t) => {
+  t.test('a prospect erased or merged through one store wakes the eraser of another', async (t) => {
     const { store, another } = await opened(t, kind)
     const group = someGroup(await addTenant(store))
     const { tenantId } = group
@@ -122,8 +126,11 @@ overStores(async (t, kind) => {
       await t.resolves(Promise.all(signals), 'beside new pages')
     }
   })
+}
 
-  t.test('a prospect that is corrected wakes no one', async (t) => {
+/** Changes watched in the store that makes them, and changes that emit no signal. */
+const testSameStore = (t: Test, kind: StoreKind): void => {
+  t.test('a corrected prospect emits no signal', async (t) => {
     const { store } = await opened(t, kind)
     const { tenantId } = await addTenant(store)
     const before = foundProspect(someProspect(tenantId))
@@ -135,7 +142,7 @@ overStores(async (t, kind) => {
     t.equal(watcher.count('prospects'), count)
   })
 
-  t.test('a store emits its own pages and keys too', async (t) => {
+  t.test('a store emits signals for changes that it made itself', async (t) => {
     const { store } = await opened(t, kind)
     const group = someGroup(await addTenant(store))
     await store.pageGroups.add(group)
@@ -148,11 +155,11 @@ overStores(async (t, kind) => {
     await t.resolves(signal)
   })
 
-  t.test('pages that were overtaken wake nobody', async (t) => {
+  t.test('an overtaken page emits no signal', async (t) => {
     const { store } = await opened(t, kind)
     const group = someGroup(await addTenant(store))
     await store.pageGroups.add(group)
-    const fields = { idempotencyKey: 'one', requestHash: 'hash' }
+    const fields = { idempotencyKey: 'key', requestHash: 'hash' }
     await store.pages.record(somePage(group, fields))
     const watcher = await watching(store, kind)
     // A slow heartbeat emits one signal of each kind.
@@ -179,10 +186,9 @@ overStores(async (t, kind) => {
     await signal
     t.equal(watcher.count('keys'), before)
   })
+}
 
-  // The others have no connection that listens.
-  if (kind.name !== 'postgres') return
-
+const testConnections = (t: Test, kind: StoreKind): void => {
   t.test('a store whose listening connection was ended listens again', async (t) => {
     const { store, another, address } = await opened(t, kind)
     const { tenantId } = await addTenant(store)
@@ -224,13 +230,13 @@ overStores(async (t, kind) => {
       await endSomeKey(store, tenantId)
       if (!(await t.resolves(signal))) return
       await until('it listens on a new connection', () => proxy.connections() > 1)
-      const again = watcher.next('keys')
+      const nextSignal = watcher.next('keys')
       await endSomeKey(store, tenantId)
-      await t.resolves(again)
+      await t.resolves(nextSignal)
     },
   )
 
-  t.test('a store assumes signals as long as its first connection does not answer', async (t) => {
+  t.test('a store assumes signals while its first connection does not answer', async (t) => {
     const gaveUp = Promise.withResolvers<string>()
     const silent = createServer((socket) => socket.resume().once('close', () => gaveUp.resolve('it gave up')))
     silent.listen(0, '127.0.0.1')
@@ -249,7 +255,7 @@ overStores(async (t, kind) => {
     t.strictSame(await Promise.race([assumed, gaveUp.promise]), expected)
   })
 
-  t.test('one connection listens for all listeners of a store, and is closed with it', async (t) => {
+  t.test('one connection serves all listeners of a store, and is closed with the store', async (t) => {
     const { store, address } = await opened(t, kind)
     const proxy = await startProxy(t, String(address))
     const proxied = postgresStore({ ...POSTGRES_SETTINGS, url: proxy.url }, readMigrations('postgres'))
@@ -261,34 +267,47 @@ overStores(async (t, kind) => {
     await proxied.close()
     await until('nothing is connected', () => proxy.open() === 0)
   })
+}
+
+overStores(async (t, kind) => {
+  testCallers(t, kind)
+  testWork(t, kind)
+  testSameStore(t, kind)
+  // Only PostgreSQL has a connection that listens.
+  if (kind.name === 'postgres') testConnections(t, kind)
 })
 
-/** Stands before PostgreSQL on its socket. */
+/** A TCP proxy in front of PostgreSQL's socket. */
 const startProxy = async (t: Test, address: string) => {
   const { folder } = placeOf(address)
-  const pairs: (readonly [Socket, Socket])[] = []
-  const server = createServer((socket) => {
+  const pairs: { readonly client: Socket; readonly upstream: Socket }[] = []
+  const server = createServer((client) => {
     const upstream = connect({ path: `${folder}/.s.PGSQL.5432` })
-    socket.pipe(upstream).pipe(socket)
-    for (const side of [socket, upstream]) side.on('error', () => {})
-    pairs.push([socket, upstream])
+    client.pipe(upstream).pipe(client)
+    client.on('error', () => {})
+    upstream.on('error', () => {})
+    pairs.push({ client, upstream })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {
     server.close()
-    for (const side of pairs.flat()) side.destroy()
+    for (const { client, upstream } of pairs) {
+      client.destroy()
+      upstream.destroy()
+    }
   })
   return {
     url: `postgres://postgres@127.0.0.1:${(server.address() as AddressInfo).port}${new URL(address).pathname}`,
-    /** So far. */
+    /** How many connections were made so far. */
     connections: () => pairs.length,
-    open: () => pairs.filter(([socket]) => !socket.destroyed).length,
-    /** From now on nothing passes, in either direction, on the connections there are. */
+    /** How many connections are open now. */
+    open: () => pairs.filter(({ client }) => !client.destroyed).length,
+    /** Stops all traffic, in both directions, on the connections made so far. */
     silence: () => {
-      for (const [socket, upstream] of pairs) {
-        socket.unpipe(upstream).resume()
-        upstream.unpipe(socket).resume()
+      for (const { client, upstream } of pairs) {
+        client.unpipe(upstream).resume()
+        upstream.unpipe(client).resume()
       }
     },
   }

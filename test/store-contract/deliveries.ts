@@ -11,81 +11,97 @@ import { section } from './contract.ts'
 import { DELETED, namesOf, outboxOf } from './outbox.ts'
 import { AWKWARD_TEXTS, at, newId, scribbleOn, someEvent } from './rows.ts'
 import { watching } from './signals.ts'
-import { delivered } from './webhooks.ts'
+import { delivered, NO_FAILURES, retried } from './webhooks.ts'
 
 const settingOf = async ({ store }: { readonly store: Store }) => {
   const ours = await outboxOf(store)
   const endpoint = await ours.addEndpoint()
-  const settle = async (...results: Partial<DeliveryResult>[]) => {
+  /** Claims the endpoint under a lease that has already ended, so that the next step can claim it again. */
+  const claimBriefly = async (): Promise<ClaimedEndpoint> => {
     const [claimed] = await ours.claim(0, { until: at(0) })
-    const all = results.map((result) => ({ ...delivered(''), ...result }))
-    const state = { failures: 0, failingSince: null, lastError: null, claimableAt: null, readAt: at(1e9) }
-    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, all, state), true)
+    return claimed as ClaimedEndpoint
   }
-  const sweep = async (max: number, isLast = true) => {
-    const [claimed] = await ours.claim(0, { until: at(0) })
-    return store.webhooks.sweep(claimed as ClaimedEndpoint, 'disabled', max, isLast)
+  return {
+    ours,
+    endpoint,
+    settle: async (...results: DeliveryResult[]) =>
+      equal(await store.webhooks.settle(await claimBriefly(), results, NO_FAILURES), true),
+    sweep: async (max: number, isLast = true) =>
+      store.webhooks.sweep(await claimBriefly(), 'disabled', max, isLast),
+    list: async (query: { status?: StoredDelivery['status']; beforeId?: string; limit?: number } = {}) => {
+      const { rows } = await store.webhooks.deliveries({
+        ...namesOf(endpoint),
+        status: query.status ?? null,
+        beforeId: query.beforeId ?? null,
+        limit: query.limit ?? 100,
+      })
+      return rows
+    },
+    replay: (delivered = false) =>
+      store.webhooks.replay({ ...namesOf(endpoint), afterEventId: '', delivered, now: at(70), max: 100 }),
+    retry: (eventId: string) => store.webhooks.retry({ ...namesOf(endpoint), eventId, now: at(50) }),
+    dueAt: (ms: number) => ours.dueAt(endpoint, ms),
   }
-  const list = async (
-    fields: { status?: StoredDelivery['status']; beforeId?: string; limit?: number } = {},
-  ) => {
-    const all = { ...namesOf(endpoint), status: null, beforeId: null, limit: 100, ...fields }
-    return (await store.webhooks.deliveries(all)).rows
-  }
-  const replay = (fields: { afterEventId?: string; delivered?: boolean; max?: number } = {}) => {
-    const all = { afterEventId: '', delivered: false, now: at(70), max: 100, ...fields }
-    return store.webhooks.replay({ ...namesOf(endpoint), ...all })
-  }
-  const dueAt = (ms: number) => ours.dueAt(endpoint, ms)
-  return { ours, endpoint, settle, sweep, list, replay, dueAt }
 }
-const FAILED = {
+
+const failed = (eventId: string): DeliveryResult => ({
+  eventId,
   status: 'failed',
   attempts: 10,
+  nextAttemptAt: null,
   lastStatus: 500,
   lastError: 'why',
   deliveredAt: null,
-} as const
+  attempt: null,
+})
 
 export const deliveries = section('deliveries', settingOf, {
-  'they are listed newest event first, with every field and the type of their event': async (given) => {
-    const { ours, endpoint, settle, list } = given
-    const [one = '', two = ''] = await ours.addEvents(2, { type: 'page.deleted' })
-    await settle({ eventId: one })
-    const rest = { ...namesOf(endpoint), createdAt: at(0), type: 'page.deleted', lastAttempts: '[]' }
-    const pending = { status: 'pending', attempts: 0, nextAttemptAt: at(0), lastStatus: null }
-    const { attempt, ...done } = delivered(one)
+  'the list returns the newest event first, with every field and the type of the event': async (setting) => {
+    const { ours, endpoint, settle, list } = setting
+    const [deliveredId = '', pendingId = ''] = await ours.addEvents(2, { type: 'page.deleted' })
+    await settle(delivered(deliveredId))
     scribbleOn(await list())
+    const common = { ...namesOf(endpoint), type: 'page.deleted', createdAt: at(0), lastAttempts: '[]' }
     same(await list(), [
-      { ...rest, ...pending, eventId: two, lastError: null, deliveredAt: null },
-      { ...rest, ...done },
+      {
+        ...common,
+        eventId: pendingId,
+        status: 'pending',
+        attempts: 0,
+        nextAttemptAt: at(0),
+        lastStatus: null,
+        lastError: null,
+        deliveredAt: null,
+      },
+      {
+        ...common,
+        eventId: deliveredId,
+        status: 'delivered',
+        attempts: 1,
+        nextAttemptAt: null,
+        lastStatus: 204,
+        lastError: null,
+        deliveredAt: at(9),
+      },
     ])
   },
 
-  'those of one status are listed, slice by slice': async ({ ours, settle, list }) => {
+  'the list returns deliveries of one status in slices': async ({ ours, settle, list }) => {
     const ids = await ours.addEvents(9)
-    await settle(...ids.filter((_, i) => i % 2 === 0).map((eventId) => ({ eventId })))
-    const [one, two, ...more] = await list({ status: 'delivered', limit: 2 })
-    // One more shows that they go on.
-    same([one?.eventId, two?.eventId, more.length], [ids[8], ids[6], 1])
-    const rest = await list({ status: 'delivered', limit: 9, beforeId: String(two?.eventId) })
-    same(
-      rest.map(({ eventId }) => eventId),
-      [ids[4], ids[2], ids[0]],
-    )
+    await settle(...ids.filter((_, i) => i % 2 === 0).map(delivered))
+    // The third row shows that there are more.
+    const slice = await list({ status: 'delivered', limit: 2 })
+    same(eventIdsOf(slice), [ids[8], ids[6], ids[4]])
+    const nextSlice = await list({ status: 'delivered', limit: 9, beforeId: String(ids[6]) })
+    same(eventIdsOf(nextSlice), [ids[4], ids[2], ids[0]])
     equal((await list({ status: 'pending' })).length, 4)
     same(await list({ status: 'failed' }), [])
   },
 
-  'what is pending for a disabled endpoint fails, so many at a time': async ({
-    ours,
-    endpoint,
-    settle,
-    sweep,
-    list,
-  }) => {
+  'a disabled endpoint fails its pending deliveries in batches': async (setting) => {
+    const { ours, endpoint, settle, sweep, list } = setting
     const [first = ''] = await ours.addEvents(6)
-    await settle({ eventId: first })
+    await settle(delivered(first))
     await ours.changeEndpoint(endpoint, { status: 'disabled' })
     equal(await sweep(4), true)
     equal((await list({ status: 'failed' })).length, 4)
@@ -96,31 +112,28 @@ export const deliveries = section('deliveries', settingOf, {
     same(await ours.claim(1e6), [])
   },
 
-  'a delivery that failed with its endpoint and was answered after all is delivered': async (given) => {
-    const { ours, endpoint, store, list } = given
-    const [one = '', two = ''] = await ours.addEvents(2)
+  'a delivery that failed with its endpoint becomes delivered if its attempt succeeds': async (setting) => {
+    const { ours, endpoint, store, list } = setting
+    const [deliveredId = '', refusedId = ''] = await ours.addEvents(2)
     await ours.changeEndpoint(endpoint, { status: 'disabled' })
     const [claimed] = await ours.claim(0)
     await store.webhooks.sweep(claimed as ClaimedEndpoint, 'disabled', 4, true)
-    const refused = { ...delivered(two), ...FAILED, lastStatus: 503, nextAttemptAt: null }
-    const state = { failures: 0, failingSince: null, lastError: null, claimableAt: null, readAt: at(1e9) }
-    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [delivered(one), refused], state), true)
+    const results = [delivered(deliveredId), failed(refusedId)]
+    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, results, NO_FAILURES), true)
     like(await list(), [
-      { status: 'failed', lastError: 'disabled' },
-      { eventId: one, status: 'delivered' },
+      { eventId: refusedId, status: 'failed', lastError: 'disabled' },
+      { eventId: deliveredId, status: 'delivered' },
     ])
   },
 
-  'what a deleted endpoint was to get is deleted, so many at a time, and then the endpoint': async (
-    given,
-  ) => {
-    const { ours, endpoint, settle, sweep, list } = given
+  'a deleted endpoint loses its deliveries in batches, then the endpoint is deleted': async (setting) => {
+    const { ours, endpoint, settle, sweep, list } = setting
     const [first = ''] = await ours.addEvents(6)
-    await settle({ eventId: first })
+    await settle(delivered(first))
     await ours.changeEndpoint(endpoint, DELETED)
     equal(await sweep(4), true)
     equal((await list()).length, 2)
-    while (await sweep(4, false));
+    await untilSwept(() => sweep(4, false))
     same(await list(), [])
     like(await ours.claim(0, { until: at(0) }), [{ status: 'deleted' }])
     equal(await sweep(4), false)
@@ -128,7 +141,12 @@ export const deliveries = section('deliveries', settingOf, {
     equal((await ours.read()).length, 6)
   },
 
-  'an endpoint that was enabled again meanwhile loses nothing': async ({ ours, endpoint, store, list }) => {
+  'an endpoint that is enabled again before it is swept keeps its pending deliveries': async ({
+    ours,
+    endpoint,
+    store,
+    list,
+  }) => {
     await ours.addEvents(2)
     await ours.changeEndpoint(endpoint, { status: 'disabled' })
     const [claimed] = await ours.claim(0)
@@ -137,77 +155,91 @@ export const deliveries = section('deliveries', settingOf, {
     equal((await list({ status: 'pending' })).length, 2)
   },
 
-  'one that is retried is due now, with no attempts': async ({ ours, endpoint, store, settle, dueAt }) => {
-    const [one = '', two = ''] = await ours.addEvents(2)
-    await settle({ eventId: one, ...FAILED }, { eventId: two })
+  'a retried delivery is due at once, with zero attempts': async ({ ours, settle, retry, dueAt }) => {
+    const [failedId = '', deliveredId = ''] = await ours.addEvents(2)
+    await settle(failed(failedId), delivered(deliveredId))
     same(await dueAt(1e6), [])
-    const again = {
+    const retried = {
       status: 'pending',
       attempts: 0,
       nextAttemptAt: at(50),
       deliveredAt: null,
       type: 'page_group.created',
     }
-    const names = namesOf(endpoint)
-    like(await store.webhooks.retry({ ...names, eventId: one, now: at(50) }), { eventId: one, ...again })
-    like(await store.webhooks.retry({ ...names, eventId: two, now: at(50) }), { eventId: two, ...again })
-    equal(await store.webhooks.retry({ ...names, eventId: newId('event'), now: at(50) }), null)
+    like(await retry(failedId), { eventId: failedId, ...retried })
+    like(await retry(deliveredId), { eventId: deliveredId, ...retried })
+    equal(await retry(newId('event')), null)
     same(await dueAt(49), [])
-    same((await dueAt(50)).sort(), [one, two])
+    same((await dueAt(50)).sort(), [failedId, deliveredId])
   },
 
   'the last ten attempts are kept, oldest first, whatever their answers, even after a retry and a replay':
-    async (given) => {
-      const { ours, endpoint, store, settle, list, replay } = given
-      const [eventId = '', other = ''] = await ours.addEvents(2)
-      const lastOf = async (i: number) => JSON.parse(String((await list())[i]?.lastAttempts))
-      const tried = AWKWARD_TEXTS.map((answer, ms) => ({ at: at(ms), ms, status: 500, error: 'why', answer }))
-      const again = { status: 'pending', nextAttemptAt: at(0), lastStatus: 500, deliveredAt: null } as const
-      for (const [i, attempt] of tried.entries()) {
-        await settle({ ...again, eventId, attempt: JSON.stringify(attempt) }, { ...again, eventId: other })
-        if (i === 8) same(await lastOf(1), tried.slice(0, 9))
+    async ({ ours, settle, list, replay, retry }) => {
+      const [triedId = '', untriedId = ''] = await ours.addEvents(2)
+      const attemptsOf = async (eventId: string) => {
+        const delivery = (await list()).find((listed) => listed.eventId === eventId)
+        return JSON.parse(String(delivery?.lastAttempts))
       }
-      same(await lastOf(1), tried.slice(-10))
-      same(await lastOf(0), [])
-      await store.webhooks.retry({ ...namesOf(endpoint), eventId, now: at(50) })
-      await replay({ delivered: true })
-      same(await lastOf(1), tried.slice(-10))
+      const attempts = AWKWARD_TEXTS.map((answer, ms) => ({
+        at: at(ms),
+        ms,
+        status: 500,
+        error: 'why',
+        answer,
+      }))
+      for (const [i, attempt] of attempts.entries()) {
+        const tried = { ...retried(triedId, 0), attempt: JSON.stringify(attempt) }
+        await settle(tried, retried(untriedId, 0))
+        if (i === 8) same(await attemptsOf(triedId), attempts.slice(0, 9))
+      }
+      same(await attemptsOf(triedId), attempts.slice(-10))
+      same(await attemptsOf(untriedId), [])
+      await retry(triedId)
+      await replay(true)
+      same(await attemptsOf(triedId), attempts.slice(-10))
     },
 
-  'a replay makes those due that were not delivered, or all': async ({ ours, settle, replay, dueAt }) => {
-    const [pending = '', failed = '', done = ''] = await ours.addEvents(3)
-    await settle({ eventId: failed, ...FAILED }, { eventId: done })
+  'a replay makes the undelivered deliveries due, or all of them': async (setting) => {
+    const { ours, settle, replay, dueAt } = setting
+    const [pendingId = '', failedId = '', deliveredId = ''] = await ours.addEvents(3)
+    await settle(failed(failedId), delivered(deliveredId))
     same(await replay(), { made: 2, lastEventId: null })
-    same([await dueAt(69), await dueAt(70)], [[], [pending, failed]])
-    same(await replay({ delivered: true }), { made: 3, lastEventId: null })
-    same((await dueAt(70)).sort(), [pending, failed, done])
+    same(await dueAt(69), [])
+    same(await dueAt(70), [pendingId, failedId])
+    same(await replay(true), { made: 3, lastEventId: null })
+    same((await dueAt(70)).sort(), [pendingId, failedId, deliveredId])
   },
 
-  'a replay delivers events from before the endpoint, of its types, so many at a time': async (given) => {
-    const { ours, store } = given
-    const old = await ours.addEvents(5, { type: 'page.updated' })
-    const [other] = await ours.addEvents(1, { type: 'page.deleted' })
-    const late: StoredEndpoint = await ours.addEndpoint({ types: ['page.updated'] })
-    const from = (afterEventId: string) =>
-      store.webhooks.replay({ ...namesOf(late), afterEventId, delivered: false, now: at(0), max: 3 })
-    same(await from(old[0] as string), { made: 3, lastEventId: old[3] })
-    like(await from(old[3] as string), { made: 1 })
-    same(await from(String(other)), { made: 0, lastEventId: null })
-    same((await ours.dueAt(late, 0)).sort(), old.slice(1))
-    await ours.changeEndpoint(late, { status: 'disabled' })
-    same(await from(''), { made: 0, lastEventId: old[2] })
+  'a replay delivers earlier events of the types of an endpoint in batches': async ({ ours, store }) => {
+    const updatedIds = await ours.addEvents(5, { type: 'page.updated' })
+    const [deletedId] = await ours.addEvents(1, { type: 'page.deleted' })
+    const endpoint: StoredEndpoint = await ours.addEndpoint({ types: ['page.updated'] })
+    const replayAfter = (afterEventId: string) =>
+      store.webhooks.replay({ ...namesOf(endpoint), afterEventId, delivered: false, now: at(0), max: 3 })
+    same(await replayAfter(updatedIds[0] as string), { made: 3, lastEventId: updatedIds[3] })
+    like(await replayAfter(updatedIds[3] as string), { made: 1 })
+    same(await replayAfter(String(deletedId)), { made: 0, lastEventId: null })
+    same((await ours.dueAt(endpoint, 0)).sort(), updatedIds.slice(1))
+    await ours.changeEndpoint(endpoint, { status: 'disabled' })
+    same(await replayAfter(''), { made: 0, lastEventId: updatedIds[2] })
   },
 
-  'how many are pending is counted up to a bound, and since when': async ({ ours, store, settle }) => {
+  'the backlog counts pending deliveries up to a bound and shows the oldest': async ({
+    ours,
+    store,
+    settle,
+  }) => {
     same(await store.webhooks.backlog(9), { count: 0, oldest: null })
     const [first = ''] = await ours.addEvents(4)
-    await settle({ eventId: first })
+    await settle(delivered(first))
     same(await store.webhooks.backlog(9), { count: 3, oldest: at(0) })
     equal((await store.webhooks.backlog(2)).count, 2)
   },
 
-  'whatever makes deliveries due emits a signal, and so do events that wait for numbers': async (given) => {
-    const { ours, endpoint, store, replay } = given
+  'every change that makes deliveries due emits a signal, and so does an event without a number': async (
+    setting,
+  ) => {
+    const { ours, endpoint, store, replay } = setting
     const { next, count } = watching(store)
     const emitting = async (act: () => Promise<unknown>, signal: 'events' | 'deliveries' = 'deliveries') => {
       const emitted = next(signal)
@@ -220,7 +252,7 @@ export const deliveries = section('deliveries', settingOf, {
     await emitting(() => ours.number())
     const { eventId } = event
     await emitting(() => store.webhooks.retry({ ...namesOf(endpoint), eventId, now: at(0) }))
-    await emitting(() => replay({ delivered: true }))
+    await emitting(() => replay(true))
     await ours.changeEndpoint(endpoint, { status: 'disabled' })
     await emitting(() => ours.changeEndpoint(endpoint, { status: 'enabled' }))
     await emitting(() => ours.changeEndpoint(endpoint, { types: ['page.deleted'] }))
@@ -230,3 +262,12 @@ export const deliveries = section('deliveries', settingOf, {
     equal(count('deliveries'), before, 'an event that no endpoint takes makes nothing due')
   },
 })
+
+const eventIdsOf = (deliveries: readonly StoredDelivery[]) => deliveries.map(({ eventId }) => eventId)
+
+/** Sweeps until no delivery remains. */
+const untilSwept = async (sweep: () => Promise<boolean>): Promise<void> => {
+  while (await sweep()) {
+    // The next sweep handles the next batch.
+  }
+}

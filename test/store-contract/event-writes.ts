@@ -1,4 +1,4 @@
-import type { FoundProspect, NewEvent, NewLog, Settlement, Store } from 'prospect-pages/store'
+import type { FoundProspect, NewEvent, NewLog, Settlement, Store, StoredEvent } from 'prospect-pages/store'
 import { equal, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { outboxOf } from './outbox.ts'
@@ -11,7 +11,6 @@ import {
   logChangeOf,
   newId,
   recordAll,
-  recordPages,
   type SomeTenant,
   someClaim,
   someErasure,
@@ -23,9 +22,10 @@ import {
 } from './rows.ts'
 
 type Write = (events: readonly NewEvent[]) => Promise<unknown>
+type PrepareWrite = (store: Store, tenant: SomeTenant) => Promise<Write>
 
-/** A write of each verb that saves all or nothing. Done once more it is overtaken. */
-const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Promise<Write>>> = {
+/** A write of each verb that saves all or nothing. The second time it is overtaken. */
+const WRITES: Readonly<Record<string, PrepareWrite>> = {
   'activities.record': async ({ activities }, { tenantId }) => {
     const change = changeOf(someProspect(tenantId, { email: 'ada@x' }))
     return (events) => activities.record(change, events)
@@ -70,7 +70,8 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
   'pageGroups.change': async ({ pageGroups }, tenant) => {
     const group = someGroup(tenant)
     await pageGroups.add(group)
-    return (events) => pageGroups.change({ ...group, updatedAt: at(1) }, at(0), undefined, events)
+    const anyRevision = undefined
+    return (events) => pageGroups.change({ ...group, updatedAt: at(1) }, at(0), anyRevision, events)
   },
   'pages.record': async (store, tenant) => {
     const page = somePage(await addGroup(store, tenant), keyFields('one'))
@@ -88,93 +89,100 @@ const WRITES: Readonly<Record<string, (store: Store, tenant: SomeTenant) => Prom
   },
 }
 
-const testOf = (name: string): [title: string, body: (given: Subject) => Promise<void>] => [
-  `${name} saves events with its change, only of a tenant that uses them, and none when overtaken`,
-  async ({ store }) => {
+const savesEvents =
+  (prepareWrite: PrepareWrite) =>
+  async ({ store }: Subject): Promise<void> => {
     const user = await outboxOf(store)
-    const other = await outboxOf(store)
+    const nonUser = await outboxOf(store)
     await user.addEndpoint()
-    const write = (await WRITES[name]?.(store, user.tenant)) as Write
+    const write = await prepareWrite(store, user.tenant)
     const events = [someEvent(user.tenantId), someEvent(user.tenantId)]
     await write(events)
     same(await write([someEvent(user.tenantId)]), 'overtaken')
-    const writeOther = (await WRITES[name]?.(store, other.tenant)) as Write
-    await writeOther([someEvent(other.tenantId)])
-    same(await writeOther([someEvent(other.tenantId)]), 'overtaken')
+    const nonUserWrite = await prepareWrite(store, nonUser.tenant)
+    await nonUserWrite([someEvent(nonUser.tenantId)])
+    same(await nonUserWrite([someEvent(nonUser.tenantId)]), 'overtaken')
 
     same(await store.events.waiting('', 10), [user.tenantId])
-    same([await user.number(), await other.number()], [2, 0])
+    equal(await user.number(), 2)
+    equal(await nonUser.number(), 0)
     same(
       await user.read(),
       events.map((event, i) => ({ ...event, sequence: i + 1 })),
     )
-  },
-]
+  }
+
+const testsOfWrites: Record<string, (subject: Subject) => Promise<void>> = {}
+for (const [verb, prepareWrite] of Object.entries(WRITES))
+  testsOfWrites[`${verb} saves events for a tenant that uses them, and none if it is overtaken`] =
+    savesEvents(prepareWrite)
 
 export const eventWrites = section('event writes', () => ({}), {
-  ...Object.fromEntries(Object.keys(WRITES).map(testOf)),
+  ...testsOfWrites,
 
-  'of changes made at once the events of those tenants are saved that use them': async ({ store }) => {
-    const one = await outboxOf(store)
-    const other = await outboxOf(store)
-    const two = await outboxOf(store)
-    await one.addEndpoint()
-    await two.addEndpoint()
-    const prospects = [two, other, one].map(({ tenantId }) => someProspect(tenantId))
+  'the events of concurrent changes are saved only for tenants that use events': async ({ store }) => {
+    const firstUser = await outboxOf(store)
+    const nonUser = await outboxOf(store)
+    const secondUser = await outboxOf(store)
+    await firstUser.addEndpoint()
+    await secondUser.addEndpoint()
+    const prospects = [secondUser, nonUser, firstUser].map(({ tenantId }) => someProspect(tenantId))
     const recording = prospects.map((prospect) =>
       store.activities.record(changeOf(prospect), [someEvent(prospect.tenantId)]),
     )
     same(await Promise.all(recording), ['recorded', 'recorded', 'recorded'])
-    same(await store.events.waiting('', 10), [one.tenantId, two.tenantId])
-    same([await one.number(), await other.number(), await two.number()], [1, 0, 1])
+    same(await store.events.waiting('', 10), [firstUser.tenantId, secondUser.tenantId])
+    equal(await firstUser.number(), 1)
+    equal(await nonUser.number(), 0)
+    equal(await secondUser.number(), 1)
   },
 
-  'the events of logs are saved with them, whatever saves them': async ({ store }) => {
+  'a log is saved with its events, whether it adds, fills or keeps its prospect': async ({ store }) => {
     const user = await outboxOf(store)
     await user.addEndpoint()
     const { tenantId } = user
     const first = someProspect(tenantId)
     const second = someProspect(tenantId)
     const apiKeyId = newId('apikey')
-    const created = [
+    const createdLogs = [
       someLog(first, { createdProspect: true, apiKeyId, createdAt: at(7) }),
       someLog(second, { createdProspect: true }),
       someLog(second, { hops: 2 }),
     ]
     const updated = someEvent(tenantId, { type: 'prospect.updated' })
-    equal(await recordAll(store.activities, [first, second], created, [updated]), 'recorded')
-    const later = [someLog(first, { apiKeyId, hops: 3, createdAt: at(8) }), someLog(second)] as const
-    const changes = [logChangeOf(first, later[0]), fillOf(second, { name: 'Ada' }, later[1])]
-    same(await Promise.all(changes.map((change) => store.activities.record(change))), [
-      'recorded',
-      'recorded',
-    ])
+    equal(await recordAll(store.activities, [first, second], createdLogs, [updated]), 'recorded')
+    const keepingLog = someLog(first, { apiKeyId, hops: 3, createdAt: at(8) })
+    const fillingLog = someLog(second)
+    const recording = [
+      store.activities.record(logChangeOf(first, keepingLog)),
+      store.activities.record(fillOf(second, { name: 'Ada' }, fillingLog)),
+    ]
+    same(await Promise.all(recording), ['recorded', 'recorded'])
     await user.number()
-    const expected = [...created, ...later].flatMap(eventsOf)
-    same(
-      (await user.read()).map(({ sequence, ...event }) => event).sort(byId),
-      [...expected, updated].sort(byId),
-    )
+    const logs = [...createdLogs, keepingLog, fillingLog]
+    const expected = [...logs.flatMap(eventsOf), updated]
+    same((await user.read()).map(withoutSequence).sort(byId), expected.sort(byId))
   },
 
-  'the events of logs are saved only for those logs that are, and for tenants that use events': async ({
-    store,
-  }) => {
+  'the events of logs are saved only for recorded logs of tenants that use events': async ({ store }) => {
     const user = await outboxOf(store)
-    const other = await outboxOf(store)
+    const nonUser = await outboxOf(store)
     await user.addEndpoint()
     const ours = someProspect(user.tenantId)
-    const theirs = someProspect(other.tenantId)
-    const first = someLog(ours, keyFields('taken'))
+    const theirs = someProspect(nonUser.tenantId)
+    const first = someLog(ours, keyFields('used'))
     equal(await recordAll(store.activities, [ours, theirs], [first]), 'recorded')
-    const late = someProspect(user.tenantId)
-    const taken = changeOf(late, someLog(late, { createdProspect: true, ...keyFields('taken') }))
-    equal(await store.activities.record(taken, [someEvent(user.tenantId)]), 'overtaken')
+    const newcomer = someProspect(user.tenantId)
+    const underUsedKey = someLog(newcomer, { createdProspect: true, ...keyFields('used') })
+    equal(
+      await store.activities.record(changeOf(newcomer, underUsedKey), [someEvent(user.tenantId)]),
+      'overtaken',
+    )
     const added = someLog(ours, keyFields('new'))
     const changes = [
-      logChangeOf(ours, someLog(ours, keyFields('taken'))),
+      logChangeOf(ours, someLog(ours, keyFields('used'))),
       logChangeOf(ours, added),
-      logChangeOf(late, someLog(late)),
+      logChangeOf(newcomer, someLog(newcomer)),
       logChangeOf({ ...ours, updatedAt: at(9) }, someLog(ours)),
       logChangeOf(theirs, someLog(theirs)),
     ]
@@ -185,42 +193,50 @@ export const eventWrites = section('event writes', () => ({}), {
       'overtaken',
       'recorded',
     ])
-    same([await user.number(), await other.number()], [2, 0])
-    same(
-      (await user.read()).map(({ sequence, ...event }) => event),
-      [first, added].flatMap(eventsOf),
-    )
+    equal(await user.number(), 2)
+    equal(await nonUser.number(), 0)
+    same((await user.read()).map(withoutSequence), [...eventsOf(first), ...eventsOf(added)])
   },
 
-  'versions.settle saves the events of the versions that it ends': async ({ store }) => {
+  'versions.settle saves the events of the versions that it publishes or fails': async ({ store }) => {
     const user = await outboxOf(store)
     await user.addEndpoint()
     const group = await addGroup(store, user.tenant)
-    const pages = Array.from({ length: 4 }, () => somePage(group))
-    await recordPages(store.pages, pages)
+    const addVersion = async () => {
+      const page = somePage(group)
+      await store.pages.record(page)
+      return { pageId: page.pageId, versionId: page.versionId }
+    }
+    const publishing = { status: 'published', at: at(1), computedName: null } as const
+    const staleAttempt: Settlement = { ...(await addVersion()), attempt: 7, ...publishing }
+    const retried: Settlement = {
+      ...(await addVersion()),
+      attempt: 1,
+      status: 'processing',
+      claimableAt: at(1),
+      counts: true,
+    }
+    const failed: Settlement = { ...(await addVersion()), attempt: 1, status: 'failed', reason: 'why' }
+    const published: Settlement = { ...(await addVersion()), attempt: 1, ...publishing }
     await store.versions.claim(someClaim())
-    const settlements = pages.map(({ pageId, versionId }, i): Settlement => {
-      const version = { pageId, versionId, attempt: i === 0 ? 7 : 1 }
-      if (i === 1) return { ...version, status: 'processing', claimableAt: at(1), counts: true }
-      if (i === 2) return { ...version, status: 'failed', reason: 'why' }
-      return { ...version, status: 'published', at: at(1), computedName: null }
-    })
-    const events = settlements.flatMap(({ versionId, status }) =>
-      status === 'processing'
-        ? []
-        : someEvent(user.tenantId, { type: `page_version.${status}`, ids: { versionId } }),
+
+    const eventOf = ({ versionId }: Settlement, type: NewEvent['type']) =>
+      someEvent(user.tenantId, { type, ids: { versionId } })
+    const failedEvent = eventOf(failed, 'page_version.failed')
+    const publishedEvent = eventOf(published, 'page_version.published')
+    await store.versions.settle(
+      user.tenantId,
+      [staleAttempt, retried, failed, published],
+      [eventOf(staleAttempt, 'page_version.published'), failedEvent, publishedEvent],
     )
-    await store.versions.settle(user.tenantId, settlements, events)
     await user.number()
-    const saved = (await user.read()).map(({ type, ids }) => [type, ids.versionId])
-    same(saved.sort(), [
-      ['page_version.failed', pages[2]?.versionId],
-      ['page_version.published', pages[3]?.versionId],
-    ])
+    same((await user.read()).map(withoutSequence).sort(byId), [failedEvent, publishedEvent])
   },
 })
 
-/** The events of a log: that its prospect was created, if it was, and the log. */
+const withoutSequence = ({ sequence, ...event }: StoredEvent): NewEvent => event
+
+/** The events of a log: one for the log, and before it one for its prospect if the log created it. */
 const eventsOf = (log: NewLog): NewEvent[] => {
   const { tenantId, prospectId, prospectLogId, apiKeyId = null, hops, createdAt } = log
   const eventOf = (type: NewEvent['type'], id: string, ids: NewEvent['ids']): NewEvent => ({

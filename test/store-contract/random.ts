@@ -28,3 +28,8 @@ export const randomBy = (seed: number): Random => {
     many: (max, make) => Array.from({ length: 1 + below(max) }, make),
   }
 }
+
+export const shuffled = <Item>(items: readonly Item[], chance: Random): Item[] => {
+  const remaining = [...items]
+  return items.map(() => remaining.splice(chance.below(remaining.length), 1)[0] as Item)
+}

@@ -2,12 +2,14 @@ import type { NewPageRow, StoredPageGroup } from 'prospect-pages/store'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
 import { twoProcesses } from './processes.ts'
-import { randomBy } from './random.ts'
+import { randomBy, shuffled } from './random.ts'
 import { addTenant, newId, recordPages, someGroup, somePage } from './rows.ts'
 import { walk, walkFaults } from './walk.ts'
 
 const SEED = 20_260_101
 const WALK_LIMITS = [3, 7, 20, 100]
+const ROUNDS_MAX = 2_000
+const BATCH = 200
 
 /** Two processes on the same data, a tenant, and walks through the operations of either. */
 const settingOf = async (subject: Subject) => {
@@ -20,37 +22,44 @@ const settingOf = async (subject: Subject) => {
   return {
     tenant,
     group,
-    parent: { tenantId, pageGroupId },
-    turnOf,
-    newGroup: async (i: number) =>
-      (await core.createPageGroup(turnOf(i))({ ...tenant, name: 'offers', title: 'Offers' })).value,
-    become: (i: number, pageGroupId: string, status: StoredPageGroup['status']) =>
-      core
-        .updatePageGroup(turnOf(i))({ ...tenant, pageGroupId, status })
-        // Another writer may have deleted it.
-        .catch((why) => why.kind === 'page_group_not_found' || Promise.reject(why)),
-    walkPages: (i: number, limit: number) =>
+    addPage: async (turn: number) => {
+      const page = await turnOf(turn).createPageWithVersion({ tenantId, pageGroupId })
+      return page.value.pageId
+    },
+    addGroup: async (turn: number) => {
+      const added = await core.createPageGroup(turnOf(turn))({ ...tenant, name: 'offers', title: 'Offers' })
+      return added.value.pageGroupId
+    },
+    changeStatus: async (turn: number, pageGroupId: string, status: StoredPageGroup['status']) => {
+      try {
+        await core.updatePageGroup(turnOf(turn))({ ...tenant, pageGroupId, status })
+      } catch (error) {
+        // Another writer may have deleted the group.
+        if ((error as { kind?: string }).kind !== 'page_group_not_found') throw error
+      }
+    },
+    walkPages: (turn: number, limit: number) =>
       walk(
-        async (cursor) => (await turnOf(i).listPages({ ...group, cursor, limit })).value,
+        async (cursor) => (await turnOf(turn).listPages({ ...group, cursor, limit })).value,
         ({ pageId }) => pageId,
       ),
-    walkGroups: (i: number, limit: number, status?: 'active') =>
+    walkGroups: (turn: number, limit: number, status?: 'active') =>
       walk(
-        async (cursor) => (await turnOf(i).listPageGroups({ ...tenant, cursor, limit, status })).value,
+        async (cursor) => (await turnOf(turn).listPageGroups({ ...tenant, cursor, limit, status })).value,
         ({ pageGroupId }) => pageGroupId,
       ),
   }
 }
 
-/** Writes again and again, a bounded number of times, until all walks have come to their end. */
+/** Writes until all walks have ended, in a bounded number of rounds. */
 const whileWriting = async (
   writers: number,
-  write: (writer: number, time: number) => Promise<unknown>,
+  write: (writer: number) => Promise<unknown>,
   walks: () => Promise<unknown>,
 ): Promise<void> => {
   let walking = true
   const writing = Array.from({ length: writers }, async (_, writer) => {
-    for (let time = 0; walking && time < 2_000; time++) await write(writer, time)
+    for (let round = 0; walking && round < ROUNDS_MAX; round++) await write(writer)
   })
   await walks().finally(() => {
     walking = false
@@ -59,101 +68,104 @@ const whileWriting = async (
 }
 
 export const walks = section('walks', settingOf, {
-  'a walk over pages while others are added shows none twice and skips none': async (given) => {
-    const { parent, turnOf, walkPages } = given
-    const there: string[] = []
-    const addPage = async (i: number) => {
-      there.push((await turnOf(i).createPageWithVersion(parent)).value.pageId)
+  'a walk over pages returns each page once while other pages are added': async ({ addPage, walkPages }) => {
+    const added: string[] = []
+    const addOne = async (turn: number) => {
+      added.push(await addPage(turn))
     }
-    await Promise.all(Array.from({ length: 300 }, (_, i) => addPage(i)))
-    const before = there.length
-    await whileWriting(4, addPage, () =>
+    await Promise.all(Array.from({ length: 300 }, (_, i) => addOne(i)))
+    const addedBefore = added.length
+    await whileWriting(4, addOne, () =>
       Promise.all(
         WALK_LIMITS.map(async (limit, i) => {
-          const throughout = [...there]
-          same([limit, ...walkFaults(await walkPages(i, limit), throughout)], [limit])
+          const throughout = [...added]
+          sameWithoutFaults(limit, await walkPages(i, limit), throughout)
         }),
       ),
     )
-    ok(there.length > before, 'others did add some')
-    same(walkFaults(await walkPages(0, 100), there), [])
+    ok(added.length > addedBefore, 'pages are added during the walks')
+    sameWithoutFaults(100, await walkPages(0, 100), added)
   },
 
-  'a walk over page groups while others are added, archived and deleted shows none twice and skips none':
-    async ({ become, newGroup, walkGroups }) => {
-      const chance = randomBy(SEED)
-      const stay: string[] = []
-      const come: string[] = []
-      for (let i = 0; i < 120; i++) (i % 2 === 0 ? stay : come).push((await newGroup(i)).pageGroupId)
-      const disturb = async (writer: number) => {
-        if (chance.onceIn(4)) {
-          await newGroup(writer)
-          return
-        }
-        const status = chance.oneOf(['active', 'archived', 'active', 'archived', 'deleted'] as const)
-        await become(writer, chance.oneOf(come), status)
+  'a walk over page groups returns each once while others are added, archived and deleted': async (given) => {
+    const { changeStatus, addGroup, walkGroups } = given
+    const chance = randomBy(SEED)
+    const kept: string[] = []
+    const changing: string[] = []
+    for (let i = 0; i < 60; i++) {
+      kept.push(await addGroup(i))
+      changing.push(await addGroup(i))
+    }
+    const disturb = async (writer: number) => {
+      if (chance.onceIn(4)) {
+        await addGroup(writer)
+        return
       }
-      await whileWriting(3, disturb, () =>
-        Promise.all(
-          WALK_LIMITS.flatMap((limit, i) => [
-            walkGroups(i, limit).then((ids) => same([limit, ...walkFaults(ids, stay)], [limit])),
-            walkGroups(i, limit, 'active').then((ids) => same([limit, ...walkFaults(ids, stay)], [limit])),
-          ]),
-        ),
-      )
-      for (const pageGroupId of come) await become(0, pageGroupId, 'deleted')
-      const left = new Set(await walkGroups(0, 7))
-      ok(!come.some((id) => left.has(id)), 'what is deleted is in no walk')
-    },
+      const status = chance.oneOf(['active', 'archived', 'active', 'archived', 'deleted'] as const)
+      await changeStatus(writer, chance.oneOf(changing), status)
+    }
+    const walkAll = async (limit: number, turn: number) =>
+      sameWithoutFaults(limit, await walkGroups(turn, limit), kept)
+    const walkActive = async (limit: number, turn: number) =>
+      sameWithoutFaults(limit, await walkGroups(turn, limit, 'active'), kept)
+    await whileWriting(3, disturb, () =>
+      Promise.all([...WALK_LIMITS.map(walkAll), ...WALK_LIMITS.map(walkActive)]),
+    )
+    for (const pageGroupId of changing) await changeStatus(0, pageGroupId, 'deleted')
+    const listed = new Set(await walkGroups(0, 7))
+    ok(!changing.some((id) => listed.has(id)), 'deleted groups are not listed')
+  },
 
-  'a walk over thousands of pages of one millisecond shows each once, newest first': async (given) => {
+  'a walk over thousands of pages of one millisecond returns each once, newest first': async (given) => {
     const { group, store, walkPages } = given
     const ids = Array.from({ length: 3_000 }, () => newId('page'))
-    const rows = shuffled(ids).map((pageId) => somePage(group, { pageId }))
-    for (const list of inLists(rows)) await recordPages(store.pages, list)
+    const rows = shuffled(ids, randomBy(SEED)).map((pageId) => somePage(group, { pageId }))
+    for (const batch of inBatches(rows)) await recordPages(store.pages, batch)
     for (const limit of [7, 100]) sameWalk(await walkPages(limit, limit), ids)
   },
 
-  'a walk over pages of one millisecond while as many are added between them shows none twice and skips none':
-    async ({ group, store, walkPages }) => {
-      const ids = Array.from({ length: 2_000 }, () => newId('page'))
-      const rowOf = (pageId: string) => somePage(group, { pageId })
-      const there = ids.filter((_, i) => i % 2 === 0)
-      for (const list of inLists(there.map(rowOf))) await recordPages(store.pages, list)
-      const waiting = shuffled(ids.filter((_, i) => i % 2 === 1)).map(rowOf)
-      const addSome = async () => {
-        const some = waiting.splice(0, 5)
-        await recordPages(store.pages, some)
-      }
-      await whileWriting(2, addSome, () =>
-        Promise.all(
-          WALK_LIMITS.map(async (limit, i) =>
-            same([limit, ...walkFaults(await walkPages(i, limit), there)], [limit]),
-          ),
-        ),
-      )
-      while (waiting.length > 0) await addSome()
-      sameWalk(await walkPages(0, 100), ids)
-    },
+  'a walk over pages of one millisecond returns each once while as many are added between them': async (
+    given,
+  ) => {
+    const { group, store, walkPages } = given
+    const ids = Array.from({ length: 2_000 }, () => newId('page'))
+    const rowOf = (pageId: string) => somePage(group, { pageId })
+    const added = ids.filter((_, i) => i % 2 === 0)
+    for (const batch of inBatches(added.map(rowOf))) await recordPages(store.pages, batch)
+    const waiting = shuffled(
+      ids.filter((_, i) => i % 2 === 1),
+      randomBy(SEED),
+    ).map(rowOf)
+    const addSome = () => recordPages(store.pages, waiting.splice(0, 5))
+    await whileWriting(2, addSome, () =>
+      Promise.all(
+        WALK_LIMITS.map(async (limit, i) => sameWithoutFaults(limit, await walkPages(i, limit), added)),
+      ),
+    )
+    while (waiting.length > 0) await addSome()
+    sameWalk(await walkPages(0, 100), ids)
+  },
 
-  'a walk over hundreds of page groups of one millisecond shows each once': async (given) => {
+  'a walk over hundreds of page groups of one millisecond returns each once': async (given) => {
     const { tenant, store, group, walkGroups } = given
     const ids = Array.from({ length: 400 }, () => newId('pagegroup'))
-    for (const pageGroupId of shuffled(ids)) await store.pageGroups.add(someGroup(tenant, { pageGroupId }))
+    for (const pageGroupId of shuffled(ids, randomBy(SEED)))
+      await store.pageGroups.add(someGroup(tenant, { pageGroupId }))
     const all = [...ids, group.pageGroupId]
     for (const limit of [7, 100]) sameWalk(await walkGroups(limit, limit), all)
   },
 })
 
+/** Ids newest first, each once, with none of `throughout` skipped. The limit is compared so that a failure shows it. */
+const sameWithoutFaults = (limit: number, walked: readonly string[], throughout: readonly string[]): void =>
+  same({ limit, faults: walkFaults(walked, throughout) }, { limit, faults: [] })
+
 /** Newest first, each once, and no others. */
 const sameWalk = (walked: readonly string[], ids: readonly string[]): void =>
-  same([walked.length, ...walkFaults(walked, ids)], [ids.length])
+  same({ count: walked.length, faults: walkFaults(walked, ids) }, { count: ids.length, faults: [] })
 
-const shuffled = <Item>(items: readonly Item[]): Item[] => {
-  const chance = randomBy(SEED)
-  const left = [...items]
-  return items.map(() => left.splice(chance.below(left.length), 1)[0] as Item)
+const inBatches = (rows: readonly NewPageRow[]): NewPageRow[][] => {
+  const batches: NewPageRow[][] = []
+  for (let i = 0; i < rows.length; i += BATCH) batches.push(rows.slice(i, i + BATCH))
+  return batches
 }
-
-const inLists = (rows: readonly NewPageRow[]): NewPageRow[][] =>
-  Array.from({ length: Math.ceil(rows.length / 200) }, (_, i) => rows.slice(i * 200, (i + 1) * 200))

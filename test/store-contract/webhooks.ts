@@ -16,7 +16,14 @@ import {
 } from './rows.ts'
 
 const ERROR = JSON.stringify({ at: at(3), reason: 'It answered 503.', status: 503 })
-const CALM = { failures: 0, failingSince: null, lastError: null, claimableAt: null, readAt: at(1e9) }
+/** The state of an endpoint whose attempts succeeded. It keeps its lease. */
+export const NO_FAILURES = {
+  failures: 0,
+  failingSince: null,
+  lastError: null,
+  claimableAt: null,
+  readAt: at(1e9),
+}
 const idsOf = (endpoints: readonly StoredEndpoint[]) =>
   endpoints.map(({ webhookEndpointId }) => webhookEndpointId)
 
@@ -30,7 +37,7 @@ export const delivered = (eventId: string): DeliveryResult => ({
   deliveredAt: at(9),
   attempt: null,
 })
-const retried = (eventId: string, ms: number): DeliveryResult => ({
+export const retried = (eventId: string, ms: number): DeliveryResult => ({
   eventId,
   status: 'pending',
   attempts: 1,
@@ -117,7 +124,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     await ours.addEvents(1)
     const [claimed] = await ours.claim(0)
     const counted = { failures: 7, failingSince: at(3), lastError: ERROR }
-    await store.webhooks.settle(claimed as ClaimedEndpoint, [], { ...CALM, ...counted })
+    await store.webhooks.settle(claimed as ClaimedEndpoint, [], { ...NO_FAILURES, ...counted })
     const change = { ...endpoint, status: 'disabled', updatedAt: at(1) } as const
     equal(await store.webhooks.change(change, at(0)), 'recorded')
     same(await findEndpoint(store, endpoint), { ...change, ...counted })
@@ -138,7 +145,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const calm = { ...moved, failures: 0, failingSince: null, lastError: null }
     same(await findEndpoint(store, endpoint), calm)
     const counted = { failures: 8, failingSince: at(3), lastError: null, claimableAt: at(50) }
-    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [], { ...CALM, ...counted }), true)
+    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [], { ...NO_FAILURES, ...counted }), true)
     same(await findEndpoint(store, endpoint), calm)
     like(await ours.claim(50), [{ claims: 2 }])
   },
@@ -239,7 +246,8 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
       await ours.changeEndpoint(await ours.addEndpoint(), { status: 'disabled' })
       const claimed = await ours.claim(0, { until: at(0) })
       equal(claimed.length, 3)
-      for (const endpoint of claimed) await store.webhooks.settle(endpoint, [retried(eventId, 50)], CALM)
+      for (const endpoint of claimed)
+        await store.webhooks.settle(endpoint, [retried(eventId, 50)], NO_FAILURES)
       same(await ours.claim(49), [])
       await ours.changeEndpoint(disabled, { status: 'disabled' })
       await ours.changeEndpoint(deleted, DELETED)
@@ -258,7 +266,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     })
     const [claimed] = await ours.claim(0)
     const results = [retried(one, 30), retried(two, 10), delivered(three)]
-    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, results, CALM), true)
+    equal(await store.webhooks.settle(claimed as ClaimedEndpoint, results, NO_FAILURES), true)
     same(await ours.dueAt(endpoint, 9), [])
     same(await ours.dueAt(endpoint, 10), [two])
     same(await ours.dueAt(endpoint, 30, 1), [two])
@@ -274,11 +282,14 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const [claimed] = await ours.claim(0)
     // The longest pause by intent is 24 hours, and a fifth more.
     const results = [retried(late, 1.2 * dayMs), retried(wrong, 30 * dayMs)]
-    await store.webhooks.settle(claimed as ClaimedEndpoint, results, { ...CALM, claimableAt: at(0) })
+    await store.webhooks.settle(claimed as ClaimedEndpoint, results, { ...NO_FAILURES, claimableAt: at(0) })
     same([await ours.dueAt(endpoint, 0), await ours.dueAt(endpoint, 1.2 * dayMs)], [[wrong], [late, wrong]])
     same(await ours.dueAt(endpoint, 1.2 * dayMs, 1), [late])
     const [again] = await ours.claim(0)
-    await store.webhooks.settle(again as ClaimedEndpoint, [retried(wrong, 50)], { ...CALM, readAt: at(0) })
+    await store.webhooks.settle(again as ClaimedEndpoint, [retried(wrong, 50)], {
+      ...NO_FAILURES,
+      readAt: at(0),
+    })
     same([await ours.dueAt(endpoint, 49), await ours.dueAt(endpoint, 50)], [[], [wrong]])
   },
 
@@ -287,11 +298,11 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const [eventId = ''] = await ours.addEvents(1)
     const [late] = await ours.claim(0)
     const [current] = await ours.claim(1_000)
-    const state = { ...CALM, failures: 4, failingSince: at(1), lastError: null }
+    const state = { ...NO_FAILURES, failures: 4, failingSince: at(1), lastError: null }
     equal(await store.webhooks.settle(late as ClaimedEndpoint, [delivered(eventId)], state), false)
     same(await ours.deliveriesOf(endpoint), [[eventId, 'pending']])
     same(await findEndpoint(store, endpoint), endpoint)
-    equal(await store.webhooks.settle(current as ClaimedEndpoint, [delivered(eventId)], CALM), true)
+    equal(await store.webhooks.settle(current as ClaimedEndpoint, [delivered(eventId)], NO_FAILURES), true)
     same(await ours.deliveriesOf(endpoint), [[eventId, 'delivered']])
   },
 
@@ -302,7 +313,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const now = at(7)
     for (const eventId of [one, two]) await store.webhooks.retry({ ...namesOf(endpoint), eventId, now })
     const results = [retried(one, 30), delivered(two), retried(three, 30)]
-    const state = { ...CALM, readAt: at(6) }
+    const state = { ...NO_FAILURES, readAt: at(6) }
     equal(await store.webhooks.settle(claimed as ClaimedEndpoint, results, state), true)
     same(await ours.dueAt(endpoint, 7), [one])
     same(await ours.deliveriesOf(endpoint), [
@@ -316,7 +327,13 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     const endpoint = await ours.addEndpoint()
     const [eventId = ''] = await ours.addEvents(1)
     const [claimed] = await ours.claim(0)
-    const state = { ...CALM, failures: 5, failingSince: at(2), lastError: ERROR, claimableAt: at(60_000) }
+    const state = {
+      ...NO_FAILURES,
+      failures: 5,
+      failingSince: at(2),
+      lastError: ERROR,
+      claimableAt: at(60_000),
+    }
     equal(await store.webhooks.settle(claimed as ClaimedEndpoint, [retried(eventId, 20)], state), true)
     same(await findEndpoint(store, endpoint), {
       ...endpoint,
@@ -360,7 +377,7 @@ export const webhooks = section('webhooks', async ({ store }) => ({ ours: await 
     await ours.changeEndpoint(endpoint, { status: 'enabled' }, true)
     const [again] = await ours.claim(10, { until })
     like([claimed, again], [{ claims: 1 }, { status: 'enabled', claims: 2 }])
-    const state = { ...CALM, failures: 5, failingSince: at(2), lastError: ERROR, claimableAt: until }
+    const state = { ...NO_FAILURES, failures: 5, failingSince: at(2), lastError: ERROR, claimableAt: until }
     equal(await store.webhooks.settle(again as ClaimedEndpoint, [], state), true)
     same(await ours.claim(20), [])
     await ours.changeEndpoint(endpoint, { status: 'enabled' }, true)
