@@ -78,9 +78,9 @@ for (const [what, text] of TAKEN)
     const before = (await logged()).length
     if (text.endsWith(ACTIVITY) || text.includes(CHUNKED)) t.strictSame(await codesAfter(text, 1), [201])
     else {
-      const line = target.dial().say(text)
+      const line = target.dial().send(text)
       t.strictSame(codesOf(await inTime(line.answers(1))), [100])
-      t.strictSame(codesOf(await inTime(line.say(ACTIVITY).answers(2))), [100, 201])
+      t.strictSame(codesOf(await inTime(line.send(ACTIVITY).answers(2))), [100, 201])
       line.hangUp()
     }
     await target.stillFine()
@@ -93,15 +93,15 @@ for (const [what, text] of TAKEN)
   })
 
 t.test('a body that comes without being waited for is read, asked for or not', async (t) => {
-  const line = target.dial().say(logOf(undefined, ['Expect: 100-continue']))
+  const line = target.dial().send(logOf(undefined, ['Expect: 100-continue']))
   t.strictSame(codesOf(await inTime(line.answers(2))), [100, 201])
-  t.strictSame(codesOf(await inTime(line.say(get).answers(3))), [100, 201, 200])
+  t.strictSame(codesOf(await inTime(line.send(get).answers(3))), [100, 201, 200])
   line.hangUp()
 })
 
 t.test('a body that is refused before it comes is not asked for, and not taken for a request', async (t) => {
   const refused = logOf(get, ['Expect: 100-continue']).replace(/x-api-key: .*/, 'x-api-key: wrong')
-  t.strictSame(codesOf(await inTime(target.dial().say(refused).closed())), ['invalid_api_key'])
+  t.strictSame(codesOf(await inTime(target.dial().send(refused).closed())), ['invalid_api_key'])
   await target.stillFine()
 })
 
@@ -121,9 +121,9 @@ t.test('a body that ends early is stored by nobody, whether its sender listens o
     chunked(chunk(ACTIVITY)),
   ]
   for (const text of [...texts, postOf([CHUNKED], '1d\r\n{"source"'), postOf([CHUNKED], '')]) {
-    const heard = codesOf(await inTime(target.dial().say(text).finish().closed()))
+    const heard = codesOf(await inTime(target.dial().send(text).finish().closed()))
     t.match(heard, heard.length === 0 ? [] : [BAD], text)
-    for (let i = 0; i < 10; i++) target.dial().say(text).hangUp()
+    for (let i = 0; i < 10; i++) target.dial().send(text).hangUp()
   }
   await target.stillFine()
   t.equal((await logged()).length, before)
@@ -137,7 +137,7 @@ t.test('a sender that takes its time within the limits is served', async (t) => 
     chunk(ACTIVITY) + END,
   )
   for (let at = 0; at < text.length; at += 2) {
-    line.say(text.slice(at, at + 2))
+    line.send(text.slice(at, at + 2))
     await pause(10)
   }
   t.strictSame(codesOf(await inTime(line.answers(1))), [201])

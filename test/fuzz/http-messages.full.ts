@@ -88,19 +88,19 @@ t.test(
     const old = (text: string) => text.replace('HTTP/1.1', 'HTTP/1.0')
     t.strictSame(await codesAfter(old(get), 1), [200])
     t.strictSame(await codesAfter(old(logOf()), 1), [201])
-    const line = target.dial().say(old(get))
+    const line = target.dial().send(old(get))
     await inTime(line.closed())
-    const kept = target.dial().say(old(get.replace('Host:', 'Connection: keep-alive\r\nHost:')))
+    const kept = target.dial().send(old(get.replace('Host:', 'Connection: keep-alive\r\nHost:')))
     await inTime(kept.answers(1))
-    await inTime(kept.say(get).answers(2))
+    await inTime(kept.send(get).answers(2))
     kept.hangUp()
   },
 )
 
 t.test('a caller that is gone in the middle of its headers harms nobody', async (t) => {
-  for (let length = 1; length < get.length; length += 7) target.dial().say(get.slice(0, length)).hangUp()
+  for (let length = 1; length < get.length; length += 7) target.dial().send(get.slice(0, length)).hangUp()
   for (let length = 1; length < get.length; length += 23) {
-    const heard = await inTime(target.dial().say(get.slice(0, length)).finish().closed())
+    const heard = await inTime(target.dial().send(get.slice(0, length)).finish().closed())
     t.ok(heard.length <= 1, 'at most one answer')
   }
   await target.stillFine()

@@ -7,7 +7,7 @@ const target = await startTarget(t)
 const { textOf, get, postOf, logOf, codesAfter, logged } = target
 const BAD = 'invalid_request'
 /** Everything that is heard until the other side ends the connection. */
-const heardAfter = async (text: string) => codesOf(await inTime(target.dial().say(text).closed()))
+const heardAfter = async (text: string) => codesOf(await inTime(target.dial().send(text).closed()))
 
 for (const [what, bad, code = BAD] of [
   ['what is no HTTP', 'GARBAGE\r\n\r\n'],

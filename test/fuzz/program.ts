@@ -32,7 +32,7 @@ export const startTarget = async (t: Test) => {
     dial: () => dial(port),
     /** The statuses of the answers to a text on a separate connection: this many, then the end. */
     codesAfter: async (text: string, count: number) => {
-      const line = dial(port).say(text)
+      const line = dial(port).send(text)
       await inTime(line.answers(count))
       return codesOf(await inTime(line.finish().closed()))
     },

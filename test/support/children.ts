@@ -12,17 +12,17 @@ export const runChild = (script: string, ...args: readonly string[]): Promise<st
     }),
   )
 
-/** The stdout of a process until it ended; throws its stderr if it fails. */
+/** Returns the stdout of a process once it has ended. If it failed, throws all of its output. */
 export const outputOf = (child: ChildProcessByStdio<null, Readable, Readable>): Promise<string> =>
   new Promise((resolve, reject) => {
-    let out = ''
-    let said = ''
+    let stdout = ''
+    let stderr = ''
     child.stdout.on('data', (chunk) => {
-      out += chunk
+      stdout += chunk
     })
     child.stderr.on('data', (chunk) => {
-      said += chunk
+      stderr += chunk
     })
     child.once('error', reject)
-    child.once('close', (code) => (code === 0 ? resolve(out) : reject(new Error(`${out}\n${said}`))))
+    child.once('close', (code) => (code === 0 ? resolve(stdout) : reject(new Error(`${stdout}\n${stderr}`))))
   })

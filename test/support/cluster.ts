@@ -53,14 +53,14 @@ const make = (bin: string, data: string, options: SpawnOptions, more: readonly s
 
 const done = async (program: string, args: readonly string[], options: SpawnOptions): Promise<void> => {
   const child = spawn(program, args, { ...options, stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
+  let stderr = ''
   child.stderr?.on('data', (chunk) => {
-    said += chunk
+    stderr += chunk
   })
   await new Promise<void>((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code) =>
-      code === 0 ? resolve() : reject(new Error(`${program} ended with ${code}: ${said}`)),
+      code === 0 ? resolve() : reject(new Error(`${program} ended with ${code}: ${stderr}`)),
     )
   })
 }

@@ -38,8 +38,8 @@ export const pack = async (t: Owner): Promise<string> => {
   symlinkSync(INSTALLED, join(sources, 'node_modules'))
   mkdirSync(join(sources, 'deploy/secrets'))
   for (const file of ['.env', 'secrets/secrets_key']) writeFileSync(join(sources, 'deploy', file), 'secret')
-  const said = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: sources })
-  const [{ filename }] = JSON.parse(said.slice(said.indexOf('[\n'))) as [{ filename: string }]
+  const printed = await run('npm', ['pack', '--json', '--pack-destination', folder], { cwd: sources })
+  const [{ filename }] = JSON.parse(printed.slice(printed.indexOf('[\n'))) as [{ filename: string }]
   return join(folder, filename)
 }
 
@@ -127,7 +127,7 @@ type Surroundings = { readonly cwd?: string; readonly env?: Readonly<Record<stri
 const start = (command: string, args: readonly string[], { cwd, env }: Surroundings) =>
   spawn(command, args, { cwd, env: { ...inherited(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
 
-/** Runs a command to its end: its stdout; throws what it said where it fails. */
+/** Runs a command to its end: its stdout; throws what it printed where it fails. */
 export const run = (
   command: string,
   args: readonly string[],

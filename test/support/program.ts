@@ -32,7 +32,7 @@ export const BIN =
   process.env['PROGRAM_BIN'] ?? fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 export const NODE = process.env['PROGRAM_NODE'] ?? process.execPath
 
-/** As it is run by `npm start`, the container and the unit for systemd: see SECURITY.md. */
+/** Memory settings of `npm start`, the container and the unit for systemd: see SECURITY.md. */
 const MEMORY = { NODE_OPTIONS: '--max-semi-space-size=32', MALLOC_MMAP_THRESHOLD_: '65536' }
 
 export type Environment = Readonly<Record<string, string>>
@@ -42,13 +42,13 @@ export type Program = {
   readonly pid: number
   readonly stdout: () => string
   readonly stderr: () => string
-  /** The lines on stderr; throws where one is not JSON. */
+  /** The lines on stderr. Throws if a line is not JSON. */
   readonly logs: () => LogLine[]
   /** Resolves once the database answers and is migrated. */
   readonly ready: () => Promise<void>
-  /** Answers the exit code. */
+  /** Sends SIGTERM, and returns the exit code. */
   readonly stop: () => Promise<number | null>
-  /** SIGKILL. */
+  /** Sends SIGKILL, and waits until the process has ended. */
   readonly kill: () => Promise<void>
 }
 type Owner = { readonly teardown: (end: () => Promise<void>) => void }
@@ -59,18 +59,18 @@ const run = ([file = '', ...args]: readonly string[], env: Environment, cwd?: st
     env: { ...inherited(), ...MEMORY, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
   for (const stream of ['stdout', 'stderr'] as const)
     child[stream].setEncoding('utf8').on('data', (text: string) => {
-      said[stream] += text
+      output[stream] += text
     })
-  // A command that reads nothing may be gone before its input.
+  // A command that reads nothing may end before it gets its input.
   child.stdin.on('error', () => {})
-  return { child, said, ended }
+  return { child, output, ended }
 }
 
-/** Nothing of the environment of the tests but what a process needs to run, fast, and to be counted in the coverage. */
+/** The variables that a process needs to run fast and to be counted in the coverage, and no others. */
 export const inherited = (): Environment =>
   Object.fromEntries(
     ['PATH', 'HOME', 'NODE_V8_COVERAGE', 'NODE_COMPILE_CACHE'].flatMap((name) => {
@@ -80,8 +80,8 @@ export const inherited = (): Environment =>
   )
 
 /**
- * Runs a command to its end, with `input` on stdin: in this process, unless it is one of another program. Whoever tests
- * what concerns processes, such as signals and locks, takes `runProcess`.
+ * Runs a command to its end, with `input` on stdin: in this process, unless it is a command of another program. Tests of
+ * signals, locks and other matters of processes use `runProcess`.
  */
 export const runCommand = async (
   args: readonly string[],
@@ -120,27 +120,27 @@ const kept = () => {
   return Object.assign(stream as NodeJS.WriteStream, { text: () => Buffer.concat(chunks).toString() })
 }
 
-/** The same in a separate process. */
+/** Runs a command to its end in a separate process, with `input` on stdin. */
 export const runProcess = async (
   args: readonly string[],
   env: Environment = {},
   input = '',
   bin: string = BIN,
 ) => {
-  const { child, said, ended } = run([NODE, bin, ...args], env)
+  const { child, output, ended } = run([NODE, bin, ...args], env)
   child.stdin.end(input)
   const code = await ended
-  return { code, ...said }
+  return { code, ...output }
 }
 
-/** Starts the server and waits until it listens; whatever becomes of the test, its process ends with it. */
+/** Starts the server and waits until it listens. Its process ends with the test, even if the test fails. */
 export const startProgram = async (
   t: Owner,
   env: Environment,
   cwd?: string,
   line: readonly string[] = [NODE, BIN, 'serve'],
 ): Promise<Program> => {
-  const { child, said, ended } = run(line, { HOST: '127.0.0.1', PORT: '0', ...env }, cwd)
+  const { child, output, ended } = run(line, { HOST: '127.0.0.1', PORT: '0', ...env }, cwd)
   child.stdin.end()
   const kill = async () => {
     child.kill('SIGKILL')
@@ -148,25 +148,25 @@ export const startProgram = async (
   }
   t.teardown(kill)
   const url = await new Promise<string>((resolve, reject) => {
-    const look = () => {
-      // Logs may be turned off; then the greeting of a first run tells the address.
+    const findAddress = () => {
+      // Logs may be turned off. Then the greeting of a first run shows the address.
       const port =
-        /"port":(\d+).*"msg":"listening"/.exec(said.stderr) ?? /^URL=http:\S+:(\d+)$/m.exec(said.stdout)
+        /"port":(\d+).*"msg":"listening"/.exec(output.stderr) ?? /^URL=http:\S+:(\d+)$/m.exec(output.stdout)
       if (port === null) return
-      // Looking on would join all that was said with each line, which takes the time of the test.
-      for (const stream of [child.stdout, child.stderr]) stream.off('data', look)
+      // Every further search would join the whole output, which would slow down the test.
+      for (const stream of [child.stdout, child.stderr]) stream.off('data', findAddress)
       resolve(`http://127.0.0.1:${port[1]}`)
     }
-    child.stdout.on('data', look)
-    child.stderr.on('data', look)
-    void ended.then((code) => reject(new Error(`the server ended with ${code}: ${said.stderr}`)))
+    child.stdout.on('data', findAddress)
+    child.stderr.on('data', findAddress)
+    void ended.then((code) => reject(new Error(`the server ended with ${code}: ${output.stderr}`)))
   })
   return {
     url,
     pid: child.pid ?? 0,
-    stdout: () => said.stdout,
-    stderr: () => said.stderr,
-    logs: () => linesOf<LogLine>(said.stderr),
+    stdout: () => output.stdout,
+    stderr: () => output.stderr,
+    logs: () => linesOf<LogLine>(output.stderr),
     ready: async () => {
       await until('the server is ready', async () => (await fetch(`${url}/readyz`)).ok)
     },
@@ -178,14 +178,19 @@ export const startProgram = async (
   }
 }
 
-/** The same, once it is ready. */
-export const startServer = async (...given: Parameters<typeof startProgram>): Promise<Program> => {
-  const server = await startProgram(...given)
+/** Starts the server and waits until it is ready. */
+export const startServer = async (
+  t: Owner,
+  env: Environment,
+  cwd?: string,
+  line?: readonly string[],
+): Promise<Program> => {
+  const server = await startProgram(t, env, cwd, line)
   await server.ready()
   return server
 }
 
-/** A server over this database with a tenant, a key and a page group, and a caller with that key. */
+/** Starts a server on a database with a tenant, a key and a page group. `call` uses that key. */
 export const openServer = async <Database extends { readonly env: Environment }>(
   t: Owner,
   database: Database,
@@ -198,7 +203,7 @@ export const openServer = async <Database extends { readonly env: Environment }>
   return { ...seeded, ...database, server, pagesPath, call: caller(server.url, seeded.apiKey) }
 }
 
-/** JSON lines; what follows the last line end is not a line yet. */
+/** Parses JSON lines. Text after the last line end is ignored, because its line may be incomplete. */
 export const linesOf = <Line>(text: string): Line[] =>
   text
     .split('\n')
@@ -206,7 +211,7 @@ export const linesOf = <Line>(text: string): Line[] =>
     .map((line) => JSON.parse(line))
 
 type Patience = { readonly tries?: number; readonly pauseMs?: number }
-/** Asks again and again until the answer is truthy; by default for two minutes, which a busy machine may need. */
+/** Repeats a question until the answer is truthy: by default for two minutes, which a busy machine may need. */
 export const until = async <Answer>(
   what: string,
   ask: () => Answer | Promise<Answer>,
@@ -242,7 +247,7 @@ export const caller =
     }
   }
 
-/** A tenant, a key and a page group, without the time that three commands take. */
+/** Creates a tenant, a key and a page group, without the time that three commands take. */
 export const seed = async (env: Environment) => {
   const world = await createRuntime(readConfig(env), createLog('silent'))
   try {
@@ -260,7 +265,7 @@ export const newTenantIn = async (world: Awaited<ReturnType<typeof createRuntime
   return { tenantId, brandId, apiKey: key.apiKey, apiKeyId: key.apiKeyId, pageGroupId }
 }
 
-/** The same, made by the command line, of this program or of another copy. */
+/** Creates the same by the command line of this program, or of another copy of it. */
 export const seedByCommands = async (env: Environment, bin: string = BIN) => {
   const answer = (...args: string[]) => answerOf(args, env, '', bin)
   await answer('migrate')
@@ -272,14 +277,14 @@ export const seedByCommands = async (env: Environment, bin: string = BIN) => {
   return { tenantId, brandId, apiKey, apiKeyId, pageGroupId }
 }
 
-/** The one JSON object that a command answers; throws where it is refused. */
+/** Returns the JSON object that a command prints. Throws if the command fails. */
 export const answerOf = async (args: readonly string[], env: Environment, input?: string, bin?: string) => {
   const { code, stdout, stderr } = await runCommand(args, env, input, bin)
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`)
   return JSON.parse(stdout)
 }
 
-/** A new, empty database, and a look into it past the program. */
+/** A new, empty database, and a way to read it without the program. */
 export type TestedDatabase = {
   readonly env: Environment
   readonly rows: <Row = Record<string, unknown>>(sql: string) => Promise<Row[]>
@@ -289,13 +294,13 @@ export type DatabaseKind<Server = unknown> = {
   /** Why it cannot be tested here, or null. */
   readonly skip: string | null
   readonly open: (t: Owner) => Promise<TestedDatabase>
-  /** The PostgreSQL behind it, with all of its databases. */
+  /** The PostgreSQL server that holds the database. */
   readonly server: () => Promise<Server>
   readonly end: () => Promise<void>
 }
 
 export const databaseKinds = (): readonly DatabaseKind[] => [sqliteKind, postgresKind(sharedPostgres)]
-/** The same, with a PostgreSQL of the file's own, for what stops it. */
+/** The same kinds, with a separate PostgreSQL for test files that stop it. */
 export const databaseKindsThatStop = (): readonly DatabaseKind<ThrowawayPostgres>[] => [
   sqliteKind,
   postgresKind(startPostgres),
@@ -353,7 +358,7 @@ export const databaseAt = (url: string): TestedDatabase => ({
   },
 })
 
-/** A folder of the test's own, removed with it. */
+/** A new folder, removed with the test. */
 export const newFolder = (t: Owner): string => {
   const folder = mkdtempSync(join(tmpdir(), 'prospect-pages-'))
   t.teardown(async () => rmSync(folder, { recursive: true, force: true }))

@@ -130,9 +130,9 @@ const startProxy = async (
     env: { PATH: process.env['PATH'], HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  let said = ''
+  let stderr = ''
   child.stderr.on('data', (chunk) => {
-    said += chunk
+    stderr += chunk
   })
   const ended = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const stop = async () => {
@@ -142,7 +142,7 @@ const startProxy = async (
   }
   t.teardown(stop)
   await until(`${name} listens`, () => {
-    if (child.exitCode !== null) throw new Error(`${name} ended at once: ${said}`)
+    if (child.exitCode !== null) throw new Error(`${name} ended at once: ${stderr}`)
     return isListening(socket)
   })
   const accessLog = () => readFileSync(join(folder, 'access.log'), 'utf8')

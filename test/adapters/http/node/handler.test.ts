@@ -4,7 +4,7 @@ import type { AddressInfo, Server } from 'node:net'
 import t, { type Test } from 'tap'
 import { createHandler, type Handler, type HandlerOptions } from '../../../../src/entry/http.ts'
 import { openScene } from '../../../support/api.ts'
-import { dial, type Heard, requestOf } from '../../../support/dial.ts'
+import { type Answer, dial, requestOf } from '../../../support/dial.ts'
 
 const listening = async (t: Test, server: Server): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -25,12 +25,12 @@ const mount = async (
   const port = await listening(t, server)
   t.teardown(() => server.closeAllConnections())
   const key = `x-api-key: ${scene.owner.apiKey}`
-  const ask = async (line: string, body?: string): Promise<Heard> => {
+  const ask = async (line: string, body?: string): Promise<Answer> => {
     const headers = body === undefined ? [key] : [key, JSON_TYPE, `Content-Length: ${body.length}`]
     const [answer] = await dial(port)
-      .say(requestOf(line, headers, body))
+      .send(requestOf(line, headers, body))
       .answers(1)
-    return answer as Heard
+    return answer as Answer
   }
   return { ...scene, handler, port, ask }
 }
@@ -107,7 +107,7 @@ for (const [server, options, mounted] of [
 t.test('the links of a message that is refused before it is parsed begin with the base path', async (t) => {
   const { port, ask } = await mount(t, { basePath: '/prospects' })
   t.match((await ask('GET /elsewhere')).json, { type: '/prospects/problems/not_found' })
-  const [answer] = await dial(port).say('GET /prospects/healthz HTTP/1.1\r\n\r\n').closed()
+  const [answer] = await dial(port).send('GET /prospects/healthz HTTP/1.1\r\n\r\n').closed()
   t.match(answer?.json, { type: '/prospects/problems/invalid_request' })
 })
 
@@ -121,7 +121,7 @@ t.test('a body may reach the limit, and the sender of a larger one can read the 
 
 t.test('a message that Node accepts but HTTP forbids is refused', async (t) => {
   const { port } = await mount(t)
-  const [answer] = await dial(port).say('GET /healthz HTTP/1.1\r\n\r\n').closed()
+  const [answer] = await dial(port).send('GET /healthz HTTP/1.1\r\n\r\n').closed()
   t.match(answer, { status: 400, headers: { connection: 'close' }, json: { code: 'invalid_request' } })
   t.ok(answer?.headers['x-request-id'])
 })
@@ -161,7 +161,7 @@ t.test('an answer that another handler has begun is cut off, and nothing is thro
     res.writeHead(200, { 'content-length': 10 }).write('begun')
     handler(req, res)
   })
-  t.strictSame(await dial(port).say(requestOf('GET /healthz', [])).closed(), [])
+  t.strictSame(await dial(port).send(requestOf('GET /healthz', [])).closed(), [])
 })
 
 t.test('headers that other handlers have set are sent too', async (t) => {

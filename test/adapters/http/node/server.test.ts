@@ -2,7 +2,7 @@ import t from 'tap'
 import { createHttpServer, type ServerLimits } from '../../../../src/adapters/http/node/server.ts'
 import type { Store } from '../../../../src/core/ports/store.ts'
 import { heldLists, openScene, SECURITY_HEADERS } from '../../../support/api.ts'
-import { codesOf, dial, type Heard, requestOf } from '../../../support/dial.ts'
+import { type Answer, codesOf, dial, requestOf } from '../../../support/dial.ts'
 import { until } from '../../../support/program.ts'
 
 t.setTimeout(0)
@@ -48,8 +48,8 @@ const serve = async (
       call('POST /v0/prospect_logs', [JSON_TYPE, `Content-Length: ${body.length}`, ...headers], body),
     /** Sends a text over a separate connection. Returns the first answer. */
     ask: async (text: string) => {
-      const [answer] = await dial(port).say(text).answers(1)
-      return answer as Heard
+      const [answer] = await dial(port).send(text).answers(1)
+      return answer as Answer
     },
   }
 }
@@ -60,9 +60,9 @@ const ACTIVITY = '{"source":"crm","payload":{}}'
 t.test('a connection serves one request after another', async (t) => {
   const { dial, textOf, logOf } = await serve(t)
   const line = dial()
-  const [first] = await line.say(textOf('GET /v0/page_groups')).answers(1)
-  const [, second] = await line.say(logOf(ACTIVITY)).answers(2)
-  const [, , third] = await line.say(textOf('GET /v0/nowhere')).answers(3)
+  const [first] = await line.send(textOf('GET /v0/page_groups')).answers(1)
+  const [, second] = await line.send(logOf(ACTIVITY)).answers(2)
+  const [, , third] = await line.send(textOf('GET /v0/nowhere')).answers(3)
   t.strictSame([first?.status, second?.status, third?.status], [200, 201, 404])
   t.equal(third?.headers['connection'], 'keep-alive')
 })
@@ -71,7 +71,7 @@ t.test('pipelined requests are answered in order', async (t) => {
   const { dial, textOf, logOf, owner } = await serve(t)
   const refused = textOf('GET /v0/page_groups').replace(owner.apiKey, 'wrong')
   const sent = [logOf(ACTIVITY), textOf('GET /healthz'), refused, textOf('HEAD /healthz'), logOf('{}')]
-  const answers = await dial().say(sent.join('')).answers(5)
+  const answers = await dial().send(sent.join('')).answers(5)
   t.strictSame(codesOf(answers), [201, 200, 'invalid_api_key', 200, 'invalid_request'])
 })
 
@@ -79,9 +79,9 @@ t.test('a body may arrive in pieces, cut anywhere', async (t) => {
   const { dial, textOf, store } = await serve(t)
   const line = dial()
   const chunks = ['{"source":"crm","payl', 'oad":{"a":"\xc3', '\xa9"}}']
-  line.say(textOf('POST /v0/prospect_logs', [JSON_TYPE, 'Transfer-Encoding: chunked']))
-  for (const chunk of chunks) line.say(`${chunk.length.toString(16)}\r\n${chunk}\r\n`)
-  const [answer] = await line.say('0\r\n\r\n').answers(1)
+  line.send(textOf('POST /v0/prospect_logs', [JSON_TYPE, 'Transfer-Encoding: chunked']))
+  for (const chunk of chunks) line.send(`${chunk.length.toString(16)}\r\n${chunk}\r\n`)
+  const [answer] = await line.send('0\r\n\r\n').answers(1)
   t.equal(answer?.status, 201)
   t.equal(store.kept.logs()[0]?.payload.rawJson, '{"a":"é"}')
 })
@@ -97,7 +97,7 @@ const MIB = 1_048_576
 t.test('413: a sender of far too much by Content-Length can read the answer', async (t) => {
   const { dial, logOf, store } = await serve(t)
   const answers = await dial()
-    .say(logOf(ACTIVITY.padEnd(8 * MIB)))
+    .send(logOf(ACTIVITY.padEnd(8 * MIB)))
     .closed()
   t.strictSame(codesOf(answers), ['payload_too_large'])
   t.equal(answers[0]?.headers['connection'], 'close')
@@ -107,9 +107,9 @@ t.test('413: a sender of far too much by Content-Length can read the answer', as
 
 t.test('413: a sender of far too much in chunks can read the answer', async (t) => {
   const { dial, textOf, store } = await serve(t)
-  const line = dial().say(textOf('POST /v0/prospect_logs', [JSON_TYPE, 'Transfer-Encoding: chunked']))
-  for (let i = 0; i < 128; i++) line.say(`10000\r\n${' '.repeat(0x1_00_00)}\r\n`)
-  const answers = await line.say('0\r\n\r\n').closed()
+  const line = dial().send(textOf('POST /v0/prospect_logs', [JSON_TYPE, 'Transfer-Encoding: chunked']))
+  for (let i = 0; i < 128; i++) line.send(`10000\r\n${' '.repeat(0x1_00_00)}\r\n`)
+  const answers = await line.send('0\r\n\r\n').closed()
   t.strictSame(codesOf(answers), ['payload_too_large'])
   t.equal(answers[0]?.headers['connection'], 'close')
   t.strictSame(store.kept.logs(), [])
@@ -118,17 +118,17 @@ t.test('413: a sender of far too much in chunks can read the answer', async (t) 
 t.test('an unread body is not mistaken for the next request', async (t) => {
   const { dial, logOf } = await serve(t, { limits: { keepAliveMs: 1 } })
   const hidden = requestOf('GET /healthz', []).padEnd(64 * 1_024)
-  const answers = await dial().say(logOf(hidden).replace('x-api-key', 'x-other')).closed()
+  const answers = await dial().send(logOf(hidden).replace('x-api-key', 'x-other')).closed()
   t.strictSame(codesOf(answers), ['missing_api_key'])
 })
 
 t.test('100: the body is requested after every other check has passed', async (t) => {
   const { dial, textOf, store } = await serve(t)
   const headers = [JSON_TYPE, `Content-Length: ${ACTIVITY.length}`, 'Expect: 100-continue']
-  const line = dial().say(textOf('POST /v0/prospect_logs', headers))
+  const line = dial().send(textOf('POST /v0/prospect_logs', headers))
   t.strictSame(codesOf(await line.answers(1)), [100])
   t.strictSame(store.kept.logs(), [])
-  t.strictSame(codesOf(await line.say(ACTIVITY).answers(2)), [100, 201])
+  t.strictSame(codesOf(await line.send(ACTIVITY).answers(2)), [100, 201])
 })
 
 for (const [status, header, instead] of [
@@ -140,7 +140,7 @@ for (const [status, header, instead] of [
     const { dial, textOf } = await serve(t)
     const headers = [JSON_TYPE, 'Content-Length: 30', 'Expect: 100-continue']
     const text = textOf('POST /v0/prospect_logs', headers).replace(new RegExp(`${header}: .*`), instead)
-    const [first] = await dial().say(text).answers(1)
+    const [first] = await dial().send(text).answers(1)
     t.equal(first?.status, status)
     t.equal(first?.headers['connection'], 'close')
   })
@@ -157,7 +157,7 @@ t.test('a request without a body is accepted however many bytes others hold', as
 t.test('503 is sent before the body is requested', async (t) => {
   const { dial, textOf } = await serve(t, { bodyBytesHeldMax: 10 })
   const headers = [JSON_TYPE, 'Content-Length: 30', 'Expect: 100-continue']
-  const [first] = await dial().say(textOf('POST /v0/prospect_logs', headers)).answers(1)
+  const [first] = await dial().send(textOf('POST /v0/prospect_logs', headers)).answers(1)
   t.match(first, { status: 503, headers: { connection: 'close' } })
 })
 
@@ -174,7 +174,7 @@ t.test('an answer without a body does not wait for the rest of an unread body', 
     ['OPTIONS', 204],
     ['HEAD', 200],
   ] as const) {
-    const line = dial().say(textOf(`${method} /v0/page_groups`, ['Content-Length: 5']))
+    const line = dial().send(textOf(`${method} /v0/page_groups`, ['Content-Length: 5']))
     t.strictSame(codesOf(await line.answers(1)), [status])
     line.hangUp()
   }
@@ -201,7 +201,7 @@ t.test('a request of HTTP/1.0 with a Transfer-Encoding is refused, and its conne
 
 t.test('a request of HTTP/1.0 needs no host', async (t) => {
   const { dial } = await serve(t)
-  const answers = await dial().say('GET /healthz HTTP/1.0\r\n\r\n').closed()
+  const answers = await dial().send('GET /healthz HTTP/1.0\r\n\r\n').closed()
   t.strictSame(codesOf(answers), [200])
 })
 
@@ -261,7 +261,7 @@ for (const [what, text] of [
 ] as const)
   t.test(`a malformed message gets a problem, and its connection is closed: ${what}`, async (t) => {
     const { dial } = await serve(t)
-    const [answer, ...more] = (await dial().say(text).closed()).slice(what.startsWith('a chunk') ? -1 : 0)
+    const [answer, ...more] = (await dial().send(text).closed()).slice(what.startsWith('a chunk') ? -1 : 0)
     t.equal(answer?.status, 400)
     t.equal(answer?.headers['content-type'], 'application/problem+json')
     t.equal(answer?.headers['connection'], 'close')
@@ -273,7 +273,7 @@ for (const [what, text] of [
 t.test('headers that are too large are refused as such', async (t) => {
   const { dial } = await serve(t)
   const [answer] = await dial()
-    .say(requestOf('GET /healthz', [`x-large: ${'x'.repeat(20_000)}`]))
+    .send(requestOf('GET /healthz', [`x-large: ${'x'.repeat(20_000)}`]))
     .closed()
   t.match(answer, { status: 431, json: { status: 431, code: 'headers_too_large' } })
 })
@@ -314,7 +314,7 @@ t.test('every answer has the security headers, and no others', async (t) => {
 
 t.test('HEAD has the length of the answer but no body', async (t) => {
   const { dial, textOf } = await serve(t)
-  const line = dial().say(textOf('HEAD /v0/page_groups')).say(textOf('GET /v0/page_groups'))
+  const line = dial().send(textOf('HEAD /v0/page_groups')).send(textOf('GET /v0/page_groups'))
   const [head, get] = await line.answers(2)
   t.equal(head?.status, 200)
   t.equal(head?.headers['content-length'], String(get?.body.length))
@@ -326,7 +326,7 @@ t.test('a sender that is too slow with headers or body gets a problem and is dis
     limits: { headersMsMax: 100, requestMsMax: 100 },
   })
   const line = textOf('POST /v0/prospect_logs', [JSON_TYPE, 'Content-Length: 30'])
-  const slow = [dial().say('GET /v0/page_groups HTTP/1.1\r\nHost: local'), dial().say(line).say('{')]
+  const slow = [dial().send('GET /v0/page_groups HTTP/1.1\r\nHost: local'), dial().send(line).send('{')]
   const silent = dial()
   for (const answers of await Promise.all(slow.map((line) => line.closed()))) {
     t.strictSame(codesOf(answers), ['invalid_request'])
@@ -344,7 +344,7 @@ t.test('a sender that is too slow with headers or body gets a problem and is dis
 
 t.test('an idle connection is closed', async (t) => {
   const { dial, textOf } = await serve(t, { limits: { keepAliveMs: 10 } })
-  t.strictSame(codesOf(await dial().say(textOf('GET /healthz')).closed()), [200])
+  t.strictSame(codesOf(await dial().send(textOf('GET /healthz')).closed()), [200])
 })
 
 t.test('a sender that disconnects during its body does not affect other requests', async (t) => {
@@ -352,7 +352,7 @@ t.test('a sender that disconnects during its body does not affect other requests
   const gone = new Promise<void>((resolve) =>
     http.server.once('connection', (socket) => socket.once('close', () => resolve())),
   )
-  const line = dial().say(
+  const line = dial().send(
     logOf(ACTIVITY).slice(0, -5).replace('Content-Type', 'Expect: 100-continue\r\nContent-Type'),
   )
   t.strictSame(codesOf(await line.answers(1)), [100])
@@ -380,7 +380,7 @@ for (const [what, cut] of [
     const gone = new Promise<void>((resolve) =>
       http.server.once('connection', (socket) => socket.once('close', () => resolve())),
     )
-    const line = dial().say(logOf(ACTIVITY).slice(0, cut || undefined))
+    const line = dial().send(logOf(ACTIVITY).slice(0, cut || undefined))
     await asked.promise
     line.hangUp()
     await gone
@@ -393,10 +393,10 @@ for (const [what, cut] of [
 t.test('a connection beyond the limit is not accepted', async (t) => {
   const { dial, textOf } = await serve(t, { limits: { connectionsMax: 1 } })
   const first = dial()
-  t.strictSame(codesOf(await first.say(textOf('GET /healthz')).answers(1)), [200])
+  t.strictSame(codesOf(await first.send(textOf('GET /healthz')).answers(1)), [200])
   const second = dial()
   await second.fault()
-  t.strictSame(codesOf(await first.say(textOf('GET /healthz')).answers(2)), [200, 200])
+  t.strictSame(codesOf(await first.send(textOf('GET /healthz')).answers(2)), [200, 200])
 })
 
 t.test('a stopping server answers requests in flight, and no client can delay it', async (t) => {
@@ -409,9 +409,9 @@ t.test('a stopping server answers requests in flight, and no client can delay it
   const { dial, textOf, http } = await serve(t, {
     storeAs: (store) => ({ ...store, pageGroups: { ...store.pageGroups, list } }),
   })
-  const idle = dial().say(textOf('GET /healthz'))
-  const halfSent = dial().say(`${textOf('GET /healthz')}GET /v0`)
-  const underWay = dial().say(textOf('GET /v0/page_groups'))
+  const idle = dial().send(textOf('GET /healthz'))
+  const halfSent = dial().send(`${textOf('GET /healthz')}GET /v0`)
+  const underWay = dial().send(textOf('GET /v0/page_groups'))
   await Promise.all([idle.answers(1), halfSent.answers(1), called.promise])
 
   const drained = http.drain(1_000)
@@ -438,11 +438,11 @@ t.test('a wait for events ends when the server stops or the caller disconnects',
     },
   })
   const { dial, textOf, http } = await serve(t, { storeAs })
-  const leaving = dial().say(textOf('GET /v0/events?wait=25'))
+  const leaving = dial().send(textOf('GET /v0/events?wait=25'))
   await until('it waits', () => waiting === 1)
   leaving.hangUp()
   await until('it waits no more', () => waiting === 0)
-  const staying = dial().say(textOf('GET /v0/events?wait=25'))
+  const staying = dial().send(textOf('GET /v0/events?wait=25'))
   await until('it waits', () => began === 2)
   const drained = http.drain(20_000)
   const [answer] = await staying.closed()
@@ -460,7 +460,7 @@ t.test('a stopping server does not wait for an answer that never comes', async (
   const { dial, textOf, http } = await serve(t, {
     storeAs: (store) => ({ ...store, pageGroups: { ...store.pageGroups, list } }),
   })
-  const underWay = dial().say(textOf('GET /v0/page_groups'))
+  const underWay = dial().send(textOf('GET /v0/page_groups'))
   await called.promise
   await http.drain(50)
   await underWay.fault()
@@ -470,7 +470,7 @@ t.test('a stopping server does not wait for an answer that never comes', async (
 t.test('bytes that are not HTTP are refused after the earlier requests are answered', async (t) => {
   const { storeAs, letGo } = heldLists()
   const { dial, textOf } = await serve(t, { storeAs })
-  const line = dial().say(`${textOf('GET /v0/page_groups')}${textOf('GET /healthz')}HELLO\r\n\r\n`)
+  const line = dial().send(`${textOf('GET /v0/page_groups')}${textOf('GET /healthz')}HELLO\r\n\r\n`)
   setTimeout(letGo, 50)
   t.strictSame(codesOf(await line.closed()), [200, 200, 'invalid_request'])
 })
@@ -493,7 +493,7 @@ t.test(
       },
     })
     const { dial, logOf, store } = await serve(t, { storeAs })
-    const line = dial().say(Array.from({ length: 40 }, () => logOf(ACTIVITY)).join(''))
+    const line = dial().send(Array.from({ length: 40 }, () => logOf(ACTIVITY)).join(''))
     const answers = await line.closed()
     t.strictSame(codesOf(answers), [...Array.from({ length: 32 }, () => 201), 'unavailable'])
     t.match(answers.at(-1)?.headers, { connection: 'close', 'retry-after': '1' })
@@ -505,7 +505,7 @@ t.test('a connection may send any number of requests, if each waits for some ans
   const { dial, textOf } = await serve(t)
   const line = dial()
   for (let asked = 20; asked <= 200; asked += 20) {
-    line.say(Array.from({ length: 20 }, () => textOf('GET /healthz')).join(''))
+    line.send(Array.from({ length: 20 }, () => textOf('GET /healthz')).join(''))
     t.equal((await line.answers(asked)).length, asked)
   }
 })
