@@ -61,7 +61,8 @@ export const keptFaults = async (
   const joined = await rows<{ id: string }>(`
     select l.prospect_log_id as id from prospect_logs l join prospects p
       on p.tenant_id = l.tenant_id and p.prospect_id = l.prospect_id
-    where l.external_id <> coalesce(p.external_id, '') or (l.email = '${PLACEHOLDER}' and not l.created_prospect)`)
+    where ${tenantId === undefined ? 'true' : `l.tenant_id = '${tenantId}'`}
+      and (l.external_id <> coalesce(p.external_id, '') or (l.email = '${PLACEHOLDER}' and not l.created_prospect))`)
   for (const { id } of joined) faults.push(`${id} is logged for another person`)
   return faults
 }

@@ -55,7 +55,7 @@ const appendPiece = ({ texts, values }: Piece, statement: string[], parameters: 
 /** The driver caches what it knows about a template by identity. Statements have fixed texts, so there are few. */
 const templates = new Map<string, TemplateStringsArray>()
 const template = (texts: readonly string[]): TemplateStringsArray => {
-  const key = texts.join('?')
+  const key = texts.join('\0')
   const known = templates.get(key)
   if (known !== undefined) return known
   const newTemplate = Object.assign([...texts], { raw: texts })
