@@ -14,14 +14,14 @@ export type InputOf<
   Members = v.InferInput<InTenant<Entries>>,
   Output = v.InferOutput<InTenant<Entries>>,
 > = {
-  readonly [Name in keyof Members]: MemberOf<Members[Name], Output[Name & keyof Output]>
-} & unknown // An intersection has no alias, so editors show its members.
-
-type MemberOf<Member, Output> = NumberForDigits<Member, Output> | TextOf<Output>
-/** A member that is digits in a query is a number. */
-type NumberForDigits<Member, Output> = [string, number] extends [Member, Output] ? number | undefined : Member
-/** `RawJson` for a member that is kept as JSON text, else `never`. */
-type TextOf<Output> = Extract<Output, RawJson>
+  readonly [Name in keyof Members]:
+    | ([string, number] extends [Members[Name], Output[Name & keyof Output]]
+        ? // Digits in a query.
+          number | undefined
+        : Members[Name])
+    // A member that is kept as JSON text, or nothing.
+    | (Output[Name & keyof Output] extends infer Kept ? (Kept extends RawJson ? Kept : never) : never)
+} & unknown // An intersection has no alias, so editors show its members. Nor has a type that is written out in them.
 
 /** Checks the input of an operation against its shape. JSON texts are parsed for that, and passed on unchanged. */
 export const createCheckInput = <Input>(

@@ -15,7 +15,10 @@ export type ListOptions<Input> = {
   readonly dedupeKey?: (input: Input) => string
 }
 /** One member of a list. All of its callers wait for the same promise. */
-export type Member<Input, Answer> = PromiseWithResolvers<Answer> & {
+export type Member<Input, Answer> = {
+  readonly promise: Promise<Answer>
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
   readonly input: Input
   readonly claims: readonly string[]
   callers: number
