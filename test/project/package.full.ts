@@ -213,8 +213,8 @@ t.test('the store contract passes on a good store, and names what a faulty one d
     'pages: many reads in one call distinguish a missing page from a missing group',
   ])
   t.strictSame((await failedWith('activities')).slice(0, 2), [
-    'activities: no one is added for a tenant that is deleted or gone',
-    'activities: no one is added under an id that exists',
+    'activities: a prospect is not added for a tenant that is deleted or missing',
+    'activities: a prospect is not added under an id that exists',
   ])
 })
 

@@ -24,7 +24,7 @@ const INSTALLED = join(ROOT, 'node_modules')
 const SOURCES = [
   ...['package.json', 'tsconfig.json', 'README.md', 'SECURITY.md', 'CHANGELOG.md', 'LICENSE'],
   ...['bin', 'deploy', 'docs', 'src', 'sql'],
-  ...['test/store-contract', 'test/support/doc-comments.js'],
+  ...['test/store-contract', 'test/support/doc-comments.js', 'test/support/published.js'],
 ]
 
 type Owner = { readonly teardown: (end: () => void) => void }
