@@ -1,5 +1,6 @@
 import { callListener } from '../../core/engine/call-listener.ts'
 import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failures.ts'
+import { hopsIn } from '../../core/hooks/delivery.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
 import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../service/use-cases.ts'
@@ -24,7 +25,6 @@ import {
   type ApiResponse,
   type Exchange,
   type Headers,
-  hopsOf,
   isOld,
   json,
   type LogFields,
@@ -183,7 +183,7 @@ export const createApi = (deps: Deps): Api => {
     const { scope, method, hopsMax = 0 } = route
     const requiredScopes = typeof scope === 'string' ? [scope] : (scope ?? [])
     for (const requiredScope of requiredScopes) requireScope(caller, requiredScope)
-    if (method !== 'GET' && hopsOf(request) > hopsMax) refuse('loop_detected', LOOP)
+    if (method !== 'GET' && hopsIn(request) > hopsMax) refuse('loop_detected', LOOP)
   }
 
   const requireCaller = async (request: ApiRequest) => requireActiveTenant(await identify(request))

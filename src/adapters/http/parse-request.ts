@@ -2,12 +2,13 @@ import { isUtf8 } from 'node:buffer'
 import * as v from 'valibot'
 import { type Fault, refuse, tooLarge } from '../../core/engine/failures.ts'
 import { decodeUtf8, parseText, refuseFaults, SEE_ERRORS } from '../../core/engine/parse-input.ts'
+import { hopsIn } from '../../core/hooks/delivery.ts'
 import { idempotencyKey } from '../../shapes/prospect-log.ts'
 import type { Admission, Slot } from './admission.ts'
 import { revisionsIn } from './entity-tags.ts'
 import { ONCE, parseQuery } from './parse-query.ts'
 import { parseBatch } from './prospect-log-batch.ts'
-import { type ApiRequest, announcedBytes, headerOf, hopsOf } from './requests.ts'
+import { type ApiRequest, announcedBytes, headerOf } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 /** A request whose body is read. */
@@ -65,7 +66,7 @@ export const parseRequest = (
     query: query as never,
     body: body as never,
     idempotencyKey,
-    hops: hopsOf(request),
+    hops: route.method === 'GET' ? 0 : hopsIn(request),
     ifRevision,
   }
 }

@@ -85,12 +85,6 @@ export const headerOf = ({ headers }: Pick<ApiRequest, 'headers'>, name: string)
   return Array.isArray(value) ? value.join(', ') : value
 }
 
-/** How many webhooks led to a request, one after another, as the services count that sent them. */
-export const hopsOf = (request: Pick<ApiRequest, 'headers'>): number => {
-  const header = headerOf(request, 'webhook-hops')
-  return header === undefined ? 0 : Number(/\d+/.exec(header)?.[0] ?? 0)
-}
-
 /** Bytes that a body is announced to have. Undefined when its length is unknown: chunked, or over HTTP/2. */
 export const announcedBytes = (request: Pick<ApiRequest, 'headers'>): number | undefined => {
   if (headerOf(request, 'transfer-encoding') !== undefined) return undefined

@@ -18,7 +18,7 @@ export type CheckedRequest<Query, Body> = {
   readonly body: Body
   /** From the header `Idempotency-Key`. */
   readonly idempotencyKey: string | undefined
-  /** From the header `Webhook-Hops`; 0 without it. */
+  /** How many webhooks led to a change, one after another; 0 for a read. */
   readonly hops: number
   /** From the header `If-Match`. */
   readonly ifRevision: readonly number[] | undefined
@@ -69,7 +69,7 @@ export const runOf = (
     const { tenantId, apiKeyId, params, query, body, hops } = request
     const input: Record<string, unknown> =
       method === 'GET' ? { ...(query as object), tenantId } : { ...(body as object), tenantId, apiKeyId }
-    if (hops > 0 && method !== 'GET') input['hops'] = hops
+    if (hops > 0) input['hops'] = hops
     for (const { id, name } of idsInPath) input[id] = params[name]
     addSpecialInputs(input, takes, request, steps)
     const result = await (useCases[operationId] as (input: object) => Promise<AnyResult | undefined>)(input)
