@@ -8,7 +8,7 @@ type Field = { readonly fits: Fits; readonly isRequired?: boolean }
 type Table = Readonly<Record<string, Field>>
 export type Verdict =
   | { readonly code: 'invalid_json' }
-  /** `pointers`: the fields at fault. */
+  /** `pointers`: the fields at fault, each once. */
   | { readonly code: 'invalid_request'; readonly pointers: readonly string[] }
   | { readonly code: null; readonly fields: Readonly<Record<string, unknown>>; readonly texts: Texts }
 /** The text of each member of the body. */
@@ -58,7 +58,7 @@ export const verdictOn = (table: Table, bytes: Buffer): Verdict => {
   const pointers = table === PAGE ? [...unfit, ...unknown.map(pointerTo)] : unfit
   return pointers.length === 0
     ? { code: null, fields: ownOf(table, fields), texts }
-    : { code: 'invalid_request', pointers }
+    : { code: 'invalid_request', pointers: [...new Set(pointers)] }
 }
 
 /** Beyond the specification: an unknown member of a page is refused. Its name is not repeated if it may be data. */
