@@ -34,23 +34,33 @@ const BIN = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
 const [kind] = databaseKinds().filter(({ name }) => name === 'postgres')
 if (kind === undefined) throw new Error('no kind of database is PostgreSQL')
 
-const setting = async (t: Test, logs = 0) => {
+/** Counts the connections of moves. */
+const MOVE_CONNECTIONS = `
+  select count(*)::int as count from pg_stat_activity
+  where datname = current_database() and application_name = 'prospect-pages-move'`
+
+/** A filled embedded database, an empty one of PostgreSQL, and the command that moves one into the other. */
+const openScene = async (t: Test, logs = 0) => {
   const path = join(newFolder(t), 'test.db')
   await fillSource(path, logs)
-  const url = String((await kind.open(t)).env['DATABASE_URL'])
-  const args = ['move', '--from', `sqlite:${path}`, '--to', url]
-  const count = async (table: string) => {
-    const [row] = await databaseAt(url).rows<{ count: number }>(`select count(*)::int as count from ${table}`)
-    return row?.count ?? 0
+  const { env, rows } = await kind.open(t)
+  const url = String(env['DATABASE_URL'])
+  const count = async (sql: string) => (await rows<{ count: number }>(sql))[0]?.count ?? 0
+  return {
+    path,
+    url,
+    moveCommand: ['move', '--from', `sqlite:${path}`, '--to', url],
+    count,
+    countOf: (table: string) => count(`select count(*)::int as count from ${table}`),
   }
-  return { path, url, args, count }
 }
 
-const opened = (path: string, url: string): { source: Source; target: Target } => ({
+const openBoth = (path: string, url: string): { source: Source; target: Target } => ({
   source: sqliteSource(path, readMigrations('sqlite')),
   target: postgresTarget(url, readMigrations('postgres'), () => {}),
 })
-const moveHere = async ({ source, target }: ReturnType<typeof opened>): Promise<Moved> => {
+/** Moves in this process, and closes both databases. */
+const moveAndClose = async (source: Source, target: Target): Promise<Moved> => {
   try {
     return await move(source, target, () => {})
   } finally {
@@ -58,51 +68,55 @@ const moveHere = async ({ source, target }: ReturnType<typeof opened>): Promise<
     await target.close()
   }
 }
-const detailIn = (stderr: string) =>
-  linesOf<{ detail?: string }>(stderr).find(({ detail }) => detail !== undefined)?.detail
-const refusal = async (args: readonly string[], env = {}) => {
+/** The result of a command that is refused, with the reason it prints. */
+const refusalOf = async (args: readonly string[], env = {}) => {
   const { code, stdout, stderr } = await runCommand(args, env)
-  return { stdout, detail: detailIn(stderr), code }
+  const lines = linesOf<{ detail?: string }>(stderr)
+  const detail = lines.find((line) => line.detail !== undefined)?.detail
+  return { code, stdout, detail }
 }
 
 t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
   t.teardown(kind.end)
 
-  t.test('every row of every table is copied byte for byte', async (t) => {
-    const { path, url, args } = await setting(t, 2_000)
-    const file = await sqliteRows(path)
-    const before = await movedRows(path)
-    const { code, stdout, stderr } = await runCommand(args)
+  t.test('every row of every table is copied byte for byte, once', async (t) => {
+    const { path, url, moveCommand } = await openScene(t, 2_000)
+    const sourceBefore = await sqliteRows(path)
+    const rowsToMove = await movedRows(path)
+
+    const { code, stdout, stderr } = await runCommand(moveCommand)
+
     t.equal(code, 0, stderr)
-    const after = await postgresRows(url)
-    t.strictSame(after, before)
-    t.ok(
-      Object.values(before).every((rows) => rows.length >= 2),
-      'each table has rows',
-    )
-    const tables = Object.fromEntries(Object.entries(before).map(([table, rows]) => [table, rows.length]))
-    const rows = Object.values(tables).reduce((sum, some) => sum + some, 0)
-    t.strictSame(JSON.parse(stdout), { moved: true, rows, tables })
+    t.strictSame(await postgresRows(url), rowsToMove)
+    t.strictSame(await sqliteRows(path), sourceBefore, 'the source did not change')
+    const countByTable: Record<string, number> = {}
+    let rows = 0
+    for (const [table, rowsOfTable] of Object.entries(rowsToMove)) {
+      t.ok(rowsOfTable.length >= 2, `${table} has rows`)
+      countByTable[table] = rowsOfTable.length
+      rows += rowsOfTable.length
+    }
+    t.strictSame(JSON.parse(stdout), { moved: true, rows, tables: countByTable })
     t.match(linesOf(stderr).at(-1), {
       step: 'checking',
       table: 'webhook_deliveries',
-      rows: tables['webhook_deliveries'],
+      rows: countByTable['webhook_deliveries'],
     })
-    t.strictSame(await sqliteRows(path), file, 'the source did not change')
 
-    t.strictSame((await answerOf(args, {})).tables, tables, 'a second move has nothing to do')
-    t.strictSame(await postgresRows(url), before)
+    const secondMove = await answerOf(moveCommand, {})
+    t.strictSame(secondMove.tables, countByTable, 'a second move reports the same')
+    t.strictSame(await postgresRows(url), rowsToMove, 'and changes nothing')
   })
 
   t.test('time limits that the database sets for its roles do not stop a move', async (t) => {
-    const { path, url, args } = await setting(t)
+    const { path, url, moveCommand } = await openScene(t)
     await answerOf(['migrate'], { DATABASE_URL: url })
     const { rows } = databaseAt(url)
     await rows(`
       create function slowly() returns trigger language plpgsql as 'begin perform pg_sleep(1.5); return new; end';
       create trigger slowly before insert on tenants execute function slowly();
       do 'begin execute format(''alter database %I set statement_timeout = 1000'', current_database()); end'`)
-    await answerOf(args, {})
+    await answerOf(moveCommand, {})
     t.strictSame(await postgresRows(url), await movedRows(path))
   })
 
@@ -114,130 +128,120 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
     const pagesPath = `/v0/page_groups/${pageGroupId}/pages`
     const activity = { source: 'crm', email: 'ada@example.com', payload: { a: 1 }, idempotencyKey: 'one' }
 
-    const old = await startServer(t, from)
-    const callOld = caller(old.url, apiKey)
-    const receipt = (await callOld('POST', '/v0/prospect_logs', activity)).text
-    const { pageId } = (await callOld('POST', pagesPath, { supplementaryContext: 'The spring sale' })).body
-    const published = async () => (await callOld('GET', `${pagesPath}/${pageId}`)).body.publishedVersion
+    const serverBefore = await startServer(t, from)
+    const callBefore = caller(serverBefore.url, apiKey)
+    const receipt = (await callBefore('POST', '/v0/prospect_logs', activity)).text
+    const { pageId } = (await callBefore('POST', pagesPath, { supplementaryContext: 'The spring sale' })).body
+    const published = async () => (await callBefore('GET', `${pagesPath}/${pageId}`)).body.publishedVersion
     await until('the page is published', published)
-    const page = (await callOld('GET', `${pagesPath}/${pageId}`)).text
-    t.equal(await old.stop(), 0)
+    const page = (await callBefore('GET', `${pagesPath}/${pageId}`)).text
+    t.equal(await serverBefore.stop(), 0)
 
     await answerOf(['move', '--from', from.DATABASE_URL, '--to', String(to['DATABASE_URL'])], {})
     const server = await startServer(t, to)
     const call = caller(server.url, apiKey)
     t.equal((await call('GET', `${pagesPath}/${pageId}`)).text, page)
-    const again = await call('POST', '/v0/prospect_logs', activity)
-    t.equal(again.text, receipt)
-    t.equal(again.headers.get('idempotent-replayed'), 'true')
-    const other = { ...activity, idempotencyKey: 'two' }
-    t.match((await call('POST', '/v0/prospect_logs', other)).body, { createdProspect: false })
+    const replay = await call('POST', '/v0/prospect_logs', activity)
+    t.equal(replay.text, receipt)
+    t.equal(replay.headers.get('idempotent-replayed'), 'true')
+    const nextActivity = { ...activity, idempotencyKey: 'two' }
+    t.match((await call('POST', '/v0/prospect_logs', nextActivity)).body, { createdProspect: false })
     t.equal((await call('POST', pagesPath, {})).status, 201)
     t.match((await call('GET', '/v0/page_groups')).body.items, [{ pageGroupId, pagesCount: 2 }])
   })
 
-  t.test('every column is read', async (t) => {
-    const { path, url } = await setting(t)
-    const { source, target } = opened(path, url)
+  t.test('every column is read, except those that PostgreSQL computes', async (t) => {
+    const { path, url } = await openScene(t)
+    const { source, target } = openBoth(path, url)
     source.lock()
-    const read = TABLES.map((table) => [table.name, Object.keys([...source.rows(table)][0] ?? {}).sort()])
+    const columnsRead = new Map<string, string[]>()
+    for (const table of TABLES) {
+      const [firstRow = {}] = source.rows(table)
+      columnsRead.set(table.name, Object.keys(firstRow).sort())
+    }
     source.close()
     await target.close()
-    const columns = await embeddedDatabase(path).rows<{ table: string; name: string }>(`
-      select t.name as "table", c.name as name from sqlite_schema t, pragma_table_info(t.name) c
-      where t.type = 'table' and t.name <> 'schema_migrations'`)
-    const wanted = TABLES.map((table) => [
-      table.name,
-      columns
-        .flatMap(({ table: its, name }) => (its === table.name && !COMPUTED.includes(name) ? [name] : []))
-        .sort(),
-    ])
-    t.strictSame(read, wanted)
-  })
 
-  t.test('a move that is killed and run again completes', async (t) => {
-    const { path, url, args, count } = await setting(t, 12_000)
-    const child = spawn(process.execPath, [BIN, ...args], {
-      env: inherited(),
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    const ended = new Promise((resolve) => child.once('close', resolve))
-    let stderr = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text
-      if (stderr.includes('"copying","table":"prospects"')) child.kill('SIGKILL')
-    })
-    await ended
-    t.equal(child.signalCode, 'SIGKILL')
-    await until('its connection has ended', async () => {
-      const [row] = await databaseAt(url).rows<{ still: number }>(`
-        select count(*)::int as still from pg_stat_activity
-        where datname = current_database() and application_name = 'prospect-pages-move'`)
-      return row?.still === 0
-    })
-    t.ok((await count('prospects')) > 0, 'some rows were copied')
-    t.ok((await count('prospect_logs')) < 12_000, 'and some were not')
-    const target = { DATABASE_URL: url, PORT: '0' }
-    const remedy = /move .* is not complete\. Run the same prospect-pages move again/
-    for (const use of [['serve'], ['migrate'], ['tenants', 'create', '--name', 'One']])
-      t.match(
-        await refusal(use, target),
-        { code: 1, stdout: '', detail: remedy },
-        'nothing uses it meanwhile',
-      )
-    t.match((await diagnosed(t, { DATABASE_URL: url })).failed, [
-      { detail: /^The move .* is not complete$/, remedy: /^Run the same .* empty the database\.$/ },
-    ])
-    const [finding, ...others] = await findAttention(readConfig({ DATABASE_URL: url }), Date.now())
-    t.match(finding, { kind: 'database', detail: remedy })
-    t.strictSame(others, [])
-    t.equal((await runCommand(args)).code, 0)
-    t.strictSame((await diagnosed(t, { DATABASE_URL: url })).named('role')?.state, 'ok', 'it can be used')
-    t.strictSame(await postgresRows(url), await movedRows(path))
-  })
-
-  t.test('a move that fails after any batch and is run again completes', async (t) => {
-    const { path, url } = await setting(t, 1_200)
-    const wanted = await movedRows(path)
-    let batches = 0
-    for (let isDone = false; !isDone; batches++) {
-      const { source, target } = opened(path, url)
-      let added = 0
-      const add: Target['add'] = async (table, rows) => {
-        // Half of a batch was written, as after a lost connection.
-        if (added++ === batches) {
-          await target.add(table, rows.slice(rows.length / 2))
-          throw new Error('stopped')
-        }
-        await target.add(table, rows)
-      }
-      isDone = await moveHere({ source, target: { ...target, add } }).then(
-        () => true,
-        (error) => {
-          if ((error as Error).message !== 'stopped') throw error
-          return false
-        },
-      )
+    const { rows } = embeddedDatabase(path)
+    for (const { name: table } of TABLES) {
+      const columns = await rows<{ name: string }>(`select name from pragma_table_info('${table}')`)
+      const names = columns.map(({ name }) => name).filter((name) => !COMPUTED.includes(name))
+      t.strictSame(columnsRead.get(table), names.sort(), table)
     }
-    t.ok(batches > 10, `${batches} times`)
-    t.strictSame(await postgresRows(url), wanted)
+  })
+
+  t.test('a move that was killed halfway', async (t) => {
+    const LOGS = 12_000
+    const { path, url, moveCommand, count, countOf } = await openScene(t, LOGS)
+    const env = { DATABASE_URL: url, PORT: '0' }
+    await killWhileCopying(moveCommand)
+    await until('its connection has ended', async () => (await count(MOVE_CONNECTIONS)) === 0)
+    t.ok((await countOf('prospects')) > 0, 'some rows were copied')
+    t.ok((await countOf('prospect_logs')) < LOGS, 'and some were not')
+    const notComplete = /move .* is not complete\. Run the same prospect-pages move again/
+
+    await t.test('leaves a database that nothing can use', async (t) => {
+      for (const command of [['serve'], ['migrate'], ['tenants', 'create', '--name', 'One']])
+        t.match(await refusalOf(command, env), { code: 1, stdout: '', detail: notComplete }, command.join(' '))
+    })
+
+    await t.test('is what doctor and status find', async (t) => {
+      t.match((await diagnosed(t, env)).failed, [
+        { detail: /^The move .* is not complete$/, remedy: /^Run the same .* empty the database\.$/ },
+      ])
+      const findings = await findAttention(readConfig(env), Date.now())
+      t.equal(findings.length, 1)
+      t.match(findings[0], { kind: 'database', detail: notComplete })
+    })
+
+    await t.test('completes when it is run again', async (t) => {
+      t.equal((await runCommand(moveCommand)).code, 0)
+      t.equal((await diagnosed(t, env)).named('role')?.state, 'ok', 'the database can be used')
+      t.strictSame(await postgresRows(url), await movedRows(path))
+    })
+  })
+
+  t.test('a move that fails after any batch completes when it is run again', async (t) => {
+    const { path, url } = await openScene(t, 1_200)
+    const rowsToMove = await movedRows(path)
+    /** Moves until the batch of this number, of which it writes one half, as before a lost connection. */
+    const moveUntilBatch = async (failingBatch: number): Promise<'complete' | 'stopped'> => {
+      const { source, target } = openBoth(path, url)
+      let batch = 0
+      const add: Target['add'] = async (table, rows) => {
+        if (batch++ !== failingBatch) return target.add(table, rows)
+        await target.add(table, rows.slice(rows.length / 2))
+        throw new Error('stopped')
+      }
+      try {
+        await moveAndClose(source, { ...target, add })
+        return 'complete'
+      } catch (error) {
+        if ((error as Error).message !== 'stopped') throw error
+        return 'stopped'
+      }
+    }
+    let stops = 0
+    while ((await moveUntilBatch(stops)) === 'stopped') stops++
+    t.ok(stops >= 10, `stopped ${stops} times`)
+    t.strictSame(await postgresRows(url), rowsToMove)
   })
 
   t.test('a target that contains other data is refused, and nothing is written', async (t) => {
-    const { args, url, count } = await setting(t)
+    const { moveCommand, url, countOf } = await openScene(t)
     await answerOf(['migrate'], { DATABASE_URL: url })
     await answerOf(['tenants', 'create', '--name', 'Somebody'], { DATABASE_URL: url })
-    t.match(await refusal(args), {
+    t.match(await refusalOf(moveCommand), {
       code: 1,
       stdout: '',
       detail: /contains other data: 1 of its 1 rows in tenants/,
     })
-    t.equal(await count('tenants'), 1)
-    t.equal(await count('prospects'), 0)
+    t.equal(await countOf('tenants'), 1)
+    t.equal(await countOf('prospects'), 0)
   })
 
   t.test('a target whose rows changed after a move is refused, and keeps the change', async (t) => {
-    const { path } = await setting(t)
+    const { path } = await openScene(t)
     for (const change of [
       "update prospects set name = 'Other' where name = 'Ada'",
       "update prospect_logs set payload = '{}' where payload::text like '%1e131071%'",
@@ -246,84 +250,100 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
       'update page_counts set pages_count = pages_count + 1',
     ]) {
       const url = String((await kind.open(t)).env['DATABASE_URL'])
-      await moveHere(opened(path, url))
+      const first = openBoth(path, url)
+      await moveAndClose(first.source, first.target)
       await databaseAt(url).rows(change)
       const changed = await postgresRows(url)
-      await t.rejects(moveHere(opened(path, url)), /contains other data/, change)
+      const second = openBoth(path, url)
+      await t.rejects(moveAndClose(second.source, second.target), /contains other data/, change)
       t.strictSame(await postgresRows(url), changed)
     }
   })
 
   t.test('rows that another program writes to the target during a move are found', async (t) => {
-    const { path, url } = await setting(t)
-    const { source, target } = opened(path, url)
+    const { path, url } = await openScene(t)
+    const { source, target } = openBoth(path, url)
     const add: Target['add'] = async (table, rows) => {
       await target.add(table, rows)
       if (table.name === 'page_versions')
         await databaseAt(url).rows("insert into tenants values ('tenant_other', 'Other', now())")
     }
     await t.rejects(
-      moveHere({ source, target: { ...target, add } }),
+      moveAndClose(source, { ...target, add }),
       /differs from the source: of 2 rows in tenants, .* has 3/,
     )
   })
 
   t.test('a source that a server has open is refused, because its later writes would be lost', async (t) => {
-    const { args, path, count } = await setting(t)
+    const { moveCommand, path, countOf } = await openScene(t)
     const server = await startServer(t, { DATABASE_URL: `sqlite:${path}` })
-    t.match(await refusal(args), {
+    t.match(await refusalOf(moveCommand), {
       code: 1,
       stdout: '',
       detail: /Another process has the source open\. Stop the server/,
     })
-    await t.rejects(count('tenants'), { code: '42P01' }, 'nothing was created')
+    await t.rejects(countOf('tenants'), { code: '42P01' }, 'nothing was created')
     t.equal(await server.stop(), 0)
-    t.equal((await runCommand(args)).code, 0)
+    t.equal((await runCommand(moveCommand)).code, 0)
   })
 
   t.test('no other process can open the source during a move', async (t) => {
-    const { path, url } = await setting(t)
-    const { source, target } = opened(path, url)
-    const tried: unknown[] = []
+    const { path, url } = await openScene(t)
+    const { source, target } = openBoth(path, url)
+    const SQLITE_BUSY = 5
+    const errorCodes = new Set<number | undefined>()
     const add: Target['add'] = async (table, rows) => {
       await target.add(table, rows)
       try {
         openDatabase(path, 0).close()
       } catch (error) {
-        tried.push((error as { errcode?: number }).errcode)
+        errorCodes.add((error as { errcode?: number }).errcode)
       }
     }
-    await moveHere({ source, target: { ...target, add } })
-    t.strictSame([...new Set(tried)], [5], 'the file is busy')
+    await moveAndClose(source, { ...target, add })
+    t.strictSame([...errorCodes], [SQLITE_BUSY])
     openDatabase(path, 0).close()
+    t.pass('it can be opened again after the move')
   })
 
   t.test('a target that a server has open is refused', async (t) => {
-    const { args, url } = await setting(t)
+    const { moveCommand, url } = await openScene(t)
     await startServer(t, { DATABASE_URL: url })
-    t.match(await refusal(args), { code: 1, detail: /A server has the target open/ })
+    t.match(await refusalOf(moveCommand), { code: 1, detail: /A server has the target open/ })
   })
 
-  t.test('a source that does not exist or has another schema is refused', async (t) => {
-    const { path, url } = await setting(t)
+  t.test('a source that does not exist is refused, and not created', async (t) => {
+    const { url } = await openScene(t)
     const missing = join(newFolder(t), 'none.db')
-    t.match(await refusal(['move', '--from', `sqlite:${missing}`, '--to', url]), {
-      code: 1,
-      detail: /none\.db does not exist/,
-    })
+    const refusal = await refusalOf(['move', '--from', `sqlite:${missing}`, '--to', url])
+    t.match(refusal, { code: 1, detail: /none\.db does not exist/ })
     t.notOk(existsSync(missing))
-    await embedded(path, 'delete from schema_migrations')
-    t.match(await refusal(['move', '--from', `sqlite:${path}`, '--to', url]), {
-      code: 1,
-      detail: /has migration 0 of \d+\. Run prospect-pages migrate/,
-    })
+  })
+
+  t.test('a source with another schema is refused', async (t) => {
+    const { path, moveCommand } = await openScene(t)
+    const database = openDatabase(path, 1_000)
+    database.exec('delete from schema_migrations')
+    database.close()
+    const refusal = await refusalOf(moveCommand)
+    t.match(refusal, { code: 1, detail: /has migration 0 of \d+\. Run prospect-pages migrate/ })
   })
 })
 
-const embedded = async (path: string, sql: string) => {
-  const database = openDatabase(path, 1_000)
-  database.exec(sql)
-  database.close()
+/** Runs a move in a separate process, and kills it as soon as it copies prospects. */
+const killWhileCopying = async (moveCommand: readonly string[]) => {
+  const child = spawn(process.execPath, [BIN, ...moveCommand], {
+    env: inherited(),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = new Promise((resolve) => child.once('close', resolve))
+  let stderr = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+    if (stderr.includes('"copying","table":"prospects"')) child.kill('SIGKILL')
+  })
+  await ended
+  if (child.signalCode !== 'SIGKILL') throw new Error(`the move ended before it was killed: ${stderr}`)
 }
 
 t.test('a move goes from SQLite to PostgreSQL and nowhere else', async (t) => {
@@ -343,26 +363,26 @@ t.test('a move goes from SQLite to PostgreSQL and nowhere else', async (t) => {
 })
 
 t.test('a batch is bounded in rows and in size', async (t) => {
-  const sizes: { rows: number; characters: number }[] = []
-  const many: Row[] = [
-    ...Array.from({ length: 1_300 }, (_, n) => ({ n })),
-    ...Array.from({ length: 30 }, () => ({ text: 'x'.repeat(1_000_000) })),
-  ]
-  const source: Source = { lock: () => {}, count: () => 0, rows: () => many, close: () => {} }
+  const BATCH_ROWS_MAX = 500
+  const BATCH_CHARACTERS_MAX = 4_000_000
+  const small: Row[] = Array.from({ length: 1_300 }, (_, n) => ({ n }))
+  const large: Row[] = Array.from({ length: 30 }, () => ({ text: 'x'.repeat(1_000_000) }))
+  const rowsOfEachTable = [...small, ...large]
+  let added = 0
+  const source: Source = { lock: () => {}, count: () => 0, rows: () => rowsOfEachTable, close: () => {} }
   const target: Target = {
     prepare: async () => {},
     mark: async () => {},
     count: async () => 0,
     countEqual: async () => 0,
     add: async (_table, rows) => {
-      sizes.push({ rows: rows.length, characters: JSON.stringify(rows).length })
+      added += rows.length
+      t.ok(rows.length <= BATCH_ROWS_MAX, `${rows.length} rows`)
+      const characters = JSON.stringify(rows).length
+      t.ok(characters < BATCH_CHARACTERS_MAX, `${characters} characters`)
     },
     close: async () => {},
   }
   await move(source, target, () => {})
-  t.equal(
-    sizes.reduce((sum, { rows }) => sum + rows, 0),
-    many.length * TABLES.length,
-  )
-  t.ok(sizes.every(({ rows, characters }) => rows <= 500 && characters < 4_000_000))
+  t.equal(added, rowsOfEachTable.length * TABLES.length)
 })
