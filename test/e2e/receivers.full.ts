@@ -1,173 +1,213 @@
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import * as v from 'valibot'
 import { RECEIVERS } from '../../src/console/receivers.ts'
 import { goTo, noConsole, openConsole, startConsole } from '../support/console.ts'
 import { until } from '../support/program.ts'
 
-type Json = Readonly<Record<string, unknown>>
-type Request = { readonly method: string; readonly headers: Json; readonly body: Json }
-type Answer = readonly [status: number, text: string]
-const only = (value: unknown, ...names: readonly string[]): boolean =>
-  Object(value) === value && Object.keys(value as Json).every((name) => names.includes(name))
-const isEmail = (value: unknown) => /^[^@\s]+@[^@\s]+\.[^@\s]+$/.test(String(value))
+type ReceiverName = keyof typeof RECEIVERS
+type Received = { readonly headers: Readonly<Record<string, unknown>>; readonly body: unknown }
+type Answer = { readonly status: number; readonly text: string }
 
-/** The requests that each vendor documents, and its answers. */
-const VENDORS: Readonly<Record<keyof typeof RECEIVERS, (request: Request) => Answer>> = {
+const Email = v.pipe(v.string(), v.regex(/^[^@\s]+@[^@\s]+\.[^@\s]+$/))
+
+/** The body that each vendor documents: a strict object refuses members that the vendor does not know. */
+const HubspotBody = v.strictObject({
+  inputs: v.array(
+    v.strictObject({
+      idProperty: v.literal('email'),
+      id: Email,
+      properties: v.strictObject({ email: v.string(), firstname: v.optional(v.string()) }),
+    }),
+  ),
+})
+const SlackBody = v.strictObject({
+  text: v.string(),
+  blocks: v.array(
+    v.strictObject({
+      type: v.literal('section'),
+      text: v.strictObject({
+        type: v.literal('plain_text'),
+        text: v.pipe(v.string(), v.minLength(1), v.maxLength(3_000)),
+        emoji: v.boolean(),
+      }),
+    }),
+  ),
+})
+const BrevoBody = v.strictObject({
+  email: Email,
+  attributes: v.record(v.pipe(v.string(), v.regex(/^[A-Z]+$/)), v.string()),
+  updateEnabled: v.boolean(),
+})
+
+const HUBSPOT_TOKEN = 'pat-na1-1'
+const BREVO_KEY = 'xkeysib-1'
+/** What a user copies from the vendor into the field for the token. */
+const TOKENS: Readonly<Record<ReceiverName, string>> = {
+  hubspot: HUBSPOT_TOKEN,
+  brevo: BREVO_KEY,
+  slack: '',
+  json: '',
+}
+
+/** What each vendor answers. */
+const VENDORS: Readonly<Record<ReceiverName, (received: Received) => Answer>> = {
   hubspot: ({ headers, body }) => {
-    if (headers['authorization'] !== 'Bearer pat-na1-1') return [401, '{"category":"INVALID_AUTHENTICATION"}']
-    const { inputs } = body as { inputs?: readonly Json[] }
-    const isValid = inputs?.every(
-      ({ idProperty, id, properties, ...others }) =>
-        idProperty === 'email' && isEmail(id) && only(properties, 'email', 'firstname') && only(others),
-    )
-    const texts = inputs?.flatMap(({ properties }) => Object.values(properties as Json))
-    return isValid && only(body, 'inputs') && texts?.every((text) => typeof text === 'string')
-      ? [200, '{"status":"COMPLETE","results":[{"id":"51","new":true}]}']
-      : [400, '{"category":"VALIDATION_ERROR"}']
+    if (headers['authorization'] !== `Bearer ${HUBSPOT_TOKEN}`)
+      return { status: 401, text: '{"category":"INVALID_AUTHENTICATION"}' }
+    if (!v.is(HubspotBody, body)) return { status: 400, text: '{"category":"VALIDATION_ERROR"}' }
+    return { status: 200, text: '{"status":"COMPLETE","results":[{"id":"51","new":true}]}' }
   },
   slack: ({ body }) => {
-    const { text, blocks } = body as { text?: string; blocks?: readonly Json[] }
-    if (!text) return [400, 'no_text']
-    const isValid = blocks?.every(({ type, text: shown, ...others }) => {
-      const { type: kind, text, emoji, ...more } = Object(shown)
-      const isText =
-        kind === 'plain_text' && typeof emoji === 'boolean' && text.length > 0 && text.length <= 3_000
-      return type === 'section' && isText && only(others) && only(more)
-    })
-    return isValid && only(body, 'text', 'blocks') ? [200, 'ok'] : [400, 'invalid_blocks']
+    if (!(body as { text?: string }).text) return { status: 400, text: 'no_text' }
+    if (!v.is(SlackBody, body)) return { status: 400, text: 'invalid_blocks' }
+    return { status: 200, text: 'ok' }
   },
   brevo: ({ headers, body }) => {
-    if (headers['api-key'] !== 'xkeysib-1') return [401, '{"code":"unauthorized"}']
-    const isValid = only(body, 'email', 'attributes', 'updateEnabled') && isEmail(body['email'])
-    const names = Object.entries(Object(body['attributes']))
-    return isValid && names.every(([name, value]) => /^[A-Z]+$/.test(name) && typeof value === 'string')
-      ? [201, '{"id":1}']
-      : [400, '{"code":"invalid_parameter"}']
+    if (headers['api-key'] !== BREVO_KEY) return { status: 401, text: '{"code":"unauthorized"}' }
+    if (!v.is(BrevoBody, body)) return { status: 400, text: '{"code":"invalid_parameter"}' }
+    return { status: 201, text: '{"id":1}' }
   },
-  json: ({ body }) => [200, isEmail(body['email']) ? '{"status":"success"}' : '{}'],
+  json: () => ({ status: 200, text: '{"status":"success"}' }),
 }
-const TOKENS = { hubspot: 'pat-na1-1', brevo: 'xkeysib-1', slack: '', json: '' }
 
-const vendor = async (t: Test, name: keyof typeof RECEIVERS) => {
-  const requests: (Request & { readonly status: number })[] = []
-  const server = createServer(async (request, response) => {
-    const body = JSON.parse(Buffer.concat(await request.toArray()).toString())
-    const seen = { method: String(request.method), headers: request.headers, body }
-    const isJson = request.headers['content-type'] === 'application/json' && request.method === 'POST'
-    const [status, text] = isJson ? VENDORS[name](seen) : [415, '']
-    requests.push({ ...seen, status })
-    response.writeHead(status).end(text)
-  })
+const listen = async (t: Test, listener: RequestListener): Promise<string> => {
+  const server = createServer(listener)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
-  return { requests, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` }
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 }
 
-t.test(
-  'every receiver takes what it is sent, whatever a person is called',
-  { skip: noConsole },
-  async (t) => {
-    const { call } = await startConsole(t)
-    const people = [
-      { email: 'ada@example.com', name: 'Ada Lovelace' },
-      { email: 'eve@example.com', name: '"}],\n{{/eventId}} <!channel> \\u0000 日本' },
-      { email: 'nobody@example.com' },
-    ]
-    for (const [name, { token, body }] of Object.entries(RECEIVERS)) {
-      const { requests, url } = await vendor(t, name as keyof typeof RECEIVERS)
-      const headers = token && { [token.header]: `${token.prefix}${TOKENS[name as keyof typeof TOKENS]}` }
-      const types = ['prospect_log.created']
-      const made = await call('POST', '/v0/webhook_endpoints', {
-        url,
-        types,
-        headers,
+/** A server that answers like this vendor, and the requests it got. */
+const startVendor = async (t: Test, name: ReceiverName) => {
+  const requests: { readonly body: unknown; readonly status: number }[] = []
+  const url = await listen(t, async (request, response) => {
+    const { method, headers } = request
+    const body = JSON.parse(Buffer.concat(await request.toArray()).toString())
+    const isJson = method === 'POST' && headers['content-type'] === 'application/json'
+    const answer = isJson ? VENDORS[name]({ headers, body }) : { status: 415, text: '' }
+    requests.push({ body, status: answer.status })
+    response.writeHead(answer.status).end(answer.text)
+  })
+  return { url, requests }
+}
+
+const HOSTILE_NAME = '"}],\n{{/eventId}} <!channel> \\u0000 日本'
+const PEOPLE = [
+  { email: 'ada@example.com', name: 'Ada Lovelace' },
+  { email: 'eve@example.com', name: HOSTILE_NAME },
+  { email: 'nobody@example.com' },
+]
+
+t.test('every receiver accepts what it is sent', { skip: noConsole }, async (t) => {
+  const { call } = await startConsole(t)
+  for (const name of Object.keys(RECEIVERS) as ReceiverName[])
+    await t.test(`${name}, whatever a person is called`, async (t) => {
+      const { token, body } = RECEIVERS[name]
+      const vendor = await startVendor(t, name)
+      const created = await call('POST', '/v0/webhook_endpoints', {
+        url: vendor.url,
+        types: ['prospect_log.created'],
+        headers: token && { [token.header]: `${token.prefix}${TOKENS[name]}` },
         body: JSON.parse(body),
       })
-      t.equal(made.status, 201)
-      for (const person of people)
+      t.equal(created.status, 201)
+
+      for (const person of PEOPLE)
         await call('POST', '/v0/prospect_logs', { source: 'form', ...person, payload: { a: [1] } })
-      await until(`${name} has all`, async () => requests.length === people.length)
-      t.strictSame(
-        [...new Set(requests.map(({ status }) => status))].map((status) => status < 300),
-        [true],
-        name,
-      )
-      const sent = JSON.stringify(requests.map(({ body }) => body))
-      for (const { email } of people) t.ok(sent.includes(email), name)
-      t.ok(sent.includes(JSON.stringify(people[1]?.name).slice(1, -1)), 'as it was given')
-      const path = `/v0/webhook_endpoints/${made.body.webhookEndpointId}`
-      await call('DELETE', path)
-    }
-  },
-)
 
-t.test(
-  'a website form reaches a CRM, from nothing, with four steps in the console',
-  { skip: noConsole },
-  async (t) => {
-    const { server, browser, apiKey } = await startConsole(t)
-    const crm = await vendor(t, 'hubspot')
-    const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey, refused: [404] })
-    const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+      await until('each person has arrived', () => vendor.requests.length === PEOPLE.length)
+      for (const { status } of vendor.requests) t.ok(status < 300, `status ${status}`)
+      const sent = JSON.stringify(vendor.requests.map(({ body }) => body))
+      for (const { email } of PEOPLE) t.ok(sent.includes(email), email)
+      const hostileInJson = JSON.stringify(HOSTILE_NAME).slice(1, -1)
+      t.ok(sent.includes(hostileInJson), 'the hostile name is unchanged')
+      await call('DELETE', `/v0/webhook_endpoints/${created.body.webhookEndpointId}`)
+    })
+})
 
-    // 1: an address for the form.
+const pressButton = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+
+t.test('a form of a website reaches a CRM, set up in the console', { skip: noConsole }, async (t) => {
+  const { server, browser, apiKey } = await startConsole(t)
+  const crm = await startVendor(t, 'hubspot')
+  const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey, refused: [404] })
+  const renderedBody = page.getByRole('group', { name: 'Body', exact: true })
+  const template = page.getByLabel('Template')
+  let formAddress = ''
+  const contact = {
+    inputs: [
+      {
+        idProperty: 'email',
+        id: 'ada@example.com',
+        properties: { email: 'ada@example.com', firstname: 'Ada "Lovelace"' },
+      },
+    ],
+  }
+
+  await t.test('first, an address for the form is created', async (t) => {
     await goTo(page, 'sources')
-    await press('Connect a source')
+    await pressButton(page, 'Connect a source')
     await page.getByLabel('Name of this source').fill('contact')
-    await press('Create the address')
-    const action = await page.getByRole('group', { name: 'Address' }).textContent()
-    await press('Close')
+    await pressButton(page, 'Create the address')
+    formAddress = String(await page.getByRole('group', { name: 'Address' }).textContent())
+    t.match(formAddress, /^http/)
+    await pressButton(page, 'Close')
+  })
 
-    // 2: the receiver and its token.
+  await t.test('then the CRM is connected with its token', async (t) => {
     await goTo(page, 'webhooks')
-    await press('Connect a receiver')
+    await pressButton(page, 'Connect a receiver')
     await page.getByText('Nothing to fill in yet').waitFor()
-    await page.getByLabel('Access token').fill('pat-na1-1')
+    await page.getByLabel('Access token').fill(HUBSPOT_TOKEN)
     await page.getByLabel('Its address').fill(crm.url)
-    await press('Connect')
+    await pressButton(page, 'Connect')
     await page.getByText('From now on every new activity is sent there.').waitFor()
-    await press('Close')
+    await pressButton(page, 'Close')
+    t.equal(crm.requests.length, 0, 'nothing is sent yet')
+  })
 
-    // 3: the form, on a page that has never heard of either.
-    const form = `<form method="post" action="${action}"><input name="email"><input name="name"><button>Send</button></form>`
-    const site = createServer((_, response) => response.setHeader('content-type', 'text/html').end(form))
-    await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => site.close())
+  await t.test('then what a visitor submits becomes a contact', async (t) => {
+    const form = `<form method="post" action="${formAddress}">
+      <input name="email"><input name="name"><button>Send</button></form>`
+    const siteUrl = await listen(t, (_, response) => {
+      response.setHeader('content-type', 'text/html').end(form)
+    })
     const visitor = await browser.newPage()
-    await visitor.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`)
+    await visitor.goto(siteUrl)
     await visitor.locator('[name=email]').fill('ada@example.com')
     await visitor.locator('[name=name]').fill('Ada "Lovelace"')
     await visitor.getByRole('button').click()
-    await until('the CRM has the contact', async () => crm.requests.length === 1)
-    const properties = { email: 'ada@example.com', firstname: 'Ada "Lovelace"' }
-    const contact = { inputs: [{ idProperty: 'email', id: 'ada@example.com', properties }] }
-    t.strictSame(crm.requests[0]?.body, contact)
-    t.equal(crm.requests[0]?.status, 200)
+    await until('the CRM has the contact', () => crm.requests.length === 1)
+    t.strictSame(crm.requests[0], { status: 200, body: contact })
+  })
 
-    // 4: the template beside what it makes of it, and a test.
-    await page
-      .getByRole('group', { name: 'Body', exact: true })
-      .getByText('"firstname": "Ada \\"Lovelace\\""')
-      .waitFor()
-    const input = page.getByLabel('Template')
-    await input.fill((await input.inputValue()).replace('"firstname"', '"lastname"'))
-    await page.getByRole('group', { name: 'Body', exact: true }).getByText('"lastname"').waitFor()
-    await press('Send a test')
+  await t.test('a changed template is shown beside the body it renders, and not yet sent', async (t) => {
+    await renderedBody.getByText('"firstname": "Ada \\"Lovelace\\""').waitFor()
+    const changed = (await template.inputValue()).replace('"firstname"', '"lastname"')
+    await template.fill(changed)
+    await renderedBody.getByText('"lastname"').waitFor()
+    await pressButton(page, 'Send a test')
     await page.getByText('Delivered: status 200').waitFor()
-    t.strictSame(crm.requests[1]?.body, contact, 'what is saved')
-    await press('Save the body')
+    t.strictSame(crm.requests[1]?.body, contact, 'the test sends the saved body')
+  })
+
+  await t.test('once it is saved, a test shows that the CRM refuses it', async (t) => {
+    await pressButton(page, 'Save the body')
     await page.getByText('Saved.').waitFor()
-    await press('Send a test')
+    await pressButton(page, 'Send a test')
     await page.getByText('Not delivered').waitFor()
-    t.match(crm.requests[2], {
-      status: 400,
-      body: { inputs: [{ properties: { lastname: 'Ada "Lovelace"' } }] },
-    })
-    await input.fill('{"a": {{/data}}}')
+    const properties = { lastname: 'Ada "Lovelace"' }
+    t.match(crm.requests[2], { status: 400, body: { inputs: [{ properties }] } })
+  })
+
+  await t.test('a template with an error is explained while it is typed', async (t) => {
+    await template.fill('{"a": {{/data}}}')
     await page.getByText('This is not JSON').waitFor()
-    await input.fill('{"a": "{{data}}"}')
+    await template.fill('{"a": "{{data}}"}')
     await page.getByText('/a must have a JSON Pointer').waitFor()
     t.strictSame(wrong, [])
-  },
-)
+  })
+})
