@@ -3,6 +3,8 @@ import type { Test } from 'tap'
 import { countProspectLogs } from '../../src/core/counts/count-prospect-logs.ts'
 import { idsSince, timeOfId } from '../../src/core/engine/id-times.ts'
 import { eraseProspects } from '../../src/core/erasures/erase-prospects.ts'
+import type { ActivityChange } from '../../src/core/ports/activities.ts'
+import type { NewEvent } from '../../src/core/ports/events.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { NewId } from '../../src/core/ports/world.ts'
 import { createService } from '../../src/entry/index.ts'
@@ -12,300 +14,451 @@ import { randomBy } from '../support/random.ts'
 import { stoppedClock } from '../support/setting.ts'
 import { opened, overStores, type StoreKind } from '../support/stores.ts'
 
-const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** A whole hour, long ago: no tenant is closed at a time that is yet to come by the clock of the database. */
+/** Long ago, so that the clock of the database is always ahead of the test's, and lets a tenant be closed. */
 const NOON = Date.UTC(2024, 10, 20, 12)
-const ROUNDS_MAX = 1_000
+/** The clocks of processes may differ by half a minute, so nothing later is counted yet. */
+const CLOCKS_APART_MS = 30_000
+const READ_DAYS_MAX = 31
+const COUNTING_ROUNDS_MAX = 1_000
 const payload = { rawJson: '{}' }
-const running = new AbortController().signal
+const neverAborted = new AbortController().signal
 
-/** A service with one tenant, and what counts for it. */
-const setting = async (t: Test, kind: StoreKind) => {
+/** A service with one tenant, whose activities are counted when a test says so. */
+const openScene = async (t: Test, kind: StoreKind) => {
   const { store, another } = await opened(t, kind)
   const clock = stoppedClock(NOON)
-  let made = 0
-  // As processes that are started again make them: by the clock, and after an id that is already counted.
+
+  let idsMade = 0
+  /** An id of the clock's time, or of a millisecond after an id that it must follow. */
   const newId: NewId = (prefix, after) => {
     const isBehind = after !== undefined && timeOfId(after) >= clock()
-    return idAt(prefix, isBehind ? timeOfId(after) + 1 : clock(), String(++made).padStart(16, '0'))
+    idsMade++
+    return idAt(prefix, isBehind ? timeOfId(after) + 1 : clock(), String(idsMade).padStart(16, '0'))
   }
+
   const service = createService({ store, clock, newId, background: 'elsewhere' })
   t.teardown(service.close)
   const { tenantId } = await service.createTenant({ name: 'One' })
-  const stepper = (on: Store) =>
-    countProspectLogs({ store: on, clock, onError: (error) => t.fail(String(error)) })
-  /** Whether there are logs to count, of any tenant whose counts are read. */
-  const isWaiting = async () => {
-    const idAgo = (ms: number) => idsSince('prospectlog', new Date(clock() - ms).toISOString())
-    const readSince = new Date(clock() - 31 * DAY_MS).toISOString()
-    const want = { afterTenantId: '', readSince, beforeId: idAgo(30_000), beyondId: idAgo(0), max: 1 }
-    return (await store.counts.waiting(want)).length > 0
+
+  const log = (fields: object = {}) =>
+    service.logProspectActivity({ tenantId, source: 'crm', payload, email: 'ada@example.com', ...fields })
+
+  /** Whether any tenant whose counts are read has logs to count, or must be counted again. */
+  const hasLogsToCount = async () => {
+    const firstIdAt = (ms: number) => idsSince('prospectlog', new Date(ms).toISOString())
+    const waiting = await store.counts.waiting({
+      afterTenantId: '',
+      readSince: new Date(clock() - READ_DAYS_MAX * DAY_MS).toISOString(),
+      beforeId: firstIdAt(clock() - CLOCKS_APART_MS),
+      beyondId: firstIdAt(clock()),
+      max: 1,
+    })
+    return waiting.length > 0
   }
-  /** A process that counts until all is counted. Other programs on the server may hold it up for some milliseconds. */
-  const counter = (on = store) => {
-    const step = stepper(on)
+
+  /** The counting of a process that has just started. One call counts until it finds nothing more to do. */
+  const newCounter = (on: Store = store) => {
+    const countNext = countProspectLogs({ store: on, clock, onError: (error) => t.fail(String(error)) })
     return async () => {
-      for (let round = 0; round < ROUNDS_MAX && (await isWaiting()); round++) {
-        while (await step(running)) {}
+      while (await countNext(neverAborted)) {}
+    }
+  }
+
+  /** A process that counts until nothing is left. Open writes on the server may hold it up for some milliseconds. */
+  const newFullCounter = (on: Store = store) => {
+    const count = newCounter(on)
+    return async () => {
+      for (let round = 0; round < COUNTING_ROUNDS_MAX && (await hasLogsToCount()); round++) {
+        await count()
         if (round > 2) await setTimeout(1)
       }
     }
   }
-  const log = (fields: object = {}, of = tenantId) =>
-    service.logProspectActivity({ tenantId: of, source: 'crm', payload, email: 'ada@example.com', ...fields })
-  const counts = async (want: object = {}) => {
-    const { items, countedUntil } = (await service.listProspectLogCounts({ tenantId, ...want })).value
-    return {
-      rows: items.map(({ at, source, type, count }) => `${at.slice(8, 13)} ${source} ${type} ${count}`),
-      countedUntil,
-    }
+
+  /** The counts as a caller reads them. A row is the day and hour, source, type and count: `20T12 crm webhook 1`. */
+  const readCounts = async (query: object = {}) => {
+    const { items, countedUntil } = (await service.listProspectLogCounts({ tenantId, ...query })).value
+    const rows = items.map(({ at, source, type, count }) => `${dayAndHour(at)} ${source} ${type} ${count}`)
+    return { rows, countedUntil }
   }
-  return { store, another, clock, newId, service, tenantId, stepper, counter, log, counts }
+
+  return { store, another, clock, newId, service, tenantId, log, newCounter, newFullCounter, readCounts }
 }
+type Scene = Awaited<ReturnType<typeof openScene>>
+
+/** `20T12` of `2024-11-20T12:00:00.000Z`. */
+const dayAndHour = (time: string) => time.slice(8, 13)
 
 overStores(
   async (t, kind) => {
-    t.test('activities are counted within a minute after they arrived, from the first one on', async (t) => {
-      const { clock, counter, log, counts } = await setting(t, kind)
-      const count = counter()
+    t.test('counting begins when the counts are first read, with the oldest activity', async (t) => {
+      const { clock, log, newFullCounter, readCounts } = await openScene(t, kind)
+      const countAll = newFullCounter()
       await log()
       clock.advance(HOUR_MS)
       await log({ type: 'ordered' })
-      await count()
-      const first = { rows: [], countedUntil: '2024-11-20T12:00:00.000Z' }
-      t.strictSame(await counts(), first, 'counting begins when it is first asked for')
-      await count()
-      const one = { rows: ['20T12 crm webhook 1'], countedUntil: '2024-11-20T12:59:00.000Z' }
-      t.strictSame(await counts(), one, 'nothing is promised of the last minute')
-      clock.advance(MINUTE_MS)
-      t.match(await counts(), { countedUntil: '2024-11-20T13:00:00.000Z' })
-      clock.advance(1)
-      await counter()()
-      const rows = ['20T12 crm webhook 1', '20T13 crm ordered 1']
-      t.strictSame(await counts(), { rows, countedUntil: '2024-11-20T13:00:00.001Z' })
-      t.match(await counts({ by: 'day' }), { rows: ['20T00 crm ordered 1', '20T00 crm webhook 1'] })
-      t.match(await counts({ type: 'ordered' }), { rows: rows.slice(1) })
-      t.match(await counts({ since: '2024-11-20T13:59:00Z' }), { rows: rows.slice(1) })
-      t.match(await counts({ until: '2024-11-20T14:30:00+02:00' }), { rows: rows.slice(0, 1) })
-      t.match(await counts({ since: '2024-11-20T14:00:00Z', until: '2024-11-20T13:00:00Z' }), { rows: [] })
+
+      await countAll()
+      t.strictSame(await readCounts(), { rows: [], countedUntil: '2024-11-20T12:00:00.000Z' })
+
+      await countAll()
+      t.strictSame(await readCounts(), {
+        rows: ['20T12 crm webhook 1'],
+        countedUntil: '2024-11-20T12:59:00.000Z',
+      })
     })
 
-    t.test('what is counted stays counted: erased, and once only, by however many', async (t) => {
-      const { store, another, clock, service, tenantId, counter, log, counts } = await setting(t, kind)
+    t.test('an activity is counted within a minute, and `countedUntil` promises no more', async (t) => {
+      const { clock, log, newFullCounter, readCounts } = await openScene(t, kind)
+      const countAll = newFullCounter()
+      await log()
+      clock.advance(HOUR_MS)
+      await log({ type: 'ordered' })
+      await readCounts()
+
+      await countAll()
+      t.strictSame(await readCounts(), {
+        rows: ['20T12 crm webhook 1'],
+        countedUntil: '2024-11-20T12:59:00.000Z',
+      })
+
+      clock.advance(MINUTE_MS)
+      t.match(await readCounts(), { countedUntil: '2024-11-20T13:00:00.000Z' })
+
+      clock.advance(1)
+      await newFullCounter()()
+      t.strictSame(await readCounts(), {
+        rows: ['20T12 crm webhook 1', '20T13 crm ordered 1'],
+        countedUntil: '2024-11-20T13:00:00.001Z',
+      })
+    })
+
+    t.test('counts are read by day, of one type, and since or until a time', async (t) => {
+      const { clock, log, newFullCounter, readCounts } = await openScene(t, kind)
+      await readCounts()
+      await log()
+      clock.advance(HOUR_MS)
+      await log({ type: 'ordered' })
+      clock.advance(2 * MINUTE_MS)
+      await newFullCounter()()
+      const rowsOf = async (query: object) => (await readCounts(query)).rows
+      const atNoon = '20T12 crm webhook 1'
+      const atOne = '20T13 crm ordered 1'
+
+      t.strictSame(await rowsOf({}), [atNoon, atOne])
+      t.strictSame(await rowsOf({ by: 'day' }), ['20T00 crm ordered 1', '20T00 crm webhook 1'])
+      t.strictSame(await rowsOf({ type: 'ordered' }), [atOne])
+      t.strictSame(await rowsOf({ since: '2024-11-20T13:59:00Z' }), [atOne])
+      t.strictSame(await rowsOf({ until: '2024-11-20T14:30:00+02:00' }), [atNoon])
+      t.strictSame(await rowsOf({ since: '2024-11-20T14:00:00Z', until: '2024-11-20T13:00:00Z' }), [])
+    })
+
+    t.test('each activity is counted once, while several processes count and others log', async (t) => {
+      const { store, another, clock, service, tenantId, log, newFullCounter, readCounts } = await openScene(
+        t,
+        kind,
+      )
       const random = randomBy(7)
-      const counters = [counter(), counter(), counter(await another()), counter(store)]
-      await counts()
+      const counters = [
+        newFullCounter(),
+        newFullCounter(),
+        newFullCounter(await another()),
+        newFullCounter(store),
+      ]
+      const countInAll = () => Promise.all(counters.map((countAll) => countAll()))
+      await readCounts()
+
       const expected = new Map<string, number>()
-      for (let round = 0; round < 12; round++) {
-        const logs = Array.from({ length: random.below(40) }, () => ({
-          source: `s${random.below(3)}`,
-          type: `t${random.below(3)}`,
-          email: `person-${random.below(5)}@example.com`,
-        }))
-        for (const { source, type } of logs) {
-          const row = `${new Date(clock()).toISOString().slice(8, 13)} ${source} ${type}`
-          expected.set(row, (expected.get(row) ?? 0) + 1)
+      for (let burst = 0; burst < 12; burst++) {
+        const logging: Promise<unknown>[] = []
+        const logsMade = random.below(40)
+        for (let i = 0; i < logsMade; i++) {
+          const source = `s${random.below(3)}`
+          const type = `t${random.below(3)}`
+          const email = `person-${random.below(5)}@example.com`
+          const pair = `${dayAndHour(new Date(clock()).toISOString())} ${source} ${type}`
+          expected.set(pair, (expected.get(pair) ?? 0) + 1)
+          logging.push(log({ source, type, email }))
         }
-        await Promise.all([...logs.map((fields) => log(fields)), ...counters.map((count) => count())])
+        await Promise.all([...logging, countInAll()])
         clock.advance(random.below(15) * 1_000)
       }
       for (let i = 0; i < 5; i++) {
         clock.advance(15_000)
-        await Promise.all(counters.map((count) => count()))
+        await countInAll()
       }
-      const rows = [...expected].map(([row, count]) => `${row} ${count}`).sort()
-      t.strictSame((await counts()).rows, rows)
+      const expectedRows = [...expected].map(([pair, count]) => `${pair} ${count}`).sort()
+      t.strictSame((await readCounts()).rows, expectedRows)
+
       const { items } = (await service.listProspects({ tenantId })).value
       for (const { prospectId } of items) await service.eraseProspect({ tenantId, prospectId })
-      await Promise.all(counters.map((count) => count()))
-      t.strictSame((await counts()).rows, rows)
+      await countInAll()
+      t.strictSame((await readCounts()).rows, expectedRows, 'erasures change no count')
     })
 
-    t.test('what is erased before it is counted is in no count, as the documentation says', async (t) => {
-      const { store, clock, service, tenantId, counter, log, counts } = await setting(t, kind)
-      await counts()
-      for (const email of ['ada@example.com', 'ada@example.com', 'bob@example.com']) await log({ email })
-      await service.eraseProspect({ tenantId, email: 'ada@example.com' })
-      const erase = eraseProspects({ store, clock })
-      await untilCompleted(store.erasures, clock, async () => {
-        while (await erase(running));
+    t.test('an activity stays counted when its prospect is erased', async (t) => {
+      const scene = await openScene(t, kind)
+      const { clock, log, newFullCounter, readCounts } = scene
+      const countAll = newFullCounter()
+      await readCounts()
+      await log()
+      clock.advance(MINUTE_MS)
+      await countAll()
+
+      await erase(scene, 'ada@example.com')
+      await countAll()
+
+      t.strictSame((await readCounts()).rows, ['20T12 crm webhook 1'])
+    })
+
+    t.test('an activity that is erased before it is counted is not counted', async (t) => {
+      const scene = await openScene(t, kind)
+      const { clock, log, newFullCounter, readCounts } = scene
+      await readCounts()
+      await log({ email: 'ada@example.com' })
+      await log({ email: 'ada@example.com' })
+      await log({ email: 'bob@example.com' })
+
+      await erase(scene, 'ada@example.com')
+      const sinceNoonMs = clock() - NOON
+      clock.advance(HOUR_MS - sinceNoonMs)
+      await newFullCounter()()
+
+      t.strictSame(await readCounts(), {
+        rows: ['20T12 crm webhook 1'],
+        countedUntil: '2024-11-20T12:59:00.000Z',
       })
-      clock.advance(NOON + HOUR_MS - clock())
-      await counter()()
-      const one = { rows: ['20T12 crm webhook 1'], countedUntil: '2024-11-20T12:59:00.000Z' }
-      t.strictSame(await counts(), one)
     })
 
-    t.test('a clock that is set back or forward loses and doubles nothing', async (t) => {
-      const { clock, counter, log, counts } = await setting(t, kind)
-      const count = counter()
-      const passed = async (ms: number) => {
-        for (let left = ms; left > 0; left -= 20_000) {
-          clock.advance(Math.min(left, 20_000))
-          await count()
-        }
-      }
-      await counts()
-      await count()
-      for (let i = 0; i < 3; i++) await log()
-      await passed(10 * MINUTE_MS)
-      t.strictSame((await counts()).rows, ['20T12 crm webhook 3'])
+    t.test('a clock that is set back loses and doubles nothing', async (t) => {
+      const { clock, log, newFullCounter, readCounts } = await openScene(t, kind)
+      const countAll = newFullCounter()
+      await readCounts()
+      await log()
+      await log()
+      await log()
+      await passTimeCounting(clock, countAll, 10 * MINUTE_MS)
+      t.strictSame((await readCounts()).rows, ['20T12 crm webhook 3'])
+
       clock.advance(-10 * MINUTE_MS)
       await log()
       t.match(
-        await counts(),
+        await readCounts(),
         { countedUntil: '2024-11-20T00:00:00.000Z' },
-        'it says so before it counts again',
+        'the whole day is counted again, and callers know before it begins',
       )
-      await count()
+      await countAll()
       await log()
-      await passed(2 * MINUTE_MS)
-      t.strictSame((await counts()).rows, ['20T12 crm webhook 5'])
-      await log()
-      clock.advance(3 * HOUR_MS)
-      await log()
-      await count()
-      t.strictSame((await counts()).rows, ['20T12 crm webhook 6'])
-      clock.advance(-3 * HOUR_MS)
-      await log()
-      await passed(2 * MINUTE_MS)
-      t.strictSame((await counts()).rows, ['20T12 crm webhook 6'])
-      await passed(3 * HOUR_MS)
-      t.strictSame((await counts()).rows, ['20T12 crm webhook 6', '20T15 crm webhook 2'])
-      t.strictSame((await counts({ by: 'day' })).rows, ['20T00 crm webhook 8'])
+      await passTimeCounting(clock, countAll, 2 * MINUTE_MS)
+      t.strictSame((await readCounts()).rows, ['20T12 crm webhook 5'])
     })
 
-    t.test(
-      'an activity that is stored after its hour was counted gets a new id, and is counted',
-      async (t) => {
-        const { store, another, clock, newId, tenantId, counter, log, counts } = await setting(t, kind)
-        const gates: (() => void)[] = []
-        const gated =
-          <Input extends readonly unknown[], Answer>(write: (...input: Input) => Promise<Answer>) =>
-          async (...input: Input) => {
-            await new Promise<void>((open) => gates.push(open))
-            return write(...input)
-          }
-        const activities = { ...store.activities, record: gated(store.activities.record) }
-        const slow = createService({
-          store: { ...store, activities },
-          clock,
-          newId,
-          background: 'elsewhere',
-        })
-        t.teardown(slow.close)
-        await counts()
-        // Ada is new to the slow process at first, then remembered.
-        for (const [count, rows] of [
-          [counter(), ['20T12 crm webhook 1', '20T13 crm webhook 1']],
-          [counter(await another()), ['20T12 crm webhook 1', '20T13 crm webhook 2', '20T14 crm webhook 1']],
-        ] as const) {
-          const decidedMs = clock()
-          let isLogged = false
-          const logged = slow
-            .logProspectActivity({ tenantId, source: 'crm', payload, email: 'ada@example.com' })
-            .finally(() => {
-              isLogged = true
-            })
-          while (gates.length === 0) await setTimeout(0)
-          await log({ email: 'bob@example.com' })
-          clock.advance(HOUR_MS)
-          await count()
-          while (!isLogged) {
-            for (const open of gates.splice(0)) open()
-            await setTimeout(0)
-          }
-          t.equal(timeOfId((await logged).value.prospectLogId), decidedMs + HOUR_MS)
-          clock.advance(MINUTE_MS)
-          await count()
-          t.strictSame((await counts()).rows, rows)
-          clock.advance(-MINUTE_MS)
-        }
-      },
-    )
-
-    t.test('a process whose clock is ahead of the database closes no tenant by it', async (t) => {
-      const { store, clock, service, tenantId, stepper, counter, log, counts } = await setting(t, kind)
-      clock.advance(Date.now() - HOUR_MS - clock())
-      await counts()
+    t.test('a clock that is set forward, and back again, loses and doubles nothing', async (t) => {
+      const { clock, log, newFullCounter, readCounts } = await openScene(t, kind)
+      const countAll = newFullCounter()
+      await readCounts()
+      clock.advance(10 * MINUTE_MS)
       await log()
+
+      clock.advance(3 * HOUR_MS)
+      await log()
+      await countAll()
+      t.strictSame((await readCounts()).rows, ['20T12 crm webhook 1'])
+
+      clock.advance(-3 * HOUR_MS)
+      await log()
+      await passTimeCounting(clock, countAll, 2 * MINUTE_MS)
+      t.strictSame(
+        (await readCounts()).rows,
+        ['20T12 crm webhook 1'],
+        'the second and third are not counted before their hour',
+      )
+
+      await passTimeCounting(clock, countAll, 3 * HOUR_MS)
+      t.strictSame((await readCounts()).rows, ['20T12 crm webhook 1', '20T15 crm webhook 2'])
+      t.strictSame((await readCounts({ by: 'day' })).rows, ['20T00 crm webhook 3'])
+    })
+
+    for (const isKnown of [false, true]) {
+      const prospect = isKnown ? 'a prospect that its process remembers' : 'a new prospect'
+      t.test(`an activity of ${prospect}, stored after its hour was counted, is counted later`, async (t) => {
+        const scene = await openScene(t, kind)
+        const { another, clock, tenantId, log, newFullCounter, readCounts } = scene
+        const countAll = newFullCounter(isKnown ? await another() : undefined)
+        const slow = openSlowService(t, scene)
+        const ada = { tenantId, source: 'crm', payload, email: 'ada@example.com' }
+        await readCounts()
+        if (isKnown) {
+          slow.letGo()
+          await slow.service.logProspectActivity({ ...ada, type: 'earlier' })
+          slow.hold()
+        }
+
+        const logged = slow.service.logProspectActivity(ada)
+        await slow.isDecided()
+        await log({ email: 'bob@example.com' })
+        clock.advance(HOUR_MS)
+        await countAll()
+        slow.letGo()
+        const { prospectLogId } = (await logged).value
+        t.equal(
+          timeOfId(prospectLogId),
+          NOON + HOUR_MS,
+          'its id says when it was stored, not when it was sent',
+        )
+
+        clock.advance(MINUTE_MS)
+        await countAll()
+        const { rows } = await readCounts({ type: 'webhook' })
+        t.strictSame(rows, ['20T12 crm webhook 1', '20T13 crm webhook 1'])
+      })
+    }
+
+    t.test('a process whose clock is ahead of the database closes no tenant', async (t) => {
+      const { store, clock, service, tenantId, log, newCounter, newFullCounter, readCounts } =
+        await openScene(t, kind)
+      const anHourAgo = Date.now() - HOUR_MS
+      clock.advance(anHourAgo - NOON)
+      await readCounts()
+      await log()
+
       clock.advance(2 * DAY_MS)
-      const step = stepper(store)
-      for (let round = 0; round < 3; round++) while (await step(running)) {}
+      const count = newCounter()
+      await count()
+      await count()
+      await count()
       t.match(await store.counts.find(tenantId), { position: '', closedTo: '' })
+
       clock.advance(-2 * DAY_MS)
       await log()
       clock.advance(2 * MINUTE_MS)
-      await counter()()
+      await newFullCounter()()
       const { items } = (await service.listProspectLogCounts({ tenantId })).value
-      t.equal(
-        items.reduce((sum, { count }) => sum + count, 0),
-        2,
-      )
+      const countedLogs = items.reduce((sum, { count }) => sum + count, 0)
+      t.equal(countedLogs, 2)
     })
 
     t.test('an activity that names no one is stored by a process whose clock is behind', async (t) => {
-      const { clock, counter, log, counts } = await setting(t, kind)
-      await counts()
+      const { clock, log, newFullCounter, readCounts } = await openScene(t, kind)
+      await readCounts()
       await log({ email: undefined })
       clock.advance(10 * MINUTE_MS)
-      await counter()()
+      await newFullCounter()()
+
       clock.advance(-10 * MINUTE_MS)
       await log({ email: undefined })
+
       clock.advance(12 * MINUTE_MS)
-      await counter()()
-      t.strictSame((await counts()).rows, ['20T12 crm webhook 2'])
+      await newFullCounter()()
+      t.strictSame((await readCounts()).rows, ['20T12 crm webhook 2'])
     })
 
-    t.test('who does not ask is not counted, and is again once it asks', async (t) => {
-      const { store, clock, service, tenantId, counter, log, counts } = await setting(t, kind)
+    t.test('a tenant that never reads its counts is not counted', async (t) => {
+      const { store, clock, service, log, newFullCounter, readCounts } = await openScene(t, kind)
       const silent = await service.createTenant({ name: 'Silent' })
-      await counts()
+      await readCounts()
       await log()
-      await log({}, silent.tenantId)
-      for (let day = 0; day < 33; day++) {
-        clock.advance(24 * HOUR_MS)
-        await counter()()
+      await log({ tenantId: silent.tenantId })
+
+      clock.advance(DAY_MS)
+      await newFullCounter()()
+
+      t.equal(await store.counts.find(silent.tenantId), null)
+    })
+
+    t.test('a tenant is not counted after 31 days without reading, until it reads again', async (t) => {
+      const { store, clock, tenantId, log, newFullCounter, readCounts } = await openScene(t, kind)
+      const wholePeriod = { since: '2024-11-01T00:00:00Z', until: '2025-01-01T00:00:00Z', by: 'day' }
+      await readCounts()
+      await log()
+      for (let day = 0; day < READ_DAYS_MAX + 2; day++) {
+        clock.advance(DAY_MS)
+        await newFullCounter()()
       }
       await log()
-      t.equal(await store.counts.find(silent.tenantId), null)
       clock.advance(HOUR_MS)
-      await counter()()
-      const january = { since: '2024-11-01T00:00:00Z', until: '2025-01-01T00:00:00Z', by: 'day' }
-      t.strictSame((await counts(january)).rows, ['20T00 crm webhook 1'])
-      await counter()()
-      t.strictSame((await counts(january)).rows, ['20T00 crm webhook 1', '23T00 crm webhook 1'])
+      await newFullCounter()()
+      t.strictSame((await readCounts(wholePeriod)).rows, ['20T00 crm webhook 1'])
+
+      await newFullCounter()()
+      t.strictSame((await readCounts(wholePeriod)).rows, ['20T00 crm webhook 1', '23T00 crm webhook 1'])
       t.match(await store.counts.find(tenantId), { readAt: new Date(clock()).toISOString() })
     })
 
     t.test('the first 1,000 pairs of an hour have their own counts, the others share one', async (t) => {
-      const { clock, service, tenantId, counter, log, counts } = await setting(t, kind)
-      await counts()
-      const types = (from: number, length: number) => Array.from({ length }, (_, i) => `t${from + i}`)
-      const count = counter()
-      const logAll = async (all: readonly string[]) => {
-        const activities = all.map((type) => ({ tenantId, source: 'crm', type, payload }))
-        for (let i = 0; i < activities.length; i += 1_000)
-          await service.logProspectActivities(activities.slice(i, i + 1_000))
+      const { clock, service, tenantId, log, newFullCounter, readCounts } = await openScene(t, kind)
+      const logThousandTypes = async (first: number) => {
+        const numbers = Array.from({ length: 1_000 }, (_, i) => first + i)
+        await service.logProspectActivities(
+          numbers.map((number) => ({ tenantId, source: 'crm', type: `t${number}`, payload })),
+        )
         clock.advance(2 * MINUTE_MS)
-        await counter()()
+        await newFullCounter()()
       }
-      await logAll(types(0, 1_000))
-      await logAll(types(5, 1_000))
-      await count()
+      await readCounts()
+
+      await logThousandTypes(0)
+      await logThousandTypes(5)
       const { items } = (await service.listProspectLogCounts({ tenantId })).value
       t.equal(items.length, 1_001)
       t.match(items[0], { source: null, type: null, count: 5 })
       t.equal(items.filter(({ count }) => count === 2).length, 995)
+
       clock.advance(HOUR_MS)
       await log({ type: 'tomorrow' })
       clock.advance(2 * MINUTE_MS)
-      await counter()()
-      t.equal((await counts()).rows.at(-1), '20T13 crm tomorrow 1')
-      t.equal((await counts({ by: 'day' })).rows[0], '20T00 null null 6')
+      await newFullCounter()()
+      t.equal((await readCounts()).rows.at(-1), '20T13 crm tomorrow 1', 'each hour has its own thousand')
+      t.equal((await readCounts({ by: 'day' })).rows[0], '20T00 null null 6', 'the day has one thousand')
     })
   },
   ['memory', 'sqlite', 'postgres', 'instance', 'tenant-routed', 'citus'],
 )
+
+/** Erases a prospect with all that was logged for it. */
+const erase = async ({ store, clock, service, tenantId }: Scene, email: string) => {
+  await service.eraseProspect({ tenantId, email })
+  const eraseNext = eraseProspects({ store, clock })
+  await untilCompleted(store.erasures, clock, async () => {
+    while (await eraseNext(neverAborted)) {}
+  })
+}
+
+/** Lets time pass while a process counts every twenty seconds. */
+const passTimeCounting = async (clock: Scene['clock'], countAll: () => Promise<void>, ms: number) => {
+  const pauseMs = 20_000
+  for (let leftMs = ms; leftMs > 0; leftMs -= pauseMs) {
+    clock.advance(Math.min(leftMs, pauseMs))
+    await countAll()
+  }
+}
+
+/** A service on the store of the scene that decides at once, but stores an activity only when it is let go. */
+const openSlowService = (t: Test, { store, clock, newId }: Scene) => {
+  let decided = Promise.withResolvers<void>()
+  let released = Promise.withResolvers<void>()
+  const record = async (change: ActivityChange, events?: readonly NewEvent[]) => {
+    decided.resolve()
+    await released.promise
+    return store.activities.record(change, events)
+  }
+  const service = createService({
+    store: { ...store, activities: { ...store.activities, record } },
+    clock,
+    newId,
+    background: 'elsewhere',
+  })
+  t.teardown(service.close)
+  return {
+    service,
+    isDecided: () => decided.promise,
+    letGo: () => released.resolve(),
+    hold: () => {
+      decided = Promise.withResolvers<void>()
+      released = Promise.withResolvers<void>()
+    },
+  }
+}
