@@ -7,95 +7,116 @@ import { always } from './scene.ts'
 
 const RUNS = 300
 const BYTES_MAX = 100_000
+const FIRST_PROSPECT = `prospect_${'1'.padStart(26, '0')}`
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-type Item = { status: number; prospectLog?: object; problem?: object; replayed?: boolean }
 
-/** Undefined unless the bytes are JSON that can stand in a list. */
-const textOf = (body: Uint8Array): string | undefined => {
-  try {
-    const text = utf8.decode(body)
-    JSON.parse(text)
-    return text
-  } catch {
-    return undefined
-  }
+type Scene = Awaited<ReturnType<typeof openScene>>
+/** The result of one activity, as a batch lists it. */
+type Result = {
+  readonly status: number
+  readonly prospectLog?: object
+  readonly problem?: object
+  readonly replayed?: boolean
 }
-const blanks = fc.constantFrom('', ' ', '\n', '\t\r\n  ')
-/** Text that may surround the items: other members, an earlier member of the same name, an escaped name. */
-const envelope = fc
-  .record({
-    before: fc.constantFrom('', '"a":[1,{"items":[0]}],', '"items":[],', '"it\\"ems":"],{",'),
-    name: fc.constantFrom('items', '\\u0069tems'),
-    after: fc.constantFrom('', ',"b":{}', ',"item":[{"source":1}]'),
-    blank: blanks,
-  })
-  .map(
-    ({ before, name, after, blank }) =>
-      (items: readonly string[]) =>
-        `${blank}{${before}${blank}"${name}"${blank}:${blank}[${blank}${items.join(`${blank},${blank}`)}${blank}]${after}}${blank}`,
-  )
+/** What stands around the items of a batch. */
+type Envelope = {
+  readonly before: string
+  readonly name: string
+  readonly after: string
+  readonly blank: string
+}
 
-/** The same in both, where the ids of requests and entries may differ. */
-const comparable = ({ status, prospectLog, problem, replayed = false }: Item) => ({
-  status,
-  replayed,
-  ...(prospectLog && { ...prospectLog, prospectId: '', prospectLogId: '' }),
-  ...(problem && { ...problem, instance: '', prospectLogId: '' }),
+const envelope: fc.Arbitrary<Envelope> = fc.record({
+  // Other members, and earlier ones of the same or a similar name.
+  before: fc.constantFrom('', '"a":[1,{"items":[0]}],', '"items":[],', '"it\\"ems":"],{",'),
+  name: fc.constantFrom('items', '\\u0069tems'),
+  after: fc.constantFrom('', ',"b":{}', ',"item":[{"source":1}]'),
+  blank: fc.constantFrom('', ' ', '\n', '\t\r\n  '),
+})
+const batchBody = (items: readonly string[], { before, name, after, blank }: Envelope): string => {
+  const list = items.join(`${blank},${blank}`)
+  return `${blank}{${before}${blank}"${name}"${blank}:${blank}[${blank}${list}${blank}]${after}}${blank}`
+}
+
+t.test('a batch returns and stores for each item what single requests in turn would', async (t) => {
+  const bodies = fc.array(activityBody(FIRST_PROSPECT), { minLength: 1, maxLength: 12 })
+  const property = fc.asyncProperty(bodies, envelope, async (bodies, envelope) => {
+    const items = bodies.map(jsonText).filter((text) => text !== null)
+    fc.pre(items.length > 0)
+    const batchScene = await openScene()
+    const singleScene = await openScene()
+
+    const batch = await batchScene.call('POST /v0/prospect_logs/batch', {
+      body: batchBody(items, envelope),
+      bytesMax: BYTES_MAX,
+    })
+    const singles: Result[] = []
+    for (const body of items) singles.push(await logSingle(singleScene, body))
+
+    const results = batch.json['items'] as Result[]
+    assert.deepEqual(results.map(withoutIds), singles.map(withoutIds))
+
+    const refused = singles.filter(({ status }) => status !== 201).length
+    assert.equal(batch.status, refused === 0 ? 201 : 207)
+    assert.equal(batch.headers['items-refused'], String(refused))
+    assert.equal(batch.json['accepted'], items.length - refused)
+    assert.equal(batch.json['refused'], refused)
+
+    assert.deepEqual(logsIn(batchScene), logsIn(singleScene))
+    assert.deepEqual(batchScene.errors, [])
+    assert.deepEqual(singleScene.errors, [])
+  })
+  await always(t, property, RUNS)
 })
 
-t.test(
-  'a batch answers and stores for each item what single requests would, one after the other',
-  async (t) => {
-    const bodies = fc.array(activityBody(`prospect_${'1'.padStart(26, '0')}`), {
-      minLength: 1,
-      maxLength: 12,
-    })
-    const property = fc.asyncProperty(bodies, envelope, async (given, around) => {
-      const items = given.flatMap((body) => textOf(body) ?? [])
-      fc.pre(items.length > 0)
-      const together = await openScene()
-      const apart = await openScene()
-      const sent = { body: around(items), bytesMax: BYTES_MAX }
-      const answer = await together.call('POST /v0/prospect_logs/batch', sent)
-      const singles: Item[] = []
-      for (const body of items) {
-        const single = await apart.call('POST /v0/prospect_logs', { body, bytesMax: BYTES_MAX })
-        const { status, json } = single
-        const replayed = single.headers['idempotent-replayed'] === 'true'
-        singles.push(status === 201 ? { status, prospectLog: json, replayed } : { status, problem: json })
-      }
-      const results = answer.json['items'] as Item[]
-      assert.deepEqual(results.map(comparable), singles.map(comparable))
-      const refused = singles.filter(({ status }) => status !== 201).length
-      assert.deepEqual(
-        [answer.status, answer.headers['items-refused'], answer.json['accepted'], answer.json['refused']],
-        [refused === 0 ? 201 : 207, String(refused), items.length - refused, refused],
-      )
-      const keptIn = (scene: typeof apart) =>
-        scene.store.kept.logs().map(({ payload, email, type }) => [payload, email, type])
-      assert.deepEqual(keptIn(together), keptIn(apart))
-      assert.deepEqual([together.errors, apart.errors], [[], []])
-    })
-    await always(t, property, RUNS)
-  },
-)
-
-t.test('whatever the envelope is, it is refused as a whole or answered for each item', async (t) => {
-  const anything = fc.oneof(
+t.test('any JSON sent as a batch is refused whole, or gets a result for each item', async (t) => {
+  const anyBody = fc.oneof(
     fc.json({ maxDepth: 3 }),
     fc.json({ maxDepth: 2 }).map((json) => `{"items":${json}}`),
     fc.array(fc.json({ maxDepth: 2 }), { maxLength: 5 }).map((items) => `{"items":[${items}]}`),
     fc.string().map((text) => `{"items":[${text}`),
   )
   const { call, errors, store } = await openScene()
-  const property = fc.asyncProperty(anything, async (body) => {
-    const before = store.kept.logs().length
+  const property = fc.asyncProperty(anyBody, async (body) => {
+    const logsBefore = store.kept.logs().length
     const { status, json } = await call('POST /v0/prospect_logs/batch', { body })
-    if (status === 400) return assert.equal(store.kept.logs().length, before)
-    const { items } = JSON.parse(body)
+    if (status === 400) {
+      assert.equal(store.kept.logs().length, logsBefore)
+      return
+    }
     assert.ok(status === 201 || status === 207)
-    assert.equal((json['items'] as Item[]).length, items.length)
+    const { items } = JSON.parse(body)
+    assert.equal((json['items'] as Result[]).length, items.length)
     assert.deepEqual(errors, [])
   })
   await always(t, property, RUNS)
 })
+
+/** The text of a body that can stand in a list, or null if it is not JSON. */
+const jsonText = (body: Uint8Array): string | null => {
+  try {
+    const text = utf8.decode(body)
+    JSON.parse(text)
+    return text
+  } catch {
+    return null
+  }
+}
+
+/** Logs an activity on its own, and returns its result as a batch would list it. */
+const logSingle = async ({ call }: Scene, body: string): Promise<Result> => {
+  const { status, headers, json } = await call('POST /v0/prospect_logs', { body, bytesMax: BYTES_MAX })
+  if (status !== 201) return { status, problem: json }
+  return { status, prospectLog: json, replayed: headers['idempotent-replayed'] === 'true' }
+}
+
+/** A result without the ids that differ between two scenes. */
+const withoutIds = ({ status, prospectLog, problem, replayed = false }: Result) => ({
+  status,
+  replayed,
+  prospectLog: prospectLog && { ...prospectLog, prospectId: '', prospectLogId: '' },
+  problem: problem && { ...problem, instance: '', prospectLogId: '' },
+})
+
+const logsIn = ({ store }: Scene) =>
+  store.kept.logs().map(({ payload, email, type }) => ({ payload, email, type }))
