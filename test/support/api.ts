@@ -1,14 +1,12 @@
-import assert from 'node:assert/strict'
 import { createAdmission } from '../../src/adapters/http/admission.ts'
 import { createApi } from '../../src/adapters/http/api.ts'
 import { byApiKey } from '../../src/adapters/http/callers.ts'
 import { limitForms } from '../../src/adapters/http/limits/form-limit.ts'
 import { createRateLimit } from '../../src/adapters/http/limits/rate-limit.ts'
-import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { PROBLEMS } from '../../src/adapters/http/problems.ts'
 import { metricsRoute, type RawRoute } from '../../src/adapters/http/public-routes.ts'
-import type { Api } from '../../src/adapters/http/requests.ts'
 import {
+  type Api,
   type ApiRequest,
   type ApiResponse,
   isWhole,
@@ -22,8 +20,7 @@ import type { Metrics } from '../../src/adapters/metrics/metrics.ts'
 import type { OpenTelemetry } from '../../src/adapters/open-telemetry.ts'
 import { createAddresses } from '../../src/adapters/webhooks/addresses.ts'
 import { createSecrets } from '../../src/adapters/webhooks/secrets.ts'
-import type { ProblemCode } from '../../src/core/engine/failures.ts'
-import { DomainFailure } from '../../src/core/engine/failures.ts'
+import { DomainFailure, type ProblemCode } from '../../src/core/engine/failures.ts'
 import { createPageGroup, type PageGroupFields } from '../../src/core/pages/create-page-group.ts'
 import { publishVersions } from '../../src/core/pages/publish-versions.ts'
 import { runSchedules } from '../../src/core/pages/run-schedules.ts'
@@ -35,26 +32,33 @@ import { issueApiKey } from '../../src/core/tenants/issue-api-key.ts'
 import { composeReceiver } from '../../src/service/compose-receiver.ts'
 import { composeUseCases } from '../../src/service/use-cases.ts'
 import type { CreatedPage, NewPage } from '../../src/shapes/page.ts'
-import { undocumented } from './answers.ts'
+import { documented } from './documented.ts'
 import { identifyIn } from './identify.ts'
 import { countedIds, stoppedClock } from './setting.ts'
 
+/** 16 MiB. */
+const BODY_BYTES_MAX = 16_777_216
+const NEVER_ABORTED = new AbortController().signal
+const NEVER = new Promise<never>(() => {})
+
 export type Sent = {
-  /** Null sends none; left out, the key of the owner with all scopes. */
+  /** An API key, or null for none. By default the key that the caller was made with. */
   readonly key?: string | null
   readonly headers?: ApiRequest['headers']
   readonly repeatedHeaders?: readonly string[]
-  /** A body from a value, or as it is. */
+  /** The body as a value. */
   readonly json?: unknown
+  /** The body as it is sent, if there is no `json`. */
   readonly body?: string | Uint8Array
+  /** Reads the body instead of the bytes above. */
   readonly read?: RequestBody['read']
-  /** Sent in chunks, without a length. */
+  /** Whether the body is sent in chunks, without a length. */
   readonly chunked?: boolean
   readonly address?: string
-  /** The limit of one activity; a batch may have 16 MiB. */
+  /** The limit of a body, but for a batch: 16 MiB by default. */
   readonly bytesMax?: number
 }
-/** An answer, and its body as a value; an empty object where it has none. */
+/** A response with its whole body, as a text and as a value: an empty object if the body is empty or NDJSON. */
 export type Answer = Omit<ApiResponse, 'body'> & {
   readonly body: string
   readonly json: Readonly<Record<string, unknown>>
@@ -77,11 +81,11 @@ type Options = {
   readonly send: SendWebhook
   readonly publicUrl: string | null
   readonly onError: Parameters<typeof createApi>[0]['onError']
-  /** The store that the API sees instead of the one that the scene is set in. */
+  /** Makes the store of the API from the store in which the scene keeps its tenant. */
   readonly storeAs: (store: Store) => Store
 }
 
-/** The API over a memory store with one tenant and its key: clock stopped, ids and request ids counted. */
+/** The API over a memory store with one tenant and its key. The clock stands still, and ids are counted. */
 export const openScene = async ({
   rateLimitPerMinute = null,
   hookFormsPerMinute = null,
@@ -104,16 +108,19 @@ export const openScene = async ({
   const newId = countedIds()
   const store = memoryStore({ everyEvent })
   const deps = { store, clock, newId }
-  const seen = storeAs(store)
+  const apiStore = storeAs(store)
   const answered: RequestLog[] = []
   const errors: { error: unknown; requestId: string }[] = []
   let requests = 0
-  const newRequestId = () => `request-${++requests}`
+  const newRequestId = () => {
+    requests++
+    return `request-${requests}`
+  }
   const secrets = createSecrets(null)
   const hooks = { secrets, publicUrl, shareLoop }
   const useCases = composeUseCases({
     ...deps,
-    store: seen,
+    store: apiStore,
     requireIdentity,
     prospectsRememberedMax: 100,
     webhooks: { secrets, checkUrl: createAddresses({}).checkUrl, send },
@@ -122,14 +129,16 @@ export const openScene = async ({
     observerOf: metrics?.gathering,
   })
   const receiver = composeReceiver({
-    store: seen,
+    store: apiStore,
     clock,
     newId,
     hooks,
     logProspectActivity: useCases.logProspectActivity,
     hooksRememberedMsMax: 60_000,
   })
-  store.watch((signal) => signal === 'keys' && receiver.forget())
+  store.watch((signal) => {
+    if (signal === 'keys') receiver.forget()
+  })
   const api = documented(
     createApi({
       useCases,
@@ -137,7 +146,7 @@ export const openScene = async ({
       publicUrl,
       routes: ROUTES,
       hasHooks: true,
-      identify: byApiKey(identifyIn(seen.apiKeys, clock)),
+      identify: byApiKey(identifyIn(apiStore.apiKeys, clock)),
       rateLimit: createRateLimit(rateLimitPerMinute, clock),
       limitForms: limitForms(hookFormsPerMinute, clock),
       admission: createAdmission({
@@ -150,9 +159,9 @@ export const openScene = async ({
       ready,
       rawRoutes: [...rawRoutes, ...(metrics ? [metricsRoute(metrics.text)] : [])],
       onRequest: metrics?.onRequest,
-      onAnswered: (told) => {
-        metrics?.onAnswered(told)
-        answered.push(told)
+      onAnswered: (requestLog) => {
+        metrics?.onAnswered(requestLog)
+        answered.push(requestLog)
       },
       onError: onError ?? ((error, requestId) => errors.push({ error, requestId })),
       tracing,
@@ -184,52 +193,25 @@ export const openScene = async ({
       (await createPageGroup(deps)({ name: 'offers', title: 'Offers', tenantId, ...fields })).value,
     newPage: async (pageGroupId: string, json: Partial<NewPage> = {}) =>
       (await call(`POST /v0/page_groups/${pageGroupId}/pages`, { json })).json as CreatedPage,
-    /** Does what is due. */
+    /** Runs all scheduled changes of pages that are due. */
     runSchedules: async () => {
-      const step = runSchedules({
+      const runNext = runSchedules({
         aheadMs: 15_000,
         store,
         clock,
         newId,
         sleep: async () => {},
-        onError: (why) => errors.push({ error: why, requestId: '' }),
+        onError: (error) => errors.push({ error, requestId: '' }),
       })
-      while (await step(AbortSignal.any([]), Promise.race([])));
+      while (await runNext(NEVER_ABORTED, NEVER)) {}
     },
+    /** Publishes the versions that wait for it. */
     publish: () =>
-      publishVersions({ store, clock, newId, namer: null, claimMax: 100, leaseMs: 1_000 })(
-        AbortSignal.any([]),
-      ),
+      publishVersions({ store, clock, newId, namer: null, claimMax: 100, leaseMs: 1_000 })(NEVER_ABORTED),
   }
 }
 
-/** The API, where an answer of an operation that is not as the OpenAPI document says is an error. */
-export const documented =
-  (api: Api): Api =>
-  async (request) => {
-    const response = await api(request)
-    if (isWhole(response.body)) mustBeDocumented(request, response)
-    else {
-      const { parts, cancel } = response.body
-      return { ...response, body: { parts: documentedParts(request, response, parts), cancel } }
-    }
-    return response
-  }
-
-async function* documentedParts(
-  request: ApiRequest,
-  response: ApiResponse,
-  parts: AsyncIterable<string>,
-): AsyncGenerator<string> {
-  let body = ''
-  for await (const part of parts) {
-    body += part
-    yield part
-  }
-  mustBeDocumented(request, { ...response, body })
-}
-
-/** The text of an answer, to its end. */
+/** The text of a body, read to its end. */
 const textOf = async (body: ApiResponse['body']): Promise<string> => {
   if (isWhole(body)) return String(body)
   let text = ''
@@ -237,49 +219,21 @@ const textOf = async (body: ApiResponse['body']): Promise<string> => {
   return text
 }
 
-/** Looks at the answers of operations; other paths and methods are not in the document. */
-export const mustBeDocumented = (
-  { method, target }: Pick<ApiRequest, 'method' | 'target'>,
-  response: ApiResponse,
-): void => {
-  const [path = ''] = target.replace(/^http:\/\/[^/]*/, '').split(/[?#]/)
-  const documented = Object.entries(openapi.paths).filter(([template]) => fits(path, template))
-  const [template, operations] = documented.find(([template]) => template === path) ?? documented[0] ?? []
-  if (!Object.keys(operations ?? {}).some((verb) => verb.toUpperCase() === method)) return
-  const body = String(response.body)
-  if (template !== undefined) assert.equal(undocumented(method, template, { ...response, body }), null)
-}
-
-const fits = (path: string, template: string): boolean => {
-  const given = path.split('/')
-  const wanted = template.split('/')
-  return (
-    given.length === wanted.length &&
-    wanted.every((part, i) => (part.startsWith('{') ? given[i] !== '' : given[i] === part))
-  )
-}
-
-const BODY_BYTES_MAX = 16_777_216
-
-/** Calls the API as in `call('GET /v0/page_groups?limit=5')`. */
+/** Calls the API with a key, as in `call('GET /v0/page_groups?limit=5')`. */
 export const caller =
-  (api: Api, ownKey: string) =>
+  (api: Api, defaultKey: string) =>
   async (operation: string, sent: Sent = {}): Promise<Answer> => {
     const [method = '', target = ''] = operation.split(' ')
-    const { key = ownKey, repeatedHeaders = [] } = sent
-    const text = sent.json === undefined ? sent.body : JSON.stringify(sent.json)
-    const bytes = text === undefined ? undefined : Buffer.from(text as string)
+    const bytes = bodyBytes(sent)
     const response = await api({
       method,
       target,
       headers: {
-        ...(key !== null && { 'x-api-key': key }),
-        ...(bytes && { 'content-type': 'application/json' }),
-        ...(bytes &&
-          (sent.chunked ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(bytes.length) })),
+        ...keyHeaders(sent.key === undefined ? defaultKey : sent.key),
+        ...(bytes && bodyHeaders(bytes, sent.chunked)),
         ...sent.headers,
       },
-      repeatedHeaders,
+      repeatedHeaders: sent.repeatedHeaders ?? [],
       address: sent.address,
       body: {
         bytesMax: sent.bytesMax ?? BODY_BYTES_MAX,
@@ -292,7 +246,21 @@ export const caller =
     return { ...response, body, json: isJson ? JSON.parse(body) : {} }
   }
 
-/** The whole of a problem document, to compare the body of an answer with. */
+const bodyBytes = ({ json, body }: Sent): Buffer | undefined => {
+  if (json !== undefined) return Buffer.from(JSON.stringify(json))
+  return body === undefined ? undefined : Buffer.from(body as string)
+}
+
+const keyHeaders = (key: string | null): ApiRequest['headers'] => (key === null ? {} : { 'x-api-key': key })
+
+const bodyHeaders = (bytes: Buffer, isChunked = false): ApiRequest['headers'] => {
+  const type = { 'content-type': 'application/json' }
+  return isChunked
+    ? { ...type, 'transfer-encoding': 'chunked' }
+    : { ...type, 'content-length': String(bytes.length) }
+}
+
+/** The whole problem document that a response must have as its body. */
 export const problemFor = (
   answer: Pick<Answer, 'headers'>,
   code: ProblemCode,
@@ -311,26 +279,26 @@ export const problemFor = (
 
 /** A store whose lists of page groups wait until they are let go. */
 export const heldLists = () => {
-  const { promise, resolve: letGo } = Promise.withResolvers<void>()
+  const { promise: released, resolve: letGo } = Promise.withResolvers<void>()
   const storeAs = (store: Store): Store => ({
     ...store,
-    pageGroups: { ...store.pageGroups, list: (want) => promise.then(() => store.pageGroups.list(want)) },
+    pageGroups: { ...store.pageGroups, list: (query) => released.then(() => store.pageGroups.list(query)) },
   })
   return { storeAs, letGo }
 }
 
-/** A port whose every call fails like this. */
-export const failing = <Port extends object>(port: Port, why: Error): Port =>
-  Object.fromEntries(Object.keys(port).map((verb) => [verb, () => Promise.reject(why)])) as Port
+/** A port whose every call fails with this error. */
+export const failing = <Port extends object>(port: Port, error: Error): Port =>
+  Object.fromEntries(Object.keys(port).map((verb) => [verb, () => Promise.reject(error)])) as Port
 
 export const DATABASE_AWAY = new DomainFailure('unavailable', 'The database is away.', { retryAfterS: 5 })
 
-/** Sent with every answer, whatever it is. */
+/** Sent with every response. */
 export const SECURITY_HEADERS = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
 }
 
-/** The `detail` of a problem whose faults are in `errors`. */
+/** The `detail` of a problem that lists the errors of the request in `errors`. */
 export const SEE_ERRORS = 'The request is invalid. See `errors`.'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
-import { mustBeDocumented } from './api.ts'
+import { mustBeDocumented } from './documented.ts'
 
 /** An answer of a server, read from the text on a socket. */
 export type Answer = {

@@ -10,11 +10,11 @@ import {
   type Answer,
   caller,
   DATABASE_AWAY,
-  documented,
   failing,
   openScene,
   SECURITY_HEADERS,
 } from '../../support/api.ts'
+import { documented } from '../../support/documented.ts'
 import { idOf } from '../../support/setting.ts'
 
 const LOG = 'POST /v0/prospect_logs'
