@@ -41,9 +41,10 @@ import {
 
 t.setTimeout(0)
 const root = fileURLToPath(new URL('../../', import.meta.url))
-const NEXT = 'alter table tenants add column note text;\n'
-/** The number of its migration. */
-const NEXT_NUMBER = sqlFiles('sqlite').length + 1
+const LAST_MIGRATION = sqlFiles('sqlite').length
+/** The migration that only the next release has. */
+const NEXT_MIGRATION = LAST_MIGRATION + 1
+const NEXT_SQL = 'alter table tenants add column note text;\n'
 
 /** Makes a later release of the program in a folder, 0.2.0, which has one more migration. Returns the folder. */
 const makeNextRelease = (folder: string): string => {
@@ -51,20 +52,25 @@ const makeNextRelease = (folder: string): string => {
   for (const part of ['src', 'sql', 'package.json'])
     cpSync(join(root, part), join(folder, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  for (const kind of ['sqlite', 'postgres'])
-    writeFileSync(join(folder, 'sql', kind, `${`${NEXT_NUMBER}`.padStart(4, '0')}_next.sql`), NEXT)
+  const migrationName = `${String(NEXT_MIGRATION).padStart(4, '0')}_next.sql`
+  for (const kind of ['sqlite', 'postgres']) writeFileSync(join(folder, 'sql', kind, migrationName), NEXT_SQL)
   const version = join(folder, 'src/config/version.ts')
   writeFileSync(version, readFileSync(version, 'utf8').replace(/'[\d.]+'/, "'0.2.0'"))
   return folder
 }
-
-const CALLERS = 16
 
 const urlOf = (path: string) => ({ DATABASE_URL: `sqlite:${path}` })
 const refusal = async (file: string, env: Record<string, string>, command = 'backup') => {
   const { code, stdout, stderr } = await runCommand([command, file], env)
   return { code, stdout, detail: linesOf<{ detail?: string }>(stderr).at(-1)?.detail }
 }
+/** The names in a folder of copies that are not complete, in order. */
+const unfinishedIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.includes('unfinished'))
+    .sort()
+
+/** A database with rows in every table, and the name of a backup to make. */
 const filled = async (t: Test) => {
   const folder = newFolder(t)
   const path = join(folder, 'test.db')
@@ -72,111 +78,118 @@ const filled = async (t: Test) => {
   return { folder, path, file: join(folder, 'backup.db') }
 }
 
-t.test('a backup under load contains every acknowledged write, and a server can use it', async (t) => {
-  const folder = newFolder(t)
-  const path = join(folder, 'test.db')
-  const env = urlOf(path)
-  const { apiKey, pageGroupId, call, server } = await openServer(t, { env })
-  const pages = `/v0/page_groups/${pageGroupId}/pages`
-
-  const acknowledged = { logs: new Set<string>(), pages: new Set<string>() }
-  const refused: number[] = []
+/** Sixteen callers that log activities and create pages until `stop`, and what was acknowledged so far. */
+const startWriting = (call: ReturnType<typeof caller>, pagesPath: string) => {
+  const CALLERS = 16
+  const logIds: string[] = []
+  const pageIds: string[] = []
+  const refusedStatuses: number[] = []
   let isOver = false
-  const write = async (name: number) => {
+  const writeUntilStopped = async (caller: number) => {
     for (let n = 0; !isOver; n++) {
-      const payload = { text: `${name}.${n} `.repeat(200) }
+      const payload = { text: `${caller}.${n} `.repeat(200) }
       const logged = await call('POST', '/v0/prospect_logs', { source: 'crm', payload })
-      if (logged.status !== 201) refused.push(logged.status)
-      acknowledged.logs.add(logged.body.prospectLogId)
-      if (n % 10 === 0) acknowledged.pages.add((await call('POST', pages, {})).body.pageId)
+      if (logged.status === 201) logIds.push(logged.body.prospectLogId)
+      else refusedStatuses.push(logged.status)
+      if (n % 10 === 0) pageIds.push((await call('POST', pagesPath, {})).body.pageId)
     }
   }
-  const writing = Array.from({ length: CALLERS }, (_, name) => write(name))
-  const backups = []
-  for (let n = 0; n < 3; n++) {
-    const soFar = acknowledged.logs.size
-    await until('more is logged', () => acknowledged.logs.size >= soFar + 300)
-    const logs = [...acknowledged.logs]
-    const madePages = [...acknowledged.pages]
-    const file = join(folder, `backup-${n}.db`)
-    backups.push({ file, logs, pages: madePages, answer: await answerOf(['backup', file], env) })
+  const writing = Array.from({ length: CALLERS }, (_, caller) => writeUntilStopped(caller))
+  const stop = async () => {
+    isOver = true
+    await Promise.all(writing)
   }
-  isOver = true
-  await Promise.all(writing)
-  t.strictSame(refused, [], 'no write was refused')
-  t.equal(await server.stop(), 0)
+  return { logIds, pageIds, refusedStatuses, stop }
+}
 
-  for (const { file, logs, pages: madePages, answer } of backups) {
-    t.strictSame(answer, { file, bytes: statSync(file).size, migration: NEXT_NUMBER - 1 })
-    t.equal(statSync(file).mode & 0o777, 0o600)
-    const { rows } = embeddedDatabase(file)
-    t.same(await rows('pragma integrity_check'), [{ integrity_check: 'ok' }])
-    const kept = new Set(
-      (await rows<{ id: string }>('select prospect_log_id as id from prospect_logs')).map((row) => row.id),
-    )
-    const keptPages = new Set(
-      (await rows<{ id: string }>('select page_id as id from pages')).map((row) => row.id),
-    )
-    t.strictSame(
-      logs.filter((id) => !kept.has(id)),
-      [],
-      `all ${logs.length}`,
-    )
-    t.strictSame(
-      madePages.filter((id) => !keptPages.has(id)),
-      [],
-    )
-  }
-  t.strictSame(
-    readdirSync(folder)
-      .filter((name) => name.startsWith('backup'))
-      .sort(),
-    backups.map((_, n) => `backup-${n}.db`),
-    'no temporary file remains',
-  )
+t.test('backups under load', async (t) => {
+  const folder = newFolder(t)
+  const env = urlOf(join(folder, 'test.db'))
+  const { apiKey, pagesPath, call, server } = await openServer(t, { env })
+  const files = ['backup-0.db', 'backup-1.db', 'backup-2.db'].map((name) => join(folder, name))
+  const backups: { file: string; acknowledgedIds: string[]; answer: unknown }[] = []
 
-  const [restored = { file: '', logs: [] }] = backups
-  const place = join(newFolder(t), 'test.db')
-  await answerOf(['restore', restored.file], urlOf(place))
-  const again = await startServer(t, urlOf(place))
-  const callAgain = caller(again.url, apiKey)
-  const [item] = (await callAgain('GET', pages)).body.items
-  t.equal((await callAgain('GET', `${pages}/${item.pageId}`)).status, 200)
-  const published = async () => (await callAgain('GET', `${pages}/${item.pageId}`)).body.publishedVersion
-  // It is the last of all that waited when the backup was made.
-  t.match(await until('the waiting page is published', published), { versionNumber: 1 })
-  t.equal((await callAgain('POST', '/v0/prospect_logs', { source: 'crm', payload: {} })).status, 201)
-  t.equal(await again.stop(), 0)
+  await t.test('refuse no write meanwhile', async (t) => {
+    const writing = startWriting(call, pagesPath)
+    for (const file of files) {
+      const before = writing.logIds.length
+      await until('more is logged', () => writing.logIds.length >= before + 300)
+      const acknowledgedIds = [...writing.logIds, ...writing.pageIds]
+      backups.push({ file, acknowledgedIds, answer: await answerOf(['backup', file], env) })
+    }
+    await writing.stop()
+    t.strictSame(writing.refusedStatuses, [])
+    t.equal(await server.stop(), 0)
+  })
+
+  await t.test('contain every write that was acknowledged before', async (t) => {
+    for (const { file, acknowledgedIds, answer } of backups) {
+      t.strictSame(answer, { file, bytes: statSync(file).size, migration: LAST_MIGRATION })
+      const { rows } = embeddedDatabase(file)
+      t.same(await rows('pragma integrity_check'), [{ integrity_check: 'ok' }])
+      const stored = await rows<{ id: string }>(
+        'select prospect_log_id as id from prospect_logs union all select page_id from pages',
+      )
+      const storedIds = new Set(stored.map(({ id }) => id))
+      const missing = acknowledgedIds.filter((id) => !storedIds.has(id))
+      t.strictSame(missing, [], `all ${acknowledgedIds.length}`)
+    }
+  })
+
+  await t.test('are files that only their owner reads, and leave no others', async (t) => {
+    for (const file of files) t.equal(statSync(file).mode & 0o777, 0o600)
+    const names = readdirSync(folder).filter((name) => name.startsWith('backup'))
+    t.strictSame(
+      names.sort(),
+      files.map((file) => basename(file)),
+    )
+  })
+
+  await t.test('can be restored, and a server goes on with what was pending', async (t) => {
+    const restored = urlOf(join(newFolder(t), 'test.db'))
+    await answerOf(['restore', String(files[0])], restored)
+    const restoredServer = await startServer(t, restored)
+    const callRestored = caller(restoredServer.url, apiKey)
+    const [newestPage] = (await callRestored('GET', pagesPath)).body.items
+    const read = () => callRestored('GET', `${pagesPath}/${newestPage.pageId}`)
+    t.equal((await read()).status, 200)
+    // It was created last, so it is published after all others that were pending in the backup.
+    const published = async () => (await read()).body.publishedVersion
+    t.match(await until('the newest page is published', published), { versionNumber: 1 })
+    const logged = await callRestored('POST', '/v0/prospect_logs', { source: 'crm', payload: {} })
+    t.equal(logged.status, 201)
+    t.equal(await restoredServer.stop(), 0)
+  })
 })
 
 t.test('rows that are only in the journal are copied too', async (t) => {
   const { path, file } = await filled(t)
-  const held = new DatabaseSync(path)
-  held.exec(
+  // While it is open, SQLite does not move rows from the journal to the file.
+  const opened = new DatabaseSync(path)
+  opened.exec(
     "insert into tenants (tenant_id, name, created_at) values ('tenant_late', 'Late', '2026-01-01T00:00:00.000Z')",
   )
   t.notOk(readFileSync(path).includes('tenant_late'))
   await answerOf(['backup', file], urlOf(path))
-  held.close()
+  opened.close()
   t.strictSame(await sqliteRows(file), await sqliteRows(path))
 })
 
-t.test(
-  'a backup removes what a killed one left in its folder, but no copy that may be in progress',
-  async (t) => {
-    const { folder, path, file } = await filled(t)
-    const left = `older.db.unfinished-${randomUUID()}`
-    const made = `other.db.unfinished-${randomUUID()}`
-    for (const name of [left, made, 'mine.unfinished-2']) writeFileSync(join(folder, name), 'half a copy')
-    for (const name of [left, 'mine.unfinished-2'])
-      utimesSync(join(folder, name), 0, Date.now() / 1_000 - 3_601)
-    await answerOf(['backup', file], urlOf(path))
-    t.strictSame(
-      readdirSync(folder).filter((name) => name.includes('unfinished')),
-      ['mine.unfinished-2', made],
-    )
-  },
-)
+t.test('a backup removes copies that a killed one left, but none that may be in progress', async (t) => {
+  const { folder, path, file } = await filled(t)
+  const overAnHourAgo = Date.now() / 1_000 - 3_601
+  const oldCopy = `older.db.unfinished-${randomUUID()}`
+  const newCopy = `other.db.unfinished-${randomUUID()}`
+  const fileOfAnotherProgram = 'mine.unfinished-2'
+  for (const name of [oldCopy, newCopy, fileOfAnotherProgram])
+    writeFileSync(join(folder, name), 'half a copy')
+  for (const name of [oldCopy, fileOfAnotherProgram])
+    utimesSync(join(folder, name), overAnHourAgo, overAnHourAgo)
+
+  await answerOf(['backup', file], urlOf(path))
+
+  t.strictSame(unfinishedIn(folder), [fileOfAnotherProgram, newCopy])
+})
 
 t.test('a backup does not overwrite a file', async (t) => {
   const { folder, path, file } = await filled(t)
@@ -184,10 +197,7 @@ t.test('a backup does not overwrite a file', async (t) => {
   t.match(await refusal(file, urlOf(path)), { code: 1, stdout: '', detail: /already exists/ })
   t.equal(readFileSync(file, 'utf8'), 'somebody else’s')
   t.match(await refusal(path, urlOf(path)), { code: 1, detail: /already exists/ }, 'nor the database itself')
-  t.strictSame(
-    readdirSync(folder).filter((name) => name.includes('unfinished')),
-    [],
-  )
+  t.strictSame(unfinishedIn(folder), [])
 })
 
 t.test('a source that is missing, damaged or not a database of ours is refused', async (t) => {
@@ -214,7 +224,7 @@ t.test('a source that is missing, damaged or not a database of ours is refused',
   t.notOk(existsSync(join(folder, 'missing.db')), 'and is not made')
 })
 
-/** All but the first pages are something else. */
+/** Overwrites all but the first eight pages of a file of SQLite. */
 const damage = (whole: Buffer): Buffer => {
   const damaged = Buffer.from(whole)
   damaged.fill(0xa5, 8 * 4_096)
@@ -264,7 +274,7 @@ t.test('restore brings a backup back and keeps the old file beside it', async (t
   addTenant(path, 'Late')
   const before = readFileSync(file)
   const { kept, ...answer } = await answerOf(['restore', file], urlOf(path))
-  t.match(answer, { file: path, migration: NEXT_NUMBER - 1 })
+  t.match(answer, { file: path, migration: LAST_MIGRATION })
   t.strictSame(await tenantsIn(path), ['Early'])
   t.ok(kept.startsWith(`${path}.before-restore-`))
   t.strictSame(await tenantsIn(kept), ['Early', 'Late'])
@@ -284,7 +294,7 @@ t.test('a name that SQLite would take for a URI is the name of a file', async (t
   restore(database, 'file:copy.db')
   for (const name of ['file:copy.db', 'file:test.db'])
     t.strictSame(await tenantsIn(join(folder, name)), ['Early'])
-  t.notOk(readdirSync(folder).some((name) => name.includes('unfinished')))
+  t.strictSame(unfinishedIn(folder), [])
 })
 
 t.test('restore refuses while a server has the database open, and works once it has stopped', async (t) => {
@@ -314,7 +324,7 @@ t.test('restore refuses what is no backup of this program, and leaves the databa
   const newer = join(folder, 'newer.db')
   copyFileSync(file, newer)
   await embeddedDatabase(newer).rows(
-    `insert into schema_migrations values (${NEXT_NUMBER}, 'x', 'now', 'x', '9.8.7') returning 1`,
+    `insert into schema_migrations values (${NEXT_MIGRATION}, 'x', 'now', 'x', '9.8.7') returning 1`,
   )
   const empty = join(folder, 'empty.db')
   writeFileSync(empty, '')
@@ -489,7 +499,7 @@ t.test('an embedded database is backed up before its first pending migration', a
   )
 
   const { stderr } = await runCommand(['migrate'], urlOf(path))
-  t.match(stderr, `prospect-pages 0.2.0 applied migration ${NEXT_NUMBER}, this is ${VERSION}`)
+  t.match(stderr, `prospect-pages 0.2.0 applied migration ${NEXT_MIGRATION}, this is ${VERSION}`)
   t.match(stderr, `The backup made before that is ${before}.`)
   await answerOf(['restore', before], urlOf(path))
   t.match(await answerOf(['migrate'], urlOf(path)), { applied: [] }, 'the old release works again')
