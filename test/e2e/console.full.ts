@@ -16,7 +16,6 @@ import {
   openScene,
   PHONE,
   paleIn,
-  startConsole,
   TABLET,
   VIEWS,
   WIDE,
@@ -140,106 +139,6 @@ t.test(
     await until('the next command is copied', async () => (await copied()).includes('touch x'))
     t.notMatch(await copied(), /[\x7f-\x9f]/)
     t.match(await copied(), `{"a":"${'\\u007f'.repeat(9)}; touch x #"}`)
-  },
-)
-
-t.test(
-  'the key of a link stays in its tab, and nowhere else; a typed one only if the reader says so',
-  { skip },
-  async (t) => {
-    const { server, browser, apiKey } = await openScene()
-    const stores =
-      '[localStorage.length, sessionStorage.length, document.cookie.length, location.href.includes("pp_")]'
-    const { page, wrong } = await openConsole(t, browser, server.url, { key: apiKey })
-    t.strictSame(await page.evaluate(stores), [0, 1, 0, false], 'the key of a link survives a reload')
-    await page.reload()
-    await page.locator('.rail').waitFor()
-    await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByLabel('API key').waitFor()
-    t.strictSame(await page.evaluate(stores), [0, 0, 0, false])
-    await page.getByLabel('API key').fill(apiKey)
-    await page.getByLabel('Keep the key in this tab').check()
-    await page.getByRole('button', { name: 'Open the console' }).click()
-    await page.locator('.rail').waitFor()
-    t.strictSame(await page.evaluate(stores), [0, 1, 0, false])
-    await page.reload()
-    await page.locator('.rail').waitFor()
-    await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByLabel('API key').waitFor()
-    t.strictSame(await page.evaluate(stores), [0, 0, 0, false])
-    t.strictSame(wrong, [])
-    t.notMatch(server.stderr(), apiKey)
-  },
-)
-
-t.test('a key that may do less sees less, and each missing scope is named', { skip }, async (t) => {
-  const { server, browser, env, tenantId, pageGroupId, call } = await openScene()
-  await call('POST', '/v0/prospect_logs', { source: 'crm', email: 'ada@example.com', payload: {} })
-  const store = createService({ store: await openedBeside(t, env), background: 'elsewhere' })
-  const keyWith = async (...scopes: string[]) =>
-    (await store.issueApiKey({ tenantId, scopes: scopes as never })).apiKey
-  const reads = SCOPES.filter((scope) => scope.endsWith(':read'))
-  const { page, wrong } = await openConsole(t, browser, server.url, { key: await keyWith(...reads) })
-  for (const [view, scope] of [
-    ['sources', 'hooks:write'],
-    ['webhooks', 'webhooks:write'],
-  ] as const) {
-    await goTo(page, view)
-    await page.getByText(`Your key lacks the scope ${scope}`).waitFor()
-  }
-  await goTo(page, `pages/${pageGroupId}`)
-  const greyed = page.getByRole('button', { name: 'New page' })
-  t.equal(await greyed.getAttribute('aria-disabled'), 'true')
-  await greyed.click({ force: true })
-  await page.getByText('Your key lacks the scope pages:write').waitFor()
-  await goTo(page, 'now')
-  await page.getByText('This key cannot see webhooks, sources, erasures.').waitFor()
-  t.strictSame(wrong, [])
-
-  // One window for all of these keys, each in a link.
-  const opening = { key: await keyWith(...reads), refused: [403] }
-  const { page: shared, wrong: refused } = await openConsole(t, browser, server.url, opening)
-  for (const missing of reads) {
-    const scopes = [...reads.filter((scope) => scope !== missing), 'pages:write']
-    const link = JSON.stringify(`#key=${await keyWith(...scopes)}`)
-    await shared.evaluate(`document.querySelector('.rail').remove(); location.hash = ${link}`)
-    await shared.getByRole('button', { name: 'Use the key of the link' }).click()
-    await shared.locator('.rail').waitFor()
-    for (const view of VIEWS) await goTo(shared, view)
-    t.strictSame(refused, [], `without ${missing}`)
-  }
-})
-
-const openedBeside = async (
-  t: { teardown: (end: () => void) => void },
-  env: Readonly<Record<string, string>>,
-) => {
-  const { sqliteStore } = await import('../../src/entry/sqlite.ts')
-  const store = sqliteStore({ path: String(env['DATABASE_URL']).slice('sqlite:'.length) })
-  t.teardown(() => store.close())
-  return store
-}
-
-t.test(
-  'a revoked key asks for another and returns to the same place; a server that is away is waited for',
-  { skip },
-  async (t) => {
-    const { server, browser, env, tenantId, apiKey } = await startConsole(t)
-    const service = await openedBeside(t, env)
-    const beside = createService({ store: service, background: 'elsewhere' })
-    const first = await beside.issueApiKey({ tenantId, scopes: SCOPES, lifeMs: 300_000 })
-    const { page } = await openConsole(t, browser, server.url, { key: first.apiKey })
-    await page.getByText('Your key expires in 5 minutes').waitFor()
-    await goTo(page, 'activity?source=crm')
-    await service.apiKeys.end(first.apiKeyId, { revokedAt: new Date().toISOString() })
-    await page.getByText('Sign in again to return to where you were.').waitFor()
-    await page.getByLabel('API key').fill(apiKey)
-    await page.keyboard.press('Enter')
-    await page.locator('.rail').waitFor()
-    t.match(page.url(), /#\/activity\?source=crm$/)
-    t.equal(await page.getByLabel('Source').inputValue(), 'crm')
-    await server.stop()
-    await page.getByText('no connection, trying again').waitFor()
   },
 )
 
