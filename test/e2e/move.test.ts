@@ -182,7 +182,11 @@ t.test('moving to PostgreSQL', { skip: kind.skip ?? false }, async (t) => {
 
     await t.test('leaves a database that nothing can use', async (t) => {
       for (const command of [['serve'], ['migrate'], ['tenants', 'create', '--name', 'One']])
-        t.match(await refusalOf(command, env), { code: 1, stdout: '', detail: notComplete }, command.join(' '))
+        t.match(
+          await refusalOf(command, env),
+          { code: 1, stdout: '', detail: notComplete },
+          command.join(' '),
+        )
     })
 
     await t.test('is what doctor and status find', async (t) => {
