@@ -1,6 +1,8 @@
 import { callListener } from '../core/engine/call-listener.ts'
 import type { Ports, Store } from '../core/ports/store.ts'
+import type { Clock } from '../core/ports/world.ts'
 import { createRunner, type Job, type OnError } from './job-runner.ts'
+import { type QueueWatch, watchQueues } from './queue-watch.ts'
 
 /** Hooks that report background work. */
 export type WorkHooks = {
@@ -10,14 +12,18 @@ export type WorkHooks = {
   readonly onStep?: (() => void) | undefined
 }
 type Work = WorkHooks & {
-  readonly store: { readonly [Part in keyof Ports]?: object } & Partial<Pick<Store, 'watch'>>
+  readonly store: { readonly [Part in keyof Ports]?: object } & Partial<
+    Pick<Store, 'watch' | 'waiting' | 'hasAllSignals'>
+  >
+  readonly clock?: Clock | undefined
 }
 /** `start` works from now on; `wake` looks for work at once; call `stop` before the store is closed. */
 export type Background = ReturnType<typeof workInBackground>
 
-/** Does these jobs in the background, independently of each other. */
-export const workInBackground = (work: Work, jobs: readonly Job[]) => {
-  const { store, onError = console.error, onStep } = work
+/** Does these jobs in the background, independently of each other. All work of a process shares one watch of its queues. */
+export const workInBackground = (work: Work, jobs: readonly Job[], queues?: QueueWatch) => {
+  const { store, clock = Date.now, onError = console.error, onStep } = work
+  const { mayHaveWork, noteActivity } = queues ?? watchQueues(store, clock)
   const stopping = new AbortController()
   const stop = stopping.signal
   const failing = new Set<Job>()
@@ -39,22 +45,30 @@ export const workInBackground = (work: Work, jobs: readonly Job[]) => {
       },
     })
   const possible = jobs.filter(({ needs = [] }) => needs.every((part) => store[part] !== undefined))
-  const runners = possible.map((job) => ({ ...job, ...runnerOf(job) }))
+  const runners = possible.map((job) => ({ ...job, ...runnerOf(job), isFailing: () => failing.has(job) }))
+  type Runner = (typeof runners)[number]
+  /** Wakes a job if its queue may have work. One that failed is tried until it works. */
+  const poll = async ({ queue, pollMs, wake, isFailing }: Runner): Promise<void> => {
+    const mustLook = queue === undefined || isFailing() || (await mayHaveWork(queue, pollMs / 2))
+    if (mustLook) wake({ polls: true })
+  }
 
   return {
     start: (): void => {
       if (stop.aborted || isStarted) return
       isStarted = true
       unwatch = store.watch?.((emitted) => {
+        noteActivity()
         const [kind] = emitted.split(' ')
         for (const { signal, wake } of runners) {
           // Runs after the callers that caused the signal have their answers.
           if (signal === kind) setImmediate(wake, { polls: true })
         }
       })
-      for (const { pollMs, wake, accept } of runners) {
+      for (const runner of runners) {
+        const { pollMs, wake, accept } = runner
         accept?.(() => void setImmediate(wake, { polls: false }))
-        polls.push(setInterval(wake, pollMs, { polls: true }))
+        polls.push(setInterval(poll, pollMs, runner))
         wake({ polls: true })
       }
     },

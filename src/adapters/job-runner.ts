@@ -1,4 +1,4 @@
-import type { Ports, Signal } from '../core/ports/store.ts'
+import type { Ports, Queue, Signal } from '../core/ports/store.ts'
 import { atRoot } from './at-root.ts'
 import { yieldToRequests } from './yield-to-requests.ts'
 
@@ -8,6 +8,8 @@ export type Job = {
   readonly needs?: readonly (keyof Ports)[]
   /** Wakes the job. Without one it only polls. */
   readonly signal?: Signal
+  /** Its queue in the store. It is not polled while it is known to be empty. */
+  readonly queue?: Queue
   /** How often the job looks for work without a signal: signals may be lost, and rests end. */
   readonly pollMs: number
   /** Minimum pause between two steps: under load each step then does more at once, and requests get the database. */

@@ -136,7 +136,11 @@ type Callers = {
 
 const composeCallers = (deps: Deps): Callers => {
   const { store, clock, settings, authenticate, caller } = deps
-  const limits = { rowsMax: CALLERS_REMEMBERED_MAX, msMax: deps.keysRememberedMsMax }
+  const limits = {
+    rowsMax: CALLERS_REMEMBERED_MAX,
+    msMax: deps.keysRememberedMsMax,
+    hasAllSignals: () => store.hasAllSignals?.() ?? true,
+  }
   if (caller !== undefined) return { identify: () => caller, forget: () => {} }
   if (authenticate !== undefined) return callersByFunction(authenticate, store.tenants, limits)
   // Without `authenticate` or a caller, a store has API keys: `createApi` of `prospect-pages/http` checks that.

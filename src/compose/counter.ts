@@ -22,5 +22,5 @@ export const counterJobs = (options: CounterOptions): readonly Job[] => {
   const store = options.store as Store
   const stepWith: Job['stepWith'] = (onError) => countProspectLogs({ store, clock, onError })
   const needs = ['counts', 'moments'] as const
-  return counts ? [{ needs, pollMs: POLL_MS, restMs: REST_MS, stepWith }] : []
+  return counts ? [{ needs, queue: 'counts', pollMs: POLL_MS, restMs: REST_MS, stepWith }] : []
 }

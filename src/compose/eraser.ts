@@ -1,6 +1,7 @@
 import { type Background, type WorkHooks, workInBackground } from '../adapters/background-work.ts'
 import { createNewId } from '../adapters/ids.ts'
 import type { Job } from '../adapters/job-runner.ts'
+import type { QueueWatch } from '../adapters/queue-watch.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { deleteExpired } from '../core/erasures/delete-expired.ts'
@@ -43,8 +44,8 @@ export const PAUSED =
  * An eraser over a store: completes erasures and merges, even of later activities, removes deleted tenants, ends blocks
  * of emails, and deletes expired activities and events. Several erasers, in one process or in many, share the work.
  */
-export const createEraser = (options: EraserOptions): Background =>
-  workInBackground(checkOptions('createEraser', options), eraserJobs(options))
+export const createEraser = (options: EraserOptions, queues?: QueueWatch): Background =>
+  workInBackground(checkOptions('createEraser', options), eraserJobs(options), queues)
 
 export const eraserJobs = (options: EraserOptions): readonly Job[] => {
   const { clock = Date.now, newId = createNewId(), retentionDays = null, onPause = warn } = options
@@ -71,17 +72,20 @@ export const eraserJobs = (options: EraserOptions): readonly Job[] => {
       ...removing,
       ...erasing,
       needs: ['erasures', 'moments'],
+      queue: 'erasures',
       stepWith: () => eraseProspects(deps),
     },
     {
       ...erasing,
       needs: ['merges', 'moments'],
+      queue: 'merges',
       restMs: MOVE_REST_MS,
       stepWith: () => moveMerged({ store, clock, newId }),
     },
     {
       ...removing,
       needs: ['tenants', 'erasures', 'moments'],
+      queue: 'removals',
       stepWith: (onError) => removeTenants({ ...deps, onError }),
     },
     {

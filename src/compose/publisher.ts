@@ -4,6 +4,7 @@ import { createHandOver, type HandOver } from '../adapters/hand-over.ts'
 import { createNewId } from '../adapters/ids.ts'
 import type { Job } from '../adapters/job-runner.ts'
 import { shareLoop } from '../adapters/loop-share.ts'
+import type { QueueWatch } from '../adapters/queue-watch.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
 import { namePatiently } from '../core/pages/name-patiently.ts'
@@ -44,10 +45,15 @@ export type PublisherOptions = WorkHooks & {
  * A publisher over a store: many versions at a time; with a namer, no more than `namerCallsMax`. It also publishes and
  * unpublishes on schedule. Several publishers, in one process or in many, share the work.
  */
-export const createPublisher = (options: PublisherOptions, handOver?: HandOver): Background => {
+export const createPublisher = (
+  options: PublisherOptions,
+  handOver?: HandOver,
+  queues?: QueueWatch,
+): Background => {
   const publisher = workInBackground(
     checkOptions('createPublisher', options),
     publisherJobs(options, handOver),
+    queues,
   )
   const start = () => {
     notePublisher()
@@ -85,6 +91,7 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
     })
   return [
     {
+      queue: 'versions',
       signal: 'versions',
       pollMs,
       restMs: namer ? 0 : REST_MS,
@@ -93,6 +100,7 @@ export const publisherJobs = (options: PublisherOptions, handOver?: HandOver): r
     },
     {
       needs: ['schedules'],
+      queue: 'schedules',
       signal: 'versions',
       pollMs,
       restMs: SCHEDULES_REST_MS,

@@ -11,6 +11,7 @@ import type { Job } from '../adapters/job-runner.ts'
 import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
+import { watchQueues } from '../adapters/queue-watch.ts'
 import { gather } from '../adapters/stores/gather.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
 import type { Config } from '../config/config.ts'
@@ -19,6 +20,7 @@ import { countUsage } from '../core/counts/count-usage.ts'
 import { unavailable } from '../core/engine/failures.ts'
 import { readyToRead } from '../core/engine/obstacles.ts'
 import { MINUTE_MS } from '../core/engine/times.ts'
+import type { Used } from '../core/ports/counts.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
 import type { WebhookTools } from '../core/webhooks/webhook-tools.ts'
@@ -34,7 +36,7 @@ import { createWebhooks } from './webhooks.ts'
 
 /** Bounded, because the signal that keys changed can be lost. */
 const KEYS_REMEMBERED_MS_MAX = 30_000
-const WATCH_MS = 5_000
+const WATCH_MS = MINUTE_MS
 /** Statements of all callers that wait for a connection. */
 const STATEMENTS_WAITING_MAX = 2_000
 
@@ -146,7 +148,12 @@ const createServing = (store: Store) => {
 export const compose = (config: Config, runtime: Runtime) => {
   const { store, clock, newId, log } = runtime
   const usage = countUsage({ store, clock })
-  const { requests, scrape, onMalformed } = observe({ ...runtime, use: usage.add })
+  const queues = watchQueues(store, clock)
+  const use = (used: Used): void => {
+    queues.noteActivity()
+    usage.add(used)
+  }
+  const { requests, scrape, onMalformed } = observe({ ...runtime, use })
   const { publishing, erasing, sending, counting, measuredNamer } = observeWork(runtime)
   const serving = createServing(store)
 
@@ -186,10 +193,14 @@ export const compose = (config: Config, runtime: Runtime) => {
     },
   ]
   const background = [
-    createPublisher({ ...publishing, ...deps, namer, namerPatienceMs, namerCallsMax, pollMs }, handOver),
-    createEraser({ ...erasing, ...deps, retentionDays, eventDaysKept }),
-    workInBackground({ ...counting, store }, jobs),
-    createWebhooks({ ...sending, ...deps, pollMs }, webhooks),
+    createPublisher(
+      { ...publishing, ...deps, namer, namerPatienceMs, namerCallsMax, pollMs },
+      handOver,
+      queues,
+    ),
+    createEraser({ ...erasing, ...deps, retentionDays, eventDaysKept }, queues),
+    workInBackground({ ...counting, store }, jobs, queues),
+    createWebhooks({ ...sending, ...deps, pollMs }, webhooks, queues),
     createBackups(config, runtime),
   ]
 

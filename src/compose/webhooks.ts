@@ -2,6 +2,7 @@ import { type Background, type WorkHooks, workInBackground } from '../adapters/b
 import { createNewId } from '../adapters/ids.ts'
 import type { Job } from '../adapters/job-runner.ts'
 import { shareLoop } from '../adapters/loop-share.ts'
+import type { QueueWatch } from '../adapters/queue-watch.ts'
 import { yieldToRequests } from '../adapters/yield-to-requests.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
@@ -34,8 +35,12 @@ export type WebhooksOptions = WorkHooks & {
 }
 
 /** Numbers events and sends webhooks. Several senders, in one process or in many, share the work. */
-export const createWebhooks = (options: WebhooksOptions, sharedTools?: WebhookTools): Background =>
-  workInBackground(checkOptions('createWebhooks', options), webhookJobs(options, sharedTools))
+export const createWebhooks = (
+  options: WebhooksOptions,
+  sharedTools?: WebhookTools,
+  queues?: QueueWatch,
+): Background =>
+  workInBackground(checkOptions('createWebhooks', options), webhookJobs(options, sharedTools), queues)
 
 export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools): readonly Job[] => {
   const { clock = Date.now, newId = createNewId() } = options
@@ -50,6 +55,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
   return [
     {
       needs: ['events'],
+      queue: 'events',
       signal: 'events',
       pollMs,
       restMs: REST_MS,
@@ -57,6 +63,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
     },
     {
       needs: ['webhooks', 'events', 'prospects', 'prospectLogs'],
+      queue: 'deliveries',
       signal: 'deliveries',
       pollMs,
       restMs: REST_MS,

@@ -93,7 +93,7 @@ export type {
   ProspectsQuery,
 } from '../core/ports/prospects.ts'
 export type { DuePage, ScheduledVersion, Schedules } from '../core/ports/schedules.ts'
-export type { Moments, Ports, Signal, SignalListener, SmallStore, Store } from '../core/ports/store.ts'
+export type { Moments, Ports, Queue, Signal, SignalListener, SmallStore, Store } from '../core/ports/store.ts'
 export type { NewTenant, RemovalPosition, Tenant, TenantChanges, Tenants } from '../core/ports/tenants.ts'
 export type {
   ClaimedVersion,

@@ -7,7 +7,7 @@ import type { UseCases } from './use-cases.ts'
 
 const HOOKS_REMEMBERED_MAX = 10_000
 
-type Deps = Needs<'hooks'> &
+type Deps = Needs<'hooks' | 'hasAllSignals'> &
   Pick<UseCases, 'logProspectActivity'> & {
     readonly hooks: HookTools
     /** How long a hook needs no look-up unless hooks change. */
@@ -17,7 +17,11 @@ type Deps = Needs<'hooks'> &
 /** The receiver of deliveries over a store. `forget`: call it when hooks may have changed elsewhere. */
 export const composeReceiver = ({ hooksRememberedMsMax, ...deps }: Deps): HookReceiver => {
   const { store, clock, newId, hooks, logProspectActivity } = deps
-  const limits = { rowsMax: HOOKS_REMEMBERED_MAX, msMax: hooksRememberedMsMax }
+  const limits = {
+    rowsMax: HOOKS_REMEMBERED_MAX,
+    msMax: hooksRememberedMsMax,
+    hasAllSignals: () => store.hasAllSignals?.() ?? true,
+  }
   const known = rememberRows(findEnabled(store.hooks), ({ hookId }) => hookId, stopwatch, limits)
   return receiveHooks({ store, clock, newId, hooks, known, logProspectActivity, later: callLater })
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
 import { postgresStore } from '../../src/adapters/postgres/store.ts'
@@ -226,6 +227,7 @@ const testConnections = (t: Test, kind: StoreKind): void => {
       t.teardown(() => proxied.close())
       const watcher = await watching(proxied, kind)
       proxy.silence()
+      proxied.hasAllSignals?.()
       const signal = watcher.next('keys')
       await endSomeKey(store, tenantId)
       if (!(await t.resolves(signal))) return
@@ -233,6 +235,43 @@ const testConnections = (t: Test, kind: StoreKind): void => {
       const nextSignal = watcher.next('keys')
       await endSomeKey(store, tenantId)
       await t.resolves(nextSignal)
+    },
+  )
+
+  t.test(
+    'a store knows whether it has all signals, and asks nothing while nobody wants to know',
+    async (t) => {
+      const { store, address } = await opened(t, kind)
+      const { tenantId } = await addTenant(store)
+      const proxy = await startProxy(t, String(address))
+      const proxied = postgresStore({ ...POSTGRES_SETTINGS, url: proxy.url }, readMigrations('postgres'))
+      t.teardown(() => proxied.close())
+      const watcher = await watching(proxied, kind)
+      await until('it has them', () => proxied.hasAllSignals?.() ?? false)
+
+      const hasRested = async () => {
+        const before = proxy.bytesSent()
+        await pause(RESTED_MS)
+        return proxy.bytesSent() === before
+      }
+      await until('its connection rests', hasRested)
+      t.equal(proxied.hasAllSignals?.(), false, 'after a rest some may be missing')
+      await until('it has asked for them', () => proxied.hasAllSignals?.() ?? false)
+
+      await until('its connection rests', hasRested)
+      const signal = watcher.next('keys')
+      await endSomeKey(store, tenantId)
+      await t.resolves(signal, 'a signal reaches a resting connection')
+
+      await until('its connection rests', hasRested)
+      proxy.silence()
+      t.equal(
+        proxied.hasAllSignals?.(),
+        false,
+        'those that were lost meanwhile are not assumed to have arrived',
+      )
+      const assumed = watcher.next('keys')
+      await t.resolves(assumed, 'all are assumed once the connection does not answer')
     },
   )
 
@@ -277,13 +316,20 @@ overStores(async (t, kind) => {
   if (kind.name === 'postgres') testConnections(t, kind)
 })
 
+/** Longer than the time between two heartbeats. */
+const RESTED_MS = 1_000
+
 /** A TCP proxy in front of PostgreSQL's socket. */
 const startProxy = async (t: Test, address: string) => {
   const { folder } = placeOf(address)
   const pairs: { readonly client: Socket; readonly upstream: Socket }[] = []
+  let bytesSent = 0
   const server = createServer((client) => {
     const upstream = connect({ path: `${folder}/.s.PGSQL.5432` })
     client.pipe(upstream).pipe(client)
+    client.on('data', ({ length }) => {
+      bytesSent += length
+    })
     client.on('error', () => {})
     upstream.on('error', () => {})
     pairs.push({ client, upstream })
@@ -301,6 +347,8 @@ const startProxy = async (t: Test, address: string) => {
     url: `postgres://postgres@127.0.0.1:${(server.address() as AddressInfo).port}${new URL(address).pathname}`,
     /** How many connections were made so far. */
     connections: () => pairs.length,
+    /** How much was sent to PostgreSQL so far. */
+    bytesSent: () => bytesSent,
     /** How many connections are open now. */
     open: () => pairs.filter(({ client }) => !client.destroyed).length,
     /** Stops all traffic, in both directions, on the connections made so far. */

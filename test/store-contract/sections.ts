@@ -18,6 +18,7 @@ import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
 import { prospectLogs } from './prospect-logs.ts'
 import { prospects } from './prospects.ts'
+import { queues } from './queues.ts'
 import { rememberedProspects } from './remembered-prospects.ts'
 import { schedules } from './schedules.ts'
 import { signals } from './signals.ts'
@@ -51,6 +52,7 @@ export const sections: readonly Section[] = [
   webhooks,
   deliveries,
   signals,
+  queues,
   isolation,
   walks,
   concurrency,

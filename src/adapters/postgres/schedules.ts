@@ -4,68 +4,13 @@ import {
   type ScheduledVersion,
   type Schedules,
 } from '../../core/ports/schedules.ts'
-import type { Query } from './sql.ts'
+import type { Timestamp } from '../../core/ports/world.ts'
+import { type Piece, piece, type Query } from './sql.ts'
 
 /** Scheduled versions and pages are read along the indexes with the same conditions. */
 export const postgresSchedules = (query: Query): Schedules => ({
-  /**
-   * Goes from tenant to tenant along each index. What is due is looked up by a scalar subquery: the planner may turn
-   * `exists` into a join that reads every scheduled row.
-   */
   waiting: async ({ afterTenantId, until, max }) => {
-    const rows = await query()<{ tenantId: string }>`
-      with recursive with_versions (tenant_id) as (
-        (
-          select v.tenant_id from page_versions v
-          where v.publish_at is not null and v.status in ('ready', 'published') and v.tenant_id > ${afterTenantId}
-          order by v.tenant_id limit 1
-        )
-        union all
-        select (
-          select v.tenant_id from page_versions v
-          where v.publish_at is not null and v.status in ('ready', 'published')
-            and v.tenant_id > with_versions.tenant_id
-          order by v.tenant_id limit 1
-        )
-        from with_versions where with_versions.tenant_id is not null
-      ), with_pages (tenant_id) as (
-        (
-          select p.tenant_id from pages p
-          where p.unpublish_at is not null and p.tenant_id > ${afterTenantId}
-          order by p.tenant_id limit 1
-        )
-        union all
-        select (
-          select p.tenant_id from pages p
-          where p.unpublish_at is not null and p.tenant_id > with_pages.tenant_id
-          order by p.tenant_id limit 1
-        )
-        from with_pages where with_pages.tenant_id is not null
-      )
-      (
-        select s.tenant_id from with_versions s
-        where s.tenant_id is not null
-          and not exists (select 1 from tenants t where t.tenant_id = s.tenant_id and t.suspended_at is not null)
-          and (
-            select true from page_versions v
-            where v.publish_at is not null and v.status in ('ready', 'published')
-              and v.tenant_id = s.tenant_id and v.publish_at <= ${until}
-            limit 1
-          )
-        limit ${max}
-      )
-      union all
-      (
-        select s.tenant_id from with_pages s
-        where s.tenant_id is not null
-          and not exists (select 1 from tenants t where t.tenant_id = s.tenant_id and t.suspended_at is not null)
-          and (
-            select true from pages p
-            where p.unpublish_at is not null and p.tenant_id = s.tenant_id and p.unpublish_at <= ${until}
-            limit 1
-          )
-        limit ${max}
-      )`
+    const rows = await query()<{ tenantId: string }>`${withActions(afterTenantId, until, max)}`
     return rows.map(({ tenantId }) => tenantId)
   },
 
@@ -101,3 +46,62 @@ export const postgresSchedules = (query: Query): Schedules => ({
       where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.publish_at is not null`
   },
 })
+
+/**
+ * The tenants with actions due until a time: at most `max` with versions and `max` with pages. Goes from tenant to tenant
+ * along each index. What is due is looked up by a scalar subquery: the planner may turn `exists` into a join that reads
+ * every scheduled row.
+ */
+export const withActions = (afterTenantId: string, until: Timestamp, max: number): Piece => piece`
+  with recursive with_versions (tenant_id) as (
+    (
+      select v.tenant_id from page_versions v
+      where v.publish_at is not null and v.status in ('ready', 'published') and v.tenant_id > ${afterTenantId}
+      order by v.tenant_id limit 1
+    )
+    union all
+    select (
+      select v.tenant_id from page_versions v
+      where v.publish_at is not null and v.status in ('ready', 'published')
+        and v.tenant_id > with_versions.tenant_id
+      order by v.tenant_id limit 1
+    )
+    from with_versions where with_versions.tenant_id is not null
+  ), with_pages (tenant_id) as (
+    (
+      select p.tenant_id from pages p
+      where p.unpublish_at is not null and p.tenant_id > ${afterTenantId}
+      order by p.tenant_id limit 1
+    )
+    union all
+    select (
+      select p.tenant_id from pages p
+      where p.unpublish_at is not null and p.tenant_id > with_pages.tenant_id
+      order by p.tenant_id limit 1
+    )
+    from with_pages where with_pages.tenant_id is not null
+  )
+  (
+    select s.tenant_id from with_versions s
+    where s.tenant_id is not null
+      and not exists (select 1 from tenants t where t.tenant_id = s.tenant_id and t.suspended_at is not null)
+      and (
+        select true from page_versions v
+        where v.publish_at is not null and v.status in ('ready', 'published')
+          and v.tenant_id = s.tenant_id and v.publish_at <= ${until}
+        limit 1
+      )
+    limit ${max}
+  )
+  union all
+  (
+    select s.tenant_id from with_pages s
+    where s.tenant_id is not null
+      and not exists (select 1 from tenants t where t.tenant_id = s.tenant_id and t.suspended_at is not null)
+      and (
+        select true from pages p
+        where p.unpublish_at is not null and p.tenant_id = s.tenant_id and p.unpublish_at <= ${until}
+        limit 1
+      )
+    limit ${max}
+  )`

@@ -9,14 +9,21 @@ import { withTimeout } from './with-timeout.ts'
 
 const NOTIFY_PAUSE_MS = 200
 const SIGNALS_MAX = 100
-/** A connection that goes silent right after a heartbeat is noticed after two intervals: less than a second. */
 const HEARTBEAT_MS = 400
 const ANSWER_MS_MAX = 5_000
+/** Less than a second: until a key that was revoked elsewhere is refused, a request takes its time, too. */
+const SIGNALS_AGE_MS_MAX = 900
+/** The heart rests once nobody has asked for this long whether all signals have arrived. */
+const RESTS_AFTER_MS = 2_000
 
 /**
- * Signals between the processes on one database, by LISTEN and NOTIFY. As long as a process cannot be sure that its
- * listening connection works, it emits every signal at each heartbeat, because it may have missed one. That is always so
- * without a `url` to listen at.
+ * Signals between the processes on one database, by LISTEN and NOTIFY. PostgreSQL sends them before the answer to a later
+ * statement, so the answer to a heartbeat proves that none from before it was missed. While a heartbeat is not answered,
+ * this process emits every signal again and again, because it may have missed one. That is always so without a `url` to
+ * listen at.
+ *
+ * An idle process has no heartbeat, so that a database without work can sleep. The first request finds that signals may
+ * be missing, looks up its key, and starts the heart.
  */
 export const postgresSignals = (url: PostgresUrl | null, ask: Ask) => {
   const listeners = createListeners()
@@ -24,6 +31,15 @@ export const postgresSignals = (url: PostgresUrl | null, ask: Ask) => {
   let running: Promise<void> | undefined
   const unsent = new Set<Signal>()
   let timer: NodeJS.Timeout | undefined
+  /** All signals from before this time were emitted. */
+  let completeUntilMs = Number.NEGATIVE_INFINITY
+  let lastAskedMs = performance.now()
+  let endRest = () => {}
+
+  const emitAll = (): void => {
+    completeUntilMs = performance.now()
+    listeners.emitAll()
+  }
 
   /** Sends all signals in one transaction. If there are too many, it signals that any tenant may have changed. */
   const send = (): void => {
@@ -35,6 +51,7 @@ export const postgresSignals = (url: PostgresUrl | null, ask: Ask) => {
   }
 
   const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
+  const mayRest = () => performance.now() - lastAskedMs > RESTS_AFTER_MS
 
   /** Listens on one connection until it is lost or silent, or the store is closed. */
   const listen = async (address: PostgresUrl): Promise<void> => {
@@ -43,6 +60,7 @@ export const postgresSignals = (url: PostgresUrl | null, ask: Ask) => {
     const onLost = () => {
       isLost = true
       rejectPending()
+      endRest()
     }
     closing.signal.addEventListener('abort', onLost)
     const sql = openPostgres(address, {
@@ -58,16 +76,22 @@ export const postgresSignals = (url: PostgresUrl | null, ask: Ask) => {
         rejectPending = () => reject(new Error('The listening connection is lost.'))
         asked.then(resolve, reject)
       })
-      const unsure = setInterval(listeners.emitAll, HEARTBEAT_MS)
+      const unsure = setInterval(emitAll, HEARTBEAT_MS)
       await withTimeout(answer, ANSWER_MS_MAX).finally(() => clearInterval(unsure))
     }
     try {
       await whileUnsure(sql`listen prospect_pages`)
-      listeners.emitAll()
+      emitAll()
       listeners.emit('prospects')
       while (!isLost) {
+        const sentMs = performance.now()
         await whileUnsure(sql`select 1`)
+        completeUntilMs = Math.max(completeUntilMs, sentMs)
         await beat()
+        if (mayRest() && !isLost)
+          await new Promise<void>((resolve) => {
+            endRest = resolve
+          })
       }
     } finally {
       closing.signal.removeEventListener('abort', onLost)
@@ -78,7 +102,7 @@ export const postgresSignals = (url: PostgresUrl | null, ask: Ask) => {
   const run = async (): Promise<void> => {
     while (!closing.signal.aborted) {
       if (url !== null) await listen(url).catch(() => {})
-      listeners.emitAll()
+      emitAll()
       await beat().catch(() => {})
     }
   }
@@ -88,6 +112,11 @@ export const postgresSignals = (url: PostgresUrl | null, ask: Ask) => {
       const remove = listeners.add(listener)
       running ??= run()
       return remove
+    },
+    hasAllSignals: (): boolean => {
+      lastAskedMs = performance.now()
+      endRest()
+      return lastAskedMs - completeUntilMs <= SIGNALS_AGE_MS_MAX
     },
     /**
      * Notifies this process at once, and the others after a pause, once for all signals of that time: commits with a

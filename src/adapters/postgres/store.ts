@@ -25,6 +25,7 @@ import { postgresSignals } from './signals.ts'
 import { type Ask, queryOver } from './sql.ts'
 import { postgresTenants } from './tenants.ts'
 import { postgresVersions } from './versions.ts'
+import { postgresWaiting } from './waiting.ts'
 import { postgresWebhooks } from './webhooks.ts'
 
 /** While one list is decided, the other is saved. */
@@ -40,7 +41,7 @@ export const postgresStore = (
   const { url, pooler } = settings
   const directUrl = pooler === undefined ? url : pooler.directUrl
   const { ask, close } = connectTo(settings)
-  const { watch, notify, close: closeSignals } = postgresSignals(directUrl, ask)
+  const { notify, close: closeSignals, ...signals } = postgresSignals(directUrl, ask)
   const { ready, ...verbs } = portsOver(ask, migrations, notify, settings)
 
   let isUsable = false
@@ -62,7 +63,7 @@ export const postgresStore = (
       const migrated = migratePostgres(directUrl ?? url, migrations, warn)
       return migrated.catch(pooler?.directUrl ? nameDirect : null)
     },
-    watch,
+    ...signals,
     close: () => closeSignals().then(close),
   }
 }
@@ -73,7 +74,7 @@ export const portsOver = (
   migrations: readonly Migration[],
   notify: (...signals: readonly Signal[]) => void,
   { everyEvent = false, observer }: Pick<PostgresSettings, 'everyEvent' | 'observer'>,
-): Omit<Store, 'migrate' | 'watch' | 'close'> => {
+): Omit<Store, 'migrate' | 'watch' | 'hasAllSignals' | 'close'> => {
   const query = queryOver(ask)
   const together = createTogether({ listsInFlightMax: LISTS_IN_FLIGHT_MAX, observerOf: observer?.gathering })
   const outbox = createOutbox(everyEvent, () => notify('events'))
@@ -98,6 +99,7 @@ export const portsOver = (
     apiKeys: postgresApiKeys(query, keysChanged),
     tenants: postgresTenants(query, keysChanged),
     moments: postgresMoments(query),
+    waiting: postgresWaiting(query),
     ready: async () => {
       refuseUnready(await appliedMigrations(ask))
       await refuseNoWrites()

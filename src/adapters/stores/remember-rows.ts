@@ -4,19 +4,23 @@ import { LOOKUPS_MAX } from './together.ts'
 /** However many ids are guessed at once, they are looked up by one statement at a time. Rows that exist wait for no slow one. */
 const LOOK_UPS = { listLengthMax: LOOKUPS_MAX, listsInFlightMax: 1, dedupeKey: String }
 
-/** How many rows are kept, and for how long at most. */
-export type RowLimits = { readonly rowsMax: number; readonly msMax: number }
+/** How many rows are kept, for how long at most, and whether they can be trusted now: see `hasAllSignals` of a store. */
+export type RowLimits = {
+  readonly rowsMax: number
+  readonly msMax: number
+  readonly hasAllSignals: () => boolean
+}
 
 /**
  * Keeps rows such as API keys in memory, so that a request costs no look-up. They are looked up again after a signal
- * that some have changed, and after `msMax` in case the signal is lost. Rows that do not exist are not remembered.
- * `stopwatch`: milliseconds of a monotonic clock.
+ * that some have changed, and after `msMax` in case the signal is lost. A remembered row is trusted only while
+ * `hasAllSignals`. Rows that do not exist are not remembered. `stopwatch`: milliseconds of a monotonic clock.
  */
 export const rememberRows = <Row>(
   findRows: (ids: readonly string[]) => Promise<readonly Row[]>,
   idOf: (row: Row) => string,
   stopwatch: () => number,
-  { rowsMax, msMax }: RowLimits,
+  { rowsMax, msMax, hasAllSignals }: RowLimits,
 ) => {
   const remembered = new Map<string, { row: Row; until: number; afterSignals: number }>()
   let signals = 0
@@ -43,7 +47,9 @@ export const rememberRows = <Row>(
     /** A remembered row, or a promise of one that is looked up. */
     find: (id: string): Row | Promise<Row | null> => {
       const entry = remembered.get(id)
-      if (entry && entry.afterSignals === signals && stopwatch() < entry.until) return entry.row
+      // Asked even if nothing is remembered yet: that prepares for the next request.
+      const isTrusted = hasAllSignals()
+      if (entry && isTrusted && entry.afterSignals === signals && stopwatch() < entry.until) return entry.row
       return lookUp(id, entry !== undefined)
     },
     /** Looks an id up as if it were not remembered, so that both take equally long. */

@@ -8,15 +8,18 @@ const KEYS_MAX = 5_000
 
 /**
  * Counts in memory the usage of API keys and hooks. `save`, once a minute, adds it to that minute in the store. Usage
- * that could not be saved counts for the next minute. A process that is killed loses it.
+ * that could not be saved counts for the next minute. A process that is killed loses it. Without usage it saves once an
+ * hour, which removes old minutes.
  */
 export const countUsage = ({ store: { counts }, clock }: Omit<Needs<'counts'>, 'newId'>) => {
   const keys = new Map<string, Used>()
+  let lastSavedMs = Number.NEGATIVE_INFINITY
   const add = (used: Used): void => {
     if (keys.size < KEYS_MAX || keys.has(used.apiKeyId)) addUsed(keys, used.apiKeyId, used)
   }
   const save = async (): Promise<false> => {
     const now = clock()
+    if (keys.size === 0 && Math.abs(now - lastSavedMs) < HOUR_MS) return false
     // More minutes than one save adds, so that none are left over.
     const remove = { before: isoTime(now - USAGE_KEPT_MS), after: isoTime(now + HOUR_MS), max: 2 * KEYS_MAX }
     const used = [...keys.values()]
@@ -25,6 +28,7 @@ export const countUsage = ({ store: { counts }, clock }: Omit<Needs<'counts'>, '
       used.forEach(add)
       throw error
     })
+    lastSavedMs = now
     return false
   }
   return { add, save }

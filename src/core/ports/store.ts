@@ -13,7 +13,7 @@ import type { Schedules } from './schedules.ts'
 import type { Tenants } from './tenants.ts'
 import type { Versions } from './versions.ts'
 import type { Webhooks } from './webhooks.ts'
-import type { Clock, Moment, NewId, ShareLoop } from './world.ts'
+import type { Clock, Moment, NewId, ShareLoop, Timestamp } from './world.ts'
 
 /** A change in this process, or in another one on the same database. */
 export type Signal =
@@ -30,6 +30,17 @@ export type Signal =
   | `numbered ${string}`
   /** Deliveries became due, in this process. */
   | 'deliveries'
+
+/** A kind of work in the background. */
+export type Queue =
+  | 'versions'
+  | 'schedules'
+  | 'events'
+  | 'deliveries'
+  | 'erasures'
+  | 'merges'
+  | 'removals'
+  | 'counts'
 
 /** The part of a store that knows which of its statements still run. */
 export type Moments = {
@@ -66,6 +77,17 @@ export type Store = Ports & {
    * called. Returns a function that removes the listener.
    */
   watch(listener: SignalListener): () => void
+  /**
+   * Whether the signals of all changes that were committed a second ago or earlier have arrived. Only then may a process
+   * trust what it remembers. Without this, it trusts a row for as long as it may remember one at all, and
+   * relies on no signals of other processes.
+   */
+  hasAllSignals?(): boolean
+  /**
+   * The queues that are not empty now, or have something scheduled until then. It may name an empty one. An idle process
+   * asks this instead of looking into each queue; without it, every queue is looked into.
+   */
+  waiting?(query: { readonly now: Timestamp; readonly until: Timestamp }): Promise<readonly Queue[]>
   close(): Promise<void>
 }
 /** The parts of a store, by resource. */

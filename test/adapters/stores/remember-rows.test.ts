@@ -7,7 +7,7 @@ import { stoppedClock } from '../../support/setting.ts'
 /** A store in which every key exists but those named `missing`, and which can fail. */
 const setUp = ({ keysMax = 10 } = {}) => {
   const asked: string[] = []
-  const state = { fails: false }
+  const state = { fails: false, hasAllSignals: true }
   const stopwatch = stoppedClock(0)
   const findByHashes = async (keyHashes: readonly string[]) => {
     const start = String(asked.push(keyHashes.join()))
@@ -16,7 +16,7 @@ const setUp = ({ keysMax = 10 } = {}) => {
     const existing = keyHashes.filter((keyHash) => !keyHash.startsWith('missing'))
     return existing.map((keyHash) => ({ keyHash, start }) as StoredApiKey).reverse()
   }
-  const limits = { rowsMax: keysMax, msMax: 1_000 }
+  const limits = { rowsMax: keysMax, msMax: 1_000, hasAllSignals: () => state.hasAllSignals }
   const remembered = rememberRows(findByHashes, ({ keyHash }) => keyHash, stopwatch, limits)
   return { asked, state, stopwatch, ...remembered, find: async (id: string) => remembered.find(id) }
 }
@@ -52,6 +52,15 @@ t.test('a look-up that began before the signal is not remembered after it', asyn
   forget()
   await before
   t.equal((await find('a'))?.start, '2')
+})
+
+t.test('a remembered key is looked up again while signals may be missing', async (t) => {
+  const { find, state } = setUp()
+  await find('a')
+  state.hasAllSignals = false
+  t.equal((await find('a'))?.start, '2')
+  state.hasAllSignals = true
+  t.equal((await find('a'))?.start, '2', 'and trusted once none are')
 })
 
 t.test('should the signal be lost, it forgets after a time', async (t) => {

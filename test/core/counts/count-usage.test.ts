@@ -4,15 +4,17 @@ import { countUsage } from '../../../src/core/counts/count-usage.ts'
 import { unavailable } from '../../../src/core/engine/failures.ts'
 import { stoppedClock } from '../../support/setting.ts'
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const used = (apiKeyId: string) => ({ tenantId: 'one', apiKeyId, requests: 1, activities: 2, bytes: 3 })
 
 /** `away`: each of the next writes fails. */
 const setUp = () => {
   const { counts } = memoryStore()
   const clock = stoppedClock()
-  const state = { away: 0 }
+  const state = { away: 0, saves: 0 }
   const addUsage: typeof counts.addUsage = async (...change) => {
+    state.saves++
     if (state.away-- > 0) throw unavailable('away')
     return counts.addUsage(...change)
   }
@@ -65,7 +67,21 @@ t.test('a minute is kept for 48 hours, even if it was that of a clock far ahead'
   clock.advance(48 * HOUR_MS)
   await save()
   t.equal((await sums()).length, 1)
-  clock.advance(1)
+  clock.advance(HOUR_MS)
   await save()
-  t.strictSame(await sums(), [])
+  t.strictSame(await sums(), [], 'which an idle process looks for once an hour')
+})
+
+t.test('without usage, the store is left alone for an hour', async (t) => {
+  const { add, save, clock, state } = setUp()
+  add(used('now'))
+  await save()
+  for (let minutes = 1; minutes < 60; minutes++) {
+    clock.advance(MINUTE_MS)
+    await save()
+  }
+  t.equal(state.saves, 1)
+  clock.advance(MINUTE_MS)
+  await save()
+  t.equal(state.saves, 2)
 })
