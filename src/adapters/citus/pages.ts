@@ -1,6 +1,13 @@
 import type { KnownPage, NewPageRow, Pages, PagesQuery, StoredPage } from '../../core/ports/pages.ts'
 import { type FoundRow, foundPage } from '../postgres/found-page.ts'
-import { nameWithNumber, needsWork, newVersionRow, SHOWN_VERSION, storedPage } from '../stores/page-rows.ts'
+import {
+  changeNeedsWork,
+  nameWithNumber,
+  newPageNeedsWork,
+  newVersionRow,
+  SHOWN_VERSION,
+  storedPage,
+} from '../stores/page-rows.ts'
 import type { Together } from '../stores/together.ts'
 import { rowsOfEach, slicesByTenant } from './by-tenant.ts'
 import type { Forms, Of } from './forms.ts'
@@ -56,7 +63,7 @@ export const postgresPages = (
     const named = pageNumber === null ? page : { ...page, computedName: nameWithNumber(page, pageNumber) }
     const { parts, done } = newPages(named, pageNumber)
     const recorded = await outbox.record([page], events, [parts], done)
-    if (recorded === 'recorded' && needsWork(page)) added()
+    if (recorded === 'recorded' && newPageNeedsWork(page)) added()
     return recorded
   },
 
@@ -132,7 +139,7 @@ export const postgresPages = (
       ...(schedule ? [scheduled] : []),
     ]
     const recorded = await outbox.change(change, events, parts)
-    if ((version || schedule?.publishAt || unpublishAt) && recorded === 'recorded') added()
+    if (recorded === 'recorded' && changeNeedsWork(change)) added()
     return recorded
   },
 

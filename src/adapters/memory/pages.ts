@@ -2,9 +2,10 @@ import type { PageGroupKey } from '../../core/ports/page-groups.ts'
 import type { KnownPage, Pages, PagesQuery } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import {
+  changeNeedsWork,
   firstVersionRow,
   nameWithNumber,
-  needsWork,
+  newPageNeedsWork,
   newPageRow,
   newVersionRow,
   type ShownVersion,
@@ -88,7 +89,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       })
       addVersion(firstVersionRow(named))
       countPages(group, 1)
-      if (needsWork(page)) added()
+      if (newPageNeedsWork(page)) added()
       return 'recorded'
     },
     list: async (lookup) => sliceOf(lookup, pages.byId.backFrom(lookup, lookup.beforeId).map(storedPage)),
@@ -137,7 +138,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       const { schedule } = change
       if (schedule)
         versions.change(versions.byId.at({ ...page, ...schedule }), { ...schedule, publish: false })
-      if (version || schedule?.publishAt || unpublishAt) added()
+      if (changeNeedsWork(change)) added()
       return 'recorded'
     },
     remove: async (lookup, events) => {

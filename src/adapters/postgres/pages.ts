@@ -5,6 +5,7 @@ import type {
   KnownPage,
   NewPageLookup,
   NewPageRow,
+  PageChange,
   PageKey,
   Pages,
   PagesQuery,
@@ -13,10 +14,11 @@ import type {
 } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import {
+  changeNeedsWork,
   firstVersionRow,
   NEW_PAGE_COLUMNS,
   NEW_VERSION_COLUMNS,
-  needsWork,
+  newPageNeedsWork,
   newPageRow,
   newVersionRow,
   SHOWN_VERSION,
@@ -76,7 +78,7 @@ export const postgresPages = (
   together: Together,
   wakePublisher: () => void,
 ): Pages => {
-  const { recorded, newEvents } = outbox
+  const { recorded } = outbox
   const findWith = (content: boolean) =>
     together.read('pages.find', (lookups: readonly PageKey[]) => findAll(query, lookups, content), {
       listLengthMax: PAGES_MAX,
@@ -104,67 +106,12 @@ export const postgresPages = (
     findSlug: together.read('pages.findSlug', (lookups: readonly SlugKey[]) => findSlugs(query, lookups)),
 
     change: async (change, events) => {
-      const { tenantId, pageGroupId, pageId, revision, updatedAt, publishedVersionId, schedule } = change
-      const version = change.added
-      const versionRows = version === null ? [] : [newVersionRow(change, version)]
-      const needsActiveGroup = version !== null || change.publishes
-      const result = await recorded(
-        query()<Events>`
-          with changed as (
-            update pages p set slug = ${change.slug}, custom_name = ${change.customName}, computed_name = ${change.computedName},
-              updated_at = ${updatedAt}, published_version_id = ${publishedVersionId},
-              automatic_after = ${change.automaticAfter}, unpublish_at = ${change.unpublishAt},
-              latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id),
-              revision = p.revision + 1
-            where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
-              and p.revision = ${revision} and exists (
-                select 1 from page_groups g
-                where g.tenant_id = ${tenantId} and (g.status = 'active' or not ${needsActiveGroup})
-                  and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
-              )
-            returning 1
-          ), added_version as (
-            insert into page_versions (${VERSION.names})
-            select ${VERSION.values} from ${VERSION.from(versionRows)} where exists (select 1 from changed)
-          ), published as (
-            update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null,
-              unpublish_at = null, schedule_note = null
-            where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId}
-              and ${change.publishes} and exists (select 1 from changed)
-          ), scheduled as (
-            update page_versions v set publish_at = ${schedule?.publishAt ?? null},
-              unpublish_at = ${schedule?.unpublishAt ?? null}, schedule_note = ${schedule?.scheduleNote ?? null},
-              publish = false
-            where v.tenant_id = ${tenantId} and v.page_id = ${pageId}
-              and v.version_id = ${schedule?.versionId ?? null} and exists (select 1 from changed)
-          ), ${newEvents(events)}
-          select (select count(*)::int from new_events) as events from changed`,
-      )
-      if ((version || schedule?.publishAt || change.unpublishAt) && result === 'recorded') wakePublisher()
+      const result = await recorded(changePage(query, outbox, change, events))
+      if (result === 'recorded' && changeNeedsWork(change)) wakePublisher()
       return result
     },
 
-    remove: ({ tenantId, pageGroupId, pageId, revision }, events) =>
-      recorded(
-        query()<Events>`
-          with changed as (
-            delete from pages p
-            where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
-              and p.revision = ${revision} and exists (
-                select 1 from page_groups g
-                where g.tenant_id = ${tenantId}
-                  and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
-              )
-            returning 1
-          ), emptied as (
-            delete from page_versions v
-            where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and exists (select 1 from changed)
-          ), counted as (
-            update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
-            where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId} and exists (select 1 from changed)
-          ), ${newEvents(events)}
-          select (select count(*)::int from new_events) as events from changed`,
-      ),
+    remove: (page, events) => recorded(removePage(query, outbox, page, events)),
   }
 }
 
@@ -298,9 +245,77 @@ const savePages = async (
       select number, (select count(*)::int from new_events) as events from page`,
   )
   const saved = new Set(rows.map(({ number }) => number))
-  if (recordings.some(({ page }, number) => saved.has(number) && needsWork(page))) wakePublisher()
+  if (recordings.some(({ page }, number) => saved.has(number) && newPageNeedsWork(page))) wakePublisher()
   return recordings.map((_, number) => (saved.has(number) ? 'recorded' : 'overtaken'))
 }
+
+/** Changes a page and its versions, unless the page has changed since or its group no longer allows it. */
+const changePage = (
+  query: Query,
+  { newEvents }: Outbox,
+  change: PageChange,
+  events: readonly NewEvent[] | undefined,
+) => {
+  const { tenantId, pageGroupId, pageId, revision, updatedAt, publishedVersionId, schedule } = change
+  const addedVersions = change.added === null ? [] : [newVersionRow(change, change.added)]
+  const needsActiveGroup = change.added !== null || change.publishes
+  return query()<Events>`
+    with changed as (
+      update pages p set slug = ${change.slug}, custom_name = ${change.customName}, computed_name = ${change.computedName},
+        updated_at = ${updatedAt}, published_version_id = ${publishedVersionId},
+        automatic_after = ${change.automaticAfter}, unpublish_at = ${change.unpublishAt},
+        latest_version_id = coalesce(${change.added?.versionId ?? null}, p.latest_version_id),
+        revision = p.revision + 1
+      where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
+        and p.revision = ${revision} and exists (
+          select 1 from page_groups g
+          where g.tenant_id = ${tenantId} and (g.status = 'active' or not ${needsActiveGroup})
+            and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
+        )
+      returning 1
+    ), added_version as (
+      insert into page_versions (${VERSION.names})
+      select ${VERSION.values} from ${VERSION.from(addedVersions)} where exists (select 1 from changed)
+    ), published as (
+      update page_versions v set status = 'published', published_at = ${updatedAt}, publish_at = null,
+        unpublish_at = null, schedule_note = null
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and v.version_id = ${publishedVersionId}
+        and ${change.publishes} and exists (select 1 from changed)
+    ), scheduled as (
+      update page_versions v set publish_at = ${schedule?.publishAt ?? null},
+        unpublish_at = ${schedule?.unpublishAt ?? null}, schedule_note = ${schedule?.scheduleNote ?? null},
+        publish = false
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId}
+        and v.version_id = ${schedule?.versionId ?? null} and exists (select 1 from changed)
+    ), ${newEvents(events)}
+    select (select count(*)::int from new_events) as events from changed`
+}
+
+/** Removes a page with its versions, unless it has changed since. */
+const removePage = (
+  query: Query,
+  { newEvents }: Outbox,
+  { tenantId, pageGroupId, pageId, revision }: PageKey & Pick<PageChange, 'revision'>,
+  events: readonly NewEvent[] | undefined,
+) =>
+  query()<Events>`
+    with changed as (
+      delete from pages p
+      where p.tenant_id = ${tenantId} and p.page_group_id = ${pageGroupId} and p.page_id = ${pageId}
+        and p.revision = ${revision} and exists (
+          select 1 from page_groups g
+          where g.tenant_id = ${tenantId}
+            and (case when g.status <> 'deleted' then g.page_group_id end) = ${pageGroupId}
+        )
+      returning 1
+    ), emptied as (
+      delete from page_versions v
+      where v.tenant_id = ${tenantId} and v.page_id = ${pageId} and exists (select 1 from changed)
+    ), counted as (
+      update page_counts c set pages_count = c.pages_count - 1, changes = c.changes + 1
+      where c.tenant_id = ${tenantId} and c.page_group_id = ${pageGroupId} and exists (select 1 from changed)
+    ), ${newEvents(events)}
+    select (select count(*)::int from new_events) as events from changed`
 
 const findAll = async (
   query: Query,
@@ -343,10 +358,15 @@ const findAll = async (
   return lookups.map((lookup, i) => foundPage(found[i] ?? [], lookup))
 }
 
+/**
+ * The pages of each group, newest first; null for a missing group. A page is read if the names of all pages before its
+ * predecessor fit into a slice. So the first page is read whatever its size, and one more than fits: it shows that more
+ * follow.
+ */
 const listAll = async (query: Query, lookups: readonly PagesQuery[]): Promise<(StoredPage[] | null)[]> => {
   const rows = await query()<ListedRow>`
-    select lookup.number, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
-      l.created_at, l.updated_at
+    select lookup.number, listed.tenant_id, listed.page_group_id, listed.page_id, listed.slug, listed.custom_name,
+      listed.computed_name, listed.created_at, listed.updated_at
     from ${LISTED.from(numberedSlices(lookups))}
       cross join lateral (
         select g.status from page_groups g
@@ -356,23 +376,23 @@ const listAll = async (query: Query, lookups: readonly PagesQuery[]): Promise<(S
       ) g
       left join lateral (
         select * from (
-          select l.*, sum(octet_length(l.custom_name)) over (
-            order by l.page_id desc rows between unbounded preceding and 2 preceding
+          select older.*, sum(octet_length(older.custom_name)) over (
+            order by older.page_id desc rows between unbounded preceding and 2 preceding
           ) as bytes_before
           from (
-            select * from pages l
-            where l.tenant_id = lookup.tenant_id and l.page_group_id = lookup.page_group_id
-              and l.page_id < lookup.before_id
-            order by l.page_id desc limit lookup.rows_max
-          ) l
-        ) l
-        where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
-      ) l on true
-    order by lookup.number, l.page_id desc`
+            select * from pages p
+            where p.tenant_id = lookup.tenant_id and p.page_group_id = lookup.page_group_id
+              and p.page_id < lookup.before_id
+            order by p.page_id desc limit lookup.rows_max
+          ) older
+        ) measured
+        where coalesce(measured.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+      ) listed on true
+    order by lookup.number, listed.page_id desc`
   // A group without pages is one row without a page; a missing group has no row.
-  return rowsOfEach(lookups, rows).map((list) => {
-    if (list.length === 0) return null
-    return list[0]?.pageId === null ? [] : list.map(storedPage)
+  return rowsOfEach(lookups, rows).map((pages) => {
+    if (pages.length === 0) return null
+    return pages[0]?.pageId === null ? [] : pages.map(storedPage)
   })
 }
 

@@ -3,11 +3,12 @@ import type { NewEvent } from '../../core/ports/events.ts'
 import type { FoundPage, NewPageRow, PageChange, Pages, StoredPage } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import {
+  changeNeedsWork,
   firstVersionRow,
   NEW_PAGE_COLUMNS,
   NEW_VERSION_COLUMNS,
   nameWithNumber,
-  needsWork,
+  newPageNeedsWork,
   newPageRow,
   newVersionRow,
   storedVersion,
@@ -145,7 +146,7 @@ export const sqlitePages = (
     'pages.record',
     async (list: readonly Recording[]) => {
       const saved = await database.recordEach(list, createRecorder)
-      if (list.some(({ page }, i) => saved[i] === 'recorded' && needsWork(page))) added()
+      if (list.some(({ page }, i) => saved[i] === 'recorded' && newPageNeedsWork(page))) added()
       return saved
     },
     { weightOf: ({ page }) => weightOfPage(page), tenantOf: ({ page }) => page.tenantId },
@@ -186,8 +187,9 @@ export const sqlitePages = (
         ? (database.get<{ readonly pageId: string }>(BY_SLUG, lookup)?.pageId ?? null)
         : null,
 
-    change: ({ added: version, publishes, schedule, ...change }, events) =>
-      database.record(
+    change: (pageChange, events) => {
+      const { added: version, publishes, schedule, ...change } = pageChange
+      return database.record(
         () => {
           if (!database.has(version || publishes ? GROUP_IS_ACTIVE : GROUP_EXISTS, change)) return 'overtaken'
           if (database.run(CHANGE, { ...change, addedId: version?.versionId ?? null }) === 0)
@@ -198,8 +200,9 @@ export const sqlitePages = (
           outbox.add(events)
           return 'recorded'
         },
-        version || schedule?.publishAt || change.unpublishAt ? added : undefined,
-      ),
+        changeNeedsWork(pageChange) ? added : undefined,
+      )
+    },
 
     remove: (page, events) =>
       database.record(

@@ -2,6 +2,7 @@ import { shownStatus } from '../../core/pages/version-states.ts'
 import type {
   NewPageRow,
   NewVersionRow,
+  PageChange,
   PageKey,
   Schedule,
   StoredPage,
@@ -51,8 +52,11 @@ export const firstVersionRow = (page: NewPageRow) => {
   return page.claimedUntil === undefined ? row : { ...row, attempts: 1, claimableAt: page.claimedUntil }
 }
 /** Whether a publisher or the scheduler has to be woken for a new page. */
-export const needsWork = ({ claimedUntil, publishAt }: NewPageRow): boolean =>
+export const newPageNeedsWork = ({ claimedUntil, publishAt }: NewPageRow): boolean =>
   claimedUntil === undefined || publishAt !== null
+/** Whether a publisher or the scheduler has to be woken for a change of a page. */
+export const changeNeedsWork = ({ added, schedule, unpublishAt }: PageChange): boolean =>
+  added !== null || (schedule !== null && schedule.publishAt !== null) || unpublishAt !== null
 
 export const storedPage = (row: StoredPage): StoredPage => {
   const { tenantId, pageGroupId, pageId, slug, customName, computedName, createdAt, updatedAt } = row
