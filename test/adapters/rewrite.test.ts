@@ -8,13 +8,13 @@ const LARGE = 268_435_456
 /** A time of that day, on the clock of this machine. */
 const at = (hours: number, minutes = 0) => new Date(2026, 0, 15, hours, minutes).getTime()
 const iso = (ms: number) => new Date(ms).toISOString()
-const isTime = (bytes: number, nowMs: number, lastMs: number, sinceMs = nowMs, untilMs?: number) =>
+const isTime = (bytes: number, nowMs: number, lastMs: number, waitingMs = nowMs, searchingMs?: number) =>
   isTimeToRewrite(
     {
       bytes,
-      lastMinute: Math.floor(lastMs / MINUTE_MS),
-      since: iso(sinceMs),
-      until: untilMs === undefined ? null : iso(untilMs),
+      lastAttemptMinute: Math.floor(lastMs / MINUTE_MS),
+      waitingSince: iso(waitingMs),
+      lastSearchingAt: searchingMs === undefined ? null : iso(searchingMs),
     },
     nowMs,
   )

@@ -1,6 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { ClaimedErasure, Erasures, StoredErasure } from '../../core/ports/erasures.ts'
+import {
+  type ClaimedErasure,
+  ERASURE_PASSES,
+  type Erasures,
+  type StoredErasure,
+} from '../../core/ports/erasures.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Served } from '../../core/ports/world.ts'
 import { newErasureRow } from '../stores/people-rows.ts'
@@ -101,10 +106,10 @@ const COUNT_LOGS = `
 const NAMES = `
   select prospect_log_id, email, external_id from prospect_logs where tenant_id = :tenantId and prospect_log_id > :afterId
   order by prospect_log_id limit :limit`
-// In pass 3 the position belongs to the process that rewrites the file.
+// While an erasure waits for a rewrite, the position belongs to the process that rewrites the file.
 const SETTLE = `
   update erasures set pass = max(pass, :pass), settles_after = :settlesAfter,
-    position = iif(:pass = 3, position, :position), claimable_at = :claimableAt, status = :status,
+    position = iif(:pass = ${ERASURE_PASSES.waitsForRewrite}, position, :position), claimable_at = :claimableAt, status = :status,
     completed_at = :completedAt
   where tenant_id = :tenantId and erasure_id = :erasureId and status = 'processing' and attempts = :attempt
     and (:completedAt is null or not exists (

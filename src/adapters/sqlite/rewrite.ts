@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { MINUTE_MS } from '../../core/engine/times.ts'
+import { ERASURE_PASSES } from '../../core/ports/erasures.ts'
 import { toDomainFailure } from './error-codes.ts'
 import type { Database } from './open.ts'
 import { placeTemporaryFiles } from './place.ts'
@@ -54,41 +55,42 @@ export const rewriteFile = async (database: Database, nowMs: number): Promise<bo
   return true
 }
 
-/** A rewrite completes the erasures that wait when it begins. */
-const TAKE = "update erasures set position = :minute where status = 'processing' and pass = 3"
-const RELEASE = "update erasures set pass = 4 where status = 'processing' and pass = 3 and position = :minute"
+const WAITS_FOR_REWRITE = `status = 'processing' and pass = ${ERASURE_PASSES.waitsForRewrite}`
+const SEARCHES_LOGS = `status = 'processing' and pass < ${ERASURE_PASSES.waitsForRewrite}`
 
-/**
- * `lastMinute`: minute of the last attempt, since 1970. `since`: time of the first pending request for an erasure or
- * for the deletion of a tenant. `until`: time of the last erasure that waits for no rewrite yet.
- */
+/** A rewrite serves the erasures that wait when it begins. They carry its minute until it is done. */
+const TAKE = `update erasures set position = :minute where ${WAITS_FOR_REWRITE}`
+const RELEASE = `
+  update erasures set pass = ${ERASURE_PASSES.rewritten} where ${WAITS_FOR_REWRITE} and position = :minute`
+
 type FileState = {
   readonly bytes: number
-  readonly lastMinute: number
-  readonly since: string
-  readonly until?: string | null
+  /** Minutes since 1970 at the last attempt. */
+  readonly lastAttemptMinute: number
+  /** When the first of the erasures, and of the deletions of tenants, that wait for a rewrite was requested. */
+  readonly waitingSince: string
+  /** When the last of the erasures that still search logs was requested. Null if there is none. */
+  readonly lastSearchingAt: string | null
 }
 const FILE_STATE = `
-  select page_count * page_size as bytes, user_version as last_minute, (
+  select page_count * page_size as bytes, user_version as last_attempt_minute, (
     select min(at) from (
-      select requested_at as at from erasures where status = 'processing' and pass = 3
+      select requested_at as at from erasures where ${WAITS_FOR_REWRITE}
       union all select deleted_at from tenants where deleted_at is not null
     )
-  ) as since, (select max(requested_at) from erasures where status = 'processing' and pass < 3) as until
+  ) as waiting_since, (select max(requested_at) from erasures where ${SEARCHES_LOGS}) as last_searching_at
   from pragma_page_count, pragma_page_size, pragma_user_version`
 
-/**
- * Whether the file may be rewritten now. A last attempt in the future had a wrong clock. Erasures that were requested
- * within a minute share a rewrite, instead of waiting for the next one.
- */
-export const isTimeToRewrite = (
-  { bytes, lastMinute, since, until = null }: FileState,
-  nowMs: number,
-): boolean => {
-  if (Math.abs(Math.floor(nowMs / MINUTE_MS) - lastMinute) < MINUTES_BETWEEN) return false
-  const sinceMs = Date.parse(since)
-  const untilMs = Date.parse(until ?? '')
-  if (Math.abs(untilMs - sinceMs) < MINUTE_MS && nowMs - sinceMs < MINUTES_BETWEEN * MINUTE_MS) return false
+/** Whether the file may be rewritten now. A last attempt in the future had a wrong clock. */
+export const isTimeToRewrite = (file: FileState, nowMs: number): boolean => {
+  const minutesSinceAttempt = Math.abs(Math.floor(nowMs / MINUTE_MS) - file.lastAttemptMinute)
+  if (minutesSinceAttempt < MINUTES_BETWEEN) return false
+  const waitedMs = nowMs - Date.parse(file.waitingSince)
+  if (isSharedSoon(file) && waitedMs < MINUTES_BETWEEN * MINUTE_MS) return false
   const isQuiet = QUIET_HOURS.includes(new Date(nowMs).getHours())
-  return bytes < QUICK_BYTES_MAX || isQuiet || nowMs - sinceMs >= WAIT_MS_MAX
+  return file.bytes < QUICK_BYTES_MAX || isQuiet || waitedMs >= WAIT_MS_MAX
 }
+
+/** Erasures that were requested within a minute share a rewrite, instead of waiting for the next one. */
+const isSharedSoon = ({ waitingSince, lastSearchingAt }: FileState): boolean =>
+  lastSearchingAt !== null && Math.abs(Date.parse(lastSearchingAt) - Date.parse(waitingSince)) < MINUTE_MS

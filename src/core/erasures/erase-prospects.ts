@@ -1,7 +1,7 @@
 import { claimInTurns } from '../engine/claim-in-turns.ts'
 import { throwFirst } from '../engine/outcome.ts'
 import { isoTime, MINUTE_MS } from '../engine/times.ts'
-import type { ClaimedErasure, ErasureStep } from '../ports/erasures.ts'
+import { type ClaimedErasure, ERASURE_PASSES, type ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
 import { identifiersOf, identifiersToLookUp } from '../prospects/identifiers.ts'
 
@@ -72,8 +72,14 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
   /** The step of an erasure that has read the logs up to the last one found, if there was one. */
   const stepAfter = async (erasure: ClaimedErasure, lastId: string | undefined): Promise<ErasureStep> => {
     if (lastId !== undefined) return stepOf(erasure, { position: lastId })
-    if (erasure.pass === 2) return stepOf(erasure, { pass: 3 })
-    return stepOf(erasure, { pass: 2, position: '', settlesAfter: await moments.now() })
+    if (erasure.pass === ERASURE_PASSES.second) {
+      return stepOf(erasure, { pass: ERASURE_PASSES.waitsForRewrite })
+    }
+    return stepOf(erasure, {
+      pass: ERASURE_PASSES.second,
+      position: '',
+      settlesAfter: await moments.now(),
+    })
   }
 
   /**
@@ -110,9 +116,9 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
         if (!stop.aborted) await work(tenantId, ofTenant).catch((failure) => failures.push(failure))
       }
     }
-    const inPass = (number: ClaimedErasure['pass']) => claimed.filter(({ pass }) => pass === number)
+    const inPass = (wanted: ClaimedErasure['pass']) => claimed.filter(({ pass }) => pass === wanted)
 
-    const searching = [...inPass(1), ...inPass(2)]
+    const searching = [...inPass(ERASURE_PASSES.first), ...inPass(ERASURE_PASSES.second)]
     const past = await moments.arePast(searching.map(({ settlesAfter }) => settlesAfter ?? ''))
     const isSettled = ({ settlesAfter }: ClaimedErasure, i: number) => settlesAfter === null || past[i]
     const settling = searching.filter((erasure, i) => !isSettled(erasure, i))
@@ -120,22 +126,26 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
     await eachTenant(searching.filter(isSettled), advance)
     const completed = settleWith({ status: 'completed', completedAt: isoTime(clock()) })
     // An erasure is completed after all of its parts.
+    const rewritten = inPass(ERASURE_PASSES.rewritten)
     await eachTenant(
-      inPass(4).filter(({ partOf }) => partOf !== null),
+      rewritten.filter(({ partOf }) => partOf !== null),
       completed,
     )
     await eachTenant(
-      inPass(4).filter(({ partOf }) => partOf === null),
+      rewritten.filter(({ partOf }) => partOf === null),
       completed,
     )
-    const waiting = stop.aborted ? [] : inPass(3)
+    const waiting = stop.aborted ? [] : inPass(ERASURE_PASSES.waitsForRewrite)
     if (waiting.length > 0) {
       const nowMs = clock()
       await eachTenant(waiting, settleWith({ claimableAt: isoTime(nowMs + REWRITE_MS_MAX) }))
       const isRewritten = await erasures.rewrite(isoTime(nowMs))
       // At the same full minutes, so that one rewrite serves all.
       const nextMinute = isoTime((Math.floor(nowMs / MINUTE_MS) + 1) * MINUTE_MS)
-      await eachTenant(waiting, settleWith(isRewritten ? { pass: 4 } : { claimableAt: nextMinute }))
+      await eachTenant(
+        waiting,
+        settleWith(isRewritten ? { pass: ERASURE_PASSES.rewritten } : { claimableAt: nextMinute }),
+      )
     }
     // Failed erasures are claimed again after their lease.
     throwFirst(failures)

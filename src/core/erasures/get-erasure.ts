@@ -1,7 +1,7 @@
 import type { Erasure } from '../../shapes/erasure.ts'
 import { refuse } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
-import type { StoredErasure } from '../ports/erasures.ts'
+import { ERASURE_PASSES, type StoredErasure } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
 
 export type ErasureRead = { readonly tenantId: string; readonly erasureId: string }
@@ -26,4 +26,9 @@ export const erasureOf = (erasure: StoredErasure): Erasure => ({
   blockedUntil: erasure.blockedUntil,
 })
 
-const WAITING_FOR = { 1: null, 2: 'second_pass', 3: 'rewrite', 4: null } as const
+const WAITING_FOR = {
+  [ERASURE_PASSES.first]: null,
+  [ERASURE_PASSES.second]: 'second_pass',
+  [ERASURE_PASSES.waitsForRewrite]: 'rewrite',
+  [ERASURE_PASSES.rewritten]: null,
+} as const

@@ -5,7 +5,7 @@ import type { Result } from '../engine/result.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { ActivityLookup, StoredProspect } from '../ports/activities.ts'
-import type { ErasureChanges, StoredErasure } from '../ports/erasures.ts'
+import { ERASURE_PASSES, type ErasureChanges, type StoredErasure } from '../ports/erasures.ts'
 import type { Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
@@ -108,7 +108,7 @@ const decide = (
     completedAt: null,
     logsErased: 0,
     blockedUntil: null,
-    pass: 1,
+    pass: ERASURE_PASSES.first,
     settlesAfter: null,
   })
   const own = begun(person?.prospectId ?? null, null)

@@ -6,13 +6,16 @@ import type { StoredLog } from './prospect-logs.ts'
 import type { ClaimQuery } from './versions.ts'
 import type { Backlog, Moment, Recorded, RowsQuery, Served, Timestamp } from './world.ts'
 
+/** Where an erasure stands: two passes search logs, then it waits for `rewrite`, and then for its completion. */
+export const ERASURE_PASSES = { first: 1, second: 2, waitsForRewrite: 3, rewritten: 4 } as const
+type ErasurePass = (typeof ERASURE_PASSES)[keyof typeof ERASURE_PASSES]
+
 /** An erasure as callers see it. `blockedUntil`: when the last of the identifiers that it blocks is free again. */
 export type StoredErasure = Readonly<Omit<Erasure, 'waitingFor'>> & {
   readonly tenantId: string
   /** The erasure that it is part of: that of the prospect into which its prospect was merged. */
   readonly partOf: string | null
-  /** The pass: 1 and 2 search logs, 3 waits for `rewrite`, 4 waits for nothing. */
-  readonly pass: 1 | 2 | 3 | 4
+  readonly pass: ErasurePass
   /** The second pass begins once this moment is past. */
   readonly settlesAfter: Moment | null
 }
@@ -73,7 +76,7 @@ export type Erasures = {
    */
   settle(tenantId: string, steps: readonly ErasureStep[], foreign?: readonly string[]): Promise<void>
   /**
-   * Removes the data that deleted rows left on disk; all erasures that were in pass 3 are then in pass 4. Returns true
+   * Removes the data that deleted rows left on disk; all erasures that waited for this are then `rewritten`. Returns true
    * at once if a store need not do so, and false if it is too early.
    */
   rewrite(now: Timestamp): Promise<boolean>
