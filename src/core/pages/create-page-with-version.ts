@@ -11,7 +11,7 @@ import type { KnownPage, NewPageLookup, NewPageRow } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import { firstWords, oneLine } from './first-words.ts'
-import { publicationOf } from './schedules.ts'
+import { planPublication } from './schedules.ts'
 import { requireFreeSlug } from './slugs.ts'
 
 export type PageToCreate = Omit<NewPage, 'content' | 'publish'> &
@@ -91,7 +91,7 @@ const decide = (
     isNumbered: words === '',
     supplementaryContext: input.supplementaryContext ?? null,
     content: input.content ?? null,
-    ...publicationOf(publish, publishAt, Date.parse(now)),
+    ...planPublication(publish, publishAt, Date.parse(now)),
     idempotencyKey: input.idempotencyKey ?? null,
     requestHash,
     versionId: newId('pageversion'),

@@ -12,7 +12,7 @@ import type { NewId } from '../ports/world.ts'
 import { changePage, type PageDeps, requireActiveGroup } from './change-page.ts'
 import { firstWords, nameInGroup } from './first-words.ts'
 import type { Edit } from './page-edits.ts'
-import { type CurrentPage, publicationOf, requireRoom } from './schedules.ts'
+import { type CurrentPage, planPublication, requireRoomForSchedule } from './schedules.ts'
 
 const VERSIONS_MAX = 1_000
 
@@ -86,8 +86,8 @@ const decide = (
   }
   if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
   requireActiveGroup(page)
-  const publication = publicationOf(publish, publishAt, nowMs)
-  if (publication.publishAt !== null) requireRoom(page)
+  const publication = planPublication(publish, publishAt, nowMs)
+  if (publication.publishAt !== null) requireRoomForSchedule(page)
   const { supplementaryContext = latest.supplementaryContext } = creation
   const added: NewVersionRow = {
     versionId: newId('pageversion', latest.versionId),

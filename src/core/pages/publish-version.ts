@@ -6,7 +6,7 @@ import type { VersionKey } from '../ports/versions.ts'
 import { changeAndRead, type PageDeps, type PageWrite, requireActiveGroup } from './change-page.ts'
 import type { ReadPage } from './get-page.ts'
 import { type Edit, publication } from './page-edits.ts'
-import { type CurrentPage, requireRoom, timeAhead, withdrawalTime } from './schedules.ts'
+import { type CurrentPage, futureTime, planUnpublishing, requireRoomForSchedule } from './schedules.ts'
 import { statusAfter } from './version-states.ts'
 
 export type VersionDeps = PageDeps & Needs<'versions'>
@@ -32,10 +32,10 @@ const decidePublication = (requested: Publication, { page, version }: KnownVersi
   const found = version ?? versionNotFound()
   const { versionId } = found
   if (statusAfter(found.status, 'publish') === null) refuseNotReady(found.status, 'published')
-  const publishAt = timeAhead(requested.publishAt, nowMs, 'publishAt')
-  const unpublishAt = withdrawalTime(requested.unpublishAt, nowMs, publishAt)
+  const publishAt = futureTime(requested.publishAt, nowMs, 'publishAt')
+  const unpublishAt = planUnpublishing(requested.unpublishAt, nowMs, publishAt)
   if (publishAt !== null) {
-    requireRoom(page, versionId)
+    requireRoomForSchedule(page, versionId)
     if (found.publishAt === publishAt && found.unpublishAt === unpublishAt) return null
     const schedule = { versionId, publishAt, unpublishAt, scheduleNote: null }
     return { schedule, event: 'page_version.scheduled' }

@@ -54,42 +54,51 @@ const dueOf = (
 }
 
 /**
- * When a new version will be published, if not at once, and whether its publisher publishes it. Refuses
- * `invalid_request`: the time, or a time although the version will not be published.
+ * Plans the publication of a new version: its time, null for none, and whether its publisher publishes it as soon as it is
+ * ready. Refuses `invalid_request`: the time, or a time although the version will not be published.
  */
-export const publicationOf = (publish: boolean, at: Timestamp | undefined, now: number) => {
-  const publishAt = timeAhead(at, now, 'publishAt')
-  if (publish || at === undefined) return { publish: publish && publishAt === null, publishAt }
-  const errors = [{ detail: 'must not be given if publish is false', pointer: '/publishAt' }]
-  return refuse('invalid_request', 'A version that is not to be published has no `publishAt`.', { errors })
+export const planPublication = (publish: boolean, requestedAt: Timestamp | undefined, nowMs: number) => {
+  if (!publish && requestedAt !== undefined) {
+    const errors = [{ detail: 'must not be given if publish is false', pointer: '/publishAt' }]
+    refuse('invalid_request', 'A version that is not to be published has no `publishAt`.', { errors })
+  }
+  const publishAt = futureTime(requestedAt, nowMs, 'publishAt')
+  return { publish: publish && publishAt === null, publishAt }
 }
 
-/** The time if it is in the future; null means now. Refuses `invalid_request` if it is more than two years ahead. */
-export const timeAhead = (
+/** The time if it is in the future, else null. Refuses `invalid_request` if it is more than two years ahead. */
+export const futureTime = (
   time: Timestamp | null | undefined,
-  now: number,
+  nowMs: number,
   field: 'publishAt' | 'unpublishAt',
 ): Timestamp | null => {
-  if (!time || Date.parse(time) <= now) return null
-  if (Date.parse(time) <= now + AHEAD_MS_MAX) return time
+  if (!time || Date.parse(time) <= nowMs) return null
+  if (Date.parse(time) <= nowMs + AHEAD_MS_MAX) return time
   const errors = [{ detail: 'must be at most two years ahead', pointer: `/${field}` }]
   return refuse('invalid_request', `\`${field}\` is more than two years ahead.`, { errors })
 }
 
 /**
- * When a page will be withdrawn; null: never. Refuses `invalid_request` unless that is later than both the present and
- * the publication.
+ * Plans when a page will be unpublished; null means never. Refuses `invalid_request` unless that is in the future and
+ * after its publication. Without `publishAt`, the page is or will be published at once.
  */
-export const withdrawalTime = (time: Timestamp | null | undefined, now: number, after?: Timestamp | null) => {
-  const unpublishAt = timeAhead(time, now, 'unpublishAt')
-  if (!time || (unpublishAt !== null && unpublishAt > (after ?? ''))) return unpublishAt
+export const planUnpublishing = (
+  requestedAt: Timestamp | null | undefined,
+  nowMs: number,
+  publishAt: Timestamp | null = null,
+): Timestamp | null => {
+  if (!requestedAt) return null
+  const unpublishAt = futureTime(requestedAt, nowMs, 'unpublishAt')
+  const isAfterPublication = publishAt === null || requestedAt > publishAt
+  if (unpublishAt !== null && isAfterPublication) return unpublishAt
   const errors = [{ detail: 'must be in the future, and after the publication', pointer: '/unpublishAt' }]
   return refuse('invalid_request', '`unpublishAt` is past, or not after the publication.', { errors })
 }
 
-/** Refuses `limit_reached`. A version that is scheduled already keeps its place. */
-export const requireRoom = ({ scheduled }: CurrentPage, id?: string): void => {
-  const hasPlace = scheduled.some(({ versionId }) => versionId === id)
-  if (scheduled.length >= SCHEDULED_MAX && !hasPlace)
-    refuse('limit_reached', 'A page has at most 100 scheduled versions.')
+/** Refuses `limit_reached` if the page has no room for another scheduled version. One that is scheduled keeps its place. */
+export const requireRoomForSchedule = ({ scheduled }: CurrentPage, versionId?: string): void => {
+  const hasPlace = scheduled.some((version) => version.versionId === versionId)
+  if (scheduled.length >= SCHEDULED_MAX && !hasPlace) {
+    refuse('limit_reached', `A page has at most ${SCHEDULED_MAX} scheduled versions.`)
+  }
 }

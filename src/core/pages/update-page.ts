@@ -2,7 +2,7 @@ import type { PageChanges } from '../../shapes/page.ts'
 import { changeAndRead, type PageDeps, type PageWrite } from './change-page.ts'
 import type { ReadPage } from './get-page.ts'
 import type { Edit } from './page-edits.ts'
-import { type CurrentPage, withdrawalTime } from './schedules.ts'
+import { type CurrentPage, planUnpublishing } from './schedules.ts'
 import { requireFreeSlug } from './slugs.ts'
 
 /**
@@ -30,7 +30,7 @@ const decideChange = (
   requireFreeSlug(slugOwnerId, page.pageId)
   const name = customName === undefined ? page.customName : customName
   const newSlug = slug === undefined ? page.slug : slug
-  const time = unpublishAt === undefined ? page.unpublishAt : withdrawalTime(unpublishAt, nowMs)
+  const time = unpublishAt === undefined ? page.unpublishAt : planUnpublishing(unpublishAt, nowMs)
   if (name === page.customName && newSlug === page.slug && time === page.unpublishAt) return null
   return { customName: name, slug: newSlug, unpublishAt: time, event: 'page.updated' }
 }
