@@ -3,7 +3,7 @@ import type * as v from 'valibot'
 import type { Fault } from '../core/engine/failures.ts'
 import { orNull } from '../core/engine/or-null.ts'
 import { parseJson, refuseDeep, refuseFaults } from '../core/engine/parse-input.ts'
-import { membersOf } from '../json/raw-json.ts'
+import { endOfValue, skipBlanks } from '../json/raw-json.ts'
 import type { InTenant } from '../shapes/input.ts'
 import { checkShape, type RawJson, withTexts } from '../shapes/json.ts'
 import { type Form, formOf } from '../shapes/text.ts'
@@ -31,9 +31,9 @@ export const createCheckInput = <Input>(
   // The members of a list's input are parameters of its query.
   const place = 'limit' in shape.entries ? 'parameter' : 'pointer'
   return (input: unknown): Input => {
-    const { values, texts, notJson } = asOverHttp(input, forms)
+    const { values, texts, notContainers } = asOverHttp(input, forms)
     const { output, faults } = checkShape(shape, values, place)
-    if (faults.length > 0) refuseInput(faults, notJson)
+    if (faults.length > 0) refuseInput(faults, notContainers)
     return withTexts(output, texts)
   }
 }
@@ -51,34 +51,40 @@ const formsIn = (entries: object): ReadonlyMap<string, Form> => {
 const asOverHttp = (input: unknown, forms: ReadonlyMap<string, Form>) => {
   const values: Record<string, unknown> = { ...Object(input) }
   const texts = new Map<string, RawJson>()
-  const notJson = new Set<string>()
+  const notContainers = new Set<string>()
   for (const [name, form] of forms) {
     if (values[name] === undefined) continue
     const member = MEMBER_OVER_HTTP[form](values[name], name)
     values[name] = member.value
     if (member.text !== undefined) texts.set(name, member.text)
-    if (member.isNotJson) notJson.add(`/${name}`)
+    if (member.isNotContainer) notContainers.add(`/${name}`)
   }
-  return { values, texts, notJson }
+  return { values, texts, notContainers }
 }
 
 type MemberOverHttp = {
+  /** The value that the shape checks. */
   readonly value: unknown
   /** The JSON text of the value, if that is kept. */
   readonly text?: RawJson
-  /** Whether the value should have been an object or an array. */
-  readonly isNotJson?: true
+  /** Whether a JSON member is no object or array. Only few shapes accept that. */
+  readonly isNotContainer?: true
 }
 
+/** Stands for a value that has no JSON text. Every shape refuses it, and knows its place. */
+const WITHOUT_JSON = Symbol('a value without JSON text')
+
 const jsonOverHttp = (value: unknown, name: string): MemberOverHttp => {
-  // Of strings, shapes accept only templates.
-  if (typeof value === 'string') return { value, text: { rawJson: JSON.stringify(value) }, isNotJson: true }
-  // The shape decides whether it may be null, and refuses `false`.
-  if (value === null) return { value: null, isNotJson: true }
+  // Some shapes accept a template as a string, and some accept null.
+  if (typeof value === 'string') {
+    return { value, text: { rawJson: JSON.stringify(value) }, isNotContainer: true }
+  }
+  if (value === null) return { value, isNotContainer: true }
   const rawJson = textOf(value)
-  if (rawJson === null) return { value: false, isNotJson: true }
+  if (rawJson === null) return { value: WITHOUT_JSON, isNotContainer: true }
   const parsed = parseJson(rawJson, name)
-  refuseDeep(membersOf(`{"${name}":${rawJson}}`).depth, name)
+  const { depth } = endOfValue(rawJson, skipBlanks(rawJson, 0))
+  refuseDeep(depth, name)
   return { value: parsed, text: { rawJson } }
 }
 
@@ -91,10 +97,10 @@ const numberOverHttp = (value: unknown): MemberOverHttp => ({ value: String(valu
 
 const MEMBER_OVER_HTTP = { json: jsonOverHttp, time: timeOverHttp, number: numberOverHttp }
 
-const refuseInput = (faults: readonly Fault[], notJson: ReadonlySet<unknown>): never => {
+const refuseInput = (faults: readonly Fault[], notContainers: ReadonlySet<unknown>): never => {
   const detail = 'must be a plain object or array, or { rawJson } with its JSON text'
   const errors: Fault[] = faults.map((fault) =>
-    notJson.has(fault['pointer']) ? { ...fault, detail } : fault,
+    notContainers.has(fault['pointer']) ? { ...fault, detail } : fault,
   )
   const lines = errors.map(({ detail, pointer, parameter }) => `${pointer ?? parameter} ${detail}`)
   return refuseFaults(errors, `Invalid input: ${[...new Set(lines)].join('; ')}.`)
