@@ -10,8 +10,8 @@ const newTenant = (id: string) => ({
   id,
   slots: 0,
   waiting: 0,
-  /** Number of items that are worked on: see `Slot.items`. */
-  working: 0,
+  /** Weight of the requests in progress: see `Slot.items`. */
+  itemsInProgress: 0,
   bytes: 0,
   waitingBytes: 0,
   reading: new Set<Slot>(),
@@ -27,9 +27,9 @@ export type Slot = {
   /** The queue in which it waits for its turn: `ready` or `begun` of its tenant. */
   queue: Set<Slot>
   bytes: number
-  /** Its weight while it is worked on: 1, or the number of items of a batch that are worked on. */
+  /** Its weight while it is in progress: 1, or the number of items of a batch that run at the same time. */
   items: number
-  state: 'waiting' | 'working' | 'gone'
+  state: 'waiting' | 'inProgress' | 'gone'
   readySinceMs: number
   /** Called when its turn comes. */
   onTurn: () => void
@@ -42,8 +42,7 @@ export const TOO_MANY = 'Too many requests are waiting.'
 const TOO_MANY_BYTES = 'Too many request bytes are in flight.'
 
 /**
- * The room for requests and their bodies. When it runs out, the tenant that holds most loses a request that is not
- * worked on yet.
+ * The room for requests and their bodies. When it runs out, the tenant that holds most loses a request that still waits.
  */
 export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Slot, why: string) => void) => {
   const tenants = new Map<string, Tenant>()
@@ -89,7 +88,7 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
       const other = tenantWithMost('bytes', 'waitingBytes')
       const holdsMore = other !== undefined && other.bytes > tenant.bytes + more
       if (holdsMore && dropOldest(other, 1, TOO_MANY_BYTES)) continue
-      // An equal part of the room is a tenant's, even if the rest is worked on and cannot be dropped.
+      // An equal part of the room is a tenant's, even if the rest is in progress and cannot be dropped.
       if (tenant.bytes + more <= bodyBytesMax / tenants.size) return
       throw unavailable(TOO_MANY_BYTES)
     }

@@ -2,10 +2,10 @@ import { unavailable } from '../../core/engine/failures.ts'
 import { type Room, type Slot, type Tenant, TOO_MANY } from './admission-room.ts'
 
 type Limits = {
-  /** Maximum number of requests that are worked on at the same time. */
+  /** Maximum number of requests in progress. Each item of a batch counts as one. */
   readonly atOnceMax: number
   readonly waitMsMax: number
-  /** Bodies that are worked on take at most half of this. */
+  /** Bodies of requests in progress take at most half of this. */
   readonly bodyBytesMax: number
 }
 
@@ -13,7 +13,7 @@ const SWEEP_EVERY_MS = 200
 
 const isReady = ({ ready, begun }: Tenant): boolean => ready.size + begun.size > 0
 
-/** The turns of requests. Among tenants that compete, the one that works on the fewest requests begins the next. */
+/** The turns of requests. Among tenants that compete, the one with the fewest requests in progress begins the next. */
 export const createTurns = (
   { atOnceMax, waitMsMax, bodyBytesMax }: Limits,
   { stopWaiting, waitAgain }: Room,
@@ -21,40 +21,40 @@ export const createTurns = (
 ) => {
   /** Tenants with requests that are ready, in the order of their turns. */
   const tenants = new Set<Tenant>()
-  /** Requests of one tenant at a time: slow ones must not hold all of the room when another tenant comes. */
+  /** Of one tenant: its slow requests must not hold all of the room when another tenant comes. */
   const ofTenantMax = atOnceMax - Math.floor(atOnceMax / 8)
-  let working = 0
-  let workingBytes = 0
+  let itemsInProgress = 0
+  let bytesInProgress = 0
   let sweeping: NodeJS.Timeout | undefined
 
-  const countWorking = ({ tenant, items, bytes }: Slot, sign: 1 | -1): void => {
-    working += sign * items
-    tenant.working += sign * items
-    workingBytes += sign * bytes
+  const countInProgress = ({ tenant, items, bytes }: Slot, sign: 1 | -1): void => {
+    itemsInProgress += sign * items
+    tenant.itemsInProgress += sign * items
+    bytesInProgress += sign * bytes
   }
   const begin = (slot: Slot): void => {
     stopWaiting(slot)
-    slot.state = 'working'
-    countWorking(slot, 1)
+    slot.state = 'inProgress'
+    countInProgress(slot, 1)
   }
 
   /** A batch begins as soon as any request could; otherwise others would wait behind it. */
   const hasRoomFor = ({ bytes, tenant }: Slot): boolean =>
-    working < atOnceMax &&
-    tenant.working < ofTenantMax &&
-    (bytes === 0 || workingBytes === 0 || workingBytes + bytes <= bodyBytesMax / 2)
+    itemsInProgress < atOnceMax &&
+    tenant.itemsInProgress < ofTenantMax &&
+    (bytes === 0 || bytesInProgress === 0 || bytesInProgress + bytes <= bodyBytesMax / 2)
 
-  /** The first request of the tenant that would work on the fewest. Among equals, the tenant whose turn it is. */
+  /** The first request of the tenant that would then have the fewest in progress. Among equals, it is whose turn it is. */
   const nextOf = (bytesMax: number): Slot | undefined => {
     let next: Slot | undefined
     let fewest = Number.POSITIVE_INFINITY
     for (const tenant of tenants) {
       const [slot] = tenant.begun.size > 0 ? tenant.begun : tenant.ready
-      if (slot === undefined || slot.bytes > bytesMax || tenant.working >= ofTenantMax) continue
-      const workingThen = tenant.working + slot.items
-      if (workingThen >= fewest) continue
+      if (slot === undefined || slot.bytes > bytesMax || tenant.itemsInProgress >= ofTenantMax) continue
+      const itemsThen = tenant.itemsInProgress + slot.items
+      if (itemsThen >= fewest) continue
       next = slot
-      fewest = workingThen
+      fewest = itemsThen
     }
     return next
   }
@@ -65,7 +65,7 @@ export const createTurns = (
   }
 
   const beginNext = (): void => {
-    while (working < atOnceMax) {
+    while (itemsInProgress < atOnceMax) {
       const slot = nextWithRoom()
       if (slot === undefined) return
       const { tenant } = slot
@@ -104,20 +104,20 @@ export const createTurns = (
   return {
     beginNext,
 
-    /** Undefined when the request can be worked on at once, else a promise of its turn. Rejects with `unavailable`. */
+    /** Undefined if the request may begin at once, else a promise of its turn. Rejects with `unavailable`. */
     turn: (slot: Slot): Promise<void> | undefined => {
       if (slot.state === 'gone') throw unavailable(TOO_MANY)
       slot.tenant.reading.delete(slot)
-      const isFirst = tenants.size === 0 || slot.bytes === 0
-      if (!isFirst || !hasRoomFor(slot)) return enqueue(slot)
+      const mayPassQueue = tenants.size === 0 || slot.bytes === 0
+      if (!mayPassQueue || !hasRoomFor(slot)) return enqueue(slot)
       begin(slot)
       return undefined
     },
 
-    /** Makes a request that was worked on wait for its next turn, which is for this many items. */
+    /** Makes a request in progress wait for its next turn, which is for this many items. */
     requeue: (slot: Slot, items: number): void => {
-      if (slot.state !== 'working') return
-      countWorking(slot, -1)
+      if (slot.state !== 'inProgress') return
+      countInProgress(slot, -1)
       slot.state = 'waiting'
       waitAgain(slot)
       slot.items = Math.min(items, atOnceMax)
@@ -127,7 +127,7 @@ export const createTurns = (
 
     leave: (slot: Slot): void => {
       const { tenant } = slot
-      if (slot.state === 'working') countWorking(slot, -1)
+      if (slot.state === 'inProgress') countInProgress(slot, -1)
       else stopWaiting(slot)
       if (slot.queue.delete(slot) && !isReady(tenant)) tenants.delete(tenant)
     },

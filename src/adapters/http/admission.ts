@@ -9,12 +9,12 @@ type Limits = Parameters<typeof createRoom>[0] & Parameters<typeof createTurns>[
 
 /**
  * The one place that decides which requests may come in and which must wait. A tenant alone may use nearly all of the room.
- * Among tenants that compete, the one that works on the fewest requests begins the next. When room runs out, the tenant
- * that holds most loses a request that is not worked on yet. A tenant that holds less than its equal part is therefore
- * not refused for the load of others.
+ * Among tenants that compete, the one with the fewest requests in progress begins the next. When room runs out, the tenant
+ * that holds most loses a request that still waits. A tenant that holds less than its equal part is therefore not refused
+ * for the load of others.
  *
- * Bodies that are worked on cannot be dropped, and take at most half of `bodyBytesMax`. So all bodies together take at
- * most one and a half times `bodyBytesMax`: the equal parts, and bodies beyond them that are worked on.
+ * Bodies of requests in progress cannot be dropped, and take at most half of `bodyBytesMax`. So all bodies together take
+ * at most one and a half times `bodyBytesMax`: the equal parts, and bodies beyond them whose requests are in progress.
  */
 export const createAdmission = (limits: Limits) => {
   const remove = (slot: Slot): void => {
@@ -48,10 +48,10 @@ export const createAdmission = (limits: Limits) => {
         body.then(resolve, reject)
       }),
 
-    /** Undefined when the request can be worked on at once, else a promise of its turn. Rejects with `unavailable`. */
+    /** Undefined if the request may begin at once, else a promise of its turn. Rejects with `unavailable`. */
     turn: turns.turn,
 
-    /** The turn for the next items of a batch that is worked on. Until then it waits like any request. */
+    /** The turn for the next items of a batch in progress. Until then it waits like any request. */
     nextTurn: (slot: Slot, items: number): Promise<void> | undefined => {
       turns.requeue(slot, items)
       return turns.turn(slot)
@@ -71,7 +71,7 @@ export const createAdmission = (limits: Limits) => {
 }
 export type Admission = ReturnType<typeof createAdmission>
 
-/** The turn of a request in the admission and then in the event loop. Undefined if it may be worked on at once. */
+/** The turn of a request in the admission and then in the event loop. Undefined if it may begin at once. */
 export const turnToRun = ({ turn }: Pick<Admission, 'turn'>, slot: Slot): Promise<void> | undefined => {
   const { id: tenantId } = slot.tenant
   const admitted = turn(slot)

@@ -11,7 +11,7 @@ export type LongSteps = {
   readonly itemBytesMax: number
   /** Counts the items beyond the first as requests of the key. Refuses `rate_limited`. */
   readonly count: (moreItems: number) => void
-  /** Lets others take their turns; resolves when this many items may be worked on. Refuses `unavailable`. */
+  /** Lets others take their turns; resolves when this many items may run. Refuses `unavailable`. */
   readonly nextTurn: (items: number) => Promise<void> | undefined
   /** The answer that a single request would get for this error. */
   readonly refusalOf: (why: unknown) => ApiResponse
@@ -19,7 +19,7 @@ export type LongSteps = {
   /** Leaves the admission while it waits. Arrives again if events came. Refuses `unavailable`. */
   readonly withoutSlot: NonNullable<WaitingListing['withoutSlot']>
 }
-/** A request of a caller, which is worked on. */
+/** A request of a caller that is in progress. */
 type Work = {
   readonly exchange: Exchange
   readonly caller: Caller

@@ -320,10 +320,10 @@ t.test('in any order of requests and failures, the bounds hold and every request
 })
 
 const brokenBound = (slots: readonly Slot[], limits: Limits): string | null => {
-  const working = slots.filter(({ state }) => state === 'working').length
-  const waiting = slots.length - working
+  const inProgress = slots.filter(({ state }) => state === 'inProgress').length
+  const waiting = slots.length - inProgress
   const bytes = slots.reduce((sum, slot) => sum + slot.bytes, 0)
-  if (working > limits.atOnceMax) return `${working} working`
+  if (inProgress > limits.atOnceMax) return `${inProgress} in progress`
   if (waiting > limits.waitingMax) return `${waiting} waiting`
   if (bytes > 1.5 * limits.bodyBytesMax + BODY_BYTES_MAX) return `${bytes} bytes`
   return null
