@@ -6,7 +6,7 @@ import type { QueueWatch } from '../adapters/queue-watch.ts'
 import { yieldToRequests } from '../adapters/yield-to-requests.ts'
 import { checkOptions } from '../config/check-options.ts'
 import { DEFAULTS } from '../config/config.ts'
-import { eventData } from '../core/events/event-data.ts'
+import { webhookEventData } from '../core/events/event-data.ts'
 import { numberEvents } from '../core/events/number-events.ts'
 import type { SmallStore, Store } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
@@ -48,8 +48,7 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
   const store = options.store as Store
   const { pollMs = DEFAULTS.publisherPollMs, onEndpoint = () => {} } = options
   const { send, secrets } = sharedTools ?? webhookTools(options.webhooks, clock)
-  const isWebhook = true
-  const dataOf = eventData(eventReaders({ store }, EVENT_READS), isWebhook)
+  const dataOf = webhookEventData(eventReaders({ store }, EVENT_READS))
   const rest = (tookMs: number, stop: AbortSignal) => yieldToRequests(tookMs, LIST_REST_MS, stop)
   const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }
   return [

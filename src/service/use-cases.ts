@@ -9,7 +9,7 @@ import { logProspectActivity } from '../core/activities/log-prospect-activity.ts
 import { refuse } from '../core/engine/failures.ts'
 import { keyOf } from '../core/engine/keys.ts'
 import { createWriteQueue } from '../core/engine/write-queue.ts'
-import { eventData } from '../core/events/event-data.ts'
+import { eventData, webhookEventData } from '../core/events/event-data.ts'
 import { createPageWithVersion } from '../core/pages/create-page-with-version.ts'
 import type { PageKey } from '../core/ports/pages.ts'
 import type { ProspectKey } from '../core/ports/prospects.ts'
@@ -66,7 +66,6 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
     observer: observerOf?.(operation),
   })
   const readers = eventReaders(tools, { ...gatherOptions('eventData'), ...EVENT_RESOURCES })
-  const isWebhook = true
   const logStore = {
     ...store,
     activities: remembering(store.activities, settings.prospectsRememberedMax),
@@ -78,7 +77,7 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
   const deps: UseCaseDeps<keyof Ports> = {
     ...tools,
     dataOf: eventData(readers),
-    webhookDataOf: eventData(readers, isWebhook),
+    webhookDataOf: webhookEventData(readers),
     logProspectActivity: logProspectActivity({ ...tools, store: logStore }),
     getProspect: shareEqual(getProspect(tools)),
     listTimeline: shareEqual(listTimeline(tools)),

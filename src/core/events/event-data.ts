@@ -24,17 +24,29 @@ type OfTenant = Pick<StoredEvent, 'tenantId'>
 /**
  * The data of an event: the current state of its resource, read when the event is shown, so that no data of an erased
  * person remains. For a resource that no longer exists, only the ids. Data larger than 20 KiB has `payloadOmitted`
- * instead of its payload or content, or instead of everything but its ids. In a webhook, an activity shows its prospect too.
+ * instead of its payload or content, or instead of everything but its ids.
  */
 export const eventData =
-  (readers: EventReaders, isWebhook = false): EventData =>
+  (readers: EventReaders): EventData =>
   async (event) => {
-    const { hops, ...ids } = event.ids
-    const found: Resource = await resourceOf({ ...event, ids }, readers).catch(onlyIds(ids))
-    const { prospect, ...resource } = found
-    const data = fits(resource) ? resource : withoutLargeParts(resource, ids)
-    return prospect && isWebhook ? { ...data, prospect: shownIn(prospect) } : data
+    const { data } = await dataAndProspect(event, readers)
+    return data
   }
+
+/** The data of an event as webhooks send it: an activity shows its prospect too. */
+export const webhookEventData =
+  (readers: EventReaders): EventData =>
+  async (event) => {
+    const { data, prospect } = await dataAndProspect(event, readers)
+    return prospect === undefined ? data : { ...data, prospect: shownIn(prospect) }
+  }
+
+const dataAndProspect = async (event: StoredEvent, readers: EventReaders) => {
+  const { hops, ...ids } = event.ids
+  const found: Resource = await resourceOf({ ...event, ids }, readers).catch(onlyIds(ids))
+  const { prospect, ...resource } = found
+  return { data: fits(resource) ? resource : withoutLargeParts(resource, ids), prospect }
+}
 
 const withoutLargeParts = (
   { payload, content, publishedVersion, ...others }: Resource,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { DomainFailure, type FailureKind } from '../../../src/core/engine/failures.ts'
-import { type EventReaders, eventData } from '../../../src/core/events/event-data.ts'
+import { type EventReaders, eventData, webhookEventData } from '../../../src/core/events/event-data.ts'
 import type { StoredEvent } from '../../../src/core/ports/events.ts'
 import { bodyWriter } from '../../../src/core/webhooks/webhook-body.ts'
 import { writeJson } from '../../../src/json/write-json.ts'
@@ -66,7 +66,7 @@ t.test('in webhooks an activity shows its prospect too, even if its payload is o
       getProspect: async () => ({ value: { ...prospect, createdAt: AT } }),
       getProspectLog: async () => ({ value: { prospectLogId: 'prospectlog_1', payload } }),
     }
-    return eventData(readers as unknown as EventReaders, true)(log)
+    return webhookEventData(readers as unknown as EventReaders)(log)
   }
   const payload = text(20_400)
   t.strictSame(await shown(payload), { prospectLogId: 'prospectlog_1', payload, prospect })
@@ -79,7 +79,7 @@ t.test('in webhooks an activity shows its prospect too, even if its payload is o
     getProspect: refusing('prospect_erased'),
     getProspectLog: async () => ({ value: { payload } }),
   }
-  t.strictSame(await eventData(erased as unknown as EventReaders, true)(log), log.ids)
+  t.strictSame(await webhookEventData(erased as unknown as EventReaders)(log), log.ids)
 })
 
 t.test('an event whose resource no longer exists shows its ids', async (t) => {
