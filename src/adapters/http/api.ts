@@ -18,6 +18,7 @@ import { longStepsOver } from './long-requests.ts'
 import { createReadBody, parseRequest, requireJson } from './parse-request.ts'
 import { problem } from './problems.ts'
 import { admitted, publicRoutes, type RawRoute } from './public-routes.ts'
+import { requestIdIn, traceIdIn } from './request-headers.ts'
 import {
   ALWAYS,
   type Api,
@@ -29,10 +30,8 @@ import {
   json,
   type LogFields,
   type RequestLog,
-  requestIdIn,
   responseOf,
   splitTarget,
-  traceIdIn,
 } from './requests.ts'
 import type { Answer, Route } from './route.ts'
 import { createRouter, type Match } from './router.ts'

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import { isKnown } from './entity-tags.ts'
-import { type ApiRequest, type ApiResponse, type Headers, headerOf } from './requests.ts'
+import { headerOf } from './request-headers.ts'
+import type { ApiRequest, ApiResponse, Headers } from './requests.ts'
 
 /** Returns a file that is kept in memory: 200, or 304 if the caller already has it. */
 export type Asset = (request: ApiRequest) => ApiResponse

@@ -2,7 +2,8 @@ import { refuse } from '../../core/engine/failures.ts'
 import type { Scope } from '../../core/ports/api-keys.ts'
 import type { Tenant } from '../../core/ports/tenants.ts'
 import type { Caller, identify } from '../../core/tenants/identify.ts'
-import { type ApiRequest, headerOf } from './requests.ts'
+import { headerOf } from './request-headers.ts'
+import type { ApiRequest } from './requests.ts'
 
 /** The caller of a request. Refuses with a problem of status 401 if there is none. */
 export type IdentifyCaller = (request: ApiRequest) => Caller | Promise<Caller>

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import { type ApiRequest, headerOf } from './requests.ts'
+import { headerOf } from './request-headers.ts'
+import type { ApiRequest } from './requests.ts'
 import type { Answer, Route } from './route.ts'
 
 /** Longer answers are kept as bytes: callers that share one share its memory, until the slowest of them has read it. */

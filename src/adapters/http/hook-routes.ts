@@ -8,12 +8,12 @@ import { type Admission, type Slot, turnToRun } from './admission.ts'
 import { html, pageFor, takesHtml } from './html.ts'
 import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
+import { headerOf } from './request-headers.ts'
 import {
   type ApiRequest,
   type ApiResponse,
   type Exchange,
   type Headers,
-  headerOf,
   isOld,
   json,
   jsonLine,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { type ApiRequest, type ApiResponse, headerOf } from './requests.ts'
+import { headerOf } from './request-headers.ts'
+import type { ApiRequest, ApiResponse } from './requests.ts'
 
 /** Whether the sender is a browser that shows a page: its header `Accept` names HTML, and not JSON before it. */
 export const takesHtml = (request: ApiRequest): boolean => {

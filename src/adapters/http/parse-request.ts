@@ -8,7 +8,8 @@ import type { Admission, Slot } from './admission.ts'
 import { revisionsIn } from './entity-tags.ts'
 import { ONCE, parseQuery } from './parse-query.ts'
 import { parseBatch } from './prospect-log-batch.ts'
-import { type ApiRequest, announcedBytes, headerOf } from './requests.ts'
+import { announcedBytes, headerOf } from './request-headers.ts'
+import type { ApiRequest } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 /** A request whose body is read. */

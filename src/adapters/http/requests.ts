@@ -80,18 +80,6 @@ export type ApiResponse = {
 /** The API as a function: a request in, a response out. It never rejects. */
 export type Api = (request: ApiRequest) => Promise<ApiResponse>
 
-export const headerOf = ({ headers }: Pick<ApiRequest, 'headers'>, name: string): string | undefined => {
-  const value = headers[name]
-  return Array.isArray(value) ? value.join(', ') : value
-}
-
-/** Bytes that a body is announced to have. Undefined when its length is unknown: chunked, or over HTTP/2. */
-export const announcedBytes = (request: Pick<ApiRequest, 'headers'>): number | undefined => {
-  if (headerOf(request, 'transfer-encoding') !== undefined) return undefined
-  const length = headerOf(request, 'content-length')
-  return length !== undefined && /^\d*$/.test(length) ? Number(length) : undefined
-}
-
 /** Splits a target into path and query. `new URL` throws on some targets that are allowed. */
 export const splitTarget = (target: string): { path: string; query: string } => {
   const local = target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '')
@@ -107,23 +95,6 @@ export const percentDecoded = (text: string) => orNull(() => decodeURIComponent(
 
 /** Whether a look-up of a caller is out of date: it is valid for a second, however long the request takes or waits. */
 export const isOld = (sinceMs: number): boolean => stopwatch() - sinceMs > 1_000
-
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/
-const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$/
-
-/** The header `X-Request-Id`, if it can go unchanged into logs and answers. */
-export const requestIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | undefined => {
-  const id = headers['x-request-id']
-  return typeof id === 'string' && REQUEST_ID.test(id) ? id : undefined
-}
-
-/** The trace id of the header `traceparent`, by W3C Trace Context 1. An invalid header counts as not sent. */
-export const traceIdIn = ({ headers }: Pick<ApiRequest, 'headers'>): string | undefined => {
-  const header = headers['traceparent']
-  if (typeof header !== 'string') return undefined
-  const [, version, traceId, more] = TRACEPARENT.exec(header) ?? []
-  return version === '00' && more !== undefined ? undefined : traceId
-}
 
 export const JSON_HEADERS: Headers = { 'content-type': 'application/json' }
 /** JSON with a line end, so that the prompt of a shell does not follow on the same line. */

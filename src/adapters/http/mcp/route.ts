@@ -1,7 +1,7 @@
 import type { ApiKey } from '../../../shapes/api-key.ts'
 import { requireJson } from '../parse-request.ts'
 import type { RawRoute } from '../public-routes.ts'
-import { headerOf } from '../requests.ts'
+import { headerOf } from '../request-headers.ts'
 import { answerMessage, failed } from './protocol.ts'
 
 const BODY_BYTES_MAX = 65_536
