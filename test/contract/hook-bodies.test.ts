@@ -300,6 +300,16 @@ overStores(
         multipart(`${part('a/b~', 'x')}--X--`),
       ]
       for (const [body, headers] of filled) t.match((await send(path, body, headers)).json, shape)
+      const many = 'x=1&'.repeat(1_001)
+      const filledUnread = [
+        ...[form(`${many}a/b~=x`), form(`a%2Fb%7e=&${many}a%2fb~=%20x`), form(`a/b~=x&${many}`)],
+        multipart(`${part('x', '1').repeat(1_001)}${part('a/b~', 'x')}--X--`),
+        ...[multipart(part('a/b~', 'x')), multipart(`${part('a/b~', 'x')}--X--`, '')],
+        multipart(`--X\r\nnonsense\r\n${part('a/b~', '', '; filename=""')}${part('a/b~', 'x')}--X--`),
+        ofType('text/plain', `email=${ADA}\r\na/b~=x\r\n`),
+        encodedAs('nonsense', Buffer.from('a/b~=x'), FORM),
+      ]
+      for (const [body, headers] of filledUnread) t.match((await send(path, body, headers)).json, shape)
       t.strictSame(await logs(), [])
       const empty = [
         form('a/b~=&email=e'),
@@ -307,6 +317,10 @@ overStores(
         json('{"a/b~":null}'),
         json('{"a/b~":false}'),
         json('{}'),
+        ...[form(`${many}a/b~=`), form(`${many}a/b~=+%20`), form(`${many}c/b~=x&xa/b~=y`)],
+        ...[multipart(part('a/b~', '')), multipart(`${part('a/b~', ' ')}${part('email', 'e')}`)],
+        multipart(`${part('x', 'a/b~')}${part('xa/b~', 'x')}`),
+        ofType('text/plain', `email=${ADA}\r\na/b~=\r\n`),
       ]
       for (const [body, headers] of empty) t.match((await send(path, body, headers)).json, shape)
       t.equal((await logs()).length, empty.length)

@@ -8,7 +8,12 @@ import { type Delivery, headerIn } from './delivery.ts'
 import { FIELDS_MAX, MORE_FIELDS, type Part, parameterIn, partsIn, percentDecoded } from './multipart.ts'
 
 /** JSON in which pointers are resolved, and the payload to store. */
-export type Document = { readonly text: string; readonly payload: RawJson }
+export type Document = {
+  readonly text: string
+  readonly payload: RawJson
+  /** The body, if it is stored as it came: it is no JSON, and no form that can be read. */
+  readonly unread?: Buffer
+}
 /** Called with what differs from what a body says it is, as it continues the words "The body was". */
 export type Warn = (what: string) => void
 
@@ -62,7 +67,8 @@ export const documentOf = (delivery: Inflated, each: string | null, warn: Warn):
   const notJson = JSON_TYPE.test(type) && (isText ? unlikeJson(text) : 'it is not UTF-8')
   const why = delivery.unread ?? parts ?? (isForm ? MORE_FIELDS : notJson)
   if (why && body.length > 0) warn(`stored unread: ${why}`)
-  return written(isText ? { body: text } : { bodyBase64: body.toString('base64') })
+  const { text: stored, payload } = written(isText ? { body: text } : { bodyBase64: body.toString('base64') })
+  return { text: stored, payload, unread: body }
 }
 
 /** The reason why a text is not read as JSON; null for a number or a string, which is stored as text anyway. */

@@ -1,4 +1,3 @@
-import { findInJson, pointerTree } from '../../json/find-in-json.ts'
 import { atOnce } from '../engine/each-in-turn.ts'
 import { unavailable } from '../engine/failures.ts'
 import { memoized } from '../engine/memoized.ts'
@@ -12,7 +11,8 @@ import { rulesOf } from './hook-rules.ts'
 import { hashOfToken, isEqual } from './hook-secret.ts'
 import type { HookTools } from './hook-tools.ts'
 import { type MappedActivity, mapperOf } from './map-delivery.ts'
-import { type Document, documentOf, type Inflated, inflated, type Warn } from './read-body.ts'
+import { documentOf, type Inflated, inflated, type Warn } from './read-body.ts'
+import { trapOf } from './trap.ts'
 import { MISMATCH, verifierOf } from './verify.ts'
 
 /** A challenge that is safe to return to a vendor. */
@@ -30,6 +30,7 @@ export const readyHook = (
   const { hmac, map, isKeyOfType, each, handshake, headerPrefixes, unidentified, ...others } = rulesOf(stored)
   const { redirectTo, origins, trap } = others
   const verify = hmac && verifierOf(hmac)
+  const isTrapped = trap === null ? null : trapOf(trap)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
   const mapped = mapperOf(map, each, { tenantId, isKeyOfType, shareLoop })
   /** With the names of headers that the preset expects. */
@@ -110,17 +111,12 @@ export const readyHook = (
       if (isLong) await shareLoop(tenantId, true)
       const whole = documentOf(delivery, each, warn)
       if (isLong) await shareLoop(tenantId, true)
-      if (trap !== null && isFilled(whole, trap)) return null
+      if (isTrapped?.(whole)) return null
       const sender = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
       const activities = await mapped(delivery, nowMs, warn, whole)
       return activities.map((activity) => ({ ...identified(activity), ...sender }))
     },
   }
-}
-const isFilled = ({ text }: Document, field: string): boolean => {
-  const pointer = `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`
-  const value = findInJson(text, pointerTree([pointer]))(pointer) ?? ''
-  return !/^(null|false|[\s"[\],]*)$/.test(value)
 }
 const NO_KEY = 'The secret of a hook cannot be decrypted: is SECRETS_KEY the key that encrypted it?'
 
