@@ -14,6 +14,7 @@ import { chatCompletionsNamer } from '../adapters/naming/chat-completions.ts'
 import { watchQueues } from '../adapters/queue-watch.ts'
 import { gather } from '../adapters/stores/gather.ts'
 import { readMigrations } from '../adapters/stores/migrations.ts'
+import { createSecrets, createSecretsWith } from '../adapters/webhooks/secrets.ts'
 import type { Config } from '../config/config.ts'
 import type { PostgresUrl } from '../config/database-address.ts'
 import { countUsage } from '../core/counts/count-usage.ts'
@@ -32,6 +33,7 @@ import { createEraser } from './eraser.ts'
 import { observeWork, watchDatabase } from './observe-work.ts'
 import { createPublisher, handOverOf } from './publisher.ts'
 import { observe, type Telemetry } from './telemetry.ts'
+import { logKeyChange, watchKeys } from './watch-keys.ts'
 import { createWebhooks } from './webhooks.ts'
 
 /** Bounded, because the signal that keys changed can be lost. */
@@ -103,12 +105,15 @@ export const createRuntime = async (config: Config, log: Log, telemetry: Telemet
   return { ...telemetry, store: measured, clock: Date.now, newId: createNewId(), log }
 }
 
-export const webhooksOf = (config: Config, clock: Clock): WebhookTools => {
-  const { secretsKey, secretsKeyPrevious } = config
+/** The tools of webhooks. By default with the keys of secrets as they are now. */
+export const webhooksOf = (
+  config: Config,
+  clock: Clock,
+  secrets = createSecrets(config.secretsKey, config.secretsKeyPrevious),
+): WebhookTools => {
   const { webhooksAllowedHosts: allowedHosts, webhooksAllowedNetworks: allowedNetworks } = config
-  const secrets = { secretsKey, secretsKeyPrevious }
-  const options = { ...secrets, allowedHosts, allowedNetworks, answers: config.webhookAnswers }
-  return webhookTools(options, clock, ALLOW_LISTS)
+  const options = { allowedHosts, allowedNetworks, answers: config.webhookAnswers }
+  return { ...webhookTools(options, clock, ALLOW_LISTS), secrets }
 }
 
 /** Whether the service is starting, serving or stopping, and what it refuses because of that. */
@@ -157,7 +162,8 @@ export const compose = (config: Config, runtime: Runtime) => {
   const { publishing, erasing, sending, counting, measuredNamer } = observeWork(runtime)
   const serving = createServing(store)
 
-  const webhooks = webhooksOf(config, clock)
+  const keysNow = config.followSecretsKeys?.(logKeyChange(log))
+  const webhooks = webhooksOf(config, clock, keysNow && createSecretsWith(keysNow))
   const handOver = config.namer ? undefined : handOverOf(clock)
   const { api, useCases, onSignal } = composeApi({
     ...requests,
@@ -183,7 +189,7 @@ export const compose = (config: Config, runtime: Runtime) => {
   const { retentionDays, eventDaysKept, counts } = config
   const namer = config.namer && measuredNamer(chatCompletionsNamer(config.namer))
   const deps = { store, clock, newId }
-  const jobs: readonly Job[] = [
+  const jobs: Job[] = [
     ...counterJobs({ ...deps, counts }),
     { pollMs: MINUTE_MS, restMs: 0, stepWith: () => usage.save },
     {
@@ -192,6 +198,9 @@ export const compose = (config: Config, runtime: Runtime) => {
       stepWith: () => watchDatabase(log, store.ready),
     },
   ]
+  if (keysNow !== undefined) {
+    jobs.push({ pollMs: WATCH_MS, restMs: 0, stepWith: () => watchKeys(keysNow) })
+  }
   const background = [
     createPublisher(
       { ...publishing, ...deps, namer, namerPatienceMs, namerCallsMax, pollMs },

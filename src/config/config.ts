@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { type Fault, refuse } from '../core/engine/failures.ts'
 import { orNull } from '../core/engine/or-null.ts'
 import { type Environment, type PostgresUrl, postgresUrl } from './database-address.ts'
+import { type FollowKeys, followKeysFrom } from './secrets-keys.ts'
 import { SECRETS, SETTINGS } from './settings.ts'
 
 type Name = keyof typeof SETTINGS
@@ -46,6 +47,17 @@ const fail = (detail: string): never => {
   throw new Error(detail)
 }
 
+/** The value of a setting now. Throws the requirement that it fails. */
+const readSetting = <N extends Name>(
+  name: N,
+  environment: Environment,
+): ReturnType<(typeof SETTINGS)[N][1]> => {
+  const [fallback, parseText] = SETTINGS[name]
+  const text = settingIn(environment, name) || fallback
+  refuseInvisible(text)
+  return parseText(text, environment) as ReturnType<(typeof SETTINGS)[N][1]>
+}
+
 const camelCaseOf = (name: Name): string =>
   name.toLowerCase().replace(/_(.)/g, (_, letter: string) => letter.toUpperCase())
 
@@ -56,11 +68,8 @@ export type Config = ReturnType<typeof readConfig>
 export const readConfig = (environment: Environment) => {
   const errors: Fault[] = []
   const parse = (name: Name): unknown => {
-    const [fallback, parseText] = SETTINGS[name]
     try {
-      const value = settingIn(environment, name) || fallback
-      refuseInvisible(value)
-      return parseText(value, environment)
+      return readSetting(name, environment)
     } catch (error) {
       const { message: detail, parameter = name } = error as Error & { parameter?: string }
       if (!errors.some((fault) => fault.parameter === parameter)) errors.push({ parameter, detail })
@@ -83,6 +92,8 @@ export const readConfig = (environment: Environment) => {
       url: followed('DATABASE_URL', url, environment),
       directUrl: followed('DATABASE_DIRECT_URL', values.databaseDirectUrl, environment),
     },
+    /** For a process that runs on when a key is replaced in its file. Null if neither is in a file. */
+    followSecretsKeys: followedKeys(values, environment),
   }
 }
 
@@ -101,6 +112,19 @@ const followed = (
     last = orNull(() => postgresUrl(settingIn(environment, name) ?? '', environment)) ?? last
     return last
   }
+}
+
+const followedKeys = (
+  { secretsKey, secretsKeyPrevious }: Values,
+  environment: Environment,
+): FollowKeys | null => {
+  const { SECRETS_KEY_FILE, SECRETS_KEY_PREVIOUS_FILE } = environment
+  if (!SECRETS_KEY_FILE && !SECRETS_KEY_PREVIOUS_FILE) return null
+  return followKeysFrom({
+    key: secretsKey,
+    previousKey: secretsKeyPrevious,
+    readAgain: (setting) => readSetting(setting, environment),
+  })
 }
 
 const namerIn = ({ namerUrl, namerModel, namerApiKey, namerExtraBody }: Values) => {

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import type { SecretsKeys } from '../../config/secrets-keys.ts'
 import { orNull } from '../../core/engine/or-null.ts'
 import type { Secrets } from '../../core/ports/secrets.ts'
 import { SECRET_PREFIX } from './signature.ts'
@@ -12,14 +13,32 @@ const PLAIN_PREFIX = 'plain:'
 
 /** Encrypts signing secrets before they are stored, if there is a key, of 32 bytes. The previous key only decrypts. */
 export const createSecrets = (key: Buffer | null, previousKey: Buffer | null = null): Secrets => {
+  const keys: SecretsKeys = { newest: key, older: previousKey === null ? [] : [previousKey] }
+  return createSecretsWith(() => keys)
+}
+
+/**
+ * Secrets under keys that may be replaced. `keysNow` is called before a secret is sealed, and if no known key opens one:
+ * another process may have sealed it with a newer key.
+ */
+export const createSecretsWith = (keysNow: () => SecretsKeys): Secrets => {
+  let keys = keysNow()
   const seal = (secret: string): string => {
+    keys = keysNow()
+    const key = keys.newest
     if (key === null) return PLAIN_PREFIX + Buffer.from(secret).toString('base64')
     const iv = randomBytes(IV_BYTES)
     const cipher = createCipheriv(CIPHER, key, iv)
     const sealed = [cipher.update(secret), cipher.final()]
     return SEALED_PREFIX + Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64')
   }
-  const open = (sealed: string) => openWith(key, sealed) ?? openWith(previousKey, sealed)
+  const open = (sealed: string): string | null => {
+    const secret = openWithAny(keys, sealed)
+    if (secret !== null) return secret
+    const knownKeys = keys
+    keys = keysNow()
+    return keys === knownKeys ? null : openWithAny(keys, sealed)
+  }
   return {
     seal,
     issue: () => {
@@ -29,12 +48,21 @@ export const createSecrets = (key: Buffer | null, previousKey: Buffer | null = n
     open,
     reseal: (sealed) => {
       const isPlain = sealed.startsWith(PLAIN_PREFIX)
-      const usesNewestKey = isPlain ? key === null : openWith(key, sealed) !== null
+      keys = keysNow()
+      const usesNewestKey = isPlain ? keys.newest === null : openWith(keys.newest, sealed) !== null
       if (usesNewestKey) return sealed
       const secret = open(sealed)
       return secret && seal(secret)
     },
   }
+}
+
+const openWithAny = ({ newest, older }: SecretsKeys, sealed: string): string | null => {
+  for (const key of [newest, ...older]) {
+    const secret = openWith(key, sealed)
+    if (secret !== null) return secret
+  }
+  return null
 }
 
 /** Null if the secret is encrypted with another key, or is no sealed secret. */

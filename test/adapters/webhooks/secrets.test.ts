@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import t from 'tap'
-import { createSecrets } from '../../../src/adapters/webhooks/secrets.ts'
+import { createSecrets, createSecretsWith } from '../../../src/adapters/webhooks/secrets.ts'
 import { signatureHeaders } from '../../../src/adapters/webhooks/signature.ts'
 
 t.test('a secret is encrypted with the key, each time differently', async (t) => {
@@ -26,6 +26,28 @@ t.test('one that was encrypted with another key, or was changed, is not opened',
   t.equal(createSecrets(randomBytes(32)).open(sealed), null)
   for (const changed of [`${sealed.slice(0, -8)}AAAAAAA=`, 'v1:', 'v1:AAAA', 'v2:AAAA', ''])
     t.equal(createSecrets(key).open(changed), null)
+})
+
+t.test('a key that is replaced seals from then on, and older keys still open', async (t) => {
+  const first = randomBytes(32)
+  const second = randomBytes(32)
+  let keys = { newest: first, older: [] as Buffer[] }
+  let looks = 0
+  const secrets = createSecretsWith(() => {
+    looks++
+    return keys
+  })
+  const old = secrets.issue()
+  keys = { newest: second, older: [first] }
+  const byAnotherProcess = createSecrets(second).issue()
+  t.equal(secrets.open(byAnotherProcess.sealed), byAnotherProcess.secret, 'a newer key than it knew')
+  const looksBefore = looks
+  t.equal(secrets.open(old.sealed), old.secret)
+  t.equal(looks, looksBefore, 'the files are not read for a secret that a known key opens')
+  const renewed = secrets.reseal(old.sealed) ?? ''
+  t.equal(createSecrets(second).open(renewed), old.secret)
+  t.equal(createSecrets(second).open(secrets.seal('x')), 'x')
+  t.equal(secrets.open(createSecrets(randomBytes(32)).seal('x')), null)
 })
 
 const body = '{"type":"prospect.created","timestamp":"2026-01-01T00:00:00.000Z","data":{"name":"Zoë 🌷"}}'
