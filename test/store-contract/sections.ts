@@ -11,6 +11,9 @@ import { events, everyEvent } from './events.ts'
 import { externalIds } from './external-ids.ts'
 import { hooks } from './hooks.ts'
 import { isolation } from './isolation.ts'
+import { mergeErasures } from './merge-erasures.ts'
+import { mergeMoves } from './merge-moves.ts'
+import { mergeWrites } from './merge-writes.ts'
 import { merges } from './merges.ts'
 import { oldestLogs } from './oldest-logs.ts'
 import { pageChanges } from './page-changes.ts'
@@ -46,6 +49,9 @@ export const sections: readonly Section[] = [
   schedules,
   erasures,
   merges,
+  mergeMoves,
+  mergeWrites,
+  mergeErasures,
   events,
   eventWrites,
   everyEvent,
