@@ -1,5 +1,6 @@
 import { openPostgres } from '../../src/adapters/postgres/open.ts'
-import { fillTenant, verbs } from '../store-contract/verbs.ts'
+import { fillTenant } from '../store-contract/filled-tenant.ts'
+import { verbs } from '../store-contract/verbs.ts'
 import { BY_TENANT } from '../support/citus.ts'
 import { executionOf } from '../support/plans.ts'
 import { opened, overStores, type Sent, sentBy } from '../support/stores.ts'

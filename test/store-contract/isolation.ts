@@ -1,9 +1,10 @@
 import type { PageGroupsQuery } from 'prospect-pages/store'
 import { ok, same } from './assertions.ts'
 import { type Subject, section } from './contract.ts'
+import { fillTenant, type Things } from './filled-tenant.ts'
 import { namesOf } from './outbox.ts'
 import { addTenant, identifiersOf, readEach } from './rows.ts'
-import { fillTenant, type Things, verbs } from './verbs.ts'
+import { verbs } from './verbs.ts'
 
 const SLICE = { beforeId: null, limit: 100 }
 const STATUSES: readonly PageGroupsQuery['status'][] = [null, 'active', 'archived', 'deleted']

@@ -1,7 +1,7 @@
 import { equal, like, same } from './assertions.ts'
 import { section } from './contract.ts'
+import { fillTenant } from './filled-tenant.ts'
 import { AWKWARD_TEXTS, addTenant, at, newId, someClaim } from './rows.ts'
-import { fillTenant } from './verbs.ts'
 
 export const tenants = section(
   'tenants',

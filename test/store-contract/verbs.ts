@@ -1,17 +1,11 @@
-import type {
-  ClaimedEndpoint,
-  ClaimedErasure,
-  ClaimedMerge,
-  PageGroupsQuery,
-  Store,
-  StoredEndpoint,
-} from 'prospect-pages/store'
+import type { PageGroupsQuery } from 'prospect-pages/store'
+import { ALL_HOURS, COUNTED, type Ports, type Things } from './filled-tenant.ts'
 import { namesOf } from './outbox.ts'
+import { correctionOf, erasureChangesOf, mergeChangesOf } from './people.ts'
 import {
   addTenant,
   at,
   changeOf,
-  emailIdentifier,
   fillOf,
   foundProspect,
   identifiersOf,
@@ -19,8 +13,6 @@ import {
   NOT_SEEN,
   newId,
   readEach,
-  recordAll,
-  type SomeProspect,
   type SomeTenant,
   someClaim,
   someEndpoint,
@@ -31,39 +23,33 @@ import {
   someKey,
   someLog,
   somePage,
-  someProspect,
   someVersion,
 } from './rows.ts'
 import { delivered } from './webhooks.ts'
 
-/** Everything that a store keeps rows behind; the rest of it opens, closes and watches. */
-export type Ports = Omit<Store, 'migrate' | 'ready' | 'watch' | 'close'>
-/** One thing of each kind, all of one tenant. */
-export type Things = Awaited<ReturnType<typeof fillTenant>>
-
 type Verb = {
-  /** Who it serves: those who call the API, the publisher and the eraser, or a person at the command line. */
+  /** Who calls it: requests to the API, the background workers, or the commands of an operator. */
   readonly serves: 'callers' | 'publisher' | 'commands'
-  /** Asks for these things, or writes to them, in the name of a tenant, whose they need not be. */
+  /** Reads these things, or writes to them, in the name of a tenant: their owner, or a stranger. */
   readonly ask: (ports: Ports, as: SomeTenant, things: Things) => Promise<unknown>
 } & (
   | {
-      /** The answer to a tenant that does not own the things. */
+      /** The answer to a stranger. */
       readonly toStrangers: unknown
     }
   | {
-      /** Why it names no tenant. */
+      /** Why the verb names no tenant. */
       readonly noTenant: string
     }
 )
 
-/** Where the counts of the tenant are. */
-const COUNTED = 'prospectlog_0'
+/** A claim of one thing at most, which ends at once: it takes nothing from the owner. */
+const SHORT_CLAIM = someClaim({ until: at(0), max: 1 })
 const SLICE = { beforeId: null, limit: 100 }
 const NOTHING = { rows: [], resume: null }
 const STATUSES: readonly PageGroupsQuery['status'][] = [null, 'active', 'archived', 'deleted']
 
-/** Every verb of every port; the compiler counts them. */
+/** Every verb of every port. The compiler checks that none is missing. */
 export const VERBS = {
   activities: {
     recall: {
@@ -99,10 +85,10 @@ export const VERBS = {
     list: {
       serves: 'callers',
       ask: ({ prospects }, { tenantId }, { prospect }) => {
-        const wants = [null, ...identifiersOf(prospect)]
+        const identifiers = [null, ...identifiersOf(prospect)]
         return readEach(
           prospects.list,
-          wants.map((identifier) => ({ tenantId, identifier, ...SLICE })),
+          identifiers.map((identifier) => ({ tenantId, identifier, ...SLICE })),
         )
       },
       toStrangers: [NOTHING, NOTHING, NOTHING],
@@ -128,14 +114,8 @@ export const VERBS = {
       serves: 'callers',
       ask: ({ prospects }, { tenantId }, { prospect }) => {
         const before = { ...foundProspect(prospect), tenantId }
-        const after = { ...before, email: 'theirs@example.com', name: 'Theirs', updatedAt: at(9) }
-        const [released] = identifiersOf(before)
-        return prospects.correct({
-          before,
-          after,
-          added: identifiersOf(after),
-          released: released === undefined ? [] : [released],
-        })
+        const values = { email: 'theirs@example.com', name: 'Theirs', updatedAt: at(9) }
+        return prospects.correct(correctionOf(before, values))
       },
       toStrangers: 'overtaken',
     },
@@ -143,20 +123,16 @@ export const VERBS = {
   merges: {
     record: {
       serves: 'callers',
-      ask: ({ merges }, { tenantId }, { prospect: { prospectId }, prospect, survivor }) => {
-        const statesOf = (one: SomeProspect) => {
-          const before = { ...foundProspect(one), tenantId }
-          return { before, after: { ...before, updatedAt: at(2) } }
-        }
-        const ids = { tenantId, mergeId: newId('merge'), prospectId, intoId: survivor.prospectId }
-        const both = { merged: statesOf(prospect), survivor: statesOf(survivor) }
-        return merges.record({ merge: { ...ids, requestedAt: at(1) }, ...both })
+      ask: ({ merges }, { tenantId }, { prospect, survivor }) => {
+        const merged = { ...foundProspect(prospect), tenantId }
+        const into = { ...foundProspect(survivor), tenantId }
+        return merges.record(mergeChangesOf(merged, into))
       },
       toStrangers: 'overtaken',
     },
     claim: {
       serves: 'publisher',
-      ask: ({ merges }) => merges.claim(someClaim({ until: at(0), max: 1 })),
+      ask: ({ merges }) => merges.claim(SHORT_CLAIM),
       noTenant: 'the worker moves logs of all tenants in turn; each claim names its tenant',
     },
     moveLogs: {
@@ -349,7 +325,7 @@ export const VERBS = {
     },
     claim: {
       serves: 'publisher',
-      ask: ({ versions }) => versions.claim(someClaim({ until: at(0), max: 1 })),
+      ask: ({ versions }) => versions.claim(SHORT_CLAIM),
       noTenant: 'the publisher works for all tenants in turn; each claim names its tenant',
     },
     context: {
@@ -416,17 +392,15 @@ export const VERBS = {
     record: {
       serves: 'callers',
       ask: ({ erasures }, { tenantId }, { prospect }) => {
-        const { prospectId } = prospect
-        const prospects = [{ ...foundProspect(prospect), tenantId }]
-        const added = [someErasure(tenantId, { prospectId })]
-        const changes = { tenantId, now: at(1), until: at(9), prospects, identifier: null, erasures: added }
-        return erasures.record(changes)
+        const erased = { ...foundProspect(prospect), tenantId }
+        const erasure = someErasure(tenantId, { prospectId: prospect.prospectId })
+        return erasures.record(erasureChangesOf([erased], erasure))
       },
       toStrangers: 'overtaken',
     },
     claim: {
       serves: 'publisher',
-      ask: ({ erasures }) => erasures.claim(someClaim({ until: at(0), max: 1 })),
+      ask: ({ erasures }) => erasures.claim(SHORT_CLAIM),
       noTenant: 'the eraser works for all tenants in turn; each claim names its tenant',
     },
     deleteLogs: {
@@ -443,10 +417,10 @@ export const VERBS = {
     settle: {
       serves: 'publisher',
       ask: async ({ erasures }, { tenantId }, { erasure, log }) => {
-        const foreign = [log.prospectLogId]
-        const step = { ...erasure, tenantId, pass: 2, position: '', claimableAt: at(0) } as const
-        await erasures.settle(tenantId, [step], foreign)
-        return erasures.settle(tenantId, [{ ...step, status: 'completed', completedAt: at(3) }])
+        const secondPass = { ...erasure, tenantId, pass: 2, position: '', claimableAt: at(0) } as const
+        const logsWithNames = [log.prospectLogId]
+        await erasures.settle(tenantId, [secondPass], logsWithNames)
+        return erasures.settle(tenantId, [{ ...secondPass, status: 'completed', completedAt: at(3) }])
       },
       toStrangers: undefined,
     },
@@ -535,7 +509,7 @@ export const VERBS = {
     },
     claim: {
       serves: 'publisher',
-      ask: ({ webhooks }) => webhooks.claim(someClaim({ until: at(0), max: 1 })),
+      ask: ({ webhooks }) => webhooks.claim(SHORT_CLAIM),
       noTenant: 'the sender works for all tenants; each claim names its tenant',
     },
     due: {
@@ -573,8 +547,8 @@ export const VERBS = {
     replay: {
       serves: 'callers',
       ask: ({ webhooks }, { tenantId }, { endpoint }) => {
-        const want = { afterEventId: '', delivered: true, now: at(9), max: 1 }
-        return webhooks.replay({ ...namesOf(endpoint), tenantId, ...want })
+        const firstDelivered = { afterEventId: '', delivered: true, now: at(9), max: 1 }
+        return webhooks.replay({ ...namesOf(endpoint), tenantId, ...firstDelivered })
       },
       toStrangers: { made: 0, lastEventId: null },
     },
@@ -698,12 +672,11 @@ export const VERBS = {
     record: {
       serves: 'publisher',
       ask: async ({ counts }, { tenantId }) => {
-        const moved = { tenantId, from: COUNTED, to: COUNTED }
-        await counts.record({ ...moved, removeFrom: at(9), add: [] })
-        const add = [
-          { unit: 'day' as const, at: at(0), source: 'shop', type: 'ordered', count: 1, newProspects: 0 },
-        ]
-        return counts.record({ ...moved, removeFrom: null, add })
+        const unmoved = { tenantId, from: COUNTED, to: COUNTED }
+        await counts.record({ ...unmoved, removeFrom: at(9), add: [] })
+        const unit = 'day' as const
+        const added = { unit, at: at(0), source: 'shop', type: 'ordered', count: 1, newProspects: 0 }
+        return counts.record({ ...unmoved, removeFrom: null, add: [added] })
       },
       toStrangers: 'overtaken',
     },
@@ -726,7 +699,7 @@ export const VERBS = {
       serves: 'publisher',
       ask: ({ counts }, { tenantId }, { key: { apiKeyId } }) => {
         const used = { tenantId, apiKeyId, requests: 1, activities: 1, bytes: 1 }
-        return counts.addUsage(at(0), [used], { before: at(0), after: at(1e9), max: 1 })
+        return counts.addUsage(at(0), [used], ALL_HOURS)
       },
       noTenant: 'one write has what the keys of all tenants used',
     },
@@ -806,112 +779,8 @@ export const VERBS = {
   },
 } satisfies { [Port in keyof Ports]: { [Name in keyof Ports[Port]]: Verb } }
 
-/** As a list, each by its name, such as `pages.find`. */
+/** The same as a list, each with its name, such as `pages.find`. */
 export const verbs: readonly (Verb & { readonly name: string })[] = Object.entries(VERBS).flatMap(
   ([port, rows]) =>
     Object.entries(rows).map(([verb, row]) => ({ name: `${port}.${verb}`, ...(row as Verb) })),
 )
-
-/** A new tenant with one of each: its version and its erasure are claimed by a worker that never comes back. */
-export const fillTenant = async (store: Ports) => {
-  const tenant = await addTenant(store)
-  const prospect = someProspect(tenant.tenantId, { email: 'ada@example.com', externalId: 'crm 1' })
-  const log = someLog(prospect, keyFields('one'))
-  await recordAll(store.activities, [prospect], [log])
-  const group = someGroup(tenant, keyFields('one'))
-  await store.pageGroups.add(group)
-  const page = somePage(group, { ...keyFields('one'), slug: 'sale' })
-  await store.pages.record(page)
-  const version = someVersion({ ...keyFields('one'), publish: false, publishAt: at(5) })
-  await store.pages.change({
-    ...page,
-    revision: 1,
-    publishedVersionId: null,
-    automaticAfter: null,
-    unpublishAt: at(5),
-    added: version,
-    publishes: false,
-    schedule: null,
-  })
-  const key = someKey(tenant.tenantId, { name: newId('apikey') })
-  await store.apiKeys.add(key)
-  await store.counts.markRead(tenant.tenantId, at(0))
-  await store.counts.record({
-    tenantId: tenant.tenantId,
-    from: '',
-    to: COUNTED,
-    removeFrom: null,
-    add: [{ unit: 'hour', at: at(0), source: 'crm', type: 'webhook', count: 1, newProspects: 0 }],
-  })
-  const used = { tenantId: tenant.tenantId, apiKeyId: key.apiKeyId, requests: 1, activities: 1, bytes: 1 }
-  await store.counts.addUsage(at(0), [used], { before: at(0), after: at(1e9), max: 1 })
-  const hook = someHook(tenant.tenantId)
-  await store.hooks.add(hook)
-  const claimed = await store.versions.claim(someClaim({ until: at(1_000) }))
-  const attempt = claimed.find(({ versionId }) => versionId === page.versionId)?.attempt ?? 0
-  const { tenantId } = tenant
-  const erasing = someErasure(tenantId)
-  await store.erasures.record({
-    tenantId,
-    now: at(0),
-    until: at(9),
-    prospects: [],
-    identifier: emailIdentifier(tenantId, 'eve@example.com'),
-    erasures: [erasing],
-  })
-  const taken = await store.erasures.claim(someClaim({ until: at(1_000) }))
-  const erasure = taken.find(({ erasureId }) => erasureId === erasing.erasureId) as ClaimedErasure
-  return {
-    tenant,
-    prospect,
-    log,
-    group,
-    page,
-    key,
-    hook,
-    attempt,
-    erasure,
-    ...(await fillMerge(store, tenantId)),
-    ...(await fillOutbox(store, tenant)),
-  }
-}
-
-/** A merge that is claimed, with a log that has not moved, after one that is completed. */
-const fillMerge = async (store: Ports, tenantId: string) => {
-  const { merge } = await claimedMerge(store, tenantId)
-  await store.merges.settle({ ...merge, claimableAt: at(0), completedAt: at(0) })
-  return claimedMerge(store, tenantId)
-}
-const claimedMerge = async (store: Ports, tenantId: string) => {
-  const merged = someProspect(tenantId)
-  const survivor = someProspect(tenantId)
-  await recordAll(store.activities, [merged, survivor], [someLog(merged)])
-  const before = foundProspect(merged)
-  const other = foundProspect(survivor)
-  const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }
-  await store.merges.record({
-    merge: { tenantId, mergeId: newId('merge'), ...ids, requestedAt: at(0) },
-    merged: { before, after: { ...before, mergedInto: survivor.prospectId, updatedAt: at(1) } },
-    survivor: { before: other, after: { ...other, updatedAt: at(1) } },
-  })
-  const claimed = await store.merges.claim(someClaim({ until: at(1_000) }))
-  const merge = claimed.find(({ prospectId }) => prospectId === merged.prospectId) as ClaimedMerge
-  return { survivor: { ...survivor, updatedAt: at(1) }, merge }
-}
-
-/** A claimed endpoint and a disabled one, with a delivery each, and one more event that waits. */
-const fillOutbox = async (store: Ports, tenant: SomeTenant) => {
-  const { tenantId } = tenant
-  const endpoints = [someEndpoint(tenantId), someEndpoint(tenantId, { slot: 2 })]
-  for (const endpoint of endpoints) await store.webhooks.add(endpoint)
-  const event = someEvent(tenantId)
-  const waiting = someEvent(tenantId)
-  await store.pageGroups.add(someGroup(tenant), [event, waiting])
-  await store.events.number({ tenantId, now: at(0), max: 1 })
-  const claimed = await store.webhooks.claim(someClaim({ until: at(1_000) }))
-  const [endpoint, disabled] = endpoints.map(({ webhookEndpointId: id }) =>
-    claimed.find(({ webhookEndpointId }) => webhookEndpointId === id),
-  ) as [ClaimedEndpoint, ClaimedEndpoint]
-  await store.webhooks.change({ ...(endpoints[1] as StoredEndpoint), status: 'disabled' }, at(0))
-  return { event, endpoint, disabled: { ...disabled, status: 'disabled' as const } }
-}
