@@ -19,7 +19,9 @@ import { oldestLogs } from './oldest-logs.ts'
 import { pageChanges } from './page-changes.ts'
 import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
+import { prospectCorrections } from './prospect-corrections.ts'
 import { prospectLogs } from './prospect-logs.ts'
+import { prospectSearch } from './prospect-search.ts'
 import { prospects } from './prospects.ts'
 import { queues } from './queues.ts'
 import { rememberedProspects } from './remembered-prospects.ts'
@@ -40,6 +42,8 @@ export const sections: readonly Section[] = [
   rememberedProspects,
   externalIds,
   prospects,
+  prospectSearch,
+  prospectCorrections,
   prospectLogs,
   counts,
   pageGroups,
