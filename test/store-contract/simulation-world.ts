@@ -1,23 +1,23 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
-import { hash } from 'node:crypto'
-import { setTimeout } from 'node:timers/promises'
-import type { NewEvent, NewId, Served, Store, StoredEvent } from 'prospect-pages/store'
+import type { NewId, Store, StoredEvent } from 'prospect-pages/store'
 import { same } from './assertions.ts'
 import type { Core } from './contract.ts'
 import { operationsOver } from './processes.ts'
-import { idAt, only, someClaim, timeOf } from './rows.ts'
+import { only, someClaim } from './rows.ts'
 import { stoppedClock } from './setting.ts'
 import { identities } from './simulation-identities.ts'
+import { idsOfCalls } from './simulation-ids.ts'
+import { observed } from './simulation-observed.ts'
 import { turnsOf } from './simulation-turns.ts'
-import { VERBS } from './verbs.ts'
+import { heldRewrites, pastMoments, workersIn } from './simulation-workers.ts'
 
-/** How many times a namer is asked for one version. */
-const ATTEMPTS_MAX = 5
-/** Some seconds. */
-const PAST_ROUNDS_MAX = 10_000
+/** How events read what they are about: one list at a time. */
 const READS = { listLengthMax: 200, listsInFlightMax: 1, dedupeKey: JSON.stringify }
-/** The promised members of a claimed erasure: a store may return more. Moments have another form in each store. */
-const CLAIMED = [
+
+/**
+ * The promised members of claimed work, which a store may return more of. Moments are left out: they have another form in
+ * each store.
+ */
+const CLAIMED_ERASURE = [
   'tenantId',
   'erasureId',
   'prospectId',
@@ -30,7 +30,7 @@ const CLAIMED = [
   'position',
   'attempt',
 ] as const
-const MERGING = [
+const CLAIMED_MERGE = [
   'tenantId',
   'mergeId',
   'prospectId',
@@ -40,94 +40,75 @@ const MERGING = [
   'pass',
   'attempt',
 ] as const
-/** Longer than any store rests between two rewrites. */
-const REWRITE_REST_MS = 11 * 60_000
-const NEVER = new AbortController().signal
 
 /** A store with the use cases over it, a clock and ids. */
 export type World = ReturnType<typeof worldOf>
 
+/** A world whose answers depend on its calls alone, so that those of two stores can be compared. */
 export const worldOf = (core: Core, opened: Store) => {
-  // Other transactions on the database decide how often this is asked.
-  const arePast: Store['moments']['arePast'] = async (moments) => {
-    for (let round = 0; (await opened.moments.arePast(moments)).includes(false); round++) {
-      if (round > PAST_ROUNDS_MAX) throw new Error('a moment that is never past')
-      await setTimeout(1)
-    }
-    return moments.map(() => true)
-  }
   const clock = stoppedClock()
-  // Some stores need no rewrite, and one rewrite serves all waiting erasures. So every erasure waits for the same one.
-  let mayRewrite = false
-  let isWaiting = false
-  const rewrite: Store['erasures']['rewrite'] = async (now) => {
-    const isAllowed = mayRewrite
-    mayRewrite = false
-    isWaiting ||= !isAllowed
-    return isAllowed && opened.erasures.rewrite(now)
-  }
-  // How often something is decided, and in which order of the calls at once, must not show in the ids: each call has a
-  // number, and counts its ids from what it looked up last.
-  const callOf = new AsyncLocalStorage<{ readonly number: number; ids: number }>()
-  let lastNumber = 0
-  const counting =
-    <Want, Known>(recall: (want: Want) => Promise<Known>) =>
-    (want: Want): Promise<Known> => {
-      const call = callOf.getStore()
-      if (call !== undefined) call.ids = 0
-      return recall(want)
-    }
-  const verbsCalled = new Set<string>()
-  const alike = {
+  const ids = idsOfCalls(clock)
+  const rewrites = heldRewrites(opened)
+  const repeatable: Store = {
     ...opened,
-    activities: { ...opened.activities, recall: counting(opened.activities.recall) },
-    pages: { ...opened.pages, recall: counting(opened.pages.recall) },
-    erasures: { ...opened.erasures, rewrite },
-    moments: { ...opened.moments, arePast },
+    activities: { ...opened.activities, recall: ids.countingFrom(opened.activities.recall) },
+    pages: { ...opened.pages, recall: ids.countingFrom(opened.pages.recall) },
+    erasures: rewrites.erasures,
+    moments: pastMoments(opened),
   }
-  const identified = identities(observed(alike, verbsCalled, clock))
-  const { store } = identified
-  const newId: NewId = (prefix, after = '') => {
-    // Events are named by what they are about.
-    const isNamed = prefix === 'event'
-    const call = callOf.getStore() ?? { number: isNamed ? lastNumber : ++lastNumber, ids: 0 }
-    if (!isNamed) call.ids += 1
-    const ms = Math.max(clock(), timeOf(after) + 1)
-    return idAt(prefix, ms, digits(call.number, 12) + digits(call.ids, 4))
-  }
-  const world = { store, clock, newId }
+  const verbsCalled = new Set<string>()
+  const { store, added, cases } = identities(observed(repeatable, verbsCalled, clock))
+  const world = { store, clock, newId: ids.newId }
+
   const now = (inMs = 0) => new Date(clock() + inMs).toISOString()
-  const claimWant = () => someClaim({ now: now(), until: now(60_000), max: 100_000 })
-  const readers = core.eventReaders(world, READS)
-  const dataOf = core.eventData(readers)
-  let secrets = 0
-  const sealed = {
-    seal: (secret: string) => secret,
-    issue: () => ({ secret: `whsec_${++secrets}`, sealed: `sealed_${secrets}` }),
-    open: (text: string) => text,
-    reseal: (text: string) => text,
+  const refusal = (error: unknown) => {
+    if (error instanceof core.DomainFailure)
+      return { kind: error.kind, detail: error.message, facts: error.facts }
+    return { bug: String(error) }
   }
-  const withWebhooks = { ...world, webhooks: { secrets: sealed, checkUrl: () => null } }
-  const eraser = core.eraseProspects(world)
-  const mover = core.moveMerged(world)
-  const publish = publisherOf(core, world)
-  const lastRead = new Map<string, number>()
-  const refusal = (no: unknown) => {
-    if (no instanceof core.DomainFailure) return { kind: no.kind, detail: no.message, facts: no.facts }
-    return { bug: String(no) }
+
+  const calls = numbered(callsIn(core, world), ids.runNumbered)
+  /** Calls at once, but in turn if one depends on another. The answers are in the order of the inputs. */
+  const callAtOnce = async (useCase: keyof typeof calls, inputs: readonly object[]): Promise<unknown[]> => {
+    const call = calls[useCase] as (input: unknown) => Promise<unknown>
+    const answers: unknown[] = inputs.map(() => undefined)
+    const firstNumber = ids.takeNumbers(inputs.length)
+    const callInTurn = async (places: readonly number[]) => {
+      for (const i of places)
+        answers[i] = await ids.runAs(firstNumber + i, () => call(inputs[i]).catch(refusal))
+    }
+    const turns = await turnsOf(core, { ...world, store: repeatable }, useCase, inputs)
+    await Promise.all(turns.map(callInTurn))
+    return answers
   }
-  /** Each call gets the next number, unless it has one. */
-  const numbered = <Calls extends object>(calls: Calls): Calls =>
-    Object.fromEntries(
-      Object.entries(calls).map(([name, call]) => [
-        name,
-        (input: unknown) =>
-          callOf.getStore() === undefined
-            ? callOf.run({ number: ++lastNumber, ids: 0 }, () => call(input))
-            : call(input),
-      ]),
-    ) as Calls
-  const calls = numbered({
+
+  return {
+    ...world,
+    now,
+    verbsCalled,
+    /** Identifiers that were ever added, and the cases that occurred with them. */
+    added,
+    cases,
+    calls,
+    callAtOnce,
+    refusal,
+    ...workersIn(core, world, rewrites),
+    ...feedsIn(store, now),
+    ...claimsIn(store, now),
+  }
+}
+
+type UseCaseWorld = {
+  readonly store: Store
+  readonly clock: ReturnType<typeof stoppedClock>
+  readonly newId: NewId
+}
+
+/** What a caller can do. */
+const callsIn = (core: Core, world: UseCaseWorld) => {
+  const dataOf = core.eventData(core.eventReaders(world, READS))
+  const withWebhooks = { ...world, webhooks: { secrets: countedSecrets(), checkUrl: () => null } }
+  return {
     ...operationsOver(core, world, 10),
     getProspect: core.getProspect(world),
     updateProspect: core.updateProspect(world),
@@ -161,179 +142,75 @@ export const worldOf = (core: Core, opened: Store) => {
     getDelivery: core.getDelivery({ ...world, webhookDataOf: dataOf }),
     retryDelivery: core.retryDelivery(world),
     replayDeliveries: core.replayDeliveries(world),
-  })
-  /** Calls at once, but in turn if one depends on another. Each is answered in its place. */
-  const callAtOnce = async (useCase: keyof typeof calls, inputs: readonly object[]): Promise<unknown[]> => {
-    const call = calls[useCase] as (input: unknown) => Promise<unknown>
-    const answers: unknown[] = inputs.map(() => undefined)
-    const first = lastNumber + 1
-    lastNumber += inputs.length
-    const callInTurn = async (places: readonly number[]) => {
-      for (const i of places)
-        answers[i] = await callOf.run({ number: first + i, ids: 0 }, () => call(inputs[i]).catch(refusal))
-    }
-    await Promise.all((await turnsOf(core, { ...world, store: alike }, useCase, inputs)).map(callInTurn))
-    return answers
   }
+}
+
+/** Gives each call the next number. */
+const numbered = <Calls extends object>(
+  calls: Calls,
+  runNumbered: ReturnType<typeof idsOfCalls>['runNumbered'],
+): Calls => {
+  const all: Record<string, (input: unknown) => unknown> = {}
+  for (const [name, call] of Object.entries(calls)) all[name] = (input) => runNumbered(() => call(input))
+  return all as Calls
+}
+
+/** Secrets of webhook endpoints that count, in the place of random ones. */
+const countedSecrets = () => {
+  let count = 0
   return {
-    ...world,
-    now,
-    verbsCalled,
-    /** Identifiers that were ever added, and the cases that occurred with them. */
-    added: identified.added,
-    cases: identified.cases,
-    calls,
-    callAtOnce,
-    refusal,
-    publish: async () => {
-      while (await publish(NEVER));
+    seal: (secret: string) => secret,
+    issue: () => {
+      count += 1
+      return { secret: `whsec_${count}`, sealed: `sealed_${count}` }
     },
-    /** Runs the schedules that are due, without waiting for those that are due soon. */
-    runSchedules: async () => {
-      const errors: unknown[] = []
-      let isWaiting = false
-      const sleep = async () => {
-        isWaiting = true
-      }
-      const step = core.runSchedules({
-        ...world,
-        aheadMs: 15_000,
-        sleep,
-        onError: (error) => void errors.push(error),
-      })
-      while (!isWaiting && (await step(NEVER, Promise.race([]))));
-      for (const error of errors) throw error
-    },
-    /** Runs the eraser until no erasure can continue. */
-    erase: async () => {
-      while (await eraser(NEVER));
-      while (isWaiting) {
-        clock.advance(REWRITE_REST_MS)
-        mayRewrite = true
-        isWaiting = false
-        while (await eraser(NEVER));
-      }
-    },
-    moveMerged: async () => {
-      while (await mover(NEVER));
-    },
-    /** Deletes everything that has expired, unless the deletion has to pause, and sweeps late logs. */
-    expire: async (retentionDays: number | null) => {
-      const errors: unknown[] = []
-      const pauses: Served[] = []
-      const onError = (error: unknown) => void errors.push(error)
-      const onPause = (pause: Served) => void pauses.push(pause)
-      const step = core.deleteExpired({ ...world, retentionDays, eventDaysKept: 1, onError, onPause })
-      while (await step(NEVER));
-      const sweep = core.sweepLateLogs({ ...world, onError })
-      while (await sweep(NEVER));
-      for (const error of errors) throw error
-      return pauses
-    },
+    open: (text: string) => text,
+    reseal: (text: string) => text,
+  }
+}
+
+type Now = (inMs?: number) => string
+
+/** Numbers events, and reads each of them once. */
+const feedsIn = (store: Store, now: Now) => {
+  const lastRead = new Map<string, number>()
+  return {
     /** Numbers the events that wait: a few of each tenant, or all. */
     number: async (max: number) => {
       const waiting = await store.events.waiting('', 100)
       const numberOf = (tenantId: string) => store.events.number({ tenantId, now: now(), max })
       return Promise.all(waiting.map(async (tenantId) => [tenantId, await numberOf(tenantId)]))
     },
-    /** The events of the tenants that were numbered since the last call. */
+    /** The events of the tenants that were numbered since the last call. Their numbers have no gaps. */
     readFeeds: async (tenants: readonly string[]) => {
-      const all: StoredEvent[] = []
+      const events: StoredEvent[] = []
       for (const tenantId of tenants) {
         const afterSequence = lastRead.get(tenantId) ?? 0
         const { rows, last } = await store.events.list({ tenantId, afterSequence, limit: 1e6 })
-        const expected = rows.map((_, i) => afterSequence + i + 1)
-        same([rows.map(({ sequence }) => sequence), last], [expected, afterSequence + rows.length])
+        for (const [i, { sequence }] of rows.entries()) same(sequence, afterSequence + 1 + i)
+        same(last, afterSequence + rows.length)
         lastRead.set(tenantId, last)
-        all.push(...rows)
+        events.push(...rows)
       }
-      return all
+      return events
     },
-    /** Claims pending work, as workers that then die. */
-    claimVersions: async () => sortedBy('versionId', await store.versions.claim(claimWant())),
-    claimErasures: async () =>
-      sortedBy('erasureId', only(await store.erasures.claim(claimWant()), ...CLAIMED)),
-    claimMerges: async () => sortedBy('mergeId', only(await store.merges.claim(claimWant()), ...MERGING)),
-    claimEndpoints: async () => sortedBy('webhookEndpointId', await store.webhooks.claim(claimWant())),
   }
 }
 
-const digits = (number: number, length: number) => number.toString(36).padStart(length, '0')
+/** Claims pending work, as workers that then die. */
+const claimsIn = (store: Store, now: Now) => {
+  const claim = () => someClaim({ now: now(), until: now(60_000), max: 100_000 })
+  return {
+    claimVersions: async () => sortedBy('versionId', await store.versions.claim(claim())),
+    claimErasures: async () =>
+      sortedBy('erasureId', only(await store.erasures.claim(claim()), ...CLAIMED_ERASURE)),
+    claimMerges: async () => sortedBy('mergeId', only(await store.merges.claim(claim()), ...CLAIMED_MERGE)),
+    claimEndpoints: async () => sortedBy('webhookEndpointId', await store.webhooks.claim(claim())),
+  }
+}
 
 /** Rows that have waited equally long are claimed in any order. */
 export const sortedBy = <Name extends string, Row extends Readonly<Record<Name, string>>>(
   name: Name,
   rows: readonly Row[],
 ): Row[] => rows.toSorted((a, b) => (a[name] < b[name] ? -1 : 1))
-
-/** A publisher whose namer returns all names at once, so that all versions are saved in one list. */
-const publisherOf = (core: Core, world: Pick<World, 'store' | 'clock' | 'newId'>) => {
-  const { versions } = world.store
-  let unnamed = 0
-  let named = Promise.withResolvers<void>()
-  const claim: Store['versions']['claim'] = async (want) => {
-    const claimed = await versions.claim(want)
-    unnamed += claimed.filter(({ attempt }) => attempt <= ATTEMPTS_MAX).length
-    return claimed
-  }
-  return core.publishVersions({
-    ...world,
-    store: { versions: { ...versions, claim } },
-    claimMax: 100_000,
-    leaseMs: 60_000,
-    namer: async ({ supplementaryContext }) => {
-      const { promise, resolve } = named
-      if (--unnamed === 0) {
-        named = Promise.withResolvers()
-        resolve()
-      }
-      await promise
-      if (supplementaryContext?.includes('fail')) return null
-      return `Named: ${supplementaryContext}`
-    },
-  })
-}
-
-type AnyVerb = (...args: readonly unknown[]) => Promise<unknown>
-type Port = keyof typeof VERBS
-
-/**
- * Records the verbs that are called, such as `pages.find`. The id of an event follows from its time and its content, so
- * that events have the same ids and order in every store.
- */
-const observed = (store: Store, called: Set<string>, clock: () => number): Store => {
-  // Equal events that are saved in the same millisecond are counted, so that they get different ids.
-  let ms = clock()
-  let saved = new Map<string, number>()
-  const observe =
-    (name: string, verb: AnyVerb): AnyVerb =>
-    async (...args) => {
-      called.add(name)
-      if (ms !== clock()) {
-        ms = clock()
-        saved = new Map()
-      }
-      const contents = new Set<string>()
-      const nameEvent = (event: NewEvent): NewEvent => {
-        const content = JSON.stringify([event.type, event.ids])
-        contents.add(content)
-        const digits = hash('sha256', `${content} ${saved.get(content) ?? 0}`).slice(0, 16)
-        return { ...event, eventId: idAt('event', ms, digits) }
-      }
-      const answer = await verb(...args.map((arg) => (areEvents(arg) ? arg.map(nameEvent) : arg)))
-      if (answer !== null && answer !== 'overtaken') {
-        for (const content of contents) saved.set(content, (saved.get(content) ?? 0) + 1)
-      }
-      return answer
-    }
-  const portOf = (port: Port) => {
-    const verbs = store[port] as unknown as Record<string, AnyVerb>
-    const names = Object.keys(VERBS[port])
-    return Object.fromEntries(names.map((name) => [name, observe(`${port}.${name}`, verbs[name] as AnyVerb)]))
-  }
-  const ports = (Object.keys(VERBS) as Port[]).map((port) => [port, portOf(port)])
-  return { ...store, ...Object.fromEntries(ports) }
-}
-const areEvents = (value: unknown): value is readonly NewEvent[] =>
-  Array.isArray(value) &&
-  value.every((item) => typeof item === 'object' && 'eventId' in item && 'ids' in item)
