@@ -75,18 +75,18 @@ export const parentFrom = (chance: Random, { groups, tenants }: Seen): Parent =>
   return chance.onceIn(10) ? { ...group, tenantId: chance.oneOf(tenants) } : group
 }
 
-/** Usually something that was seen. Sometimes its tenant is another one, or the thing was never seen. */
-export const wantFrom = <Want extends { readonly tenantId: string }>(
+/** Usually a thing that was seen, sometimes one that was not. Now and then another tenant asks for it. */
+export const seenOrUnknown = <Key extends { readonly tenantId: string }>(
   chance: Random,
   { tenants }: Seen,
-  wants: readonly Want[],
-  unknown: Want,
-): Want => {
-  const want = wants.length === 0 || chance.onceIn(10) ? unknown : chance.oneOf(wants)
-  return chance.onceIn(10) ? { ...want, tenantId: chance.oneOf(tenants) } : want
+  keys: readonly Key[],
+  unknown: Key,
+): Key => {
+  const key = keys.length === 0 || chance.onceIn(10) ? unknown : chance.oneOf(keys)
+  return chance.onceIn(10) ? { ...key, tenantId: chance.oneOf(tenants) } : key
 }
 export const prospectFrom = (chance: Random, seen: Seen): ProspectKey =>
-  wantFrom(chance, seen, seen.prospects, {
+  seenOrUnknown(chance, seen, seen.prospects, {
     tenantId: chance.oneOf(seen.tenants),
     prospectId: idOf('prospect', chance.below(10_000)),
   })
@@ -110,8 +110,8 @@ type Calls = <Name extends keyof Operations>(
 ) => Step
 
 /**
- * Up to twenty calls of one use case, at once as far as none depends on another, so that they share statements; now and
- * then a call that was made before.
+ * Up to twenty calls of one use case, at once unless one depends on another, so that they share statements. Some repeat
+ * earlier calls.
  */
 export const manyCalls: Calls = (name, chance, useCase, seen, make) =>
   callsOf(
@@ -120,6 +120,7 @@ export const manyCalls: Calls = (name, chance, useCase, seen, make) =>
     inputsFor(name, chance, { max: CALLS_MAX, repeatedOnceIn: 8 }, seen, make),
     ({ callAtOnce }, inputs) => callAtOnce(useCase, inputs),
   )
+/** A few calls of one use case, one after the other. Some repeat earlier calls. */
 export const callsInTurn: Calls = (name, chance, useCase, seen, make) =>
   callsOf(
     name,

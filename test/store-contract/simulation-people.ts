@@ -1,7 +1,6 @@
-import type { Store } from 'prospect-pages/store'
 import type { Random } from './random.ts'
-import { AWKWARD_TEXTS, idAt, NOT_SEEN, someHook, someKey } from './rows.ts'
-import { idOf, START_MS } from './setting.ts'
+import { AWKWARD_TEXTS } from './rows.ts'
+import { idOf } from './setting.ts'
 import {
   callsInTurn,
   cursorFrom,
@@ -14,28 +13,26 @@ import {
   RECENT,
   remember,
   type Seen,
-  wantFrom,
+  seenOrUnknown,
 } from './simulation-calls.ts'
-import { sortedBy } from './simulation-world.ts'
 
 const EMAILS = [
-  ...['a@x', ' A@X ', 'b@x', 'c@x', 'd@x', 'e@x', 'f@x', 'É@x', 'e\u0301@x', 'İ@x', 'ß@x', 'SS@x'],
-  ...['A <a@x>', 'mailto:b@x', 'c@x\u200b', 'i@münchen.example', 'i@xn--mnchen-3ya.example'],
-  ...['', 'N/A', '[object Object]', '{{a@x}}', 'Berlin', `${'l'.repeat(990)}@x`, `${'long'.repeat(2_500)}@x`],
+  // Few, so that people share them and come back.
+  ...['a@x', 'b@x', 'c@x', 'd@x', 'e@x', 'f@x'],
+  // Written in another way, or with letters that change when they are folded.
+  ...[' A@X ', 'A <a@x>', 'mailto:b@x', 'c@x\u200b', 'É@x', 'e\u0301@x', 'İ@x', 'ß@x', 'SS@x'],
+  ...['i@münchen.example', 'i@xn--mnchen-3ya.example'],
+  // No emails.
+  ...['', 'N/A', '[object Object]', '{{a@x}}', 'Berlin'],
+  // As long as an email may be, and longer.
+  ...[`${'l'.repeat(990)}@x`, `${'long'.repeat(2_500)}@x`],
   ...AWKWARD_TEXTS,
 ]
 const EXTERNAL_IDS = [
-  '1',
-  ' 1',
-  'a@x',
-  'A@x',
-  'crm 1',
-  '0',
-  ' ',
-  'N/A',
-  '[object Object]',
-  '*|ID|*',
-  ...AWKWARD_TEXTS.filter(Boolean),
+  ...['1', ' 1', '0', 'crm 1', 'a@x', 'A@x'],
+  // No ids.
+  ...[' ', 'N/A', '[object Object]', '*|ID|*'],
+  ...AWKWARD_TEXTS.filter((text) => text !== ''),
 ]
 const NAMES = ['Ada', 'Grace', 'NULL', '\\']
 const TIMES = ['1970-01-01T00:00:00.000Z', '2026-01-01T23:00:00.000Z', '2999-12-31T23:59:59.999Z']
@@ -44,9 +41,9 @@ export const LOG_TYPES = ['webhook', 'form', '"']
 
 /** An identifier that a prospect has or had, as a caller names it. */
 const namedFrom = (chance: Random, seen: Seen): { tenantId: string; email?: string; externalId?: string } => {
-  const some = chance.onceIn(2) ? seen.identifiers : seen.identifiers.slice(-RECENT * 8)
-  if (some.length === 0) return { tenantId: chance.oneOf(seen.tenants), email: emailFrom(chance) }
-  const { tenantId, kind, value } = chance.oneOf(some)
+  const identifiers = chance.onceIn(2) ? seen.identifiers : seen.identifiers.slice(-RECENT * 8)
+  if (identifiers.length === 0) return { tenantId: chance.oneOf(seen.tenants), email: emailFrom(chance) }
+  const { tenantId, kind, value } = chance.oneOf(identifiers)
   return kind === 'email' ? { tenantId, email: value } : { tenantId, externalId: value }
 }
 
@@ -150,7 +147,7 @@ const filterFrom = (chance: Random) => ({
 
 export const readLogs: MakeStep = (chance, seen) =>
   manyCalls('read activities', chance, 'getProspectLog', seen, () =>
-    wantFrom(chance, seen, seen.logs, {
+    seenOrUnknown(chance, seen, seen.logs, {
       ...prospectFrom(chance, seen),
       prospectLogId: idOf('prospectlog', chance.below(10_000)),
     }),
@@ -175,7 +172,7 @@ export const listTimelines: MakeStep = (chance, seen) =>
 
 export const requestErasures: MakeStep = (chance, seen) =>
   callsInTurn('request erasures', chance, 'eraseProspect', seen, () => ({
-    ...whomFrom(chance, seen),
+    ...personFrom(chance, seen),
     blockDays: chance.below(3),
   }))
 
@@ -186,16 +183,20 @@ export const requestErasures: MakeStep = (chance, seen) =>
 export const eraseCorrected: MakeStep = (chance, seen) => {
   const name = 'erase the corrected'
   const tenantId = chance.oneOf(seen.tenants)
-  const [former, present, other] = Array.from({ length: 3 }, () => `s${chance.below(1e6)}@x`)
+  const newEmail = () => `s${chance.below(1e6)}@x`
+  const former = newEmail()
+  const present = newEmail()
+  const other = newEmail()
   const isMerged = chance.onceIn(2)
   const meanwhile = chance.oneOf(['nothing', 'taken', 'blocked'])
-  const byId = chance.onceIn(2)
+  const isNamedById = chance.onceIn(2)
   const blockDays = chance.below(3)
   const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
   return {
     name,
     run: async ({ calls, refusal }) => {
       const answers: unknown[] = []
+      /** Adds the answer, or the refusal. */
       const noted = async <Answer>(call: Promise<Answer>) => {
         const answer = await call.catch(refusal)
         answers.push(answer)
@@ -211,8 +212,8 @@ export const eraseCorrected: MakeStep = (chance, seen) => {
         const into = survivor?.prospectId ?? ''
         await noted(calls.mergeProspect({ tenantId, prospectId, into }))
       }
-      const whom = byId ? { prospectId } : { email: present }
-      await noted(calls.eraseProspect({ tenantId, blockDays, ...whom }))
+      const person = isNamedById ? { prospectId } : { email: present }
+      await noted(calls.eraseProspect({ tenantId, blockDays, ...person }))
       for (const email of [former, present, other])
         await noted(calls.logProspectActivity({ ...activity, email }))
       return answers
@@ -224,7 +225,7 @@ export const eraseCorrected: MakeStep = (chance, seen) => {
 }
 
 /** A prospect by its id, by what it has or had, or by anything. */
-const whomFrom = (chance: Random, seen: Seen) => {
+const personFrom = (chance: Random, seen: Seen) => {
   if (chance.onceIn(2)) return prospectFrom(chance, seen)
   if (chance.onceIn(2)) return namedFrom(chance, seen)
   return { tenantId: chance.oneOf(seen.tenants), ...nameFrom(chance) }
@@ -234,7 +235,7 @@ const nameFrom = (chance: Random) =>
   chance.onceIn(2) ? { email: emailFrom(chance) } : { externalId: externalIdFrom(chance) }
 
 const erasureFrom = (chance: Random, seen: Seen) =>
-  wantFrom(chance, seen, seen.erasures, {
+  seenOrUnknown(chance, seen, seen.erasures, {
     tenantId: chance.oneOf(seen.tenants),
     erasureId: idOf('erasure', chance.below(10_000)),
   })
@@ -259,7 +260,7 @@ export const claimErasures: MakeStep = () => ({
   run: ({ claimErasures }) => claimErasures(),
 })
 
-/** Logs, events and blocks. All events are read before, as each must be seen once. */
+/** Logs, events and blocks expire. All events are read before, because each must be seen once. */
 export const expire: MakeStep = (chance, seen) => {
   const retentionDays = chance.oneOf([null, 1, 2])
   return {
@@ -269,153 +270,5 @@ export const expire: MakeStep = (chance, seen) => {
       return [await readFeeds(seen.tenants), await expire(retentionDays)]
     },
     learn: ([events]) => void seen.events.push(...(events as typeof seen.events)),
-  }
-}
-
-const removed = async ({ tenants }: Pick<Store, 'tenants'>, tenantId: string) => {
-  let after: Awaited<ReturnType<typeof tenants.removeSome>> = null
-  do after = await tenants.removeSome({ tenantId, after, max: 2 })
-  while (after !== null)
-}
-
-/** Calls of an operator at the command line, and of the metrics. */
-export const operate: MakeStep = (chance, seen) => {
-  const tenantId = chance.onceIn(5) ? idOf('tenant', 999) : chance.oneOf(seen.tenants)
-  const name = maybe(chance, () => chance.oneOf(AWKWARD_TEXTS))
-  const retentionDays = maybe(chance, () => chance.oneOf([null, 0, 1, 2]))
-  const afterId = seen.logs.at(-1 - chance.below(100))?.prospectLogId ?? ''
-  const afterTenantId = chance.oneOf(['', ...seen.tenants])
-  const isSuspended = chance.onceIn(4)
-  const passing = { tenantId: idOf('tenant', 1_000 + chance.below(1e9)), brandId: idOf('brand', 999) }
-  return {
-    name: 'operate',
-    run: async ({ store, now }) => [
-      await store.tenants.setState(tenantId, { suspendedAt: isSuspended ? now() : null, deletedAt: null }),
-      await store.tenants.add({ ...passing, name: 'Passing', createdAt: now() }),
-      await store.tenants.setState(passing.tenantId, { suspendedAt: now(), deletedAt: now() }),
-      await store.tenants.deleting(),
-      await removed(store, passing.tenantId),
-      await store.tenants.left(passing.tenantId),
-      await store.tenants.remove(passing.tenantId),
-      await store.tenants.find(passing.tenantId),
-      await store.tenants.update(tenantId, {
-        ...(name !== undefined && { name }),
-        ...(retentionDays !== undefined && { retentionDays }),
-      }),
-      await store.tenants.list(afterTenantId, 2),
-      await store.tenants.find(tenantId),
-      await store.tenants.brands(tenantId),
-      await store.prospectLogs.listOldest({ tenantId, afterId, beforeId: '~', limit: 10 }),
-      await store.prospects.listOldest({ tenantId, afterId: '', limit: 10 }),
-      await store.versions.backlog(1e6),
-      await store.erasures.backlog(1e6),
-      await store.merges.backlog(1e6),
-      await store.webhooks.backlog(1e6),
-    ],
-  }
-}
-
-export const useKeys: MakeStep = (chance, seen) => {
-  const tenantId = chance.oneOf(seen.tenants)
-  const key = someKey(tenantId, { name: chance.oneOf([null, ...AWKWARD_TEXTS]) })
-  const known = chance.oneOf([key, ...seen.keys])
-  const keyHashes = ['unknown', key.keyHash, ...seen.keys.map(({ keyHash }) => keyHash).slice(-2)]
-  const isRevoked = chance.onceIn(2)
-  return {
-    name: 'use keys',
-    run: async ({ store: { apiKeys }, now }) => [
-      await apiKeys.isEmpty(),
-      await apiKeys.add({ ...key, createdAt: now() }),
-      await apiKeys.end(
-        known.apiKeyId,
-        isRevoked ? { revokedAt: now() } : { lastRotatedAt: null, rotatedAt: now(), expiresAt: now(60_000) },
-      ),
-      await apiKeys.markUsed(known.apiKeyId, now()),
-      await apiKeys.find(known.apiKeyId),
-      sortedBy('apiKeyId', await apiKeys.findByHashes(keyHashes)),
-      await apiKeys.list(tenantId),
-    ],
-    learn: () => void seen.keys.push(key),
-  }
-}
-
-export const useCounts: MakeStep = (chance, seen) => {
-  const tenantId = chance.oneOf(seen.tenants)
-  const afterTenantId = chance.oneOf(['', ...seen.tenants])
-  const max = chance.below(3) + 1
-  const isRead = chance.onceIn(3)
-  const beforeId = seen.logs.at(-1 - chance.below(20))?.prospectLogId ?? '~'
-  const closedMs = chance.oneOf([-60_000, 0, 3, 1_000])
-  const at = startOfHour(START_MS + chance.below(3) * HOUR_MS)
-  const texts = () => ({ source: chance.oneOf(AWKWARD_TEXTS), type: chance.oneOf(AWKWARD_TEXTS) })
-  const units = ['hour', 'day'] as const
-  const add = units.map((unit) => ({
-    unit,
-    at,
-    ...texts(),
-    count: 1 + chance.below(9),
-    newProspects: chance.below(9),
-  }))
-  const filter = { source: chance.oneOf([null, add[0]?.source ?? '']), type: null }
-  const removeFrom = chance.onceIn(5) ? at : null
-  const apiKeyId = chance.oneOf(['none', ...seen.keys.map(({ apiKeyId }) => apiKeyId)])
-  const used = { tenantId, apiKeyId, requests: 1 + chance.below(9), activities: 1, bytes: chance.below(99) }
-  return {
-    name: 'use counts',
-    run: async ({ store: { counts }, now, clock }) => {
-      if (isRead) await counts.markRead(tenantId, now())
-      // Sometimes ahead of this clock: then logs get later ids.
-      const closedTo = idAt('prospectlog', clock() + closedMs, '')
-      const isClosed = await counts.close(tenantId, closedTo, LONG_AGO)
-      const found = await counts.find(tenantId)
-      const { position: from = '', nextId = null } = found ?? {}
-      const tallied = await counts.tally({ tenantId, afterId: from, beforeId, max: 5 })
-      const moved = { tenantId, from, to: nextId ?? from }
-      const change = removeFrom === null ? { ...moved, removeFrom, add } : { ...moved, removeFrom, add: [] }
-      const all = { tenantId, unit: 'hour' as const, since: at, until: now(HOUR_MS), limit: 1e6 }
-      return [
-        isClosed,
-        found,
-        sorted(tallied),
-        await counts.record(change),
-        await counts.record({ ...change, from: 'elsewhere' }),
-        sorted((await counts.list({ ...all, ...filter, after: null })).rows),
-        await counts.addUsage(at, [used], { before: now(-1e12), after: now(1e12), max: 1 }),
-        sorted(await counts.sumUsage({ tenantId, since: at, rowsMax: 1e6, limit: 1e6 })),
-        await counts.waiting({ afterTenantId, readSince: now(-60_000), beforeId, beyondId: '~', max }),
-      ]
-    },
-  }
-}
-const HOUR_MS = 3_600_000
-/** A time before now, by the clock of any database. */
-const LONG_AGO = '2020-01-01T00:00:00.000Z'
-const sorted = (rows: readonly object[]) =>
-  rows.map((row) => JSON.stringify(Object.entries(row).sort())).sort()
-const startOfHour = (ms: number) => new Date(ms - (ms % HOUR_MS)).toISOString()
-
-export const useHooks: MakeStep = (chance, seen) => {
-  const tenantId = chance.oneOf(seen.tenants)
-  const hook = someHook(tenantId, { slot: 1 + chance.below(4), source: chance.oneOf(AWKWARD_TEXTS) })
-  const known = chance.oneOf([hook, ...seen.hooks])
-  const changed = { ...known, tenantId, status: chance.oneOf(['enabled', 'disabled'] as const) }
-  const seenOf = { lastRefusal: chance.oneOf([null, 'why']), lastWarning: chance.oneOf([null, 'what']) }
-  const isRemoved = chance.onceIn(3)
-  const beforeId = chance.oneOf([null, known.hookId])
-  return {
-    name: 'use hooks',
-    run: async ({ store: { hooks }, now }) => {
-      const before = await hooks.find(known)
-      return [
-        await hooks.add({ ...hook, createdAt: now(), updatedAt: now() }),
-        await hooks.change({ ...changed, updatedAt: now(1) }, before?.updatedAt ?? now()),
-        await hooks.markSeen(known, { ...NOT_SEEN, lastReceivedAt: now(), ...seenOf }),
-        isRemoved && (await hooks.remove({ tenantId, hookId: known.hookId })),
-        sortedBy('hookId', await hooks.findByIds([...new Set([hook.hookId, known.hookId, 'unknown'])])),
-        await hooks.list({ tenantId, beforeId, limit: 2 }),
-        (await hooks.slots(tenantId)).toSorted(),
-      ]
-    },
-    learn: () => void seen.hooks.push(hook),
   }
 }

@@ -2,6 +2,7 @@ import type { Random } from './random.ts'
 import type { MakeStep, Seen, Step } from './simulation-calls.ts'
 import * as pages from './simulation-pages.ts'
 import * as people from './simulation-people.ts'
+import * as tenants from './simulation-tenants.ts'
 import * as webhooks from './simulation-webhooks.ts'
 
 /** Which step comes next. */
@@ -35,10 +36,10 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [5, people.erase],
   [2, people.claimErasures],
   [2, people.expire],
-  [2, people.operate],
-  [4, people.useCounts],
-  [1, people.useKeys],
-  [2, people.useHooks],
+  [2, tenants.operate],
+  [4, tenants.useCounts],
+  [1, tenants.useKeys],
+  [2, tenants.useHooks],
   [18, pages.createPages],
   [8, pages.listGroups],
   [8, pages.listPages],

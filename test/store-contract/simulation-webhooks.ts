@@ -5,6 +5,8 @@ import type {
   EventType,
   StoredEndpoint,
 } from 'prospect-pages/store'
+import { findEndpoint } from './outbox.ts'
+import { justAfter } from './people.ts'
 import type { Random } from './random.ts'
 import { AWKWARD_TEXTS, idAt, someEvent } from './rows.ts'
 import { idOf } from './setting.ts'
@@ -15,7 +17,7 @@ import {
   manyCalls,
   maybe,
   type Seen,
-  wantFrom,
+  seenOrUnknown,
 } from './simulation-calls.ts'
 import { LOG_TYPES, SOURCES } from './simulation-people.ts'
 import type { World } from './simulation-world.ts'
@@ -36,14 +38,14 @@ const unknownEndpoint = (chance: Random, { tenants }: Seen) => ({
   webhookEndpointId: idOf('webhookendpoint', chance.below(10_000)),
 })
 const endpointFrom = (chance: Random, seen: Seen) =>
-  wantFrom(chance, seen, seen.endpoints, unknownEndpoint(chance, seen))
+  seenOrUnknown(chance, seen, seen.endpoints, unknownEndpoint(chance, seen))
 const changingFrom = (chance: Random, seen: Seen) =>
-  wantFrom(chance, seen, seen.endpoints.slice(LASTING), unknownEndpoint(chance, seen))
+  seenOrUnknown(chance, seen, seen.endpoints.slice(LASTING), unknownEndpoint(chance, seen))
 
-/** One of the newest events of the tenant of a want, or one that was never seen. */
-const withEvent = <Want extends { readonly tenantId: string }>(chance: Random, seen: Seen, want: Want) => {
-  const events = seen.events.slice(-200).filter(({ tenantId }) => tenantId === want.tenantId)
-  return { ...want, eventId: chance.oneOf([...events, someEvent(want.tenantId)]).eventId }
+/** Adds one of the newest events of the same tenant, or one that was never seen. */
+const withEvent = <Input extends { readonly tenantId: string }>(chance: Random, seen: Seen, input: Input) => {
+  const events = seen.events.slice(-200).filter(({ tenantId }) => tenantId === input.tenantId)
+  return { ...input, eventId: chance.oneOf([...events, someEvent(input.tenantId)]).eventId }
 }
 
 export const numberEvents: MakeStep = (chance) => {
@@ -142,24 +144,33 @@ export const deliver: MakeStep = (chance) => {
   return {
     name: 'deliver',
     run: async (world) => {
-      const { webhooks } = world.store
-      const done: unknown[] = []
+      const answers: unknown[] = []
       for (const endpoint of await world.claimEndpoints()) {
+        const due = await world.store.webhooks.due({ ...endpoint, now: world.now(), max: 100_000 })
         // Deliveries due since the same time come in any order.
-        const due = await webhooks.due({ ...endpoint, now: world.now(), max: 100_000 })
         const sorted = due.toSorted((a, b) => (a.event.eventId < b.event.eventId ? -1 : 1))
-        done.push(endpoint, sorted)
-        if (endpoint.status === 'enabled') done.push(await settle(world, endpoint, sorted, luck))
-        else
-          do done.push(await webhooks.sweep(endpoint, 'swept', SWEEP_MAX, isLast))
-          while (done.at(-1) === true)
+        answers.push(endpoint, sorted)
+        if (endpoint.status === 'enabled') answers.push(await settle(world, endpoint, sorted, luck))
+        else answers.push(...(await sweepAll(world, endpoint, isLast)))
       }
-      return done
+      return answers
     },
   }
 }
+
+/** Ends the deliveries of a disabled endpoint, some at a time. Returns what each call said. */
+const sweepAll = async ({ store: { webhooks } }: World, endpoint: ClaimedEndpoint, isLast: boolean) => {
+  const answers: boolean[] = []
+  let hasMore = true
+  while (hasMore) {
+    hasMore = await webhooks.sweep(endpoint, 'swept', SWEEP_MAX, isLast)
+    answers.push(hasMore)
+  }
+  return answers
+}
 const SWEEP_MAX = 20
 
+/** Saves the results of a sender: whether the endpoint works, and when it can be claimed again. */
 const settle = (
   { store: { webhooks }, now }: World,
   endpoint: ClaimedEndpoint,
@@ -167,33 +178,39 @@ const settle = (
   luck: number,
 ): Promise<boolean> => {
   const results = due.map((delivery) => resultOf(delivery, luck, now))
-  const failures = results.some(({ status }) => status === 'delivered') ? 0 : endpoint.failures + 1
-  const failingSince = failures === 0 ? null : (endpoint.failingSince ?? now())
-  const claimableAt = luck % 3 === 0 ? null : now(luck % 2 === 0 ? 0 : 60_000)
+  const isWorking = results.some(({ status }) => status === 'delivered')
+  const failures = isWorking ? 0 : endpoint.failures + 1
+  const failingSince = isWorking ? null : (endpoint.failingSince ?? now())
+  const isIdle = luck % 3 === 0
+  const restMs = luck % 2 === 0 ? 0 : 60_000
   return webhooks.settle(endpoint, results, {
     failures,
     failingSince,
     lastError: failingSince && '{}',
-    claimableAt,
+    claimableAt: isIdle ? null : now(restMs),
     readAt: now(),
   })
 }
 
 /** The result of an attempt: always the same for the same event and luck. */
-const resultOf = ({ event: { eventId }, attempts }: DueDelivery, luck: number, now: World['now']) => {
-  const which = (Number.parseInt(eventId.slice(-4), 16) + luck) % 4
-  const attempt = JSON.stringify({ at: now(), ms: which, status: 500, error: null, answer: 'what' })
+const resultOf = (
+  { event: { eventId }, attempts }: DueDelivery,
+  luck: number,
+  now: World['now'],
+): DeliveryResult => {
+  const lot = (Number.parseInt(eventId.slice(-4), 16) + luck) % 4
+  const attempt = JSON.stringify({ at: now(), ms: lot, status: 500, error: null, answer: 'what' })
   const ended = { eventId, attempts: attempts + 1, nextAttemptAt: null, deliveredAt: null, attempt }
-  if (which === 0) return { ...ended, status: 'failed', lastStatus: 410, lastError: 'gone' } as const
-  const later: DeliveryResult = {
-    ...ended,
-    status: 'pending',
-    nextAttemptAt: now(which * 60_000),
-    lastStatus: null,
-    lastError: 'timeout',
-  }
-  if (which === 1) return later
-  return { ...ended, status: 'delivered', deliveredAt: now(), lastStatus: 204, lastError: null } as const
+  if (lot === 0) return { ...ended, status: 'failed', lastStatus: 410, lastError: 'gone' }
+  if (lot === 1)
+    return {
+      ...ended,
+      status: 'pending',
+      nextAttemptAt: now(60_000),
+      lastStatus: null,
+      lastError: 'timeout',
+    }
+  return { ...ended, status: 'delivered', deliveredAt: now(), lastStatus: 204, lastError: null }
 }
 
 /** A sender comes back late, when others may have claimed, changed or deleted its endpoint. */
@@ -214,22 +231,22 @@ export const claimEndpoints: MakeStep = (_chance, seen) => ({
   learn: (claimed) => void seen.endpointsClaimed.push(...(claimed as ClaimedEndpoint[])),
 })
 
-/** As the service does to an endpoint that is gone: with an event, even if the tenant uses no events. */
+/** Disables an endpoint that is gone, as the sender does: with an event, even if the tenant uses no events. */
 export const disableEndpoint: MakeStep = (chance, seen) => {
-  const want = changingFrom(chance, seen)
+  const key = changingFrom(chance, seen)
   const resetsFailures = chance.onceIn(4)
   return {
     name: 'disable endpoint',
     run: async ({ store: { webhooks }, clock, now }) => {
-      const found = (await webhooks.list(want.tenantId)).find(
-        (endpoint) => endpoint.webhookEndpointId === want.webhookEndpointId,
-      )
-      if (found === undefined) return [null]
+      const found = await findEndpoint({ webhooks }, key)
+      if (found === null) return [null]
+      // A change is later than the one before it.
+      const after = justAfter(found.updatedAt)
       const disabled: StoredEndpoint = {
         ...found,
         status: 'disabled',
         disabledReason: 'gone',
-        updatedAt: [now(), new Date(Date.parse(found.updatedAt) + 1).toISOString()].sort()[1] as string,
+        updatedAt: now() > after ? now() : after,
       }
       const event = someEvent(found.tenantId, {
         eventId: idAt('event', clock(), '0'.repeat(16)),
@@ -237,6 +254,7 @@ export const disableEndpoint: MakeStep = (chance, seen) => {
         ids: { webhookEndpointId: found.webhookEndpointId },
         createdAt: now(),
       })
+      // The second one is overtaken by the first.
       return [
         await webhooks.change(disabled, found.updatedAt, { resetsFailures, event }),
         await webhooks.change(disabled, found.updatedAt, { resetsFailures, event }),
