@@ -9,7 +9,7 @@ import { addTenant, newId, sha256 } from './rows.ts'
 const HOUR_MS = 3_600_000
 const ADA = 'ada@example.com'
 const BOB = 'bob@example.com'
-const ON = new AbortController().signal
+const NEVER_ABORTED = new AbortController().signal
 
 type Named = { readonly prospectId?: string; readonly externalId?: string; readonly email?: string }
 
@@ -27,17 +27,19 @@ export const externalIds = section(
       payload: { rawJson: '{}' },
       ...fields,
     })
+    /** What a use case returned, or the kind of its refusal. */
     const orKind = <Answer>(answer: Answer) => {
       if (answer instanceof core.DomainFailure) return answer.kind
       if (answer instanceof Error) throw answer
       return answer as Exclude<Answer, Error>
     }
-    const prospects = async () => (await kept()).prospects.filter((one) => one.tenantId === tenantId)
+    const prospects = async () =>
+      (await kept()).prospects.filter((prospect) => prospect.tenantId === tenantId)
     const { erasures } = subject.store
     const eraseAll = () => {
       const step = core.eraseProspects(here)
       return untilCompleted(erasures, clock, async () => {
-        while (await step(ON));
+        while (await step(NEVER_ABORTED));
       })
     }
     return {
@@ -49,73 +51,80 @@ export const externalIds = section(
       prospects,
       activityOf,
       eraseAll,
-      /** The prospects of activities in one list, or why there is none. */
-      log: async (...list: readonly Named[]) =>
-        (
-          await core.logProspectActivities({ ...here, logProspectActivity: core.logProspectActivity(here) })({
-            inputs: list,
-            prepare: activityOf,
-          })
+      /** Logs activities in one list. Returns the prospect of each, or the kind of the refusal. */
+      log: async (...list: readonly Named[]): Promise<(string | undefined)[]> => {
+        const logProspectActivity = core.logProspectActivity(here)
+        const logAll = core.logProspectActivities({ ...here, logProspectActivity })
+        const ids: (string | undefined)[] = []
+        for (const answer of await logAll({ inputs: list, prepare: activityOf })) {
+          const logged = orKind(answer)
+          ids.push(typeof logged === 'object' ? logged.value.prospectId : logged)
+        }
+        return ids
+      },
+      /** Creates a prospect. Returns it, or the kind of the refusal. */
+      create: async (fields: Named & { name?: string }) => {
+        const creating = core.createProspect(here)({ tenantId, ...fields })
+        return orKind(await creating.catch((error: Error) => error))
+      },
+      /** Corrects a prospect. Returns it, or the kind and the facts of the refusal. */
+      correct: async (prospectId: string, fields: { externalId?: string | null; email?: string | null }) => {
+        const correcting = core.updateProspect(here)({ tenantId, prospectId, ...fields })
+        return correcting.then(
+          ({ value }) => value,
+          ({ kind, facts }: DomainFailure) => ({ kind, ...facts }),
         )
-          .map(orKind)
-          .map((one) => (typeof one === 'object' ? one.value.prospectId : one)),
-      create: async (fields: Named & { name?: string }) =>
-        orKind(
-          await core
-            .createProspect(here)({ tenantId, ...fields })
-            .catch((why: Error) => why),
-        ),
-      correct: (prospectId: string, fields: { externalId?: string | null; email?: string | null }) =>
-        core
-          .updateProspect(here)({ tenantId, prospectId, ...fields })
-          .then(
-            ({ value }) => value,
-            ({ kind, facts }: DomainFailure) => ({ kind, ...facts }),
-          ),
-      erase: (whom: Named) =>
-        core
-          .requestErasure(here)({ tenantId, blockDays: 1, ...whom })
-          .then(
-            ({ value }) => value,
-            (why: DomainFailure) => why.kind,
-          ),
-      /** Who has what, without their ids. */
+      },
+      /** Requests an erasure. Returns it, or the kind of the refusal. */
+      erase: async (person: Named) => {
+        const requesting = core.requestErasure(here)({ tenantId, blockDays: 1, ...person })
+        return requesting.then(
+          ({ value }) => value,
+          ({ kind }: DomainFailure) => kind,
+        )
+      },
+      /** The external id and the email of each prospect. */
       people: async () =>
         (await prospects()).map(({ email, externalId }) => `${externalId} ${email}`).toSorted(),
     }
   },
   {
     'an external id finds the prospect before the email does, and nothing is overwritten': async (scene) => {
+      const { log, people } = scene
+      const [ada] = await log({ email: 'a@x' })
+      // The prospect of the email has no external id.
+      same(await log({ externalId: '1', email: 'a@x' }), [ada])
+      // It has another one: a new prospect without the email.
+      const [bob] = await log({ externalId: '2', email: 'a@x' })
+      same(await log({ externalId: '2', email: 'b@x' }), [bob])
+      // Both are known, of two people.
+      same(await log({ externalId: '1', email: 'b@x' }), [ada])
+      const [carol] = await log({ externalId: '3' })
+      const [dan] = await log({ email: 'c@x' })
+      // Both are known, of two people, and each lacks what the other one has.
+      same(await log({ externalId: '3', email: 'c@x' }), [carol])
+      equal(new Set([ada, bob, carol, dan]).size, 4)
+      same(await people(), ['1 a@x', '2 b@x', '3 null', 'null c@x'])
+    },
+
+    'activities in one list find the same prospects as one after the other': async (scene) => {
       const { log, people, kept } = scene
-      for (const inOneList of [true, false]) {
-        const [x, y, z] = inOneList ? ['1', '2', '3'] : ['4', '5', '6']
-        const a = `a${x}@x`
-        const b = `b${x}@x`
-        const c = `c${x}@x`
-        const activities = [
-          { email: a },
-          // The prospect of the email has no external id.
-          { externalId: x, email: a },
-          // It has another one: a new prospect without the email.
-          { externalId: y, email: a },
-          { externalId: y, email: b },
-          // Both are known, of two people.
-          { externalId: x, email: b },
-          { externalId: z },
-          { email: c },
-          // Both are known, of two people, and each lacks what the other one has.
-          { externalId: z, email: c },
-        ]
-        const ids: unknown[] = inOneList ? await log(...activities) : []
-        if (!inOneList) for (const one of activities) ids.push(...(await log(one)))
-        const [ada, , bob, , , carol, dan] = ids
-        same(ids, [ada, ada, bob, bob, ada, carol, dan, carol])
-        equal(new Set(ids).size, 4)
-        const its = (await people()).filter((who) => who.endsWith(`${x}@x`) || who.startsWith(z))
-        same(its, [`${x} ${a}`, `${y} ${b}`, `${z} null`, `null ${c}`].toSorted())
-      }
-      const sent = (await kept()).logs.filter(({ externalId }) => externalId === '1')
-      same(sent.map(({ email }) => email).toSorted(), ['a1@x', 'b1@x'])
+      const [ada, second, third, bob, fifth, carol, dan, eighth] = await log(
+        { email: 'a@x' },
+        { externalId: '1', email: 'a@x' },
+        { externalId: '2', email: 'a@x' },
+        { externalId: '2', email: 'b@x' },
+        { externalId: '1', email: 'b@x' },
+        { externalId: '3' },
+        { email: 'c@x' },
+        { externalId: '3', email: 'c@x' },
+      )
+      same([second, third, fifth, eighth], [ada, bob, ada, carol])
+      equal(new Set([ada, bob, carol, dan]).size, 4)
+      same(await people(), ['1 a@x', '2 b@x', '3 null', 'null c@x'])
+      // Each log keeps what was sent.
+      const logs = (await kept()).logs.filter(({ externalId }) => externalId === '1')
+      same(logs.map(({ email }) => email).toSorted(), ['a@x', 'b@x'])
     },
 
     'an id comes before both, which fill its blanks if they are free': async ({ log, people }) => {
@@ -130,33 +139,51 @@ export const externalIds = section(
       same(await log({ prospectId: newId('prospect'), externalId: '1' }), ['prospect_not_found'])
     },
 
-    'it is compared exactly, and placeholders identify nobody': async ({ log, prospects }) => {
-      const sent = ['a', 'A', ' a', 'a ', 'á', 'a\u0301', 'a']
-      const ids = await log(...sent.map((externalId) => ({ externalId })))
-      equal(new Set(ids).size, 6)
-      equal(ids[6], ids[0])
-      const nobody = await log(...['N/A', ' null', '0', '--'].map((externalId) => ({ externalId })))
-      equal(new Set(nobody).size, 4)
-      same(await log({ externalId: 'N/A', email: ADA }, { externalId: '0', email: ADA }), [
-        ...Array(2).fill((await prospects()).at(-1)?.prospectId),
-      ])
+    'an external id is compared exactly': async ({ log }) => {
+      const [lower, upper, leading, trailing, accented, decomposed, repeated] = await log(
+        { externalId: 'a' },
+        { externalId: 'A' },
+        { externalId: ' a' },
+        { externalId: 'a ' },
+        { externalId: 'á' },
+        { externalId: 'a\u0301' },
+        { externalId: 'a' },
+      )
+      equal(new Set([lower, upper, leading, trailing, accented, decomposed]).size, 6)
+      equal(repeated, lower)
+    },
+
+    'a placeholder of an external id identifies nobody': async ({ log }) => {
+      const ids = await log(...['N/A', ' null', '0', '--'].map((externalId) => ({ externalId })))
+      equal(new Set(ids).size, 4)
+      const [first, second] = await log({ externalId: 'N/A', email: ADA }, { externalId: '0', email: ADA })
+      equal(second, first)
+      ok(!ids.includes(first))
+    },
+
+    'a request with an external id is another request than one without': async (scene) => {
+      const { here, activityOf } = scene
+      const occurredAt = '2026-01-01T00:00:00.000Z'
+      const keyed = { ...activityOf({ email: ADA }), idempotencyKey: 'one', occurredAt }
+      const outcomeOf = (fields: object) =>
+        here.logProspectActivity({ ...keyed, ...fields }).then(
+          ({ replayed }) => (replayed ? 'replayed' : 'logged'),
+          ({ kind }: DomainFailure) => kind,
+        )
+      equal(await outcomeOf({}), 'logged')
+      equal(await outcomeOf({}), 'replayed')
+      equal(await outcomeOf({ externalId: '1' }), 'idempotency_key_reused')
+      // Nor is the text of one field taken for another field.
+      equal(await outcomeOf({ externalId: occurredAt, occurredAt: undefined }), 'idempotency_key_reused')
     },
 
     'the hash of a request has an external id only if one was sent': async (scene) => {
       const { here, activityOf, tenantId, store } = scene
-      const at = '2026-01-01T00:00:00.000Z'
-      const keyed = { source: 'crm', idempotencyKey: 'one', email: ADA, occurredAt: at }
-      const outcomeOf = async (fields: object) => {
-        const answer = here.logProspectActivity({ ...activityOf({}), ...keyed, ...fields })
-        return answer.then(({ replayed }) => replayed).catch(({ kind }: DomainFailure) => kind)
-      }
-      equal(await outcomeOf({}), false)
-      equal(await outcomeOf({}), true)
-      equal(await outcomeOf({ externalId: '1' }), 'idempotency_key_reused')
-      equal(await outcomeOf({ externalId: at, occurredAt: undefined }), 'idempotency_key_reused')
+      const occurredAt = '2026-01-01T00:00:00.000Z'
       const key = { source: 'crm', idempotencyKey: 'one' }
+      await here.logProspectActivity({ ...activityOf({ email: ADA }), ...key, occurredAt })
       const { receipt } = await store.activities.recall({ tenantId, identifiers: [], key })
-      const fields = JSON.stringify({ type: 'webhook', email: ADA, occurredAt: at })
+      const fields = JSON.stringify({ type: 'webhook', email: ADA, occurredAt })
       equal(receipt?.requestHash, `1:${sha256(fields)}:${sha256('{}')}`)
     },
 
@@ -166,8 +193,9 @@ export const externalIds = section(
         const named = { externalId: `x${round}`, email: `${round}@example.com` }
         const answers = await Promise.all(
           Array.from({ length: 40 }, (_, i) => {
-            const only = [named, { externalId: named.externalId }, named][i % 3]
-            return turnOf(i).logProspectActivity(activityOf(only ?? named))
+            const isWithoutEmail = i % 3 === 1
+            const fields = isWithoutEmail ? { externalId: named.externalId } : named
+            return turnOf(i).logProspectActivity(activityOf(fields))
           }),
         )
         equal(new Set(answers.map(({ value }) => value.prospectId)).size, 1)
@@ -186,13 +214,13 @@ export const externalIds = section(
         email: `${i}@example.com`,
       }))
       const created = await Promise.all(
-        [...people, ...people.toReversed()].map((one, i) =>
-          turnOf(i % 4 < 2 ? 0 : 1).createProspect({ tenantId, ...one }),
+        [...people, ...people.toReversed()].map((named, i) =>
+          turnOf(i % 4 < 2 ? 0 : 1).createProspect({ tenantId, ...named }),
         ),
       )
-      const logged = people.map((one, i) => turnOf(i).logProspectActivity(activityOf(one)))
+      const logged = people.map((named, i) => turnOf(i).logProspectActivity(activityOf(named)))
       equal((await Promise.all(logged)).filter(({ value }) => value.createdProspect).length, 0)
-      equal(created.filter((one) => one.created).length, 30)
+      equal(created.filter(({ created }) => created).length, 30)
       equal((await prospects()).length, 30)
     },
 
@@ -287,7 +315,7 @@ export const externalIds = section(
       like(await create({ externalId: '1', email: ADA }), { value: { emailTakenBy: null } })
       like(await create({ externalId: '1', email: BOB }), { value: { email: ADA, emailTakenBy: null } })
       same(
-        (await people()).filter((one) => one !== 'null null'),
+        (await people()).filter((person) => person !== 'null null'),
         [`1 ${ADA}`, '2 null'],
       )
     },
@@ -324,7 +352,7 @@ export const externalIds = section(
         )
         await Promise.all(logged)
         const outcomes = await Promise.all(corrected)
-        const owners = (await prospects()).filter((one) => one.externalId === externalId)
+        const owners = (await prospects()).filter((prospect) => prospect.externalId === externalId)
         equal(owners.length, 1)
         for (const outcome of outcomes) ok(['corrected', 'external_id_taken'].includes(outcome), outcome)
       }
@@ -365,34 +393,54 @@ export const externalIds = section(
       ok(second !== ada)
     },
 
-    'an erasure by external id blocks all that named the person, until it ends': async (scene) => {
-      const { here, clock, log, create, correct, erase, prospects, eraseAll } = scene
+    'an erasure by external id blocks all that named the person': async (scene) => {
+      const { log, create, correct, erase, eraseAll } = scene
       const [other = ''] = await log({ externalId: 'other' })
-      const [prospectId] = await log({ externalId: '1', email: ADA })
+      const [prospectId = ''] = await log({ externalId: '1', email: ADA })
       const erasure = await erase({ externalId: '1' })
       like(erasure, { prospectId, status: 'processing' })
       same(await erase({ email: ADA }), erasure)
+
       const blocked = [{ externalId: '1' }, { email: ADA }, { externalId: '2', email: ADA }]
-      const all = [...blocked, { prospectId: other, externalId: '1' }]
-      same(await log(...all), Array(4).fill('prospect_erased'))
-      for (const one of blocked) equal(await create(one), 'prospect_erased')
+      const logsOfBlocked = [...blocked, { prospectId: other, externalId: '1' }]
+      for (const named of logsOfBlocked) same(await log(named), ['prospect_erased'])
+      for (const named of blocked) equal(await create(named), 'prospect_erased')
       like(await correct(other, { externalId: '1' }), { kind: 'prospect_erased' })
+
       await eraseAll()
-      equal(await erase({ prospectId: String(prospectId) }), 'prospect_erased')
-      // The person is erased, so these block what they name once more.
+      equal(await erase({ prospectId }), 'prospect_erased')
+      for (const named of logsOfBlocked) same(await log(named), ['prospect_erased'])
+    },
+
+    'an erasure by what named an erased person blocks it once more': async ({ log, erase, eraseAll }) => {
+      await log({ externalId: '1', email: ADA })
+      await erase({ externalId: '1' })
+      await eraseAll()
       for (const named of [{ externalId: '1' }, { email: ADA }]) {
-        const again = await erase(named)
-        like(again, { prospectId: null, status: 'processing' })
-        same(await erase(named), again)
+        const erasure = await erase(named)
+        like(erasure, { prospectId: null, status: 'processing' })
+        same(await erase(named), erasure)
       }
       await eraseAll()
-      same(await log(...all), Array(4).fill('prospect_erased'))
+      same(await log({ externalId: '1' }, { email: ADA }), ['prospect_erased', 'prospect_erased'])
+    },
+
+    'a person may return once all blocks have ended, and the tombstone stays blank': async (scene) => {
+      const { here, clock, tenantId, log, erase, prospects, eraseAll } = scene
+      const [erasedId] = await log({ externalId: '1', email: ADA })
+      await erase({ externalId: '1' })
+      await eraseAll()
+      await erase({ externalId: '1' })
+      await erase({ email: ADA })
+      await eraseAll()
       clock.advance(25 * HOUR_MS)
       const now = new Date(clock()).toISOString()
-      await here.store.erasures.expire({ tenantId: scene.tenantId, now, beforeLogId: null, max: 100 })
-      ok((await log({ externalId: '1', email: ADA }))[0]?.startsWith('prospect_'))
-      for (const one of await prospects())
-        if (one.prospectId === prospectId) like(one, { email: null, externalId: null })
+      await here.store.erasures.expire({ tenantId, now, beforeLogId: null, max: 100 })
+      const [returnedId] = await log({ externalId: '1', email: ADA })
+      ok(returnedId?.startsWith('prospect_') && returnedId !== 'prospect_erased')
+      ok(returnedId !== erasedId)
+      const tombstone = (await prospects()).find(({ prospectId }) => prospectId === erasedId)
+      like(tombstone, { email: null, externalId: null })
     },
 
     'an erasure blocks what the person had before corrections, unless it leads to another one': async (
