@@ -5,6 +5,7 @@ import { concurrency } from './concurrency.ts'
 import type { Section } from './contract.ts'
 import { counts } from './counts.ts'
 import { deliveries } from './deliveries.ts'
+import { erasureWrites } from './erasure-writes.ts'
 import { erasures } from './erasures.ts'
 import { eventWrites } from './event-writes.ts'
 import { events, everyEvent } from './events.ts'
@@ -25,6 +26,7 @@ import { prospectSearch } from './prospect-search.ts'
 import { prospects } from './prospects.ts'
 import { queues } from './queues.ts'
 import { rememberedProspects } from './remembered-prospects.ts'
+import { retention } from './retention.ts'
 import { schedules } from './schedules.ts'
 import { signals } from './signals.ts'
 import { simulation } from './simulation.ts'
@@ -52,6 +54,8 @@ export const sections: readonly Section[] = [
   versions,
   schedules,
   erasures,
+  erasureWrites,
+  retention,
   merges,
   mergeMoves,
   mergeWrites,
