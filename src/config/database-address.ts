@@ -27,15 +27,24 @@ export const database = (
   if (text === 'memory:') return { kind: 'memory' }
   const [, path] = /^sqlite:(.+)$/s.exec(text) ?? []
   if (path !== undefined) return { kind: 'sqlite', path: sqlitePath(path) }
+  if (text.startsWith('file:')) throw new Error(NOT_A_URI)
   if (/^postgres(ql)?:\/\//.test(text)) return { kind: 'postgres', url: postgresUrl(text, environment) }
   throw new Error(`must be ${form}`)
 }
 
 const FORM = 'must be sqlite:PATH, such as sqlite:data/file.db or sqlite:/srv/file.db, without'
-/** `//data/x.db` is `/data/x.db`, and nothing here replaces `~` by the home folder. */
+const NOT_A_URI = `${FORM} file:, which SQLite would read as a URI`
+/**
+ * A path is taken literally, escapes such as `%20` included. Refused is what another reader of the same text takes for
+ * something else, because it would open a second, empty file: `//data/x.db` is `/data/x.db`, nothing here replaces `~` by
+ * the home folder, SQLite ends the path of a URI at `?` or `#`, and a file of settings may end a value at `#`.
+ */
 const sqlitePath = (path: string): string => {
   if (/^(\/\/[^/]|\/*~)/.test(path)) throw new Error(`${FORM} // or ~`)
+  if (path.startsWith('file:')) throw new Error(NOT_A_URI)
   if (path.includes('?')) throw new Error(`${FORM} ?: it takes no parameters`)
+  if (path.includes('#'))
+    throw new Error(`${FORM} #, where other programs end a path: rename the file or folder`)
   return path
 }
 

@@ -145,8 +145,33 @@ t.test('a file that would lie where nobody expects it is refused with the right 
   const detail = 'must be sqlite:PATH, such as sqlite:data/file.db or sqlite:/srv/file.db, without // or ~'
   for (const form of ['//data/x.db', '//x.db', '//./x.db', '~/x.db', '~', '//~/x.db', '///~/x.db'])
     t.strictSame(faultsOf({ DATABASE_URL: `sqlite:${form}` }), [{ parameter: 'DATABASE_URL', detail }], form)
-  for (const path of ['///srv/x.db', '../x.db', './~x.db', 'data//x.db', 'x~'])
+  for (const path of [
+    '///srv/x.db',
+    '../x.db',
+    './~x.db',
+    'data//x.db',
+    'x~',
+    'a%20b.db',
+    '100%.db',
+    'a b&c.db',
+  ])
     t.match(readConfig({ DATABASE_URL: `sqlite:${path}` }).database, { path })
+})
+
+t.test('a path that another program would cut off is refused, with what to write', async (t) => {
+  const detailOf = (DATABASE_URL: string) => {
+    const [fault, ...others] = faultsOf({ DATABASE_URL })
+    t.strictSame([fault?.parameter, others], ['DATABASE_URL', []])
+    return fault?.detail
+  }
+  const form = /^must be sqlite:PATH, such as sqlite:data\/file.db or sqlite:\/srv\/file.db, without /
+  for (const path of ['data#1.db', '/srv/C#/x.db', '#', 'x.db#top', 'x.db?mode=rwc', '?', 'file:x.db']) {
+    t.match(detailOf(`sqlite:${path}`), form, path)
+  }
+  for (const path of ['file:x.db', 'file:///srv/x.db', 'file:x.db?mode=ro'])
+    t.match(detailOf(path), form, path)
+  t.match(detailOf('sqlite:data#1.db'), /without #, .*: rename the file or folder$/)
+  t.match(detailOf('sqlite:file:x.db'), /without file:/)
 })
 
 t.test('a password with unescaped delimiters is refused, and no part of it is shown', async (t) => {

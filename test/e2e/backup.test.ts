@@ -297,6 +297,58 @@ t.test('a name that SQLite would take for a URI is the name of a file', async (t
   t.strictSame(unfinishedIn(folder), [])
 })
 
+t.test('%, # and ? in the name of a file are part of the name', async (t) => {
+  const { folder, path } = await backedUp(t)
+  // A path below the folder of the command may lie in a folder whose name has a #.
+  const place = join(folder, 'C#?')
+  mkdirSync(place)
+  renameSync(path, join(place, 'my%20data%23 100%.db'))
+  const before = process.cwd()
+  process.chdir(place)
+  t.teardown(() => process.chdir(before))
+  const env = urlOf('my%20data%23 100%.db')
+  const copy = 'copy#1.db?mode=ro%20'
+  await answerOf(['backup', copy], env)
+  t.strictSame(await tenantsIn(join(place, copy)), ['Early'])
+  await answerOf(['restore', copy], env)
+  t.match(await answerOf(['migrate'], env), { applied: [] })
+  t.match(JSON.parse((await runCommand(['doctor'], env)).stdout), { ok: true })
+  const server = await startServer(t, env, place)
+  t.equal(await server.stop(), 0)
+  t.strictSame(
+    readdirSync(place)
+      .filter((name) => !/before|-wal$|-shm$/.test(name))
+      .sort(),
+    [copy, 'my%20data%23 100%.db'],
+  )
+})
+
+t.test('an address that another program would cut off is refused by every command', async (t) => {
+  const folder = newFolder(t)
+  for (const name of ['data#1.db', 'data.db?mode=ro', 'file:data.db']) {
+    const address = `sqlite:${join(folder, name).replace(`${folder}/file:`, 'file:')}`
+    const env = { DATABASE_URL: address }
+    for (const command of [
+      ['serve'],
+      ['migrate'],
+      ['backup', join(folder, 'copy.db')],
+      ['restore', 'copy.db'],
+    ]) {
+      const { code, stderr } = await runCommand(command, env)
+      t.equal(code, 1)
+      t.match(JSON.parse(stderr).errors, [
+        { parameter: 'DATABASE_URL', detail: /^must be sqlite:PATH, such as/ },
+      ])
+    }
+    t.match(JSON.parse((await runCommand(['doctor'], env)).stdout).checks, [
+      { name: 'settings', state: 'failed', detail: /^DATABASE_URL must be sqlite:PATH, such as/ },
+    ])
+    const move = await runCommand(['move', '--from', address, '--to', 'postgres://a/b'])
+    t.match(move, { code: 2, stderr: /--from must be sqlite:PATH, such as/ })
+  }
+  t.strictSame(readdirSync(folder), [])
+})
+
 t.test('restore refuses while a server has the database open, and works once it has stopped', async (t) => {
   const { path, file } = await backedUp(t)
   const server = await startServer(t, urlOf(path))
