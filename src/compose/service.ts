@@ -32,6 +32,7 @@ import { counterJobs } from './counter.ts'
 import { createEraser } from './eraser.ts'
 import { observeWork, watchDatabase } from './observe-work.ts'
 import { createPublisher, handOverOf } from './publisher.ts'
+import { measureSizes } from './sizes.ts'
 import { observe, type Telemetry } from './telemetry.ts'
 import { logKeyChange, watchKeys } from './watch-keys.ts'
 import { createWebhooks } from './webhooks.ts'
@@ -160,6 +161,7 @@ export const compose = (config: Config, runtime: Runtime) => {
   }
   const { requests, scrape, onMalformed } = observe({ ...runtime, use })
   const { publishing, erasing, sending, counting, measuredNamer } = observeWork(runtime)
+  measureSizes(config, runtime)
   const serving = createServing(store)
 
   const keysNow = config.followSecretsKeys?.(logKeyChange(log))

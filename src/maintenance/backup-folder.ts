@@ -14,6 +14,11 @@ const WORDS_MAX = 2_000
 /** A time as a part of file names. */
 export const fileTime = (ms: number): string => isoTime(ms).replaceAll(':', '-')
 const NAMED = /\.\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/
+/** The time at the end of a file's name, in milliseconds, or null. */
+export const timeInName = (file: string): number | null => {
+  const [time] = /\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z$/.exec(file) ?? []
+  return time === undefined ? null : Date.parse(time.replace(/T(..)-(..)-/, 'T$1:$2:'))
+}
 
 /** The names of the backups of this database in `BACKUP_DIR`, newest first: they end with the times. */
 const backupsIn = (folder: string, name: string): string[] => {
@@ -29,8 +34,8 @@ export const lastBackupMs = ({ database, backupDir }: Config, nowMs: number): nu
   if (backupDir === null || database.kind !== 'sqlite') return null
   const name = basename(database.path)
   const backups = existsSync(backupDir) ? backupsIn(backupDir, name) : []
-  const time = backups.find((file) => file <= `${name}.${fileTime(nowMs)}`)?.slice(name.length + 1)
-  return time === undefined ? 0 : Date.parse(time.replace(/T(..)-(..)-/, 'T$1:$2:'))
+  const newest = backups.find((file) => file <= `${name}.${fileTime(nowMs)}`)
+  return newest === undefined ? 0 : (timeInName(newest) ?? 0)
 }
 
 /** A file kept until the next success, for `doctor`. */

@@ -9,6 +9,7 @@ import { nameFrom, reasonOf } from '../core/pages/name-patiently.ts'
 import { abandonedCopies } from './backup.ts'
 import { type Check, failed, inWords, passed, warned } from './check.ts'
 import { examineSecrets } from './examine-secrets.ts'
+import { examineSizes } from './examine-sizes.ts'
 import { examineSqlite } from './examine-sqlite.ts'
 import { findingsOf } from './findings.ts'
 import { lateBackups } from './late-backups.ts'
@@ -31,6 +32,7 @@ export const diagnose = async (environment: NodeJS.ProcessEnv, thorough: boolean
       ? warned('settings', misspelt, 'correct the name, or unset it')
       : passed('settings', 'each setting is valid'),
     ...(await checkDatabase(config, thorough)),
+    ...(await examineSizes(config)),
     ...lateBackups(config, Date.now()),
     ...unfinishedCopies(config),
     ...(config.namer === null ? [] : [await checkNamer(config.namer, config.namerPatienceMs)]),

@@ -2,10 +2,12 @@ import { askOn } from '../adapters/postgres/connect.ts'
 import { appliedMigrations } from '../adapters/postgres/migrate.ts'
 import { findObstacle } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/open.ts'
+import { readSizes } from '../adapters/postgres/sizes.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import { lastOf, type Migration } from '../adapters/stores/migrations.ts'
 import { rolesFile } from '../adapters/stores/sql-files.ts'
 import type { Config } from '../config/config.ts'
+import type { DatabaseSizes } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
 import { type Check, checkMigrations, failed, failedBy, inWords, passed, warned } from './check.ts'
 import { findClusterObstacle, findSessionObstacle, PLAN_EACH } from './cluster.ts'
@@ -94,7 +96,15 @@ const examine = async (
   const afterMs = clock()
   const limits = { ...(databaseCluster ? {} : ONE_PLAN), statement_timeout: `${statementMsMax}ms` }
   const unset = databasePooler ? await findUnset(sql, limits) : []
-  const checks = [...cluster, server(found), durability(found), clocks(found, beforeMs, afterMs), ...unset]
+  const sizes = await readSizes(askOn(sql)).then(sizesCheck)
+  const checks = [
+    ...cluster,
+    server(found),
+    sizes,
+    durability(found),
+    clocks(found, beforeMs, afterMs),
+    ...unset,
+  ]
   checks.push(readers(found))
   if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
   const applied = lastOf(known, await appliedMigrations(askOn(sql)))
@@ -142,6 +152,14 @@ const server = ({ version, versionNumber, database }: Found): Check => {
   const detail = `PostgreSQL ${version}, database ${database}`
   if (versionNumber >= 140_000) return passed('database', detail)
   return failed('database', detail, 'upgrade to PostgreSQL 14 or newer')
+}
+
+const sizesCheck = ({ databaseBytes, journalBytes }: DatabaseSizes): Check => {
+  const journal =
+    journalBytes === null
+      ? 'only a member of pg_monitor sees the write-ahead log'
+      : `the write-ahead log of the server ${journalBytes} bytes`
+  return passed('sizes', `the database has ${databaseBytes} bytes; ${journal}`)
 }
 
 const durability = ({ settingsOff }: Found): Check => {

@@ -14,6 +14,7 @@ import {
 import type { Migration } from '../adapters/stores/migrations.ts'
 import { orNull } from '../core/engine/or-null.ts'
 import { type Check, checkMigrations, failed, failedBy, passed, warned } from './check.ts'
+import { nearestFolder } from './disks.ts'
 import { findFault, openReadOnly } from './read-only.ts'
 
 const FREE_BYTES_MIN = 268_435_456
@@ -50,12 +51,6 @@ export const examineSqlite = (configuredPath: string, known: readonly Migration[
       'check that DATABASE_URL names the right file and that this user can read it; otherwise restore a backup'
     return [failedBy(error, detail, remedy), ...places]
   }
-}
-
-/** The folder of the file, or the nearest one above it that exists. */
-const nearestFolder = (path: string): string => {
-  const folder = dirname(path)
-  return existsSync(folder) ? folder : nearestFolder(folder)
 }
 
 /** SQLite writes the file and a journal beside it, so both the file and its folder must be writable. */

@@ -28,6 +28,7 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     t.strictSame(names, [
       'settings',
       'database',
+      'sizes',
       'durability',
       'clock',
       'readers',
@@ -41,6 +42,9 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     ])
     t.ok(named('database')?.detail.startsWith(`PostgreSQL ${postgres.version}, database test_`))
     t.match(named('role'), { detail: /is a superuser/ })
+    t.match(named('sizes'), {
+      detail: /^the database has \d{7,} bytes; the write-ahead log of the server \d{7,} bytes$/,
+    })
     const server = await startServer(t, env)
     t.strictSame((await diagnosed(t, env)).failed, [])
     t.equal(await server.stop(), 0)
@@ -108,6 +112,7 @@ t.test('doctor on PostgreSQL', { skip: whyNoPostgres() ?? false }, async (t) => 
     const served = await diagnosed(t, env)
     t.strictSame(served.failed, [])
     t.match(served.named('role'), { detail: 'prospect_pages has the privileges that serving needs' })
+    t.match(served.named('sizes'), { state: 'ok', detail: /bytes; only a member of pg_monitor sees / })
     const columns =
       'custom_name, computed_name, published_version_id, automatic_after, latest_version_id, revision, updated_at, unpublish_at'
     await run(`revoke update (${columns}) on pages from prospect_pages`)

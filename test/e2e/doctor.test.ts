@@ -1,6 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -44,6 +53,7 @@ t.test('a sound embedded database passes every check, and doctor does not change
     'webhook secrets',
     'encryption',
     'locks',
+    'sizes',
   ])
   t.ok(before.equals(readFileSync(path)))
   t.strictSame((await diagnosed(t, env, '--thorough')).failed, [])
@@ -132,6 +142,34 @@ t.test(
       state: 'warning',
       remedy: `run rm ${left} ${made}`,
     })
+  },
+)
+
+t.test('what the database and its copies occupy is listed, and whether the next backup fits', async (t) => {
+  const { folder, path, env } = await filled(t)
+  const journal = '0 bytes'
+  const sizes = async () => (await diagnosed(t, env)).named('sizes')?.detail
+  const { size } = statSync(path)
+  t.equal(await sizes(), `the database has ${size} bytes, its journal ${journal}, 0 copies 0 bytes`)
+  copyFileSync(path, `${path}.before-restore-2026-11-21T03-00-00.000Z`)
+  t.equal(await sizes(), `the database has ${size} bytes, its journal ${journal}, 1 copy ${size} bytes`)
+  const { named } = await diagnosed(t, { ...env, BACKUP_DIR: folder })
+  t.match(named('backup disk'), { state: 'ok', detail: new RegExp(`^\\d+ bytes free in ${folder}$`) })
+})
+
+t.test(
+  'a disk without room for the next backup is reported',
+  { skip: whyNoSmallDisk() ?? false },
+  async (t) => {
+    const disk = mountSmallDisk(t, 1)
+    if (disk === null) return t.pass('no small disk', { skip: 'NO SMALL DISK HERE: none could be mounted' })
+    const { env } = await filled(t)
+    disk.fill()
+    const { failed } = await diagnosed(t, { ...env, BACKUP_DIR: disk.folder })
+    return t.match(failed, [
+      { name: 'backup disk', detail: /^0 bytes free in /, remedy: /the next backup needs \d{6} bytes/ },
+      { name: 'backups', detail: /has no backup$/ },
+    ])
   },
 )
 

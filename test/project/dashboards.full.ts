@@ -92,6 +92,7 @@ const HOOKS = 'prospect_pages_hooks_received_total'
 const OLDEST = 'prospect_pages_webhook_deliveries_oldest_pending_age_seconds'
 const UP = { up: '1x180', 'up{OTHER}': '1x180' }
 const FREE = 'node_filesystem_avail_bytes'
+const OWN_FREE = 'prospect_pages_disk_free_bytes'
 const CALM = {
   up: '1x60',
   'up{OTHER}': '1x60',
@@ -116,6 +117,8 @@ const CALM = {
   [`${HOOKS}{outcome="hook_not_found"}`]: '0+100x60',
   [FREE]: '20x60',
   node_filesystem_size_bytes: '100x60',
+  [`${OWN_FREE}{DATABASE}`]: '20x60',
+  'prospect_pages_disk_bytes{DATABASE}': '100x60',
 }
 type Case = readonly [
   alert: string | null,
@@ -157,7 +160,12 @@ const CASES: readonly Case[] = [
   ],
   // A receiver that was mended.
   [null, { ...UP, [OLDEST]: '0+60x60 0x120' }, ['75m', '120m']],
-  ['ProspectPagesDiskLow', { ...CALM, [FREE]: '9x60' }],
+  ['ProspectPagesServerDiskLow', { ...CALM, [FREE]: '9x60' }],
+  ['ProspectPagesDiskLow', { ...CALM, [`${OWN_FREE}{DATABASE}`]: '9x60' }],
+  [
+    'ProspectPagesDiskLow',
+    { ...CALM, [`${OWN_FREE}{BACKUPS}`]: '9x60', 'prospect_pages_disk_bytes{BACKUPS}': '100x60' },
+  ],
   ['ProspectPagesErrors', { ...CALM, [`${COUNT}{ROUTE, status="503"}`]: '0+20x60' }],
   [
     'ProspectPagesSlow',
@@ -181,6 +189,8 @@ const seriesOf = (name: string, values: string) => {
         .replace('{DELIVERED', `{${JOB}, outcome="delivered"`)
         .replace('{AGAIN', `{${JOB}, outcome="again"`)
         .replace('{UNSENT', `{${JOB}, outcome="unsent"`)
+        .replace('{DATABASE', `{${JOB}, disk="database"`)
+        .replace('{BACKUPS', `{${JOB}, disk="backups"`)
         .replace('{OTHER', '{job="prospect-pages", instance="b"')
     : `${name}{${JOB}}`
   return { series, values }

@@ -10,6 +10,7 @@ import { refuserOfNoWrites } from '../postgres/no-writes.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
 import { createOutbox as createPlainOutbox } from '../postgres/outbox.ts'
 import { postgresProspects } from '../postgres/prospects.ts'
+import { readSizes } from '../postgres/sizes.ts'
 import { queryOver as plainQueryOver } from '../postgres/sql.ts'
 import { type Migration, readiness } from '../stores/migrations.ts'
 import { createTogether } from '../stores/together.ts'
@@ -70,5 +71,6 @@ export const portsOver = (
       refuseUnready(await appliedMigrations(ask))
       await refuseNoWrites()
     },
+    sizes: () => readSizes(ask),
   }
 }

@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Store } from '../../core/ports/store.ts'
 import type { Namer, Settlement, Versions } from '../../core/ports/versions.ts'
 import type { Backlog, Recorded } from '../../core/ports/world.ts'
+import { cachedRead } from './cached-read.ts'
 import type { Gauge, Instruments } from './instruments.ts'
 import { timed } from './observations.ts'
 
@@ -15,8 +15,6 @@ const PAUSED =
 const BACKLOG_MAX = 1_000
 /** The database is asked no more often than this, however frequent the scrapes are. */
 const BACKLOG_FRESH_MS = 5_000
-/** Limits the delay of a scrape by a slow database. */
-const BACKLOG_WAIT_MS_MAX = 1_000
 
 /**
  * Metrics of versions and their publisher: counters of this process, and backlogs of the whole database, erasures
@@ -127,24 +125,15 @@ export const backlogGauges = (
   return backlog
 }
 
-/** Reads the backlog at most every few seconds and once at a time; null while it is not known. */
+/** The backlog as gauges show it; null while it is not known. */
 export const cachedBacklog = (
   read: Versions['backlog'],
   clock: () => number = Date.now,
-  stopwatch: () => number = () => performance.now(),
+  stopwatch?: () => number,
 ): (() => Promise<{ readonly count: number; readonly oldestAgeS: number } | null>) => {
-  let readMs = Number.NEGATIVE_INFINITY
-  let reading: Promise<Backlog | null> = Promise.resolve(null)
+  const readBacklog = cachedRead<Backlog>(() => read(BACKLOG_MAX), BACKLOG_FRESH_MS, stopwatch)
   return async () => {
-    if (stopwatch() - readMs >= BACKLOG_FRESH_MS) {
-      readMs = Number.POSITIVE_INFINITY
-      reading = read(BACKLOG_MAX)
-        .catch(() => null)
-        .finally(() => {
-          readMs = stopwatch()
-        })
-    }
-    const backlog = await Promise.race([reading, pause(BACKLOG_WAIT_MS_MAX, null, { ref: false })])
+    const backlog = await readBacklog()
     if (backlog === null) return null
     const { count, oldest } = backlog
     return { count, oldestAgeS: oldest === null ? 0 : Math.max(0, (clock() - Date.parse(oldest)) / 1_000) }

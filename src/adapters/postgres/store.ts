@@ -22,6 +22,7 @@ import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
 import { postgresSchedules } from './schedules.ts'
 import { postgresSignals } from './signals.ts'
+import { readSizes } from './sizes.ts'
 import { type Ask, queryOver } from './sql.ts'
 import { postgresTenants } from './tenants.ts'
 import { postgresVersions } from './versions.ts'
@@ -104,5 +105,6 @@ export const portsOver = (
       refuseUnready(await appliedMigrations(ask))
       await refuseNoWrites()
     },
+    sizes: () => readSizes(ask),
   }
 }

@@ -18,6 +18,7 @@ import { sqlitePages } from './pages.ts'
 import { sqliteProspectLogs } from './prospect-logs.ts'
 import { sqliteProspects } from './prospects.ts'
 import { sqliteSchedules } from './schedules.ts'
+import { fileSizes } from './sizes.ts'
 import { sqliteTenants } from './tenants.ts'
 import { sqliteVersions } from './versions.ts'
 import { sqliteWebhooks } from './webhooks.ts'
@@ -97,6 +98,7 @@ export const sqliteStore = (
       polling ??= watchFile()
       return listeners.add(listener)
     },
+    sizes: () => fileSizes(database.place),
     close: async () => {
       listeners.clear()
       clearInterval(polling)

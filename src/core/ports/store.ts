@@ -79,8 +79,8 @@ export type Store = Ports & {
   watch(listener: SignalListener): () => void
   /**
    * Whether the signals of all changes that were committed a second ago or earlier have arrived. Only then may a process
-   * trust what it remembers. Without this, it trusts a row for as long as it may remember one at all, and
-   * relies on no signals of other processes.
+   * trust what it remembers. Without this, it trusts a row for as long as it may remember one at all, and relies on no
+   * signals of other processes.
    */
   hasAllSignals?(): boolean
   /**
@@ -88,8 +88,12 @@ export type Store = Ports & {
    * asks this instead of looking into each queue; without it, every queue is looked into.
    */
   waiting?(query: { readonly now: Timestamp; readonly until: Timestamp }): Promise<readonly Queue[]>
+  /** What the database occupies, for the metrics. Costs the same however many rows there are. */
+  sizes?(): Promise<DatabaseSizes>
   close(): Promise<void>
 }
+/** `journalBytes` is null if this role may not see the journal. */
+export type DatabaseSizes = { readonly databaseBytes: number; readonly journalBytes: number | null }
 /** The parts of a store, by resource. */
 export type Ports = {
   readonly activities: Activities
