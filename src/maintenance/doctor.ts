@@ -8,6 +8,7 @@ import { DomainFailure } from '../core/engine/failures.ts'
 import { nameFrom, reasonOf } from '../core/pages/name-patiently.ts'
 import { abandonedCopies } from './backup.ts'
 import { type Check, failed, inWords, passed, warned } from './check.ts'
+import { examineCopies } from './examine-copies.ts'
 import { examineSecrets } from './examine-secrets.ts'
 import { examineSizes } from './examine-sizes.ts'
 import { examineSqlite } from './examine-sqlite.ts'
@@ -116,7 +117,7 @@ const examineContent = (config: Config) => async (database: Database) => {
     return warned('encryption', detail.filter(Boolean).join('; '), remedy)
   })
   await unlessFound('locks', 'lock', 'no session blocks others', STATUS)
-  return checks
+  return [...checks, ...(await examineCopies(config, database))]
 }
 
 const PAGE = { groupTitle: 'Offers', pageContext: null, supplementaryContext: 'The spring sale' }

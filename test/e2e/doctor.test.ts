@@ -4,6 +4,7 @@ import {
   chmodSync,
   copyFileSync,
   existsSync,
+  mkdirSync,
   readFileSync,
   statSync,
   truncateSync,
@@ -155,6 +156,52 @@ t.test('what the database and its copies occupy is listed, and whether the next 
   t.equal(await sizes(), `the database has ${size} bytes, its journal ${journal}, 1 copy ${size} bytes`)
   const { named } = await diagnosed(t, { ...env, BACKUP_DIR: folder })
   t.match(named('backup disk'), { state: 'ok', detail: new RegExp(`^\\d+ bytes free in ${folder}$`) })
+})
+
+t.test('copies that are older than an erasure are named, with the number of erasures since', async (t) => {
+  const { folder, path, env } = await filled(t)
+  const BACKUP_DIR = join(folder, 'backups')
+  const copies = async () => (await diagnosed(t, { ...env, BACKUP_DIR })).named('copies')
+  execute(path, "update erasures set status = 'completed', completed_at = '2026-11-22T00:00:00.000Z'")
+  mkdirSync(BACKUP_DIR)
+  t.equal(await copies(), undefined, 'there is no copy')
+
+  const count = 'select count(*) as erasures from erasures where part_of is null'
+  const [row] = await embeddedDatabase(path).rows<{ erasures: number }>(count)
+  const came = row?.erasures === 1 ? '1 erasure' : `${row?.erasures} erasures`
+  const held = (file: string, time: string) =>
+    `${file} from ${time} may hold erased people: ${came} came after it`
+  const later = join(BACKUP_DIR, 'test.db.2026-11-22T00-00-00.000Z')
+  const earlier = join(BACKUP_DIR, 'test.db.2026-11-21T03-00-00.000Z')
+  const kept = `${path}.before-restore-2026-11-20T03-00-00.000Z`
+  copyFileSync(path, later)
+  t.match(await copies(), { state: 'ok', detail: 'no copy is older than an erasure' })
+  copyFileSync(path, earlier)
+  copyFileSync(path, kept)
+  const details = [held(earlier, '2026-11-21T03:00:00.000Z'), held(kept, '2026-11-20T03:00:00.000Z')]
+  t.match(await copies(), {
+    state: 'warning',
+    detail: details.join('; '),
+    remedy:
+      /^delete with rm each copy .*, or wait until 7 newer backups .*; if you restore one, erase .* again$/,
+  })
+  execute(path, "update erasures set status = 'processing', completed_at = null")
+  const whileErasing = (await copies())?.detail ?? ''
+  t.ok(
+    whileErasing.includes(held(later, '2026-11-22T00:00:00.000Z')),
+    'an erasure that is not complete counts',
+  )
+})
+
+t.test('a copy that a migration kept is as old as its file', async (t) => {
+  const { path, env } = await filled(t)
+  const kept = `${path}.before-0.1.0`
+  execute(path, "update erasures set status = 'completed', completed_at = '2026-11-22T00:00:00.000Z'")
+  copyFileSync(path, kept)
+  utimesSync(kept, 0, Date.parse('2026-11-21T00:00:00.000Z') / 1_000)
+  const copies = (await diagnosed(t, env)).named('copies')
+  t.match(copies?.detail, `${kept} from 2026-11-21T00:00:00.000Z may hold erased people`)
+  t.notMatch(copies?.remedy, /newer backups/, 'there is no schedule')
 })
 
 t.test(
