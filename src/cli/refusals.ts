@@ -7,11 +7,11 @@ import type { Obstacle } from '../core/engine/failures.ts'
 import { DomainFailure, isUnavailable } from '../core/engine/failures.ts'
 import { obstacleOf, obstructed } from '../core/engine/obstacles.ts'
 import { orNull } from '../core/engine/or-null.ts'
+import { POSTGRES_REMEDIES, type Remedy, remedyIn } from '../maintenance/remedies.ts'
 import { type Command, type Shell, type Texts, WrongUse } from './command.ts'
 import { usageHint } from './help.ts'
 import { inPairs, paint, withCommand } from './output.ts'
 
-type Remedy = readonly [pattern: RegExp, remedy: string, clearerText?: string]
 /** Remedies for errors of `move` by their messages. They precede those below. */
 const REMEDIES_OF_MOVE: readonly Remedy[] = [
   [/^unsupported startup.*$/, '--to must be PostgreSQL itself.', '--to is a connection pooler.'],
@@ -24,36 +24,17 @@ const REMEDIES_OF_MIGRATING: readonly Remedy[] = [
     'As an administrator, run grant create, usage on schema $1 to that role, or use the role that owns the tables.',
   ],
 ]
-/** Remedies for errors by their messages, and clearer texts for unclear messages. The first match counts. */
+/** They precede those below, because `serve` waits for a database whose host is unknown. */
+const REMEDIES_OF_SERVING: readonly Remedy[] = [
+  [/^getaddrinfo \w+ (\S+)$/, 'Correct it in HOST.', 'The host $1 is unknown.'],
+  ...REMEDIES_OF_MIGRATING,
+]
+/** Remedies for errors by their messages. The first match counts. */
 const REMEDIES: readonly Remedy[] = [
-  [/offers no TLS/, 'Turn on ssl there, or change sslmode in DATABASE_URL.'],
-  [
-    /^Hostname\/IP does not match/,
-    'Write a host that the certificate names in DATABASE_URL, or sslmode=verify-ca.',
-  ],
-  [
-    /^(.*self-signed certificate|unable to (?:verify|get)[^;]*).*$/,
-    'Write sslrootcert=FILE in DATABASE_URL: the authority that signed the certificate.',
-    'The certificate of PostgreSQL is not trusted: $1.',
-  ],
-  [/certificate has expired/, 'Renew the certificate of PostgreSQL.'],
-  [/pg_hba.*, SSL encryption/, 'Correct the role in DATABASE_URL, or write sslmode=disable.'],
-  [/pg_hba.*, no encryption/, 'Correct the role in DATABASE_URL, or write sslmode=require.'],
-  [/^unrecognized config.* "(.*)"$/, 'Correct the parameter $1 in DATABASE_URL.'],
   [/^listen EADDRINUSE.* (\S+)$/, 'Set PORT to another port.', '$1 is already in use.'],
   [/^listen EACCES.* (\S+)$/, 'Set PORT to 1024 or higher.', 'This user may not listen on $1.'],
   [/^listen EADDRNOTAVAIL.* (\S+):\d+$/, 'Correct HOST.', '$1 is not an address of this machine.'],
-  [/^getaddrinfo \w+ (\S+)$/, 'Correct it in DATABASE_URL or HOST.', 'The host $1 is unknown.'],
-  [/^connect (\w+) (\S+).*$/, 'Correct DATABASE_URL, or start PostgreSQL.', 'No connection to $2 ($1).'],
-  [/unsupported startup parameter/, 'DATABASE_URL is a pooler: set DATABASE_POOLER=true.'],
-  [/^permission .*schema/, 'As the owner of the tables, run prospect-pages migrate and sql/roles.sql.'],
-  [/^permission denied/, 'Run this command as the owner of the tables, or grant part II of sql/roles.sql.'],
-  [
-    /too many (clients|connections)|remaining connection slots/,
-    'Lower DATABASE_CONNECTIONS_MAX, or raise max_connections or the connection limit of the role.',
-  ],
-  [/^password auth|^role |pg_hba/, 'Correct the role and the password in DATABASE_URL.'],
-  [/^database .* not exist/, 'Correct its name in DATABASE_URL, or create it with createdb.'],
+  ...POSTGRES_REMEDIES,
   [/was not restored/, 'Choose another backup.'],
   [/of another program/, 'Name another file in DATABASE_URL.'],
   [/not a database|malformed/, 'Correct DATABASE_URL, or restore a backup.'],
@@ -75,16 +56,14 @@ const REMEDIES: readonly Remedy[] = [
 const REMEDIES_BEFORE: Readonly<Record<string, readonly Remedy[]>> = {
   move: REMEDIES_OF_MOVE,
   migrate: REMEDIES_OF_MIGRATING,
-  serve: REMEDIES_OF_MIGRATING,
+  serve: REMEDIES_OF_SERVING,
 }
 
-/** Remedies for errors with a known kind. */
-const REMEDY_OF: Readonly<Record<Obstacle, string>> = {
+/** Remedies for errors with a known kind. A database that takes no writes says why in its message. */
+const REMEDY_OF: Readonly<Record<Exclude<Obstacle, 'takes_no_writes'>, string>> = {
   not_migrated: 'If this is the right database, run prospect-pages migrate as the owner of the tables.',
   newer_database: 'Install that release or a newer one, or restore a backup from before.',
   unreleased_database: 'Export its data with that version, then use a new database.',
-  takes_no_writes:
-    'For standby, point DATABASE_URL at the primary; for read_only, turn default_transaction_read_only off; for disk_full, free some space.',
   no_source: 'Correct --from.',
   no_database_file: 'Correct the path, or run prospect-pages migrate to create it.',
   no_folder: 'Name a file in a folder that exists.',
@@ -118,22 +97,16 @@ export const explain = (error: unknown, command: string, shell?: Shell): Explana
 
 const explainMessage = (error: unknown, message: string, command: string): Explanation => {
   const obstacle = obstacleOf(error)
-  if (obstacle) return { text: message, remedy: REMEDY_OF[obstacle] }
-  const match = [...(REMEDIES_BEFORE[command] ?? []), ...REMEDIES].find(([pattern]) => pattern.test(message))
-  if (match === undefined) return { text: message, remedy: isUnavailable(error) ? IF_UNAVAILABLE : undefined }
-  const [pattern, remedy, clearerText = '$&'] = match
-  return {
-    text: message.replace(pattern, clearerText),
-    remedy: remedy.replace(/\$\d/, (part) => message.replace(pattern, part)),
-  }
+  if (obstacle && obstacle !== 'takes_no_writes') return { text: message, remedy: REMEDY_OF[obstacle] }
+  const explained = remedyIn([...(REMEDIES_BEFORE[command] ?? []), ...REMEDIES], message)
+  return explained ?? { text: message, remedy: isUnavailable(error) ? IF_UNAVAILABLE : undefined }
 }
 
-/** Names in a remedy what this user can change: an option of `move`, HOST, or the direct address. */
+/** Names in a remedy what this user can change: an option of `move`, or the direct address. */
 const withPlaces = (remedy: string, command: string, isDirect: boolean): string => {
-  // `serve` waits for a database whose host is unknown, and refuses an unknown HOST.
-  const named = remedy.replace('DATABASE_URL or HOST', command === 'serve' ? 'HOST' : 'DATABASE_URL')
-  if (command === 'move') return named.replace('DATABASE_URL', /file|backup/.test(named) ? '--from' : '--to')
-  return isDirect ? named.replace('DATABASE_URL', 'DATABASE_DIRECT_URL') : named
+  if (command === 'move')
+    return remedy.replace('DATABASE_URL', /file|backup/.test(remedy) ? '--from' : '--to')
+  return isDirect ? remedy.replace('DATABASE_URL', 'DATABASE_DIRECT_URL') : remedy
 }
 
 /** Names the user without access to a path, the owner, and the command that changes that. It may be a folder above. */

@@ -15,6 +15,7 @@ import { examineSqlite } from './examine-sqlite.ts'
 import { findingsOf } from './findings.ts'
 import { lateBackups } from './late-backups.ts'
 import { type Database, readDatabase } from './read-database.ts'
+import { asClause, noWritesRemedy } from './remedies.ts'
 import { retentionPause, SELECT_SERVED } from './retention-pause.ts'
 
 /** Checks everything that the service needs with the settings of this environment. Changes nothing. */
@@ -78,8 +79,6 @@ const unfinishedCopies = ({ database, backupDir }: Config): readonly Check[] => 
 }
 
 const ERASER = 'check that serve is running, or startBackground in your own program, and see its log'
-const NO_WRITES =
-  'standby: point DATABASE_URL at the primary; read_only: turn default_transaction_read_only off; disk_full: free some space'
 const STATUS = 'prospect-pages status shows each, with a command'
 const REENCRYPT = 'prospect-pages secrets reencrypt'
 const ENCRYPT = `set SECRETS_KEY to 32 random bytes in base64, then run ${REENCRYPT}`
@@ -97,8 +96,12 @@ const examineContent = (config: Config) => async (database: Database) => {
       const details = (await findingsOf(database, config, kind, nowMs)).map(({ detail }) => detail)
       return details[0] ? failed(name, details.slice(0, 3).join('; '), remedy) : passed(name, well)
     })
-  const [refused] = await findingsOf(database, config, 'writes', nowMs).catch(() => [])
-  if (refused) checks.push(failed('writes', refused.detail, NO_WRITES))
+  const refused = await database.whyNoWrites().catch(() => null)
+  if (refused) {
+    const [finding] = await findingsOf(database, config, 'writes', nowMs)
+    const remedy = noWritesRemedy(refused.reason, config.database.kind)
+    checks.push(failed('writes', finding?.detail ?? '', asClause(remedy)))
+  }
   await unlessFound('erasures', 'erasure', 'no erasure is overdue', ERASER)
   await check('retention', async () => retentionPause(await database.read(SELECT_SERVED), nowMs))
   await unlessFound('webhook secrets', 'secret', 'no webhook secret lacks its key', STATUS)

@@ -12,6 +12,7 @@ import type { Clock } from '../core/ports/world.ts'
 import { type Check, checkMigrations, failed, failedBy, inWords, passed, warned } from './check.ts'
 import { findClusterObstacle, findSessionObstacle, PLAN_EACH } from './cluster.ts'
 import { examineNodes } from './examine-nodes.ts'
+import { asClause, POSTGRES_REMEDIES, remedyIn } from './remedies.ts'
 
 const MS_MAX = 15_000
 const DRIFT_MS_MAX = 5_000
@@ -38,27 +39,16 @@ export const examinePostgres = async (
   }
 }
 
-/** Remedies by the message of an error; `$` is the setting of the address. */
-const REMEDIES: readonly (readonly [pattern: RegExp, remedy: string])[] = [
-  [
-    /certificate|Hostname\/IP|no TLS/,
-    'correct the host, sslmode or sslrootcert in $: see TLS to PostgreSQL in docs/deploying.md',
-  ],
-  [
-    /too many (clients|connections)|remaining connection slots/,
-    'lower DATABASE_CONNECTIONS_MAX, or raise max_connections or the connection limit of the role or database: see Connections in docs/deploying.md',
-  ],
-  [/password authentication|^role .* does not exist|pg_hba/, 'correct the role and the password in $'],
-  [/^database .* does not exist/, 'correct the name of the database in $, or create it with createdb'],
-  [/^permission denied for schema/, 'as an administrator, grant usage on the schema to the role in $'],
-]
 const ANY_REMEDY =
-  'check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in $'
+  'check that PostgreSQL runs, and the address, database, role, password and parameters (such as sslmode) in DATABASE_URL'
 
-const remedyFor = ({ message }: Error): string => {
-  const setting = message.startsWith('DATABASE_DIRECT_URL') ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL'
-  const [, remedy = ANY_REMEDY] = REMEDIES.find(([pattern]) => pattern.test(message)) ?? []
-  return remedy.replace('$', setting)
+const remedyFor = (error: Error): string => {
+  // The driver tries each address of a host.
+  const [first = error] = error instanceof AggregateError ? error.errors : []
+  const message = String(first.message).replace(/^DATABASE_DIRECT_URL: /, '')
+  const setting = error.message.startsWith('DATABASE_DIRECT_URL') ? 'DATABASE_DIRECT_URL' : 'DATABASE_URL'
+  const remedy = remedyIn(POSTGRES_REMEDIES, message)?.remedy ?? ANY_REMEDY
+  return asClause(remedy.replace('DATABASE_URL', setting))
 }
 
 const examine = async (
@@ -92,7 +82,8 @@ const examine = async (
         from pg_class c cross join aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
         where c.relnamespace = to_regnamespace(quote_ident(current_schema())) and c.relname in ('prospects', 'prospect_logs')
           and a.privilege_type = 'SELECT' and a.grantee not in (c.relowner, to_regrole(quote_ident(current_user)))
-          and not coalesce(r.rolsuper, false)) as readers`
+          and not coalesce(r.rolsuper, false)) as readers,
+      current_schema() as schema, has_schema_privilege(current_schema(), 'create') as may_create`
   const afterMs = clock()
   const limits = { ...(databaseCluster ? {} : ONE_PLAN), statement_timeout: `${statementMsMax}ms` }
   const unset = databasePooler ? await findUnset(sql, limits) : []
@@ -109,8 +100,14 @@ const examine = async (
   if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
   const applied = lastOf(known, await appliedMigrations(askOn(sql)))
   const migrations = checkMigrations(applied, known.length)
+  if (applied === 0 && !found.mayCreate)
+    return [...checks, failed('migrations', migrations.detail, grantOf(found))]
   return applied === 0 ? [...checks, migrations] : [...checks, role(found), migrations]
 }
+
+/** Nothing is there yet, and `migrate` would be refused to this role. */
+const grantOf = ({ schema, role }: Found): string =>
+  `as an administrator, run grant create, usage on schema ${schema} to ${role}, then prospect-pages migrate; or migrate as a role that has these rights`
 
 /** The check that fails because the service refuses to start: an obstacle is a sentence and its remedy. */
 const refusalOf = (obstacle: string | null): Check[] => {
@@ -144,6 +141,9 @@ type Found = {
   readonly settingsOff: string | null
   /** The privileges that serving needs and the role lacks, except on tables and columns that do not exist yet. */
   readonly missing: string | null
+  /** Where a migration would create tables, and whether the role may. */
+  readonly schema: string
+  readonly mayCreate: boolean
   /** Other roles that may read the people and what they did. */
   readonly readers: string | null
 }

@@ -6,7 +6,7 @@ import { FAILURES_UNTIL_REST } from '../core/webhooks/webhook-attempts.ts'
 import { type Check, checkMigrations, inWords } from './check.ts'
 import { examineSecrets, FINDINGS_MAX } from './examine-secrets.ts'
 import { lateBackups } from './late-backups.ts'
-import { type Database, type Row, readDatabase } from './read-database.ts'
+import { type Database, type Row, readDatabase, type WritesRefused } from './read-database.ts'
 
 /** One thing that needs attention, of one tenant or of the service. The shell command shows more or fixes it. */
 export type Finding = {
@@ -111,8 +111,12 @@ const backupRows = (checks: readonly Check[]): readonly Row[] =>
     .filter(({ state }) => state !== 'ok')
     .map(({ detail }) => ({ detail, command: 'prospect-pages backup' }))
 
-const noWritesRows = (reason: string | null): readonly Row[] =>
-  reason === null ? [] : [{ detail: `the database takes no writes: ${reason}`, command: DOCTOR }]
+const noWritesRows = (refused: WritesRefused | null): readonly Row[] => {
+  if (refused === null) return []
+  const { reason, lastWriteMs } = refused
+  const last = lastWriteMs === null ? '' : `; the last one was at ${isoTime(lastWriteMs)}`
+  return [{ detail: `the database takes no writes: ${reason}${last}`, command: DOCTOR }]
+}
 
 /** All problems that need attention, of all tenants. A failed read is a finding, too. */
 export const findAttention = (config: Config, nowMs: number): Promise<readonly Finding[]> =>

@@ -1,5 +1,6 @@
-import { accessSync, constants, statfsSync } from 'node:fs'
+import { accessSync, constants, statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { ROOM_BYTES } from '../adapters/sqlite/open.ts'
 import { fileAt } from '../adapters/sqlite/place.ts'
 import type { Config } from '../config/config.ts'
 import type { NoWrites } from '../core/engine/obstacles.ts'
@@ -13,9 +14,11 @@ export type Database = {
   readonly read: (sql: string) => Promise<readonly Row[]>
   /** Sessions that hold up others, or could: none on the embedded database, whose readers never wait. */
   readonly locks: () => Promise<readonly Row[]>
-  /** Why it takes no writes, in one word. */
-  readonly whyNoWrites: () => Promise<NoWrites | null>
+  /** Null while it takes writes. */
+  readonly whyNoWrites: () => Promise<WritesRefused | null>
 }
+/** Why a database takes no writes, in one word, and when it was last written to, if that can be seen. */
+export type WritesRefused = { readonly reason: NoWrites; readonly lastWriteMs: number | null }
 export type Use<Answer> = (database: Database) => Promise<Answer>
 
 /** Opens the database of these settings for `use`, which can only read it. */
@@ -29,9 +32,13 @@ export const readDatabase = async <Answer>(config: Config, use: Use<Answer>) => 
   return use({ read, locks: async () => [], whyNoWrites: async () => writeRefusalOf(fileAt(database.path)) })
 }
 
-/** Less than a write of some activities takes. */
-const ROOM_BYTES = 1_048_576
-const writeRefusalOf = (path: string): NoWrites | null => {
+const writeRefusalOf = (path: string): WritesRefused | null => {
+  const reason = whyNotWritten(path)
+  if (reason === null) return null
+  const written = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0)
+  return { reason, lastWriteMs: Math.max(...written) }
+}
+const whyNotWritten = (path: string): NoWrites | null => {
   if (orNull(() => [accessSync(path, constants.W_OK)]) === null) return 'read_only'
   const { bavail, bsize } = statfsSync(dirname(path))
   return bavail * bsize < ROOM_BYTES ? 'disk_full' : null

@@ -53,7 +53,11 @@ export const readPostgres = async <Answer>(url: string, settings: Config, use: U
   try {
     const [mark] = await ask(`select to_regclass('${MOVE_MARK}')::text as mark`)
     if (mark?.['mark']) throw new Error(HALF_MOVED)
-    return await use({ read, locks, whyNoWrites: () => withTimeout(findNoWrites(askOn(sql), true), MS_MAX) })
+    const whyNoWrites = async () => {
+      const reason = await withTimeout(findNoWrites(askOn(sql), true), MS_MAX)
+      return reason && { reason, lastWriteMs: null }
+    }
+    return await use({ read, locks, whyNoWrites })
   } finally {
     await endPool(sql, 1)
   }

@@ -9,7 +9,7 @@ import { asText, printAnswers } from '../../src/cli/output.ts'
 import { commandIn, parse, unknownCommand } from '../../src/cli/parse.ts'
 import { refusalText } from '../../src/cli/refusals.ts'
 import { DomainFailure, unavailable } from '../../src/core/engine/failures.ts'
-import { obstructed } from '../../src/core/engine/obstacles.ts'
+import { type NoWrites, obstructed, takesNoWrites } from '../../src/core/engine/obstacles.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import { shellOf } from '../support/program.ts'
 
@@ -313,6 +313,16 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
   const unmigrated = refused(new DomainFailure('unavailable', 'The database is not migrated.', facts))
   t.match(unmigrated, { code: 'refused', remedy: /as the owner of the tables/ })
   t.notOk('retryAfterS' in unmigrated, 'no retry mends it')
+  const remedies = {
+    standby: /primary/,
+    read_only: /default_transaction_read_only/,
+    disk_full: /Free some space/,
+  }
+  for (const [reason, remedy] of Object.entries(remedies)) {
+    const given = refused(takesNoWrites(reason as NoWrites)).remedy
+    t.match(given, remedy)
+    for (const other of Object.values(remedies)) if (other !== remedy) t.notMatch(given, other, reason)
+  }
   const unknown = new DomainFailure('not_found', 'Tenant not found.', { obstacle: 'unknown_tenant' })
   t.match(refused(unknown), { code: 'not_found', remedy: /tenants list/ })
 })

@@ -62,7 +62,11 @@ t.test(
         t.notOk(ok)
         t.match(
           checks.find(({ name }) => name === 'writes'),
-          { state: 'failed', detail: /: standby$/ },
+          {
+            state: 'failed',
+            detail: /: standby$/,
+            remedy: /^point DATABASE_URL at the primary, or at a list/,
+          },
         )
         const isStandby = async (list: string) =>
           (await run(list, 'select pg_is_in_recovery() as is_standby'))[0]?.['isStandby']

@@ -137,11 +137,12 @@ t.test('TLS to PostgreSQL is as strict as the mode says, as with psql', { skip }
     const theirsFound = existsSync(psql) ? withPsql(url) : theirs
     t.equal(theirsFound, theirs, `${what}: psql`)
     t.comment(`| ${what} | ${found} | ${theirsFound} |`)
-    if (ours instanceof RegExp && what !== 'no such file')
-      t.match(
-        (await diagnosed(t, { DATABASE_URL: url })).failed,
-        [{ remedy: /sslmode or sslrootcert/ }],
-        what,
+    if (ours instanceof RegExp && what !== 'no such file') {
+      const [check] = (await diagnosed(t, { DATABASE_URL: url })).failed
+      t.ok(
+        found.toLowerCase().includes(`${check?.remedy}`.toLowerCase()),
+        `${what}: doctor has the same remedy`,
       )
+    }
   }
 })

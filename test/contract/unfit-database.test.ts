@@ -100,5 +100,38 @@ t.test('a connection limit is called by its name', { skip }, async (t) => {
   const { urlOfRole, run } = await newDatabase(t)
   await run(`grant all on schema public to ${ROLE}`, `alter role ${ROLE} connection limit 0`)
   const { failed } = await diagnosed(t, { DATABASE_URL: urlOfRole })
-  t.match(failed, [{ name: 'database', remedy: /connection limit of the role/ }])
+  t.match(failed, [
+    {
+      name: 'database',
+      remedy: /^lower DATABASE_CONNECTIONS_MAX, or raise the connection limit of the role: /,
+    },
+  ])
+})
+
+t.test('doctor gives the one remedy that fits, and the same as a refused command', { skip }, async (t) => {
+  const { url } = await newDatabase(t)
+  for (const [address, remedy] of [
+    ['postgres://app@127.0.0.1:1/db', 'correct DATABASE_URL, or start PostgreSQL'],
+    ['postgres://app@nowhere.invalid/db', 'correct it in DATABASE_URL'],
+    [url.replace('postgres@', 'nobody_here@'), 'correct the role and the password in DATABASE_URL'],
+    [url.replace(/\/test_\w+/, '/nowhere'), 'correct its name in DATABASE_URL, or create it with createdb'],
+    [`${url}&sslmod=require`, 'correct the parameter sslmod in DATABASE_URL'],
+  ] as const) {
+    const env = { DATABASE_URL: address }
+    t.match((await diagnosed(t, env)).failed, [{ name: 'database', remedy }], address)
+    const { stderr } = await runCommand(['tenants', 'list'], env)
+    t.equal(JSON.parse(stderr).remedy.toLowerCase(), `${remedy}.`.toLowerCase(), address)
+  }
+})
+
+t.test('a role that may not create tables is told so by doctor before it migrates', { skip }, async (t) => {
+  const { urlOfRole, run } = await newDatabase(t)
+  await run(`revoke all on schema public from public`, `grant usage on schema public to ${ROLE}`)
+  const { failed } = await diagnosed(t, { DATABASE_URL: urlOfRole })
+  const remedy =
+    /^as an administrator, run grant create, usage on schema public to unfit_role, then prospect-pages migrate;/
+  t.match(
+    failed.filter(({ name }) => name === 'migrations'),
+    [{ detail: /^0 of/, remedy }],
+  )
 })

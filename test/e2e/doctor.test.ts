@@ -364,8 +364,21 @@ t.test('a disk with little space is reported', { skip: whyNoSmallDisk() ?? false
     remedy: /which takes \d+ bytes/,
   })
   disk.fill()
+  const written = statSync(path).mtime.toISOString()
+  const writes = {
+    name: 'writes',
+    detail: `the database takes no writes: disk_full; the last one was at ${written}`,
+  }
+  t.match((await diagnosed(t, env)).named('writes'), {
+    ...writes,
+    state: 'failed',
+    remedy: 'free some space on the disk of the database: see df -h',
+  })
+  t.match(linesOf<Finding>((await runCommand(['status'], env)).stdout), [
+    { kind: 'writes', detail: writes.detail },
+  ])
   const full = { name: 'temporary files', detail: /^SQLite cannot write any: / }
-  return t.match((await diagnosed(t, env)).failed, [little, full])
+  return t.match((await diagnosed(t, env)).failed, [little, full, writes])
 })
 
 t.test('a namer that refuses, answers no name or cannot be reached is reported', async (t) => {

@@ -76,9 +76,11 @@ export const openDatabase = (path: string, busyMsMax: number) => {
   }
 }
 
+/** As much as the largest write takes, a batch. */
+export const ROOM_BYTES = 8 * 2 ** 20
 /** Writes more than the cache holds, so that it needs room on the disk, and keeps nothing. */
 const TAKE_ROOM = `
-  savepoint room; create table room (bytes blob); insert into room values (zeroblob(${8 * 2 ** 20}));
+  savepoint room; create table room (bytes blob); insert into room values (zeroblob(${ROOM_BYTES}));
   rollback to room; release room`
 
 const openFile = (place: string, busyMsMax: number) => {
