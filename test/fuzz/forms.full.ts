@@ -3,8 +3,12 @@ import fc from 'fast-check'
 import t from 'tap'
 import { partsIn } from '../../src/core/hooks/multipart.ts'
 import { documentOf } from '../../src/core/hooks/read-body.ts'
+import { pointerTree } from '../../src/json/find-in-json.ts'
 
 const RUNS = 2_000
+const NO_PLACES = pointerTree([])
+/** No field has the last of these, so it is looked for in every field that holds an object. */
+const PLACES = pointerTree(['/a', '/a/b', '/nowhere'])
 const text = fc.string({ unit: 'binary', maxLength: 20 }).map((given) => given.toWellFormed())
 // An empty name of a file is not encoded by Node.
 const file = fc.record({ name: text.filter(Boolean), bytes: fc.uint8Array({ maxLength: 50 }) })
@@ -93,10 +97,11 @@ t.test('any bytes as any type become an object of JSON', async (t) => {
   )
   fc.assert(
     fc.property(bytes, types, fc.constantFrom(null, ''), (body, type, each) => {
-      const { text, payload } = documentOf(delivery(body, type), each, (what) =>
+      const { textFor, payload } = documentOf(delivery(body, type), each, (what) =>
         assert.equal(typeof what, 'string'),
       )
-      JSON.parse(text)
+      JSON.parse(textFor(NO_PLACES))
+      JSON.parse(textFor(PLACES))
       assert.equal(payload.rawJson[0], '{')
       JSON.parse(payload.rawJson)
     }),

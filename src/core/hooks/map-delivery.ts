@@ -89,7 +89,7 @@ export const mapperOf = (
     warn: Warn = () => {},
     whole = documentOf(delivery, each, warn),
   ): MappedActivity[] | Promise<MappedActivity[]> => {
-    const found = findInJson(whole.text, wholeTree)
+    const found = findInJson(whole.textFor(wholeTree), wholeTree)
     const inBody = readerOf(found)
     const inWhole: Read = (part) => (isPointer(part) ? inBody(part) : readOutside(part, delivery))
     const ofWhole = (member: Member) => find(member, (parts) => textAt(parts, inWhole), nowMs)
@@ -100,7 +100,7 @@ export const mapperOf = (
     const lookups = elements.map((text) => ({ tenantId, text }))
     return eachInTurn(shareLoop, lookups, ({ text }, i) => {
       const element = elementOf(text)
-      const inElement = readerOf(findInJson(element.text, tree))
+      const inElement = readerOf(findInJson(element.textFor(tree), tree))
       const read: Read = (part) => (isPointer(part) ? inElement(part) : inWhole(part))
       const isOwn = (part: string) => isPointer(part) && inElement(part) !== undefined
       return activityOf(element, (member) => {

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, type ZlibOptions } from 'node:zlib'
+import type { PointerTree } from '../../json/find-in-json.ts'
 import { jsonDepth } from '../../json/is-json.ts'
 import { NESTING_MAX, skipBlanks } from '../../json/raw-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
@@ -7,10 +8,12 @@ import { orNull } from '../engine/or-null.ts'
 import { type Delivery, headerIn } from './delivery.ts'
 import { FIELDS_MAX, MORE_FIELDS, type Part, parameterIn, partsIn, percentDecoded } from './multipart.ts'
 
-/** JSON in which pointers are resolved, and the payload to store. */
+/** A body as JSON. */
 export type Document = {
-  readonly text: string
+  /** The payload to store. */
   readonly payload: RawJson
+  /** The JSON in which these pointers are resolved. */
+  readonly textFor: (pointers: PointerTree) => string
   /** The body, if it is stored as it came: it is no JSON, and no form that can be read. */
   readonly unread?: Buffer
 }
@@ -45,6 +48,8 @@ export const inflated = (delivery: Delivery): Inflated => {
 
 const FORM = /^\s*application\/x-www-form-urlencoded\s*(;|$)/i
 const MULTIPART = /^\s*multipart\/form-data\s*(;|$)/i
+/** What the name of a field begins with: no object or array does. */
+const NAME = /^[a-z_%]/i
 const JSON_TYPE = /^\s*[\w.-]+\/([\w.-]+\+)?json\s*(;|$)/i
 const TEXT_TYPE = /^\s*(text\/|[\w.-]+\/([\w.-]+\+)?xml\b)/i
 
@@ -56,19 +61,23 @@ export const documentOf = (delivery: Inflated, each: string | null, warn: Warn):
   const parts = MULTIPART.test(type) ? partsIn(body, type) : null
   if (parts !== null && typeof parts !== 'string') return formDocument(fieldsOf(parts, warn))
 
+  const isForm = FORM.test(type) && body.length > 0
+  // Most forms begin with the name of a field, so they cannot be JSON: decoding them just to see that would take time.
+  const isSurelyForm = isForm && each !== '' && NAME.test(body.toString('latin1', 0, 1))
+  const form = isSurelyForm ? fieldsIn(body, charset, warn) : null
+  if (form) return formDocument(form)
+
   const { text, encoding, isGuessed } = decoded(body, charset)
   const json = jsonDocument(text) ?? (each === '' ? linesDocument(text) : null)
   const isText = encoding === 'utf-8' || !isGuessed || TEXT_TYPE.test(type)
   if (isGuessed && (json || isText)) warn(guessedAs(encoding))
   if (json) return json
-  const isForm = FORM.test(type) && body.length > 0
   const fields = isForm ? fieldsIn(body, charset, warn) : null
   if (fields) return formDocument(fields)
   const notJson = JSON_TYPE.test(type) && (isText ? unlikeJson(text) : 'it is not UTF-8')
   const why = delivery.unread ?? parts ?? (isForm ? MORE_FIELDS : notJson)
   if (why && body.length > 0) warn(`stored unread: ${why}`)
-  const { text: stored, payload } = written(isText ? { body: text } : { bodyBase64: body.toString('base64') })
-  return { text: stored, payload, unread: body }
+  return { ...written(isText ? { body: text } : { bodyBase64: body.toString('base64') }), unread: body }
 }
 
 /** The reason why a text is not read as JSON; null for a number or a string, which is stored as text anyway. */
@@ -80,13 +89,19 @@ const unlikeJson = (text: string): string | null => {
 
 /** A JSON object unchanged, an array as `items`, without blanks around it; null for neither, or if nested too deep. */
 export const jsonDocument = (body: string): Document | null => {
+  const text = objectOrArrayIn(body)
+  if (text === null) return null
+  const isObject = text.startsWith('{')
+  return { payload: { rawJson: isObject ? text : `{"items":${text}}` }, textFor: () => text }
+}
+/** The JSON of an object or an array, without blanks around it; null if it is neither, or if nested too deep. */
+const objectOrArrayIn = (body: string): string | null => {
   const begin = skipBlanks(body, 0)
   const isObject = body[begin] === '{'
   if (!isObject && body[begin] !== '[') return null
   const depth = jsonDepth(body)
   if (depth === null || depth + (isObject ? 0 : 1) > NESTING_MAX) return null
-  const text = body.slice(begin, body.lastIndexOf(isObject ? '}' : ']') + 1)
-  return { text, payload: { rawJson: isObject ? text : `{"items":${text}}` } }
+  return body.slice(begin, body.lastIndexOf(isObject ? '}' : ']') + 1)
 }
 /** Lines of JSON objects as an array. No text in JSON contains a line end. */
 const linesDocument = (text: string): Document | null =>
@@ -94,30 +109,42 @@ const linesDocument = (text: string): Document | null =>
 
 export const written = (value: object): Document => {
   const text = JSON.stringify(value)
-  return { text, payload: { rawJson: text } }
+  return { payload: { rawJson: text }, textFor: () => text }
 }
 
 /** The name of a field, and its text or file. */
 type Field = readonly [name: string, value: string | object]
-/**
- * An object of the fields; a repeated field is a list. Pointers enter a field that holds JSON, and find the members of its
- * object among the fields, too: some vendors send the whole message in one field, `payload`.
- */
+/** An object of the fields; a repeated field is a list. */
 const formDocument = (fields: readonly Field[]): Document => {
-  const values = [...Map.groupBy(fields, ([name]) => name)].map(
-    ([name, all]) => [name, all.length > 1 ? all.map(([, value]) => value) : all[0]?.[1]] as const,
-  )
+  const values = new Map<string, unknown>()
+  for (const [name, all] of Map.groupBy(fields, ([name]) => name))
+    values.set(name, all.length > 1 ? all.map(([, value]) => value) : all[0]?.[1])
   const { payload } = written(Object.fromEntries(values))
-  const within = values.map(([, value]) => (typeof value === 'string' ? jsonDocument(value) : null))
-  if (within.every((json) => json === null)) return { text: payload.rawJson, payload }
-  const own = values.map(
-    ([name, value], i) => `${JSON.stringify(name)}:${within[i]?.text ?? JSON.stringify(value)}`,
+  return { payload, textFor: (pointers) => openedForm(values, pointers) ?? payload.rawJson }
+}
+
+/**
+ * The fields as JSON in which pointers enter a field that holds JSON, and find the members of its object among the fields,
+ * too: some vendors send the whole message in one field, `payload`. Checking that a field is JSON takes time, so a field is
+ * opened only if a pointer may lead into it. Null if none is opened.
+ */
+const openedForm = (values: ReadonlyMap<string, unknown>, { root }: PointerTree): string | null => {
+  const isEachAField = [...root.names.keys()].every((name) => values.has(name))
+  const opened = new Map<string, string>()
+  for (const [name, value] of values) {
+    if (typeof value !== 'string') continue
+    const mayHaveMembers = !isEachAField && value.trimStart().startsWith('{')
+    const json = root.names.has(name) || mayHaveMembers ? objectOrArrayIn(value) : null
+    if (json !== null) opened.set(name, json)
+  }
+  if (opened.size === 0) return null
+  const own = [...values].map(
+    ([name, value]) => `${JSON.stringify(name)}:${opened.get(name) ?? JSON.stringify(value)}`,
   )
+  const objects = [...opened.values()].filter((json) => json.startsWith('{'))
+  const members = objects.map((json) => json.slice(1, -1)).filter((text) => text.trim() !== '')
   // The last of several members with the same name counts: a field of the form, then the first field that has it.
-  const members = within
-    .flatMap((json) => (json?.text.startsWith('{') ? json.text.slice(1, -1) : []))
-    .reverse()
-  return { text: `{${[...members, ...own].filter((text) => text.trim() !== '')}}`, payload }
+  return `{${[...members.reverse(), ...own]}}`
 }
 
 /** The fields of an encoded form, as browsers read it; null if there are too many. */

@@ -110,8 +110,11 @@ export const readyHook = (
       const isLong = delivery.body.length > LONG_TEXT
       if (isLong) await shareLoop(tenantId, true)
       const whole = documentOf(delivery, each, warn)
+      if (isTrapped !== null) {
+        if (isLong) await shareLoop(tenantId, true)
+        if (isTrapped(whole)) return null
+      }
       if (isLong) await shareLoop(tenantId, true)
-      if (isTrapped?.(whole)) return null
       const sender = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
       const activities = await mapped(delivery, nowMs, warn, whole)
       return activities.map((activity) => ({ ...identified(activity), ...sender }))

@@ -11,9 +11,9 @@ export const trapOf = (field: string): ((document: Document) => boolean) => {
   const pointers = pointerTree([pointer])
   const pair = pairOf(field)
   const part = partOf(field)
-  return ({ text, unread }) => {
+  return ({ textFor, unread }) => {
     if (unread === undefined) {
-      const value = findInJson(text, pointers)(pointer) ?? ''
+      const value = findInJson(textFor(pointers), pointers)(pointer) ?? ''
       return !/^(null|false|[\s"[\],]*)$/.test(value)
     }
     const body = unread.toString('latin1')
