@@ -32,6 +32,8 @@ const READS_IN_FLIGHT_MAX = 2
 const EVENT_RESOURCES = { listLengthMax: 64, dedupeKey: JSON.stringify }
 /** Slices of the feed and counts are read separately: none waits for one that scans many rows. */
 const SEPARATE_READS = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON.stringify }
+/** Each delivery reads its resource and fills in a template: those that wait for that share the answer to equal ones. */
+const DELIVERIES = { listLengthMax: 1, listsInFlightMax: 2, dedupeKey: JSON.stringify }
 /** Waiting readers of one tenant share a read. */
 const WAITING_READS = { listLengthMax: 64, dedupeKey: JSON.stringify }
 /** This takes half the time of `JSON.stringify`, and pages are read most often. */
@@ -106,6 +108,7 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
       ...gatherOptions('listProspectLogCounts'),
       ...SEPARATE_READS,
     }),
+    getDelivery: gather(readEach(useCases.getDelivery), { ...gatherOptions('getDelivery'), ...DELIVERIES }),
     listEvents: waitForEvents({
       store,
       read: gather(readEach(useCases.listEvents), { ...gatherOptions('listEvents'), ...SEPARATE_READS }),

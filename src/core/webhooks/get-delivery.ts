@@ -1,4 +1,5 @@
 import type { WebhookAttempt, WebhookDeliveryWithAttempts } from '../../shapes/webhook-delivery.ts'
+import { atOnce } from '../engine/each-in-turn.ts'
 import { refuse } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
 import type { EventData } from '../events/event-data.ts'
@@ -10,17 +11,20 @@ import { bodyWriter } from './webhook-body.ts'
 
 /** Identifies a delivery: one event for one endpoint. */
 export type DeliveryKey = EndpointKey & { readonly eventId: string }
-type Deps = Pick<Needs<'webhooks' | 'events'>, 'store'> & { readonly webhookDataOf: EventData }
+type Deps = Pick<Needs<'webhooks' | 'events'>, 'store' | 'shareLoop'> & { readonly webhookDataOf: EventData }
 
 /** Reads a delivery with its last attempts and its body. Refuses `webhook_endpoint_not_found`, `delivery_not_found`. */
 export const getDelivery =
-  ({ store, webhookDataOf }: Deps) =>
+  ({ store, webhookDataOf, shareLoop = atOnce }: Deps) =>
   async ({ eventId, ...endpoint }: DeliveryKey): Promise<Result<WebhookDeliveryWithAttempts>> => {
     const found = await existingEndpoint(store, endpoint)
     const delivery = (await findDelivery(store, { ...endpoint, eventId })) ?? deliveryNotFound()
     const event = (await store.events.find({ tenantId: found.tenantId, eventId })) ?? deliveryNotFound()
     const lastAttempts: WebhookAttempt[] = JSON.parse(delivery.lastAttempts)
-    const rawJson = bodyWriter(found)(event, await webhookDataOf(event))
+    const data = await webhookDataOf(event)
+    // Parsing a template and filling it in is a piece of work.
+    await shareLoop(event.tenantId, true)
+    const rawJson = bodyWriter(found)(event, data)
     return {
       value: {
         ...deliveryOf(delivery),

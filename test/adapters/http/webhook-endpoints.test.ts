@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import t, { type Test } from 'tap'
 import type { Webhook, WebhookAnswer } from '../../../src/core/ports/sending.ts'
+import type { Store } from '../../../src/core/ports/store.ts'
 import type { ClaimedEndpoint, DeliveryResult, StoredEndpoint } from '../../../src/core/ports/webhooks.ts'
 import { findEndpoint } from '../../store-contract/outbox.ts'
 import { idOf } from '../../store-contract/setting.ts'
@@ -588,6 +589,40 @@ t.test('200: a delivery is returned with its body and its last attempts, newest 
   t.strictSame((await call(`GET ${path}`)).json['lastAttempts'], attempts.toReversed())
   await call(`POST ${path}/retry`)
   t.match((await call(`GET ${path}`)).json, { attempts: 0, lastAttempts: attempts.toReversed() })
+})
+
+t.test('equal questions for a delivery that wait share an answer, and few are read at once', async (t) => {
+  let reads = 0
+  let reading = 0
+  let readingMost = 0
+  const storeAs = (store: Store): Store => ({
+    ...store,
+    prospectLogs: {
+      ...store.prospectLogs,
+      find: async (key) => {
+        reads++
+        readingMost = Math.max(readingMost, ++reading)
+        await new Promise((resolve) => setImmediate(resolve))
+        reading--
+        return store.prospectLogs.find(key)
+      },
+    },
+  })
+  const { call, create, logged, deliveries } = await openEndpoints({ storeAs })
+  const { webhookEndpointId } = await create({ types: ['prospect_log.created'] })
+  for (let i = 0; i < 5; i++) await logged()
+  const { items } = await deliveries(webhookEndpointId)
+  const ask = (eventId: string) => call(`GET ${ENDPOINTS}/${webhookEndpointId}/deliveries/${eventId}`)
+
+  const [{ eventId } = { eventId: '' }] = items
+  const equal = await Promise.all(Array.from({ length: 20 }, () => ask(eventId)))
+  t.ok(equal.every(({ status, body }) => status === 200 && body === equal[0]?.body))
+  t.equal(reads, 1)
+
+  const different = await Promise.all(items.map((delivery) => ask(delivery.eventId)))
+  t.ok(different.every(({ status }) => status === 200))
+  t.equal(reads, 6)
+  t.equal(readingMost, 2)
 })
 
 t.test('202: a retried delivery is pending again, with zero attempts', async (t) => {
