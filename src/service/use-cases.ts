@@ -28,8 +28,8 @@ import { waitForEvents } from './wait-for-events.ts'
 
 /** The embedded database reads one after the other; on PostgreSQL a second list fills the time the first one waits. */
 const READS_IN_FLIGHT_MAX = 2
-/** The resources of events may each be as large as a body. */
-const EVENT_RESOURCES = { listLengthMax: 64, dedupeKey: JSON.stringify }
+/** The resources of events may each be as large as a body: at most 32 MiB of them at once. */
+const EVENT_RESOURCES = { listLengthMax: 16, dedupeKey: JSON.stringify }
 /** Slices of the feed and counts are read separately: none waits for one that scans many rows. */
 const SEPARATE_READS = { listLengthMax: 1, listsInFlightMax: 16, dedupeKey: JSON.stringify }
 /** Each delivery reads its resource and fills in a template: those that wait for that share the answer to equal ones. */

@@ -14,6 +14,8 @@ const newTenant = (id: string) => ({
   itemsInProgress: 0,
   bytes: 0,
   waitingBytes: 0,
+  /** Bytes of answers in the making: see `Slot.answerBytes`. */
+  answerBytes: 0,
   reading: new Set<Slot>(),
   ready: new Set<Slot>(),
   /** Batches between two turns: they go before the ready ones, so that a batch that has begun is finished first. */
@@ -27,6 +29,8 @@ export type Slot = {
   /** The queue in which it waits for its turn: `ready` or `begun` of its tenant. */
   queue: Set<Slot>
   bytes: number
+  /** The size that its answer may have, if that is large. It counts while the request is in progress. */
+  readonly answerBytes: number
   /** Its weight while it is in progress: 1, or the number of items of a batch that run at the same time. */
   items: number
   state: 'waiting' | 'inProgress' | 'gone'
@@ -96,7 +100,7 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
 
   return {
     /** A slot for one request, which waits. Refuses `unavailable` when too many wait. */
-    arrive: (tenantId: string): Slot => {
+    arrive: (tenantId: string, answerBytes = 0): Slot => {
       const tenant = tenants.get(tenantId) ?? newTenant(tenantId)
       makeRoomForRequest(tenant)
       tenants.set(tenantId, tenant)
@@ -105,6 +109,7 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
         tenant,
         queue: tenant.ready,
         bytes: 0,
+        answerBytes,
         items: 1,
         state: 'waiting',
         readySinceMs: 0,

@@ -5,11 +5,16 @@ type Limits = {
   /** Maximum number of requests in progress. Each item of a batch counts as one. */
   readonly atOnceMax: number
   readonly waitMsMax: number
-  /** Bodies of requests in progress take at most half of this. */
+  /** Bodies of requests in progress take at most half of this, and answers in the making as much again. */
   readonly bodyBytesMax: number
 }
 
 const SWEEP_EVERY_MS = 200
+
+const allButAnEighth = (all: number): number => all - Math.floor(all / 8)
+
+/** Whether more fits beside what is there. However large it is, it fits if nothing is there. */
+const fits = (present: number, more: number, max: number): boolean => present === 0 || present + more <= max
 
 const isReady = ({ ready, begun }: Tenant): boolean => ready.size + begun.size > 0
 
@@ -21,16 +26,22 @@ export const createTurns = (
 ) => {
   /** Tenants with requests that are ready, in the order of their turns. */
   const tenants = new Set<Tenant>()
-  /** Of one tenant: its slow requests must not hold all of the room when another tenant comes. */
-  const ofTenantMax = atOnceMax - Math.floor(atOnceMax / 8)
+  /** Requests of one tenant at a time: slow ones must not hold all of the room when another tenant comes. */
+  const ofTenantMax = allButAnEighth(atOnceMax)
+  const bytesMax = bodyBytesMax / 2
+  const answerBytesOfTenantMax = allButAnEighth(bytesMax)
   let itemsInProgress = 0
   let bytesInProgress = 0
+  let answerBytes = 0
   let sweeping: NodeJS.Timeout | undefined
 
-  const countInProgress = ({ tenant, items, bytes }: Slot, sign: 1 | -1): void => {
-    itemsInProgress += sign * items
-    tenant.itemsInProgress += sign * items
-    bytesInProgress += sign * bytes
+  const countInProgress = (slot: Slot, sign: 1 | -1): void => {
+    const { tenant } = slot
+    itemsInProgress += sign * slot.items
+    tenant.itemsInProgress += sign * slot.items
+    bytesInProgress += sign * slot.bytes
+    answerBytes += sign * slot.answerBytes
+    tenant.answerBytes += sign * slot.answerBytes
   }
   const begin = (slot: Slot): void => {
     stopWaiting(slot)
@@ -39,18 +50,26 @@ export const createTurns = (
   }
 
   /** A batch begins as soon as any request could; otherwise others would wait behind it. */
-  const hasRoomFor = ({ bytes, tenant }: Slot): boolean =>
+  const hasRoomFor = (slot: Slot): boolean =>
     itemsInProgress < atOnceMax &&
-    tenant.itemsInProgress < ofTenantMax &&
-    (bytes === 0 || bytesInProgress === 0 || bytesInProgress + bytes <= bodyBytesMax / 2)
+    slot.tenant.itemsInProgress < ofTenantMax &&
+    hasRoomForBody(slot) &&
+    hasRoomForAnswer(slot)
+
+  const hasRoomForBody = ({ bytes }: Slot): boolean => bytes === 0 || fits(bytesInProgress, bytes, bytesMax)
+
+  /** Many readers of one tenant must not hold all of the room when another tenant comes. */
+  const hasRoomForAnswer = ({ answerBytes: more, tenant }: Slot): boolean =>
+    more === 0 ||
+    (fits(answerBytes, more, bytesMax) && fits(tenant.answerBytes, more, answerBytesOfTenantMax))
 
   /** The first request of the tenant that would then have the fewest in progress. Among equals, it is whose turn it is. */
-  const nextOf = (bytesMax: number): Slot | undefined => {
+  const nextOf = (isWanted: (slot: Slot) => boolean): Slot | undefined => {
     let next: Slot | undefined
     let fewest = Number.POSITIVE_INFINITY
     for (const tenant of tenants) {
       const [slot] = tenant.begun.size > 0 ? tenant.begun : tenant.ready
-      if (slot === undefined || slot.bytes > bytesMax || tenant.itemsInProgress >= ofTenantMax) continue
+      if (slot === undefined || tenant.itemsInProgress >= ofTenantMax || !isWanted(slot)) continue
       const itemsThen = tenant.itemsInProgress + slot.items
       if (itemsThen >= fewest) continue
       next = slot
@@ -58,10 +77,20 @@ export const createTurns = (
     }
     return next
   }
-  /** Other bodies wait behind one that is too large for now. Requests without a body take nothing from it. */
+  /**
+   * Other bodies wait behind one that is too large for now, and other large answers behind one. Requests that take nothing
+   * of what is missing do not wait.
+   */
   const nextWithRoom = (): Slot | undefined => {
-    const next = nextOf(Number.POSITIVE_INFINITY)
-    return next === undefined || hasRoomFor(next) ? next : nextOf(0)
+    const next = nextOf(() => true)
+    if (next === undefined || hasRoomFor(next)) return next
+    const takesBodies = hasRoomForBody(next)
+    const takesAnswers = hasRoomForAnswer(next)
+    return nextOf(
+      (slot) =>
+        (slot.bytes === 0 || (takesBodies && hasRoomForBody(slot))) &&
+        (slot.answerBytes === 0 || (takesAnswers && hasRoomForAnswer(slot))),
+    )
   }
 
   const beginNext = (): void => {
@@ -108,10 +137,15 @@ export const createTurns = (
     turn: (slot: Slot): Promise<void> | undefined => {
       if (slot.state === 'gone') throw unavailable(TOO_MANY)
       slot.tenant.reading.delete(slot)
-      const mayPassQueue = tenants.size === 0 || slot.bytes === 0
-      if (!mayPassQueue || !hasRoomFor(slot)) return enqueue(slot)
-      begin(slot)
-      return undefined
+      const mayPassQueue = tenants.size === 0 || (slot.bytes === 0 && slot.answerBytes === 0)
+      if (mayPassQueue && hasRoomFor(slot)) {
+        begin(slot)
+        return undefined
+      }
+      const turn = enqueue(slot)
+      // Those that wait may all wait for other room than this one needs.
+      beginNext()
+      return turn
     },
 
     /** Makes a request in progress wait for its next turn, which is for this many items. */

@@ -15,6 +15,10 @@ type Limits = Parameters<typeof createRoom>[0] & Parameters<typeof createTurns>[
  *
  * Bodies of requests in progress cannot be dropped, and take at most half of `bodyBytesMax`. So all bodies together take
  * at most one and a half times `bodyBytesMax`: the equal parts, and bodies beyond them whose requests are in progress.
+ *
+ * Large answers in the making take at most half of `bodyBytesMax`, too. Their size is not known before they are made, so
+ * each counts as the largest that it may be, and takes its turn before anything is read for it. So everything in flight
+ * takes at most twice `bodyBytesMax`; what callers have not read yet is bounded by `UNSENT_BYTES_MAX`.
  */
 export const createAdmission = (limits: Limits) => {
   const remove = (slot: Slot): void => {
@@ -30,12 +34,12 @@ export const createAdmission = (limits: Limits) => {
   const turns = createTurns(limits, room, drop)
 
   return {
-    /** A slot for one request, which must `leave`. Refuses `unavailable` when too many wait. */
+    /** A slot for one request, which must `leave`. `answerBytes`: see `Slot`. Refuses `unavailable` when too many wait. */
     arrive: room.arrive,
 
     /** Lets a request that has left arrive again, in the same slot. Refuses like `arrive`. */
     arriveAgain: (slot: Slot): void => {
-      Object.assign(slot, room.arrive(slot.tenant.id))
+      Object.assign(slot, room.arrive(slot.tenant.id, slot.answerBytes))
     },
 
     /** From now on the request, which waits, holds this many bytes. Refuses `unavailable` when all hold too many. */

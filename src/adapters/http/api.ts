@@ -150,7 +150,7 @@ export const createApi = (deps: Deps): Api => {
     admit(exchange, caller, route)
     const { request, query, logFields } = exchange
     const { tenantId, apiKeyId } = caller
-    const slot = admission.arrive(tenantId)
+    const slot = admission.arrive(tenantId, route.answerBytesMax)
     try {
       const askedMs = stopwatch()
       let bytes = route.body && (await readBody(request, slot, bytesMaxOf(route, request), requireJson))

@@ -17,7 +17,7 @@ import {
 } from '../../shapes/prospect-log.ts'
 import { ProspectLogCountQuery, ProspectLogCounts } from '../../shapes/prospect-log-count.ts'
 import * as example from './examples.ts'
-import { get, post } from './operation.ts'
+import { FOUR_BODIES, get, ONE_BODY, post } from './operation.ts'
 
 export const activityOperations = {
   /** Logs one activity, for the prospect with this id, else with this external id, else with this email, else a new one. */
@@ -167,6 +167,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       useCase: listProspectLogs,
       query: ProspectLogQuery,
       answer: ProspectLogSlice,
+      answerBytesMax: ONE_BODY,
     },
     {
       description:
@@ -187,6 +188,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       needs: ['prospectLogs'],
       useCase: getProspectLog,
       answer: ProspectLog,
+      answerBytesMax: ONE_BODY,
     },
     {
       description: 'Returns one activity. Its payload is byte for byte as it was sent.',
@@ -204,6 +206,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       useCase: listTimeline,
       query: TimelineQuery,
       answer: ProspectLogSlice,
+      answerBytesMax: ONE_BODY,
     },
     {
       description:
@@ -224,6 +227,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
       useCase: listProspectLogCounts,
       query: ProspectLogCountQuery,
       answer: ProspectLogCounts,
+      answerBytesMax: FOUR_BODIES,
       problems: ['not_found'],
     },
     {

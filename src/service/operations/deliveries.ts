@@ -11,7 +11,7 @@ import {
   WebhookDeliveryWithAttempts,
 } from '../../shapes/webhook-delivery.ts'
 import * as example from './examples.ts'
-import { get, post } from './operation.ts'
+import { get, ONE_BODY, post } from './operation.ts'
 
 export const deliveryOperations = {
   /** Lists the deliveries of an endpoint, newest event first. */
@@ -41,6 +41,7 @@ export const deliveryOperations = {
       needs: ['webhooks', 'events', 'prospects', 'prospectLogs'],
       useCase: getDelivery,
       answer: WebhookDeliveryWithAttempts,
+      answerBytesMax: ONE_BODY,
       problems: ['delivery_not_found'],
     },
     {

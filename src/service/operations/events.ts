@@ -3,7 +3,7 @@ import { listEvents } from '../../core/events/list-events.ts'
 import { EVENT_TYPES, Event, EventQuery, EventSlice } from '../../shapes/event.ts'
 import { abortable } from '../../shapes/input.ts'
 import * as example from './examples.ts'
-import { get } from './operation.ts'
+import { get, ONE_BODY } from './operation.ts'
 
 export const eventOperations = {
   /**
@@ -20,6 +20,7 @@ export const eventOperations = {
       query: EventQuery,
       takes: abortable,
       answer: EventSlice,
+      answerBytesMax: ONE_BODY,
       problems: ['cursor_expired'],
     },
     {
@@ -52,6 +53,7 @@ others write. Events are recorded while the tenant has an enabled webhook endpoi
       needs: ['events', 'prospects', 'prospectLogs', 'webhooks'],
       useCase: getEvent,
       answer: Event,
+      answerBytesMax: ONE_BODY,
       problems: ['event_not_found'],
     },
     {

@@ -57,6 +57,11 @@ type Declared<Part extends keyof Ports> = {
   readonly item?: Shape
   /** Absent if nothing is returned. */
   readonly answer?: v.GenericSchema
+  /**
+   * The size of its largest answers with the default limits, if what they are made of may be large. Over HTTP such answers
+   * are made in turns: see `createAdmission`.
+   */
+  readonly answerBytesMax?: number
   /** It returns any number of these, one by one: over HTTP as JSON lines. */
   readonly lines?: true
   /** The HTTP status of success; by default 200, or 204 without an answer. */
@@ -66,6 +71,11 @@ type Declared<Part extends keyof Ports> = {
   /** Problems in addition to those of every operation, of the ids in the path, of the cursor and of the headers. */
   readonly problems?: readonly ProblemCode[]
 }
+
+/** The size of a body, by default. */
+export const ONE_BODY = 1_048_576
+/** A page group has four members that may each fill a body. */
+export const FOUR_BODIES = 4 * ONE_BODY
 
 type Examples = Readonly<Record<string, { readonly summary: string; readonly value: object | string }>>
 /** The texts and examples of an operation in the API's reference. */

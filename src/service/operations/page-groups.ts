@@ -12,7 +12,7 @@ import {
   PageGroupSlice,
 } from '../../shapes/page-group.ts'
 import * as example from './examples.ts'
-import { get, patch, post, remove } from './operation.ts'
+import { FOUR_BODIES, get, patch, post, remove } from './operation.ts'
 
 export const pageGroupOperations = {
   /** Lists the page groups of a tenant, newest first. Without a status: all but the deleted ones. */
@@ -25,6 +25,7 @@ export const pageGroupOperations = {
       useCase: listPageGroups,
       query: PageGroupQuery,
       answer: PageGroupSlice,
+      answerBytesMax: FOUR_BODIES,
     },
     {
       description: 'Returns the page groups of the tenant, one slice at a time.',
@@ -84,6 +85,7 @@ export const pageGroupOperations = {
       needs: ['pageGroups'],
       useCase: getPageGroup,
       answer: PageGroup,
+      answerBytesMax: FOUR_BODIES,
     },
     {
       description: 'Returns a page group.',
@@ -102,6 +104,7 @@ export const pageGroupOperations = {
       body: PageGroupChanges,
       takes: ifRevision,
       answer: PageGroup,
+      answerBytesMax: FOUR_BODIES,
     },
     {
       description:

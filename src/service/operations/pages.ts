@@ -8,7 +8,7 @@ import { idempotent, ifRevision } from '../../shapes/input.ts'
 import { CreatedPage, NewPage, PageChanges, PageSlice, PageWithVersion } from '../../shapes/page.ts'
 import { SliceQuery } from '../../shapes/slice.ts'
 import * as example from './examples.ts'
-import { get, patch, post, remove } from './operation.ts'
+import { get, ONE_BODY, patch, post, remove } from './operation.ts'
 
 export const pageOperations = {
   /** Lists the pages of a group, newest first. */
@@ -21,6 +21,7 @@ export const pageOperations = {
       useCase: listPages,
       query: SliceQuery,
       answer: PageSlice,
+      answerBytesMax: ONE_BODY,
     },
     {
       description: 'Returns the pages of a group, one slice at a time.',

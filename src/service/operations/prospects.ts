@@ -15,7 +15,7 @@ import {
 } from '../../shapes/prospect.ts'
 import { ProspectExportLine } from '../../shapes/prospect-export.ts'
 import * as example from './examples.ts'
-import { get, patch, post } from './operation.ts'
+import { get, ONE_BODY, patch, post } from './operation.ts'
 
 export const prospectOperations = {
   /** Creates a prospect, or finds the one with this external id or email and fills its blanks. */
@@ -62,6 +62,7 @@ export const prospectOperations = {
       useCase: listProspects,
       query: ProspectQuery,
       answer: ProspectSlice,
+      answerBytesMax: ONE_BODY,
     },
     {
       description:

@@ -14,7 +14,7 @@ import {
 } from '../../shapes/page.ts'
 import { SliceQuery } from '../../shapes/slice.ts'
 import * as example from './examples.ts'
-import { get, post } from './operation.ts'
+import { get, ONE_BODY, post } from './operation.ts'
 
 export const versionOperations = {
   /** Lists the versions of a page, newest first, without their content. */
@@ -27,6 +27,7 @@ export const versionOperations = {
       useCase: listVersions,
       query: SliceQuery,
       answer: VersionSlice,
+      answerBytesMax: ONE_BODY,
     },
     {
       description: 'Returns the versions of a page without their content, one slice at a time.',
@@ -89,6 +90,7 @@ export const versionOperations = {
       needs: ['pages', 'versions'],
       useCase: getVersion,
       answer: VersionWithContent,
+      answerBytesMax: ONE_BODY,
     },
     {
       description: 'Returns a version. Its content is byte for byte as it was sent.',

@@ -11,7 +11,8 @@ const admissionScene = (limits: Partial<Limits> = {}) => {
   const refused: string[] = []
   const slots = new Map<string, Slot>()
   const slotOf = (name: string) => slots.get(name) as Slot
-  const arrive = (name: string) => slots.set(name, admission.arrive(name.slice(0, 1)))
+  const arrive = (name: string, answerBytes?: number) =>
+    slots.set(name, admission.arrive(name.slice(0, 1), answerBytes))
   const turn = async (name: string): Promise<void> => {
     try {
       await admission.turn(slotOf(name))
@@ -30,6 +31,13 @@ const admissionScene = (limits: Partial<Limits> = {}) => {
     arriveAndWait: (...names: string[]) => {
       for (const name of names) {
         arrive(name)
+        void turn(name)
+      }
+    },
+    /** Requests whose answers may have so many bytes. */
+    ask: (answerBytes: number, ...names: string[]) => {
+      for (const name of names) {
+        arrive(name, answerBytes)
         void turn(name)
       }
     },
@@ -384,4 +392,38 @@ t.test('waiting batches are dropped before a tenant with fewer requests is refus
   await dropped
   t.strictSame(refused, ['a1'])
   t.throws(() => nextTurn(slotOf('a1'), 2), UNAVAILABLE)
+})
+
+t.test('large answers are made within half of the bytes, and a tenant leaves room for another', async (t) => {
+  // Half of 1,000 bytes: a tenant alone makes four answers of 100 bytes.
+  const { ask, leave, working } = admissionScene({ atOnceMax: 100 })
+  ask(100, ...named('a', 10))
+  ask(100, 'b0', 'b1')
+  await settled()
+  t.strictSame(working, [...named('a', 4), 'b0'])
+  await leave('a0')
+  t.strictSame(working.slice(5), ['b1'], 'the tenant that makes the fewest goes first')
+  await leave('b0', 'b1')
+  t.strictSame(working.slice(6), ['a4'])
+})
+
+t.test('nothing waits for the answers of others but large answers', async (t) => {
+  const { ask, arriveAndWait, hold, slotOf, arrive, turn, working } = admissionScene({ atOnceMax: 100 })
+  ask(100, ...named('a', 10))
+  arriveAndWait('a-small', 'b-small')
+  arrive('b-body')
+  hold(slotOf('b-body'), 100)
+  void turn('b-body')
+  await settled()
+  t.strictSame(working, [...named('a', 4), 'a-small', 'b-small', 'b-body'])
+})
+
+t.test('an answer that is larger than all the room is made alone', async (t) => {
+  const { ask, leave, working, refused } = admissionScene({ atOnceMax: 100 })
+  ask(5_000, 'a0', 'b0')
+  await settled()
+  t.strictSame(working, ['a0'])
+  await leave('a0')
+  t.strictSame(working, ['a0', 'b0'])
+  t.strictSame(refused, [])
 })
