@@ -117,6 +117,11 @@ t.test('a long period is read in pieces, which equal requests share', async (t) 
   )
   for (const { json } of answers) t.match(json['items'], [{ source: 's7', count: 1 }])
   t.strictSame(limits, [1_000, 1_000, 1_000])
+
+  limits.length = 0
+  const { json } = await call(`${COUNTS}?until=${until}`)
+  t.equal((json['items'] as unknown[]).length, 2_500)
+  t.strictSame(limits, Array(11).fill(250), 'without a filter every row is read, so fewer at a time')
 })
 
 t.test('400: no answer is larger than 4 MiB', async (t) => {
