@@ -4,7 +4,7 @@ import t from 'tap'
 import { embeddedDatabase, newFolder, runCommand, type TestedDatabase, until } from '../support/program.ts'
 import { type Random, randomBy } from '../support/random.ts'
 import { ANSWER_MS_MAX, embeddedScene, startOrRefusal } from './embedded-scene.ts'
-import { keptFaults, lostOf } from './kept.ts'
+import { keptFaults, lostWrites } from './kept.ts'
 import type { Traffic } from './traffic.ts'
 import { answerFaults, figuresOf } from './verdict.ts'
 
@@ -39,7 +39,7 @@ t.test('a torn end, as after a loss of power, loses nothing that was acknowledge
   await flow.stop()
   appendFileSync(`${path}-wal`, garbageOf(randomBy(SEED), 10_000))
   const again = await start()
-  t.strictSame(await lostOf(traffic, database), [])
+  t.strictSame(await lostWrites(traffic, database), [])
   await traffic.repeat(again.url)
   t.strictSame(await keptFaults(traffic, database), [])
   t.equal(await again.stop(), 0)

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import t, { type Test } from 'tap'
 import { caller, type Environment, newFolder, runCommand, until } from '../support/program.ts'
 import { ANSWER_MS_MAX, embeddedScene, startOrRefusal } from './embedded-scene.ts'
-import { keptFaults, lostOf, versionFaults } from './kept.ts'
+import { keptFaults, lostWrites, versionFaults } from './kept.ts'
 import { mountSmallDisk, type SmallDisk, whyNoSmallDisk } from './small-disk.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
 
@@ -99,7 +99,7 @@ onSmallDisk('a server killed on a full disk, and started there again: nothing is
   t.match(await refused(t, database.env, apiKey), /full|disk I\/O|unable to open/, 'it says why')
   disk.free()
   const again = await start()
-  t.strictSame(await lostOf(traffic, database), [])
+  t.strictSame(await lostWrites(traffic, database), [])
   await traffic.repeat(again.url)
   t.strictSame(await keptFaults(traffic, database), [])
   t.equal(await again.stop(), 0)
@@ -139,7 +139,7 @@ onSmallDisk('a file that may only be read: nothing is written to it, and nothing
     t.match(command, { code: 1, stdout: '', stderr: WHY_READ_ONLY })
     remount(disk.folder, 'rw')
     running = await start()
-    t.strictSame(await lostOf(traffic, database), [], `after a ${end}`)
+    t.strictSame(await lostWrites(traffic, database), [], `after a ${end}`)
   }
   await traffic.repeat(running.url)
   t.strictSame(await keptFaults(traffic, database), [])

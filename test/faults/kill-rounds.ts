@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { type DatabaseKind, databaseKinds, seed, startServer, until } from '../support/program.ts'
 import { randomBy, timesOf } from '../support/random.ts'
-import { keptFaults, lostOf, versionFaults } from './kept.ts'
+import { keptFaults, lostWrites, versionFaults } from './kept.ts'
 import { noteSettlements, settlementFaults } from './settlements.ts'
 import { createTraffic } from './traffic.ts'
 import { answerFaults, figuresOf, peakMemoryMb } from './verdict.ts'
@@ -53,7 +53,7 @@ export const killRounds = (name: DatabaseKind['name']): void => {
       await server.kill()
       await flow.stop()
       if (traffic.answers.slice(before).some(({ status }) => status === 201)) cutRounds++
-      faults.push(...(await lostOf(traffic, database)))
+      faults.push(...(await lostWrites(traffic, database)))
       server = await start()
       await traffic.repeat(server.url)
     }
