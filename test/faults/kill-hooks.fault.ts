@@ -1,120 +1,186 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { signatureOf } from '../support/hooks.ts'
-import { caller, databaseKinds, seed, startServer } from '../support/program.ts'
+import {
+  caller,
+  type DatabaseKind,
+  databaseKinds,
+  type Program,
+  seed,
+  startServer,
+  until,
+} from '../support/program.ts'
 import { faultsRandom, timesOf } from '../support/random.ts'
 
-// Each test has its time limit from the command that runs it.
+// A test file has its time limit from the command that runs it.
 t.setTimeout(0)
 
 const ROUNDS = timesOf(4)
+/** A server is killed after it has accepted more than so many deliveries. */
+const DELIVERIES_MIN = 10
+const KILL_PAUSE_MS_MAX = 300
 const VENDORS = 8
 const FORGERS = 4
+const ANSWER_MS_MAX = 10_000
+const RETRY_PAUSE_MS = 20
+/** No answer; accepted; a forgery; unavailable. */
+const EXPECTED_STATUSES = [0, 200, 401, 503]
+const HOOK = {
+  source: 'vendor',
+  verify: { hmac: { algorithm: 'sha256', encoding: 'hex', header: 'x-signature' }, secret: 'made up' },
+  each: '/items',
+  map: { email: ['/email'], idempotencyKey: ['/id'] },
+}
 
-type Fields = Readonly<Record<'id' | 'attempt' | 'email', string>>
-/** A delivery as JSON with items, and as browsers and vendors encode a form. */
-type Encode = (fields: Fields, items: readonly object[]) => readonly [type: string, body: string]
-const ENCODED: readonly [Encode, ...Encode[]] = [
-  (fields, items) => ['application/json', JSON.stringify({ ...fields, items })],
-  (fields) => ['application/x-www-form-urlencoded', String(new URLSearchParams(fields))],
-  (fields) => [
-    'multipart/form-data; boundary=X',
-    `${Object.entries(fields)
-      .map(([name, value]) => `--X\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
-      .join('')}--X--\r\n`,
-  ],
-]
+type Delivery = {
+  readonly fields: Readonly<Record<'id' | 'attempt' | 'email', string>>
+  /** Each is an activity. A form has none, and is one activity. */
+  readonly items: readonly { readonly email: string }[]
+}
+type Request = { readonly type: string; readonly body: string }
+const asJson = ({ fields, items }: Delivery): Request => ({
+  type: 'application/json',
+  body: JSON.stringify({ ...fields, items }),
+})
+const asForm = ({ fields }: Delivery): Request => ({
+  type: 'application/x-www-form-urlencoded',
+  body: String(new URLSearchParams(fields)),
+})
+const asMultipartForm = ({ fields }: Delivery): Request => {
+  const parts = Object.entries(fields).map(
+    ([name, value]) => `--X\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
+  return { type: 'multipart/form-data; boundary=X', body: `${parts.join('')}--X--\r\n` }
+}
+/** Every other delivery is JSON. */
+const ENCODINGS = [asJson, asForm, asJson, asMultipartForm]
 
-/** A vendor tries until it is answered 200, as vendors do, over servers that are killed in the midst of it. */
+/** The nth delivery of all vendors, on its way for the so manieth time. */
+const deliveryOf = (number: number, attempt: number): Delivery => ({
+  fields: { id: `d${number}`, attempt: String(attempt), email: `person-${number % 50}@example.com` },
+  items: Array.from({ length: number % 3 }, (_, i) => ({ email: `person-${i}@example.com` })),
+})
+
+const setUp = async (t: Test, kind: DatabaseKind) => {
+  const database = await kind.open(t)
+  const { apiKey } = await seed(database.env)
+  const start = async (): Promise<Program> => {
+    const server = await startServer(t, { ...database.env, RATE_LIMIT_PER_MINUTE: '1000000' })
+    return server
+  }
+  const server = await start()
+  const { body: hook } = await caller(server.url, apiKey)('POST', '/v0/hooks', HOOK)
+  return { database, random: faultsRandom(t), start, server, hookPath: String(hook.path) }
+}
+type Scene = Awaited<ReturnType<typeof setUp>>
+
+/** Vendors that repeat each delivery until it is accepted, as vendors do, and forgers that never succeed. */
+const startTraffic = (t: Test, { hookPath }: Scene, url: () => string) => {
+  const statuses = new Map<number, number>()
+  /** The ids of the activities that were returned, by the id of the delivery. */
+  const accepted = new Map<string, readonly string[]>()
+  let deliveries = 0
+  let isOver = false
+
+  /** Returns the ids of the activities, or null unless the request was accepted. */
+  const post = async ({ type, body }: Request, signature: string): Promise<readonly string[] | null> => {
+    const headers = { 'x-signature': signature, 'content-type': type, connection: 'close' }
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX)
+    let status = 0
+    let answer: unknown = null
+    try {
+      const response = await fetch(url() + hookPath, { method: 'POST', headers, body, signal })
+      answer = await response.json()
+      status = response.status
+    } catch {
+      // The server was killed.
+    }
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    return status === 200 ? (answer as { prospectLogIds: string[] }).prospectLogIds : null
+  }
+  const deliver = async (number: number): Promise<void> => {
+    const encode = ENCODINGS[number % ENCODINGS.length] ?? asJson
+    for (let attempt = 1; ; attempt++) {
+      const delivery = deliveryOf(number, attempt)
+      const request = encode(delivery)
+      const ids = await post(request, signatureOf(request.body))
+      if (ids !== null) {
+        accepted.set(delivery.fields.id, ids)
+        return
+      }
+      await pause(RETRY_PAUSE_MS)
+    }
+  }
+  const vendor = async () => {
+    while (!isOver) await deliver(++deliveries)
+  }
+  const forger = async () => {
+    while (!isOver) {
+      const forged = { type: 'text/plain', body: randomUUID() }
+      const ids = await post(forged, signatureOf('another'))
+      if (ids !== null) t.fail('a forgery was accepted')
+    }
+  }
+
+  const vendors = Array.from({ length: VENDORS }, vendor)
+  const forgers = Array.from({ length: FORGERS }, forger)
+  return {
+    statuses,
+    accepted,
+    /** Resolves once every delivery is accepted. */
+    stop: async (): Promise<void> => {
+      isOver = true
+      await Promise.all([...vendors, ...forgers])
+    },
+  }
+}
+
 for (const kind of databaseKinds())
   t.test(
-    `${ROUNDS} servers killed under deliveries on ${kind.name}`,
+    `deliveries to a hook are stored once while ${ROUNDS} servers on ${kind.name} are killed`,
     { skip: kind.skip ?? false },
     async (t) => {
       t.setTimeout(0)
       t.teardown(kind.end)
-      const database = await kind.open(t)
-      const { apiKey } = await seed(database.env)
-      const random = faultsRandom(t)
-      const start = async () => {
-        const server = await startServer(t, { ...database.env, RATE_LIMIT_PER_MINUTE: '1000000' })
-        return server
-      }
-      let server = await start()
-      const hmac = { algorithm: 'sha256', encoding: 'hex', header: 'x-signature' }
-      const hook = {
-        source: 'vendor',
-        verify: { hmac, secret: 'made up' },
-        each: '/items',
-        map: { email: ['/email'], idempotencyKey: ['/id'] },
-      }
-      const { body: created } = await caller(server.url, apiKey)('POST', '/v0/hooks', hook)
-      const statuses = new Map<number, number>()
-      /** The ids that were answered, by the key of each delivery. */
-      const told = new Map<string, readonly string[]>()
-      let sent = 0
-      let isOver = false
-
-      const post = async (body: string, signature: string, type = 'text/plain') => {
-        const { status, json } = await fetch(server.url + created.path, {
-          method: 'POST',
-          headers: { 'x-signature': signature, 'content-type': type, connection: 'close' },
-          body,
-          signal: AbortSignal.timeout(10_000),
-        }).then(
-          async (response) => ({ status: response.status, json: await response.json() }),
-          () => ({ status: 0, json: null }),
-        )
-        statuses.set(status, (statuses.get(status) ?? 0) + 1)
-        return status === 200 ? (json as { prospectLogIds: string[] }).prospectLogIds : null
-      }
-      const vendor = async () => {
-        while (!isOver) {
-          const id = `d${++sent}`
-          const items = Array.from({ length: sent % 3 }, (_, i) => ({ email: `person-${i}@example.com` }))
-          const encode = ENCODED[sent % 4] ?? ENCODED[0]
-          for (let attempt = 1; !told.has(id); attempt++) {
-            const fields = { id, attempt: `${attempt}`, email: `person-${sent % 50}@example.com` }
-            const [type, body] = encode(fields, items)
-            const ids = await post(body, signatureOf(body), type)
-            if (ids !== null) told.set(id, ids)
-            else await pause(20)
-          }
-        }
-      }
-      const forger = async () => {
-        while (!isOver)
-          if ((await post(randomUUID(), signatureOf('another'))) !== null) t.fail('a forgery is stored')
-      }
-      const all = [...Array.from({ length: VENDORS }, vendor), ...Array.from({ length: FORGERS }, forger)]
+      const scene = await setUp(t, kind)
+      let { server } = scene
+      const { accepted, statuses, stop } = startTraffic(t, scene, () => server.url)
       for (let round = 0; round < ROUNDS; round++) {
-        const before = told.size
-        while (told.size <= before + 10) await pause(10)
-        await pause(random.below(300))
+        const enough = accepted.size + DELIVERIES_MIN
+        await until('deliveries are accepted', () => accepted.size > enough, { tries: Infinity, pauseMs: 10 })
+        await pause(scene.random.below(KILL_PAUSE_MS_MAX))
         await server.kill()
-        server = await start()
+        server = await scene.start()
       }
-      isOver = true
-      await Promise.all(all)
+      await stop()
 
-      type Row = { key: string; id: string }
-      const rows = await database.rows<Row>(
+      const activities = await scene.database.rows<{ key: string; id: string }>(
         'select idempotency_key as key, prospect_log_id as id from prospect_logs',
       )
-      const keyOf = new Map(rows.map(({ key, id }) => [id, key]))
-      const wrong = [...told].filter(([key, ids]) => ids.some((id) => keyOf.get(id)?.split(':')[0] !== key))
-      t.strictSame(wrong, [], 'every id that was answered is stored, under the key of its delivery')
-      t.equal(new Set(rows.map(({ key }) => key)).size, rows.length, 'nothing is stored twice')
-      t.equal(rows.length, [...told.values()].flat().length, 'and nothing else')
-      t.ok(told.size > 10 * ROUNDS, `${told.size} deliveries`)
-      t.strictSame(
-        [...statuses.keys()].filter((status) => ![0, 200, 401, 503].includes(status)),
-        [],
-        'no vendor is refused for the forgers',
+      await t.test(
+        'each activity that was acknowledged is stored with the key of its delivery',
+        async (t) => {
+          // The nth activity of the delivery `d1` has the key `d1:n`, a form's only one has the key `d1`.
+          const deliveryIds = new Map(activities.map(({ key, id }) => [id, key.split(':')[0]]))
+          const wrong: string[] = []
+          for (const [deliveryId, ids] of accepted)
+            for (const id of ids) if (deliveryIds.get(id) !== deliveryId) wrong.push(`${id} of ${deliveryId}`)
+          t.strictSame(wrong, [])
+        },
       )
+      await t.test('nothing else is stored, and nothing twice', async (t) => {
+        const keys = new Set(activities.map(({ key }) => key))
+        t.equal(activities.length, keys.size, 'each key once')
+        t.equal(activities.length, [...accepted.values()].flat().length, 'as many as were acknowledged')
+      })
+      await t.test('no vendor is refused because of the forgers', async (t) => {
+        const unexpected = [...statuses.keys()].filter((status) => !EXPECTED_STATUSES.includes(status))
+        t.strictSame(unexpected, [])
+      })
+      t.ok(accepted.size > DELIVERIES_MIN * ROUNDS, `${accepted.size} deliveries`)
       t.comment(
-        `${kind.name}: ${told.size} deliveries, ${rows.length} activities; ${[...statuses].join('; ')}`,
+        `${kind.name}: ${activities.length} activities; answers by status: ${[...statuses].join('; ')}`,
       )
       t.equal(await server.stop(), 0)
     },
