@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import t from 'tap'
-import { caller, databaseKinds, seed, startServer, until } from '../support/program.ts'
+import t, { type Test } from 'tap'
+import { caller, type DatabaseKind, databaseKinds, seed, startServer, until } from '../support/program.ts'
 import { faultsRandom, timesOf } from '../support/random.ts'
 
 t.setTimeout(0)
@@ -8,9 +8,12 @@ const ROUNDS = timesOf(5)
 /** In each round, however slow the machine. */
 const CHANGES_MIN = 10
 const PAGES = 12
+const DELETED_MAX = PAGES / 2
+const KILL_MS_MIN = 150
+const KILL_MS_MAX = 350
 
-/** Contradictions in the tables: each query must find nothing. */
-const CONTRADICTIONS = {
+/** Promises about the tables. Each query looks for rows that break one. */
+const PROMISES = {
   'a pointer leads to a published version': `
     select p.page_id from pages p left join page_versions v
       on v.tenant_id = p.tenant_id and v.page_id = p.page_id and v.version_id = p.published_version_id
@@ -29,81 +32,147 @@ const CONTRADICTIONS = {
       select count(*) from pages p where p.tenant_id = c.tenant_id and p.page_group_id = c.page_group_id)`,
 }
 
+type Version = { readonly versionId: string; readonly versionNumber: number; readonly status: string }
+/** The number of a page's published version; null if none is published. */
+type Published = number | null
+type KnownPage = {
+  /** As it was acknowledged last. */
+  acknowledged: Published
+  /** As the change that is in flight would make it. Without one, the same as `acknowledged`. */
+  inFlight: Published
+}
+
+const setUp = async (t: Test, kind: DatabaseKind) => {
+  const random = faultsRandom(t)
+  const { env, rows } = await kind.open(t)
+  const { apiKey, pageGroupId } = await seed(env)
+  const start = async () => {
+    const server = await startServer(t, env)
+    return { ...server, call: caller(server.url, apiKey) }
+  }
+  return {
+    random,
+    rows,
+    start,
+    pagesPath: `/v0/page_groups/${pageGroupId}/pages`,
+    /** The pages that exist, by their ids. A page whose deletion was not acknowledged is in neither. */
+    known: new Map<string, KnownPage>(),
+    deleted: new Set<string>(),
+    /** How many changes a server has answered. */
+    changes: 0,
+  }
+}
+type Scene = Awaited<ReturnType<typeof setUp>>
+type Server = Awaited<ReturnType<Scene['start']>>
+
+/** Creates pages until there are `PAGES`, and waits until each is published. */
+const createPages = async ({ known, pagesPath }: Scene, { call }: Server): Promise<void> => {
+  while (known.size < PAGES) {
+    const { pageId } = (await call('POST', pagesPath, { content: {} })).body
+    const isPublished = async () =>
+      (await call('GET', `${pagesPath}/${pageId}`)).body.publishedVersion !== null
+    await until('the page is published', isPublished, { tries: Infinity, pauseMs: 5 })
+    known.set(pageId, { acknowledged: 1, inFlight: 1 })
+  }
+}
+
+/** Makes one change after the other, until the page is deleted. Throws once the server is killed. */
+const changePage = async (scene: Scene, server: Server, pageId: string): Promise<void> => {
+  const { known, pagesPath, random } = scene
+  const { call } = server
+  const pagePath = `${pagesPath}/${pageId}`
+  for (;;) {
+    const versions: Version[] | undefined = (await call('GET', `${pagePath}/versions?limit=100`)).body.items
+    const page = known.get(pageId)
+    if (versions === undefined || page === undefined) return
+
+    const chance = random.below(10)
+    if (chance < 3) {
+      await call('POST', `${pagePath}/versions`, { publish: false, content: { chance } })
+    } else if (chance < 4) {
+      page.inFlight = null
+      const { status } = await call('POST', `${pagePath}/unpublish`)
+      if (status === 200) page.acknowledged = null
+    } else if (chance < 5 && scene.deleted.size < DELETED_MAX && random.onceIn(4)) {
+      await deletePage(scene, server, pageId)
+      return
+    } else {
+      await publishAny(scene, server, pageId, versions, page)
+    }
+    page.inFlight = page.acknowledged
+    scene.changes++
+  }
+}
+
+const deletePage = async (
+  { known, deleted, pagesPath }: Scene,
+  { call }: Server,
+  pageId: string,
+): Promise<void> => {
+  known.delete(pageId)
+  const { status } = await call('DELETE', `${pagesPath}/${pageId}`)
+  if (status === 204) deleted.add(pageId)
+}
+
+/** Publishes a version of chance, if there is one that can be published. */
+const publishAny = async (
+  { pagesPath, random }: Scene,
+  { call }: Server,
+  pageId: string,
+  versions: readonly Version[],
+  page: KnownPage,
+): Promise<void> => {
+  const publishable = versions.filter(({ status }) => status === 'ready' || status === 'published')
+  if (publishable.length === 0) return
+  const { versionId, versionNumber } = random.oneOf(publishable)
+  page.inFlight = versionNumber
+  const { status } = await call('POST', `${pagesPath}/${pageId}/versions/${versionId}/publish`)
+  if (status === 200) page.acknowledged = versionNumber
+}
+
+/** Changes every page, and kills the server meanwhile. */
+const killDuringChanges = async (scene: Scene, server: Server): Promise<void> => {
+  // A call to a server that is killed fails.
+  const changing = [...scene.known.keys()].map((pageId) => changePage(scene, server, pageId).catch(() => {}))
+  const enough = scene.changes + CHANGES_MIN
+  await pause(KILL_MS_MIN + scene.random.below(KILL_MS_MAX - KILL_MS_MIN))
+  await until('some changes were answered', () => scene.changes >= enough)
+  await server.kill()
+  await Promise.all(changing)
+}
+
+const checkPages = async (t: Test, { known, deleted, pagesPath }: Scene, { call }: Server): Promise<void> => {
+  for (const [pageId, page] of known) {
+    const { publishedVersion } = (await call('GET', `${pagesPath}/${pageId}`)).body
+    const published: Published = publishedVersion?.versionNumber ?? null
+    const expected = [page.acknowledged, page.inFlight]
+    t.ok(expected.includes(published), 'the version that was acknowledged as published, or was in flight')
+    page.acknowledged = published
+    page.inFlight = published
+  }
+  for (const pageId of deleted) {
+    const { status } = await call('GET', `${pagesPath}/${pageId}`)
+    t.equal(status, 404, 'a deleted page stays deleted')
+  }
+}
+
 for (const kind of databaseKinds())
   t.test(
     `servers on ${kind.name} are killed while versions are written and published by hand`,
     { skip: kind.skip ?? false },
     async (t) => {
       t.teardown(kind.end)
-      const random = faultsRandom(t)
-      const { env, rows } = await kind.open(t)
-      const { apiKey, pageGroupId } = await seed(env)
-      const start = async () => {
-        const server = await startServer(t, env)
-        return { ...server, call: caller(server.url, apiKey) }
-      }
-      let server = await start()
-      const path = `/v0/page_groups/${pageGroupId}/pages`
-      /** By page: the number of the version that was acknowledged as published last; null: none. */
-      const published = new Map<string, { acknowledged: number | null; wanted: number | null }>()
-      const deleted = new Set<string>()
-      let acknowledged = 0
-
-      /** One call after the other for one page, until its server is gone. */
-      const work = async (pageId: string) => {
-        const { call } = server
-        const page = `${path}/${pageId}`
-        for (;;) {
-          const versions = (await call('GET', `${page}/versions?limit=100`)).body.items
-          const known = published.get(pageId)
-          if (versions === undefined || known === undefined) return
-          const ready = versions.filter(({ status }: { status: string }) => /ready|published/.test(status))
-          const { versionId, versionNumber } = ready[random.below(ready.length)] ?? {}
-          const chance = random.below(10)
-          if (chance < 3) await call('POST', `${page}/versions`, { publish: false, content: { chance } })
-          else if (chance < 4) {
-            known.wanted = null
-            if ((await call('POST', `${page}/unpublish`)).status === 200) known.acknowledged = null
-          } else if (chance < 5 && deleted.size < PAGES / 2 && random.below(4) === 0) {
-            published.delete(pageId)
-            if ((await call('DELETE', page)).status === 204) deleted.add(pageId)
-            return
-          } else if (versionId !== undefined) {
-            known.wanted = versionNumber
-            if ((await call('POST', `${page}/versions/${versionId}/publish`)).status === 200)
-              known.acknowledged = versionNumber
-          }
-          known.wanted = known.acknowledged
-          acknowledged++
-        }
-      }
-
+      const scene = await setUp(t, kind)
+      let server = await scene.start()
       for (let round = 0; round < ROUNDS; round++) {
-        while (published.size < PAGES) {
-          const { pageId } = (await server.call('POST', path, { content: {} })).body
-          published.set(pageId, { acknowledged: 1, wanted: 1 })
-          while ((await server.call('GET', `${path}/${pageId}`)).body.publishedVersion === null)
-            await pause(5)
-        }
-        const working = [...published.keys()].map((pageId) => work(pageId).catch(() => {}))
-        const enough = acknowledged + CHANGES_MIN
-        await pause(150 + random.below(200))
-        await until('some changes were acknowledged', () => acknowledged >= enough)
-        await server.kill()
-        await Promise.all(working)
-        for (const [title, query] of Object.entries(CONTRADICTIONS))
-          t.strictSame(await rows(query), [], title)
-        server = await start()
-        for (const [pageId, known] of published) {
-          const { publishedVersion } = (await server.call('GET', `${path}/${pageId}`)).body
-          const number = publishedVersion?.versionNumber ?? null
-          t.ok([known.acknowledged, known.wanted].includes(number), 'what was acknowledged, or was in flight')
-          Object.assign(known, { acknowledged: number, wanted: number })
-        }
-        for (const pageId of deleted)
-          t.equal((await server.call('GET', `${path}/${pageId}`)).status, 404, 'deleted stays deleted')
+        await createPages(scene, server)
+        await killDuringChanges(scene, server)
+        for (const [promise, broken] of Object.entries(PROMISES))
+          t.strictSame(await scene.rows(broken), [], promise)
+        server = await scene.start()
+        await checkPages(t, scene, server)
       }
-      t.comment(`${acknowledged} changes were acknowledged`)
+      t.comment(`${scene.changes} changes were answered`)
       t.equal(await server.stop(), 0)
     },
   )
