@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import {
   answerOf,
   caller,
+  type DatabaseKind,
   databaseKinds,
+  type Program,
   seed,
   startProgram,
   startServer,
@@ -14,8 +16,70 @@ import { faultsRandom, timesOf } from '../support/random.ts'
 t.setTimeout(0)
 const ROUNDS = timesOf(4)
 const LOGS = 25_000
-/** Logs are counted once they are as old as clocks of processes may differ. */
-const CLOCKS_APART_MS = 31_000
+const KILL_PAUSE_MS_MAX = 10
+/** Activities are counted once they are older than the clocks of two processes may differ. */
+const COUNTED_AFTER_MS = 31_000
+
+const activityOf = (number: number) => ({
+  source: `s${number % 3}`,
+  type: `t${number % 5}`,
+  payload: {},
+  email: `p${number % 50}@x.com`,
+})
+const ACTIVITIES = Array.from({ length: LOGS }, (_, i) => activityOf(i))
+
+/** A database with activities that are old enough to be counted, and are not counted yet. */
+const setUp = async (t: Test, kind: DatabaseKind) => {
+  const random = faultsRandom(t)
+  const { env, rows } = await kind.open(t)
+  const { apiKey, tenantId } = await seed(env)
+  const lines = ACTIVITIES.map((activity) => `${JSON.stringify(activity)}\n`)
+  const folder = t.testdir({ 'logs.jsonl': lines.join('') })
+  const file = `${folder}/logs.jsonl`
+  await answerOf(['prospect-logs', 'import', '--tenant', tenantId, '--file', file], env)
+  await pause(COUNTED_AFTER_MS)
+  return { random, env, rows, apiKey }
+}
+type Scene = Awaited<ReturnType<typeof setUp>>
+
+/** The last activity that is counted. */
+const readPosition = async ({ rows }: Scene): Promise<string | undefined> => {
+  const [tenant] = await rows<{ position: string }>('select position from counted_tenants')
+  return tenant?.position
+}
+
+/** Starts a server, and kills it after it has counted some more activities. */
+const killWhileCounting = async (t: Test, scene: Scene): Promise<void> => {
+  const before = await readPosition(scene)
+  const server = await startProgram(t, scene.env)
+  const hasCounted = async () => (await readPosition(scene)) !== before
+  await until('the server counts', hasCounted, { tries: 60_000, pauseMs: 1 })
+  await pause(scene.random.below(KILL_PAUSE_MS_MAX))
+  await server.kill()
+}
+
+/** The sums of the counts, and how many activities there are up to the position. */
+const readSums = async ({ rows }: Scene) => {
+  const [sums] = await rows<{ hours: number; days: number; logs: number }>(`
+    select (select coalesce(sum(count), 0) from prospect_log_counts where unit = 'hour') as hours,
+      (select coalesce(sum(count), 0) from prospect_log_counts where unit = 'day') as days,
+      (select count(*) from prospect_logs, counted_tenants where prospect_log_id <= position) as logs`)
+  return { hours: Number(sums?.hours), days: Number(sums?.days), logs: Number(sums?.logs) }
+}
+
+type Count = { readonly source: string; readonly type: string; readonly count: number }
+/** Reads the counts from the API. The first request makes the server count. */
+const readCounts = async ({ apiKey }: Scene, { url }: Program): Promise<readonly Count[]> =>
+  (await caller(url, apiKey)('GET', '/v0/prospect_log_counts')).body.items
+
+const expectedCounts = (): string[] => {
+  const counts = new Map<string, number>()
+  for (const { source, type } of ACTIVITIES) {
+    const pair = `${source} ${type}`
+    counts.set(pair, (counts.get(pair) ?? 0) + 1)
+  }
+  return [...counts].map(([pair, count]) => `${pair} ${count}`).sort()
+}
 
 for (const kind of databaseKinds())
   t.test(
@@ -23,60 +87,32 @@ for (const kind of databaseKinds())
     { skip: kind.skip ?? false },
     async (t) => {
       t.teardown(kind.end)
-      const random = faultsRandom(t)
-      const database = await kind.open(t)
-      const { apiKey, tenantId } = await seed(database.env)
-      const activity = (i: number) => ({
-        source: `s${i % 3}`,
-        type: `t${i % 5}`,
-        payload: {},
-        email: `p${i % 50}@x.com`,
-      })
-      const lines = Array.from({ length: LOGS }, (_, i) => `${JSON.stringify(activity(i))}\n`).join('')
-      const file = `${t.testdir({ 'logs.jsonl': lines })}/logs.jsonl`
-      await answerOf(['prospect-logs', 'import', '--tenant', tenantId, '--file', file], database.env)
-      await pause(CLOCKS_APART_MS)
+      const scene = await setUp(t, kind)
+      const first = await startServer(t, scene.env)
+      await readCounts(scene, first)
+      await first.kill()
 
-      const { env } = database
-      let server = await startServer(t, env)
-      const counts = async () => {
-        const read = await caller(server.url, apiKey)('GET', '/v0/prospect_log_counts')
-        return read.body.items as { source: string; type: string; count: number }[]
+      let interrupted = 0
+      let counted = 0
+      for (let round = 0; round < ROUNDS && counted < LOGS; round++) {
+        await killWhileCounting(t, scene)
+        const { hours, days, logs } = await readSums(scene)
+        t.equal(hours, logs, 'the counts by hour have every activity up to the position once')
+        t.equal(days, logs, 'and so have the counts by day')
+        if (logs > 0 && logs < LOGS) interrupted++
+        counted = logs
       }
-      await counts()
-      const position = async () =>
-        (await database.rows<{ position: string }>('select position from counted_tenants'))[0]?.position
-      let cut = 0
-      let logs = 0
-      for (let round = 0; round < ROUNDS && logs < LOGS; round++) {
-        await server.kill()
-        const before = await position()
-        server = await startProgram(t, env)
-        await until('it goes on', async () => (await position()) !== before, { tries: 60_000, pauseMs: 1 })
-        await pause(random.below(10))
-        await server.kill()
-        const [found] = await database.rows<{ hours: number; days: number; logs: number }>(`
-          select (select coalesce(sum(count), 0) from prospect_log_counts where unit = 'hour') as hours,
-            (select coalesce(sum(count), 0) from prospect_log_counts where unit = 'day') as days,
-            (select count(*) from prospect_logs, counted_tenants where prospect_log_id <= position) as logs`)
-        logs = Number(found?.logs)
-        const counted = [Number(found?.hours), Number(found?.days)]
-        t.strictSame(counted, [logs, logs], 'every log up to the position is counted, once')
-        if (logs > 0 && logs < LOGS) cut++
+      t.ok(interrupted > 0, `${interrupted} servers were killed between two steps`)
+
+      const server = await startServer(t, scene.env)
+      const areAllCounted = async () => {
+        const counts = await readCounts(scene, server)
+        return counts.reduce((sum, { count }) => sum + count, 0) === LOGS
       }
-      t.comment(`${cut} were killed between two steps`)
-      t.ok(cut > 0)
-      server = await startServer(t, env)
-      await until(
-        'all are counted',
-        async () => (await counts()).reduce((sum, { count }) => sum + count, 0) === LOGS,
-      )
-      const all = (await counts()).map(({ source, type, count }) => `${source} ${type} ${count}`).sort()
-      const expected = Map.groupBy(
-        Array.from({ length: LOGS }, (_, i) => activity(i)),
-        ({ source, type }) => `${source} ${type}`,
-      )
-      t.strictSame(all, [...expected].map(([pair, its]) => `${pair} ${its.length}`).sort())
+      await until('every activity is counted', areAllCounted)
+      const counts = await readCounts(scene, server)
+      const found = counts.map(({ source, type, count }) => `${source} ${type} ${count}`).sort()
+      t.strictSame(found, expectedCounts(), 'each source and type has its activities')
       t.equal(await server.stop(), 0)
     },
   )
