@@ -37,11 +37,11 @@ const LAYERS: Readonly<Record<string, Layer>> = {
       'test/e2e/{doctor-postgres,pg-dump,pooler}.full.ts',
       'test/faults/kill-*.fault.ts',
     ],
-    // The package; the contract once more, on an embedder's driver; and a process that is killed a hundred times.
+    // The package; the contract once more, on an embedder's driver; and processes that are killed a hundred times.
     without: [
       'test/project/package.full.ts',
       'test/contract/instance.full.ts',
-      'test/faults/kill-backups.fault.ts',
+      'test/faults/kill-{backups,migrations}.fault.ts',
     ],
     env: { SIMULATION_STEPS: '1000' },
   },
