@@ -3,148 +3,202 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import {
   BIN,
   caller,
+  type DatabaseKind,
   databaseKinds,
   inherited,
   NODE,
   newFolder,
+  type Program,
   runCommand,
   seed,
   startServer,
   type TestedDatabase,
   until,
 } from '../support/program.ts'
-import { randomBy, timesOf } from '../support/random.ts'
+import { faultsRandom, timesOf } from '../support/random.ts'
 import { peakMemoryMb } from './verdict.ts'
 
 const ROUNDS = timesOf(4)
 const CALLERS = 8
-const ITEMS = 100
-const LINES = 30_000
+const BATCH_ITEMS = 100
+const FILE_LINES = 30_000
 const PERSONS = 500
-const MEMORY_MB_MAX = 300
+const SERVER_MEMORY_MB_MAX = 300
 const IMPORT_MEMORY_MB_MAX = 150
 
-const activityOf = (key: string, n: number) => ({
-  source: 'faults',
-  email: `person-${n % PERSONS}@example.com`,
-  payload: { n },
-  idempotencyKey: key,
-})
-
-/** Faults of the rows stored under these keys; acknowledged ones have their ids. */
-const faultsIn = async (
-  { rows }: TestedDatabase,
-  sent: readonly string[],
-  told: ReadonlyMap<string, string>,
-) => {
-  type Row = { key: string; id: string }
-  const kept = await rows<Row>('select idempotency_key as key, prospect_log_id as id from prospect_logs')
-  const ids = new Map(kept.map(({ key, id }) => [key, id]))
-  const [created] = await rows<{ logs: number; prospects: number }>(`
-    select (select count(*) from prospect_logs where created_prospect) as logs,
-      (select count(*) from prospects) as prospects`)
-  return {
-    lost:
-      sent.filter((key) => !ids.has(key)).length +
-      [...told].filter(([key, id]) => ids.get(key) !== id).length,
-    doubled: kept.length - ids.size,
-    unknown: kept.length - sent.length,
-    prospects: Number(created?.prospects) - PERSONS,
-    created: Number(created?.logs) - PERSONS,
-  }
-}
-const NO_FAULTS = { lost: 0, doubled: 0, unknown: 0, prospects: 0, created: 0 }
-
-/** Kills a server in the midst of batches, and an import in the midst of its file, again and again. */
-export const killMany = (name: 'sqlite' | 'postgres'): void => {
+/** Kills servers that store batches, and imports of a file, on a database of this kind. */
+export const killMany = (name: DatabaseKind['name']): void => {
   const kind = databaseKinds().find((kind) => kind.name === name)
   if (kind === undefined) throw new Error(`there is no ${name}`)
   t.setTimeout(0)
-  const random = randomBy(Number(process.env['FAULTS_SEED'] ?? Date.now() % 1_000_000))
+  const skip = kind.skip ?? false
 
-  t.test(`${ROUNDS} servers killed in batches on ${name}`, { skip: kind.skip ?? false }, async (t) => {
-    const database = await kind.open(t)
-    const { apiKey } = await seed(database.env)
-    const told = new Map<string, string>()
-    const sent: string[] = []
-    let changed = 0
-    let memoryMb = 0
-    const batch = async (url: string, keys: readonly string[]): Promise<boolean> => {
-      const items = keys.map((key) => activityOf(key, Number(key)))
-      const call = caller(url, apiKey)('POST', '/v0/prospect_logs/batch', { items })
-      const answer = await call.catch(() => null)
-      for (const [i, { status, prospectLog }] of (answer?.body.items ?? []).entries()) {
-        const key = keys[i] as string
-        if (status !== 201) continue
-        if (told.has(key) && told.get(key) !== prospectLog.prospectLogId) changed++
-        told.set(key, prospectLog.prospectLogId)
-      }
-      return answer?.status === 201
-    }
-    // A kill may by chance come between two batches of every caller: then there is another round.
-    let cutOff = 0
-    for (let round = 0; round < 2 * ROUNDS && cutOff < ROUNDS; round++) {
-      const server = await startServer(t, database.env)
-      const unsure: string[][] = []
-      let isKilled = false
-      const callers = Array.from({ length: CALLERS }, async () => {
-        while (!isKilled) {
-          const keys = Array.from({ length: ITEMS }, (_, i) => String(sent.length + i))
-          sent.push(...keys)
-          if (!(await batch(server.url, keys))) unsure.push(keys)
+  t.test(`batches are stored once while ${ROUNDS} servers on ${name} are killed`, { skip }, (t) =>
+    killServers(t, kind),
+  )
+  t.test(
+    `a file is imported once by ${ROUNDS} imports on ${name} that are killed and a last one`,
+    { skip },
+    (t) => killImports(t, kind),
+  )
+}
+
+/** The nth activity, whose idempotency key is its number. */
+const activityOf = (number: number) => ({
+  source: 'faults',
+  email: `person-${number % PERSONS}@example.com`,
+  payload: { n: number },
+  idempotencyKey: String(number),
+})
+
+const killServers = async (t: Test, kind: DatabaseKind): Promise<void> => {
+  const random = faultsRandom(t)
+  const database = await kind.open(t)
+  const batches = createBatches(t, (await seed(database.env)).apiKey)
+  let memoryMb = 0
+  let interrupted = 0
+  // By chance a server may be killed while no batch is in flight: then there is another round.
+  for (let round = 0; round < 2 * ROUNDS && interrupted < ROUNDS; round++) {
+    const server = await startServer(t, database.env)
+    const flow = batches.flow(server)
+    await pause(200 + random.below(800))
+    memoryMb = Math.max(memoryMb, peakMemoryMb(server.pid) ?? 0)
+    flow.stop()
+    await server.kill()
+    const unacknowledged = await flow.unacknowledged()
+    if (unacknowledged.length > 0) interrupted++
+
+    const next = await startServer(t, database.env)
+    for (const batch of unacknowledged) t.ok(await batches.send(next, batch), 'a batch can be repeated')
+    t.equal(await next.stop(), 0)
+  }
+  t.equal(interrupted, ROUNDS, `${ROUNDS} servers were killed while batches were in flight`)
+  await checkStored(t, database, batches.sentCount(), batches.acknowledged)
+  t.ok(memoryMb < SERVER_MEMORY_MB_MAX, `${memoryMb} MB of memory`)
+  t.comment(`${batches.sentCount()} items on ${kind.name}, peak MB: ${memoryMb}`)
+}
+
+/** The numbers of the activities that are sent together. */
+type Batch = readonly number[]
+
+const createBatches = (t: Test, apiKey: string) => {
+  /** The ids of acknowledged activities, by their idempotency keys. */
+  const acknowledged = new Map<string, string>()
+  let sentCount = 0
+
+  const newBatch = (): Batch => {
+    const first = sentCount
+    sentCount += BATCH_ITEMS
+    return Array.from({ length: BATCH_ITEMS }, (_, i) => first + i)
+  }
+  /** Whether the batch was acknowledged. */
+  const send = async ({ url }: Program, batch: Batch): Promise<boolean> => {
+    const items = batch.map(activityOf)
+    const call = caller(url, apiKey)('POST', '/v0/prospect_logs/batch', { items })
+    const answer = await call.catch(() => null)
+    for (const [i, { status, prospectLog }] of (answer?.body.items ?? []).entries())
+      if (status === 201) acknowledge(String(batch[i]), prospectLog.prospectLogId)
+    return answer?.status === 201
+  }
+  const acknowledge = (key: string, id: string): void => {
+    const known = acknowledged.get(key)
+    if (known !== undefined && known !== id) t.fail(`${key} was acknowledged as ${known}, and then as ${id}`)
+    acknowledged.set(key, id)
+  }
+  return {
+    acknowledged,
+    sentCount: () => sentCount,
+    send,
+    /** Sends one batch after the other until it is stopped. */
+    flow: (server: Program) => {
+      let isStopped = false
+      const unacknowledged: Batch[] = []
+      const sendBatches = async () => {
+        while (!isStopped) {
+          const batch = newBatch()
+          if (!(await send(server, batch))) unacknowledged.push(batch)
         }
-      })
-      await pause(200 + random.below(800))
-      memoryMb = Math.max(memoryMb, peakMemoryMb(server.pid) ?? 0)
-      isKilled = true
-      await server.kill()
-      await Promise.all(callers)
-      if (unsure.length > 0) cutOff++
-      const again = await startServer(t, database.env)
-      for (const keys of unsure) t.ok(await batch(again.url, keys), 'what was unsure can be repeated')
-      t.equal(await again.stop(), 0)
-    }
-    t.equal(cutOff, ROUNDS, 'so often it was killed in the midst of batches')
-    t.strictSame({ ...(await faultsIn(database, sent, told)), changed }, { ...NO_FAULTS, changed: 0 })
-    t.ok(memoryMb < MEMORY_MB_MAX, `${memoryMb} MB of memory`)
-    t.comment(`${sent.length} items on ${name}, peak MB: ${memoryMb}`)
-  })
+      }
+      const callers = Array.from({ length: CALLERS }, sendBatches)
+      return {
+        stop: (): void => {
+          isStopped = true
+        },
+        /** The batches without an answer, once every call has ended. */
+        unacknowledged: async (): Promise<readonly Batch[]> => {
+          await Promise.all(callers)
+          return unacknowledged
+        },
+      }
+    },
+  }
+}
 
-  t.test(`${ROUNDS} killed imports on ${name}`, { skip: kind.skip ?? false }, async (t) => {
-    t.teardown(kind.end)
-    const database = await kind.open(t)
-    const { tenantId } = await seed(database.env)
-    const file = join(newFolder(t), 'lines.jsonl')
-    const keys = Array.from({ length: LINES }, (_, n) => String(n))
-    writeFileSync(file, keys.map((key, n) => `${JSON.stringify(activityOf(key, n))}\n`).join(''))
-    const args = ['prospect-logs', 'import', '--tenant', tenantId, '--file', file]
-    let memoryMb = 0
-    let stored = 0
-    const count = async () => {
-      const [row] = await database.rows<{ logs: number }>('select count(*) as logs from prospect_logs')
-      return Number(row?.logs)
-    }
-    for (let round = 0; round < ROUNDS; round++) {
-      const child = spawn(NODE, [BIN, ...args], { env: { ...inherited(), ...database.env } })
-      await until('it goes on', async () => (await count()) > stored)
-      await pause(random.below(100))
-      memoryMb = Math.max(memoryMb, peakMemoryMb(child.pid ?? 0) ?? 0)
-      child.kill('SIGKILL')
-      await once(child, 'close')
-      stored = await count()
-    }
-    const { code, stdout } = await runCommand(args, database.env)
-    const { read, logged, replayed, refused } = JSON.parse(stdout)
-    t.strictSame(
-      { code, read, sum: logged + replayed, refused },
-      { code: 0, read: LINES, sum: LINES, refused: 0 },
-    )
-    t.ok(replayed > 0 && logged > 0, `${logged} were left for the last import`)
-    t.strictSame(await faultsIn(database, keys, new Map()), NO_FAULTS)
-    t.ok(memoryMb < IMPORT_MEMORY_MB_MAX, `${memoryMb} MB of memory`)
-  })
+const killImports = async (t: Test, kind: DatabaseKind): Promise<void> => {
+  t.teardown(kind.end)
+  const random = faultsRandom(t)
+  const database = await kind.open(t)
+  const { tenantId } = await seed(database.env)
+  const file = join(newFolder(t), 'lines.jsonl')
+  const lines = Array.from({ length: FILE_LINES }, (_, i) => `${JSON.stringify(activityOf(i))}\n`)
+  writeFileSync(file, lines.join(''))
+  const args = ['prospect-logs', 'import', '--tenant', tenantId, '--file', file]
+
+  const countStored = async (): Promise<number> => {
+    const [row] = await database.rows<{ logs: number }>('select count(*) as logs from prospect_logs')
+    return Number(row?.logs)
+  }
+  let memoryMb = 0
+  let storedBefore = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    const importing = spawn(NODE, [BIN, ...args], { env: { ...inherited(), ...database.env } })
+    await until('the import stores lines', async () => (await countStored()) > storedBefore)
+    await pause(random.below(100))
+    memoryMb = Math.max(memoryMb, peakMemoryMb(importing.pid ?? 0) ?? 0)
+    importing.kill('SIGKILL')
+    await once(importing, 'close')
+    storedBefore = await countStored()
+  }
+
+  const { code, stdout } = await runCommand(args, database.env)
+  t.equal(code, 0, 'the last import succeeds')
+  const { read, logged, replayed, refused } = JSON.parse(stdout)
+  t.equal(read, FILE_LINES, 'it reads every line')
+  t.equal(refused, 0, 'it refuses none')
+  t.equal(logged + replayed, FILE_LINES, 'it logs a line, or finds it stored')
+  t.ok(replayed > 0, `${replayed} were stored by the imports that were killed`)
+  t.ok(logged > 0, `${logged} were left for the last import`)
+  await checkStored(t, database, FILE_LINES, new Map())
+  t.ok(memoryMb < IMPORT_MEMORY_MB_MAX, `${memoryMb} MB of memory`)
+}
+
+/** Checks that the first `sentCount` activities are stored, and nothing else. `acknowledged`: ids by idempotency keys. */
+const checkStored = async (
+  t: Test,
+  { rows }: TestedDatabase,
+  sentCount: number,
+  acknowledged: ReadonlyMap<string, string>,
+): Promise<void> => {
+  const stored = await rows<{ key: string; id: string }>(
+    'select idempotency_key as key, prospect_log_id as id from prospect_logs',
+  )
+  const ids = new Map(stored.map(({ key, id }) => [key, id]))
+  let missing = 0
+  for (let number = 0; number < sentCount; number++) if (!ids.has(String(number))) missing++
+  let elsewhere = 0
+  for (const [key, id] of acknowledged) if (ids.get(key) !== id) elsewhere++
+  t.equal(missing, 0, 'every activity is stored')
+  t.equal(elsewhere, 0, 'each under the id that was acknowledged')
+  t.equal(stored.length, ids.size, 'each once')
+  t.equal(stored.length, sentCount, 'and nothing else')
+
+  const [people] = await rows<{ prospects: number; created: number }>(`
+    select (select count(*) from prospects) as prospects,
+      (select count(*) from prospect_logs where created_prospect) as created`)
+  t.equal(Number(people?.prospects), PERSONS, 'each person is one prospect')
+  t.equal(Number(people?.created), PERSONS, 'which one activity created')
 }
