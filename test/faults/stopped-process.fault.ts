@@ -1,52 +1,17 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { placeOf } from '../support/place.ts'
-import { caller, databaseKinds, type Program, seed, startServer, until } from '../support/program.ts'
-import { faultsRandom } from '../support/random.ts'
-import { startReceiver } from './webhook-receiver.ts'
+import { databaseKinds, until } from '../support/program.ts'
+import { emailOf, PEOPLE, type Scene, setUp, startTraffic } from './stopped-process-scene.ts'
 
 t.setTimeout(0)
 t.jobs = 2
-const PEOPLE = 60
+/** How long the process stands still, at least. */
 const STOPPED_MS = 110_000
-const PATIENT = { tries: 900, pauseMs: 500 }
-/** A process that is stopped within a read or a write of SQLite keeps others from writing or rewriting: then it is stopped again. */
+/** A process that is stopped within a transaction keeps others from writing: then it goes on and is stopped again. */
 const STOPS_MAX = 20
-
-/** Forwards connections to PostgreSQL. From `hold` to `letGo` what clients send stays here, even if they have hung up. */
-const startHoldingProxy = async (t: Test, target: string) => {
-  let held: (() => void)[] | null = null
-  const sockets: Socket[] = []
-  const forward = (work: () => void) => void (held === null ? work() : held.push(work))
-  const server = createServer({ allowHalfOpen: true }, (client) => {
-    const upstream = connect(target)
-    sockets.push(client, upstream)
-    client.on('data', (bytes) => forward(() => upstream.write(bytes)))
-    client.on('end', () => forward(() => upstream.end()))
-    upstream.on('data', (bytes) => client.writable && client.write(bytes))
-    client.on('error', () => {}).on('close', () => forward(() => upstream.end()))
-    upstream.on('error', () => {}).on('close', () => client.destroy())
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  return {
-    port: (server.address() as AddressInfo).port,
-    hold: () => {
-      held ??= []
-    },
-    letGo: () => {
-      const all = held ?? []
-      held = null
-      for (const work of all) work()
-      return all.length
-    },
-  }
-}
+/** Time for statements that arrive late to do harm. */
+const LATE_MS = 3_000
+const PATIENT = { tries: 900, pauseMs: 500 }
 
 for (const kind of databaseKinds())
   t.test(
@@ -54,211 +19,140 @@ for (const kind of databaseKinds())
     { skip: kind.skip ?? false },
     async (t) => {
       t.teardown(kind.end)
-      const random = faultsRandom(t)
-      const { env: database, rows } = await kind.open(t)
-      const url = database['DATABASE_URL'] ?? ''
-      const env = { ...database, EVENTS: 'on', WEBHOOKS_ALLOWED_NETWORKS: '127.0.0.0/8' }
-      const { apiKey, pageGroupId } = await seed(env)
-      const start = async (more = {}) => {
-        const server = await startServer(t, { ...env, ...more })
-        return { ...server, call: caller(server.url, apiKey) }
-      }
-      const here = await start()
-      const other = await start()
-      const host = kind.name === 'postgres' ? placeOf(url).folder : ''
-      const proxy = host === '' ? null : await startHoldingProxy(t, `${host}/.s.PGSQL.5432`)
-      const address = new URL(url)
-      const behind = proxy && {
-        ...(await start({
-          DATABASE_URL: `postgres://postgres@127.0.0.1:${proxy.port}${address.pathname}`,
-        })),
-      }
+      const scene = await setUp(t, kind)
+      const { frozen, proxy, people } = scene
+      const traffic = startTraffic(scene)
+      await until('prospects are in memory', () => traffic.acknowledged.size > 10 * PEOPLE, PATIENT)
 
-      const receiver = await startReceiver(t)
-      await other.call('POST', '/v0/webhook_endpoints', { url: receiver.url })
-      const hook = { source: 'vendor', verify: { token: true }, map: { email: ['/email'] } }
-      const { body: hooked } = await other.call('POST', '/v0/hooks', hook)
-      const people = async (name: string) => {
-        const made = Array.from({ length: PEOPLE }, (_, i) =>
-          other.call('POST', '/v0/prospects', { email: `${name}-${i}@x.org`, name: `Secret ${i}` }),
-        )
-        return (await Promise.all(made)).map(({ body }) => String(body.prospectId))
-      }
-      const gone = await people('gone')
-      const merged = await people('merged')
-      const kept = await people('kept')
-      const corrected = await people('corrected')
-
-      /** The ids of acknowledged activities, and whose they are. */
-      const acknowledged = new Map<string, string>()
-      const statuses: Record<string, number> = {}
-      const unavailable: { readonly server: string; readonly detail: string }[] = []
-      type Noted = { status: number; body?: { prospectLogId?: string; detail?: string } | null }
-      const note = async (server: string, sent: Promise<Noted>, whose = '') => {
-        const { status, body } = await sent.catch((): Noted => ({ status: 0, body: null }))
-        statuses[status] = (statuses[status] ?? 0) + 1
-        if (status === 201 && body?.prospectLogId) acknowledged.set(body.prospectLogId, whose)
-        if (status === 503) unavailable.push({ server, detail: String(body?.detail) })
-      }
-      let isOver = false
-      let sent = 0
-      const flowOn = ({ url, call }: Pick<Program, 'url'> & { call: ReturnType<typeof caller> }) => {
-        const activity = (fields: object) => ({ source: 's', payload: { n: ++sent }, ...fields })
-        const ofPerson = async (name: string, i: number, prospectId?: string) => {
-          const fields =
-            prospectId !== undefined && i % 2 === 0 ? { prospectId } : { email: `${name}-${i}@x.org` }
-          while (!isOver) await note(url, call('POST', '/v0/prospect_logs', activity(fields)), `${name}-${i}`)
-        }
-        const repeat = async (work: () => Promise<unknown>) => {
-          while (!isOver)
-            await note(
-              url,
-              work().then(() => ({ status: 200 })),
-            )
-        }
-        const batch = () =>
-          Array.from({ length: PEOPLE }, (_, i) => activity({ email: `gone-${i % PEOPLE}@x.org` }))
-        return [
-          ...gone.map((id, i) => ofPerson('gone', i, id)),
-          ...merged.map((id, i) => ofPerson('merged', i, id)),
-          ...corrected.map((_, i) => ofPerson('corrected', i)),
-          repeat(() =>
-            call('POST', '/v0/prospects', { email: `gone-${random.below(PEOPLE)}@x.org`, name: 'Again' }),
-          ),
-          repeat(() => call('POST', '/v0/prospect_logs/batch', { items: batch() })),
-          repeat(() =>
-            fetch(url + hooked.path, {
-              method: 'POST',
-              headers: { 'content-type': 'application/json' },
-              body: JSON.stringify({ email: `gone-${random.below(PEOPLE)}@x.org` }),
-            }),
-          ),
-          repeat(() => call('POST', `/v0/page_groups/${pageGroupId}/pages`, { customName: 'A page' })),
-        ]
-      }
-      const flows = [here, ...(behind ? [behind] : [])].flatMap(flowOn)
-
-      await until('prospects are in memory', () => acknowledged.size > 10 * PEOPLE, PATIENT)
-      for (let stops = 0, isFree = false; !isFree; stops++) {
-        if (stops === STOPS_MAX) throw new Error('it is always stopped within a transaction')
-        await pause(random.below(500))
-        process.kill(here.pid, 'SIGSTOP')
-        const tried = await other.call('POST', '/v0/prospect_logs', { source: 'try', payload: {} })
-        isFree = tried.status === 201
-        if (isFree && kind.name === 'sqlite')
-          isFree = (await rows<{ busy: number }>('pragma wal_checkpoint(truncate)'))[0]?.busy === 0
-        if (!isFree) process.kill(here.pid, 'SIGCONT')
-      }
+      await freeze(scene)
       proxy?.hold()
-      const stoppedAt = performance.now()
-      isOver = true
-      const again = { tries: 100, pauseMs: 200 }
-      await Promise.all([
-        ...gone.map((prospectId) =>
-          until(
-            'it is erased',
-            async () => (await other.call('POST', '/v0/erasures', { prospectId })).status === 202,
-            again,
-          ),
-        ),
-        ...merged.map((prospectId, i) =>
-          until(
-            'it is merged',
-            async () =>
-              (await other.call('POST', `/v0/prospects/${prospectId}/merge`, { into: kept[i] })).status ===
-              200,
-            again,
-          ),
-        ),
-        ...corrected.map((prospectId, i) =>
-          until(
-            'it is corrected',
-            async () =>
-              (await other.call('PATCH', `/v0/prospects/${prospectId}`, { email: `now-${i}@x.org` }))
-                .status === 200,
-            again,
-          ),
-        ),
-      ])
-      const listed = (ids: readonly string[]) => ids.map((id) => `'${id}'`).join()
-      const logsWhere = async (which: string) =>
-        (await rows(`select prospect_log_id from prospect_logs where ${which}`)).length
-      const ofCorrected = await logsWhere(`prospect_id in (${listed(corrected)})`)
-      const processing = ['erasures', 'merges'].map(
-        (table) => `select 1 as open from ${table} where status = 'processing'`,
-      )
-      await until(
-        'all is completed',
-        async () => (await rows(processing.join(' union all '))).length === 0,
-        PATIENT,
-      )
-      const completedMs = Math.round(performance.now() - stoppedAt)
+      const frozenAt = performance.now()
+      traffic.stop()
+      await changeEveryone(scene)
+      const logsOfCorrected = await countLogs(scene, isOneOf(people.corrected))
+      await until('erasures and merges are completed', () => isCompleted(scene), PATIENT)
+      const completedMs = Math.round(performance.now() - frozenAt)
       await pause(Math.max(0, STOPPED_MS - completedMs))
-      process.kill(here.pid, 'SIGCONT')
-      const held = proxy?.letGo()
-      await Promise.all(flows)
-      await pause(3_000)
 
-      t.equal(await logsWhere(`prospect_id in (${listed(gone)})`), 0, 'nothing of an erased person is left')
-      t.equal(await logsWhere("email like 'gone-%'"), 0, 'nor names them')
-      t.equal(await logsWhere(`prospect_id in (${listed(merged)})`), 0, 'nothing stays at a merged prospect')
-      t.strictSame(
-        await rows(`select prospect_id from prospects where email like 'gone-%' or prospect_id in (${listed(gone)})
-          and (name is not null or erased_at is null)`),
-        [],
+      process.kill(frozen.pid, 'SIGCONT')
+      const heldBack = proxy?.letGo()
+      await traffic.ended()
+      await pause(LATE_MS)
+
+      const { acknowledged, statuses, unavailable } = traffic
+      await t.test('nothing of an erased person is left', (t) => checkErased(t, scene))
+      await t.test('activities of a merged person are the survivor’s', (t) => checkMerged(t, scene))
+      await t.test('no acknowledged activity of a living person is lost', async (t) => {
+        const logs = await storedLogs(scene)
+        const stored = new Set(logs.map(({ id }) => id))
+        const ofLiving = [...acknowledged].filter(([, { group }]) => group !== 'erased')
+        const lost = ofLiving.filter(([id]) => !stored.has(id))
+        t.strictSame(lost, [])
+      })
+      await t.test('a corrected person gets no activities by the email that was given up', async (t) =>
+        t.equal(await countLogs(scene, isOneOf(people.corrected)), logsOfCorrected),
       )
-      const stored = await rows<{ id: string; owner: string; email: string | null }>(
-        'select prospect_log_id as id, prospect_id as owner, email from prospect_logs',
-      )
-      const ownerOf = new Map(stored.map(({ id, owner }) => [id, owner]))
-      const survivorOf = (whose: string) => kept[Number(/^merged-(\d+)/.exec(whose)?.[1])]
-      const ofMerged = [...acknowledged].filter(([, whose]) => survivorOf(whose) !== undefined)
-      const ofOthers = [...acknowledged].filter(([, whose]) => whose.startsWith('corrected'))
-      t.strictSame(
-        [...ofMerged, ...ofOthers].filter(([id]) => !ownerOf.has(id)),
-        [],
-        'nothing that was acknowledged is lost',
-      )
-      t.strictSame(
-        stored.filter(({ owner, email }) => (survivorOf(email ?? '') ?? owner) !== owner),
-        [],
-        'whoever was merged is the survivor',
-      )
-      t.equal(
-        await logsWhere(`prospect_id in (${listed(corrected)})`),
-        ofCorrected,
-        'an email that was given up leads there no more',
-      )
-      t.strictSame(
-        unavailable.filter(({ server }) => server === here.url),
-        [],
-        'no write was refused because its process stood still',
-      )
-      for (const server of [here, ...(behind ? [behind] : [])])
-        t.match(
-          await server.call('POST', '/v0/prospect_logs', {
-            source: 's',
-            payload: {},
-            email: 'merged-1@x.org',
-          }),
-          { status: 201, body: { prospectId: kept[1] } },
-          'it serves again',
-        )
+      await t.test('no write is refused because its process stood still', async (t) => {
+        const refused = unavailable.filter(({ server }) => server === frozen.url)
+        t.strictSame(refused, [])
+      })
+      await t.test('the processes that stood still serve again', (t) => checkServing(t, scene))
+
       t.comment(
         JSON.stringify({
           completedMs,
-          held,
+          heldBack,
           statuses,
           acknowledged: acknowledged.size,
-          unavailable: Object.fromEntries(
-            [...Map.groupBy(unavailable, ({ detail }) => detail)].map(([detail, all]) => [
-              detail,
-              all.length,
-            ]),
-          ),
-          events: receiver.received('/').length,
+          unavailable: [...new Set(unavailable.map(({ detail }) => detail))],
+          webhooks: scene.receiver.received('/').length,
         }),
       )
-      for (const server of [here, other, ...(behind ? [behind] : [])]) t.equal(await server.stop(), 0)
+      for (const server of scene.servers) t.equal(await server.stop(), 0)
     },
   )
+
+/** Stops the process at a moment of chance at which it keeps nobody else from writing. */
+const freeze = async (scene: Scene): Promise<void> => {
+  const { frozen, random } = scene
+  for (let stops = 0; stops < STOPS_MAX; stops++) {
+    await pause(random.below(500))
+    process.kill(frozen.pid, 'SIGSTOP')
+    if (await isUnlocked(scene)) return
+    process.kill(frozen.pid, 'SIGCONT')
+  }
+  throw new Error('the process was always stopped within a transaction')
+}
+
+const isUnlocked = async ({ kind, running, rows }: Scene): Promise<boolean> => {
+  const { status } = await running.call('POST', '/v0/prospect_logs', { source: 'try', payload: {} })
+  if (status !== 201) return false
+  if (kind.name !== 'sqlite') return true
+  const [checkpoint] = await rows<{ busy: number }>('pragma wal_checkpoint(truncate)')
+  return checkpoint?.busy === 0
+}
+
+/** Erases, merges and corrects everyone, each by a call that is repeated until it is accepted. */
+const changeEveryone = async ({ running, people }: Scene): Promise<void> => {
+  const callUntil = (expectedStatus: number, method: string, path: string, body: object) => {
+    const isAccepted = async () => (await running.call(method, path, body)).status === expectedStatus
+    return until(`${method} ${path} is accepted`, isAccepted, { tries: 100, pauseMs: 200 })
+  }
+  const changes: Promise<unknown>[] = []
+  for (const prospectId of people.erased) changes.push(callUntil(202, 'POST', '/v0/erasures', { prospectId }))
+  for (const [i, prospectId] of people.merged.entries()) {
+    const into = people.survivor[i]
+    changes.push(callUntil(200, 'POST', `/v0/prospects/${prospectId}/merge`, { into }))
+  }
+  for (const [i, prospectId] of people.corrected.entries()) {
+    const email = `corrected-now-${i}@x.org`
+    changes.push(callUntil(200, 'PATCH', `/v0/prospects/${prospectId}`, { email }))
+  }
+  await Promise.all(changes)
+}
+
+const isCompleted = async ({ rows }: Scene): Promise<boolean> => {
+  const processing = await rows(`
+    select 1 as processing from erasures where status = 'processing'
+    union all select 1 from merges where status = 'processing'`)
+  return processing.length === 0
+}
+
+const checkErased = async (t: Test, scene: Scene): Promise<void> => {
+  const isErased = isOneOf(scene.people.erased)
+  t.equal(await countLogs(scene, isErased), 0, 'no activity')
+  t.equal(await countLogs(scene, "email like 'erased-%'"), 0, 'no activity that names the person')
+  const living = await scene.rows(`
+    select prospect_id from prospects
+    where (email like 'erased-%' or ${isErased}) and (name is not null or erased_at is null)`)
+  t.strictSame(living, [], 'no prospect that is not erased or has a name')
+}
+
+const checkMerged = async (t: Test, scene: Scene): Promise<void> => {
+  const { merged, survivor } = scene.people
+  t.equal(await countLogs(scene, isOneOf(merged)), 0, 'none is left at the merged prospect')
+  const survivors = new Map(survivor.map((prospectId, i) => [emailOf('merged', i), prospectId]))
+  const logs = await storedLogs(scene)
+  const strays = logs.filter(
+    ({ email, prospectId }) => (survivors.get(email ?? '') ?? prospectId) !== prospectId,
+  )
+  t.strictSame(strays, [], 'each that names the merged person belongs to the survivor')
+}
+
+const checkServing = async (t: Test, { overtaken, people }: Scene): Promise<void> => {
+  for (const { call } of overtaken) {
+    const activity = { source: 's', payload: {}, email: emailOf('merged', 1) }
+    const answer = await call('POST', '/v0/prospect_logs', activity)
+    t.match(answer, { status: 201, body: { prospectId: people.survivor[1] } })
+  }
+}
+
+type StoredLog = { readonly id: string; readonly prospectId: string; readonly email: string | null }
+const storedLogs = ({ rows }: Scene): Promise<StoredLog[]> =>
+  rows<StoredLog>('select prospect_log_id as id, prospect_id as "prospectId", email from prospect_logs')
+
+const countLogs = async ({ rows }: Scene, condition: string): Promise<number> =>
+  (await rows(`select 1 from prospect_logs where ${condition}`)).length
+
+const isOneOf = (prospectIds: readonly string[]): string =>
+  `prospect_id in (${prospectIds.map((id) => `'${id}'`).join()})`
