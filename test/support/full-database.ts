@@ -234,6 +234,12 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       act: () => schedules.waiting({ afterTenantId: '', until: at(0), max: MANY }),
       rowsMax: MANY,
     },
+    {
+      name: 'queues that are not empty',
+      act: async () => store.waiting?.({ now: at(0), until: at(0) }),
+      // The first entry of each, and the walks of the schedules from tenant to tenant.
+      rowsMax: MANY,
+    },
     { name: 'what is due', act: () => schedules.due({ tenantId, until: at(0), max: MANY }), rowsMax: MANY },
     { name: 'the schedules of a page', act: () => schedules.ofPage(page), rowsMax: 1 },
     { name: 'schedules ended', act: () => schedules.end(page), rowsMax: 1 },
