@@ -102,8 +102,8 @@ t.test('any bytes as any type become an object of JSON', async (t) => {
       )
       JSON.parse(textFor(NO_PLACES))
       JSON.parse(textFor(PLACES))
-      assert.equal(payload.rawJson[0], '{')
-      JSON.parse(payload.rawJson)
+      assert.equal(payload().rawJson[0], '{')
+      JSON.parse(payload().rawJson)
     }),
     { numRuns: RUNS * 5 },
   )

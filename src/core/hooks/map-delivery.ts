@@ -74,7 +74,7 @@ export const mapperOf = (
     const key = find('idempotencyKey')
     return {
       type: type ?? 'webhook',
-      payload,
+      payload: payload(),
       email: find('email'),
       externalId: find('externalId'),
       name: find('name'),

@@ -10,8 +10,8 @@ import { FIELDS_MAX, MORE_FIELDS, type Part, parameterIn, partsIn, percentDecode
 
 /** A body as JSON. */
 export type Document = {
-  /** The payload to store. */
-  readonly payload: RawJson
+  /** The payload to store. That of a form is written when it is first asked for: it takes as long as reading the form. */
+  readonly payload: () => RawJson
   /** The JSON in which these pointers are resolved. */
   readonly textFor: (pointers: PointerTree) => string
   /** The body, if it is stored as it came: it is no JSON, and no form that can be read. */
@@ -92,7 +92,8 @@ export const jsonDocument = (body: string): Document | null => {
   const text = objectOrArrayIn(body)
   if (text === null) return null
   const isObject = text.startsWith('{')
-  return { payload: { rawJson: isObject ? text : `{"items":${text}}` }, textFor: () => text }
+  const payload = { rawJson: isObject ? text : `{"items":${text}}` }
+  return { payload: () => payload, textFor: () => text }
 }
 /** The JSON of an object or an array, without blanks around it; null if it is neither, or if nested too deep. */
 const objectOrArrayIn = (body: string): string | null => {
@@ -109,7 +110,7 @@ const linesDocument = (text: string): Document | null =>
 
 export const written = (value: object): Document => {
   const text = JSON.stringify(value)
-  return { payload: { rawJson: text }, textFor: () => text }
+  return { payload: () => ({ rawJson: text }), textFor: () => text }
 }
 
 /** The name of a field, and its text or file. */
@@ -119,8 +120,15 @@ const formDocument = (fields: readonly Field[]): Document => {
   const values = new Map<string, unknown>()
   for (const [name, all] of Map.groupBy(fields, ([name]) => name))
     values.set(name, all.length > 1 ? all.map(([, value]) => value) : all[0]?.[1])
-  const { payload } = written(Object.fromEntries(values))
-  return { payload, textFor: (pointers) => openedForm(values, pointers) ?? payload.rawJson }
+  let text: string | undefined
+  const textOfAll = () => {
+    text ??= JSON.stringify(Object.fromEntries(values))
+    return text
+  }
+  return {
+    payload: () => ({ rawJson: textOfAll() }),
+    textFor: (pointers) => openedForm(values, pointers) ?? textOfAll(),
+  }
 }
 
 /**

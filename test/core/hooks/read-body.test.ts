@@ -9,7 +9,7 @@ const formOf = (fields: Readonly<Record<string, string>>, places: readonly strin
   const document = documentOf({ headers, body, method: 'POST', url: null }, null, () => {})
   const tree = pointerTree(places)
   const text = document.textFor(tree)
-  return { payload: JSON.parse(document.payload.rawJson), text, find: findInJson(text, tree) }
+  return { payload: JSON.parse(document.payload().rawJson), text, find: findInJson(text, tree) }
 }
 
 t.test('a field of a form that holds JSON is opened only if a place leads into it', async (t) => {
