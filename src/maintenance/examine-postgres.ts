@@ -2,10 +2,10 @@ import { askOn } from '../adapters/postgres/connect.ts'
 import { appliedMigrations } from '../adapters/postgres/migrate.ts'
 import { findObstacle } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres, type Sql } from '../adapters/postgres/open.ts'
+import { findMissingPrivileges } from '../adapters/postgres/privileges.ts'
 import { readSizes } from '../adapters/postgres/sizes.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import { lastOf, type Migration } from '../adapters/stores/migrations.ts'
-import { rolesFile } from '../adapters/stores/sql-files.ts'
 import type { Config } from '../config/config.ts'
 import type { DatabaseSizes } from '../core/ports/store.ts'
 import type { Clock } from '../core/ports/world.ts'
@@ -71,13 +71,6 @@ const examine = async (
       (extract(epoch from clock_timestamp()) * 1000)::float8 as now_ms,
       (select string_agg(name, ', ' order by name) from pg_settings
         where name in ('fsync', 'full_page_writes', 'synchronous_commit') and setting = 'off') as settings_off,
-      (select string_agg(distinct privilege || ' on ' || "table", ', ')
-        from json_to_recordset(${JSON.stringify(neededGrants())}::text::json) as needed ("table" text, privilege text, "column" text)
-        left join pg_attribute on attrelid = to_regclass("table") and attname = "column"
-        where not case
-          when "column" is null then has_table_privilege(to_regclass("table"), privilege)
-          else has_column_privilege(attrelid, attnum, privilege)
-        end) as missing,
       (select string_agg(distinct coalesce(r.rolname, 'every role'), ', ')
         from pg_class c cross join aclexplode(c.relacl) a left join pg_roles r on r.oid = a.grantee
         where c.relnamespace = to_regnamespace(quote_ident(current_schema())) and c.relname in ('prospects', 'prospect_logs')
@@ -97,12 +90,13 @@ const examine = async (
     ...unset,
   ]
   checks.push(readers(found))
-  if (found.missing?.includes('schema_migrations')) return [...checks, role(found)]
+  const missing = await findMissingPrivileges(askOn(sql))
+  if (missing?.includes('schema_migrations')) return [...checks, role(found, missing)]
   const applied = lastOf(known, await appliedMigrations(askOn(sql)))
   const migrations = checkMigrations(applied, known.length)
   if (applied === 0 && !found.mayCreate)
     return [...checks, failed('migrations', migrations.detail, grantOf(found))]
-  return applied === 0 ? [...checks, migrations] : [...checks, role(found), migrations]
+  return applied === 0 ? [...checks, migrations] : [...checks, role(found, missing), migrations]
 }
 
 /** Nothing is there yet, and `migrate` would be refused to this role. */
@@ -115,22 +109,6 @@ const refusalOf = (obstacle: string | null): Check[] => {
   return detail === undefined ? [] : [failed('database', detail, remedy)]
 }
 
-type Grant = { readonly table: string; readonly privilege: string; readonly column: string | null }
-/** Each privilege that `sql/roles.sql` grants for serving, by table and column. Its part II is for commands. */
-const neededGrants = (): readonly Grant[] => {
-  const forServing = rolesFile().replace(/^-- II\..*^(?=-- III\.)/ms, '')
-  const grants: Grant[] = []
-  for (const [, privileges = '', tables = ''] of forServing.matchAll(/grant ([^;']+?) on ([\w, ]+) to /g)) {
-    // A privilege may be followed by the columns that it is granted for.
-    for (const [, privilege = '', columns] of privileges.matchAll(/(\w+)(?: \(([^)]*)\))?/g)) {
-      for (const table of tables.split(', ')) {
-        for (const column of columns?.split(/,\s+/) ?? [null]) grants.push({ table, privilege, column })
-      }
-    }
-  }
-  return grants
-}
-
 type Found = {
   readonly version: string
   readonly versionNumber: number
@@ -139,8 +117,6 @@ type Found = {
   readonly isSuperuser: boolean
   readonly nowMs: number
   readonly settingsOff: string | null
-  /** The privileges that serving needs and the role lacks, except on tables and columns that do not exist yet. */
-  readonly missing: string | null
   /** Where a migration would create tables, and whether the role may. */
   readonly schema: string
   readonly mayCreate: boolean
@@ -184,7 +160,7 @@ const readers = ({ readers: others }: Found): Check => {
 }
 
 const RUN_ROLES = 'psql "$OWNER_URL" -v ON_ERROR_STOP=1 -1 -f sql/roles.sql'
-const role = ({ role, isSuperuser, missing }: Found): Check => {
+const role = ({ role, isSuperuser }: Found, missing: string | null): Check => {
   if (missing !== null) {
     const remedy = `in the package's folder, as the owner of the tables, run ${RUN_ROLES}; SECURITY.md describes both roles`
     return failed('role', `${role} lacks the privileges ${missing}`, remedy)

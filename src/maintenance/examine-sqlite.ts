@@ -95,8 +95,15 @@ const temporaryFiles = (path: string, bytes: number): Check => {
     const remedy = `free some space: to complete an erasure, the file is rewritten, which takes ${2 * bytes} bytes`
     return warned('temporary files', detail, remedy)
   } catch (error) {
-    const remedy = 'set SQLITE_TMPDIR to a folder that can be written to; until then no erasure is completed'
-    return failed('temporary files', `SQLite cannot write any: ${(error as Error).message}`, remedy)
+    const { message } = error as Error
+    const cure = /full/.test(message)
+      ? 'free some space there, or set SQLITE_TMPDIR to a folder on another disk'
+      : 'set SQLITE_TMPDIR to a folder that can be written to'
+    return failed(
+      'temporary files',
+      `SQLite cannot write any: ${message}`,
+      `${cure}; until then no erasure is completed`,
+    )
   } finally {
     file.close()
   }

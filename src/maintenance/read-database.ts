@@ -35,8 +35,10 @@ export const readDatabase = async <Answer>(config: Config, use: Use<Answer>) => 
 const writeRefusalOf = (path: string): WritesRefused | null => {
   const reason = whyNotWritten(path)
   if (reason === null) return null
-  const written = [path, `${path}-wal`].map((file) => statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0)
-  return { reason, lastWriteMs: Math.max(...written) }
+  const journal = statSync(`${path}-wal`, { throwIfNoEntry: false })
+  // A reader may have made an empty journal just now.
+  const journalMs = journal && journal.size > 0 ? journal.mtimeMs : 0
+  return { reason, lastWriteMs: Math.max(statSync(path).mtimeMs, journalMs) }
 }
 const whyNotWritten = (path: string): NoWrites | null => {
   if (orNull(() => [accessSync(path, constants.W_OK)]) === null) return 'read_only'

@@ -1,10 +1,10 @@
 import { askOn } from '../adapters/postgres/connect.ts'
 import { findNoWrites } from '../adapters/postgres/no-writes.ts'
-import { HALF_MOVED, MOVE_MARK } from '../adapters/postgres/obstacle.ts'
+import { findObstacle, HALF_MOVED, MOVE_MARK } from '../adapters/postgres/obstacle.ts'
 import { endPool, ONE_PLAN, openPostgres } from '../adapters/postgres/open.ts'
 import { withTimeout } from '../adapters/postgres/with-timeout.ts'
 import type { Config } from '../config/config.ts'
-import { PLAN_EACH } from './cluster.ts'
+import { findSessionObstacle, PLAN_EACH } from './cluster.ts'
 import type { Row, Use } from './read-database.ts'
 
 /** Part of each statement, because a pooler does not pass session settings on. */
@@ -53,6 +53,13 @@ export const readPostgres = async <Answer>(url: string, settings: Config, use: U
   try {
     const [mark] = await ask(`select to_regclass('${MOVE_MARK}')::text as mark`)
     if (mark?.['mark']) throw new Error(HALF_MOVED)
+    // A server would refuse to start, for a reason that no finding names.
+    const find = settings.databaseCluster ? findSessionObstacle : findObstacle
+    const obstacle = await withTimeout(
+      find(askOn(sql), settings.databasePooler, settings.databaseDirectUrl),
+      MS_MAX,
+    )
+    if (obstacle !== null) throw new Error(obstacle)
     const whyNoWrites = async () => {
       const reason = await withTimeout(findNoWrites(askOn(sql), true), MS_MAX)
       return reason && { reason, lastWriteMs: null }

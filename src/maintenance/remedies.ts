@@ -8,6 +8,9 @@ export type Remedy = readonly [pattern: RegExp, remedy: string, clearerText?: st
 const NO_WRITES: Readonly<Record<NoWrites, string>> = {
   standby: 'Point DATABASE_URL at the primary, or at a list of all servers.',
   read_only: 'Turn default_transaction_read_only off, for the database and for the role.',
+  no_privilege:
+    'As the owner of the tables, run sql/roles.sql for the role in DATABASE_URL: prospect-pages doctor names what it lacks.',
+  row_security: 'As the owner of the tables, turn row security off: prospect-pages doctor names the tables.',
   disk_full: 'Free some space on the disk of the database: see df -h.',
 }
 const NO_FILE_ACCESS =
@@ -24,6 +27,7 @@ export const POSTGRES_REMEDIES: readonly Remedy[] = [
   ...Object.entries(NO_WRITES).map(
     ([reason, remedy]): Remedy => [new RegExp(`no writes: ${reason}`), remedy],
   ),
+  [/No space left on device|could not write init file/, NO_WRITES.disk_full],
   [/offers no TLS/, 'Turn on ssl there, or change sslmode in DATABASE_URL.'],
   [
     /^Hostname\/IP does not match/,

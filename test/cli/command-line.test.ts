@@ -284,6 +284,10 @@ t.test('a refusal says in words what is wrong, and what to do', async (t) => {
       /folder must exist/,
     ],
     'database or disk is full': ['database or disk is full', /^Free some space on that disk/],
+    'could not extend file "base/1/2": No space left on device': [
+      'could not extend file "base/1/2": No space left on device',
+      /^Free some space on the disk of the database/,
+    ],
     'ENOSPC: no space left on device, write': ['ENOSPC: no space left on device, write', /^Free some space/],
     'unsupported startup parameter: statement_timeout': [
       'unsupported startup parameter: statement_timeout',

@@ -1,8 +1,12 @@
 import t, { type Test } from 'tap'
 import { endPool, openPostgres } from '../../src/adapters/postgres/open.ts'
+import { postgresStore } from '../../src/adapters/postgres/store.ts'
+import { readMigrations } from '../../src/adapters/stores/migrations.ts'
+import type { Finding } from '../../src/maintenance/findings.ts'
 import { diagnosed } from '../support/doctor.ts'
 import { sharedPostgres, whyNoPostgres } from '../support/postgres.ts'
-import { runCommand } from '../support/program.ts'
+import { linesOf, runCommand } from '../support/program.ts'
+import { POSTGRES_SETTINGS } from '../support/stores.ts'
 
 const skip = whyNoPostgres() ?? false
 const ROLE = 'unfit_role'
@@ -94,6 +98,77 @@ t.test('doctor names the roles that can read people besides the service', { skip
   t.match(await readers(), { state: 'warning', detail: /read by: unfit_role/, remedy: /revoke all/ })
   await run('grant select on prospect_logs to public')
   t.match(await readers(), { state: 'warning', detail: /every role/ })
+})
+
+/** A store of the role, which may do everything until a test takes it away. */
+const storeOfRole = async (t: Test) => {
+  const { urlOfRole, run } = await newDatabase(t, { isMigrated: true })
+  await run(
+    `grant usage on schema public to ${ROLE}`,
+    `grant all on all tables in schema public to ${ROLE}`,
+    'delete from served',
+  )
+  const store = postgresStore({ ...POSTGRES_SETTINGS, url: urlOfRole }, readMigrations('postgres'))
+  t.teardown(store.close)
+  const write = () => store.erasures.saveClock({ servedAt: '2026-01-01T00:00:00.000Z', pausedAt: null })
+  const isReady = () =>
+    store.ready().then(
+      () => true,
+      (error: Error) => error.message,
+    )
+  const findings = async () =>
+    linesOf<Finding>((await runCommand(['status'], { DATABASE_URL: urlOfRole })).stdout)
+  return { run, write, isReady, findings }
+}
+
+t.test(
+  'a role that lost a privilege is not ready once a write was refused, until it has it',
+  { skip },
+  async (t) => {
+    const { run, write, isReady, findings } = await storeOfRole(t)
+    await write()
+    t.equal(await isReady(), true)
+    await run(`revoke insert, update on served from ${ROLE}`)
+    await t.rejects(write(), { code: '42501' })
+    t.equal(await isReady(), 'The database takes no writes: no_privilege.')
+    t.equal(
+      await isReady(),
+      'The database takes no writes: no_privilege.',
+      'it stays so without another write',
+    )
+    t.match(await findings(), [{ kind: 'writes', detail: 'the database takes no writes: no_privilege' }])
+    await run(`grant insert, update on served to ${ROLE}`)
+    t.equal(await isReady(), true)
+    t.strictSame(await findings(), [])
+  },
+)
+
+t.test('row security that refuses a write is named, until it is off', { skip }, async (t) => {
+  const { run, write, isReady, findings } = await storeOfRole(t)
+  t.equal(await isReady(), true)
+  await run('alter table served enable row level security')
+  await t.rejects(write(), { code: '42501' })
+  t.equal(await isReady(), 'The database takes no writes: row_security.')
+  t.match(await findings(), [
+    { kind: 'database', detail: /^Row security hides rows of served from the role/ },
+  ])
+  await run('alter table served disable row level security')
+  t.equal(await isReady(), true)
+})
+
+t.test('status says what serve would refuse, not to migrate', { skip }, async (t) => {
+  const { url, urlOfRole, run } = await newDatabase(t)
+  const name = `latin_status_${process.pid}`
+  await run(`create database ${name} encoding 'LATIN1' template template0 lc_collate 'C' lc_ctype 'C'`)
+  t.teardown(() => run(`drop database ${name} with (force)`))
+  await run(`revoke all on schema public from public`)
+  for (const [address, detail] of [
+    [url.replace(/\/test_\w+/, `/${name}`), /^The database has the encoding LATIN1/],
+    [urlOfRole, /^The role unfit_role can use no schema/],
+  ] as const) {
+    const { code, stdout } = await runCommand(['status'], { DATABASE_URL: address })
+    t.match({ code, findings: linesOf(stdout) }, { code: 1, findings: [{ kind: 'database', detail }] })
+  }
 })
 
 t.test('a connection limit is called by its name', { skip }, async (t) => {

@@ -364,7 +364,7 @@ t.test('a disk with little space is reported', { skip: whyNoSmallDisk() ?? false
     remedy: /which takes \d+ bytes/,
   })
   disk.fill()
-  const written = statSync(path).mtime.toISOString()
+  const written = new Date(statSync(path).mtimeMs).toISOString()
   const writes = {
     name: 'writes',
     detail: `the database takes no writes: disk_full; the last one was at ${written}`,
@@ -374,11 +374,17 @@ t.test('a disk with little space is reported', { skip: whyNoSmallDisk() ?? false
     state: 'failed',
     remedy: 'free some space on the disk of the database: see df -h',
   })
-  t.match(linesOf<Finding>((await runCommand(['status'], env)).stdout), [
-    { kind: 'writes', detail: writes.detail },
-  ])
-  const full = { name: 'temporary files', detail: /^SQLite cannot write any: / }
-  return t.match((await diagnosed(t, env)).failed, [little, full, writes])
+  const findings = linesOf<Finding>((await runCommand(['status'], env)).stdout)
+  t.match(
+    findings.filter(({ kind }) => kind === 'writes'),
+    [{ detail: writes.detail }],
+  )
+  const full = {
+    name: 'temporary files',
+    detail: /^SQLite cannot write any: .* full/,
+    remedy: /^free some space there, or set SQLITE_TMPDIR to a folder on another disk; until then no erasure/,
+  }
+  return t.match((await diagnosed(t, env)).failed, [little, full, writes, { name: 'erasures' }])
 })
 
 t.test('a namer that refuses, answers no name or cannot be reached is reported', async (t) => {

@@ -29,6 +29,8 @@ export const unavailableUnlessRejected = (error: unknown): never => {
     refusedWrites.count++
     throw takesNoWrites(reason, error)
   }
+  // The role lacks a privilege, or row security refuses the row: readiness finds out which.
+  if (sqlStateOf(error) === '42501') refusedWrites.count++
   const isRejected = isFromServer(error) && !isTransient(error) && !RETRYABLE_CODES.has(sqlStateOf(error))
   if (isRejected || error instanceof DomainFailure) throw error
   throw unavailable('The database cannot answer now.', error)
@@ -39,7 +41,7 @@ export const unavailableUnlessRejected = (error: unknown): never => {
  */
 const RETRYABLE_CODES = new Set(['55P03', '40P01', '40001', '3D000', '28P01', '40003', 'XX000'])
 
-/** Writes of this process that a read-only or full database refused. */
+/** Writes of this process that were refused for a reason that other writes share. */
 export const refusedWrites = { count: 0 }
 const NO_WRITES: Readonly<Record<string, NoWrites>> = { '25006': 'read_only', '53100': 'disk_full' }
 

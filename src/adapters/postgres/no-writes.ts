@@ -1,5 +1,7 @@
 import { type NoWrites, takesNoWrites } from '../../core/engine/obstacles.ts'
 import { refusedWrites, sqlStateOf } from './error-codes.ts'
+import { findHiddenTables } from './obstacle.ts'
+import { findMissingPrivileges } from './privileges.ts'
 import type { Ask } from './sql.ts'
 
 const FIND_REASON = `
@@ -12,10 +14,12 @@ const TAKE_ROOM = `
     select 'room', now(), n || repeat(md5(n::text), 56), 0, 0, 0 from generate_series(1, 1000) n returning 1
   ) select cast(count(*) || ' rows' as int) from added`
 
-/** Why PostgreSQL takes no writes, or null. A full disk shows only with `takesRoom`. */
-export const findNoWrites = async (ask: Ask, takesRoom: boolean): Promise<NoWrites | null> => {
+/** Why PostgreSQL takes no writes, or null. Only `thoroughly` shows missing privileges and a full disk: it tries a write. */
+export const findNoWrites = async (ask: Ask, thoroughly: boolean): Promise<NoWrites | null> => {
   const [found] = await ask((sql) => sql.unsafe<{ reason: NoWrites | null }[]>(FIND_REASON))
-  if (found?.reason || !takesRoom) return found?.reason ?? null
+  if (found?.reason || !thoroughly) return found?.reason ?? null
+  if ((await findMissingPrivileges(ask)) !== null) return 'no_privilege'
+  if ((await findHiddenTables(ask)) !== null) return 'row_security'
   const isFull = (error: Error) => [error, error.cause].some((cause) => sqlStateOf(cause) === '53100')
   return ask((sql) => sql.unsafe(TAKE_ROOM)).then(
     () => null,
@@ -23,7 +27,7 @@ export const findNoWrites = async (ask: Ask, takesRoom: boolean): Promise<NoWrit
   )
 }
 
-/** Refuses while the database takes no writes. A full disk is tested for only after it refused a write: reads still work. */
+/** Refuses while the database takes no writes. It looks thoroughly only after a write was refused: reads still work. */
 export const refuserOfNoWrites = (ask: Ask) => {
   let seen = refusedWrites.count
   return async (): Promise<void> => {

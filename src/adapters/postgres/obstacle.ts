@@ -9,15 +9,19 @@ import { withTimeout } from './with-timeout.ts'
 export const MOVE_MARK = 'unfinished_move'
 export const HALF_MOVED =
   'The move into this database is not complete. Run the same prospect-pages move again, or empty the database.'
-const OUR_TABLES = ['schema_migrations', ...TABLES.map(({ name }) => name)].map((name) => `'${name}'`)
+const OUR_TABLES = ['schema_migrations', 'served', ...TABLES.map(({ name }) => name)].map(
+  (name) => `'${name}'`,
+)
+const HIDDEN_TABLES = `
+  select string_agg(relname, ', ' order by relname) as hidden_tables from pg_class
+  where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname in (${OUR_TABLES.join(', ')})
+    and row_security_active(oid)`
 const READ_SERVER = `
   select current_setting('plan_cache_mode') as plans, to_regclass('${MOVE_MARK}') is not null as is_half_moved,
     current_database() || extract(epoch from pg_postmaster_start_time()) as identity,
     current_setting('server_encoding') as encoding, current_setting('array_nulls') as array_nulls,
     current_setting('search_path') as search_path, current_schema() as schema, current_user as role,
-    (select string_agg(relname, ', ' order by relname) from pg_class
-      where relnamespace = to_regnamespace(quote_ident(current_schema())) and relname in (${OUR_TABLES.join(', ')})
-        and row_security_active(oid)) as hidden_tables`
+    (${HIDDEN_TABLES}) as hidden_tables`
 
 type Server = {
   readonly plans: string
@@ -84,6 +88,11 @@ const readServer = async (ask: Ask): Promise<Server | undefined> => {
     if (isFromPooler(error)) return undefined
     throw error
   }
+}
+/** The tables with rows that row security hides from this role, in words, or null. */
+export const findHiddenTables = async (ask: Ask): Promise<string | null> => {
+  const [found] = await ask((sql) => sql.unsafe<Pick<Server, 'hiddenTables'>[]>(HIDDEN_TABLES))
+  return found?.hiddenTables ?? null
 }
 /** Rethrows an error of the direct connection, with the name of its setting. */
 export const nameDirect = (error: Error): never => {
