@@ -6,6 +6,7 @@ import type { OpenTelemetry } from '../adapters/open-telemetry.ts'
 import type { Config } from '../config/config.ts'
 import type { DomainFailure } from '../core/engine/failures.ts'
 import type { Used } from '../core/ports/counts.ts'
+import { watchBusiestKey } from './busiest-key.ts'
 import { onceAMinute } from './once-a-minute.ts'
 
 /** The observers of the service besides the log. */
@@ -24,12 +25,15 @@ type Always = { readonly log: Log; readonly use?: (used: Used) => void }
 /** Passes events of the service to the log, the metrics and the traces. */
 export const observe = ({ log, metrics, openTelemetry, use }: Telemetry & Always) => {
   const logFailure = onceAMinute((count, err, facts) => log.error({ err, ...facts, count }, 'request failed'))
+  const busiestKey = watchBusiestKey({ report: (facts) => log.warn(facts, 'One key makes others wait.') })
+  metrics?.busiestKeyShare(busiestKey.share)
   return {
     requests: {
       onRequest: metrics?.onRequest,
       onAnswered: (answered: RequestLog) => {
         const { tenantId, apiKeyId, hookId, activities = 0, bodyBytes: bytes = 0 } = answered
         if (tenantId) use?.({ tenantId, apiKeyId: hookId ?? apiKeyId ?? '', requests: 1, activities, bytes })
+        if (answered.admission && tenantId) busiestKey.note(answered)
         metrics?.onAnswered(answered)
         log.info(answered, 'answered')
       },

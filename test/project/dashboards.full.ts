@@ -89,6 +89,7 @@ const BUCKET = 'prospect_pages_http_request_duration_seconds_bucket'
 const NAMINGS = 'prospect_pages_naming_duration_seconds_count'
 const ATTEMPTS = 'prospect_pages_webhook_attempts_total'
 const HOOKS = 'prospect_pages_hooks_received_total'
+const DELAYED = 'prospect_pages_requests_delayed_total'
 const OLDEST = 'prospect_pages_webhook_deliveries_oldest_pending_age_seconds'
 const UP = { up: '1x180', 'up{OTHER}': '1x180' }
 const FREE = 'node_filesystem_avail_bytes'
@@ -104,6 +105,9 @@ const CALM = {
   prospect_pages_erasures_oldest_processing_age_seconds: '90x60',
   prospect_pages_last_backup_timestamp_seconds: '0x60',
   prospect_pages_database_statements_waiting: '3x60',
+  // One key sends most of the few requests that wait.
+  prospect_pages_busiest_key_share: '0.9x60',
+  [`${DELAYED}{outcome="waited"}`]: '0+60x60',
   nodejs_eventloop_lag_p99_seconds: '0.012x60',
   prospect_pages_naming_failures_total: '0+3x60',
   [NAMINGS]: '0+10x60',
@@ -177,6 +181,7 @@ const CASES: readonly Case[] = [
     { ...CALM, prospect_pages_erasures_oldest_processing_age_seconds: '93601x60' },
   ],
   ['ProspectPagesBackupLate', { ...CALM, prospect_pages_last_backup_timestamp_seconds: '-172800x60' }],
+  ['ProspectPagesKeyFloods', { ...CALM, [`${DELAYED}{outcome="waited"}`]: '0+1200x60' }],
   ['ProspectPagesSaturated', { ...CALM, prospect_pages_database_statements_waiting: '101x60' }],
   ['ProspectPagesSaturated', { ...CALM, nodejs_eventloop_lag_p99_seconds: '0.3x60' }],
 ]

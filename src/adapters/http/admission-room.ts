@@ -1,4 +1,4 @@
-import { type DomainFailure, unavailable } from '../../core/engine/failures.ts'
+import { DomainFailure } from '../../core/engine/failures.ts'
 
 type Limits = {
   /** Maximum number of requests that read their body or wait for their turn. */
@@ -42,6 +42,10 @@ export type Slot = {
 }
 const ignore = () => {}
 
+/** A refusal because of other requests. */
+export const noRoom = (detail: string): DomainFailure =>
+  new DomainFailure('unavailable', detail, { retryAfterS: 1, isCrowded: true })
+
 export const TOO_MANY = 'Too many requests are waiting.'
 const TOO_MANY_BYTES = 'Too many request bytes are in flight.'
 
@@ -84,7 +88,7 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
   const makeRoomForRequest = (tenant: Tenant): void => {
     if (waiting < waitingMax) return
     const other = tenantWithMost('waiting', 'waiting')
-    if (other === undefined || other.waiting <= tenant.waiting + 1) throw unavailable(TOO_MANY)
+    if (other === undefined || other.waiting <= tenant.waiting + 1) throw noRoom(TOO_MANY)
     dropOldest(other, 0, TOO_MANY)
   }
   const makeRoomForBytes = (tenant: Tenant, more: number): void => {
@@ -94,7 +98,7 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
       if (holdsMore && dropOldest(other, 1, TOO_MANY_BYTES)) continue
       // An equal part of the room is a tenant's, even if the rest is in progress and cannot be dropped.
       if (tenant.bytes + more <= bodyBytesMax / tenants.size) return
-      throw unavailable(TOO_MANY_BYTES)
+      throw noRoom(TOO_MANY_BYTES)
     }
   }
 
@@ -123,7 +127,7 @@ export const createRoom = ({ waitingMax, bodyBytesMax }: Limits, drop: (slot: Sl
     /** From now on the request, which waits, holds this many bytes. Refuses `unavailable` when all hold too many. */
     hold: (slot: Slot, bytesHeld: number): void => {
       const { tenant } = slot
-      if (slot.state === 'gone') throw unavailable(TOO_MANY_BYTES)
+      if (slot.state === 'gone') throw noRoom(TOO_MANY_BYTES)
       const more = bytesHeld - slot.bytes
       if (more > 0) makeRoomForBytes(tenant, more)
       slot.bytes = bytesHeld

@@ -1,5 +1,4 @@
-import { unavailable } from '../../core/engine/failures.ts'
-import { type Room, type Slot, type Tenant, TOO_MANY } from './admission-room.ts'
+import { noRoom, type Room, type Slot, type Tenant, TOO_MANY } from './admission-room.ts'
 
 type Limits = {
   /** Maximum number of requests in progress. Each item of a batch counts as one. */
@@ -135,7 +134,7 @@ export const createTurns = (
 
     /** Undefined if the request may begin at once, else a promise of its turn. Rejects with `unavailable`. */
     turn: (slot: Slot): Promise<void> | undefined => {
-      if (slot.state === 'gone') throw unavailable(TOO_MANY)
+      if (slot.state === 'gone') throw noRoom(TOO_MANY)
       slot.tenant.reading.delete(slot)
       const mayPassQueue = tenants.size === 0 || (slot.bytes === 0 && slot.answerBytes === 0)
       if (mayPassQueue && hasRoomFor(slot)) {

@@ -1,6 +1,5 @@
-import { unavailable } from '../../core/engine/failures.ts'
 import { shareLoop } from '../loop-share.ts'
-import { createRoom, type Slot } from './admission-room.ts'
+import { createRoom, noRoom, type Slot } from './admission-room.ts'
 import { createTurns } from './admission-turns.ts'
 
 export type { Slot } from './admission-room.ts'
@@ -28,7 +27,7 @@ export const createAdmission = (limits: Limits) => {
   }
   const drop = (slot: Slot, why: string): void => {
     remove(slot)
-    slot.onDropped(unavailable(why))
+    slot.onDropped(noRoom(why))
   }
   const room = createRoom(limits, drop)
   const turns = createTurns(limits, room, drop)

@@ -93,6 +93,7 @@ export const createApi = (deps: Deps): Api => {
       draft = await respond(exchange, matched)
     } catch (why) {
       code = codeOf(why)
+      if (isCrowded(why)) logFields.admission = 'refused'
       draft = shownTo(request, matched, refusalOf(exchange, why))
     }
     const ms = Math.round((performance.now() - began) * 1_000) / 1_000
@@ -156,7 +157,10 @@ export const createApi = (deps: Deps): Api => {
       let bytes = route.body && (await readBody(request, slot, bytesMaxOf(route, request), requireJson))
       if (bytes !== undefined) logFields.bodyBytes = bytes.length
       const turn = turnToRun(admission, slot)
-      if (turn !== undefined) await turn
+      if (turn !== undefined) {
+        logFields.admission = 'waited'
+        await turn
+      }
       const mayHaveWaited = route.body !== undefined || turn !== undefined
       // While the request waited, the key may have been revoked or the tenant deleted.
       if (mayHaveWaited && isOld(askedMs)) await requireCaller(request)
@@ -226,6 +230,8 @@ export const createApi = (deps: Deps): Api => {
 
   return api
 }
+
+const isCrowded = (why: unknown): boolean => why instanceof DomainFailure && why.facts.isCrowded === true
 
 const codeOf = (why: unknown): ProblemCode => (why instanceof DomainFailure ? why.kind : 'internal_error')
 

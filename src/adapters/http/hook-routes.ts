@@ -97,7 +97,10 @@ const receiveInSlotOver =
     // A compressed body may become this large.
     if (request.headers['content-encoding']) admission.hold(slot, bytesMax)
     const turn = turnToRun(admission, slot)
-    if (turn !== undefined) await turn
+    if (turn !== undefined) {
+      logFields.admission = 'waited'
+      await turn
+    }
     // While the request waited, the hook may have been disabled.
     if (isOld(askedMs)) requireActiveTenant(await findAgain())
     let isTrapped = false

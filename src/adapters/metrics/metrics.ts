@@ -15,6 +15,7 @@ type Answered = Readonly<{
   waitedMs?: number
   code?: string | null
   outcome?: string
+  admission?: 'waited' | 'refused'
 }>
 type Counts = Readonly<{ inFlight: number; waiting: number }>
 type Verb = (...args: readonly unknown[]) => Promise<unknown>
@@ -91,6 +92,12 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
   )
   for (const outcome of ['logged', 'replayed', 'ignored', 'invalid_signature', 'loop_detected'])
     received.inc({ outcome }, 0)
+  const delayed = counter(
+    'requests_delayed_total',
+    'Requests that waited for their turn, and those that were refused for lack of room.',
+    ['outcome'],
+  )
+  for (const outcome of ['waited', 'refused']) delayed.inc({ outcome }, 0)
   const lengths = histogram('list_length', 'Calls that were done as one list.', LIST_LENGTHS)
   const queuedCalls = new Map<string, number>()
   gauge('list_queued_calls', 'Calls that wait for a list.', (gauge) => {
@@ -101,11 +108,19 @@ const requestMetrics = ({ counter, gauge, histogram }: Instruments) => {
     onRequest: (): void => {
       inFlight++
     },
-    onAnswered: ({ method, status, route, ms, waitedMs = 0, code, outcome }: Answered): void => {
+    onAnswered: (answered: Answered): void => {
+      const { method, status, route, ms, waitedMs = 0, code, outcome, admission } = answered
       inFlight--
+      if (admission) delayed.inc({ outcome: admission })
       if (method === 'POST' && route?.startsWith('/hooks/')) received.inc({ outcome: outcome ?? code ?? '' })
       durationOf(route)(METHODS.has(method) ? method : 'other')(status)((ms - waitedMs) / 1_000)
     },
+    busiestKeyShare: (share: () => number): void =>
+      gauge(
+        'busiest_key_share',
+        'The share of the delayed requests of the last minute that one key or hook sent. 0 if no others were delayed.',
+        (gauge) => gauge.set(share()),
+      ),
     malformed: (status: number): void => malformed.inc({ status }),
     gathering: (operation: string): GatherObserver => {
       const queued = (change: number) =>

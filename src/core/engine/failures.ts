@@ -71,6 +71,8 @@ export type FailureFacts = EventIds & {
   readonly retryAfterS?: number
   readonly allow?: string
   readonly obstacle?: Obstacle
+  /** Set if there was no room for the request, because of other requests. */
+  readonly isCrowded?: true
   /** Set if other writers of the same resource were faster each time. */
   readonly isContended?: true
 }

@@ -13,7 +13,10 @@ const heldScene = async (limits: { requestsWaitingMax?: number; requestsAtOnceMa
 }
 
 t.test('a tenant that floods is refused when the waiting room is full, and another is served', async (t) => {
-  const { call, newTenant, letGo } = await heldScene({ requestsAtOnceMax: 2, requestsWaitingMax: 4 })
+  const { call, newTenant, letGo, answered } = await heldScene({
+    requestsAtOnceMax: 2,
+    requestsWaitingMax: 4,
+  })
   const other = await newTenant()
   const flood = Array.from({ length: 20 }, () => call(GROUPS))
   const refused = await Promise.race(flood)
@@ -24,6 +27,9 @@ t.test('a tenant that floods is refused when the waiting room is full, and anoth
   const statuses = (await Promise.all(flood)).map(({ status }) => status)
   t.equal(statuses.filter((status) => status === 200).length, 5, 'one made room for the other tenant')
   t.equal(statuses.filter((status) => status === 503).length, 15)
+  const admissions = answered.map(({ status, admission }) => `${status} ${admission}`)
+  t.equal(admissions.filter((told) => told === '503 refused').length, 15)
+  t.ok(admissions.includes('200 waited'))
   t.equal((await call(GROUPS)).status, 200)
 })
 
