@@ -6,6 +6,7 @@ import { IDS } from '../../service/operations/ids.ts'
 import type { Operation } from '../../service/operations/operation.ts'
 import { missingParts, type OperationId, operations } from '../../service/operations/operations.ts'
 import type { UseCases } from '../../service/use-cases.ts'
+import { writeItemsInPieces } from './items-in-pieces.ts'
 import { logBatch } from './prospect-log-batch.ts'
 import { type CheckedRequest, type Route, runOf, writeBatch, writePage } from './route.ts'
 
@@ -15,6 +16,10 @@ const OVER_HTTP: { readonly [Id in OperationId]?: Partial<Pick<Route, 'run' | 'w
     run: runOf('logProspectActivity', operations.logProspectActivity, ({ replayed }) => (replayed ? 0 : 1)),
   },
   logProspectActivities: { run: logBatch, write: writeBatch },
+  listProspectLogCounts: {
+    run: writeItemsInPieces(runOf('listProspectLogCounts', operations.listProspectLogCounts)),
+    write: writeJson,
+  },
   getPage: { write: writePage },
   updatePage: { write: writePage },
   publishVersion: { write: writePage },
