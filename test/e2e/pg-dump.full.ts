@@ -67,3 +67,30 @@ t.test(
     t.equal(checks.find(({ name }) => name === 'migrations')?.state, 'ok', `${code}`)
   },
 )
+
+t.test(
+  'a schema named in the address is backed up and restored by the same commands',
+  { skip: why ?? false },
+  async (t) => {
+    t.teardown(kind.end)
+    const folder = newFolder(t)
+    const written = /Write them as\s+`\?(options=\S+)`/.exec(page)?.[1] ?? ''
+    t.match(written, /search_path%3Dapp$/)
+    const inSchema = (url: string) => `${url}${url.includes('?') ? '&' : '?'}${written}%20-cwork_mem%3D4MB`
+    const plain = String((await kind.open(t)).env['DATABASE_URL'])
+    const empty = String((await kind.open(t)).env['DATABASE_URL'])
+    const DATABASE_URL = inSchema(plain)
+    const NEW_DATABASE_URL = inSchema(empty)
+    await databaseAt(plain).rows('create schema app; create schema other; create table other.rows (a int)')
+    t.match(await answerOf(['migrate'], { DATABASE_URL }), { applied: ['0001_init.sql'] })
+    await answerOf(['tenants', 'create', '--name', 'Acme'], { DATABASE_URL })
+    for (const program of ['pg_dump', 'pg_restore']) {
+      const line = commandOf(program).replace('pg_dump', 'pg_dump --schema=app')
+      t.strictSame(await shell(line, folder, { DATABASE_URL, NEW_DATABASE_URL }), { code: 0, said: '' }, line)
+    }
+    t.match(await answerOf(['migrate'], { DATABASE_URL: NEW_DATABASE_URL }), { applied: [] })
+    t.match(await answerOf(['tenants', 'list'], { DATABASE_URL: NEW_DATABASE_URL }), { name: 'Acme' })
+    const schemas = "select nspname as name from pg_namespace where nspname in ('app', 'other')"
+    t.strictSame([...(await databaseAt(empty).rows(schemas))], [{ name: 'app' }])
+  },
+)
