@@ -2,6 +2,7 @@ import type { Log } from '../adapters/log.ts'
 import type { Metrics } from '../adapters/metrics/metrics.ts'
 import { isUnavailable } from '../core/engine/failures.ts'
 import { obstacleOf } from '../core/engine/obstacles.ts'
+import { isoTime } from '../core/engine/times.ts'
 import { reasonOf } from '../core/pages/name-patiently.ts'
 import type { ClaimedVersion, Namer } from '../core/ports/versions.ts'
 import type { Served } from '../core/ports/world.ts'
@@ -66,18 +67,18 @@ const background = (log: Log, work: string, failed?: () => void) => {
 
 /** Warns once a minute while the database takes no writes, and once when it does again. Other errors are reported elsewhere. */
 export const watchDatabase = (log: Log, ready: () => Promise<void>) => {
-  let isRefusing = false
-  const warn = onceAMinute((_count, why) => {
-    isRefusing = true
-    log.warn((why as Error).message)
-  }, ONE_CAUSE)
+  /** When this process noticed it; null while the database takes writes. */
+  let since: string | null = null
+  const warn = onceAMinute((_count, why) => log.warn({ since }, (why as Error).message), ONE_CAUSE)
   return async (): Promise<boolean> => {
     try {
       await ready()
-      if (isRefusing) log.info('The database takes writes again.')
-      isRefusing = false
+      if (since !== null) log.info({ since }, 'The database takes writes again.')
+      since = null
     } catch (error) {
-      if (obstacleOf(error) === 'takes_no_writes') warn(error)
+      if (obstacleOf(error) !== 'takes_no_writes') return false
+      since ??= isoTime(Date.now())
+      warn(error)
     }
     return false
   }
