@@ -2,32 +2,18 @@ import t from 'tap'
 import { openScene, problemFor, SEE_ERRORS } from '../../support/api.ts'
 import { someProspect } from '../../support/rows.ts'
 import { idOf } from '../../support/setting.ts'
+import { at, openAdaScene } from './prospect-scene.ts'
 
-const LOG = 'POST /v0/prospect_logs'
-const LOGS = 'GET /v0/prospect_logs'
-const PEOPLE = 'GET /v0/prospects'
-const PAYLOAD = '{ "n":12345678901234567890,\n"a":1,"a":2 }'
-const activity = { source: 'crm', payload: {} }
+t.test('200: a prospect reads back as it was logged', async (t) => {
+  const { get, ada } = await openAdaScene()
+  t.strictSame((await get(`/v0/prospects/${ada.prospectId}`)).json, ada)
+  t.strictSame((await get('/v0/prospects')).json, { items: [ada], hasMore: false })
+})
 
-/** A scene with an activity of Ada. */
-const setUp = async () => {
-  const scene = await openScene()
-  const log = async (fields: object = {}) =>
-    (await scene.call(LOG, { json: { ...activity, ...fields } })).json
-  const { prospectId, prospectLogId } = await log({ email: ' Ada@x ', name: 'Ada', idempotencyKey: 'one' })
-  const { tenantId } = scene.owner
-  const ada = { prospectId, tenantId, email: 'ada@x', externalId: null, name: 'Ada', ...times(0) }
-  const change = (json: unknown, id = prospectId) => scene.call(`PATCH /v0/prospects/${id}`, { json })
-  return { ...scene, log, ada, prospectLogId, timeline: `${PEOPLE}/${prospectId}/prospect_logs`, change }
-}
-const START = Date.UTC(2026, 0, 1)
-const iso = (ms: number) => new Date(START + ms).toISOString()
-const times = (ms: number) => ({ createdAt: iso(0), updatedAt: iso(ms) })
-
-t.test('200: a prospect and its activities read back as they were logged', async (t) => {
-  const { call, ada, prospectLogId, timeline } = await setUp()
+t.test('200: an activity reads back as it was logged', async (t) => {
+  const { get, ada, adasLogId, adasTimeline } = await openAdaScene()
   const log = {
-    prospectLogId,
+    prospectLogId: adasLogId,
     prospectId: ada.prospectId,
     tenantId: ada.tenantId,
     source: 'crm',
@@ -37,262 +23,239 @@ t.test('200: a prospect and its activities read back as they were logged', async
     name: 'Ada',
     externalId: null,
     idempotencyKey: 'one',
-    occurredAt: iso(0),
-    createdAt: iso(0),
+    occurredAt: at(0),
+    createdAt: at(0),
     createdProspect: true,
   }
-  t.strictSame((await call(`${PEOPLE}/${ada.prospectId}`)).json, ada)
-  t.strictSame((await call(PEOPLE)).json, { items: [ada], hasMore: false })
-  const answer = await call(`${LOGS}/${prospectLogId}`)
+  const answer = await get(`/v0/prospect_logs/${adasLogId}`)
   t.strictSame(answer.json, log)
   t.strictSame(Object.keys(answer.json), Object.keys(log), 'in the order of the specification')
-  for (const list of [LOGS, timeline]) t.strictSame((await call(list)).json, { items: [log], hasMore: false })
+  for (const list of ['/v0/prospect_logs', adasTimeline])
+    t.strictSame((await get(list)).json, { items: [log], hasMore: false }, list)
 })
 
 t.test('200: a payload is answered byte for byte', async (t) => {
   const { call } = await openScene()
-  const body = `{"source":"crm","prospectId":null,"payload":${PAYLOAD}}`.replace('"prospectId":null,', '')
-  const { prospectId, prospectLogId } = (await call(LOG, { body })).json
-  for (const target of [`${LOGS}/${prospectLogId}`, LOGS, `${PEOPLE}/${prospectId}/prospect_logs`])
-    t.ok((await call(target)).body.includes(`"payload":${PAYLOAD},`), target)
+  const payload = '{ "n":12345678901234567890,\n"a":1,"a":2 }'
+  const logged = await call('POST /v0/prospect_logs', { body: `{"source":"crm","payload":${payload}}` })
+  const { prospectId, prospectLogId } = logged.json
+  for (const path of [
+    `/v0/prospect_logs/${prospectLogId}`,
+    '/v0/prospect_logs',
+    `/v0/prospects/${prospectId}/prospect_logs`,
+  ])
+    t.ok((await call(`GET ${path}`)).body.includes(`"payload":${payload},`), path)
 })
 
-t.test('200: a normalised email finds its prospect; a blank or placeholder finds none', async (t) => {
-  const { call, ada, log } = await setUp()
+t.test('200: a normalised email finds its prospect', async (t) => {
+  const { get, log, ada } = await openAdaScene()
   await log()
-  for (const [email, items] of [
-    ['ada@x', [ada]],
-    ['%20ADA@X', [ada]],
-    ['ada', []],
-    ['', []],
-    ['n/a', []],
-  ] as const)
-    t.strictSame((await call(`${PEOPLE}?email=${email}`)).json, { items, hasMore: false }, email)
+  for (const email of ['ada@x', '%20ADA@X'])
+    t.strictSame((await get(`/v0/prospects?email=${email}`)).json, { items: [ada], hasMore: false }, email)
 })
 
-t.test(
-  '200: a search finds people by a prefix, at most 100 in a slice, and continues with a cursor',
-  async (t) => {
-    const { call, ada, log, change } = await setUp()
-    const idsOf = async (query: string) => {
-      const { json } = await call(`${PEOPLE}?${query}`)
-      t.equal(json.hasMore, false)
-      t.notOk('nextCursor' in json)
-      return (json.items as { prospectId: string }[]).map(({ prospectId }) => prospectId)
-    }
-    t.strictSame((await call(`${PEOPLE}?search=AD`)).json, { items: [ada], hasMore: false })
-    const many: string[] = []
-    for (let i = 0; i < 120; i++) {
-      const { prospectId } = await log({ email: `many${i}@x`, name: `No ${i} Mány` })
-      many.unshift(String(prospectId))
-    }
-    t.strictSame(await idsOf('search=many'), many.slice(0, 100))
-    t.strictSame(await idsOf('search=m%C3%A1ny&limit=7'), many.slice(0, 7))
-    await change({ name: 'Ada King', email: 'countess@x' })
-    t.strictSame([await idsOf('search=ada@'), await idsOf('search=kin')], [[], [ada.prospectId]])
-    const [survivor = ''] = many
-    await call(`POST ${PEOPLE.slice(4)}/${ada.prospectId}/merge`, { json: { into: survivor } })
-    t.strictSame([await idsOf('search=kin'), await idsOf('search=countess')], [[], [survivor]])
-    await call('POST /v0/erasures', { json: { prospectId: survivor } })
-    t.strictSame([await idsOf('search=countess'), await idsOf('search=many119')], [[], []])
-    t.equal(((await call(PEOPLE)).json.items as unknown[]).length, 20)
-  },
-)
-
-t.test('400: a search that is too short or too long, or beside another filter', async (t) => {
-  const { call } = await setUp()
-  for (const [query, parameter] of [
-    ['search=a', 'search'],
-    ['search=', 'search'],
-    [`search=${'a'.repeat(101)}`, 'search'],
-    ['search=ada&email=ada@x', 'email'],
-    ['search=ada&externalId=a', 'externalId'],
-    ['search=ada&cursor=a', 'cursor'],
-  ] as const) {
-    const { status, json } = await call(`${PEOPLE}?${query}`)
-    t.match(
-      { status, json },
-      { status: 400, json: { code: 'invalid_request', errors: [{ parameter }] } },
-      query,
-    )
-  }
-})
-
-t.test('200: a list continues at its cursor, only with the same filter', async (t) => {
-  const { call, log, timeline, ada } = await setUp()
-  const { prospectId } = ada
-  for (const type of ['a', 'b', 'a']) await log({ prospectId, type, occurredAt: iso(type === 'a' ? 9 : 5) })
+t.test('200: part of an email, a blank or a placeholder finds no prospect', async (t) => {
+  const { get, log } = await openAdaScene()
   await log()
-  const walk = async (list: string) => {
-    const types: unknown[] = []
-    let cursor = ''
-    do {
-      const { json } = await call(`${list}limit=1${cursor}`)
-      for (const item of json.items as { type?: string; prospectId: string }[])
-        types.push(item.type ?? item.prospectId)
-      cursor = json.nextCursor === undefined ? '' : `&cursor=${json.nextCursor}`
-    } while (cursor !== '')
-    return types.join(' ')
-  }
-  t.equal(await walk(`${LOGS}?`), 'webhook a b a webhook')
-  t.equal(await walk(`${LOGS}?type=a&`), 'a a')
-  t.equal(await walk(`${timeline}?`), 'a a b webhook')
-  t.equal(await walk(`${timeline}?source=crm&type=b&`), 'b')
-  t.equal((await walk(`${PEOPLE}?`)).split(' ').length, 2)
-  const cursorOf = async (list: string) => (await call(`${list}limit=1`)).json.nextCursor
-  for (const [from, to] of [
-    [`${LOGS}?`, `${LOGS}?type=a&`],
-    [`${LOGS}?type=a&`, `${LOGS}?`],
-    [`${LOGS}?`, `${timeline}?`],
-    [`${timeline}?`, `${timeline}?since=2020-01-01T00:00:00Z&`],
-    [`${timeline}?`, `${PEOPLE}/${idOf('prospect', 999)}/prospect_logs?`],
-    [`${PEOPLE}?`, `${PEOPLE}?email=ada@x&`],
-    [`${PEOPLE}?`, `${LOGS}?`],
-  ] as const) {
-    const answer = await call(`${to}cursor=${await cursorOf(from)}`)
-    t.match(answer, { status: 400, json: { code: 'invalid_cursor' } }, `${from} ${to}`)
-  }
+  for (const email of ['ada', '', 'n/a'])
+    t.strictSame((await get(`/v0/prospects?email=${email}`)).json, { items: [], hasMore: false }, email)
 })
 
-t.test(
-  '200: since and until bound a timeline by occurredAt; since is inclusive, until exclusive',
-  async (t) => {
-    const { call, log, timeline, ada } = await setUp()
-    for (const ms of [1_000, 2_000, 3_000])
-      await log({ prospectId: ada.prospectId, type: `${ms}`, occurredAt: iso(ms) })
-    const typesIn = async (query: string) =>
-      ((await call(`${timeline}?${query}`)).json.items as { type: string }[])
-        .map(({ type }) => type)
-        .join(' ')
-    t.equal(await typesIn(`since=${iso(2_000)}`), '3000 2000')
-    t.equal(await typesIn(`until=${iso(2_000)}`), '1000 webhook')
-    t.equal(await typesIn('since=2026-01-01T01:00:01%2B01:00&until=2026-01-01T00:00:02.001Z'), '2000 1000')
-    t.equal(await typesIn(`since=${iso(2_000)}&until=${iso(2_000)}`), '')
-    t.equal(await typesIn(`since=${iso(3_000)}&until=${iso(1_000)}`), '')
-  },
-)
-
-t.test('200: a source and an idempotency key find an activity that arrived', async (t) => {
-  const { call, prospectLogId } = await setUp()
-  t.match((await call(`${LOGS}?source=crm&idempotencyKey=one`)).json, {
-    items: [{ prospectLogId }],
-    hasMore: false,
-  })
-  for (const query of ['source=shop&idempotencyKey=one', 'source=crm&idempotencyKey=two'])
-    t.strictSame((await call(`${LOGS}?${query}`)).json, { items: [], hasMore: false })
+t.test('200: an external id finds its prospect only in the same case', async (t) => {
+  const { get, log } = await openAdaScene()
+  const { prospectId } = await log({ externalId: 'crm 2' })
+  t.match((await get('/v0/prospects?externalId=crm%202')).json, { items: [{ prospectId }], hasMore: false })
+  t.strictSame((await get('/v0/prospects?externalId=CRM%202')).json, { items: [], hasMore: false })
 })
 
-t.test('200: a correction overwrites, null clears, and omitted fields stay', async (t) => {
-  const { call, clock, ada, change } = await setUp()
+t.test('200: a correction overwrites the sent fields, and the others stay', async (t) => {
+  const { get, clock, ada, correctAda } = await openAdaScene()
   clock.advance(5)
-  t.strictSame((await change({})).json, ada, 'nothing to change')
-  t.strictSame((await change({ name: 'Grace' })).json, { ...ada, name: 'Grace', ...times(5) })
-  const moved = { ...ada, name: 'Grace', email: 'é@x', ...times(6) }
-  t.strictSame((await change({ email: ' E\u0301@X' })).json, moved)
-  t.strictSame((await call(`${PEOPLE}/${ada.prospectId}`)).json, moved)
-  const cleared = { ...moved, email: null, name: null, ...times(7) }
-  t.strictSame((await change({ email: null, name: null })).json, cleared)
-  t.strictSame((await call(`${PEOPLE}?email=ada@x`)).json, { items: [], hasMore: false })
+  const corrected = { ...ada, name: 'Grace', updatedAt: at(5) }
+  t.strictSame((await correctAda({ name: 'Grace' })).json, corrected)
+  t.strictSame((await get(`/v0/prospects/${ada.prospectId}`)).json, corrected)
 })
+
+t.test('200: a correction without fields changes nothing', async (t) => {
+  const { clock, ada, correctAda } = await openAdaScene()
+  clock.advance(5)
+  t.strictSame((await correctAda({})).json, ada)
+})
+
+t.test('200: a corrected email is normalised', async (t) => {
+  const { get, clock, ada, correctAda } = await openAdaScene()
+  clock.advance(5)
+  const corrected = { ...ada, email: 'é@x', updatedAt: at(5) }
+  t.strictSame((await correctAda({ email: ' E\u0301@X' })).json, corrected)
+  t.strictSame((await get(`/v0/prospects/${ada.prospectId}`)).json, corrected)
+})
+
+t.test('200: null clears a field, and a cleared email finds no one', async (t) => {
+  const { get, clock, ada, correctAda } = await openAdaScene()
+  clock.advance(5)
+  const cleared = { ...ada, email: null, name: null, updatedAt: at(5) }
+  t.strictSame((await correctAda({ email: null, name: null })).json, cleared)
+  t.strictSame((await get('/v0/prospects?email=ada@x')).json, { items: [], hasMore: false })
+})
+
+t.test('200: each correction has a later time, even if the clock stands still', async (t) => {
+  const { clock, correctAda } = await openAdaScene()
+  clock.advance(5)
+  t.equal((await correctAda({ name: 'Grace' })).json['updatedAt'], at(5))
+  t.equal((await correctAda({ email: 'grace@x' })).json['updatedAt'], at(6))
+  t.equal((await correctAda({ name: null })).json['updatedAt'], at(7))
+})
+
+/** The scene after Ada’s email was corrected. Activities had found her by the old one, which is remembered. */
+const openCorrectedScene = async () => {
+  const scene = await openAdaScene()
+  const { log, correctAda } = scene
+  const before = [await log({ email: 'ada@x' }), await log({ email: 'ada@x' })]
+  await correctAda({ email: 'grace@x', name: null })
+  return { ...scene, before }
+}
+
+t.test(
+  '201: after a correction an activity with the new email is the same prospect’s, at once',
+  async (t) => {
+    const { log, ada, before } = await openCorrectedScene()
+    for (const { prospectId } of before) t.equal(prospectId, ada.prospectId)
+    t.equal((await log({ email: 'grace@x' })).prospectId, ada.prospectId)
+  },
+)
 
 t.test('201: after a correction an activity with the old email is a new prospect’s, at once', async (t) => {
-  const { log, ada, change } = await setUp()
-  t.equal((await log({ email: 'ada@x' })).prospectId, ada.prospectId)
-  t.equal((await log({ email: 'ada@x' })).prospectId, ada.prospectId, 'remembered')
-  await change({ email: 'grace@x', name: null })
-  t.equal((await log({ email: 'grace@x', name: 'Grace' })).prospectId, ada.prospectId)
+  const { log, ada } = await openCorrectedScene()
   const { prospectId, createdProspect } = await log({ email: 'ada@x' })
   t.ok(createdProspect)
   t.not(prospectId, ada.prospectId)
-  const taken = await change({ email: 'ADA@x' })
-  t.strictSame(
-    taken.json,
-    problemFor(taken, 'email_taken', 409, 'Another prospect has this email.', { prospectId }),
-  )
-  t.match(
-    (await change({ email: 'grace@x' })).json,
-    { email: 'grace@x', name: 'Grace' },
-    'its own is not taken',
-  )
 })
 
-t.test('201 and 200: a prospect is created once, and its empty fields are filled', async (t) => {
-  const { call, ada, clock } = await setUp()
+t.test('409: a correction to the email of another prospect names that prospect', async (t) => {
+  const { log, correctAda } = await openCorrectedScene()
+  const { prospectId } = await log({ email: 'ada@x' })
+  const refused = await correctAda({ email: 'ADA@x' })
+  const detail = 'Another prospect has this email.'
+  t.strictSame(refused.json, problemFor(refused, 'email_taken', 409, detail, { prospectId }))
+})
+
+t.test('200: a correction to the email that a prospect has is not refused', async (t) => {
+  const { log, correctAda } = await openCorrectedScene()
+  await log({ email: 'grace@x', name: 'Grace' })
+  t.match((await correctAda({ email: 'grace@x' })).json, { email: 'grace@x', name: 'Grace' })
+})
+
+/** The scene after Ada has got an external id. Returns how a prospect is created, too. */
+const openKnownScene = async () => {
+  const scene = await openAdaScene()
+  const { call, clock, ada } = scene
   const create = (json: unknown, headers = {}) => call('POST /v0/prospects', { json, headers })
-  const sent = { externalId: 'crm 1', email: 'ADA@x', name: 'Eve' }
   clock.advance(5)
-  const known = { ...ada, externalId: 'crm 1', ...times(5) }
-  t.match(await create(sent), { status: 200, json: known })
+  const sent = { externalId: 'crm 1', email: 'ADA@x', name: 'Eve' }
+  const created = await create(sent)
+  const known = { ...ada, externalId: 'crm 1', updatedAt: at(5) }
+  return { ...scene, create, sent, created, known }
+}
+
+t.test('200: creating a known prospect fills its empty fields, and overwrites none', async (t) => {
+  const { created, known } = await openKnownScene()
+  t.match(created, { status: 200, json: known })
+})
+
+t.test('200: creating a prospect again changes nothing', async (t) => {
+  const { clock, create, sent, known } = await openKnownScene()
   clock.advance(5)
   t.match(await create(sent, { 'idempotency-key': 'one' }), { status: 200, json: known })
+})
+
+t.test('201: an unknown external id creates a prospect, without the email that another has', async (t) => {
+  const { get, create } = await openKnownScene()
   const { status, json } = await create({ externalId: 'crm 2', email: 'ada@x' })
-  const { prospectId } = json
-  t.strictSame([status, json.email, json.name], [201, null, null])
-  t.match((await call(`${PEOPLE}?externalId=crm%202`)).json, { items: [{ prospectId }], hasMore: false })
-  t.strictSame((await call(`${PEOPLE}?externalId=CRM%202`)).json, { items: [], hasMore: false })
-  const taken = await call(`PATCH /v0/prospects/${prospectId}`, { json: { externalId: 'crm 1' } })
-  const facts = { prospectId: ada.prospectId }
-  t.strictSame(
-    taken.json,
-    problemFor(taken, 'external_id_taken', 409, 'Another prospect has this external id.', facts),
+  t.equal(status, 201)
+  t.equal(json['email'], null)
+  t.equal(json['name'], null)
+  const found = await get('/v0/prospects?externalId=crm%202')
+  t.match(found.json, { items: [{ prospectId: json['prospectId'] }], hasMore: false })
+})
+
+t.test('409: a correction to the external id of another prospect names that prospect', async (t) => {
+  const { create, correct, ada } = await openKnownScene()
+  const { json } = await create({ externalId: 'crm 2' })
+  const refused = await correct(String(json['prospectId']), { externalId: 'crm 1' })
+  const detail = 'Another prospect has this external id.'
+  const other = { prospectId: ada.prospectId }
+  t.strictSame(refused.json, problemFor(refused, 'external_id_taken', 409, detail, other))
+})
+
+for (const { sent, error } of [
+  { sent: {}, error: { detail: 'is required without an email', pointer: '/externalId' } },
+  { sent: { name: 'Ada' }, error: { detail: 'is required without an email', pointer: '/externalId' } },
+  {
+    sent: { externalId: 'N/A' },
+    error: { detail: 'is blank or a placeholder', pointer: '/externalId' },
+  },
+  { sent: { email: 'Berlin' }, error: { detail: 'is not an email address', pointer: '/email' } },
+])
+  t.test(
+    `400: no prospect is created without an external id or an email: ${JSON.stringify(sent)}`,
+    async (t) => {
+      const { call } = await openAdaScene()
+      const answer = await call('POST /v0/prospects', { json: sent })
+      const detail = 'A prospect needs an external id or an email.'
+      t.strictSame(answer.json, problemFor(answer, 'invalid_request', 400, detail, { errors: [error] }))
+    },
   )
+
+t.test('400: every error of a query is named', async (t) => {
+  const { get, adasTimeline } = await openAdaScene()
+  for (const { path, parameters } of [
+    { path: '/v0/prospects?limit=0', parameters: ['limit'] },
+    { path: '/v0/prospects?email=a&email=b', parameters: ['email'] },
+    { path: '/v0/prospects?email=a&externalId=1', parameters: ['externalId'] },
+    { path: '/v0/prospects?externalId=', parameters: ['externalId'] },
+    { path: '/v0/prospect_logs?idempotencyKey=one', parameters: ['source'] },
+    { path: `/v0/prospect_logs?source=&type=${'x'.repeat(101)}`, parameters: ['source', 'type'] },
+    {
+      path: '/v0/prospect_logs?since=yesterday&until=2026-13-01T00:00:00Z',
+      parameters: ['since', 'until'],
+    },
+    { path: `${adasTimeline}?since=2026-01-01T00:00:00&limit=x`, parameters: ['limit', 'since'] },
+  ]) {
+    const { status, json } = await get(path)
+    const errors = json['errors'] as { parameter: string }[]
+    t.equal(status, 400, path)
+    t.strictSame(errors.map(({ parameter }) => parameter).sort(), parameters, path)
+  }
 })
 
-t.test('400: a prospect needs an external id or a usable email', async (t) => {
-  const { call } = await setUp()
-  const missing = { detail: 'is required without an email', pointer: '/externalId' }
-  for (const [json, fault] of [
-    [{}, missing],
-    [{ name: 'Ada' }, missing],
-    [{ externalId: 'N/A' }, { detail: 'is blank or a placeholder', pointer: '/externalId' }],
-    [{ email: 'Berlin' }, { detail: 'is not an email address', pointer: '/email' }],
-  ] as const) {
-    const answer = await call('POST /v0/prospects', { json })
-    const detail = 'A prospect needs an external id or an email.'
-    t.strictSame(answer.json, problemFor(answer, 'invalid_request', 400, detail, { errors: [fault] }))
+t.test('400: every error of a correction is named', async (t) => {
+  const { correctAda } = await openAdaScene()
+  for (const { sent, pointers } of [
+    { sent: { email: 7, name: '' }, pointers: ['/email', '/name'] },
+    { sent: { email: ' ' }, pointers: ['/email'] },
+    { sent: { email: 'N/A' }, pointers: ['/email'] },
+    { sent: { externalId: 'x'.repeat(256) }, pointers: ['/externalId'] },
+    { sent: { externalId: ' null ' }, pointers: ['/externalId'] },
+    { sent: { name: 'a\0' }, pointers: ['/name'] },
+  ]) {
+    const { status, json } = await correctAda(sent)
+    const errors = json['errors'] as { pointer: string }[]
+    t.equal(status, 400, JSON.stringify(sent))
+    t.strictSame(
+      errors.map(({ pointer }) => pointer),
+      pointers,
+    )
   }
-})
-
-t.test('400: every error of a query or a body is named', async (t) => {
-  const { call, timeline, change } = await setUp()
-  for (const [target, ...parameters] of [
-    [`${PEOPLE}?limit=0`, 'limit'],
-    [`${PEOPLE}?email=a&email=b`, 'email'],
-    [`${LOGS}?since=yesterday&until=2026-13-01T00:00:00Z`, 'since', 'until'],
-    [`${LOGS}?source=&type=${'x'.repeat(101)}`, 'source', 'type'],
-    [`${LOGS}?idempotencyKey=one`, 'source'],
-    [`${PEOPLE}?email=a&externalId=1`, 'externalId'],
-    [`${PEOPLE}?externalId=`, 'externalId'],
-    [`${timeline}?since=2026-01-01T00:00:00&limit=x`, 'limit', 'since'],
-  ] as const) {
-    const { status, json } = await call(target)
-    const errors = json.errors as { parameter: string }[]
-    t.strictSame([status, errors.map(({ parameter }) => parameter).sort()], [400, parameters], target)
-  }
-  for (const [json, ...pointers] of [
-    [{ email: 7, name: '' }, '/email', '/name'],
-    [{ email: ' ' }, '/email'],
-    [{ email: 'N/A' }, '/email'],
-    [{ externalId: 'x'.repeat(256) }, '/externalId'],
-    [{ externalId: ' null ' }, '/externalId'],
-    [{ name: 'a\0' }, '/name'],
-  ] as const) {
-    const answer = await change(json)
-    const errors = answer.json.errors as { pointer: string }[]
-    t.strictSame([answer.status, errors.map(({ pointer }) => pointer)], [400, pointers])
-  }
-  const wrong = await change({ name: 7 })
-  t.equal(wrong.json.detail, SEE_ERRORS)
+  t.equal((await correctAda({ name: 7 })).json['detail'], SEE_ERRORS)
 })
 
 t.test('410: an erased prospect is gone', async (t) => {
-  const erasedAt = iso(1)
   const { call } = await openScene({
     storeAs: (store) => ({
       ...store,
       prospects: {
         ...store.prospects,
-        find: async (want) => ({ ...someProspect(want.tenantId), ...want, mergedInto: null, erasedAt }),
+        find: async (key) => ({ ...someProspect(key.tenantId), ...key, mergedInto: null, erasedAt: at(1) }),
         update: async () => null,
       },
       prospectLogs: { ...store.prospectLogs, timeline: async () => 'prospect_erased' },
@@ -305,30 +268,4 @@ t.test('410: an erased prospect is gone', async (t) => {
     await call(`PATCH ${path}`, { json: { name: 'Ada' } }),
   ])
     t.strictSame(answer.json, problemFor(answer, 'prospect_erased', 410, 'The prospect was erased.'))
-})
-
-t.test('200: a prospect is merged, and its id now leads to the survivor', async (t) => {
-  const { call, ada, log, timeline } = await setUp()
-  const prospectId = String((await log({ email: 'grace@x', externalId: 'G-1' })).prospectId)
-  const adaId = String(ada.prospectId)
-  const merge = (from: string, json: object) => call(`POST /v0/prospects/${from}/merge`, { json })
-  const answer = await merge(prospectId, { into: ada.prospectId })
-  t.equal(answer.status, 200)
-  t.strictSame(answer.json, { ...ada, externalId: 'G-1', updatedAt: answer.json['updatedAt'] })
-  t.strictSame((await call(`${PEOPLE}/${prospectId}`)).json, answer.json)
-  t.strictSame((await call(`${PEOPLE}?email=grace@x`)).json, { items: [answer.json], hasMore: false })
-  t.match((await call(timeline)).json, { items: { length: 2 }, hasMore: false })
-  t.strictSame((await merge(prospectId, { into: ada.prospectId })).json, answer.json, 'again')
-  for (const [from, into, status, code] of [
-    [adaId, adaId, 400, 'invalid_request'],
-    [adaId, prospectId, 400, 'invalid_request'],
-    [adaId, idOf('prospect', 9), 404, 'prospect_not_found'],
-    [idOf('prospect', 9), adaId, 404, 'prospect_not_found'],
-  ] as const) {
-    const refused = await merge(from, { into })
-    t.match([refused.status, refused.json], [status, { code }])
-  }
-  t.equal((await merge(prospectId, {})).status, 400)
-  await call('POST /v0/erasures', { json: { prospectId } })
-  t.equal((await merge(String((await log()).prospectId), { into: prospectId })).status, 410)
 })
