@@ -2,12 +2,20 @@ import { createHash } from 'node:crypto'
 import { headerOf } from './request-headers.ts'
 import type { ApiRequest, ApiResponse } from './requests.ts'
 
-/** Whether the sender is a browser that shows a page: its header `Accept` names HTML, and not JSON before it. */
+const HTML_TYPE = /\btext\/(?:html|\*)[^,]*?(?:;\s*q=([\d.]+)|,|$)/i
+const JSON_TYPE = /\bapplication\/json\b[^,]*?(?:;\s*q=([\d.]+)|,|$)/i
+
+/** Whether the sender is a browser that shows a page: its header `Accept` prefers HTML to JSON, or takes both alike. */
 export const takesHtml = (request: ApiRequest): boolean => {
   const accept = headerOf(request, 'accept') ?? ''
-  const weightOf = (type: RegExp) => Number(type.exec(accept)?.[1] ?? (type.test(accept) ? 1 : 0))
-  const html = weightOf(/\btext\/(?:html|\*)[^,]*?(?:;\s*q=([\d.]+)|,|$)/i)
-  return html > 0 && html >= weightOf(/\bapplication\/json\b[^,]*?(?:;\s*q=([\d.]+)|,|$)/i)
+  const htmlWeight = weightOf(HTML_TYPE, accept)
+  return htmlWeight > 0 && htmlWeight >= weightOf(JSON_TYPE, accept)
+}
+
+/** The weight of a type in a header `Accept`, its `q`: 1 without a `q`, and 0 if the type is not named. */
+const weightOf = (type: RegExp, accept: string): number => {
+  const match = type.exec(accept)
+  return match === null ? 0 : Number(match[1] ?? 1)
 }
 
 /** Text that is already HTML. */
