@@ -49,8 +49,16 @@ export const webhookJobs = (options: WebhooksOptions, sharedTools?: WebhookTools
   const { pollMs = DEFAULTS.publisherPollMs, onEndpoint = () => {} } = options
   const { send, secrets } = sharedTools ?? webhookTools(options.webhooks, clock)
   const dataOf = webhookEventData(eventReaders({ store }, EVENT_READS))
-  const rest = (tookMs: number, stop: AbortSignal) => yieldToRequests(tookMs, LIST_REST_MS, stop)
-  const deps = { store, clock, newId, send, openSecret: secrets.open, random: Math.random, onEndpoint, rest }
+  const deps = {
+    store,
+    clock,
+    newId,
+    send,
+    openSecret: secrets.open,
+    random: Math.random,
+    onEndpoint,
+    yieldToRequests: (tookMs: number, stop: AbortSignal) => yieldToRequests(tookMs, LIST_REST_MS, stop),
+  }
   return [
     {
       needs: ['events'],

@@ -40,8 +40,8 @@ type Deps = Needs<'webhooks'> & {
   /** A number from 0 to 1. */
   readonly random: () => number
   readonly onEndpoint: OnEndpoint
-  /** Called between two lists for an endpoint, with the duration of the last: requests go first. */
-  readonly rest: (tookMs: number, stop: AbortSignal) => Promise<void>
+  /** Called between two lists for an endpoint, with the duration of the last: waits while requests get their turn. */
+  readonly yieldToRequests: (tookMs: number, stop: AbortSignal) => Promise<void>
   /** Called for each error, mostly of the store. Its endpoint is claimed again once the store answers. */
   readonly onError: (error: unknown) => void
 }
@@ -110,7 +110,7 @@ export const sendWebhooks = (deps: Deps) => {
       const restMs = isMoreLeft ? null : restMsAfter(sent, hadNothingDue)
       if (!(await settleList(endpoint, sent, readMs, restMs))) return
       await reportHealth(endpoint, health, sent)
-      if (isMoreLeft) await deps.rest(clock() - readMs, stop)
+      if (isMoreLeft) await deps.yieldToRequests(clock() - readMs, stop)
       health = sent.health
       isFirst = false
     }

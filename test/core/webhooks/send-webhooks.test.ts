@@ -72,7 +72,7 @@ const setUp = async (endpoints = 1, overrides: Overrides = {}) => {
       openSecret: (sealed) => sealed,
       dataOf: async ({ eventId }) => ({ of: eventId }),
       random: () => 0.5,
-      rest: async () => {},
+      yieldToRequests: async () => {},
       onEndpoint: ({ url }, change, why) => changes.push({ url, change, why }),
       onError: (error) => errors.push(error),
       ...overrides,
