@@ -12,6 +12,7 @@ const fill = <E extends Element>(element: E, attributes: Attributes, children: r
   }
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') element.addEventListener(name.slice(2), value)
+    // The attribute is only the initial value of an input, and a select has none: the property is what both show.
     else if (name === 'value') Object.assign(element, { value: value ?? '' })
     else if (value !== undefined && value !== null && value !== false)
       element.setAttribute(name, value === true ? '' : String(value))
@@ -80,16 +81,23 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 
 /** Replaces the content of an element. The focus stays on the control of the same name. */
 export const refill = (place: HTMLElement, ...children: readonly Child[]): void => {
+  const fillAgain = () => {
+    place.replaceChildren()
+    fill(place, {}, children)
+  }
   const focused = focusedIn(place)
-  const name = focused && nameInRow(focused)
+  if (focused === null) {
+    fillAgain()
+    return
+  }
+
+  const name = nameInRow(focused)
   const namesakes = () => {
-    const controls = place.querySelectorAll<HTMLElement>(focused?.tagName ?? 'none')
+    const controls = place.querySelectorAll<HTMLElement>(focused.tagName)
     return [...controls].filter((control) => nameInRow(control) === name)
   }
-  const index = focused ? namesakes().indexOf(focused) : -1
-  place.replaceChildren()
-  fill(place, {}, children)
-  if (focused === null) return
+  const index = namesakes().indexOf(focused)
+  fillAgain()
   const candidates = namesakes()
   const replacement = candidates[index] ?? candidates[0] ?? place.closest<HTMLElement>('main')
   replacement?.focus({ preventScroll: true })
