@@ -183,7 +183,7 @@ const knownOf = (rows: readonly RecallRow[]): KnownActivity => {
  */
 const recordChanges = async (
   query: Query,
-  { announcing, everyEvent }: Outbox,
+  { announce, everyEvent }: Outbox,
   recordings: readonly Recording[],
 ): Promise<Recorded[]> => {
   const changes = sortedBy(
@@ -204,7 +204,7 @@ const recordChanges = async (
   const filling = identifiers.filter(({ number }) => recordings[number]?.change.unchangedSince !== null)
   const assumed = numberedRows(recordings, ({ change }) => change.assumed)
   const newEvents = numberedRows(recordings, ({ events }) => events.map(eventRow))
-  const rows = await announcing(
+  const rows = await announce(
     query()<Events & { readonly number: number }>`
       with change as (
         select * from ${CHANGE.from(changes)}
@@ -330,11 +330,11 @@ const numberedRows = <Row extends object>(
  */
 const recordPlainLogs = async (
   query: Query,
-  { announcing, everyEvent }: Outbox,
+  { announce, everyEvent }: Outbox,
   plainLogs: readonly PlainLog[],
 ): Promise<Recorded[]> => {
   const logs = plainLogs.map(({ log, unchangedSince }) => sentLog(log, unchangedSince))
-  const rows = await announcing(
+  const rows = await announce(
     query()<Events & { readonly id: string }>`
       with log as (
         select * from ${PLAIN_LOG.from(logs)}

@@ -93,7 +93,7 @@ export const postgresErasures = (
     const [prospect] = prospects
     const erasedIds = textArray(prospects.map(({ prospectId }) => prospectId))
     const erasureId = erasures[0]?.erasureId ?? null
-    const result = await outbox.recorded(
+    const result = await outbox.confirm(
       query()<Events>`
         with erased as (
           update prospects p set email = null, external_id = null, name = null, erased_at = ${now}, updated_at = ${now}

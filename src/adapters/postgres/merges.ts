@@ -18,7 +18,7 @@ export const postgresMerges = (query: Query, outbox: Outbox, changed: () => void
   /** Locks both prospects first, in the order of their ids. Once they are locked, they stay as they were decided on. */
   record: async ({ merge, merged, survivor }, events) => {
     const { tenantId, prospectId, intoId } = merge
-    const recorded = await outbox.recorded(
+    const recorded = await outbox.confirm(
       query()<Events>`
         with unchanged as (
           select p.prospect_id
@@ -132,7 +132,7 @@ export const postgresMerges = (query: Query, outbox: Outbox, changed: () => void
     order by m.merge_id limit ${limit}`,
 
   settle: (step, events) =>
-    outbox.recorded(
+    outbox.confirm(
       query()<Events>`
         with changed as (
           update merges m set pass = ${step.pass}, settles_after = ${step.settlesAfter}, claimable_at = ${step.claimableAt},

@@ -23,10 +23,13 @@ export type Outbox = {
    * tenant; for `exists` the planner may collect those of all tenants.
    */
   readonly newEvents: (events?: readonly NewEvent[]) => Piece
-  /** The rows of a write, whose events are announced. */
-  readonly announcing: <Row extends Events>(written: Promise<readonly Row[]>) => Promise<readonly Row[]>
-  /** Whether a write was recorded: not if it returned no row, or if another writer was faster. */
-  readonly recorded: (written: Promise<readonly Events[]>) => Promise<Recorded>
+  /** Waits for the rows of a write, and announces its events. */
+  readonly announce: <Row extends Events>(written: Promise<readonly Row[]>) => Promise<readonly Row[]>
+  /**
+   * Waits for a write, announces its events, and returns whether it was recorded: not if it returned no row, or if
+   * another writer was faster. Then this pauses for a moment, before the caller tries again.
+   */
+  readonly confirm: (written: Promise<readonly Events[]>) => Promise<Recorded>
 }
 
 const PAUSE_MS_MAX = 10
@@ -35,7 +38,7 @@ const pauseAfterConflict = () => pause(Math.random() * PAUSE_MS_MAX)
 
 /** Events are written in the statement of their change. Calls `onEvents` after a commit with events. */
 export const createOutbox = (everyEvent: boolean, onEvents: () => void): Outbox => {
-  const announced = <Row extends Events>(rows: readonly Row[]): readonly Row[] => {
+  const announceRows = <Row extends Events>(rows: readonly Row[]): readonly Row[] => {
     if (rows[0]?.events) onEvents()
     return rows
   }
@@ -50,10 +53,10 @@ export const createOutbox = (everyEvent: boolean, onEvents: () => void): Outbox 
         ))
         returning 1
       )`,
-    announcing: (written) => written.then(announced),
-    recorded: async (written) => {
+    announce: (written) => written.then(announceRows),
+    confirm: async (written) => {
       const rows = await written.catch(ifOvertaken([]))
-      if (announced(rows).length > 0) return 'recorded'
+      if (announceRows(rows).length > 0) return 'recorded'
       await pauseAfterConflict()
       return 'overtaken'
     },

@@ -25,7 +25,7 @@ const GROUPS_MAX = 4
 
 export const postgresPageGroups = (
   query: Query,
-  { recorded, newEvents }: Outbox,
+  { confirm, newEvents }: Outbox,
   together: Together,
 ): PageGroups => ({
   /**
@@ -79,7 +79,7 @@ export const postgresPageGroups = (
   ),
 
   add: (group, events) =>
-    recorded(
+    confirm(
       query()<Events>`
         -- The part with the new events needs a part 'changed'.
         with changed as (
@@ -96,7 +96,7 @@ export const postgresPageGroups = (
 
   /** A group's revision rises with its own changes and with those of its count. */
   change: (group, lastUpdatedAt, revision, events) =>
-    recorded(
+    confirm(
       query()<Events>`
         with changed as (
           update page_groups g set

@@ -78,7 +78,7 @@ export const postgresPages = (
   together: Together,
   wakePublisher: () => void,
 ): Pages => {
-  const { recorded } = outbox
+  const { confirm } = outbox
   const findWith = (content: boolean) =>
     together.read('pages.find', (lookups: readonly PageKey[]) => findAll(query, lookups, content), {
       listLengthMax: PAGES_MAX,
@@ -106,12 +106,12 @@ export const postgresPages = (
     findSlug: together.read('pages.findSlug', (lookups: readonly SlugKey[]) => findSlugs(query, lookups)),
 
     change: async (change, events) => {
-      const result = await recorded(changePage(query, outbox, change, events))
+      const result = await confirm(changePage(query, outbox, change, events))
       if (result === 'recorded' && changeNeedsWork(change)) wakePublisher()
       return result
     },
 
-    remove: (page, events) => recorded(removePage(query, outbox, page, events)),
+    remove: (page, events) => confirm(removePage(query, outbox, page, events)),
   }
 }
 
@@ -158,7 +158,7 @@ const recallAll = async (query: Query, lookups: readonly NewPageLookup[]): Promi
  */
 const savePages = async (
   query: Query,
-  { announcing, everyEvent }: Outbox,
+  { announce, everyEvent }: Outbox,
   wakePublisher: () => void,
   recordings: readonly Recording[],
 ): Promise<Recorded[]> => {
@@ -173,7 +173,7 @@ const savePages = async (
   const events = recordings.flatMap(({ events }, number) =>
     events.map((event) => ({ ...eventRow(event), number })),
   )
-  const rows = await announcing(
+  const rows = await announce(
     query()<Events & { readonly number: number }>`
       with page as (
         -- The pages that can be added, each with its position among those of its group.

@@ -27,7 +27,7 @@ const LAST_NAME_KEY = piece`(left(split_part(${FOLDED_NAME}, ' ', -1), 100) coll
 
 export const postgresProspects = (
   query: Query,
-  { recorded, newEvents }: Outbox,
+  { confirm, newEvents }: Outbox,
   together: Together,
 ): Prospects => ({
   find: together.read('prospects.find', async (lookups: readonly ProspectKey[]) => {
@@ -124,7 +124,7 @@ export const postgresProspects = (
    */
   correct: ({ before, after, added, released }, events) => {
     const { tenantId, prospectId } = before
-    return recorded(
+    return confirm(
       query()<Events>`
         with changed as (
           update prospects p set email = ${after.email}, external_id = ${after.externalId}, name = ${after.name},

@@ -40,7 +40,7 @@ const SETTLEMENT = columns(
  */
 export const postgresVersions = (
   query: Query,
-  { announcing, everyEvent }: Outbox,
+  { announce, everyEvent }: Outbox,
   together: Together,
 ): Versions => ({
   list: together.read('versions.list', async (lookups: readonly (RowsQuery & PageKey)[]) => {
@@ -169,7 +169,7 @@ export const postgresVersions = (
    * subquery reads the endpoints of one tenant; for `exists` the planner may collect those of all tenants.
    */
   settle: async (tenantId, settlements, events = []) => {
-    const rows = await announcing(
+    const rows = await announce(
       query()<Events & { readonly versionId: string }>`
         -- Locks each page, then its version, and reads both after that: a claim lost in the meantime saves nothing. The
         -- condition on the status must differ from that of the index of waiting versions, or all waiting versions of a
