@@ -35,8 +35,18 @@ const runHalved = async <Answer>(length: number, run: Run<number, Answer>) => {
   )
   return { lengths, timesRun, settled, error }
 }
+/** The error of a statement that PostgreSQL ended with this SQLSTATE. */
 const killed = (code: string, severity = 'ERROR') =>
   Object.assign(new Error('killed'), { name: 'PostgresError', code, severity })
+const DEADLOCK_DETECTED = '40P01'
+/** After these the same statement, or half of it, would fare no better, or may have been committed. */
+const NOT_HALVED = [
+  { name: 'query_canceled', code: '57014', severity: 'ERROR' },
+  { name: 'admin_shutdown', code: '57P01', severity: 'FATAL' },
+  { name: 'connection_failure', code: '08006', severity: 'ERROR' },
+  { name: 'out_of_memory', code: '53200', severity: 'ERROR' },
+  { name: 'lock_not_available', code: '55P03', severity: 'ERROR' },
+]
 
 t.test('if every list fails, a list of n ends after 2n - 1 runs, and each member fails once', async (t) => {
   const bug = new Error('a bug')
@@ -76,17 +86,15 @@ t.test('if a list fails once, its halves are run once each', async (t) => {
   }
 })
 
-t.test('a statement that an administrator, a limit or a lost connection ended is not halved', async (t) => {
-  const codes = ['57014', '57P01', '08006', '53200', '55P03']
-  for (const code of codes) {
+for (const { name, code, severity } of NOT_HALVED)
+  t.test(`a statement that ended with ${name} is not halved`, async (t) => {
     const { lengths, settled, error } = await runHalved(8, async () =>
-      unavailableUnlessRejected(killed(code, code === '57P01' ? 'FATAL' : 'ERROR')),
+      unavailableUnlessRejected(killed(code, severity)),
     )
-    t.strictSame(lengths, [8], code)
+    t.strictSame(lengths, [8])
     t.match(error, { kind: 'unavailable' })
     t.strictSame(settled.flat(), [], 'the caller fails them all with this error')
-  }
-})
+  })
 
 t.test(
   'a statement that always deadlocks is sent twice for each list, and once for a single member',
@@ -95,7 +103,7 @@ t.test(
       let statements = 0
       const recordAll = repeatedOrHalved(async (_: readonly number[]): Promise<readonly Recorded[]> => {
         statements++
-        return unavailableUnlessRejected(killed('40P01'))
+        return unavailableUnlessRejected(killed(DEADLOCK_DETECTED))
       })
       const { lengths, settled, error } = await runHalved(length, recordAll)
       t.equal(error, null)
