@@ -26,10 +26,10 @@ t.test('403: keys and hooks of a suspended tenant are refused until it is resume
 t.test('429: requests of a suspended tenant count for the rate limit', async (t) => {
   const scene = await openScene({ rateLimitPerMinute: 2 })
   const { api, owner, call } = scene
-  const { path } = await hooksOver(api, owner.apiKey).create({ verify: { token: true } })
+  const { create, send } = hooksOver(api, owner.apiKey)
+  const { path } = await create({ verify: { token: true } })
   await suspendTenant(scene)(owner.tenantId)
-  const statuses = async (once: () => Promise<{ readonly status: number }>) =>
-    [await once(), await once(), await once(), await once()].map(({ status }) => status)
-  t.strictSame(await statuses(() => call('GET /v0/page_groups')), [403, 429, 429, 429])
-  t.strictSame(await statuses(() => hooksOver(api, owner.apiKey).send(path)), [403, 403, 429, 429])
+  // The limit is of each key and each hook. The key has already made one of its two requests: it created the hook.
+  for (const status of [403, 429, 429, 429]) t.equal((await call('GET /v0/page_groups')).status, status)
+  for (const status of [403, 403, 429, 429]) t.equal((await send(path)).status, status)
 })
