@@ -21,8 +21,8 @@ formats.default(ajv)
 ajv.addSchema(document, 'openapi')
 const compiled = new Map<string, ValidateFunction>()
 
-/** The fault of an answer by the committed OpenAPI document; null if it is as documented. */
-export const undocumented = (
+/** How an answer differs from the committed OpenAPI document; null if it does not. */
+export const faultOf = (
   method: string,
   template: string,
   { status, headers, body }: Response,
@@ -46,14 +46,14 @@ export const undocumented = (
   if (type === 'application/x-ndjson') {
     const faults = body
       .split(/(?<=\n)/)
-      .map((line) => undocumentedValue('#/components/schemas/ProspectExportLine', JSON.parse(line)))
+      .map((line) => faultOfValue('#/components/schemas/ProspectExportLine', JSON.parse(line)))
     return faults.find((fault) => fault !== null) ?? null
   }
-  return undocumentedValue(`${place}/content/${escaped(type)}/schema`, JSON.parse(body))
+  return faultOfValue(`${place}/content/${escaped(type)}/schema`, JSON.parse(body))
 }
 
-/** The fault of a value by the schema at a pointer into that document. */
-export const undocumentedValue = (pointer: string, value: unknown): string | null => {
+/** How a value differs from the schema at a pointer into that document; null if it does not. */
+export const faultOfValue = (pointer: string, value: unknown): string | null => {
   const reference = `openapi${pointer.split('/').map(encodeInReference).join('/')}`
   const validate = compiled.get(reference) ?? ajv.compile({ $ref: reference })
   compiled.set(reference, validate)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import openapi from '../../src/adapters/http/openapi.json' with { type: 'json' }
 import { type Api, type ApiRequest, type ApiResponse, isWhole } from '../../src/adapters/http/requests.ts'
-import { undocumented } from './answers.ts'
+import { faultOf } from './answers.ts'
 
 type Operation = Pick<ApiRequest, 'method' | 'target'>
 
@@ -39,7 +39,7 @@ export const mustBeDocumented = ({ method, target }: Operation, response: ApiRes
   const verbs = Object.keys(openapi.paths[template])
   if (!verbs.includes(method.toLowerCase())) return
   const body = String(response.body)
-  assert.equal(undocumented(method, template, { ...response, body }), null)
+  assert.equal(faultOf(method, template, { ...response, body }), null)
 }
 
 type Template = keyof typeof openapi.paths

@@ -7,7 +7,7 @@ import openapi from '../../../src/adapters/http/openapi.json' with { type: 'json
 import { ROUTES } from '../../../src/adapters/http/routes.ts'
 import { NewPage } from '../../../src/shapes/page.ts'
 import { NewProspectLog } from '../../../src/shapes/prospect-log.ts'
-import { undocumentedValue } from '../../support/answers.ts'
+import { faultOfValue } from '../../support/answers.ts'
 import { openScene } from '../../support/api.ts'
 
 const { paths, components } = openapi
@@ -160,7 +160,7 @@ t.test('the body of an activity has the bounds of the specification', async (t) 
 t.test('the document refuses the texts that the service refuses', async (t) => {
   const valid = { source: 'crm', payload: {} }
   const agree = (name: string, shape: v.GenericSchema, body: object) =>
-    (undocumentedValue(`#/components/schemas/${name}`, body) === null) === v.is(shape, body)
+    (faultOfValue(`#/components/schemas/${name}`, body) === null) === v.is(shape, body)
   for (const text of ['a', 'a\n😀', '\u0001', '\0', 'a\0b', 'a\n\0']) {
     for (const field of ['source', 'type', 'email', 'idempotencyKey', 'name'])
       t.ok(
@@ -334,7 +334,7 @@ t.test('every body and answer has examples, and each is of its shape', async (t)
     const named = Object.entries((node['examples'] ?? {}) as Record<string, { value: unknown }>)
     t.ok(named.length > 0, at)
     for (const [name, { value }] of named) {
-      t.equal(undocumentedValue(`${at}/schema`, value), null, `${at} ${name}`)
+      t.equal(faultOfValue(`${at}/schema`, value), null, `${at} ${name}`)
       examples++
     }
   })
@@ -379,7 +379,7 @@ t.test('examples of parameters match their shapes, and are placed where no form 
     t.notOk('example' in node || 'examples' in node, at)
     const { schema } = node as { schema: { examples?: unknown[] } }
     t.equal(schema.examples?.length, 1, at)
-    for (const example of schema.examples ?? []) t.equal(undocumentedValue(`${at}/schema`, example), null, at)
+    for (const example of schema.examples ?? []) t.equal(faultOfValue(`${at}/schema`, example), null, at)
   })
 })
 
@@ -392,7 +392,7 @@ t.test('every default, example and enumerated value is valid by the schema that 
     const { default: fallback, examples = [], enum: enumerated = [], const: only } = node
     if (!Array.isArray(examples)) return
     const shown = [fallback, only, examples, enumerated].flat().filter((value) => value !== undefined)
-    for (const value of shown) t.equal(undocumentedValue(at, value), null, `${at} ${JSON.stringify(value)}`)
+    for (const value of shown) t.equal(faultOfValue(at, value), null, `${at} ${JSON.stringify(value)}`)
     values += shown.length
   })
   t.ok(values > 100)
