@@ -224,13 +224,10 @@ export const activities = section('activities', settingOf, {
     const byExternalId = await recorded(tenantId, { externalId: 'ada@x' })
     const wanted = [externalIdentifier(tenantId, 'ada@x'), emailIdentifier(tenantId, 'ada@x')]
     const { identifiers } = await recall({ tenantId, identifiers: wanted })
-    same(
-      new Map(identifiers.map(({ kind, prospectId }) => [kind, prospectId])),
-      new Map([
-        ['email', byEmail.prospectId],
-        ['externalId', byExternalId.prospectId],
-      ]),
-    )
+    same(Object.fromEntries(identifiers.map(({ kind, prospectId }) => [kind, prospectId])), {
+      email: byEmail.prospectId,
+      externalId: byExternalId.prospectId,
+    })
   },
 
   'a blocked identifier is recalled with its erasure and without a prospect': async (scene) => {
@@ -494,13 +491,10 @@ export const activities = section('activities', settingOf, {
     const blank = { ...first, email: null, externalId: null, updatedAt: at(1) }
     equal(await activities.record(fillOf(blank, { externalId: '1' }, someLog(first))), 'recorded')
     const { identifiers } = await recall({ tenantId, identifiers: identifiersOf(first) })
-    same(
-      new Map(identifiers.map(({ kind, prospectId }) => [kind, prospectId])),
-      new Map([
-        ['email', second.prospectId],
-        ['externalId', first.prospectId],
-      ]),
-    )
+    same(Object.fromEntries(identifiers.map(({ kind, prospectId }) => [kind, prospectId])), {
+      email: second.prospectId,
+      externalId: first.prospectId,
+    })
   },
 
   'a change whose idempotency key is taken is overtaken, and leaves nothing': async (scene) => {

@@ -10,10 +10,13 @@ export const same = (actual: unknown, expected: unknown): void =>
 export const like = (actual: unknown, expected: unknown): void =>
   same(restrictedTo(actual, expected), expected)
 
+/** A Set is not: it has no fields, and is compared as a whole. */
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !(value instanceof Set)
 
 const plain = (value: unknown): unknown => {
+  // They have no fields, either: any two of them would be equal.
+  if (value instanceof Date || value instanceof Map) throw new TypeError('A store keeps no Date and no Map.')
   if (Array.isArray(value)) return Array.from(value, plain)
   if (!isRecord(value)) return value
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, plain(field)]))
