@@ -19,12 +19,12 @@ export const pageGroups = section(
   'page groups',
   ({ store }) => {
     const { pages } = store
-    /** Groups as they are listed. */
+    /** The port, with groups found as they are listed. */
     const pageGroups = {
-      list: (want: PageGroupsQuery) => store.pageGroups.list(want),
+      list: (query: PageGroupsQuery) => store.pageGroups.list(query),
       change: (group: StoredPageGroup, updatedAt: string) => store.pageGroups.change(group, updatedAt),
-      find: async (want: GroupName) => {
-        const found = await store.pageGroups.find(want)
+      find: async (name: GroupName) => {
+        const found = await store.pageGroups.find(name)
         if (found === null) return null
         const { revision, requestHash, ...group } = found
         return group
@@ -35,9 +35,8 @@ export const pageGroups = section(
       await store.pageGroups.add({ ...group, idempotencyKey: null, requestHash: null })
       return group
     }
-    const listed = async (tenant: SomeTenant, want: Partial<PageGroupsQuery> = {}) => {
-      return pageGroups.list(wantOf(tenant, want))
-    }
+    const listed = (tenant: SomeTenant, query: Partial<PageGroupsQuery> = {}) =>
+      pageGroups.list(queryOf(tenant, query))
 
     return { pageGroups, pages, added, listed }
   },
@@ -101,7 +100,7 @@ export const pageGroups = section(
 
     'a list ends once the texts of all its rows but the last fill a slice': async (given) => {
       const { store, added, listed } = given
-      const text = 'x'.repeat(400_000)
+      const text = 'x'.repeat(TEXT_LENGTH)
       const raw = { rawJson: JSON.stringify([text]) }
       const heavy: Partial<StoredPageGroup>[] = [
         { pageContext: text },
@@ -114,7 +113,7 @@ export const pageGroups = section(
       const groups: StoredPageGroup[] = []
       for (const fields of heavy.toReversed()) groups.unshift(await added(tenant, fields))
       for (const status of [null, 'active'] as const) {
-        ok(isDeepStrictEqual(await listed(tenant, { status }), groups.slice(0, 4)))
+        ok(isDeepStrictEqual(await listed(tenant, { status }), groups.slice(0, heavy.length - 1)))
         const [first] = groups
         const rest = await listed(tenant, { status, beforeId: first?.pageGroupId ?? null })
         ok(isDeepStrictEqual(rest, groups.slice(1)))
@@ -152,35 +151,39 @@ export const pageGroups = section(
       same(await listed({ tenantId: newId('tenant'), brandId: '' }), [])
     },
 
-    'many wants in one call are each answered in their place': async ({ store, pageGroups, added }) => {
+    'concurrent calls each get their own list': async ({ store, pageGroups, added }) => {
       const ours = await addTenant(store)
       const theirs = await addTenant(store)
-      const a = await added(ours)
-      const b = await added(theirs, { status: 'archived' })
-      const c = await added(ours, { status: 'archived' })
-      const d = await added(ours, { status: 'deleted' })
-      const e = await added(theirs)
+      const ourOldest = await added(ours)
+      const theirArchived = await added(theirs, { status: 'archived' })
+      const ourArchived = await added(ours, { status: 'archived' })
+      const ourDeleted = await added(ours, { status: 'deleted' })
+      const theirNewest = await added(theirs)
       const crowded = await addTenant(store)
-      const [, g, h] = [await added(crowded), await added(crowded), await added(crowded)] as const
-      const answers: [PageGroupsQuery, StoredPageGroup[]][] = [
-        [wantOf(ours), [c, a]],
-        [wantOf(ours, { status: 'deleted' }), [d]],
-        [wantOf(theirs), [e, b]],
-        [wantOf(ours), [c, a]],
-        [wantOf(theirs, { status: 'deleted' }), []],
-        [wantOf(crowded, { limit: 1 }), [h, g]],
-        [wantOf(ours, { status: 'deleted' }), [d]],
-        [wantOf(theirs, { status: 'archived', limit: 1 }), [b]],
-        [wantOf(crowded, { status: 'active', limit: 1 }), [h, g]],
-        [wantOf(ours, { beforeId: c.pageGroupId }), [a]],
-        [wantOf(theirs, { status: 'active', beforeId: e.pageGroupId }), []],
+      await added(crowded)
+      const middle = await added(crowded)
+      const newest = await added(crowded)
+      // Some are asked for twice.
+      const lists: { readonly query: PageGroupsQuery; readonly rows: readonly StoredPageGroup[] }[] = [
+        { query: queryOf(ours), rows: [ourArchived, ourOldest] },
+        { query: queryOf(ours, { status: 'deleted' }), rows: [ourDeleted] },
+        { query: queryOf(theirs), rows: [theirNewest, theirArchived] },
+        { query: queryOf(ours), rows: [ourArchived, ourOldest] },
+        { query: queryOf(theirs, { status: 'deleted' }), rows: [] },
+        { query: queryOf(crowded, { limit: 1 }), rows: [newest, middle] },
+        { query: queryOf(ours, { status: 'deleted' }), rows: [ourDeleted] },
+        { query: queryOf(theirs, { status: 'archived', limit: 1 }), rows: [theirArchived] },
+        { query: queryOf(crowded, { status: 'active', limit: 1 }), rows: [newest, middle] },
+        { query: queryOf(ours, { beforeId: ourArchived.pageGroupId }), rows: [ourOldest] },
+        { query: queryOf(theirs, { status: 'active', beforeId: theirNewest.pageGroupId }), rows: [] },
       ]
+      const found = await readEach(
+        pageGroups.list,
+        lists.map(({ query }) => query),
+      )
       same(
-        await readEach(
-          pageGroups.list,
-          answers.map(([want]) => want),
-        ),
-        answers.map(([, rows]) => rows),
+        found,
+        lists.map(({ rows }) => rows),
       )
     },
 
@@ -206,8 +209,7 @@ export const pageGroups = section(
       equal(await pageGroups.change(changed, group.updatedAt), 'recorded')
       same(await pageGroups.find(group), { ...changed, pagesCount: 2 })
       equal(await pageGroups.change({ ...group, updatedAt: at(61_000) }, changed.updatedAt), 'recorded')
-      const again = { ...group, updatedAt: at(61_000), pagesCount: 2 }
-      same(await pageGroups.find(group), again)
+      same(await pageGroups.find(group), { ...group, updatedAt: at(61_000), pagesCount: 2 })
     },
 
     'a change by another tenant, or of an unknown group, is overtaken and changes nothing': async (given) => {
@@ -291,9 +293,9 @@ export const pageGroups = section(
       added,
     }) => {
       const tenant = await addTenant(store)
-      const given = await added(tenant)
-      const before = structuredClone(given)
-      scribbleOn(given)
+      const passed = await added(tenant)
+      const before = structuredClone(passed)
+      scribbleOn(passed)
       same(await pageGroups.find(before), before)
       const change = structuredClone({ ...before, title: 'Changed' })
       await pageGroups.change(change, before.updatedAt)
@@ -303,17 +305,20 @@ export const pageGroups = section(
   },
 )
 
-const wantOf = ({ tenantId }: SomeTenant, want: Partial<PageGroupsQuery> = {}): PageGroupsQuery => ({
+const queryOf = ({ tenantId }: SomeTenant, query: Partial<PageGroupsQuery> = {}): PageGroupsQuery => ({
   tenantId,
   status: null,
   beforeId: null,
   limit: 100,
-  ...want,
+  ...query,
 })
+
+/** Four such texts fill a slice. */
+const TEXT_LENGTH = 400_000
 
 type GroupName = Pick<StoredPageGroup, 'tenantId' | 'pageGroupId'>
 
-/** Without what lists do not show. */
+/** A group without the fields that lists do not show. */
 const plainGroup = (tenant: SomeTenant, fields: Partial<StoredPageGroup> = {}): StoredPageGroup => {
   const { idempotencyKey, requestHash, ...group } = someGroup(tenant, fields)
   return group
