@@ -20,6 +20,8 @@ const PROCESSES = 3
 /** What each process logs: 100 activities of 10 people, the same ones as the others. */
 const ACTIVITIES = 100
 const PEOPLE = 10
+/** Each process begins this many activities after the one before it, so that they meet everywhere. */
+const START_DISTANCE = 33
 
 overStores(
   async (t, kind) => {
@@ -27,7 +29,7 @@ overStores(
       const { address, kept, store } = await opened(t, kind)
       const { tenantId } = await addTenant(store)
       const logging = Array.from({ length: PROCESSES }, (_, i) =>
-        runChild(LOG_HUNDRED, kind.name, String(address), tenantId, String(i)),
+        runChild(LOG_ACTIVITIES, kind.name, String(address), tenantId, String(i * START_DISTANCE)),
       )
       let replays = 0
       for (const printed of await Promise.all(logging)) replays += Number(printed)
@@ -117,10 +119,10 @@ const ids = (versions: readonly { readonly versionId: string }[]) =>
   versions.map(({ versionId }) => versionId).sort()
 
 /**
- * A process that logs the hundred activities one after the other. Each process begins with another one of them. It prints
- * how many of its calls were replays.
+ * A process that logs the activities one after the other, beginning with the one whose number it is given. It prints how
+ * many of its calls were replays.
  */
-const LOG_HUNDRED = `
+const LOG_ACTIVITIES = `
   const { createRuntime } = await import('${sourceUrl('compose/service.ts')}')
   const { composeUseCases } = await import('${sourceUrl('service/use-cases.ts')}')
   const { readConfig } = await import('${sourceUrl('config/config.ts')}')
@@ -130,10 +132,10 @@ const LOG_HUNDRED = `
   const world = await createRuntime(config, createLog('silent'))
   const { logProspectActivity } = composeUseCases({ ...world, requireIdentity: false, prospectsRememberedMax: 100 })
   let replays = 0
-  for (let i = 0; i < 100; i++) {
-    const n = (i + Number(first) * 33) % 100
+  for (let i = 0; i < ${ACTIVITIES}; i++) {
+    const n = (i + Number(first)) % ${ACTIVITIES}
     const payload = { rawJson: JSON.stringify({ n }) }
-    const email = n % 10 + '@example.com'
+    const email = n % ${PEOPLE} + '@example.com'
     const activity = { tenantId, source: 'crm', type: 'webhook', payload, email, idempotencyKey: 'key ' + n }
     if ((await logProspectActivity(activity)).replayed) replays++
   }
