@@ -8,7 +8,7 @@ export type SmallDisk = {
   readonly folder: string
   /** Leaves no room at all. */
   readonly fill: () => void
-  /** Gives back so many bytes of what `fill` took. */
+  /** Gives back this many bytes of what `fill` took. */
   readonly leave: (bytes: number) => void
   /** Gives back what `fill` took. */
   readonly free: () => void
@@ -22,7 +22,7 @@ export const whyNoSmallDisk = (): string | null =>
     ? null
     : 'only root can mount a small disk, on Linux'
 
-/** A disk of so many megabytes, in memory; null where this system mounts none. */
+/** A disk of this many megabytes, in memory; null where this system mounts none. */
 export const mountSmallDisk = (t: Test, megabytes: number): SmallDisk | null => {
   const folder = newFolder(t)
   const { status } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder])
@@ -37,7 +37,9 @@ export const mountSmallDisk = (t: Test, megabytes: number): SmallDisk | null => 
       const file = openSync(ballast, 'a')
       for (const bytes of CHUNKS) {
         const chunk = Buffer.alloc(bytes)
-        while (isWritten(file, chunk));
+        while (tryWrite(file, chunk)) {
+          // Until no chunk of this size fits.
+        }
       }
       closeSync(file)
     },
@@ -46,7 +48,8 @@ export const mountSmallDisk = (t: Test, megabytes: number): SmallDisk | null => 
   }
 }
 
-const isWritten = (file: number, chunk: Buffer): boolean => {
+/** Returns whether there was room. */
+const tryWrite = (file: number, chunk: Buffer): boolean => {
   try {
     return writeSync(file, chunk) > 0
   } catch (error) {
