@@ -1,5 +1,5 @@
 // Loaded into a service by `--import`: counts what its requests cost, without a clock. Writes the counts to the file
-// `COUNTS_FILE` when the process ends. `COUNTS_PROMISES` counts promises, which makes all else slower and larger.
+// `COUNTS_FILE` when the process ends. `COUNTS_PROMISES` counts promises, which makes everything else slower and larger.
 import { createHook } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import { writeFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { Socket } from 'node:net'
 import { getHeapStatistics } from 'node:v8'
 
 const { COUNTS_FILE = '', COUNTS_PROMISES } = process.env
-/** All since the start of the process. `sent`: bytes to the database; `written`: bytes to callers. */
+/** Counts since the process began. `sent`: bytes to the database; `written`: bytes to callers. */
 const counts = { promises: 0, statements: 0, sent: 0, written: 0 }
 
 if (COUNTS_PROMISES)
@@ -18,11 +18,17 @@ if (COUNTS_PROMISES)
     },
   }).enable()
 
-// No message is left over: the driver writes whole ones. `B` runs a statement with parameters, `Q` one without.
+/**
+ * Counts the messages that run a statement: `B` one with parameters, `Q` one without. The driver never splits a message
+ * between two writes.
+ */
 const countStatements = (bytes: Uint8Array): void => {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  for (let at = 0; at + 5 <= bytes.length; at += 1 + view.getUint32(at + 1))
-    if ('BQ'.includes(String.fromCharCode(view.getUint8(at)))) counts.statements++
+  // A message is its type, one byte, and its length, four bytes, which do not count the type.
+  for (let at = 0; at + 5 <= bytes.length; at += 1 + view.getUint32(at + 1)) {
+    const type = String.fromCharCode(view.getUint8(at))
+    if (type === 'B' || type === 'Q') counts.statements++
+  }
 }
 const callers = new WeakSet<Socket>()
 const { write } = Socket.prototype
@@ -36,17 +42,18 @@ Socket.prototype.write = function (this: Socket, chunk: string | Uint8Array, ...
 } as typeof write
 
 const { StatementSync } = await import('node:sqlite')
-const statement = StatementSync.prototype as unknown as Record<string, (...given: unknown[]) => unknown>
+const statement = StatementSync.prototype as unknown as Record<string, (...args: unknown[]) => unknown>
 for (const name of ['all', 'get', 'iterate', 'run']) {
   const call = statement[name]
-  statement[name] = function (this: unknown, ...given) {
+  statement[name] = function (this: unknown, ...args) {
     counts.statements++
-    return call?.apply(this, given)
+    return call?.apply(this, args)
   }
 }
 
-const now = () => ({ ...counts, heap: getHeapStatistics().used_heap_size })
-type Counts = ReturnType<typeof now>
+/** The counts so far, and the bytes of the heap. */
+const snapshot = () => ({ ...counts, heap: getHeapStatistics().used_heap_size })
+type Counts = ReturnType<typeof snapshot>
 /** Each request: its line, and the counts when it arrived and when its answer was written. */
 export type CountedRequest = { readonly line: string; readonly before: Counts; after: Counts }
 const requests: CountedRequest[] = []
@@ -59,13 +66,13 @@ type Message = {
 subscribe('http.server.request.start', (message) => {
   const { request, socket } = message as Message
   callers.add(socket)
-  const before = now()
+  const before = snapshot()
   const counted = { line: `${request.method} ${request.url}`, before, after: before }
   unanswered.set(request, counted)
   requests.push(counted)
 })
 subscribe('http.server.response.finish', (message) => {
   const counted = unanswered.get((message as Message).request)
-  if (counted) counted.after = now()
+  if (counted) counted.after = snapshot()
 })
 process.on('exit', () => writeFileSync(COUNTS_FILE, JSON.stringify(requests)))
