@@ -157,9 +157,8 @@ const openedForm = (values: ReadonlyMap<string, unknown>, { root }: PointerTree)
 
 /** The fields of an encoded form, as browsers read it; null if there are too many. */
 const fieldsIn = (body: Buffer, charset: string | undefined, warn: Warn): Field[] | null => {
-  const pieces = body
+  const pieces = withBlanks(body)
     .toString('latin1')
-    .replaceAll('+', ' ')
     .split('&', FIELDS_MAX + 1)
   if (pieces.length > FIELDS_MAX) return null
   const textOf = textsIn(warn)
@@ -169,6 +168,16 @@ const fieldsIn = (body: Buffer, charset: string | undefined, warn: Warn): Field[
     return [read(piece.slice(0, nameEnd)), read(piece.slice(nameEnd + 1))]
   })
 }
+
+/** The bytes of an encoded form with a blank for each `+`. In a text it takes much longer to replace hundreds of thousands. */
+const withBlanks = (body: Buffer): Buffer => {
+  const bytes = Buffer.from(body)
+  for (let at = 0; at < bytes.length; at++) if (bytes[at] === PLUS) bytes[at] = BLANK
+  return bytes
+}
+const PLUS = 0x2b
+const BLANK = 0x20
+
 const fieldsOf = (parts: readonly Part[], warn: Warn): Field[] => {
   const textOf = textsIn(warn)
   return parts.map((part) => {

@@ -114,7 +114,12 @@ export const readyHook = (
         if (isLong) await shareLoop(tenantId, true)
         if (isTrapped(whole)) return null
       }
-      if (isLong) await shareLoop(tenantId, true)
+      if (isLong) {
+        await shareLoop(tenantId, true)
+        // Written here, it is not part of the next piece.
+        whole.payload()
+        await shareLoop(tenantId, true)
+      }
       const sender = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
       const activities = await mapped(delivery, nowMs, warn, whole)
       return activities.map((activity) => ({ ...identified(activity), ...sender }))
