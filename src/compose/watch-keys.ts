@@ -7,7 +7,7 @@ export const logKeyChange =
   (change: KeyChange): void => {
     const { setting, became } = change
     if (became === 'replaced') log.info(REPLACED[setting])
-    if (became === 'unusable') log.error(`${setting} ${change.why}. The last key stays in use.`)
+    if (became === 'unusable') log.error(`The last key stays in use: ${setting} ${change.why}.`)
     if (became === 'usable') log.info(`${setting} can be read again, and is unchanged.`)
   }
 
