@@ -3,6 +3,7 @@ import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
   endOfString,
+  NESTING_MAX,
   nameIn,
   OPEN_ARRAY,
   OPEN_OBJECT,
@@ -31,15 +32,18 @@ const MEMBERS = new RegExp(`(?:${MEMBER},${BLANKS}){2,500}`, 'y')
 export const isJson = (text: string): boolean => jsonDepth(text) !== null
 
 /**
- * The nesting depth of a JSON text; null if it is not JSON. It builds no values: `JSON.parse` makes many small ones,
- * which take long to collect.
+ * The nesting depth of a JSON text; null if it is not JSON. One that is nested deeper than `NESTING_MAX` is not read to its
+ * end. It builds no values: `JSON.parse` makes many small ones, which take long to collect.
  */
 export const jsonDepth = (text: string): number | null => {
   const { end, depth } = scanValue(text, skipBlanks(text, 0))
-  return skipBlanks(text, end) === text.length ? depth : null
+  return depth > NESTING_MAX || skipBlanks(text, end) === text.length ? depth : null
 }
 
-/** Like `membersOf`, but returns null if the text is not a JSON object. Stops once there are more than `membersMax` members. */
+/**
+ * Like `membersOf`, but returns null if the text is not a JSON object. Stops once there are more than `membersMax` members,
+ * or one is nested deeper than `NESTING_MAX`.
+ */
 export const scanMembers = (text: string, membersMax: number) => {
   const members = new Map<string, RawJson>()
   let depth = 0
@@ -51,6 +55,7 @@ export const scanMembers = (text: string, membersMax: number) => {
     const nameEnd = endOfText(text, at)
     const begin = skipColon(text, nameEnd)
     const value = scanValue(text, begin)
+    if (value.depth > NESTING_MAX) return { members, depth: value.depth }
     if (value.end === NOWHERE) return null
     const name = nameIn(text.slice(at, nameEnd)) ?? ''
     members.set(name, { rawJson: text.slice(begin, value.end) })
@@ -67,7 +72,10 @@ export const scanMembers = (text: string, membersMax: number) => {
 /** A position after which nothing could be JSON. */
 const NOWHERE = Number.MAX_SAFE_INTEGER
 
-/** The end of the value that begins here, and how deep it nests. The end is `NOWHERE` if it is not JSON. */
+/**
+ * The end of the value that begins here, and how deep it nests. The end is `NOWHERE` if it is not JSON, or deeper than
+ * `NESTING_MAX`: each level takes a hundred times as long as a character of a text, so a body of brackets is left there.
+ */
 const scanValue = (text: string, begin: number): { end: number; depth: number } => {
   /** The closing bracket of the object or array that the position is in, and those of the ones around it. */
   let closer = 0
@@ -88,6 +96,7 @@ const scanValue = (text: string, begin: number): { end: number; depth: number } 
       outerClosers.push(closer)
       closer = opened
       depth = Math.max(depth, outerClosers.length)
+      if (depth > NESTING_MAX) return { end: NOWHERE, depth }
       at = skipBlanks(text, at + 1)
       const isEmpty = text.charCodeAt(at) === closer
       if (!isEmpty) continue

@@ -156,6 +156,16 @@ t.test('a scan ends with one member too many', async (t) => {
   t.strictSame([...(scanned?.members.keys() ?? [])], ['a', 'b', 'd'])
 })
 
+t.test('a text that is nested too deep is not read to its end', (t) => {
+  const endless = '['.repeat(1_000_000)
+  t.equal(jsonDepth(endless), NESTING_MAX + 1)
+  t.equal(jsonDepth(`{"a":${endless}`), NESTING_MAX + 1)
+  t.equal(scanMembers(`{"first":1,"a":${endless}`, 9)?.depth, NESTING_MAX + 1)
+  t.equal(jsonDepth(nested(NESTING_MAX)), NESTING_MAX)
+  t.equal(jsonDepth('['.repeat(NESTING_MAX)), null, 'one that only ends too early is no JSON')
+  t.end()
+})
+
 t.test('a text that ends early is an error, and never an endless walk', async (t) => {
   const text = '{"a": [1, {"b": "x\\"y"}, "z"], "c": {"d": [true, null]}}'
   const walk = (part: string, at: number): number =>
