@@ -14,6 +14,8 @@ const newTenant = (id: string) => ({
   itemsInProgress: 0,
   bytes: 0,
   waitingBytes: 0,
+  /** Bytes of the bodies of requests in progress. */
+  bytesInProgress: 0,
   /** Bytes of answers in the making: see `Slot.answerBytes`. */
   answerBytes: 0,
   reading: new Set<Slot>(),

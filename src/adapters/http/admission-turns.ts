@@ -28,7 +28,8 @@ export const createTurns = (
   /** Requests of one tenant at a time: slow ones must not hold all of the room when another tenant comes. */
   const ofTenantMax = allButAnEighth(atOnceMax)
   const bytesMax = bodyBytesMax / 2
-  const answerBytesOfTenantMax = allButAnEighth(bytesMax)
+  /** Of bodies, and of answers: many large ones of one tenant must not hold all of the room when another tenant comes. */
+  const bytesOfTenantMax = allButAnEighth(bytesMax)
   let itemsInProgress = 0
   let bytesInProgress = 0
   let answerBytes = 0
@@ -39,6 +40,7 @@ export const createTurns = (
     itemsInProgress += sign * slot.items
     tenant.itemsInProgress += sign * slot.items
     bytesInProgress += sign * slot.bytes
+    tenant.bytesInProgress += sign * slot.bytes
     answerBytes += sign * slot.answerBytes
     tenant.answerBytes += sign * slot.answerBytes
   }
@@ -55,12 +57,12 @@ export const createTurns = (
     hasRoomForBody(slot) &&
     hasRoomForAnswer(slot)
 
-  const hasRoomForBody = ({ bytes }: Slot): boolean => bytes === 0 || fits(bytesInProgress, bytes, bytesMax)
+  const hasRoomForBody = ({ bytes, tenant }: Slot): boolean =>
+    bytes === 0 ||
+    (fits(bytesInProgress, bytes, bytesMax) && fits(tenant.bytesInProgress, bytes, bytesOfTenantMax))
 
-  /** Many readers of one tenant must not hold all of the room when another tenant comes. */
   const hasRoomForAnswer = ({ answerBytes: more, tenant }: Slot): boolean =>
-    more === 0 ||
-    (fits(answerBytes, more, bytesMax) && fits(tenant.answerBytes, more, answerBytesOfTenantMax))
+    more === 0 || (fits(answerBytes, more, bytesMax) && fits(tenant.answerBytes, more, bytesOfTenantMax))
 
   /** The first request of the tenant that would then have the fewest in progress. Among equals, it is whose turn it is. */
   const nextOf = (isWanted: (slot: Slot) => boolean): Slot | undefined => {

@@ -72,6 +72,24 @@ t.test('waiting requests start as others leave, tenants in turn', async (t) => {
   t.strictSame(working, ['a0', 'a1', 'b0', 'a2', 'a3', 'b1', 'a4', 'b2'])
 })
 
+t.test('large bodies of one tenant leave room for that of another', async (t) => {
+  const { arrive, turn, hold, slotOf, working } = admissionScene({ atOnceMax: 100, bodyBytesMax: 1_000 })
+  const send = async (name: string, bytes: number): Promise<void> => {
+    arrive(name)
+    hold(slotOf(name), bytes)
+    void turn(name)
+    await settled()
+  }
+  for (const name of named('a', 5)) await send(name, 100)
+  t.strictSame(
+    working,
+    named('a', 4),
+    'bodies in progress take half of the bytes, of one tenant seven eighths of that',
+  )
+  await send('b0', 60)
+  t.ok(working.includes('b0'))
+})
+
 t.test('a tenant with slow requests does not take the slots of one with fast requests', async (t) => {
   const { arriveAndWait, leave, working } = admissionScene({ atOnceMax: 4 })
   arriveAndWait(...named('slow', 20))
@@ -189,7 +207,7 @@ t.test('bodies: requests in progress are never dropped, and hold at most half of
   const { arrive, hold, slotOf, turn, working, refused, leave } = admissionScene({ atOnceMax: 10 })
   for (const name of named('a', 4)) {
     arrive(name)
-    hold(slotOf(name), 250)
+    hold(slotOf(name), 200)
     void turn(name)
   }
   await settled()
