@@ -190,6 +190,18 @@ const testSameStore = (t: Test, kind: StoreKind): void => {
 }
 
 const testConnections = (t: Test, kind: StoreKind): void => {
+  t.test('a store that is closed right after a change still sends its signal', async (t) => {
+    const { store, address } = await opened(t, kind)
+    const group = someGroup(await addTenant(store))
+    await store.pageGroups.add(group)
+    const watcher = await watching(store, kind)
+    const command = postgresStore({ ...POSTGRES_SETTINGS, url: String(address) }, readMigrations('postgres'))
+    const signal = watcher.next('versions')
+    await command.pages.record(somePage(group))
+    await command.close()
+    await t.resolves(signal)
+  })
+
   t.test('a store whose listening connection was ended listens again', async (t) => {
     const { store, another, address } = await opened(t, kind)
     const { tenantId } = await addTenant(store)

@@ -11,6 +11,7 @@ const NOTIFY_PAUSE_MS = 200
 const SIGNALS_MAX = 100
 const HEARTBEAT_MS = 400
 const ANSWER_MS_MAX = 5_000
+const CLOSE_MS_MAX = 1_000
 /** Less than a second: until a key that was revoked elsewhere is refused, a request takes its time, too. */
 const SIGNALS_AGE_MS_MAX = 900
 /** The heart rests once nobody has asked for this long whether all signals have arrived. */
@@ -42,12 +43,12 @@ export const postgresSignals = (url: PostgresUrl | null, ask: Ask) => {
   }
 
   /** Sends all signals in one transaction. If there are too many, it signals that any tenant may have changed. */
-  const send = (): void => {
+  const send = async (): Promise<void> => {
     const kinds = unsent.size > SIGNALS_MAX ? [...unsent].map((signal) => signal.split(' ')[0] ?? '') : unsent
     const signals = textArray([...new Set(kinds)])
     unsent.clear()
     timer = undefined
-    ask((sql) => sql`select pg_notify('prospect_pages', unnest(${signals}::text[]))`).catch(() => {})
+    await ask((sql) => sql`select pg_notify('prospect_pages', unnest(${signals}::text[]))`).catch(() => {})
   }
 
   const beat = () => pause(HEARTBEAT_MS, undefined, { signal: closing.signal })
@@ -131,6 +132,8 @@ export const postgresSignals = (url: PostgresUrl | null, ask: Ask) => {
       listeners.clear()
       closing.abort()
       clearTimeout(timer)
+      // What a command changed last, other processes must hear of too.
+      if (unsent.size > 0) await withTimeout(send(), CLOSE_MS_MAX).catch(() => {})
       await running
     },
   }
