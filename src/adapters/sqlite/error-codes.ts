@@ -27,6 +27,8 @@ const resultCodeOf = (error: unknown): number => Number((error as { errcode?: un
 const primaryCode = (error: unknown): number => resultCodeOf(error) & 0xff
 /** 11 damaged, 26 not a database. */
 export const isDamaged = (error: unknown): boolean => [11, 26].includes(primaryCode(error))
+/** Such as a limit of file sizes or a quota. */
+export const isInputOrOutput = (error: unknown): boolean => primaryCode(error) === 10
 export const isBusy = (error: unknown): boolean => primaryCode(error) === 5
 
 /** Thrown within a transaction so that nothing of it is saved. */

@@ -2,7 +2,14 @@ import { setTimeout as pauseFor } from 'node:timers/promises'
 import { obstacleOf } from '../../core/engine/obstacles.ts'
 import { orNull } from '../../core/engine/or-null.ts'
 import type { Recorded } from '../../core/ports/world.ts'
-import { isBusy, isOvertaken, OVERTAKEN, toDomainFailure, withMappedErrors } from './error-codes.ts'
+import {
+  isBusy,
+  isInputOrOutput,
+  isOvertaken,
+  OVERTAKEN,
+  toDomainFailure,
+  withMappedErrors,
+} from './error-codes.ts'
 import type { Statements } from './statements.ts'
 
 /** A reader never waits for a writer, only for a process that recovers the file after a crash. */
@@ -45,7 +52,7 @@ export const createTransactions = ({ run, changedRows }: Statements, busyMsMax: 
         return transaction(work)
       } catch (error) {
         const failure = toDomainFailure(error)
-        wasRefused ||= obstacleOf(failure) === 'takes_no_writes'
+        wasRefused ||= obstacleOf(failure) === 'takes_no_writes' || isInputOrOutput(error)
         if (!isBusy(error) || performance.now() >= giveUpAt) throw failure
       }
       await pauseFor(AGAIN_MS)
