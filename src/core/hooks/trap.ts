@@ -27,7 +27,7 @@ export const trapOf = (field: string): ((document: Document) => boolean) => {
  */
 const hasFilledPair = (body: string, pair: RegExp): boolean => {
   for (const [, value = ''] of body.matchAll(pair)) {
-    const isFilled = percentDecoded(value.replaceAll('+', ' ')).toString('latin1').trim() !== ''
+    const isFilled = percentDecoded(value.replace(/\+/g, ' ')).toString('latin1').trim() !== ''
     if (isFilled) return true
   }
   return false
