@@ -110,6 +110,34 @@ overStores(
       t.strictSame(await logs(), [])
     })
 
+    t.test('of several numbers of hops the largest counts', async (t) => {
+      const { create, deliver } = await openHooks(t, kind)
+      const hook = await create()
+      for (const hops of ['0, 3', '3, 0'])
+        t.match(await deliver(hook, '{}', pass(hops)), { status: 508 }, hops)
+    })
+
+    t.test('a delivery to which a webhook led holds one activity at most', async (t) => {
+      const { call, create, send, logs, readOnceSet } = await openHooks(t, kind)
+      const hook = await create({ each: '', verify: { token: true } })
+      const one = JSON.stringify([{ email: 'ada@example.com' }])
+      const two = JSON.stringify([{ email: 'ada@example.com' }, { email: 'bob@example.com' }])
+      const refused = await send(hook.path, two, pass(1))
+      t.equal(refused.status, 508)
+      t.equal(refused.json.code, 'loop_detected')
+      t.match(await readOnceSet(hook, 'lastRefusal'), { reason: /may hold one activity, not 2/ })
+      t.strictSame(await logs(), [], 'none of them is stored')
+
+      const tried = await call(`POST /v0/hooks/${hook.hookId}/try`, {
+        json: { headers: pass(1), body: two },
+      })
+      t.match(tried.json, { verified: false, reason: /may hold one activity, not 2/ })
+
+      t.equal((await send(hook.path, one, pass(2))).status, 200)
+      t.equal((await send(hook.path, two, pass(0))).status, 200)
+      t.equal((await logs()).length, 3)
+    })
+
     t.test('a delivery after fewer hops, or with a header that is no number, is stored', async (t) => {
       const { create, deliver, logs } = await openHooks(t, kind)
       const hook = await create()

@@ -19,12 +19,24 @@ export const headerIn = ({ headers }: WithHeaders, name: string): string | undef
   return typeof value === 'string' || value === undefined ? value : value.join(', ')
 }
 
-/** How many webhooks of services like this one led to a delivery, one after another, as those services count. */
+/**
+ * How many webhooks of services like this one led to a delivery, one after another, as those services count. Of several
+ * numbers the largest counts: a relay may add a header instead of replacing it.
+ */
 export const hopsIn = (delivery: WithHeaders): number => {
-  const digits = /\d+/.exec(headerIn(delivery, 'webhook-hops') ?? '')
-  return digits === null ? 0 : Number(digits[0])
+  const numbers = headerIn(delivery, 'webhook-hops')?.match(/\d+/g) ?? []
+  return numbers.reduce((most, digits) => Math.max(most, Number(digits)), 0)
 }
 
 /** The reason, for people, to refuse a delivery even if it is verified; null if there is none. */
 export const loopIn = (delivery: WithHeaders): string | null =>
   hopsIn(delivery) > HOPS_MAX ? 'A webhook led to this delivery by way of two hooks: it is a loop.' : null
+
+/**
+ * The reason, for people, to refuse to log so many activities of a delivery; null if there is none. If each of them led to
+ * webhooks whose deliveries hold many again, one activity could lead to millions before the loop ends.
+ */
+export const multiplicationIn = (delivery: WithHeaders, activitiesCount: number): string | null =>
+  hopsIn(delivery) > 0 && activitiesCount > 1
+    ? `A webhook led to this delivery, so it may hold one activity, not ${activitiesCount}.`
+    : null

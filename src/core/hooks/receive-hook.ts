@@ -6,7 +6,7 @@ import { asOutcome } from '../engine/outcome.ts'
 import { isoTime } from '../engine/times.ts'
 import type { HookKey, Hooks, StoredHook } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
-import { type Delivery, loopIn } from './delivery.ts'
+import { type Delivery, loopIn, multiplicationIn } from './delivery.ts'
 import { hookNotFound } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
 import { type ReadyHook, readyHook } from './ready-hook.ts'
@@ -132,6 +132,11 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
       if (activities === null) {
         steps.onTrapped?.()
         return { prospectLogIds: [newId('prospectlog')], replayed: false }
+      }
+      const multiplication = multiplicationIn(received, activities.length)
+      if (multiplication !== null) {
+        markSeen(hook, { refusedMs: now, refusal: multiplication })
+        return refuse('loop_detected', multiplication)
       }
       const outcomes = await logAll({
         inputs: activities,

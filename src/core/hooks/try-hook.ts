@@ -2,7 +2,7 @@ import type { HookTrial, HookTrialResult } from '../../shapes/hook.ts'
 import type { Result } from '../engine/result.ts'
 import type { HookKey } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
-import { loopIn } from './delivery.ts'
+import { loopIn, multiplicationIn } from './delivery.ts'
 import { existingHook } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
 import { readyHook } from './ready-hook.ts'
@@ -26,13 +26,14 @@ export const tryHook =
     const delivery = opened.delivery()
     const isPing = hook.isPing(sent)
     const refusal = isPing ? null : (opened.refusal ?? loopIn(sent))
-    const reason = stored.status === 'disabled' ? 'The hook is disabled.' : refusal
     const isLogged = !isPing && hook.challengeIn(delivery) === null
     let warning: string | null = null
     const warn = (what: string) => {
       warning = `The body was ${what}.`
     }
     const activities = isLogged ? await hook.activitiesIn(delivery, now, warn) : []
+    const multiplication = multiplicationIn(sent, activities?.length ?? 0)
+    const reason = stored.status === 'disabled' ? 'The hook is disabled.' : (refusal ?? multiplication)
     if (activities === null) warn(`not stored: the field in \`trap\` is filled`)
     const shown = (activities ?? []).map(
       ({ tenantId, apiKeyId, isVerified, isShared, hops, ...shown }) => shown,
