@@ -9,22 +9,23 @@ import type { CsvColumns } from '../../src/maintenance/csv.ts'
 import type { ReportedLine } from '../../src/maintenance/import-lines.ts'
 import { importProspectLogs } from '../../src/maintenance/import-prospect-logs.ts'
 
-const logAllOver = (deps: Parameters<typeof logProspectActivity>[0]) =>
-  logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
+/** How many bytes of a file are read at a time: few, so that a chunk may end anywhere in a line. */
+const CHUNK_BYTES = 10
 
-const setUp = async () => {
+/** A memory store with a tenant, into which files are imported. */
+const openScene = async () => {
   const deps = { store: memoryStore(), clock: Date.now, newId: createNewId() }
   const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
+  const logAll = logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
+  /** The lines that were refused. */
   const reported: ReportedLine[] = []
-  const load = async (text: string, csv: CsvColumns = {}) => {
-    async function* chunks() {
-      yield Buffer.from(text)
-    }
-    const { imported, why } = await importProspectLogs(logAllOver(deps))(
+
+  const importFile = async (file: string, isCsv: boolean, csv: CsvColumns = {}) => {
+    const { imported, why } = await importProspectLogs(logAll)(
       {
         store: deps.store,
         tenantId,
-        chunks: chunks(),
+        chunks: chunksOf(file),
         lineBytesMax: 1_000,
         fromLine: 1,
         csv,
@@ -32,88 +33,166 @@ const setUp = async () => {
         onProgress: () => {},
         onReported: (line) => reported.push(line),
       },
-      true,
+      isCsv,
     )
     if (why !== null) throw why
-    const { items } = (await listProspectLogs(deps)({ tenantId, limit: 9 })).value
-    return { imported, items }
+    return imported
   }
-  return { load, reported }
+  const importCsv = (file: string, csv?: CsvColumns) => importFile(file, true, csv)
+  const importJsonLines = (file: string) => importFile(file, false)
+  /** The logs of the tenant, newest first. */
+  const listLogs = async () => (await listProspectLogs(deps)({ tenantId, limit: 9 })).value.items
+  return { importCsv, importJsonLines, listLogs, reported }
+}
+
+async function* chunksOf(file: string) {
+  const bytes = Buffer.from(file)
+  for (let start = 0; start < bytes.length; start += CHUNK_BYTES)
+    yield bytes.subarray(start, start + CHUNK_BYTES)
 }
 
 t.test('a row of CSV is an activity, and the columns of no member are its payload', async (t) => {
-  const { load } = await setUp()
-  const text =
-    'Source;Occurred at;E-Mail;First name;Last name;Note;Amount\r\n' +
-    'crm;2024-05-01 10:00:00Z;ada@x;Ada;Lovelace;"Asked; ""twice""";1,50\r\n;;;;;;\r\n'
-  t.match(await load(text), {
-    imported: { read: 1, logged: 1, refused: 0 },
-    items: [
-      {
-        source: 'crm',
-        type: 'webhook',
-        email: 'ada@x',
-        name: 'Ada Lovelace',
-        occurredAt: '2024-05-01T10:00:00.000Z',
-        idempotencyKey: null,
-        payload: { rawJson: '{"Note":"Asked; \\"twice\\"","Amount":"1,50"}' },
-      },
-    ],
-  })
-})
-
-t.test('a column may hold the payload, and constants stand for columns', async (t) => {
-  const { load, reported } = await setUp()
-  const columns = { source: '=old-crm', type: '=note', idempotencyKey: 'Id', payload: 'Json' }
-  const text = 'Id,Json,Email,Note\n1,"{ ""n"" : 1.0 }",ada@x,\n2,[],bob@x,\n3,nonsense,,\n4,,,\n1,{},,\n'
-  const { imported, items } = await load(text, { columns, ignoresOthers: true })
-  t.match(imported, { read: 5, logged: 2, refused: 3 })
-  t.match(items[1], {
-    source: 'old-crm',
-    type: 'note',
-    idempotencyKey: '1',
-    payload: { rawJson: '{ "n" : 1.0 }' },
-  })
-  t.match(items[0], { idempotencyKey: '4', payload: { rawJson: '{}' } })
-  t.match(reported, [
-    { line: 3, errors: [{ pointer: '/payload' }] },
-    { line: 4, errors: [{ pointer: '/payload' }] },
-    { line: 6, code: 'idempotency_key_reused' },
+  const { importCsv, listLogs } = await openScene()
+  const file = [
+    'Source;Occurred at;E-Mail;First name;Last name;Note;Amount\r\n',
+    'crm;2024-05-01 10:00:00Z;ada@x;Ada;Lovelace;"Asked; ""twice""";1,50\r\n',
+    ';;;;;;\r\n',
+  ].join('')
+  t.match(await importCsv(file), { read: 1, logged: 1, refused: 0 }, 'the empty row is skipped')
+  t.match(await listLogs(), [
+    {
+      source: 'crm',
+      type: 'webhook',
+      email: 'ada@x',
+      name: 'Ada Lovelace',
+      occurredAt: '2024-05-01T10:00:00.000Z',
+      idempotencyKey: null,
+      payload: { rawJson: '{"Note":"Asked; \\"twice\\"","Amount":"1,50"}' },
+    },
   ])
-  for (const [file, message, csv] of [
-    [text, /The column "Note" is unknown/, { columns }],
-    ['Note\na\n', /add --columns source="=old-crm"/],
-    ['source,Note,Note\na,b,c\n', /The column "Note" is unknown or occurs twice/],
-    ['source,,Note\na,b,c\n', /The column "" is unknown/],
-    ['source,Date\na,b\n', /no column "Day" for occurredAt/, { columns: { occurredAt: 'Day' } }],
-  ] as readonly (readonly [string, RegExp, CsvColumns?])[])
-    await t.rejects(load(file, csv), { message }, file)
 })
 
-t.test('a member that is null counts as left out, and a payload stays byte for byte', async (t) => {
-  const deps = { store: memoryStore(), clock: Date.now, newId: createNewId() }
-  const { tenantId } = await createTenant(deps)({ name: 'a tenant' })
-  const reported: ReportedLine[] = []
-  async function* chunks() {
-    yield Buffer.from('{"source":"a","email":null,"type": null ,"payload":{"n":1.0,"a": null}}\n')
-    yield Buffer.from('{"source":null,"payload":{}}\n{"source":"a","payload":null}\n{"source":null,')
-  }
-  const { imported } = await importProspectLogs(logAllOver(deps))({
-    store: deps.store,
-    tenantId,
-    chunks: chunks(),
-    lineBytesMax: 1_000,
-    fromLine: 1,
-    stop: new AbortController().signal,
-    onReported: (line) => reported.push(line),
-    onProgress: () => {},
+t.test('a constant stands for a column', async (t) => {
+  const { importCsv, listLogs } = await openScene()
+  const columns = { source: '=old-crm', type: '=note' }
+  t.match(await importCsv('Email\nada@x\n', { columns }), { logged: 1, refused: 0 })
+  t.match(await listLogs(), [{ source: 'old-crm', type: 'note', email: 'ada@x' }])
+})
+
+t.test(
+  'columns of any name can be the payload, which stays byte for byte, and the idempotency key',
+  async (t) => {
+    const { importCsv, listLogs } = await openScene()
+    const columns = { idempotencyKey: 'Id', payload: 'Json' }
+    const file = 'source,Id,Json\ncrm,1,"{ ""n"" : 1.0 }"\n'
+    t.match(await importCsv(file, { columns }), { logged: 1, refused: 0 })
+    t.match(await listLogs(), [{ idempotencyKey: '1', payload: { rawJson: '{ "n" : 1.0 }' } }])
+  },
+)
+
+t.test('columns of no member can be ignored: without a payload, a row has an empty one', async (t) => {
+  const { importCsv, listLogs } = await openScene()
+  const file = 'source,payload,Note\ncrm,,ignored\n'
+  t.match(await importCsv(file, { ignoresOthers: true }), { logged: 1, refused: 0 })
+  t.match(await listLogs(), [{ payload: { rawJson: '{}' } }])
+})
+
+t.test('a row whose payload is no JSON object is refused, and the rows after it are logged', async (t) => {
+  const { importCsv, listLogs, reported } = await openScene()
+  const file = [
+    'source,email,payload\n', // line 1
+    'crm,ada@x,[]\n', // line 2
+    'crm,bob@x,nonsense\n', // line 3
+    'crm,eve@x,{}\n', // line 4
+  ].join('')
+  t.match(await importCsv(file), { read: 3, logged: 1, refused: 2 })
+  t.match(reported, [
+    { line: 2, errors: [{ pointer: '/payload' }] },
+    { line: 3, errors: [{ pointer: '/payload' }] },
+  ])
+  t.match(await listLogs(), [{ email: 'eve@x' }])
+})
+
+t.test('a row with the idempotency key of another activity is refused', async (t) => {
+  const { importCsv, reported } = await openScene()
+  const file = [
+    'source,idempotencyKey,email,payload\n', // line 1
+    'crm,1,ada@x,"{ ""n"" : 1.0 }"\n', // line 2
+    'crm,1,,{}\n', // line 3
+  ].join('')
+  t.match(await importCsv(file), { read: 2, logged: 1, refused: 1 })
+  t.match(reported, [{ line: 3, code: 'idempotency_key_reused' }])
+})
+
+type RefusedHeader = {
+  readonly fault: string
+  readonly file: string
+  readonly csv?: CsvColumns
+  readonly message: RegExp
+}
+const REFUSED_HEADERS: readonly RefusedHeader[] = [
+  {
+    fault: 'a column of no member, although another column is the payload',
+    file: 'Json,Note\n{},a\n',
+    csv: { columns: { source: '=old-crm', payload: 'Json' } },
+    message: /The column "Note" is unknown/,
+  },
+  {
+    fault: 'no source',
+    file: 'Note\na\n',
+    message: /add --columns source="=old-crm"/,
+  },
+  {
+    fault: 'two columns of the same name',
+    file: 'source,Note,Note\na,b,c\n',
+    message: /The column "Note" is unknown or occurs twice/,
+  },
+  {
+    fault: 'a column without a name',
+    file: 'source,,Note\na,b,c\n',
+    message: /The column "" is unknown/,
+  },
+  {
+    fault: 'an option that names a missing column',
+    file: 'source,Date\na,b\n',
+    csv: { columns: { occurredAt: 'Day' } },
+    message: /no column "Day" for occurredAt/,
+  },
+]
+for (const { fault, file, csv, message } of REFUSED_HEADERS)
+  t.test(`CSV is refused, and nothing of it logged: ${fault}`, async (t) => {
+    const { importCsv, listLogs } = await openScene()
+    await t.rejects(importCsv(file, csv), { message })
+    t.strictSame(await listLogs(), [])
   })
-  t.match(imported, { read: 4, logged: 1, refused: 3 })
+
+t.test('a member that is null in a JSON line counts as left out', async (t) => {
+  const { importJsonLines, listLogs } = await openScene()
+  const file = '{"source":"a","email":null,"type": null ,"payload":{}}\n'
+  t.match(await importJsonLines(file), { read: 1, logged: 1, refused: 0 })
+  t.match(await listLogs(), [{ email: null, type: 'webhook' }])
+})
+
+t.test('the payload of a JSON line stays byte for byte, its own null included', async (t) => {
+  const { importJsonLines, listLogs } = await openScene()
+  const file = '{"source":"a","email":null,"type": null ,"payload":{"n":1.0,"a": null}}\n'
+  t.match(await importJsonLines(file), { read: 1, logged: 1, refused: 0 })
+  t.match(await listLogs(), [{ payload: { rawJson: '{"n":1.0,"a": null}' } }])
+})
+
+t.test('a JSON line is refused if a required member is null, or if it is cut off', async (t) => {
+  const { importJsonLines, listLogs, reported } = await openScene()
+  const file = [
+    '{"source":"a","payload":{}}\n', // line 1
+    '{"source":null,"payload":{}}\n', // line 2
+    '{"source":"a","payload":null}\n', // line 3
+    '{"source":null,', // line 4
+  ].join('')
+  t.match(await importJsonLines(file), { read: 4, logged: 1, refused: 3 })
   t.match(reported, [
     { line: 2, errors: [{ detail: 'is required', pointer: '/source' }] },
     { line: 3, errors: [{ detail: 'is required', pointer: '/payload' }] },
     { line: 4, code: 'invalid_json' },
   ])
-  const { value: list } = await listProspectLogs(deps)({ tenantId, limit: 9 })
-  t.match(list, { items: [{ email: null, type: 'webhook', payload: { rawJson: '{"n":1.0,"a": null}' } }] })
+  t.equal((await listLogs()).length, 1)
 })
