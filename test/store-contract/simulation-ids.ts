@@ -6,25 +6,47 @@ import { idAt, timeOf } from './rows.ts'
 type Call = { readonly number: number; idsTaken: number }
 
 /**
- * Ids that are the same on every store. How often a call had to decide, and in which order calls at once were served, must
- * not show: so each call has a number, and counts its ids from what it looked up last.
+ * Ids that are the same on every store. An id consists of its time, the number of its call, and its own number within the
+ * call, so it does not show in which order calls at once were served.
+ *
+ * Nor does it show how often a call had to decide. A call that conflicts with another one saves nothing: it looks up again,
+ * decides again and takes new ids. So look-ups restart the count, if `countingFrom` wraps them: the ids that are saved at
+ * last are those of a call without a conflict.
  */
 export const idsOfCalls = (clock: Clock) => {
   const currentCall = new AsyncLocalStorage<Call>()
   let lastNumber = 0
 
-  /** An id of the current call. Events take none: their ids follow from what they are about, once they are saved. */
-  const newId: NewId = (prefix, after = '') => {
-    const isEvent = prefix === 'event'
-    const isOutsideOfCalls = currentCall.getStore() === undefined
-    if (isOutsideOfCalls && !isEvent) lastNumber += 1
-    const call = currentCall.getStore() ?? { number: lastNumber, idsTaken: 0 }
-    if (!isEvent) call.idsTaken += 1
-    const ms = Math.max(clock(), timeOf(after) + 1)
-    return idAt(prefix, ms, base36(call.number, 12) + base36(call.idsTaken, 4))
+  /** Reserves numbers for so many calls. Returns the first one. */
+  const takeNumbers = (count: number): number => {
+    const firstNumber = lastNumber + 1
+    lastNumber += count
+    return firstNumber
   }
 
-  /** A look-up with which a call decides again: it counts its ids from the beginning. */
+  const runAs = <Answer>(number: number, call: () => Answer): Answer =>
+    currentCall.run({ number, idsTaken: 0 }, call)
+
+  /** The digits of the call's next id. An id that is made outside of calls takes the number of a call for itself. */
+  const takeDigits = (): string => {
+    const call = currentCall.getStore() ?? { number: takeNumbers(1), idsTaken: 0 }
+    call.idsTaken += 1
+    return digitsOf(call)
+  }
+
+  /**
+   * Digits for an event, which counts nothing: how many events were made must not show in the ids of other things. They
+   * need not be unique, because `observed` replaces the id of each event by one that follows from its content.
+   */
+  const digitsOfEvent = (): string => digitsOf(currentCall.getStore() ?? { number: lastNumber, idsTaken: 0 })
+
+  const newId: NewId = (prefix, after = '') => {
+    const ms = Math.max(clock(), timeOf(after) + 1)
+    const digits = prefix === 'event' ? digitsOfEvent() : takeDigits()
+    return idAt(prefix, ms, digits)
+  }
+
+  /** The look-up with which a call begins to decide, or decides again after a conflict: it restarts the call's count. */
   const countingFrom =
     <Lookup, Known>(recall: (lookup: Lookup) => Promise<Known>) =>
     (lookup: Lookup): Promise<Known> => {
@@ -33,22 +55,20 @@ export const idsOfCalls = (clock: Clock) => {
       return recall(lookup)
     }
 
-  const runAs = <Answer>(number: number, call: () => Answer): Answer =>
-    currentCall.run({ number, idsTaken: 0 }, call)
-
   return {
     newId,
     countingFrom,
     runAs,
-    /** Takes numbers for so many calls. Returns the first one. */
-    takeNumbers: (count: number): number => {
-      lastNumber += count
-      return lastNumber - count + 1
-    },
+    takeNumbers,
     /** Runs a call under the next number, unless it is part of another call. */
-    runNumbered: <Answer>(call: () => Answer): Answer =>
-      currentCall.getStore() === undefined ? runAs(++lastNumber, call) : call(),
+    runNumbered: <Answer>(call: () => Answer): Answer => {
+      const isPartOfCall = currentCall.getStore() !== undefined
+      return isPartOfCall ? call() : runAs(takeNumbers(1), call)
+    },
   }
 }
 
-const base36 = (number: number, length: number) => number.toString(36).padStart(length, '0')
+/** The last 16 characters of an id. */
+const digitsOf = ({ number, idsTaken }: Call): string => base36(number, 12) + base36(idsTaken, 4)
+
+const base36 = (number: number, length: number): string => number.toString(36).padStart(length, '0')
