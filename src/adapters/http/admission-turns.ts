@@ -9,6 +9,11 @@ type Limits = {
 }
 
 const SWEEP_EVERY_MS = 200
+/**
+ * A request for a large answer waits so many times as long as others. It holds nothing meanwhile, and the answers before it
+ * take long to make: many readers of one tenant should be slow rather than refused.
+ */
+const ANSWER_PATIENCE = 10
 
 const allButAnEighth = (all: number): number => all - Math.floor(all / 8)
 
@@ -109,10 +114,11 @@ export const createTurns = (
   }
 
   const dropLate = (): void => {
-    const expiredMs = performance.now() - waitMsMax
+    const nowMs = performance.now()
     for (const { ready, begun } of tenants) {
       for (const slot of [...begun, ...ready]) {
-        if (slot.readySinceMs <= expiredMs) drop(slot, 'The request waited too long for its turn.')
+        const msMax = slot.answerBytes > 0 ? ANSWER_PATIENCE * waitMsMax : waitMsMax
+        if (slot.readySinceMs + msMax <= nowMs) drop(slot, 'The request waited too long for its turn.')
       }
     }
     if (tenants.size > 0) return

@@ -1,4 +1,4 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createAdmission, type Slot } from '../../../src/adapters/http/admission.ts'
 
 type Limits = Parameters<typeof createAdmission>[0]
@@ -156,10 +156,14 @@ t.test('a request frees its slot once, even if it leaves several times', async (
   t.throws(() => arrive('a3'), UNAVAILABLE)
 })
 
-t.test('a request that has waited too long is refused', async (t) => {
-  // A waiting request keeps no process alive; a connection does.
+/** A waiting request keeps no process alive; a connection does. */
+const keepAlive = (t: Test): void => {
   const connection = setInterval(() => {}, 1_000)
   t.teardown(() => clearInterval(connection))
+}
+
+t.test('a request that has waited too long is refused', async (t) => {
+  keepAlive(t)
   const { arriveAndWait, arrive, turn, leave, working, refused } = admissionScene({
     atOnceMax: 1,
     waitMsMax: 1,
@@ -172,6 +176,17 @@ t.test('a request that has waited too long is refused', async (t) => {
   arriveAndWait('a2')
   await settled()
   t.strictSame(working, ['a0', 'a2'])
+})
+
+t.test('a request for a large answer waits longer than others before it is refused', async (t) => {
+  keepAlive(t)
+  const { ask, arrive, turn, working, refused, leave } = admissionScene({ atOnceMax: 1, waitMsMax: 100 })
+  ask(100, 'a0', 'a1')
+  arrive('a2')
+  await turn('a2')
+  t.strictSame(refused, ['a2'])
+  await leave('a0')
+  t.strictSame(working, ['a0', 'a1'])
 })
 
 t.test('bodies: a tenant alone may use all bytes, and is refused beyond them', async (t) => {
