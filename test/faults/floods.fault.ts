@@ -8,57 +8,15 @@ import { countOf, quantileOf, requestText, startCrowd, startCrowdProcess, type T
 import { watchHealth } from './health.ts'
 import { peakMemoryMb } from './verdict.ts'
 
-type Habit = {
-  readonly count: number
-  /** The first bytes that each connection sends. */
-  readonly said: string
-  /** The bytes that it sends again and again, a few at a time. */
-  readonly more?: string
-}
+// More callers, bytes and connections than the service takes. It must refuse the rest at once, keep what it acknowledged,
+// serve another tenant and the probe all along, and stay within its memory.
 
-const SAYS_EVERY_MS = 400
-const LET_GO_MS_MAX = 15_000
-
-/** Connections of callers with bad habits. None of them ends unless it is closed. */
-const hold = async (url: string, habits: Readonly<Record<string, Habit>>) => {
-  const port = Number(new URL(url).port)
-  const sockets: { readonly name: string; readonly more: string | undefined; readonly socket: Socket }[] = []
-  for (const [name, { count, said, more }] of Object.entries(habits))
-    for (let i = 0; i < count; i++) {
-      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-      socket.on('error', () => {})
-      // Read the server's answers, or its end would go unnoticed.
-      socket.resume()
-      socket.once('end', () => socket.destroy())
-      if (said !== '') socket.write(said)
-      sockets.push({ name, more, socket })
-      if (i % 100 === 99) await pause(10)
-    }
-  const saying = setInterval(() => {
-    for (const { more, socket } of sockets) if (more !== undefined && socket.writable) socket.write(more)
-  }, SAYS_EVERY_MS)
-
-  return {
-    count: sockets.length,
-    /** The habits whose connections the server did not end in time; then all are ended. */
-    letGo: async (): Promise<string[]> => {
-      const until = performance.now() + LET_GO_MS_MAX
-      const open = () => sockets.filter(({ socket }) => !socket.destroyed)
-      while (open().length > 0 && performance.now() < until) await pause(100)
-      const left = [...new Set(open().map(({ name }) => name))]
-      clearInterval(saying)
-      for (const { socket } of sockets) socket.destroy()
-      return left
-    },
-  }
-}
-
-/** By then most of a crowd is connected: Node takes one connection in each turn of its loop. */
-const SETTLED_MS = 1_000
-const WRONG_CALLERS = 10
 const MEBIBYTE = 1_048_576
 /** The memory of one process under default settings, as promised in SECURITY.md. */
 const MEMORY_MB_MAX = 700
+/** Most of a crowd is connected after this: Node accepts one connection in each tick of its loop. */
+const SETTLED_MS = 1_000
+const WRONG_CALLERS = 10
 
 t.setTimeout(0)
 t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
@@ -71,9 +29,9 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
       REQUESTS_WAITING_MAX: '64',
     })
     const crowdOf = (callers: number) => startCrowd(server.url, { callers, request: () => log(loud.apiKey) })
-    const calm = await besides(server.url, quiet.apiKey, () => crowdOf(64))
+    const calm = await writeBeside(server.url, quiet.apiKey, () => crowdOf(64))
     const before = await calm.crowd.stop()
-    const flood = await besides(server.url, quiet.apiKey, () => crowdOf(640))
+    const flood = await writeBeside(server.url, quiet.apiKey, () => crowdOf(640))
     const during = await flood.crowd.stop()
     t.strictSame(statusesOf(before), [201], 'as many as are served at once')
     t.strictSame(statusesOf(during), [201, 503])
@@ -87,7 +45,7 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
 
   t.test('ten times the callers, who wait their turn', async (t) => {
     const { server, loud, quiet, keptFaults, ended } = await open(t, postgres)
-    const flood = await besides(server.url, quiet.apiKey, () =>
+    const flood = await writeBeside(server.url, quiet.apiKey, () =>
       startCrowd(server.url, { callers: 640, request: () => log(loud.apiKey) }),
     )
     const during = await flood.crowd.stop()
@@ -98,7 +56,7 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
 
   t.test('100,000 writes at once', async (t) => {
     const { server, loud, quiet, keptFaults, ended } = await open(t, postgres)
-    const flood = await besides(server.url, quiet.apiKey, () =>
+    const flood = await writeBeside(server.url, quiet.apiKey, () =>
       startCrowd(server.url, {
         callers: 250,
         pipelined: 32,
@@ -123,16 +81,16 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
       KEEP_ALIVE_MS: '1000',
     })
     const whole = log(loud.apiKey)
-    const held = await hold(server.url, {
-      'slow headers': { count: 1_000, said: whole.slice(0, 40), more: 'x' },
+    const held = await holdConnections(server.url, {
+      'slow headers': { count: 1_000, firstBytes: whole.slice(0, 40), repeated: 'x' },
       // Fewer than may wait: the healthy caller is of the same tenant.
-      'slow bodies': { count: 900, said: whole.slice(0, -20), more: ' ' },
-      'nothing at all': { count: 1_000, said: '' },
-      'idle after an answer': { count: 1_000, said: requestText('GET', '/healthz', '') },
+      'slow bodies': { count: 900, firstBytes: whole.slice(0, -20), repeated: ' ' },
+      'nothing at all': { count: 1_000, firstBytes: '' },
+      'idle after an answer': { count: 1_000, firstBytes: requestText('GET', '/healthz', '') },
     })
-    const meanwhile = await quietFor(server.url, loud.apiKey)
+    const meanwhile = await writeFor(server.url, loud.apiKey)
     t.strictSame(statusesOf(meanwhile), [201], 'a healthy caller is served, with the same key')
-    t.strictSame(await held.letGo(), [], 'each is let go by the server')
+    t.strictSame(await held.untilClosed(), [], 'the server closes each')
     await ended(`${held.count} connections, p99 of a healthy caller ${p99(meanwhile)} ms`)
   })
 
@@ -140,7 +98,7 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     const { server, loud, quiet, keptFaults, ended } = await open(t, postgres)
     const large = log(loud.apiKey, bodyOf(MEBIBYTE))
     const flood = startCrowd(server.url, { callers: 200, requestsMax: 600, request: () => large })
-    const floodQuiet = await quietFor(server.url, quiet.apiKey)
+    const floodQuiet = await writeFor(server.url, quiet.apiKey)
     const during = await flood.done()
     t.strictSame(statusesOf(during), [201, 503])
     t.equal(during.withoutRetryAfter, 0)
@@ -161,7 +119,7 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     const batches = [batchOf(1_000, 100), batchOf(8, MEBIBYTE - 100), batchOf(1_000, 8_000)]
     const texts = batches.map((body) => requestText('POST', '/v0/prospect_logs/batch', loud.apiKey, body))
     const flood = startCrowdProcess({ url: server.url, callers: 100, requestsMax: 300, texts })
-    const floodQuiet = await quietFor(server.url, quiet.apiKey, 6_000)
+    const floodQuiet = await writeFor(server.url, quiet.apiKey, 6_000)
     const during = await flood.done()
     t.ok(
       statusesOf(during).every((status) => [201, 207, 503].includes(status)),
@@ -185,7 +143,7 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     // Each asks for another length, so that no two lists are the same.
     const list = () => requestText('GET', `${pages}?limit=${(asked++ % 100) + 1}`, loud.apiKey)
     const flood = startCrowd(server.url, { callers: 100, requestsMax: 600, request: list })
-    const floodQuiet = await quietFor(server.url, quiet.apiKey)
+    const floodQuiet = await writeFor(server.url, quiet.apiKey)
     const during = await flood.done()
     t.strictSame(statusesOf(during), [200])
     t.strictSame(statusesOf(floodQuiet), [201], 'the quiet tenant is refused nothing')
@@ -196,12 +154,12 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     const { server, env, quiet, keptFaults, ended } = await open(t, postgres, { EVENTS: 'on' })
     const others = await Promise.all(Array.from({ length: 9 }, () => seed(env)))
     const keys = [quiet, ...others].map(({ apiKey }) => apiKey)
-    const alone = await quietFor(server.url, quiet.apiKey)
+    const alone = await writeFor(server.url, quiet.apiKey)
     const memoryMb = peakMemoryMb(server.pid) ?? 0
     let asked = 0
     const request = () =>
       requestText('GET', '/v0/events?wait=25&cursor=latest&types=page.created', keys[asked++ % 10] ?? '')
-    const flood = await besides(server.url, quiet.apiKey, () =>
+    const flood = await writeBeside(server.url, quiet.apiKey, () =>
       startCrowd(server.url, { callers: 1_000, request }),
     )
     t.strictSame(statusesOf(flood.quiet), [201])
@@ -218,7 +176,7 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
 
   t.test('wrong keys', async (t) => {
     const { server, quiet, ended } = await open(t, postgres)
-    const known = await quietFor(server.url, quiet.apiKey, 200)
+    const known = await writeFor(server.url, quiet.apiKey, 200)
     const began = performance.now()
     const wrong = await startCrowd(server.url, {
       callers: WRONG_CALLERS,
@@ -231,7 +189,7 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
     t.ok((wrong.statuses.get(401) ?? 0) < lookedUpMax, `${wrong.statuses.get(401)} were looked up`)
     t.equal(wrong.withoutRetryAfter, 0)
     t.strictSame(
-      statusesOf(known, await quietFor(server.url, quiet.apiKey, 200)),
+      statusesOf(known, await writeFor(server.url, quiet.apiKey, 200)),
       [201],
       'a right key goes on',
     )
@@ -239,24 +197,74 @@ t.test('floods', { skip: whyNoPostgres() ?? false }, async (t) => {
   })
 })
 
-/** A server with two tenants; `ended` ends it, and looks whether it was well all along. */
+/** Connections that begin with these bytes, and send `repeated` again and again. They read what they get. */
+type Habit = {
+  readonly count: number
+  readonly firstBytes: string
+  readonly repeated?: string
+}
+const REPEATED_EVERY_MS = 400
+const CLOSED_MS_MAX = 15_000
+
+/** Connections of callers with bad habits. None of them ends unless the server closes it. */
+const holdConnections = async (url: string, habits: Readonly<Record<string, Habit>>) => {
+  const port = Number(new URL(url).port)
+  const held: { readonly habit: string; readonly repeated: string | undefined; readonly socket: Socket }[] =
+    []
+  const open = ({ firstBytes }: Habit): Socket => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.on('error', () => {})
+    // Otherwise the server's end would go unnoticed.
+    socket.resume()
+    socket.once('end', () => socket.destroy())
+    if (firstBytes !== '') socket.write(firstBytes)
+    return socket
+  }
+  for (const [name, habit] of Object.entries(habits)) {
+    for (let i = 0; i < habit.count; i++) {
+      held.push({ habit: name, repeated: habit.repeated, socket: open(habit) })
+      if (i % 100 === 99) await pause(10)
+    }
+  }
+  const repeating = setInterval(() => {
+    for (const { repeated, socket } of held) {
+      if (repeated !== undefined && socket.writable) socket.write(repeated)
+    }
+  }, REPEATED_EVERY_MS)
+
+  return {
+    count: held.length,
+    /** Waits for the server to close them. Returns the habits of those that it left open, and closes these. */
+    untilClosed: async (): Promise<string[]> => {
+      const endMs = performance.now() + CLOSED_MS_MAX
+      const openOnes = () => held.filter(({ socket }) => !socket.destroyed)
+      while (openOnes().length > 0 && performance.now() < endMs) await pause(100)
+      const left = [...new Set(openOnes().map(({ habit }) => habit))]
+      clearInterval(repeating)
+      for (const { socket } of held) socket.destroy()
+      return left
+    },
+  }
+}
+
+/** A server with a tenant that floods it and one that makes small writes. `ended` stops it, and checks what holds for every flood. */
 const open = async (t: Test, postgres: ThrowawayPostgres, settings: Environment = {}) => {
   const database = databaseAt(await postgres.newDatabase())
   const loud = await seed(database.env)
   const quiet = await seed(database.env)
   const server = await startServer(t, { ...database.env, ...settings })
-  // A first call, so that the keys are known and the code is compiled.
-  for (const { apiKey } of [loud, quiet]) await quietFor(server.url, apiKey, 300)
+  // First calls, so that the keys are remembered and the code is compiled.
+  for (const { apiKey } of [loud, quiet]) await writeFor(server.url, apiKey, 300)
   const first = await countOfLogs(database)
   const health = watchHealth(t, server.url)
   const ended = async (figures: string): Promise<void> => {
-    t.strictSame(await health.stop(), [], 'it tells that it lives all along')
+    t.strictSame(await health.stop(), [], 'the probe answers all along')
     const memoryMb = peakMemoryMb(server.pid) ?? 0
     t.ok(memoryMb < MEMORY_MB_MAX, `${memoryMb} MB of memory`)
     t.equal(await server.stop(), 0)
     t.comment(`${figures}, peak MB: ${memoryMb}`)
   }
-  /** Acknowledged writes are stored; any part of the unanswered ones may be. */
+  /** Every acknowledged write is stored; any part of the unanswered ones may be. */
   const keptFaults = async (...tallies: Tally[]): Promise<string[]> => {
     const kept = (await countOfLogs(database)) - first
     const done = sumOf(tallies, ({ statuses }) => statuses.get(201) ?? 0)
@@ -277,18 +285,18 @@ const batchOf = (items: number, bytes: number): string => `{"items":[${Array(ite
 const log = (apiKey: string, body = bodyOf(100)): string =>
   requestText('POST', '/v0/prospect_logs', apiKey, body)
 
-/** One caller with one activity after the other. */
-const quietFor = async (url: string, apiKey: string, ms = 2_000): Promise<Tally> => {
+/** One caller who logs one activity after the other for so long. */
+const writeFor = async (url: string, apiKey: string, ms = 2_000): Promise<Tally> => {
   const one = startCrowd(url, { callers: 1, request: () => log(apiKey) })
   await pause(ms)
   return one.stop()
 }
 
-/** One caller who is connected before a crowd comes: what it has to wait once the crowd is there. */
-const besides = async (url: string, apiKey: string, come: () => ReturnType<typeof startCrowd>) => {
+/** Starts a crowd beside one caller who is already connected. `quiet`: the writes of that caller once the crowd is there. */
+const writeBeside = async (url: string, apiKey: string, start: () => ReturnType<typeof startCrowd>) => {
   const one = startCrowd(url, { callers: 1, request: () => log(apiKey) })
   await pause(SETTLED_MS)
-  const crowd = come()
+  const crowd = start()
   await pause(SETTLED_MS)
   one.tally.ms.length = 0
   await pause(2_000)
