@@ -69,7 +69,9 @@ t.test('an internal error is reported with its trace id', async (t) => {
   })
   await call('GET /v0/page_groups', { headers: { traceparent: VALID, 'x-request-id': 'one' } })
   const { tenantId, apiKeyId } = owner
-  t.strictSame(reported, [{ requestId: 'one', traceId: TRACE, tenantId, apiKeyId }])
+  // Beside other work it may also have waited for its turn.
+  t.match(reported, [{ requestId: 'one', traceId: TRACE, tenantId, apiKeyId }])
+  t.equal(reported.length, 1)
 })
 
 t.test(
