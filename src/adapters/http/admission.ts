@@ -1,6 +1,7 @@
 import { shareLoop } from '../loop-share.ts'
 import { createRoom, noRoom, type Slot } from './admission-room.ts'
 import { createTurns } from './admission-turns.ts'
+import type { LogFields } from './requests.ts'
 
 export type { Slot } from './admission-room.ts'
 
@@ -74,9 +75,28 @@ export const createAdmission = (limits: Limits) => {
 }
 export type Admission = ReturnType<typeof createAdmission>
 
-/** The turn of a request in the admission and then in the event loop. Undefined if it may begin at once. */
-export const turnToRun = ({ turn }: Pick<Admission, 'turn'>, slot: Slot): Promise<void> | undefined => {
-  const { id: tenantId } = slot.tenant
+/** A shorter wait for the event loop is no delay: an idle service has such waits, too. */
+const LOOP_WAIT_MS_MIN = 100
+
+/**
+ * The turn of a request in the admission and then in the event loop. Undefined if it may begin at once. Notes in the
+ * log whether it was delayed.
+ */
+export const turnToRun = (
+  { turn }: Pick<Admission, 'turn'>,
+  slot: Slot,
+  logFields: LogFields,
+): Promise<void> | undefined => {
+  const loopTurn = (): Promise<void> | undefined => {
+    const turn = shareLoop(slot.tenant.id)
+    if (turn === undefined) return undefined
+    const beganMs = performance.now()
+    return turn.then(() => {
+      if (performance.now() - beganMs >= LOOP_WAIT_MS_MIN) logFields.admission = 'waited'
+    })
+  }
   const admitted = turn(slot)
-  return admitted === undefined ? shareLoop(tenantId) : admitted.then(() => shareLoop(tenantId))
+  if (admitted === undefined) return loopTurn()
+  logFields.admission = 'waited'
+  return admitted.then(loopTurn)
 }

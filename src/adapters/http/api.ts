@@ -156,11 +156,8 @@ export const createApi = (deps: Deps): Api => {
       const askedMs = stopwatch()
       let bytes = route.body && (await readBody(request, slot, bytesMaxOf(route, request), requireJson))
       if (bytes !== undefined) logFields.bodyBytes = bytes.length
-      const turn = turnToRun(admission, slot)
-      if (turn !== undefined) {
-        logFields.admission = 'waited'
-        await turn
-      }
+      const turn = turnToRun(admission, slot, logFields)
+      if (turn !== undefined) await turn
       const mayHaveWaited = route.body !== undefined || turn !== undefined
       // While the request waited, the key may have been revoked or the tenant deleted.
       if (mayHaveWaited && isOld(askedMs)) await requireCaller(request)

@@ -96,11 +96,8 @@ const receiveInSlotOver =
     logFields.bodyBytes = body.length
     // A compressed body may become this large.
     if (request.headers['content-encoding']) admission.hold(slot, bytesMax)
-    const turn = turnToRun(admission, slot)
-    if (turn !== undefined) {
-      logFields.admission = 'waited'
-      await turn
-    }
+    const turn = turnToRun(admission, slot, logFields)
+    if (turn !== undefined) await turn
     // While the request waited, the hook may have been disabled.
     if (isOld(askedMs)) requireActiveTenant(await findAgain())
     let isTrapped = false

@@ -42,7 +42,7 @@ export type RequestLog = {
   /** The caller, once the key was identified, even if the request was refused after that. */
   readonly tenantId?: string
   readonly apiKeyId?: string | null
-  /** Set if the request waited for its turn, or was refused for lack of room. */
+  /** Set if the request was delayed by others: it waited for its turn, or was refused for lack of room. */
   readonly admission?: 'waited' | 'refused'
   /** Set once the body was read; `activities` if any were logged, replays aside. */
   readonly bodyBytes?: number
