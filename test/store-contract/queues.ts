@@ -1,5 +1,6 @@
 import type { Queue } from 'prospect-pages/store'
 import { ok, same } from './assertions.ts'
+import { untilCompleted } from './completed.ts'
 import { section } from './contract.ts'
 import { outboxOf } from './outbox.ts'
 import { at, changeOf, foundProspect, newId, someErasure, someEvent, someLog, someProspect } from './rows.ts'
@@ -115,13 +116,13 @@ export const queues = section(
       await areEmpty()
     },
 
-    'a merge waits until its logs have moved': async ({ core, deps, recordProspect, includes }) => {
+    'a merge waits until its logs have moved': async ({ core, store, deps, recordProspect, includes }) => {
       const survivor = await recordProspect()
       const merged = await recordProspect()
       await core.mergeProspect(deps)({ ...merged, into: survivor.prospectId })
       await includes('merges', true)
-      const step = core.moveMerged({ ...deps, clock: () => Date.now() + HOUR })
-      for (let steps = 0; steps < 10; steps++) await step(NEVER)
+      const step = core.moveMerged(deps)
+      await untilCompleted(store.merges, deps.clock, () => step(NEVER))
       await includes('merges', false)
     },
 
