@@ -12,7 +12,7 @@ type Sender = {
   refused: number
 }
 
-/** Senders that are told apart in one minute. */
+/** Senders counted separately in one minute. */
 const SENDERS_MAX = 10_000
 /** A sender with this share of at least so many delayed requests in a minute is reported. */
 const REPORTED_SHARE_MIN = 0.8

@@ -12,7 +12,7 @@ export const measureSizes = (config: Config, { store, metrics }: Runtime): void 
   if (metrics) sizeMetrics(metrics.instruments, () => readSizes(config, store))
 }
 
-/** Each part by itself: when the database cannot answer, its disk may be why. */
+/** Each part is read separately: if the database cannot answer, a full disk may be why. */
 const readSizes = async (config: Config, store: Runtime['store']): Promise<Sizes> => {
   const database = store.sizes?.().catch(() => null) ?? null
   const disks = disksOf(config).catch(() => [])
