@@ -8,6 +8,8 @@ export type Remedy = readonly [pattern: RegExp, remedy: string, clearerText?: st
 const NO_WRITES: Readonly<Record<NoWrites, string>> = {
   standby: 'Point DATABASE_URL at the primary, or at a list of all servers.',
   read_only: 'Turn default_transaction_read_only off, for the database and for the role.',
+  no_standby:
+    'Start the synchronous standby again, or take it out of synchronous_standby_names and reload PostgreSQL.',
   no_privilege:
     'As the owner of the tables, run sql/roles.sql for the role in DATABASE_URL: prospect-pages doctor names what it lacks.',
   row_security: 'As the owner of the tables, turn row security off: prospect-pages doctor names the tables.',

@@ -7,6 +7,7 @@ import { diagnose } from '../../src/maintenance/doctor.ts'
 import { findAttention } from '../../src/maintenance/findings.ts'
 import { refusalOf } from '../core/scene.ts'
 import { startPostgres, whyNoStandby } from '../support/postgres.ts'
+import { until } from '../support/program.ts'
 import { POSTGRES_SETTINGS } from '../support/stores.ts'
 
 const open = (t: Test, url: string) => {
@@ -76,6 +77,44 @@ t.test(
         await t.rejects(run(`${ofStandby}&target_session_attrs=read-write`, 'select 1'), /takes no writes$/)
       },
     )
+
+    t.test('commits that wait for a synchronous standby which is away', async (t) => {
+      const store = postgresStore(
+        { ...POSTGRES_SETTINGS, statementMsMax: 1_000, url },
+        readMigrations('postgres'),
+      )
+      t.teardown(store.close)
+      await run(url, `alter system set synchronous_standby_names = 'away'`)
+      await run(url, 'select pg_reload_conf()')
+      const served = { servedAt: '2026-01-01T00:00:00.000Z', pausedAt: null }
+      await until('a write is not answered', async () => {
+        const failure = await store.erasures.saveClock(served).then(
+          () => null,
+          (error) => error,
+        )
+        return failure?.message === 'The database did not answer in time.'
+      })
+      const away = 'The database takes no writes: no_standby.'
+      await until('it is not ready', () =>
+        store.ready().then(
+          () => false,
+          ({ message }) => message === away,
+        ),
+      )
+      t.match(await findAttention(readConfig({ DATABASE_URL: url }), Date.now()), [
+        { kind: 'writes', detail: 'the database takes no writes: no_standby' },
+      ])
+
+      await run(url, 'alter system reset synchronous_standby_names')
+      await run(url, 'select pg_reload_conf()')
+      await until('it is ready again', () =>
+        store.ready().then(
+          () => true,
+          () => false,
+        ),
+      )
+      await store.erasures.saveClock(served)
+    })
 
     t.test('after the primary is killed and the standby promoted, the list leads there', async (t) => {
       const store = open(t, both)

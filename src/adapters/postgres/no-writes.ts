@@ -4,8 +4,16 @@ import { findHiddenTables } from './obstacle.ts'
 import { findMissingPrivileges } from './privileges.ts'
 import type { Ask } from './sql.ts'
 
+/**
+ * A commit that waits for a synchronous standby is answered only once that is back, whatever the limits of its statement
+ * are. Its session stays when the client has given up.
+ */
 const FIND_REASON = `
   select case when pg_is_in_recovery() then 'standby' when current_setting('transaction_read_only') = 'on' then 'read_only'
+    when exists (
+      select 1 from pg_stat_activity
+      where usename = current_user and wait_event = 'SyncRep' and query_start < now() - interval '3 s'
+    ) then 'no_standby'
     end as reason`
 /** Needs as much room as a large body, four megabytes, and ends with a cast that fails, so that nothing is kept. */
 const TAKE_ROOM = `

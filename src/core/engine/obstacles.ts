@@ -11,7 +11,7 @@ export const obstacleOf = (error: unknown): Obstacle | undefined =>
     : (error as { readonly obstacle?: Obstacle } | null)?.obstacle
 
 /** The reason why a database takes no writes: one word, because anyone can read it at `/readyz`. */
-export type NoWrites = 'standby' | 'read_only' | 'disk_full' | 'no_privilege' | 'row_security'
+export type NoWrites = 'standby' | 'read_only' | 'no_standby' | 'disk_full' | 'no_privilege' | 'row_security'
 
 export const takesNoWrites = (reason: NoWrites, cause?: unknown): DomainFailure => {
   const facts = { retryAfterS: 5, obstacle: 'takes_no_writes' } as const
