@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { DESCRIPTION } from '../../config/version.ts'
 import { refuse } from '../../core/engine/failures.ts'
 import { shareLoop } from '../loop-share.ts'
@@ -150,9 +151,25 @@ const oneAtATime = (makeText: () => Promise<string>): (() => Promise<string>) =>
   return () => shared(null)
 }
 
-/** Metrics in the text format of Prometheus. Needs no key: the network decides who may reach it. One scrape at a time. */
+/** After a scrape, the time until the next one begins, as a multiple of its own time and at most. */
+const SCRAPE_REST_TIMES = 9
+const SCRAPE_REST_MS_MAX = 1_000
+
+/**
+ * Metrics in the text format of Prometheus. Needs no key: the network decides who may reach it. One scrape at a time, and
+ * however many callers there are, scrapes take a tenth of the time.
+ */
 export const metricsRoute = (text: () => Promise<string>): RawRoute => {
-  const scrape = oneAtATime(text)
+  let nextMs = 0
+  const scrape = oneAtATime(async () => {
+    const restMs = nextMs - performance.now()
+    if (restMs > 0) await pause(restMs)
+    const beganMs = performance.now()
+    const scraped = await text()
+    const endedMs = performance.now()
+    nextMs = endedMs + Math.min(SCRAPE_REST_TIMES * (endedMs - beganMs), SCRAPE_REST_MS_MAX)
+    return scraped
+  })
   return rawRoute('/metrics', async () => ({
     status: 200,
     headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
