@@ -107,8 +107,11 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
     const store = postgresStore({ ...POSTGRES_SETTINGS, url: server }, readMigrations('postgres'))
     t.teardown(store.close)
     const things = await fillTenant(store)
-    /** Verbs that are not permitted now: of those for callers and the publisher, or of those for commands. */
-    const refused = async (forCommands: boolean): Promise<string[]> => {
+    /**
+     * The first verbs that are not permitted now, at most `max`: of those for callers and the publisher, or of those for
+     * commands.
+     */
+    const refused = async (forCommands: boolean, max: number): Promise<string[]> => {
       // The first number of a tenant takes another statement than those after it.
       await run(owner, ['delete from events', 'delete from event_counts'])
       const asked = verbs
@@ -127,14 +130,15 @@ t.test('with the documented roles', { skip: whyNoPostgres() ?? false }, async (t
         )
         if (why !== undefined && why.code !== '42501') throw why
         if (why !== undefined) names.push(name)
+        if (names.length === max) return names
       }
       return names
     }
     const eachIsNeeded = async (grants: readonly string[], forCommands: boolean) => {
-      t.strictSame(await refused(forCommands), [])
+      t.strictSame(await refused(forCommands, Infinity), [])
       for (const grant of grants) {
         await run(owner, [`revoke ${grant} from prospect_pages`])
-        t.ok((await refused(forCommands)).length > 0, `needed: ${grant}`)
+        t.ok((await refused(forCommands, 1)).length > 0, `needed: ${grant}`)
         await run(owner, [`grant ${grant} to prospect_pages`])
       }
     }
