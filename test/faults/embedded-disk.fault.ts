@@ -49,10 +49,12 @@ const starve = async (t: Test, scene: Scene, { take, giveBack }: Space): Promise
     t.equal((await fetch(`${server.url}/healthz`)).status, 200, 'the server is alive')
     const { status } = await caller(server.url, apiKey)('GET', '/v0/page_groups')
     t.equal(status, 200, 'it still reads')
+    t.equal((await fetch(`${server.url}/readyz`)).status, 503, 'it is not ready')
     giveBack()
     const givenBackAt = performance.now()
     await moreAnswers(201, 1)
     slowestReturnMs = Math.max(slowestReturnMs, Math.round(performance.now() - givenBackAt))
+    await server.ready()
   }
   await flow.stop()
   await traffic.repeat(server.url)
