@@ -262,7 +262,8 @@ t.test(
     await new Promise<void>((resolve) => dropping.listen(0, '127.0.0.1', resolve))
     t.teardown(() => dropping.close())
     const { port } = dropping.address() as AddressInfo
-    const settings = { ...POSTGRES_SETTINGS, url: `postgres://nobody@127.0.0.1:${port}/none` }
+    const url = `postgres://nobody@127.0.0.1:${port}/none`
+    const settings = { ...POSTGRES_SETTINGS, statementMsMax: 1_000, url }
     const store = postgresStore(settings, [])
 
     const everySignal = ['keys', 'versions', 'events', 'numbered']

@@ -251,8 +251,10 @@ overStores(
       const within = await create({ verify: { token: true }, each: '/a' })
       t.strictSame(await counted(within.path, '{"a":[ ]}'), { prospectLogIds: [], replayed: false })
       t.equal((await logs()).length, 5)
-      t.equal((await counted(within.path, `{"a":[${'1,'.repeat(1_000)}1]}`)).prospectLogIds?.length, 1)
-      const warned = await until('it is warned', async () => (await read(within)).lastWarning)
+      // What was last seen of a hook is written at once for its first delivery only.
+      const tooLong = await create({ verify: { token: true }, each: '/a' })
+      t.equal((await counted(tooLong.path, `{"a":[${'1,'.repeat(1_000)}1]}`)).prospectLogIds?.length, 1)
+      const warned = await until('it is warned', async () => (await read(tooLong)).lastWarning)
       t.match(warned, { reason: 'The last body was stored as one activity: it has more than 1000 elements.' })
     })
 
