@@ -43,7 +43,7 @@ const LAYERS: Readonly<Record<string, Layer>> = {
       'test/contract/instance.full.ts',
       'test/faults/kill-{backups,migrations}.fault.ts',
     ],
-    env: { SIMULATION_STEPS: '1000', FAULTS_TIMES: '0.75' },
+    env: { SIMULATION_STEPS: '1000', FAULTS_TIMES: '0.5' },
   },
   // How long something may take is part of what these say: they run two at a time, and floods and shares alone.
   faults: {
