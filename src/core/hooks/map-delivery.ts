@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { findInJson, pointerTree } from '../../json/find-in-json.ts'
-import { isLeftover, partsOf, textAt } from '../../json/places.ts'
+import { isLeftover } from '../../json/leftovers.ts'
+import { partsOf, textAt } from '../../json/places.ts'
 import { elementsFrom } from '../../json/split-json.ts'
 import { fitsMember, type HookMap, MEMBER_LENGTH_MAX } from '../../shapes/hook-rules.ts'
 import type { RawJson } from '../../shapes/json.ts'
@@ -11,7 +12,7 @@ import { sha256 } from '../engine/keys.ts'
 import { memoized } from '../engine/memoized.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import type { ShareLoop } from '../ports/world.ts'
-import { identifiersOf } from '../prospects/identifiers.ts'
+import { normalizedTexts } from '../prospects/identifiers.ts'
 import { isPlaceholder } from '../prospects/placeholders.ts'
 import { type Delivery, headerIn } from './delivery.ts'
 import { type Document, documentOf, jsonDocument, type Warn, written } from './read-body.ts'
@@ -59,10 +60,11 @@ export const mapperOf = (
     for (const parts of places.get(member) ?? []) {
       const text = textOf(parts)
       const value = text && memberOf(member, text, nowMs)
-      if (!value || isMissing(member, value)) continue
+      if (!value) continue
       // A text that is no address, such as the answer to another question, yields to one.
-      if (member !== 'email' || identifiersOf({ email: value }).email !== null) return value
-      kept ??= value
+      if (member === 'email' && normalizedTexts({ email: value }).email === null) {
+        if (!isPlaceholder(value)) kept ??= value
+      } else if (!isMissing(member, value)) return value
     }
     return kept
   }
@@ -122,8 +124,11 @@ const readOutside = (part: string, delivery: Delivery): string | undefined => {
   return isUtf8(bytes) && bytes.toString('latin1') === header ? bytes.toString() : header
 }
 /** Whether a text is a placeholder, so that the next place is looked at. A name or a type may be a word such as `guest` or `test`. */
-const isMissing = (member: Member, text: string): boolean =>
-  member === 'name' || member === 'type' ? isLeftover(text) : isPlaceholder(text)
+const isMissing = (member: Member, text: string): boolean => {
+  if (member === 'email' || member === 'externalId')
+    return normalizedTexts({ [member]: text })[member] === null
+  return member === 'name' || member === 'type' ? isLeftover(text) : isPlaceholder(text)
+}
 
 /** A key made of two: hashed if it would be too long. */
 const joined = (first: string, second: string): string => {

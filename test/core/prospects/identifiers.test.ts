@@ -155,7 +155,7 @@ t.test('a text that is not an address identifies no prospect', async (t) => {
     'a@b@c',
     '-@-',
     'meet me @ home',
-    'a@b, c@d',
+    'a@b, c',
     'mailto:',
     '<>',
     '{{first}}@example.com',
@@ -191,4 +191,58 @@ t.test('an address has at most 1,000 characters, however many come on top', asyn
 t.test('the hash of an email is that of its normalized form', async (t) => {
   for (const email of [' MAILTO:Ada@Example.com', 'ada@example.com', 'Ada <ada@example.com>'])
     t.equal(identifiersOf({ email }).email?.hash, hashOf('ada@example.com'), email)
+})
+
+t.test('an address is found in what surrounds it, and the first of several counts', async (t) => {
+  for (const text of [
+    '"ada"@example.com',
+    "'ada'@example.com",
+    '"ada"@example.com;',
+    'ａｄａ@example.com',
+    'ＡＤＡ＠ＥＸＡＭＰＬＥ．ＣＯＭ',
+    'ada%40example.com',
+    '%3Cada%40example.com%3E',
+    'ada&#64;example.com',
+    'ada&commat;example&period;com',
+    '&lt;ada@example.com&gt;',
+    '&nbsp;ada@example.com&nbsp;',
+    'E-Mail: ada@example.com',
+    'e-mail:ada@example.com',
+    'Email address: <ada@example.com>',
+    'Correo electrónico: ada@example.com',
+    'メールアドレス：ada@example.com',
+    'SMTP:ada@example.com',
+    'Kontakt: Ada Lovelace <ada@example.com>',
+    'E-Mail: mailto:ada@example.com',
+    'Ada <ada@example.com',
+    'ada@example.com, bob@example.com',
+    'ada@example.com,bob@example.com',
+    'ada@example.com;bob@example.com;',
+    'ada@example.com ::: bob@example.com',
+    'ada@example.com | bob@example.com',
+    'ada@example.com/bob@example.com',
+    'ada@example.com bob@example.com',
+    'ada@example.com\nbob@example.com',
+    'ada@example.com or bob@example.com',
+    'Ada <ada@example.com>, Bob <bob@example.com>',
+    '"Lovelace, Ada" <ada@example.com>; bob@example.com',
+    'ada%40example.com%2Cbob%40example.com',
+    '<mailto:ada@example.com|ada@example.com>',
+    '"ada@work.example" <ada@example.com>',
+    'mailto:ada@example.com,bob@example.com',
+    'E-Mail: ada@example.com, bob@example.com',
+  ])
+    t.equal(emailOf(text), 'ada@example.com', text)
+  t.equal(emailOf('o&#39;neil@example.com'), "o'neil@example.com")
+  t.equal(emailOf('ada%2Bnews%40example.com'), 'ada+news@example.com')
+  for (const text of [
+    'user:word@example.com',
+    'https://user@example.com',
+    'see: ada',
+    'ada%2540example.com',
+    'ada&amp;#64;example.com',
+    'a@b@c, d@e',
+    'meet me @ home, or @ work',
+  ])
+    t.equal(emailOf(text), null, text)
 })
