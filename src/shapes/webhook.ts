@@ -56,7 +56,7 @@ const shownBody = described(v.nullable(rawJson()), 'The template of the body, as
 const CHOSEN = {
   url: described(
     boundedText(1, URL_CHARACTERS_MAX),
-    'Where to deliver: an `https:` URL without a user name or password, with a public address.',
+    'Where to deliver: an `https:` URL without a user name or password, with a public address. It is not a template: `{{` is refused.',
   ),
   types: described(
     v.nullable(v.pipe(v.array(v.picklist(EVENT_TYPES)), v.minLength(1, 'must name at least one type'))),

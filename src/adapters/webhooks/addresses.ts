@@ -45,11 +45,13 @@ export const createAddresses = ({
     /** The rule that this URL breaks, or null if it may be called. The addresses of a name are checked at the look-up. */
     checkUrl: (text: string): string | null => {
       if (text.length > URL_CHARACTERS_MAX) return `must have at most ${URL_CHARACTERS_MAX} characters`
+      if (TEMPLATE.test(text)) return 'must not contain {{: only the body is filled in'
       if (!URL.canParse(text)) return 'must be a URL'
       const url = new URL(text)
-      const { protocol, username, password } = url
+      const { protocol, username, password, port } = url
       if (username !== '' || password !== '') return 'must not have a user name or password'
       if (protocol !== 'https:' && protocol !== 'http:') return 'must be an https: URL'
+      if (port === '0') return 'must not have the port 0'
       const address = hostOf(url)
       if (isTrusted(address)) return null
       const isName = isIP(address) === 0
@@ -82,6 +84,8 @@ export const createAddresses = ({
         }),
   }
 }
+/** `{{`, as it is or encoded. */
+const TEMPLATE = /(\{|%7b){2}/i
 const UNKNOWN = ['ENOTFOUND', 'ENODATA']
 const hostOf = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, '')
 

@@ -99,6 +99,8 @@ t.test('400: an invalid endpoint is refused with every error', async (t) => {
   await refused({ url: URL_OK, sources: Array(51).fill('crm') }, '/sources')
   for (const url of ['x', 'ftp://example.com', 'https://me:secret@example.com', 'http://example.com'])
     await refused({ url }, '/url')
+  for (const url of ['https://example.com/{{/data/prospectId}}', 'https://example.com:0'])
+    await refused({ url }, '/url')
 })
 
 t.test(

@@ -130,6 +130,29 @@ t.test('a URL must be https: without credentials, and not too long', async (t) =
   t.equal(checkUrl(`https://example.com/${'x'.repeat(2_029)}`), 'must have at most 2048 characters')
 })
 
+t.test('a URL with {{ is refused, however it is written, for only bodies are templates', (t) => {
+  const { checkUrl } = createAddresses({ allowedHosts: ['hooks.internal'] })
+  const refusal = 'must not contain {{: only the body is filled in'
+  for (const url of [
+    'https://example.com/{{/data/prospectId}}',
+    'https://example.com/?id={{id}}',
+    'https://{{host}}/',
+    'https://example.com/%7B%7bid%7D%7D',
+    'http://hooks.internal/{%7Bid}}',
+  ])
+    t.equal(checkUrl(url), refusal, url)
+  t.equal(checkUrl('https://example.com/{id}/{a{b'), null, 'a single brace is a character like others')
+  t.end()
+})
+
+t.test('a URL with the port 0 is refused, even of a host that is allowed', (t) => {
+  const { checkUrl } = createAddresses({ allowedHosts: ['hooks.internal'] })
+  for (const url of ['https://example.com:0', 'https://example.com:00000/hook', 'http://hooks.internal:0/'])
+    t.equal(checkUrl(url), 'must not have the port 0', url)
+  t.equal(checkUrl('https://example.com:8443'), null)
+  t.end()
+})
+
 t.test('answers are kept of public addresses that no setting allows, unless none are', async (t) => {
   const kept = (settings: object, url: string, address: string) =>
     createAddresses(settings).mayKeep(new URL(url), address)
