@@ -4,6 +4,7 @@ import { refuse } from '../engine/failures.ts'
 import { type Named, requestHashOf, requireSame } from '../engine/keys.ts'
 import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
+import { type IfRevision, requireRevision } from '../engine/write-queue.ts'
 import type { Requester } from '../ports/events.ts'
 import type { NewVersionRow, PageKey, StoredVersionWithContent } from '../ports/pages.ts'
 import type { Needs } from '../ports/store.ts'
@@ -19,6 +20,7 @@ const VERSIONS_MAX = 1_000
 /** A version to create. Omitted content is that of the newest version; null: none. */
 export type VersionToCreate = PageKey &
   Omit<NewVersion, 'content'> &
+  IfRevision &
   Requester & {
     readonly content?: RawJson | null | undefined
     readonly idempotencyKey?: string | undefined
@@ -31,14 +33,15 @@ export type VersionCreation = Replayable<CreatedVersion>
  * Creates a version of a page, in `processing` for a publisher to claim; it is published then, or at `publishAt` if
  * that is in the future. Its texts are not checked.
  * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `idempotency_key_reused`,
- * and `invalid_request`: the time, or a time although the version will not be published.
+ * `precondition_failed`, and `invalid_request`: the time, or a time although the version will not be published.
  */
 export const createVersion =
   (deps: Deps) =>
   (creation: VersionToCreate): Promise<VersionCreation> =>
     changePage(
       deps,
-      creation,
+      // Its revision is checked below: a replay comes after the change that it repeats.
+      { ...creation, ifRevision: undefined },
       (page) => recall(deps.store, creation, page),
       (known, nowMs) => decide(creation, known, nowMs, deps.newId),
     )
@@ -84,6 +87,7 @@ const decide = (
     requireSame(earlier, requestHash, { versionId: earlier.versionId })
     return { edit: null, answer: creationOf(creation, earlier, true) }
   }
+  requireRevision(page, creation)
   if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
   requireActiveGroup(page)
   const publication = planPublication(publish, publishAt, nowMs)

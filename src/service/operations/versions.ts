@@ -46,7 +46,7 @@ export const versionOperations = {
       needs: ['pages', 'pages.change', 'versions', 'versions.findByKey', 'schedules'],
       useCase: createVersion,
       body: NewVersion,
-      takes: idempotent,
+      takes: { ...idempotent, ...ifRevision },
       answer: CreatedVersion,
       status: 201,
       problems: ['page_group_not_active', 'limit_reached'],

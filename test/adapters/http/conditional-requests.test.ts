@@ -100,6 +100,7 @@ t.test('412: a change for another revision does nothing, and returns the present
     `PATCH ${page}`,
     `DELETE ${page}`,
     `POST ${page}/unpublish`,
+    `POST ${page}/versions`,
     `POST ${page}/versions/${version.versionId}/publish`,
   ]
   for (const operation of operations)
@@ -133,7 +134,35 @@ t.test('creating and reading ignore If-Match', async (t) => {
   const headers = { 'if-match': '"r99"' }
   t.equal((await call(`GET ${page}`, { headers })).status, 200)
   t.equal((await call(`POST ${group}/pages`, { headers })).status, 201)
-  t.equal((await call(`POST ${page}/versions`, { headers })).status, 201)
+})
+
+t.test(
+  '201: a version for the present revision is created once, and a retry gets the same answer',
+  async (t) => {
+    const { call, page } = await setUp()
+    const headers = { 'if-match': '"r2"', 'idempotency-key': 'one' }
+    const create = () => call(`POST ${page}/versions`, { body: '{"content":{"a":1}}', headers })
+    const created = await create()
+    t.equal(created.status, 201)
+    t.equal((await call(`GET ${page}`)).headers['etag'], '"r3"')
+    const retried = await create()
+    t.strictSame([retried.status, retried.json], [201, created.json])
+    t.equal(retried.headers['idempotent-replayed'], 'true')
+    const other = await call(`POST ${page}/versions`, { headers: { 'if-match': '"r2"' } })
+    t.match(other, { status: 412, json: { code: 'precondition_failed', revision: 3 } })
+  },
+)
+
+t.test('of many versions for one revision exactly one is created', async (t) => {
+  const { call, page } = await setUp()
+  const headers = { 'if-match': '"r2"' }
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () => call(`POST ${page}/versions`, { headers })),
+  )
+  t.strictSame(
+    [201, 412].map((wanted) => answers.filter(({ status }) => status === wanted).length),
+    [1, 19],
+  )
 })
 
 t.test('of many changes for one revision exactly one is made', async (t) => {

@@ -326,7 +326,7 @@ t.test('unknown pages and versions are not found', async (t) => {
 
 t.test('a change for another revision is refused with the present one, and changes nothing', async (t) => {
   const it = await published()
-  const { firstId, group, publish, read, rename, remove, revision, unpublish } = it
+  const { firstId, group, newVersion, publish, read, rename, remove, revision, unpublish } = it
   const present = await revision()
   const before = await read()
   const stale = [present - 1, present + 1]
@@ -334,6 +334,7 @@ t.test('a change for another revision is refused with the present one, and chang
     () => rename('Mine', stale),
     () => publish(firstId, stale),
     () => unpublish(stale),
+    () => newVersion({ ifRevision: stale }),
     () => remove([]),
   ]
   for (const call of calls) {
