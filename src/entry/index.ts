@@ -35,6 +35,7 @@ export type {
   Page,
   PageSlice,
   PageWithVersion,
+  PublicationResult,
   Version,
   VersionSlice,
   VersionWithContent,

@@ -123,6 +123,22 @@ export const PageWithVersion = v.object({
 })
 export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 
+export const ScheduledVersion = v.object({
+  versionId: version.versionId,
+  publishAt: described(timestamp(), 'When it will be published, in UTC.'),
+})
+/** Response of `POST /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id}/publish`. */
+export const PublicationResult = v.object({
+  ...PageWithVersion.entries,
+  scheduled: v.optional(
+    described(
+      v.array(ScheduledVersion),
+      'After a publication at a later time: all versions of the page that are scheduled, the earliest first.',
+    ),
+  ),
+})
+export type PublicationResult = v.InferOutput<typeof PublicationResult>
+
 /** Body of `POST /v0/page_groups/{page_group_id}/pages`. */
 export const NewPage = bodyOf({
   supplementaryContext: optional(text(), ABOUT),

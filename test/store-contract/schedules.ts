@@ -7,6 +7,7 @@ import { stoppedClock } from './setting.ts'
 
 const ROUNDS = 5
 const NEVER = new AbortController().signal
+const MINUTE = 60_000
 const HOUR = 3_600_000
 type Page = Omit<PageKey, 'tenantId' | 'pageGroupId'> & { publishAt?: string; versionId: string }
 
@@ -138,11 +139,11 @@ export const schedules = section('schedules', settingOf, {
     equal((await the.read(want)).latestVersion.status, 'published')
   },
 
-  'what is due at once on a page is done by time, then by id': async (the) => {
+  'what is due at once on a page is done by time': async (the) => {
     const page = await the.newPage()
-    const later = await the.newVersion(page, at(20))
-    const one = await the.newVersion(page, at(10))
-    const other = await the.newVersion(page, at(10))
+    const later = await the.newVersion(page, at(3 * MINUTE))
+    const one = await the.newVersion(page, at(2 * MINUTE))
+    const other = await the.newVersion(page, at(MINUTE))
     await the.happened()
     the.clock.advance(HOUR)
     await the.run()
@@ -272,6 +273,22 @@ export const schedules = section('schedules', settingOf, {
       await the.update({ ...page, unpublishAt: null })
       equal(await unpublishAt(), null)
     },
+
+  'of many schedules of a page for the same minute at once one is made': async (the) => {
+    const page = await the.newPage()
+    const drafts: (PageKey & Page)[] = []
+    for (let i = 0; i < 5; i++) drafts.push(await the.newVersion(page))
+    const answers = await Promise.allSettled(
+      drafts.map((draft, i) => the.publishOne({ ...draft, publishAt: at(HOUR + i) })),
+    )
+    const scheduled = drafts.filter((_, i) => answers[i]?.status === 'fulfilled')
+    equal(scheduled.length, 1)
+    const found = await the.store.schedules.ofPage(page)
+    same(
+      found.map(({ versionId }) => versionId),
+      scheduled.map(({ versionId }) => versionId),
+    )
+  },
 
   'however many publishers and people act at that moment, each publication happens once': async (the) => {
     for (let round = 1; round <= ROUNDS; round++) {

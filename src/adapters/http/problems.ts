@@ -88,6 +88,11 @@ export const PROBLEMS: Readonly<Record<ProblemCode, Row>> = {
     'Another prospect of this tenant has this email. `prospectId` identifies it.',
   ),
   slug_taken: row(409, 'Slug taken', 'Another page of the group has this slug: the one with this `pageId`.'),
+  schedule_taken: row(
+    409,
+    'Schedule taken',
+    'Another version of the page is scheduled for the same minute: the one with this `versionId`. End that schedule, or choose another time.',
+  ),
   external_id_taken: row(
     409,
     'External id taken',

@@ -17,6 +17,7 @@ export type FailureKind =
   | 'email_taken'
   | 'external_id_taken'
   | 'slug_taken'
+  | 'schedule_taken'
   | 'page_group_not_active'
   | 'version_not_ready'
   | 'webhook_endpoint_disabled'

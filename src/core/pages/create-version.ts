@@ -13,7 +13,7 @@ import type { NewId } from '../ports/world.ts'
 import { changePage, type PageDeps, requireActiveGroup } from './change-page.ts'
 import { firstWords, nameInGroup } from './first-words.ts'
 import type { Edit } from './page-edits.ts'
-import { type CurrentPage, planPublication, requireRoomForSchedule } from './schedules.ts'
+import { type CurrentPage, planPublication, requirePlaceForSchedule } from './schedules.ts'
 
 const VERSIONS_MAX = 1_000
 
@@ -32,8 +32,8 @@ export type VersionCreation = Replayable<CreatedVersion>
 /**
  * Creates a version of a page, in `processing` for a publisher to claim; it is published then, or at `publishAt` if
  * that is in the future. Its texts are not checked.
- * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `idempotency_key_reused`,
- * `precondition_failed`, and `invalid_request`: the time, or a time although the version will not be published.
+ * Refuses `page_group_not_found`, `page_not_found`, `page_group_not_active`, `limit_reached`, `schedule_taken`,
+ * `idempotency_key_reused`, `precondition_failed`, and `invalid_request`: the time, or a time although the version will not be published.
  */
 export const createVersion =
   (deps: Deps) =>
@@ -91,7 +91,7 @@ const decide = (
   if (latest.versionNumber >= VERSIONS_MAX) refuse('limit_reached', 'A page has at most 1,000 versions.')
   requireActiveGroup(page)
   const publication = planPublication(publish, publishAt, nowMs)
-  if (publication.publishAt !== null) requireRoomForSchedule(page)
+  if (publication.publishAt !== null) requirePlaceForSchedule(page, publication.publishAt)
   const { supplementaryContext = latest.supplementaryContext } = creation
   const added: NewVersionRow = {
     versionId: newId('pageversion', latest.versionId),

@@ -1,6 +1,6 @@
 import { ATTEMPTS_MAX, gaveUp } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
-import { DAY_MS, isoTime } from '../engine/times.ts'
+import { DAY_MS, isoTime, MINUTE_MS } from '../engine/times.ts'
 import type { PageKey, StoredPageWithVersions } from '../ports/pages.ts'
 import { SCHEDULED_MAX, type ScheduledVersion } from '../ports/schedules.ts'
 import type { Needs } from '../ports/store.ts'
@@ -95,10 +95,23 @@ export const planUnpublishing = (
   return refuse('invalid_request', '`unpublishAt` is past, or not after the publication.', { errors })
 }
 
-/** Refuses `limit_reached` if the page has no room for another scheduled version. One that is scheduled keeps its place. */
-export const requireRoomForSchedule = ({ scheduled }: CurrentPage, versionId?: string): void => {
-  const hasPlace = scheduled.some((version) => version.versionId === versionId)
-  if (scheduled.length >= SCHEDULED_MAX && !hasPlace) {
-    refuse('limit_reached', `A page has at most ${SCHEDULED_MAX} scheduled versions.`)
+/**
+ * Refuses `schedule_taken` if another version of the page is scheduled for the same minute, and `limit_reached` if the page
+ * has no room for another scheduled version. One that is scheduled keeps its place.
+ */
+export const requirePlaceForSchedule = (
+  { scheduled }: CurrentPage,
+  publishAt: Timestamp,
+  versionId?: string,
+): void => {
+  const others = scheduled.filter((version) => version.versionId !== versionId)
+  const rival = others.find((other) => minuteOf(other.publishAt) === minuteOf(publishAt))
+  if (rival !== undefined) {
+    const detail = 'Another version of the page is scheduled for the same minute.'
+    refuse('schedule_taken', detail, { versionId: rival.versionId })
   }
+  if (others.length >= SCHEDULED_MAX)
+    refuse('limit_reached', `A page has at most ${SCHEDULED_MAX} scheduled versions.`)
 }
+
+const minuteOf = (time: Timestamp): number => Math.floor(Date.parse(time) / MINUTE_MS)

@@ -7,8 +7,8 @@ import { idempotent, ifRevision } from '../../shapes/input.ts'
 import {
   CreatedVersion,
   NewVersion,
-  PageWithVersion,
   Publication,
+  PublicationResult,
   VersionSlice,
   VersionWithContent,
 } from '../../shapes/page.ts'
@@ -49,7 +49,7 @@ export const versionOperations = {
       takes: { ...idempotent, ...ifRevision },
       answer: CreatedVersion,
       status: 201,
-      problems: ['page_group_not_active', 'limit_reached'],
+      problems: ['page_group_not_active', 'limit_reached', 'schedule_taken'],
       bodyOptional: true,
     },
     {
@@ -114,13 +114,13 @@ export const versionOperations = {
       useCase: publishVersion,
       body: Publication,
       takes: ifRevision,
-      answer: PageWithVersion,
-      problems: ['version_not_ready', 'page_group_not_active', 'limit_reached'],
+      answer: PublicationResult,
+      problems: ['version_not_ready', 'page_group_not_active', 'limit_reached', 'schedule_taken'],
       bodyOptional: true,
     },
     {
       description:
-        'Publishes a version that is `ready` or was published before. Publishing an older one than the one now published is the rollback. Versions that were requested before this call are no longer published automatically. With `publishAt` the version is `scheduled`, and all this happens at that time; sent again, it changes the schedule. With `unpublishAt` the page is unpublished then.',
+        'Publishes a version that is `ready` or was published before. Publishing an older one than the one now published is the rollback. Versions that were requested before this call are no longer published automatically. With `publishAt` the version is `scheduled`, and all this happens at that time; sent again, it changes the schedule. Other versions stay scheduled, and `scheduled` lists them all; two for the same minute are refused. With `unpublishAt` the page is unpublished then.',
       done: 'The page as it is now.',
       requests: {
         now: { summary: 'At once; the same as no body', value: {} },
@@ -137,6 +137,7 @@ export const versionOperations = {
             ...example.published,
             publishedVersion: null,
             latestVersion: { ...example.version, ...example.scheduled },
+            scheduled: [{ versionId: example.VERSION_ID, publishAt: example.PUBLISH_AT }],
           },
         },
       },

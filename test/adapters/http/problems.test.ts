@@ -271,6 +271,7 @@ const ELSEWHERE = [
   'erasure_not_found',
   'external_id_taken',
   'slug_taken',
+  'schedule_taken',
   'prospect_erased',
   'limit_reached',
   'cursor_expired',

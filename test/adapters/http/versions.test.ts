@@ -119,6 +119,7 @@ t.test('400: every fault of a page or a version is named', async (t) => {
 })
 
 const HOUR = 3_600_000
+const MINUTE = 60_000
 
 t.test(
   '200: a version is published and unpublished at its times; the page and the version show them',
@@ -215,18 +216,69 @@ t.test('400: a time that is no time, too far ahead, or before the publication', 
 t.test('409: a page has at most 100 scheduled versions; one of them can be moved', async (t) => {
   const { call, clock, path, add, publish, versions } = await setUp()
   const at = (ms: number) => new Date(clock() + ms).toISOString()
-  for (let i = 0; i < 100; i++) await add(`{"publishAt":"${at(HOUR)}"}`)
+  for (let i = 0; i < 100; i++) await add(`{"publishAt":"${at(HOUR + i * MINUTE)}"}`)
   await add('{"publish":false}')
   const limited = { status: 409, json: { code: 'limit_reached' } }
-  t.match(await add(`{"publishAt":"${at(HOUR)}"}`), limited)
+  t.match(await add(`{"publishAt":"${at(5 * HOUR)}"}`), limited)
   for (let step = 0; step < 2; step++) await publish()
   const [draft, scheduled] = (await versions()).map(
     ({ versionId }) => `POST ${path}/versions/${versionId}/publish`,
   )
-  const json = { publishAt: at(2 * HOUR) }
+  const json = { publishAt: at(6 * HOUR) }
   t.match(await call(String(draft), { json }), limited)
   t.equal((await call(String(scheduled), { json })).status, 200)
   t.equal((await call(String(draft))).status, 200)
+})
+
+t.test('200: a second schedule leaves the first one, and the answer lists both by time', async (t) => {
+  const { call, clock, path, add, publish, runSchedules } = await setUp()
+  const at = (ms: number) => new Date(clock() + ms).toISOString()
+  const times = [at(2 * HOUR), at(HOUR)]
+  const ids: string[] = []
+  for (let i = 0; i < 2; i++) ids.push(String((await add('{"publish":false}')).json.versionId))
+  await publish()
+  const [first, second] = ids.map((id) => `${path}/versions/${id}`)
+  const later = await call(`POST ${first}/publish`, { json: { publishAt: times[0] } })
+  t.strictSame(later.json.scheduled, [{ versionId: ids[0], publishAt: times[0] }])
+  const both = await call(`POST ${second}/publish`, { json: { publishAt: times[1] } })
+  const scheduled = [
+    { versionId: ids[1], publishAt: times[1] },
+    { versionId: ids[0], publishAt: times[0] },
+  ]
+  t.strictSame(both.json.scheduled, scheduled)
+  const again = await call(`POST ${second}/publish`, { json: { publishAt: times[1] } })
+  t.strictSame([again.status, again.json.scheduled], [200, scheduled], 'the same again changes nothing')
+  t.equal(again.headers['etag'], both.headers['etag'])
+  t.notOk('scheduled' in (await call(`GET ${path}`)).json)
+  clock.advance(HOUR)
+  await runSchedules()
+  t.match((await call(`GET ${path}`)).json, { publishedVersion: { versionId: ids[1] } })
+  clock.advance(HOUR)
+  await runSchedules()
+  t.match((await call(`GET ${path}`)).json, { publishedVersion: { versionId: ids[0] } })
+  const now = await call(`POST ${second}/publish`, { json: { publishAt: times[1] } })
+  t.notOk('scheduled' in now.json, 'a time that is past means now')
+})
+
+t.test('409: two versions of a page for the same minute, by whatever call', async (t) => {
+  const { call, clock, path, add, publish } = await setUp()
+  const at = (ms: number) => new Date(clock() + ms).toISOString()
+  const { versionId } = (await add(`{"publishAt":"${at(HOUR)}"}`)).json
+  const draft = (await add('{"publish":false}')).json
+  const taken = { status: 409, json: { code: 'schedule_taken', versionId } }
+  t.match(await add(`{"publishAt":"${at(HOUR + MINUTE - 1)}"}`), taken, 'even while the first is processing')
+  await publish()
+  const schedule = (ms: number, id = draft.versionId) =>
+    call(`POST ${path}/versions/${id}/publish`, { json: { publishAt: at(ms) } })
+  t.match(await schedule(HOUR), taken)
+  t.equal((await schedule(HOUR + MINUTE)).status, 200)
+  t.equal((await schedule(HOUR + 1, versionId)).status, 200, 'it moves within its own minute')
+  t.match(await schedule(HOUR + MINUTE, versionId), {
+    status: 409,
+    json: { code: 'schedule_taken', versionId: draft.versionId },
+  })
+  await call(`POST ${path}/versions/${versionId}/unschedule`)
+  t.equal((await schedule(HOUR)).status, 200, 'the minute is free again')
 })
 
 t.test('422: the time is part of a request that is retried, if it is given', async (t) => {

@@ -5,7 +5,7 @@ import { DESCRIPTION } from '../../../config/version.ts'
 import { IDS } from '../../../service/operations/ids.ts'
 import type { Reference } from '../../../service/operations/operation.ts'
 import { SECTIONS } from '../../../service/operations/operations.ts'
-import { PageWithVersion } from '../../../shapes/page.ts'
+import { PageWithVersion, PublicationResult } from '../../../shapes/page.ts'
 import { PageGroup } from '../../../shapes/page-group.ts'
 import type { Route } from '../route.ts'
 import { ROUTES } from '../routes.ts'
@@ -130,7 +130,7 @@ const contentOf = ({ lines }: Route, answer: v.GenericSchema, examples: Referenc
   return { 'application/x-ndjson': { schema: { type: 'string', description, ...lineSchema }, examples } }
 }
 const hasRevision = (answer: v.GenericSchema | undefined): boolean =>
-  answer === PageGroup || answer === PageWithVersion
+  answer === PageGroup || answer === PageWithVersion || answer === PublicationResult
 const NOT_MODIFIED: Json = {
   304: {
     description: 'The caller already has this answer: its tag is among those of `If-None-Match`.',

@@ -83,6 +83,7 @@ export const problemTexts = (code: ProblemCode, route: Route): Record<string, un
     return { detail: 'It has changed: it is at revision 4 now.', revision: 4 }
   if (code === 'limit_reached') return { detail: reference.limitReached }
   if (code === 'slug_taken') return { pageId: example.id('page', 'n93') }
+  if (code === 'schedule_taken') return { versionId: example.id('pageversion', 'ha1') }
   if (code === 'email_taken' || code === 'external_id_taken')
     return { prospectId: example.id('prospect', 'p17') }
   return {}
