@@ -106,10 +106,11 @@ create index prospects_last_name_start on prospects (tenant_id, (left(split_part
 -- Who is whom: an email or external ID leads to one prospect, which is neither erased nor merged. The primary key makes two
 -- strangers with one address impossible. The hash stands for the text, because a btree cannot hold a long one.
 --
--- An identifier without a prospect is blocked after an erasure: only its hash is left.
+-- An identifier without a prospect is blocked after an erasure: only its hash is left. Or, with its text, it identifies no one by
+-- order of the tenant: an email, or all emails of a domain.
 create table identifiers (
   tenant_id text collate "C" not null,
-  kind text collate "C" not null check (kind in ('email', 'externalId')),
+  kind text collate "C" not null check (kind in ('email', 'externalId', 'emailDomain')),
   hash text collate "C" not null check (length(hash) = 43),
   value text,
   prospect_id text collate "C",
@@ -117,9 +118,10 @@ create table identifiers (
   erasure_id text collate "C",
   primary key (tenant_id, kind, hash),
   constraint identifiers_lead_or_are_blocked check (
-    case when prospect_id is null then value is null and blocked_until is not null and erasure_id is not null
-      else value is not null and blocked_until is null and erasure_id is null end)
+    case when prospect_id is null and value is null then kind <> 'emailDomain' and blocked_until is not null and erasure_id is not null
+      else value is not null and blocked_until is null and erasure_id is null and (kind <> 'emailDomain' or prospect_id is null) end)
 );
+create index identifiers_of_no_one on identifiers (tenant_id) where prospect_id is null and value is not null;
 create index identifiers_of_prospect on identifiers (tenant_id, prospect_id) where prospect_id is not null;
 create index identifiers_blocked on identifiers (tenant_id, blocked_until) where blocked_until is not null;
 create index identifiers_of_erasure on identifiers (erasure_id, blocked_until) where erasure_id is not null;

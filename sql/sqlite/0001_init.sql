@@ -89,15 +89,17 @@ create index prospects_last_name_start on prospects (tenant_id, last_name_key) w
 
 create table identifiers (
   tenant_id text not null,
-  kind text not null check (kind in ('email', 'externalId')),
+  kind text not null check (kind in ('email', 'externalId', 'emailDomain')),
   hash text not null check (length(hash) = 43),
   value text,
   prospect_id text,
-  blocked_until text check ((blocked_until is null) = (prospect_id is not null)),
-  erasure_id text check ((erasure_id is null) = (prospect_id is not null)),
+  blocked_until text check ((blocked_until is null) = (value is not null)),
+  erasure_id text check ((erasure_id is null) = (value is not null)),
   primary key (tenant_id, kind, hash),
-  check ((value is null) = (prospect_id is null))
+  check (prospect_id is null or value is not null),
+  check (kind <> 'emailDomain' or (prospect_id is null and value is not null))
 ) strict, without rowid;
+create index identifiers_of_no_one on identifiers (tenant_id) where prospect_id is null and value is not null;
 create index identifiers_of_prospect on identifiers (tenant_id, prospect_id) where prospect_id is not null;
 create index identifiers_blocked on identifiers (tenant_id, blocked_until) where blocked_until is not null;
 create index identifiers_of_erasure on identifiers (tenant_id, erasure_id) where erasure_id is not null;

@@ -1,6 +1,7 @@
 import { createTenant } from '../core/tenants/create-tenant.ts'
 import { listTenants } from '../core/tenants/list-tenants.ts'
 import { deleteTenant, resumeTenant, suspendTenant } from '../core/tenants/suspend-tenant.ts'
+import { updatePlaceholders } from '../core/tenants/update-placeholders.ts'
 import { updateTenant } from '../core/tenants/update-tenant.ts'
 import { type Command, valued, wrongUse } from './command.ts'
 
@@ -28,24 +29,40 @@ export const tenantCommands: readonly Command[] = [
   },
   {
     words: 'tenants update',
-    help: 'renames a tenant (its brands keep their names), or sets how long its activities are kept',
+    help: 'renames a tenant (its brands keep their names), sets how long its activities are kept, or whom emails identify',
+    details: [
+      'An email or a domain that identifies nobody counts as a placeholder in this tenant, for example the address that your shop',
+      'puts into orders without one. People whom it led to stay as they are, and are printed as `joined`. At most 1,000 values.',
+    ],
     operands: ['ID'],
     options: {
       name: valued('N', 'new name of the tenant', { isName: true }),
       'retention-days': valued('N', 'days that its activities are kept; 0: forever; default: RETENTION_DAYS'),
+      'identifies-nobody': valued('VALUE', 'an email, or @domain for all of a domain; repeat for several', {
+        multiple: true,
+      }),
+      remove: { type: 'boolean', help: 'let the values of --identifies-nobody identify people again' },
     },
     examples: {
       'another name': 'prospect-pages tenants update "$TENANT" --name "Acme Ltd"',
       'activities kept for a year': 'prospect-pages tenants update "$TENANT" --retention-days 365',
+      'addresses of the shop that stand for no customer':
+        'prospect-pages tenants update "$TENANT" --identifies-nobody noreply@shop.example --identifies-nobody @pos.shop.example',
     },
-    run: async ({ texts: { name, 'retention-days': days }, operands: [tenantId = ''] }, open) => {
-      if (name === undefined && days === undefined) wrongUse('--name or --retention-days is required')
+    run: async ({ values, texts: { name, 'retention-days': days }, operands: [tenantId = ''] }, open) => {
+      const nobody = ((values['identifies-nobody'] ?? []) as string[]).map(String)
+      const isRemoved = values['remove'] === true
+      if (name === undefined && days === undefined && nobody.length === 0)
+        wrongUse('--name, --retention-days or --identifies-nobody is required')
+      if (isRemoved && nobody.length === 0) wrongUse('--remove needs --identifies-nobody')
       if (name === '') wrongUse('--name must not be empty')
       if (days !== undefined && days !== 'default' && !(/^\d{1,5}$/.test(days) && Number(days) <= DAYS_MAX))
         wrongUse(`--retention-days must be a whole number from 0 to ${DAYS_MAX}, or default`)
       const retentionDays = days === 'default' ? null : Number(days)
       const changes = { ...(name && { name }), ...(days !== undefined && { retentionDays }) }
-      return updateTenant(await open())(tenantId, changes)
+      const deps = await open()
+      const tenant = await updateTenant(deps)(tenantId, changes)
+      return nobody.length === 0 ? tenant : updatePlaceholders(deps)(tenantId, { values: nobody, isRemoved })
     },
   },
   {

@@ -37,6 +37,7 @@ export type {
   AssumedIdentifier,
   Identifier,
   IdentifierKind,
+  IdentifierLookup,
   NewIdentifier,
   StoredIdentifier,
 } from '../core/ports/identifiers.ts'
@@ -74,6 +75,7 @@ export type {
   StoredVersion,
   StoredVersionWithContent,
 } from '../core/ports/pages.ts'
+export type { Joined, Placeholder, Placeholders, Released } from '../core/ports/placeholders.ts'
 export type {
   FoundTimeline,
   OldestLogsQuery,

@@ -110,7 +110,9 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'api POST /v0/page_groups {} more --tenant t': 'unexpected argument: more',
     'api POST /v0/page_groups - --tenant t': 'accepted',
     [`tenants create --name ${'x'.repeat(256)}`]: '--name must be text of at most 255 characters',
-    'tenants update t': '--name or --retention-days is required',
+    'tenants update t': '--name, --retention-days or --identifies-nobody is required',
+    'tenants update t --name n --remove': '--remove needs --identifies-nobody',
+    'tenants update t --identifies-nobody @a.example --identifies-nobody b@a.example': 'accepted',
     'tenants update t --retention-days 1.5':
       '--retention-days must be a whole number from 0 to 36500, or default',
     'tenants update t --retention-days 36501':

@@ -93,6 +93,33 @@ for (const kind of databaseKinds())
       t.match(await setRetention('default'), { name: 'kept', retentionDays: null })
     })
 
+    t.test(
+      'emails and domains of a tenant identify no one, and who was joined by them is named',
+      async (t) => {
+        const { tenantId } = await answer('tenants create --name listing')
+        const log = async (email: string) => {
+          const body = JSON.stringify({ source: 'crm', payload: {}, email })
+          const args = ['api', 'POST', '/v0/prospect_logs', body, '--tenant', tenantId]
+          return (await answerOf(args, env)).prospectId
+        }
+        const update = (args: string) => answer(`tenants update ${tenantId} ${args}`)
+        const joined = await log('noreply@shop.example')
+        t.equal(await log('noreply@shop.example'), joined)
+        const list = '--identifies-nobody NoReply@shop.example --identifies-nobody @pos.example --name listed'
+        t.match(await update(list), {
+          name: 'listed',
+          identifiesNobody: ['@pos.example', 'noreply@shop.example'],
+          joined: [joined],
+        })
+        for (const email of ['noreply@shop.example', 'till@pos.example'])
+          t.not(await log(email), await log(email))
+        t.match(await update('--identifies-nobody @pos.example --remove'), {
+          identifiesNobody: ['noreply@shop.example'],
+        })
+        t.equal(await log('till@pos.example'), await log('till@pos.example'))
+      },
+    )
+
     t.test('a key is shown once, and is not stored', async (t) => {
       const issued = await answer(`keys create --tenant ${tenantId} --name`, 'of the shop')
       t.match(issued, {

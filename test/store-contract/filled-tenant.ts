@@ -45,6 +45,13 @@ export const fillTenant = async (store: Ports) => {
 
   const { group, page, attempt } = await fillPages(store, tenant)
 
+  const placeholder = {
+    ...emailIdentifier(tenantId, 'noreply@shop.example'),
+    kind: 'email' as const,
+    value: 'noreply@shop.example',
+  }
+  await store.placeholders.add(placeholder, null, at(0))
+
   const key = someKey(tenantId, { name: newId('apikey') })
   await store.apiKeys.add(key)
   const hook = someHook(tenantId)
@@ -58,6 +65,7 @@ export const fillTenant = async (store: Ports) => {
     tenant,
     prospect,
     log,
+    placeholder,
     group,
     page,
     attempt,

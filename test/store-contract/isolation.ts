@@ -22,6 +22,7 @@ const allOf = async ({ store, kept }: Subject, things: Things) => {
     found: await readEach(store.prospects.find, [prospect, survivor]),
     known: await store.activities.recall({ tenantId, identifiers }),
     blocked: await store.erasures.blockedBy(tenantId, [erasure.erasureId]),
+    placeholders: await store.placeholders.list(tenantId),
     merges: await store.merges.completed({ tenantId, afterId: '', limit: 100 }),
     groups: await readEach(
       store.pageGroups.list,

@@ -28,6 +28,9 @@ import { countedIds, START_MS } from './setting.ts'
 /** Rows as the use cases hand them to a store: valid, each with a new id, and with the fields that a test names. */
 export const newId = countedIds()
 
+/** An email that a tenant lists in a simulation, as one that identifies no one. */
+export const LISTED = 'listed@x'
+
 export const sha256 = (text: string): string => hash('sha256', text, 'base64url')
 
 /** A moment, so many milliseconds after the clock's start. */

@@ -20,6 +20,7 @@ import { oldestLogs } from './oldest-logs.ts'
 import { pageChanges } from './page-changes.ts'
 import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
+import { placeholders } from './placeholders.ts'
 import { prospectCorrections } from './prospect-corrections.ts'
 import { prospectLogs } from './prospect-logs.ts'
 import { prospectSearch } from './prospect-search.ts'
@@ -43,6 +44,7 @@ export const sections: readonly Section[] = [
   oldestLogs,
   rememberedProspects,
   externalIds,
+  placeholders,
   prospects,
   prospectSearch,
   prospectCorrections,

@@ -68,6 +68,8 @@ export const identities = (store: Store) => {
       const was = before.get(name)
       const is = after.get(name)
       ok(is, `${name} of an erased person is neither blocked nor of another one`)
+      // It identifies no one by order of the tenant.
+      if (is.prospectId === null && is.blockedUntil === null) continue
       const isFormer = was?.prospectId !== person.prospectId
       if (isFormer) cases.add(isOfMerged ? ERASURE_CASES.formerOfMerged : ERASURE_CASES.former)
       if (is.prospectId !== null) {

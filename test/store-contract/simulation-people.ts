@@ -1,5 +1,5 @@
 import type { Random } from './random.ts'
-import { AWKWARD_TEXTS } from './rows.ts'
+import { AWKWARD_TEXTS, LISTED } from './rows.ts'
 import { idOf } from './setting.ts'
 import {
   callsInTurn,
@@ -18,7 +18,7 @@ import {
 
 const EMAILS = [
   // Few, so that people share them and come back.
-  ...['a@x', 'b@x', 'c@x', 'd@x', 'e@x', 'f@x'],
+  ...['a@x', 'b@x', 'c@x', 'd@x', 'e@x', 'f@x', LISTED],
   // Written in another way, or with letters that change when they are folded.
   ...[' A@X ', 'A <a@x>', 'mailto:b@x', 'c@x\u200b', 'É@x', 'e\u0301@x', 'İ@x', 'ß@x', 'SS@x'],
   ...['i@münchen.example', 'i@xn--mnchen-3ya.example'],

@@ -1,5 +1,5 @@
 import type { LogCount, Store } from 'prospect-pages/store'
-import { AWKWARD_TEXTS, idAt, NOT_SEEN, someHook, someKey } from './rows.ts'
+import { AWKWARD_TEXTS, idAt, LISTED, NOT_SEEN, sha256, someHook, someKey } from './rows.ts'
 import { idOf, START_MS } from './setting.ts'
 import { type MakeStep, maybe } from './simulation-calls.ts'
 import { sortedBy, type World } from './simulation-world.ts'
@@ -17,12 +17,14 @@ export const operate: MakeStep = (chance, seen) => {
   const afterId = seen.logs.at(-1 - chance.below(100))?.prospectLogId ?? ''
   const afterTenantId = chance.oneOf(['', ...seen.tenants])
   const isSuspended = chance.onceIn(4)
+  const isListed = chance.onceIn(2)
   const passing = { tenantId: idOf('tenant', 1_000 + chance.below(1e9)), brandId: idOf('brand', 999) }
   return {
     name: 'operate',
     run: async ({ store, now }) => [
       await store.tenants.setState(tenantId, { suspendedAt: isSuspended ? now() : null, deletedAt: null }),
       ...(await addAndRemoveTenant(store, passing, now())),
+      ...(await listAndUnlist(store, tenantId, isListed, now())),
       await store.tenants.update(tenantId, {
         ...(name !== undefined && { name }),
         ...(retentionDays !== undefined && { retentionDays }),
@@ -38,6 +40,22 @@ export const operate: MakeStep = (chance, seen) => {
       await store.webhooks.backlog(1e6),
     ],
   }
+}
+
+/** An email that identifies no one while it is listed. */
+const listAndUnlist = async (
+  { placeholders }: Pick<Store, 'placeholders'>,
+  tenantId: string,
+  isListed: boolean,
+  now: string,
+): Promise<unknown[]> => {
+  const entry = { tenantId, kind: 'email' as const, hash: sha256(LISTED), value: LISTED }
+  const domain = 'unused.example'
+  return [
+    isListed ? await placeholders.add(entry, null, now) : await placeholders.remove(entry),
+    await placeholders.list(tenantId),
+    await placeholders.releaseSome({ tenantId, domain, afterHash: '', max: 10, now }),
+  ]
 }
 
 const addAndRemoveTenant = async (

@@ -47,6 +47,7 @@ export const fillSource = async (path: string, logs = 0): Promise<void> => {
   await fillHooks(store, tenantId)
   await fillActivities(store, tenantId, logs)
   await fillCorrections(store, tenantId)
+  await fillPlaceholders(store, tenantId)
   await fillPages(store, tenant)
   await fillErasures(store, tenantId)
   await fillMerge(store, tenantId)
@@ -129,6 +130,15 @@ const fillCorrections = async ({ activities, prospects }: Store, tenantId: strin
   }
 }
 const FORMER_EMAILS = 22
+
+/** An email and a domain that identify no one by order of the tenant. */
+const fillPlaceholders = async ({ placeholders }: Store, tenantId: string): Promise<void> => {
+  const email = 'noreply@shop.example'
+  await placeholders.add({ ...emailIdentifier(tenantId, email), kind: 'email', value: email }, null, at(0))
+  const domain = 'pos.example'
+  const { hash } = emailIdentifier(tenantId, domain)
+  await placeholders.add({ tenantId, kind: 'emailDomain', hash, value: domain }, null, at(0))
+}
 
 /** A completed erasure, and one in progress with its tombstone and the identifiers that it blocks. */
 const fillErasures = async (store: Store, tenantId: string): Promise<void> => {

@@ -7,6 +7,10 @@ export const useEverything = async (t: Test, env: Environment): Promise<void> =>
   t.match(await tell('migrate'), { applied: [] })
   const { tenantId } = await tell('tenants create --name Acme')
   t.match(await tell(`tenants update ${tenantId} --name New`), { name: 'New' })
+  const nobody = `tenants update ${tenantId} --identifies-nobody noreply@shop.example`
+  t.match(await tell(nobody), { identifiesNobody: ['noreply@shop.example'], joined: [] })
+  t.match(await tell(`${nobody} --remove`), { identifiesNobody: [] })
+  t.match(await tell(`tenants update ${tenantId} --identifies-nobody @pos.example`), { joined: [] })
   t.match(await tell('tenants list'), { tenantId, name: 'New' })
   t.match(await tell(`tenants suspend ${tenantId}`), { suspendedAt: /Z$/ })
   t.match(await tell(`tenants resume ${tenantId}`), { suspendedAt: null })

@@ -9,6 +9,7 @@ import { postgresMoments } from '../postgres/moments.ts'
 import { refuserOfNoWrites } from '../postgres/no-writes.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
 import { createOutbox as createPlainOutbox } from '../postgres/outbox.ts'
+import { postgresPlaceholders } from '../postgres/placeholders.ts'
 import { postgresProspects } from '../postgres/prospects.ts'
 import { readSizes } from '../postgres/sizes.ts'
 import { queryOver as plainQueryOver } from '../postgres/sql.ts'
@@ -54,6 +55,7 @@ export const portsOver = (
     activities: postgresActivities(plainQuery, plainOutbox, together),
     prospects: postgresProspects(plainQuery, plainOutbox, together),
     merges: postgresMerges(plainQuery, plainOutbox, prospectsChanged),
+    placeholders: postgresPlaceholders(plainQuery),
     prospectLogs: postgresProspectLogs(query, forms, together),
     counts: postgresCounts(plainQuery),
     pageGroups: postgresPageGroups(query, outbox, together),

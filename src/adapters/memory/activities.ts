@@ -6,7 +6,7 @@ import type {
   StoredProspect,
   StoredReceipt,
 } from '../../core/ports/activities.ts'
-import type { AssumedIdentifier, NewIdentifier } from '../../core/ports/identifiers.ts'
+import type { AssumedIdentifier, NewIdentifier, StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { FoundProspect } from '../../core/ports/prospects.ts'
 import { isLiving, type KeptIdentifier, type People } from './people.ts'
 
@@ -49,7 +49,14 @@ export const memoryActivities = (
 
   return {
     recall: async ({ tenantId, prospectId, identifiers: wanted, key }) => {
-      const found = wanted.flatMap((identifier) => identifiers.byHash.at(identifier) ?? [])
+      const found = wanted.flatMap((identifier) => {
+        const { tenantId, domainHash } = identifier
+        const found = identifiers.byHash.at(identifier)
+        if (found !== undefined) return found
+        const domain =
+          domainHash && identifiers.byHash.at({ tenantId, kind: 'emailDomain', hash: domainHash })
+        return domain ? { ...domain, kind: identifier.kind, hash: identifier.hash } : []
+      })
       const ids = [prospectId, ...found.map((identifier) => identifier.prospectId)]
       const receipt = key && logs.byKey.at({ tenantId, ...key })
       return {
@@ -81,7 +88,8 @@ export const memoryActivities = (
 
 const storedProspect = ({ createdAt, ...prospect }: FoundProspect): StoredProspect => prospect
 
-export const storedIdentifier = ({ value, ...identifier }: KeptIdentifier) => identifier
+export const storedIdentifier = ({ value, ...identifier }: KeptIdentifier): StoredIdentifier =>
+  identifier as StoredIdentifier
 
 const keptLog = ({ apiKeyId, hops, ...log }: NewLog): NewLog => ({ ...log, payload: { ...log.payload } })
 

@@ -6,7 +6,7 @@ import { newErasureRow } from '../stores/people-rows.ts'
 import { takeSlice } from '../stores/take-slice.ts'
 import { storedIdentifier } from './activities.ts'
 import { claimFrom } from './claim.ts'
-import { isUnchanged, type KeptIdentifier, type People } from './people.ts'
+import { isOfNoOne, isUnchanged, type KeptIdentifier, type People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
 type Row = ReturnType<typeof newErasureRow>
@@ -40,9 +40,14 @@ export const memoryErasures = (
         .sort()
         .at(-1) ?? null,
   })
-  /** Blocks an identifier that leads to no prospect, or only to the erased one. A block that exists is extended. */
-  const block = ({ tenantId, kind, hash }: Identifier, erasureId: string, until: string) => {
+  /** Blocks an identifier that leads to no prospect, or only to the erased one. Not one of the tenant's placeholders. */
+  const block = (
+    { tenantId, kind, hash }: Pick<KeptIdentifier, keyof Identifier>,
+    erasureId: string,
+    until: string,
+  ) => {
     const found = identifiers.byHash.at({ tenantId, kind, hash })
+    if (found && isOfNoOne(found)) return
     const blockedUntil = found?.blockedUntil && found.blockedUntil > until ? found.blockedUntil : until
     const blocked = { tenantId, kind, hash, value: null, prospectId: null, blockedUntil, erasureId }
     if (!identifiers.change(found, blocked)) identifiers.add(blocked)

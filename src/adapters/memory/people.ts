@@ -1,6 +1,6 @@
 import type { NewLog, StoredProspect } from '../../core/ports/activities.ts'
 import type { CountedTenant } from '../../core/ports/counts.ts'
-import type { Identifier, StoredIdentifier } from '../../core/ports/identifiers.ts'
+import type { Identifier, IdentifierKind, StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { FoundProspect } from '../../core/ports/prospects.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
 import { nameKeysOf } from '../../core/prospects/search-keys.ts'
@@ -8,8 +8,11 @@ import type { newMergeRow } from '../stores/people-rows.ts'
 import type { Outbox } from './events.ts'
 import { indexBy, tableOf } from './table.ts'
 
-/** An identifier that leads to a prospect, with its text, or one that is blocked, without. */
-export type KeptIdentifier = StoredIdentifier & { readonly value: string | null }
+/** An identifier that leads to a prospect or, by order of the tenant, to no one, with its text; or one that is blocked, without. */
+export type KeptIdentifier = Omit<StoredIdentifier, 'kind'> & {
+  readonly kind: IdentifierKind | 'emailDomain'
+  readonly value: string | null
+}
 /** An identifier that a prospect had. */
 type FormerIdentifier = Identifier & {
   readonly prospectId: string
@@ -29,6 +32,10 @@ export const isUnchanged = (now: FoundProspect | undefined, before: StoredProspe
 
 export const isLiving = ({ erasedAt, mergedInto }: FoundProspect): boolean =>
   erasedAt === null && mergedInto === null
+
+/** Whether an identifier leads to no one by order of its tenant. */
+export const isOfNoOne = ({ prospectId, value }: KeptIdentifier): boolean =>
+  prospectId === null && value !== null
 
 /** Rows are never changed in place, so what is computed from one is kept. */
 const starts = new WeakMap<FoundProspect, ReturnType<typeof nameKeysOf>>()

@@ -13,6 +13,7 @@ import { memoryHooks } from './hooks.ts'
 import { memoryMerges } from './merges.ts'
 import { memoryPages } from './pages.ts'
 import { memoryPeople } from './people.ts'
+import { memoryPlaceholders } from './placeholders.ts'
 import { memoryProspectLogs } from './prospect-logs.ts'
 import { memoryProspects } from './prospects.ts'
 import { type IsActive, indexBy, type Own, type TenantTable, tableOf } from './table.ts'
@@ -58,6 +59,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     activities: memoryActivities(people, isKept),
     prospects: memoryProspects(people),
     merges: memoryMerges(people, notifyEraser),
+    placeholders: memoryPlaceholders(people, isKept),
     prospectLogs: memoryProspectLogs(people),
     counts: memoryCounts(people),
     erasures: memoryErasures(people, notifyEraser),

@@ -32,7 +32,7 @@ type Recording = { readonly change: ActivityChange; readonly events: readonly Ne
 type PlainLog = { readonly log: NewLog; readonly unchangedSince: string }
 
 const BY_ID = columns('lookup', 'number int, tenant_id, prospect_id')
-const BY_IDENTIFIER = columns('lookup', 'number int, tenant_id, kind, hash')
+const BY_IDENTIFIER = columns('lookup', 'number int, tenant_id, kind, hash, domain_hash')
 const BY_KEY = columns('lookup', 'number int, tenant_id, source, idempotency_key')
 const OF_TENANT = columns('lookup', 'number int, tenant_id')
 const CHANGE = columns('change', {
@@ -117,7 +117,7 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
   const all = numbered(lookups)
   const byId = all.filter(({ prospectId }) => prospectId !== undefined)
   const identifiers = all.flatMap(({ number, identifiers }) =>
-    identifiers.map((identifier) => ({ ...identifier, number })),
+    identifiers.map(({ domainHash = null, ...identifier }) => ({ ...identifier, domainHash, number })),
   )
   const keys = all.flatMap(({ number, tenantId, key }) => (key ? [{ number, tenantId, ...key }] : []))
   const rows = await query()<RecallRow>`
@@ -129,15 +129,20 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
         select * from prospects p where p.tenant_id = lookup.tenant_id and p.prospect_id = lookup.prospect_id limit 1
       ) p
     union all
-    -- Two rows for each identifier: the identifier, and the prospect that it leads to, if there is one.
+    -- Two rows for each identifier: the identifier, and the prospect that it leads to, if there is one. A domain is looked up
+    -- only if its email was not found.
     select lookup.number, parts.part, i.tenant_id, i.prospect_id,
       p.email, p.external_id, p.name, p.updated_at, null as erased_at, null as merged_into,
-      i.kind, i.hash, i.blocked_until, i.erasure_id,
+      lookup.kind, lookup.hash, i.blocked_until, i.erasure_id,
       ${NO_RECEIPT}, ${NOT_COUNTED}
     from ${BY_IDENTIFIER.from(identifiers)}
       cross join lateral (
-        select * from identifiers i
-        where i.tenant_id = lookup.tenant_id and i.kind = lookup.kind and i.hash = lookup.hash limit 1
+        (select * from identifiers i
+        where i.tenant_id = lookup.tenant_id and i.kind = lookup.kind and i.hash = lookup.hash limit 1)
+        union all
+        (select * from identifiers i
+        where i.tenant_id = lookup.tenant_id and i.kind = 'emailDomain' and i.hash = lookup.domain_hash limit 1)
+        limit 1
       ) i
       left join lateral (
         select * from prospects p where p.tenant_id = i.tenant_id and p.prospect_id = i.prospect_id limit 1

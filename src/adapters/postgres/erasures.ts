@@ -143,11 +143,12 @@ export const postgresErasures = (
             select ${identifier?.kind ?? null}, ${identifier?.hash ?? null} where exists (select 1 from changed)
           ) named
             left join lateral (
-              select i.prospect_id from identifiers i
+              select i.value from identifiers i
               where i.tenant_id = ${tenantId} and i.kind = named.kind and i.hash = named.hash limit 1
             ) leads on true
-          -- One that leads to the erased prospect is blocked already, and one that leads to another stays.
-          where named.hash is not null and leads.prospect_id is null
+          -- One that leads to the erased prospect is blocked already. One that leads to another, or to no one by order of the
+          -- tenant, stays.
+          where named.hash is not null and leads.value is null
           on conflict (tenant_id, kind, hash) do update
             set blocked_until = greatest(i.blocked_until, excluded.blocked_until), erasure_id = excluded.erasure_id
         ), ${outbox.newEvents(events)}

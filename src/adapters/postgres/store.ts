@@ -18,6 +18,7 @@ import type { PostgresSettings } from './open.ts'
 import { createOutbox } from './outbox.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
+import { postgresPlaceholders } from './placeholders.ts'
 import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
 import { postgresSchedules } from './schedules.ts'
@@ -87,6 +88,7 @@ export const portsOver = (
     activities: postgresActivities(query, outbox, together),
     prospects: postgresProspects(query, outbox, together),
     merges: postgresMerges(query, outbox, prospectsChanged),
+    placeholders: postgresPlaceholders(query),
     prospectLogs: postgresProspectLogs(query, together),
     counts: postgresCounts(query),
     pageGroups: postgresPageGroups(query, outbox, together),

@@ -92,7 +92,13 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
 
   return {
     recall: async ({ tenantId, prospectId, identifiers, key }) => {
-      const found = database.getEach<StoredIdentifier>(IDENTIFIER, identifiers)
+      const found = identifiers.flatMap(({ domainHash, ...identifier }) => {
+        const found = database.get<StoredIdentifier>(IDENTIFIER, identifier)
+        if (found !== null || domainHash === undefined) return found ?? []
+        const domain = { tenantId, kind: 'emailDomain', hash: domainHash }
+        const ofDomain = database.get<StoredIdentifier>(IDENTIFIER, domain)
+        return ofDomain === null ? [] : { ...ofDomain, ...identifier }
+      })
       const prospectIds = [prospectId, ...found.map((identifier) => identifier.prospectId)].filter(Boolean)
       const receipt = key && database.get<StoredReceipt>(RECEIPT, { tenantId, ...key })
       return {

@@ -46,12 +46,12 @@ const BLOCK_OWN = `
   update identifiers indexed by identifiers_of_prospect
   set value = null, prospect_id = null, blocked_until = :until, erasure_id = :erasureId
   where tenant_id = :tenantId and prospect_id = :prospectId`
-/** Blocks an identifier, unless it leads to a prospect. */
+/** Blocks an identifier, unless it leads to a prospect, or to no one by order of the tenant. */
 const blockOf = (rows: string) => `
   insert into identifiers as i (tenant_id, kind, hash, blocked_until, erasure_id) ${rows}
   on conflict (tenant_id, kind, hash) do update set blocked_until = max(i.blocked_until, excluded.blocked_until),
     erasure_id = excluded.erasure_id
-  where i.prospect_id is null`
+  where i.prospect_id is null and i.value is null`
 const BLOCK = blockOf('values (:tenantId, :kind, :hash, :until, :erasureId)')
 const OF_PROSPECT = 'where tenant_id = :tenantId and prospect_id = :prospectId'
 const BLOCK_FORMER = blockOf(

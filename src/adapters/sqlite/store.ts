@@ -15,6 +15,7 @@ import { type Database, openDatabase } from './open.ts'
 import { sqliteOutbox } from './outbox.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
+import { sqlitePlaceholders } from './placeholders.ts'
 import { sqliteProspectLogs } from './prospect-logs.ts'
 import { sqliteProspects } from './prospects.ts'
 import { sqliteSchedules } from './schedules.ts'
@@ -74,6 +75,7 @@ export const sqliteStore = (
     activities: sqliteActivities(database, outbox, together),
     prospects: sqliteProspects(database, outbox),
     merges: sqliteMerges(database, outbox, onChange),
+    placeholders: sqlitePlaceholders(database),
     prospectLogs: sqliteProspectLogs(database),
     counts: sqliteCounts(database),
     pageGroups: sqlitePageGroups(database, outbox),

@@ -15,6 +15,7 @@ import {
   matchProspect,
   type Person,
   recallWithSurvivor,
+  withoutPlaceholder,
 } from '../prospects/match-prospect.ts'
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
 import {
@@ -48,7 +49,7 @@ export const logProspectActivity =
   (activity: NewActivity): Promise<LoggedActivity> => {
     const { store, clock, newId } = deps
     const person = personIn(activity)
-    return decideAndSave({
+    const logging = decideAndSave({
       recall: () => recallWithSurvivor(store.activities, person.lookup),
       decide: (known) => {
         const reserved = reservationAfter(activity, known.countedId)
@@ -58,6 +59,10 @@ export const logProspectActivity =
       },
       record: (change) => store.activities.record(change, eventsOf(change, newId)),
     })
+    const { sharedId, ...unshared } = activity
+    if (sharedId === undefined) return logging as Promise<LoggedActivity>
+    const shared = { ...unshared, externalId: sharedId, isShared: true } as const
+    return logging.then((logged) => logged ?? logProspectActivity(deps)(shared))
   }
 
 const personIn = (activity: NewActivity): Person => {
@@ -68,15 +73,18 @@ const personIn = (activity: NewActivity): Person => {
   return { lookup, matchable, name: nameIn(activity) }
 }
 
+/** The answer is null if the activity belongs to the one prospect of its hook. */
 const decide = (
   activity: NewActivity,
-  person: Person,
-  known: KnownActivity,
+  sent: Person,
+  recalled: KnownActivity,
   /** The time of the log, and its id if one was reserved. */
   { createdAt, prospectLogId }: { readonly createdAt: Timestamp; readonly prospectLogId?: string },
   { newId, requireIdentity = false }: Deps,
-): { readonly answer: LoggedActivity; readonly change: LogChange | null } => {
+): { readonly answer: LoggedActivity | null; readonly change: LogChange | null } => {
+  const { person, known } = withoutPlaceholder(sent, recalled)
   const { lookup, matchable } = person
+  if (activity.sharedId !== undefined && !isIdentified(matchable)) return { answer: null, change: null }
   // Refuses before a replay: its receipt would name an erased prospect.
   const found = matchProspect(known, lookup.prospectId, matchable)
   if (known.receipt !== null) {

@@ -10,7 +10,7 @@ import type { Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import { identifiersOf, identifiersToLookUp } from '../prospects/identifiers.ts'
-import { recallWithSurvivor } from '../prospects/match-prospect.ts'
+import { isEmailPlaceholder, recallWithSurvivor } from '../prospects/match-prospect.ts'
 import { NO_IDENTIFIER } from '../prospects/refuse-unidentified.ts'
 import { getErasure } from './get-erasure.ts'
 
@@ -69,6 +69,7 @@ const recall = async (
 ): Promise<Known> => {
   const { tenantId } = target
   const { prospects: found, identifiers } = await recallWithSurvivor(store.activities, target)
+  if (isEmailPlaceholder({ identifiers })) refuseTarget(NO_IDENTIFIER.email)
   const live = found.find(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null)
   if (live !== undefined) {
     // None if the person was erased or merged since: then the store returns `overtaken`.
@@ -120,17 +121,18 @@ const decide = (
 
 /** Whom to look up: the prospect with this id, or the one that an identifier leads to. */
 const erasureTarget = ({ tenantId, prospectId, email, externalId }: ErasureRequest): ActivityLookup => {
-  const refuseAs = (detail: string, name = 'email') =>
-    refuse('invalid_request', 'An erasure names a person by one of prospectId, externalId and email.', {
-      errors: [{ detail, pointer: `/${name}` }],
-    })
-  if (prospectId !== undefined && email !== undefined) refuseAs('must not be given with a prospectId')
+  if (prospectId !== undefined && email !== undefined) refuseTarget('must not be given with a prospectId')
   if (externalId !== undefined && (prospectId ?? email) !== undefined)
-    refuseAs('must not be given with a prospectId or an email', 'externalId')
+    refuseTarget('must not be given with a prospectId or an email', 'externalId')
   if (prospectId !== undefined) return { tenantId, prospectId, identifiers: [] }
   const identifiers = identifiersToLookUp(tenantId, identifiersOf({ email, externalId }))
   if (identifiers.length > 0) return { tenantId, identifiers }
-  if (externalId !== undefined) return refuseAs(NO_IDENTIFIER.externalId, 'externalId')
+  if (externalId !== undefined) return refuseTarget(NO_IDENTIFIER.externalId, 'externalId')
   const isMissing = email === undefined
-  return refuseAs(isMissing ? 'is required without a prospectId or externalId' : NO_IDENTIFIER.email)
+  return refuseTarget(isMissing ? 'is required without a prospectId or externalId' : NO_IDENTIFIER.email)
 }
+
+const refuseTarget = (detail: string, name = 'email'): never =>
+  refuse('invalid_request', 'An erasure names a person by one of prospectId, externalId and email.', {
+    errors: [{ detail, pointer: `/${name}` }],
+  })

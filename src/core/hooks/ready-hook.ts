@@ -1,3 +1,4 @@
+import type { NewActivity } from '../activities/new-log.ts'
 import { atOnce } from '../engine/each-in-turn.ts'
 import { unavailable } from '../engine/failures.ts'
 import { memoized } from '../engine/memoized.ts'
@@ -42,10 +43,15 @@ export const readyHook = (
     return { ...delivery, headers: { ...delivery.headers, ...Object.fromEntries(headers) } }
   }
   /** Without an identity it belongs to the one prospect of the hook, or to a new one. */
-  const identified = (activity: MappedActivity): MappedActivity & { readonly isShared?: true } =>
-    unidentified === 'new' || isIdentified(identifiersOf(activity))
-      ? activity
-      : { ...activity, externalId: hookId, isShared: true }
+  const identified = (
+    activity: MappedActivity,
+  ): MappedActivity & Pick<NewActivity, 'isShared' | 'sharedId'> => {
+    if (unidentified === 'new') return activity
+    const matchable = identifiersOf(activity)
+    if (!isIdentified(matchable)) return { ...activity, externalId: hookId, isShared: true }
+    // The tenant may have listed the email.
+    return matchable.externalId === null ? { ...activity, sharedId: hookId } : activity
+  }
   const refusalOf = (
     verify: ReturnType<typeof verifierOf>,
     sent: Delivery,

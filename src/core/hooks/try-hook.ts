@@ -36,7 +36,7 @@ export const tryHook =
     const reason = stored.status === 'disabled' ? 'The hook is disabled.' : (refusal ?? multiplication)
     if (activities === null) warn(`not stored: the field in \`trap\` is filled`)
     const shown = (activities ?? []).map(
-      ({ tenantId, apiKeyId, isVerified, isShared, hops, ...shown }) => shown,
+      ({ tenantId, apiKeyId, isVerified, isShared, sharedId, hops, ...shown }) => shown,
     )
     return { value: { verified: reason === null, reason, warning, activities: shown } }
   }

@@ -1,6 +1,6 @@
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import type { NewEvent, Requester } from './events.ts'
-import type { AssumedIdentifier, Identifier, NewIdentifier, StoredIdentifier } from './identifiers.ts'
+import type { AssumedIdentifier, IdentifierLookup, NewIdentifier, StoredIdentifier } from './identifiers.ts'
 import type { StoredLog } from './prospect-logs.ts'
 import type { FoundProspect, ProspectKey } from './prospects.ts'
 import type { Recorded, Timestamp } from './world.ts'
@@ -18,7 +18,7 @@ export type ActivityLookup = {
   readonly tenantId: string
   readonly prospectId?: string | undefined
   /** At most one of each kind. */
-  readonly identifiers: readonly Identifier[]
+  readonly identifiers: readonly IdentifierLookup[]
   readonly key?: Pick<StoredReceipt, 'source' | 'idempotencyKey'> | undefined
 }
 /** What the store knows of that lookup. */

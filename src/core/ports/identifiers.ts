@@ -8,11 +8,14 @@ export type Identifier = {
   readonly kind: IdentifierKind
   readonly hash: string
 }
+/** An identifier to look up; an email with the hash of its domain. */
+export type IdentifierLookup = Identifier & { readonly domainHash?: string | undefined }
 /** An identifier to add. `value`: its normalized text. */
 export type NewIdentifier = Identifier & { readonly value: string; readonly prospectId: string }
 /**
  * Where an identifier leads: to this prospect, which is neither erased nor merged. If it leads to none, it is blocked
- * until a time, after this erasure.
+ * until a time, after this erasure; or, without a time, it identifies no one by order of its tenant: this email or, if the
+ * email leads nowhere, all emails of its domain.
  */
 export type StoredIdentifier = Identifier & {
   readonly prospectId: string | null

@@ -7,6 +7,7 @@ import type { Hooks } from './hooks.ts'
 import type { Merges } from './merges.ts'
 import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
+import type { Placeholders } from './placeholders.ts'
 import type { ProspectLogs } from './prospect-logs.ts'
 import type { Prospects } from './prospects.ts'
 import type { Schedules } from './schedules.ts'
@@ -99,6 +100,7 @@ export type Ports = {
   readonly activities: Activities
   readonly prospects: Prospects
   readonly merges: Merges
+  readonly placeholders: Placeholders
   readonly prospectLogs: ProspectLogs
   readonly counts: Counts
   readonly pageGroups: PageGroups

@@ -16,6 +16,7 @@ import {
   matchProspect,
   type Person,
   recallWithSurvivor,
+  withoutPlaceholder,
 } from './match-prospect.ts'
 import { refuseUnidentified } from './refuse-unidentified.ts'
 
@@ -34,20 +35,25 @@ export const createProspect =
   async (creation: ProspectCreation): Promise<CreatedProspect> => {
     const { tenantId, name } = creation
     const matchable = identifiersOf(creation)
-    if (!isIdentified(matchable))
-      refuseUnidentified(creation, 'A prospect needs an external id or an email.', UNIDENTIFIED)
+    if (!isIdentified(matchable)) refuseUnidentifiedProspect(creation)
     const lookup = { tenantId, identifiers: identifiersToLookUp(tenantId, matchable) }
-    const person = { lookup, matchable, name: name?.trim() ? name : null }
+    const sent = { lookup, matchable, name: name?.trim() ? name : null }
 
     const decided = await decideAndSave({
       recall: () => recallWithSurvivor(store.activities, lookup),
-      decide: (known) => decide(person, known, isoTime(clock()), newId),
+      decide: (recalled) => {
+        const { person, known } = withoutPlaceholder(sent, recalled)
+        if (!isIdentified(person.matchable)) refuseUnidentifiedProspect(creation)
+        return decide(person, known, isoTime(clock()), newId)
+      },
       record: (change) => store.activities.record(change, [eventOf(change, creation, newId)]),
     })
     const { value: prospect } = await getProspect({ store })({ tenantId, prospectId: decided.prospectId })
     return { value: { ...prospect, emailTakenBy: decided.emailTakenBy }, created: decided.created }
   }
 
+const refuseUnidentifiedProspect = (creation: ProspectCreation): never =>
+  refuseUnidentified(creation, 'A prospect needs an external id or an email.', UNIDENTIFIED)
 const UNIDENTIFIED = { detail: 'is required without an email', pointer: '/externalId' }
 
 const decide = (person: Person, known: KnownActivity, now: Timestamp, newId: NewId) => {

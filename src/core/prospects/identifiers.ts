@@ -1,5 +1,5 @@
 import { sha256 } from '../engine/keys.ts'
-import type { Identifier, IdentifierKind } from '../ports/identifiers.ts'
+import type { IdentifierKind, IdentifierLookup } from '../ports/identifiers.ts'
 import { ADDRESS_LENGTH_MAX, addressIn } from './email-address.ts'
 import { isNobodysAddress, isPlaceholderId } from './placeholders.ts'
 
@@ -57,9 +57,15 @@ export const isIdentified = ({ email, externalId }: Matchable): boolean =>
   email !== null || externalId !== null
 
 /** The identifiers to look up in a tenant. */
-export const identifiersToLookUp = (tenantId: string, { email, externalId }: Matchable): Identifier[] => {
-  const identifiers: Identifier[] = []
-  if (email !== null) identifiers.push({ tenantId, kind: 'email', hash: email.hash })
+export const identifiersToLookUp = (
+  tenantId: string,
+  { email, externalId }: Matchable,
+): IdentifierLookup[] => {
+  const identifiers: IdentifierLookup[] = []
+  if (email !== null)
+    identifiers.push({ tenantId, kind: 'email', hash: email.hash, domainHash: sha256(domainOf(email.value)) })
   if (externalId !== null) identifiers.push({ tenantId, kind: 'externalId', hash: externalId.hash })
   return identifiers
 }
+
+export const domainOf = (email: string): string => email.slice(email.indexOf('@') + 1)

@@ -36,6 +36,27 @@ const recallByIdWithSurvivor = async (
 }
 
 /**
+ * A person and what is known, as the decision sees them: without an email that identifies no one by order of its tenant.
+ * It counts as a placeholder then.
+ */
+export const withoutPlaceholder = (person: Person, known: KnownActivity) => {
+  if (!isEmailPlaceholder(known)) return { person, known }
+  const identifiers = person.lookup.identifiers.filter(({ kind }) => kind !== 'email')
+  return {
+    person: {
+      lookup: { ...person.lookup, identifiers },
+      matchable: { ...person.matchable, email: null },
+      name: person.name,
+    },
+    known: { ...known, identifiers: known.identifiers.filter(({ kind }) => kind !== 'email') },
+  }
+}
+
+/** Whether the email that was looked up identifies no one by order of its tenant. */
+export const isEmailPlaceholder = ({ identifiers }: Pick<KnownActivity, 'identifiers'>): boolean =>
+  identifiers.some(({ prospectId, blockedUntil }) => prospectId === null && blockedUntil === null)
+
+/**
  * The prospect with this id, else with this external id, else with this email, unless it has another external id.
  * Refuses `prospect_erased`: a blocked email or external id is refused for any prospect.
  */

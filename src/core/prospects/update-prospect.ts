@@ -11,6 +11,7 @@ import type { Needs } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
 import { livingProspect, prospectOf } from './get-prospect.ts'
 import { IDENTIFIER_KINDS, identifiersOf, identifiersToLookUp, type Matchable } from './identifiers.ts'
+import { isEmailPlaceholder } from './match-prospect.ts'
 import { NO_IDENTIFIER } from './refuse-unidentified.ts'
 import { findSurvivor } from './survivors.ts'
 
@@ -65,6 +66,7 @@ const decide = (
   const before = livingProspect(known.before)
   const after = corrected(before, changes, matchable, now)
   if (after === null) return { answer: { value: prospectOf(before) }, change: null }
+  if (isEmailPlaceholder(known)) refuseMember('email')
   requireFreeIdentifiers(known.identifiers, before.prospectId)
   const added = IDENTIFIER_KINDS.flatMap((kind) => identifierOf(after, kind, matchable))
   const released = IDENTIFIER_KINDS.flatMap((kind) =>

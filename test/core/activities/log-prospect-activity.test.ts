@@ -2,6 +2,7 @@ import t from 'tap'
 import { logProspectActivities } from '../../../src/core/activities/log-prospect-activities.ts'
 import { logProspectActivity } from '../../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
+import { sha256 } from '../../../src/core/engine/keys.ts'
 import type { Activities } from '../../../src/core/ports/activities.ts'
 import { countedIds, idOf, START_MS, stoppedClock } from '../../support/setting.ts'
 import { refusalOf, storeWith } from '../scene.ts'
@@ -11,6 +12,12 @@ const STRANGER = idOf('tenant', 2)
 
 const activity: NewActivity = { tenantId: ACME, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
 
+/** An email, and a domain, that identify no one by order of the tenant. */
+const LISTED = [
+  ['email', 'noreply@shop.example'],
+  ['emailDomain', 'pos.example'],
+] as const
+
 const openLog = (settings: { requireIdentity?: boolean } = {}) => {
   const store = storeWith(ACME, STRANGER)
   const newId = countedIds()
@@ -18,7 +25,11 @@ const openLog = (settings: { requireIdentity?: boolean } = {}) => {
   const log = logProspectActivity({ store, clock, newId, ...settings })
   const logBatch = logProspectActivities({ logProspectActivity: log, clock, newId })
   const logAll = (inputs: readonly NewActivity[]) => logBatch({ inputs, prepare: (activity) => activity })
-  return { logAll, log, ...store.kept }
+  const listPlaceholders = async () => {
+    for (const [kind, value] of LISTED)
+      await store.placeholders.add({ tenantId: ACME, kind, hash: sha256(value), value }, null, '')
+  }
+  return { logAll, log, listPlaceholders, ...store.kept }
 }
 
 /** The activities, except that a rival acts between the first recall and the record that follows. */
@@ -178,6 +189,47 @@ t.test('if identity is required, an activity must have an id or an email', async
   const { value: receipt } = await log({ ...activity, email: 'ada@example.com' })
   await log({ ...activity, prospectId: receipt.prospectId })
   t.equal(logs().length, 2)
+})
+
+t.test(
+  'if identity is required, an email that the tenant has listed is refused as placeholders are',
+  async (t) => {
+    const { log, logs, listPlaceholders } = openLog({ requireIdentity: true })
+    await listPlaceholders()
+    for (const email of ['noreply@shop.example', 'till-7@pos.example'])
+      t.match(await refusalOf(log({ ...activity, email })), {
+        kind: 'invalid_request',
+        facts: { errors: [{ detail: 'is not an email address', pointer: '/email' }] },
+      })
+    t.equal(logs().length, 0)
+    await log({ ...activity, email: 'noreply@shop.example', externalId: '1' })
+    await log({ ...activity, tenantId: STRANGER, email: 'noreply@shop.example' })
+    t.equal(logs().length, 2)
+  },
+)
+
+t.test('a listed email is stored on the log as it was sent, and each log has a new prospect', async (t) => {
+  const { logAll, logs, prospects, listPlaceholders } = openLog()
+  await listPlaceholders()
+  const sent = { ...activity, email: 'NoReply@shop.example', name: 'Shop' }
+  const outcomes = await logAll([
+    sent,
+    sent,
+    { ...sent, idempotencyKey: '1' },
+    { ...sent, idempotencyKey: '1' },
+  ])
+  t.match(
+    outcomes,
+    [false, false, false, true].map((replayed) => ({ replayed })),
+  )
+  t.match(
+    logs().map(({ email, createdProspect }) => [email, createdProspect]),
+    [0, 1, 2].map(() => ['NoReply@shop.example', true]),
+  )
+  t.match(
+    prospects(),
+    [0, 1, 2].map(() => ({ email: null, name: 'Shop' })),
+  )
 })
 
 t.test('an activity with a prospect id belongs to that prospect', async (t) => {
