@@ -7,7 +7,7 @@ const NOTHING = `null, undefined, none, nil, nan, n/a, n.a., #n/a, not set, not 
 const LEFTOVER_LENGTH_MAX = 255
 /** Letters of full width count as plain ones, and marks on letters count for nothing. */
 const MARKS = /\p{M}/gu
-const NEGLIGIBLE = /[\s_\p{Default_Ignorable_Code_Point}]/gu
+const NEGLIGIBLE = /[\s_\p{Cc}\p{Default_Ignorable_Code_Point}]/gu
 const AROUND = /^[\p{P}\p{S}]+|(?<![\p{P}\p{S}])[\p{P}\p{S}]+$/gu
 const SEPARATORS = /[\s_|,;:+&@-]+/u
 const INNER_SEPARATORS = /[./\\]+/
@@ -26,6 +26,8 @@ const FORMS = [
   /^([%#$@*~|:!^])\1.*\1\1$/su,
   /^\$[a-z][a-z\d.>[\]'"-]*$|^\$\d$|^%(?:\d+\$)?(?:[a-z]{1,3}|@)$|^@(?:model|html)\./su,
   /^mergefield/su,
+  /^(?:&(?:[a-z]+|#x?[\da-f]+);)+$/su, // characters that were coded twice
+  /^[a-z.]*=(?:undefined|null|none|nan|nil)?$|^\D+[-:/|.]undefined$/su, // a part without its value
 
   // Objects, functions and promises, written as text.
   /\[(?:object|native|function)|=>|\)->|^[{[]["{[]|^&(?:map)?[{[]/su,
@@ -40,7 +42,7 @@ const FORMS = [
   /^system\.(?:object|string|u?int\d*|guid|char|byte|boolean|double|single|decimal|datetime|dbnull|nullable|array|type|void|func|action|exception|lazy|tuple|valuetuple|dynamic|comobject|(?:collections|threading|linq|text|web|net|data|reflection|runtime|componentmodel|windows)\.)/su,
   /(?:hash|array|code|scalar|glob|ref)\(0x[\da-f]+\)$|^(?:table|function|userdata|thread|cdata):(?:0x|builtin)/su,
   /^#[a-z.]*[<[]|^%!|^0xc0[\da-f]{8}$|^resourceid#\d/su, // of Ruby, Elixir, Go and PHP
-  /^[a-z.]*(?:(?:type|reference|syntax|range|index|key|value|name|attribute|argument|nomethod|runtime|lookup)error|exception):/su,
+  /^[a-z.]*(?:(?:type|reference|syntax|range|index|key|value|name|attribute|argument|nomethod|runtime|lookup)error|exception):|^traceback\(/su,
 
   // Several of these in a row, and crosses in a form.
   /^(?:undefined|null|nan|none){2,}$/su,
