@@ -61,8 +61,10 @@ export const tenantCommands: readonly Command[] = [
       const retentionDays = days === 'default' ? null : Number(days)
       const changes = { ...(name && { name }), ...(days !== undefined && { retentionDays }) }
       const deps = await open()
-      const tenant = await updateTenant(deps)(tenantId, changes)
-      return nobody.length === 0 ? tenant : updatePlaceholders(deps)(tenantId, { values: nobody, isRemoved })
+      // Refuses wrong values before anything is changed.
+      const listed =
+        nobody.length > 0 ? await updatePlaceholders(deps)(tenantId, { values: nobody, isRemoved }) : {}
+      return { ...listed, ...(await updateTenant(deps)(tenantId, changes)) }
     },
   },
   {

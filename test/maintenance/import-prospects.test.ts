@@ -321,6 +321,22 @@ for (const isCsv of [true, false])
     t.match(importedAgain, { created: 0, found: 2, refused: 0 }, 'it finds the same two people')
   })
 
+t.test('an id keeps its byte order mark in every encoding of a file, and behind its separator', async (t) => {
+  for (const file of [
+    utf16('\ufeffexternalId,name\n\ufeffcrm-1,Ada\ncrm-1,Bob\n'),
+    utf16('\ufeffexternalId,name\n\ufeffcrm-1,Ada\ncrm-1,Bob\n').swap16(),
+    '\ufeffsep=;\n\ufeffexternalId;name\n\ufeffcrm-1;Ada\n"\ufeffcrm-1";Ada\ncrm-1;Bob\n',
+  ]) {
+    const { importFile, exportFile } = await openScene()
+    t.match(await importFile(file), { created: 2, refused: 0 })
+    t.equal((await exportFile()).split('\n').filter((line) => line.includes('\ufeffcrm-1')).length, 1)
+  }
+  const { importFile } = await openScene()
+  const marked = '{"externalId":"\ufeffcrm-1"}\n'
+  const joined = `\ufeff${marked}\ufeff${marked}{"externalId":"crm-1"}\n`
+  t.match(await importFile(joined, { isCsv: false }), { created: 2, found: 1, refused: 0 })
+})
+
 const FIFTY_ROWS = Array.from({ length: 50 }, (_, i) => `${i}@x,\n`).join('')
 const LATIN_1 = Buffer.from('email,name\nzoe@x,Zo\xeb\nbob@x,Bob\n', 'latin1')
 const UNREADABLE: readonly { file: string | Buffer; csv?: CsvColumns; message: string }[] = [
