@@ -1,3 +1,4 @@
+import { sha256 } from '../../core/engine/keys.ts'
 import { eventsOfLog } from '../../core/events/new-event.ts'
 import type {
   Activities,
@@ -50,12 +51,11 @@ export const memoryActivities = (
   return {
     recall: async ({ tenantId, prospectId, identifiers: wanted, key }) => {
       const found = wanted.flatMap((identifier) => {
-        const { tenantId, domainHash } = identifier
+        const { tenantId, domain } = identifier
         const found = identifiers.byHash.at(identifier)
-        if (found !== undefined) return found
-        const domain =
-          domainHash && identifiers.byHash.at({ tenantId, kind: 'emailDomain', hash: domainHash })
-        return domain ? { ...domain, kind: identifier.kind, hash: identifier.hash } : []
+        if (found !== undefined || domain === undefined) return found ?? []
+        const ofDomain = identifiers.byHash.at({ tenantId, kind: 'emailDomain', hash: sha256(domain) })
+        return ofDomain ? { ...ofDomain, kind: identifier.kind, hash: identifier.hash } : []
       })
       const ids = [prospectId, ...found.map((identifier) => identifier.prospectId)]
       const receipt = key && logs.byKey.at({ tenantId, ...key })

@@ -1,3 +1,4 @@
+import { sha256 } from '../../core/engine/keys.ts'
 import type {
   Activities,
   ActivityChange,
@@ -117,7 +118,10 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
   const all = numbered(lookups)
   const byId = all.filter(({ prospectId }) => prospectId !== undefined)
   const identifiers = all.flatMap(({ number, identifiers }) =>
-    identifiers.map(({ domainHash = null, ...identifier }) => ({ ...identifier, domainHash, number })),
+    identifiers.map(({ domain, ...identifier }) => {
+      const domainHash = domain === undefined ? null : sha256(domain)
+      return { ...identifier, domainHash, number }
+    }),
   )
   const keys = all.flatMap(({ number, tenantId, key }) => (key ? [{ number, tenantId, ...key }] : []))
   const rows = await query()<RecallRow>`

@@ -1,3 +1,4 @@
+import { sha256 } from '../../core/engine/keys.ts'
 import { memoized } from '../../core/engine/memoized.ts'
 import type {
   Activities,
@@ -92,11 +93,11 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
 
   return {
     recall: async ({ tenantId, prospectId, identifiers, key }) => {
-      const found = identifiers.flatMap(({ domainHash, ...identifier }) => {
+      const found = identifiers.flatMap(({ domain, ...identifier }) => {
         const found = database.get<StoredIdentifier>(IDENTIFIER, identifier)
-        if (found !== null || domainHash === undefined) return found ?? []
-        const domain = { tenantId, kind: 'emailDomain', hash: domainHash }
-        const ofDomain = database.get<StoredIdentifier>(IDENTIFIER, domain)
+        if (found !== null || domain === undefined) return found ?? []
+        const key = { tenantId, kind: 'emailDomain', hash: sha256(domain) }
+        const ofDomain = database.get<StoredIdentifier>(IDENTIFIER, key)
         return ofDomain === null ? [] : { ...ofDomain, ...identifier }
       })
       const prospectIds = [prospectId, ...found.map((identifier) => identifier.prospectId)].filter(Boolean)

@@ -8,8 +8,8 @@ export type Identifier = {
   readonly kind: IdentifierKind
   readonly hash: string
 }
-/** An identifier to look up; an email with the hash of its domain. */
-export type IdentifierLookup = Identifier & { readonly domainHash?: string | undefined }
+/** An identifier to look up; an email with its domain, whose SHA-256 hash is the key of an `emailDomain`. */
+export type IdentifierLookup = Identifier & { readonly domain?: string | undefined }
 /** An identifier to add. `value`: its normalized text. */
 export type NewIdentifier = Identifier & { readonly value: string; readonly prospectId: string }
 /**

@@ -63,7 +63,7 @@ export const identifiersToLookUp = (
 ): IdentifierLookup[] => {
   const identifiers: IdentifierLookup[] = []
   if (email !== null)
-    identifiers.push({ tenantId, kind: 'email', hash: email.hash, domainHash: sha256(domainOf(email.value)) })
+    identifiers.push({ tenantId, kind: 'email', hash: email.hash, domain: domainOf(email.value) })
   if (externalId !== null) identifiers.push({ tenantId, kind: 'externalId', hash: externalId.hash })
   return identifiers
 }
