@@ -1,7 +1,8 @@
-import { DomainFailure } from '../core/engine/failures.ts'
+import { DomainFailure, type Fault, type ProblemCode } from '../core/engine/failures.ts'
 import type { Store } from '../core/ports/store.ts'
 import { brandsOf } from '../core/tenants/create-tenant.ts'
 import type { Ignored } from '../shapes/body.ts'
+import type { IdentifierConflict } from '../shapes/prospect.ts'
 import { batchesOf } from './batches.ts'
 import type { CsvColumns } from './csv.ts'
 import type { Line } from './lines.ts'
@@ -11,8 +12,14 @@ export type Imported<Kind extends string = never> = Readonly<
   Record<Kind | 'read' | 'refused' | 'nextLine', number>
 >
 
-/** A line that is not stored, or not completely. */
-export type ReportedLine = ReturnType<typeof reportedLine>
+/** A line that is not stored, or not completely: then its code is `conflict`. */
+export type ReportedLine = {
+  readonly line: number
+  readonly code: ProblemCode | 'conflict'
+  readonly detail: string
+  readonly errors?: readonly Fault[] | undefined
+  readonly conflicts?: readonly IdentifierConflict[]
+}
 
 /** The file to import, its tenant, and listeners. */
 export type Import = {
@@ -37,7 +44,7 @@ type Steps<Answer, Kind extends string> = {
   readonly kinds: readonly Kind[]
   readonly kindsOf: (answer: Answer) => readonly Kind[]
   /** Why a line that is not refused is reported nevertheless. */
-  readonly conflictOf?: (answer: Answer) => DomainFailure | null
+  readonly conflictOf?: (answer: Answer) => Pick<ReportedLine, 'detail' | 'conflicts'> | null
 }
 
 /** A stop takes effect after a batch. */
@@ -66,8 +73,9 @@ export const importLines = async <Answer, Kind extends string>(
       for (const [i, answer] of answers.entries()) {
         const { number } = batch[i] as Line
         const isRefused = answer instanceof Error
-        const fault = isRefused ? answer : conflictOf?.(answer)
-        if (fault) onReported(reportedLine(number, fault))
+        const conflict = isRefused ? null : conflictOf?.(answer)
+        if (isRefused) onReported(refusedLine(number, answer))
+        if (conflict) onReported({ line: number, code: 'conflict', ...conflict })
         for (const kind of isRefused ? (['refused'] as const) : kindsOf(answer)) imported[kind]++
         imported.read++
         imported.nextLine = number + 1
@@ -97,7 +105,7 @@ export const collectIgnored = (exported: object) => {
 const isBlank = ({ bytes }: Line): boolean => bytes?.every((byte) => byte <= 0x20) ?? false
 
 /** Throws errors that are not the fault of the line. */
-const reportedLine = (line: number, why: Error) => {
+const refusedLine = (line: number, why: Error): ReportedLine => {
   if (!(why instanceof DomainFailure) || why.kind === 'unavailable') throw why
   return { line, code: why.kind, detail: why.message, errors: why.facts.errors }
 }

@@ -1,12 +1,12 @@
 import { identifierTexts } from '../core/activities/log-prospect-activities.ts'
-import { DomainFailure } from '../core/engine/failures.ts'
 import { parseJson, refuseFaults } from '../core/engine/parse-input.ts'
 import type { Effect } from '../core/engine/prospects-in-waves.ts'
 import { runInWaves } from '../core/engine/run-in-waves.ts'
 import type { CreatedProspect, createProspect } from '../core/prospects/create-prospect.ts'
+import { NO_IDENTIFIER } from '../core/prospects/refuse-unidentified.ts'
 import { type Ignored, lenientOf } from '../shapes/body.ts'
 import { checkShape } from '../shapes/json.ts'
-import { NewProspect, Prospect } from '../shapes/prospect.ts'
+import { type IdentifierConflict, NewProspect, Prospect } from '../shapes/prospect.ts'
 import { csvRows } from './csv-rows.ts'
 import { collectIgnored, type Import, importLines } from './import-lines.ts'
 import { type Line, linesOf, textOf } from './lines.ts'
@@ -45,17 +45,23 @@ const REQUIRED = {
     'The first line of CSV names the columns externalId, email and name: one of the first two at least.',
 }
 const KINDS = ['created', 'found', 'conflicts'] as const
-const kindsOf = ({ created, value: { emailTakenBy } }: CreatedProspect) => {
+const kindsOf = ({ created, value: { conflicts } }: CreatedProspect) => {
   const kind = created ? 'created' : 'found'
-  return emailTakenBy === null ? ([kind] as const) : ([kind, 'conflicts'] as const)
+  return conflicts.length === 0 ? ([kind] as const) : ([kind, 'conflicts'] as const)
 }
-const conflictOf = ({ value: { prospectId, emailTakenBy } }: CreatedProspect) =>
-  emailTakenBy === null
-    ? null
-    : new DomainFailure(
-        'email_taken',
-        `The email belongs to ${emailTakenBy}. The rest is stored with ${prospectId}.`,
-      )
+const conflictOf = ({ value: { prospectId, conflicts } }: CreatedProspect) => {
+  if (conflicts.length === 0) return null
+  return { detail: `${conflicts.map(reasonOf).join(' ')} The rest is stored with ${prospectId}.`, conflicts }
+}
+
+const NAMES = { email: 'email', externalId: 'external id' }
+/** A sentence that does not repeat the text: it may be long. */
+const reasonOf = ({ field, reason, prospectId }: IdentifierConflict): string => {
+  const name = NAMES[field]
+  if (reason === 'taken') return `The ${name} belongs to ${prospectId}.`
+  if (reason === 'different') return `The prospect has another ${name}.`
+  return `The ${name} ${NO_IDENTIFIER[field]}.`
+}
 
 /** Other members are ignored. */
 const ProspectLine = lenientOf(NewProspect.entries)

@@ -19,12 +19,23 @@ export const Prospect = v.object({
 })
 export type Prospect = v.InferOutput<typeof Prospect>
 
-/** Response of `POST /v0/prospects`. */
+/** An email or external id that a prospect did not take. */
+export const IdentifierConflict = v.object({
+  field: described(v.picklist(['email', 'externalId']), 'The field that was not taken.'),
+  reason: described(
+    v.picklist(['taken', 'different', 'unusable']),
+    'Why not: `taken` by another prospect, `different` from the one that this prospect has, or `unusable`, because it is no address or a placeholder.',
+  ),
+  prospectId: v.optional(described(id('prospect'), 'The prospect that has it, if it is `taken`.')),
+})
+export type IdentifierConflict = v.InferOutput<typeof IdentifierConflict>
+
+/** Response of `POST /v0/prospects`, and of a merge. */
 export const MatchedProspect = v.object({
   ...Prospect.entries,
-  emailTakenBy: described(
-    v.nullable(id('prospect')),
-    'The prospect that has the given email, if it is another one: this prospect then has none or its own. Otherwise null.',
+  conflicts: described(
+    v.array(IdentifierConflict),
+    'What the prospect did not take: at most its email and its external id. Empty if there is no conflict.',
   ),
 })
 export type MatchedProspect = v.InferOutput<typeof MatchedProspect>

@@ -132,17 +132,34 @@ t.test('refused lines are reported, and the others imported', async (t) => {
   ])
 })
 
-t.test('a line with the email of another prospect is stored without it, and reported', async (t) => {
+t.test('a line whose email or external id is not taken is stored without it, and reported', async (t) => {
   const { importFile, exportFile, reported } = await openScene()
-  const lines = ['1,ada@x,', '2,<ADA@x>,Eve', '3,[object Object],', '4,Berlin,', '1,mailto:ada@x,']
+  const lines = [
+    '1,ada@x,',
+    '2,<ADA@x>,Eve',
+    '3,[object Object],',
+    '4,Berlin,',
+    '1,mailto:ada@x,',
+    '1,ada@new,',
+    '1, ,',
+    'null,ada@x,',
+    '2,bob@x,',
+  ]
   const file = `${CSV_HEADER}${lines.join('\n')}\n`
-  t.match(await importFile(file), { read: 5, created: 4, found: 1, conflicts: 1, refused: 0 })
+  t.match(await importFile(file), { read: 9, created: 4, found: 5, conflicts: 5, refused: 0 })
+  t.equal(reported.length, 5)
+  const rest = /The rest is stored with prospect_\w+\.$/
+  for (const { code, detail } of reported) t.match({ code, detail }, { code: 'conflict', detail: rest })
   t.match(reported, [
-    { line: 3, code: 'email_taken', detail: /^The email belongs to prospect_\w+\. The rest is / },
+    { line: 3, detail: /^The email belongs to prospect_\w+\. /, conflicts: [{ reason: 'taken' }] },
+    { line: 4, detail: /^The email is not an email address\. / },
+    { line: 5, conflicts: [{ field: 'email', reason: 'unusable' }] },
+    { line: 7, detail: /^The prospect has another email\. / },
+    { line: 9, detail: /^The external id is blank or a placeholder\. / },
   ])
   t.equal(
     await exportFile(),
-    `${CSV_HEADER}1,ada@x,\n3,,\n4,,\n2,,Eve\n`,
+    `${CSV_HEADER}1,ada@x,\n3,,\n4,,\n2,bob@x,Eve\n`,
     'the second line waited for the first, whose email it names',
   )
 })

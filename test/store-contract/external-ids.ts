@@ -310,10 +310,18 @@ export const externalIds = section(
       same(await log({ externalId: '1', email: 'Berlin' }, { externalId: 'guest', email: ADA }), [ada, ada])
       like(await create({ externalId: '2', email: `<${ADA}>` }), {
         created: true,
-        value: { email: null, emailTakenBy: ada },
+        value: { email: null, conflicts: [{ field: 'email', reason: 'taken', prospectId: ada }] },
       })
-      like(await create({ externalId: '1', email: ADA }), { value: { emailTakenBy: null } })
-      like(await create({ externalId: '1', email: BOB }), { value: { email: ADA, emailTakenBy: null } })
+      const conflictsOf = async (fields: Named) => {
+        const created = await create({ externalId: '1', ...fields })
+        return typeof created === 'string' ? created : created.value.conflicts
+      }
+      for (const fields of [{}, { email: ADA }, { email: ' ' }]) same(await conflictsOf(fields), [])
+      same(await conflictsOf({ email: BOB }), [{ field: 'email', reason: 'different' }])
+      same(await conflictsOf({ email: 'Berlin' }), [{ field: 'email', reason: 'unusable' }])
+      same(await conflictsOf({ externalId: 'guest', email: ADA }), [
+        { field: 'externalId', reason: 'unusable' },
+      ])
       same(
         (await people()).filter((person) => person !== 'null null'),
         [`1 ${ADA}`, '2 null'],

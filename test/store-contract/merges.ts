@@ -19,6 +19,23 @@ export const merges = section('merges', mergeScene, {
     })
   },
 
+  'a merge names what the survivor is not shown with, and so does the same merge again': async (scene) => {
+    const { here, there } = scene
+    const ada = await here.log({ email: 'ada@x', externalId: 'A-1', name: 'Ada' })
+    const bob = await here.log({ email: 'bob@x' })
+    const both = await here.log({ email: 'both@x', externalId: 'B-1', name: 'Eve' })
+    const email = { field: 'email', reason: 'different' }
+    const externalId = { field: 'externalId', reason: 'different' }
+    for (const callers of [here, there]) {
+      same((await callers.merge(ada.prospectId, bob.prospectId)).conflicts, [email])
+      equal((await callers.log({ email: 'ada@x' })).prospectId, bob.prospectId)
+    }
+    same((await here.merge(bob.prospectId, both.prospectId)).conflicts, [email, externalId])
+    same((await here.merge(bob.prospectId, ada.prospectId)).conflicts, [email, externalId])
+    const nameless = await here.log({ name: 'Bob' })
+    same((await here.merge(nameless.prospectId, both.prospectId)).conflicts, [])
+  },
+
   'activities that name the merged prospect are logged for the survivor at once': async (scene) => {
     const { here, there } = scene
     const merged = await here.log({ email: 'ada@x', externalId: 'A-1', name: 'Ada' })

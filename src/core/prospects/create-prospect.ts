@@ -8,10 +8,10 @@ import type { Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import { getProspect } from './get-prospect.ts'
-import { identifiersOf, identifiersToLookUp, isIdentified } from './identifiers.ts'
+import { identifiersOf, identifiersToLookUp, isIdentified, type SentIdentifiers } from './identifiers.ts'
 import {
   addedProspect,
-  emailTakenBy,
+  conflictsOf,
   filledProspect,
   matchProspect,
   type Person,
@@ -27,8 +27,8 @@ export type CreatedProspect = Result<MatchedProspect> & { readonly created: bool
 
 /**
  * Creates a prospect, or finds the one that exists and fills its blanks, by the same rules as when an activity is logged:
- * an email of another prospect is left out, and `emailTakenBy` names its owner. Refuses `prospect_erased`, and
- * `invalid_request` if neither email nor external id identifies it.
+ * what the prospect does not take is left out, and named by `conflicts`. Refuses `prospect_erased`, and `invalid_request` if
+ * neither email nor external id identifies it.
  */
 export const createProspect =
   ({ store, clock, newId }: Needs<'activities' | 'prospects'>) =>
@@ -44,19 +44,25 @@ export const createProspect =
       decide: (recalled) => {
         const { person, known } = withoutPlaceholder(sent, recalled)
         if (!isIdentified(person.matchable)) refuseUnidentifiedProspect(creation)
-        return decide(person, known, isoTime(clock()), newId)
+        return decide(creation, person, known, isoTime(clock()), newId)
       },
       record: (change) => store.activities.record(change, [eventOf(change, creation, newId)]),
     })
     const { value: prospect } = await getProspect({ store })({ tenantId, prospectId: decided.prospectId })
-    return { value: { ...prospect, emailTakenBy: decided.emailTakenBy }, created: decided.created }
+    return { value: { ...prospect, conflicts: decided.conflicts }, created: decided.created }
   }
 
 const refuseUnidentifiedProspect = (creation: ProspectCreation): never =>
   refuseUnidentified(creation, 'A prospect needs an external id or an email.', UNIDENTIFIED)
 const UNIDENTIFIED = { detail: 'is required without an email', pointer: '/externalId' }
 
-const decide = (person: Person, known: KnownActivity, now: Timestamp, newId: NewId) => {
+const decide = (
+  sent: SentIdentifiers,
+  person: Person,
+  known: KnownActivity,
+  now: Timestamp,
+  newId: NewId,
+) => {
   const found = matchProspect(known, undefined, person.matchable)
   const saved = found ? filledProspect(found, person, known, now) : addedProspect(person, known, now, newId)
   const { prospect, unchangedSince } = saved
@@ -64,7 +70,7 @@ const decide = (person: Person, known: KnownActivity, now: Timestamp, newId: New
     answer: {
       prospectId: prospect.prospectId,
       created: found === undefined,
-      emailTakenBy: emailTakenBy(known, prospect),
+      conflicts: conflictsOf(sent, person, known, prospect),
     },
     change: prospect.updatedAt === unchangedSince ? null : { lookup: person.lookup, ...saved, log: null },
   }

@@ -22,18 +22,19 @@ type Normalized = { readonly value: string; readonly hash: string }
 /** The identifiers of a request; null if missing, or if the text identifies no one. */
 export type Matchable = Readonly<Record<IdentifierKind, Normalized | null>>
 export const IDENTIFIER_KINDS = ['email', 'externalId'] as const
-type Sent = { readonly [Kind in IdentifierKind]?: string | null | undefined }
+/** The identifiers as a request has them. */
+export type SentIdentifiers = { readonly [Kind in IdentifierKind]?: string | null | undefined }
 
 /** The one place that decides which texts identify a person: only it normalizes emails and knows placeholders. */
 export const normalizedTexts = ({
   email,
   externalId,
-}: Sent): Readonly<Record<IdentifierKind, string | null>> => ({
+}: SentIdentifiers): Readonly<Record<IdentifierKind, string | null>> => ({
   email: normalizedEmail(email),
   externalId: normalizedExternalId(externalId),
 })
 
-export const identifiersOf = (sent: Sent): Matchable => {
+export const identifiersOf = (sent: SentIdentifiers): Matchable => {
   const { email, externalId } = normalizedTexts(sent)
   return {
     email: email === null ? null : { value: email, hash: sha256(email) },

@@ -1,3 +1,4 @@
+import type { IdentifierConflict } from '../../shapes/prospect.ts'
 import { prospectErased } from '../engine/failures.ts'
 import { laterThan } from '../engine/times.ts'
 import type {
@@ -9,7 +10,7 @@ import type {
 } from '../ports/activities.ts'
 import type { AssumedIdentifier, IdentifierKind, NewIdentifier } from '../ports/identifiers.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
-import { IDENTIFIER_KINDS, type Matchable } from './identifiers.ts'
+import { IDENTIFIER_KINDS, type Matchable, type SentIdentifiers } from './identifiers.ts'
 
 /** `recall` which also returns the survivor of a merged prospect. Rarely needs a second read. */
 export const recallWithSurvivor = (
@@ -167,10 +168,26 @@ const assumptions = (prospectId: string, { lookup }: Person, known: KnownActivit
   return assumed
 }
 
-/** The id of another prospect that the email leads to, so this one cannot have it; null if there is none. */
-export const emailTakenBy = (known: KnownActivity, { prospectId }: StoredProspect): string | null => {
-  const owner = leadsTo(known, 'email')
-  return owner === prospectId ? null : owner
+/**
+ * The identifiers of a request that this prospect, as it is after the request, did not take. A blank text says nothing that
+ * could be lost.
+ */
+export const conflictsOf = (
+  sent: SentIdentifiers,
+  { matchable }: Person,
+  known: KnownActivity,
+  prospect: StoredProspect,
+): IdentifierConflict[] => {
+  const conflicts: IdentifierConflict[] = []
+  for (const field of IDENTIFIER_KINDS) {
+    const identifier = matchable[field]
+    const owner = leadsTo(known, field)
+    if (!sent[field]?.trim() || owner === prospect.prospectId) continue
+    if (identifier === null) conflicts.push({ field, reason: 'unusable' })
+    else if (owner !== null) conflicts.push({ field, reason: 'taken', prospectId: owner })
+    else if (prospect[field] !== identifier.value) conflicts.push({ field, reason: 'different' })
+  }
+  return conflicts
 }
 
 const identifierOf = ({ identifiers }: KnownActivity, kind: IdentifierKind) =>

@@ -1,4 +1,4 @@
-import type { Prospect, ProspectMerge } from '../../shapes/prospect.ts'
+import type { IdentifierConflict, MatchedProspect, ProspectMerge } from '../../shapes/prospect.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
 import type { Result } from '../engine/result.ts'
@@ -10,7 +10,8 @@ import type { FoundProspect, ProspectKey, Prospects } from '../ports/prospects.t
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
 import { livingProspect, prospectOf } from './get-prospect.ts'
-import { findSurvivor } from './survivors.ts'
+import { IDENTIFIER_KINDS } from './identifiers.ts'
+import { findSurvivor, survivorOf } from './survivors.ts'
 
 /** Maximum number of prospects merged into one survivor. They are erased in one statement. */
 const MERGED_MAX = 100
@@ -20,13 +21,14 @@ export type ProspectMerging = ProspectKey & ProspectMerge & Requester
 /**
  * Merges a prospect into another one, for good: from now on its id and all its identifiers lead to that survivor, whose
  * blanks it fills. `moveMerged` moves its activities. An id that was merged before stands for its survivor; repeating a
- * merge changes nothing.
+ * merge changes nothing. `conflicts` names the merged prospect's email and external id that the survivor is not shown with,
+ * because it has its own.
  *
  * Refuses `invalid_request` for a prospect into itself, `prospect_not_found`, `prospect_erased`, `limit_reached`.
  */
 export const mergeProspect =
   ({ store: { prospects, merges }, clock, newId }: Needs<'prospects' | 'merges'>) =>
-  (merging: ProspectMerging): Promise<Result<Prospect>> =>
+  (merging: ProspectMerging): Promise<Result<MatchedProspect>> =>
     decideAndSave({
       recall: () => recall(prospects, merging),
       decide: (known) => decide(merging, known, isoTime(clock()), newId),
@@ -34,6 +36,8 @@ export const mergeProspect =
     })
 
 type Known = {
+  /** The prospect with the id in the path, and its survivor. */
+  readonly named: FoundProspect | null
   readonly from: FoundProspect | null
   readonly to: FoundProspect | null
   /** Each of the two, if they are two, followed by the prospects that were merged into it. */
@@ -46,11 +50,13 @@ const recall = async (
   prospects: Prospects,
   { tenantId, prospectId, into }: ProspectMerging,
 ): Promise<Known> => {
-  const from = await findSurvivor(prospects, { tenantId, prospectId })
+  const named = await prospects.find({ tenantId, prospectId })
+  const from = await survivorOf(prospects, named)
   const to = from?.erasedAt === null ? await findSurvivor(prospects, { tenantId, prospectId: into }) : null
   if (from === null || to?.erasedAt !== null || from.prospectId === to.prospectId)
-    return { from, to, ofFrom: [], ofTo: [] }
+    return { named, from, to, ofFrom: [], ofTo: [] }
   return {
+    named,
     from,
     to,
     ofFrom: await prospects.findWithMerged(from),
@@ -63,12 +69,12 @@ const decide = (
   known: Known,
   now: Timestamp,
   newId: NewId,
-): { readonly answer: Result<Prospect>; readonly change: MergeChanges | null } => {
+): { readonly answer: Result<MatchedProspect>; readonly change: MergeChanges | null } => {
   const from = livingProspect(known.from)
   const to = livingProspect(known.to)
   if (from.prospectId === to.prospectId) {
     if (from.prospectId !== prospectId && into !== prospectId)
-      return { answer: { value: prospectOf(to) }, change: null }
+      return { answer: { value: mergedAnswer(known.named ?? from, to) }, change: null }
     refuse('invalid_request', 'A prospect cannot be merged into itself.', {
       errors: [{ detail: 'must be another prospect', pointer: '/into' }],
     })
@@ -81,8 +87,15 @@ const decide = (
   const ids = { prospectId: merged.prospectId, intoId: survivor.prospectId }
   const merge = { tenantId, apiKeyId, ...ids, mergeId: newId('merge'), requestedAt: now }
   const states = mergedStates(merged, survivor, now)
-  return { answer: { value: prospectOf(states.survivor.after) }, change: { merge, ...states } }
+  return { answer: { value: mergedAnswer(merged, states.survivor.after) }, change: { merge, ...states } }
 }
+
+const mergedAnswer = (merged: FoundProspect, survivor: FoundProspect): MatchedProspect => ({
+  ...prospectOf(survivor),
+  conflicts: IDENTIFIER_KINDS.filter(
+    (field) => merged[field] !== null && merged[field] !== survivor[field],
+  ).map((field): IdentifierConflict => ({ field, reason: 'different' })),
+})
 
 /** The event of a survivor whose blanks are filled. */
 const eventsOf = ({ merge, survivor: { before, after } }: MergeChanges, newId: NewId) => {

@@ -33,13 +33,17 @@ export const prospectOperations = {
     },
     {
       description:
-        'Creates a prospect with this `externalId`, `email` and `name`. If one exists with this `externalId`, otherwise with this `email`, its empty fields are filled instead. Nothing is overwritten, so repeating a request is safe. One of `externalId` and `email` is required. An email that another prospect has is left out, and `emailTakenBy` names that prospect.',
+        'Creates a prospect with this `externalId`, `email` and `name`. If one exists with this `externalId`, otherwise with this `email`, its empty fields are filled instead. Nothing is overwritten, so repeating a request is safe. One of `externalId` and `email` is required. What the prospect does not take is left out, and named by `conflicts`: an email that is `taken` by another prospect, one that is `different` from the email it has, and an email or external id that is `unusable`, because it identifies no one.',
       done: 'The prospect was created.',
       also: {
         status: 200,
         done: 'The prospect existed. Its empty fields were filled.',
         answers: {
-          found: { summary: 'The prospect existed', value: { ...example.prospect, emailTakenBy: null } },
+          found: { summary: 'The prospect existed', value: { ...example.prospect, conflicts: [] } },
+          conflict: {
+            summary: 'The prospect has another email, which stays',
+            value: { ...example.prospect, conflicts: [{ field: 'email', reason: 'different' }] },
+          },
         },
       },
       requests: {
@@ -48,7 +52,7 @@ export const prospectOperations = {
           value: { externalId: 'customer-4711', email: 'ada@example.com', name: 'Ada Lovelace' },
         },
       },
-      answers: { created: { summary: 'A new prospect', value: { ...example.prospect, emailTakenBy: null } } },
+      answers: { created: { summary: 'A new prospect', value: { ...example.prospect, conflicts: [] } } },
       fault: { detail: 'is required without an email', pointer: '/externalId' },
     },
   ),
@@ -143,12 +147,12 @@ export const prospectOperations = {
       needs: ['prospects', 'merges', 'moments'],
       useCase: mergeProspect,
       body: ProspectMerge,
-      answer: Prospect,
+      answer: MatchedProspect,
       problems: ['limit_reached'],
     },
     {
       description:
-        'Merges the prospect of the path into another one, the survivor. This is final.\n\nFrom now on its id, email and external id lead to the survivor everywhere, and fill the empty fields of the survivor. Its activities move to the timeline of the survivor in the background, where each is always shown exactly once; the event `prospect.merged` follows when all have moved.\n\nIf either prospect was merged before, its survivor is used. Repeating a merge changes nothing.',
+        'Merges the prospect of the path into another one, the survivor. This is final.\n\nFrom now on its id, email and external id lead to the survivor everywhere, and fill the empty fields of the survivor. Its activities move to the timeline of the survivor in the background, where each is always shown exactly once; the event `prospect.merged` follows when all have moved.\n\n`conflicts` names the email and the external id that the survivor is not shown with, because it has its own: they lead to the survivor nevertheless.\n\nIf either prospect was merged before, its survivor is used. Repeating a merge changes nothing.',
       done: 'The survivor.',
       requests: {
         into: { summary: 'Into the prospect that remains', value: { into: example.OTHER_PROSPECT_ID } },
@@ -156,7 +160,11 @@ export const prospectOperations = {
       answers: {
         survivor: {
           summary: 'The survivor',
-          value: { ...example.prospect, prospectId: example.OTHER_PROSPECT_ID },
+          value: {
+            ...example.prospect,
+            prospectId: example.OTHER_PROSPECT_ID,
+            conflicts: [{ field: 'email', reason: 'different' }],
+          },
         },
       },
       fault: { detail: 'must be another prospect', pointer: '/into' },

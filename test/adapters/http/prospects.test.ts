@@ -169,13 +169,29 @@ t.test('200: creating a prospect again changes nothing', async (t) => {
 })
 
 t.test('201: an unknown external id creates a prospect, without the email that another has', async (t) => {
-  const { get, create } = await openKnownScene()
+  const { get, create, ada } = await openKnownScene()
   const { status, json } = await create({ externalId: 'crm 2', email: 'ada@x' })
   t.equal(status, 201)
   t.equal(json['email'], null)
   t.equal(json['name'], null)
+  t.strictSame(json['conflicts'], [{ field: 'email', reason: 'taken', prospectId: ada.prospectId }])
   const found = await get('/v0/prospects?externalId=crm%202')
   t.match(found.json, { items: [{ prospectId: json['prospectId'] }], hasMore: false })
+})
+
+t.test('200: the email and the external id that a known prospect does not take are named', async (t) => {
+  const { create, known } = await openKnownScene()
+  for (const { sent, conflicts } of [
+    { sent: { externalId: 'crm 1', email: 'ada@x' }, conflicts: [] },
+    { sent: { externalId: 'crm 1', email: '' }, conflicts: [] },
+    { sent: { externalId: 'crm 1', email: 'new@x' }, conflicts: [{ field: 'email', reason: 'different' }] },
+    { sent: { externalId: 'crm 1', email: 'n/a' }, conflicts: [{ field: 'email', reason: 'unusable' }] },
+    {
+      sent: { externalId: '[object Object]', email: 'ada@x' },
+      conflicts: [{ field: 'externalId', reason: 'unusable' }],
+    },
+  ])
+    t.strictSame((await create(sent)).json, { ...known, conflicts }, JSON.stringify(sent))
 })
 
 t.test('409: a correction to the external id of another prospect names that prospect', async (t) => {

@@ -37,6 +37,7 @@ import {
 } from '../../../shapes/page.ts'
 import { NewPageGroup, PageGroup, PageGroupChanges, PageGroupSlice } from '../../../shapes/page-group.ts'
 import {
+  IdentifierConflict,
   MatchedProspect,
   NewProspect,
   Prospect,
@@ -99,6 +100,7 @@ const SHAPES = {
   ProspectLogCounts,
   Prospect,
   MatchedProspect,
+  IdentifierConflict,
   ProspectSlice,
   NewProspect,
   ProspectChanges,
