@@ -26,6 +26,9 @@ export const IMPORT_OPTIONS = {
   'ignore-other-columns': { type: 'boolean', help: 'ignore other columns of CSV' },
 } as const satisfies Command['options']
 
+/** Lines with conflicts that are reported; the others are only counted. A file may have millions. */
+const CONFLICTS_REPORTED_MAX = 1_000
+
 /** By default V8 lets garbage grow to 200 MB before it collects it, though only 30 MB are in use. */
 export const keepSmall = (): void => setFlagsFromString('--optimize-for-size')
 
@@ -55,6 +58,7 @@ export async function* importFile(input: Input, open: Open, shell: Shell, what: 
   const preview = isCsv && file !== '-' && statSync(file).isFile() ? read() : undefined
   const reportProgress = reportEverySecond(shell)
   let isReported = false
+  let conflicts = 0
   const lines: Import = {
     store: world.store,
     tenantId,
@@ -66,12 +70,16 @@ export async function* importFile(input: Input, open: Open, shell: Shell, what: 
     lineBytesMax: config.bodyBytesMax,
     onReported: (line) => {
       isReported = true
-      reportLine(shell, line)
+      if (line.code === 'conflict') conflicts++
+      if (conflicts <= CONFLICTS_REPORTED_MAX || line.code !== 'conflict') reportLine(shell, line)
     },
     onProgress: ({ read, nextLine }) => reportProgress(`${read} ${what}, up to line ${nextLine - 1}`),
   }
   const { imported, why, ignored = [] } = await run(lines, isCsv, world, config)
   if (ignored.length > 0) report(shell, `Ignored members: ${ignored.join(', ')}.`, { ignored })
+  const unreported = conflicts - CONFLICTS_REPORTED_MAX
+  if (unreported > 0)
+    report(shell, `${unreported} more lines have conflicts.`, { conflictsUnreported: unreported })
   const { nextLine, ...counts } = imported
   yield why === null ? counts : imported
   shell.exitCode = stop.signal.aborted ? 130 : Number(isReported)

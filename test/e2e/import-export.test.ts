@@ -340,6 +340,31 @@ const testProspects = async (t: Test, scene: Scene) => {
     t.match(lastOnes, { read: 500, found: 500 })
   })
 
+  t.test(
+    'lines with conflicts are counted and reported up to a thousand, and the exit code is 1',
+    async (t) => {
+      const tenant = await newTenant()
+      const command = ['prospects', 'import', '--tenant', tenant, '--file', '-', '--format', 'csv']
+      const importCsv = (rows: string) => runCommand(command, env, `externalId,email\n${rows}`)
+      t.equal((await importCsv('1,ada@example.com\n2,bob@example.com\n')).code, 0)
+
+      const few = await importCsv('1,new@example.com\n2,ada@example.com\n3,4.1E+11\n')
+      t.equal(few.code, 1)
+      t.match(JSON.parse(few.stdout), { read: 3, created: 1, found: 2, conflicts: 3, refused: 0 })
+      t.match(linesOf(few.stderr), [
+        { line: 2, code: 'conflict', conflicts: [{ field: 'email', reason: 'different' }] },
+        { line: 3, code: 'conflict', conflicts: [{ field: 'email', reason: 'taken' }] },
+        { line: 4, code: 'conflict', conflicts: [{ field: 'email', reason: 'unusable' }] },
+      ])
+
+      const many = await importCsv('1,new@example.com\n'.repeat(1_002))
+      t.match(JSON.parse(many.stdout), { found: 1_002, conflicts: 1_002 })
+      const reports = linesOf<object>(many.stderr)
+      t.equal(reports.length, 1_001)
+      t.strictSame(reports.at(-1), { conflictsUnreported: 2 })
+    },
+  )
+
   t.test('prospects are exported as the CSV or the lines that an import takes', async (t) => {
     const tenant = await newTenant()
     const file = join(newFolder(t), 'people.CSV')
