@@ -1,4 +1,4 @@
-import { createProspect } from '../core/prospects/create-prospect.ts'
+import { createProspects } from '../core/prospects/create-prospects.ts'
 import { type Command, TENANT, valued } from './command.ts'
 import { IMPORT_OPTIONS, importFile, isCsvIn, keepSmall } from './import-file.ts'
 
@@ -20,7 +20,7 @@ export const prospectCommands: readonly Command[] = [
     async *run(input, open, shell) {
       yield* importFile(input, open, shell, 'prospects', async (lines, isCsv, world) => {
         const { importProspects } = await import('../maintenance/import-prospects.ts')
-        return importProspects(createProspect(world))(lines, isCsv)
+        return importProspects(createProspects(world))(lines, isCsv)
       })
     },
   },

@@ -1,8 +1,6 @@
-import { identifierTexts } from '../core/activities/log-prospect-activities.ts'
 import { parseJson, refuseFaults } from '../core/engine/parse-input.ts'
-import type { Effect } from '../core/engine/prospects-in-waves.ts'
-import { runInWaves } from '../core/engine/run-in-waves.ts'
-import type { CreatedProspect, createProspect } from '../core/prospects/create-prospect.ts'
+import type { CreatedProspect } from '../core/prospects/create-prospect.ts'
+import type { createProspects } from '../core/prospects/create-prospects.ts'
 import { NO_IDENTIFIER } from '../core/prospects/refuse-unidentified.ts'
 import { type Ignored, lenientOf } from '../shapes/body.ts'
 import { checkShape } from '../shapes/json.ts'
@@ -19,7 +17,7 @@ export const PROSPECT_COLUMNS = ['externalId', 'email', 'name'] as const
  * or an empty field counts as left out, so that an export can be imported.
  */
 export const importProspects =
-  (create: ReturnType<typeof createProspect>) => async (input: Import, isCsv: boolean) => {
+  (createAll: ReturnType<typeof createProspects>) => async (input: Import, isCsv: boolean) => {
     const { tenantId, chunks, lineBytesMax } = input
     const csv = isCsv ? csvRows(input, PROSPECT_COLUMNS, REQUIRED) : null
     const ignored = collectIgnored(Prospect.entries)
@@ -30,15 +28,11 @@ export const importProspects =
       return { ...prospect, tenantId }
     }
     const lines = csv?.lines ?? linesOf(chunks, lineBytesMax)
-    const storeLines = (list: readonly Line[]) => runInWaves(list, { prepare, effectOf, run: create })
+    const storeLines = (list: readonly Line[]) => createAll({ inputs: list, prepare })
     const result = await importLines(input, { lines, store: storeLines, kinds: KINDS, kindsOf, conflictOf })
     return { ...result, ignored: ignored.names() }
   }
 
-const effectOf = (prospect: NewProspect): Effect => ({
-  identifiers: identifierTexts(prospect),
-  name: prospect.name ?? '',
-})
 const REQUIRED = {
   oneOf: ['externalId', 'email'],
   expected:

@@ -1,14 +1,14 @@
-import type { NewActivity } from '../core/activities/new-log.ts'
 import { refuse } from '../core/engine/failures.ts'
 import { asOutcome } from '../core/engine/outcome.ts'
+import type { Batch } from '../core/engine/run-in-waves.ts'
 import { inTenant } from '../shapes/input.ts'
 import { createCheckInput } from './check-input.ts'
 import type { Operation } from './operations/operation.ts'
 import type { RequireTenant } from './remember-tenants.ts'
-import type { UseCases } from './use-cases.ts'
 
 type OfTenant = { readonly tenantId: string }
 type UseCase = (input: OfTenant) => Promise<unknown>
+type BatchUseCase = (batch: Batch<unknown, OfTenant>) => Promise<readonly unknown[]>
 
 /** An operation as a function of an unchecked input. */
 export const callOf = (operation: Operation, useCase: UseCase, requireTenant: RequireTenant) => {
@@ -17,15 +17,11 @@ export const callOf = (operation: Operation, useCase: UseCase, requireTenant: Re
 }
 
 /** An operation that takes a batch, as a function of a list of unchecked inputs. */
-export const batchCallOf = (
-  operation: Operation,
-  logProspectActivities: UseCases['logProspectActivities'],
-  requireTenant: RequireTenant,
-) => {
-  const prepare = prepareOf(operation, requireTenant) as (input: unknown) => Promise<NewActivity>
+export const batchCallOf = (operation: Operation, useCase: BatchUseCase, requireTenant: RequireTenant) => {
+  const prepare = prepareOf(operation, requireTenant)
   return async (inputs: readonly unknown[]) => {
     if (!Array.isArray(inputs)) refuse('invalid_request', 'Pass an array.')
-    const answers = await logProspectActivities({ inputs, prepare })
+    const answers = await useCase({ inputs, prepare })
     return answers.map((answer) => (answer instanceof Error ? asOutcome(answer) : answer))
   }
 }

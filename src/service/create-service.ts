@@ -47,7 +47,7 @@ export const createService = (options: ServiceOptions): Service => {
   const hooks = { secrets: webhooks.secrets, publicUrl: options.publicUrl ?? null, shareLoop }
   const settings = { requireIdentity, prospectsRememberedMax, counts }
   const composed = composeUseCases({ ...deps, ...settings, webhooks, hooks })
-  const { getPage, logProspectActivity, logProspectActivities } = composed
+  const { getPage, logProspectActivity } = composed
   const useCases: CheckedUseCases = warnUnattended(composed, options.background)
   const receiver = composeReceiver({
     ...deps,
@@ -64,9 +64,9 @@ export const createService = (options: ServiceOptions): Service => {
   })
 
   const calls = eachOperation<OperationCalls>((name, operation) =>
-    name === 'logProspectActivities'
-      ? batchCallOf(operation, logProspectActivities, requireTenant)
-      : callOf(operation, useCases[name] as never, requireTenant),
+    operation.item
+      ? batchCallOf(operation, composed[name] as never, requireTenant)
+      : callOf(operation, useCases[name as keyof CheckedUseCases] as never, requireTenant),
   )
   return {
     ...calls,

@@ -6,6 +6,7 @@ import type { Received } from '../core/hooks/receive-hook.ts'
 import type { ReadPage } from '../core/pages/get-page.ts'
 import type { SmallStore } from '../core/ports/store.ts'
 import type { Clock, NewId } from '../core/ports/world.ts'
+import type { CreatedProspect } from '../core/prospects/create-prospect.ts'
 import type { createTenant } from '../core/tenants/create-tenant.ts'
 import type { IssuedApiKey, ListedApiKey, NewApiKey } from '../core/tenants/issue-api-key.ts'
 import type { InTenant } from '../shapes/input.ts'
@@ -26,9 +27,14 @@ export type ServiceOptions = { readonly store: SmallStore } & Optional<
 
 /** The input of an operation: a list of inputs if it takes a batch. */
 type OneOrMany<Name extends OperationId, One> = 'item' extends keyof Operations[Name] ? readonly One[] : One
+/** The operations that take a batch, and the result of each item. */
+type BatchAnswers = {
+  readonly logProspectActivities: LoggedActivity
+  readonly createProspects: CreatedProspect
+}
 /** The use cases, by the inputs that are declared. An error where it is used names a use case that takes another input. */
 export type CheckedUseCases = {
-  readonly [Name in Exclude<OperationId, 'logProspectActivities'>]: (
+  readonly [Name in Exclude<OperationId, keyof BatchAnswers>]: (
     input: OneOrMany<Name, v.InferOutput<InTenant<EntriesOf<Operations[Name]>>>>,
   ) => Promise<unknown>
 }
@@ -59,8 +65,8 @@ export type HookDelivery = {
 export type OperationCalls = {
   readonly [Name in keyof Operations]: (
     input: OneOrMany<Name, InputOf<EntriesOf<Operations[Name]>>>,
-  ) => Name extends 'logProspectActivities'
-    ? Promise<readonly Outcome<LoggedActivity>[]>
+  ) => Name extends keyof BatchAnswers
+    ? Promise<readonly Outcome<BatchAnswers[Name]>[]>
     : ReturnType<UseCases[Name]>
 }
 

@@ -98,19 +98,21 @@ export const ProspectLogSlice = v.object(sliceOf(ProspectLog))
 export type ProspectLogSlice = v.InferOutput<typeof ProspectLogSlice>
 export const ITEMS_MAX = 1_000
 
-/** Body of `POST /v0/prospect_logs/batch`. Each item is checked separately, by `NewProspectLog`. */
-export const ProspectLogBatch = lenientOf({
-  items: v.pipe(
+/** The items of a batch as JSON texts, documented as this schema. `does`: what happens to them. */
+export const itemTexts = (schema: string, does: string) =>
+  v.pipe(
     documented(v.array(v.string()), {
       type: 'array',
-      items: { $ref: '#/components/schemas/NewProspectLog' },
+      items: { $ref: `#/components/schemas/${schema}` },
       minItems: 1,
       maxItems: ITEMS_MAX,
     }),
     v.check(({ length }) => length >= 1 && length <= ITEMS_MAX, 'must have 1 to 1,000 items'),
-    v.description('Stored in this order. Each is checked separately and has its own result.'),
-  ),
-})
+    v.description(`${does}. Each is checked separately and has its own result.`),
+  )
+
+/** Body of `POST /v0/prospect_logs/batch`. Each item is checked separately, by `NewProspectLog`. */
+export const ProspectLogBatch = lenientOf({ items: itemTexts('NewProspectLog', 'Stored in this order') })
 
 /** The result of an item that was stored, now or before. */
 export const AcceptedItem = v.object({

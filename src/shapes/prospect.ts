@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { bodyOf } from './body.ts'
+import { itemTexts, RefusedItem } from './prospect-log.ts'
 import { limit, SliceQuery, sliceOf } from './slice.ts'
 import { boundedText, described, id, optional, text } from './text.ts'
 import { timestamp } from './time.ts'
@@ -70,6 +71,25 @@ export const NewProspect = bodyOf({
   name: optional(boundedText(1, 255), 'Sets the name of the prospect if it has none.'),
 })
 export type NewProspect = v.InferOutput<typeof NewProspect>
+
+/** Body of `POST /v0/prospects/batch`. Each item is checked separately, by `NewProspect`. */
+export const ProspectBatch = bodyOf({ items: itemTexts('NewProspect', 'Created or found in this order') })
+
+/** The result of an item whose prospect was created or found. */
+export const AcceptedProspect = v.object({
+  status: described(v.picklist([200, 201]), 'As for a single request: 201 if the prospect was created.'),
+  prospect: MatchedProspect,
+})
+/** Response of `POST /v0/prospects/batch`. */
+export const ProspectBatchResult = v.object({
+  items: described(
+    v.array(v.union([AcceptedProspect, RefusedItem])),
+    'The result of each item, in the order of the request.',
+  ),
+  accepted: described(v.number(), 'How many prospects were created or found.'),
+  refused: described(v.number(), 'How many items were refused.'),
+})
+export type ProspectBatchResult = v.InferOutput<typeof ProspectBatchResult>
 
 /** Body of `PATCH /v0/prospects/{prospect_id}`. */
 export const ProspectChanges = bodyOf({

@@ -73,6 +73,8 @@ const CASES: Readonly<Record<string, Case>> = {
   'the prospect with an external id': ({ externalId }) =>
     request(`GET /v0/prospects?externalId=${externalId}`),
   'creating a prospect': ({ externalId }) => request('POST /v0/prospects', { json: { externalId } }),
+  'creating prospects': ({ externalId }) =>
+    request('POST /v0/prospects/batch', { json: { items: [{ externalId }] } }),
   'an activity with an idempotency key': ({ keys }) => newActivity({ idempotencyKey: keys.activity }),
   'the same activity with an idempotency key': ({ keys }) => newActivity({}, keys.activityHeader),
   'a prospect': ({ prospect }) => request(`GET /v0/prospects/${prospect}`),

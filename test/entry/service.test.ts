@@ -273,6 +273,20 @@ t.test(
   },
 )
 
+t.test('a batch of prospects has an outcome for each, and each finds those before it', async (t) => {
+  const { service, tenantId } = await opened()
+  const outcomes = await service.createProspects([
+    { tenantId, email: 'ada@example.com' },
+    { tenantId, email: 'n/a' },
+    { tenantId, externalId: 'crm-1', email: 'ADA@example.com' },
+    { tenantId: 'tenant_unknown', externalId: 'crm-1' },
+  ])
+  const results = outcomes.map((outcome) =>
+    outcome instanceof DomainFailure ? outcome.kind : outcome.created,
+  )
+  t.strictSame(results, [true, 'invalid_request', false, 'not_found'])
+})
+
 t.test('an error of the store is thrown unchanged, and the next call asks the store again', async (t) => {
   const { store, activity } = await opened()
   let isAway = true

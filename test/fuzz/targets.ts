@@ -59,7 +59,13 @@ export const pathOf = (ids: readonly string[]): fc.Arbitrary<string> => {
   )
   const path = fc.oneof(
     fc.constantFrom('/v0/page_groups', '/healthz', '/readyz', '/openapi.json', '/', ''),
-    fc.constantFrom('/v0/prospect_logs', '/v0/prospect_logs/batch', '/v0/prospects', '/v0/erasures'),
+    fc.constantFrom(
+      '/v0/prospect_logs',
+      '/v0/prospect_logs/batch',
+      '/v0/prospects',
+      '/v0/prospects/batch',
+      '/v0/erasures',
+    ),
     fc
       .tuple(fc.constantFrom('prospect_logs', 'prospects', 'erasures'), segment)
       .map(([resource, id]) => `/v0/${resource}/${id}`),

@@ -2,7 +2,7 @@ import t from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { requestErasure } from '../../src/core/erasures/request-erasure.ts'
-import { createProspect } from '../../src/core/prospects/create-prospect.ts'
+import { createProspects } from '../../src/core/prospects/create-prospects.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import type { CsvColumns } from '../../src/maintenance/csv.ts'
 import { exportProspects } from '../../src/maintenance/export.ts'
@@ -40,7 +40,7 @@ const openScene = async () => {
       onProgress = () => {},
     }: ImportOptions = {},
   ) => {
-    const { imported, why } = await importProspects(createProspect(deps))(
+    const { imported, why } = await importProspects(createProspects(deps))(
       {
         store: deps.store,
         tenantId,

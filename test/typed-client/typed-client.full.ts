@@ -155,6 +155,12 @@ t.test('a client generated from the document gets through every operation', asyn
     body: { items: [{ source: 'crm', payload: {} }] },
   })
   t.equal(batch?.accepted, 1)
+  const { data: people } = await client.POST('/v0/prospects/batch', {
+    body: { items: [{ externalId: 'crm:4711', email: 'Berlin' }] },
+  })
+  const [person] = people?.items ?? []
+  const conflicts = person && 'prospect' in person ? person.prospect.conflicts : []
+  t.strictSame(conflicts, [{ field: 'email', reason: 'unusable' }])
   const erased = await client.POST('/v0/erasures', { body: { email: 'grace@example.com' } })
   const ofErasure = { erasure_id: erased.data?.erasureId ?? '' }
   const erasure = await client.GET('/v0/erasures/{erasure_id}', { params: { path: ofErasure } })

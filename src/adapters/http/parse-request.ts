@@ -5,9 +5,9 @@ import { decodeUtf8, parseText, refuseFaults, SEE_ERRORS } from '../../core/engi
 import { hopsIn } from '../../core/hooks/delivery.ts'
 import { idempotencyKey } from '../../shapes/prospect-log.ts'
 import type { Admission, Slot } from './admission.ts'
+import { parseBatch } from './batches.ts'
 import { revisionsIn } from './entity-tags.ts'
 import { ONCE, parseQuery } from './parse-query.ts'
-import { parseBatch } from './prospect-log-batch.ts'
 import { announcedBytes, headerOf } from './request-headers.ts'
 import type { ApiRequest } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
@@ -90,7 +90,7 @@ const parseIdempotencyKey = (request: ApiRequest, faults: Fault[]): string | und
 const parseBody = ({ body, item }: Route, text: string, request: ApiRequest, faults: Fault[]) => {
   for (const parameter of request.repeatedHeaders ?? []) faults.push({ detail: ONCE, parameter })
   const idempotencyKey = parseIdempotencyKey(request, faults)
-  if (item && idempotencyKey !== undefined)
+  if (item && 'idempotencyKey' in item.entries && idempotencyKey !== undefined)
     faults.push({
       detail: 'must not be sent: each item has its own idempotencyKey',
       parameter: 'Idempotency-Key',

@@ -5,7 +5,6 @@ import type { Operation } from '../../service/operations/operation.ts'
 import type { OperationId } from '../../service/operations/operations.ts'
 import type { UseCases } from '../../service/use-cases.ts'
 import type { PageWithVersion } from '../../shapes/page.ts'
-import type { ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import type { LongSteps } from './long-requests.ts'
 import type { ApiResponse } from './requests.ts'
 
@@ -116,7 +115,7 @@ const sameKey = (inBody: unknown, inHeader: string): string => {
 }
 
 // Only problems, and the content of a page, are JSON text. Answers without them are written faster.
-export const writeBatch = (batch: Partial<ProspectLogBatchResult>): string =>
+export const writeBatch = (batch: { readonly refused?: number }): string =>
   batch.refused === 0 ? JSON.stringify(batch) : writeJson(batch)
 export const writePage = (page: Partial<PageWithVersion>): string =>
   page.publishedVersion?.content ? writeJson(page) : JSON.stringify(page)

@@ -6,8 +6,8 @@ import { IDS } from '../../service/operations/ids.ts'
 import type { Operation } from '../../service/operations/operation.ts'
 import { missingParts, type OperationId, operations } from '../../service/operations/operations.ts'
 import type { UseCases } from '../../service/use-cases.ts'
+import { createBatch, logBatch } from './batches.ts'
 import { writeItemsInPieces } from './items-in-pieces.ts'
-import { logBatch } from './prospect-log-batch.ts'
 import { type CheckedRequest, type Route, runOf, writeBatch, writePage } from './route.ts'
 
 /** What HTTP does differently for an operation. By default it calls the use case with the tenant, the ids, query and body. */
@@ -16,6 +16,7 @@ const OVER_HTTP: { readonly [Id in OperationId]?: Partial<Pick<Route, 'run' | 'w
     run: runOf('logProspectActivity', operations.logProspectActivity, ({ replayed }) => (replayed ? 0 : 1)),
   },
   logProspectActivities: { run: logBatch, write: writeBatch },
+  createProspects: { run: createBatch, write: writeBatch },
   listProspectLogCounts: {
     run: writeItemsInPieces(runOf('listProspectLogCounts', operations.listProspectLogCounts)),
     write: writeJson,

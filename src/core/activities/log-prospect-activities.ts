@@ -1,5 +1,5 @@
 import type { Effect } from '../engine/prospects-in-waves.ts'
-import { runInWaves } from '../engine/run-in-waves.ts'
+import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
 import { isoTime } from '../engine/times.ts'
 import type { Needs } from '../ports/store.ts'
 import { normalizedTexts } from '../prospects/identifiers.ts'
@@ -8,15 +8,6 @@ import type { NewActivity } from './new-log.ts'
 
 type Deps = Omit<Needs<never>, 'store'> & {
   readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
-}
-type Batch<Input> = {
-  readonly inputs: readonly Input[]
-  /** Makes the activity just before it is logged. Its failure is its answer. */
-  readonly prepare: (input: Input) => NewActivity | Promise<NewActivity>
-  /** The cost of that, in characters. */
-  readonly weightOf?: ((input: Input) => number) | undefined
-  /** Resolves when a list of this length may begin. */
-  readonly beforeList?: ((length: number) => Promise<void> | undefined) | undefined
 }
 
 /**
@@ -34,7 +25,7 @@ export const logProspectActivities = ({ logProspectActivity, clock, newId }: Dep
     prepare,
     weightOf,
     beforeList,
-  }: Batch<Input>): Promise<readonly (LoggedActivity | Error)[]> =>
+  }: Batch<Input, NewActivity>): Promise<readonly (LoggedActivity | Error)[]> =>
     runInWaves(inputs, {
       weightOf,
       beforeList,

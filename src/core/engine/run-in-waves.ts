@@ -8,15 +8,19 @@ export const LIST_LENGTH_MAX = 500
 /** Total weight of the inputs of one list, which are prepared at once. */
 const LIST_WEIGHT_MAX = 1_048_576
 
-type Steps<Input, Item, Answer> = {
-  /** The cost of preparing an input, in characters. */
-  readonly weightOf?: ((input: Input) => number) | undefined
-  /** Checks one input. Its failure is its answer. */
+/** Inputs to run in order. */
+export type Batch<Input, Item> = Prepared<Input, Item> & { readonly inputs: readonly Input[] }
+type Prepared<Input, Item> = {
+  /** Makes and checks an item just before it is run. Its failure is its answer. */
   readonly prepare: (input: Input) => Item | Promise<Item>
-  readonly effectOf: (item: Item) => Effect
-  readonly run: (item: Item) => Promise<Answer>
+  /** The cost of that, in characters. */
+  readonly weightOf?: ((input: Input) => number) | undefined
   /** Resolves when a list of this length may begin. */
   readonly beforeList?: ((length: number) => Promise<void> | undefined) | undefined
+}
+type Steps<Input, Item, Answer> = Prepared<Input, Item> & {
+  readonly effectOf: (item: Item) => Effect
+  readonly run: (item: Item) => Promise<Answer>
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createProspect } from '../../core/prospects/create-prospect.ts'
+import { createProspects } from '../../core/prospects/create-prospects.ts'
 import { exportProspect } from '../../core/prospects/export-prospect.ts'
 import { getProspect } from '../../core/prospects/get-prospect.ts'
 import { listProspects } from '../../core/prospects/list-prospects.ts'
@@ -8,6 +9,8 @@ import {
   MatchedProspect,
   NewProspect,
   Prospect,
+  ProspectBatch,
+  ProspectBatchResult,
   ProspectChanges,
   ProspectMerge,
   ProspectQuery,
@@ -54,6 +57,77 @@ export const prospectOperations = {
       },
       answers: { created: { summary: 'A new prospect', value: { ...example.prospect, conflicts: [] } } },
       fault: { detail: 'is required without an email', pointer: '/externalId' },
+    },
+  ),
+  /**
+   * Creates or finds many, in order. Returns for each its result or its `DomainFailure`; one failure affects no other, but
+   * after `unavailable` the rest is not tried.
+   */
+  createProspects: post(
+    '/v0/prospects/batch',
+    {
+      summary: 'Create or find up to 1,000 prospects',
+      scope: 'prospects:write',
+      needs: ['activities', 'prospects'],
+      useCase: createProspects,
+      item: NewProspect,
+      body: ProspectBatch,
+      answer: ProspectBatchResult,
+    },
+    {
+      description:
+        'Creates or finds 1 to 1,000 prospects in the order in which they are sent: an item finds the prospect that an item before it created. Each item is the body of a single request and has its own result, with its `conflicts`.\n\nNo idempotency key is needed: a repeated batch finds every prospect and fills nothing. Its results are the same, with status 200 for those that were created. All items together may take 8 MiB unless the server sets another limit. A batch counts as its items against the rate limit.',
+      done: 'Every prospect was created or found.',
+      also: {
+        status: 207,
+        done: 'At least one item was refused: its `status` and `problem` are those of a single request. The others are stored.',
+        answers: {
+          some_refused: {
+            summary: 'One of two items was refused',
+            value: {
+              items: [
+                { status: 200, prospect: { ...example.prospect, conflicts: [] } },
+                {
+                  status: 400,
+                  problem: {
+                    type: '/problems/invalid_request',
+                    title: 'Invalid request',
+                    status: 400,
+                    detail: 'A prospect needs an external id or an email.',
+                    instance: '0b9e5a52-6c0f-4b0b-9d6f-2f2f6f1f9a11',
+                    code: 'invalid_request',
+                    errors: [{ detail: 'is not an email address', pointer: '/email' }],
+                  },
+                },
+              ],
+              accepted: 1,
+              refused: 1,
+            },
+          },
+        },
+      },
+      requests: {
+        two: {
+          summary: 'Two customers of a shop',
+          value: {
+            items: [
+              { externalId: 'customer-4711', email: 'ada@example.com', name: 'Ada Lovelace' },
+              { externalId: 'customer-4712', email: 'grace@example.com' },
+            ],
+          },
+        },
+      },
+      answers: {
+        all_accepted: {
+          summary: 'The only prospect was created',
+          value: {
+            items: [{ status: 201, prospect: { ...example.prospect, conflicts: [] } }],
+            accepted: 1,
+            refused: 0,
+          },
+        },
+      },
+      fault: { detail: 'must have 1 to 1,000 items', pointer: '/items' },
     },
   ),
   /** Lists the prospects of a tenant, newest first, or the one with this email or external id. */

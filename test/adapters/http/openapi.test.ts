@@ -96,6 +96,7 @@ const SCOPED_OPERATIONS = [
   'post /v0/prospect_logs logProspectActivity prospect_logs:write',
   'post /v0/prospect_logs/batch logProspectActivities prospect_logs:write',
   'post /v0/prospects createProspect prospects:write',
+  'post /v0/prospects/batch createProspects prospects:write',
   'post /v0/prospects/{prospect_id}/merge mergeProspect prospects:write',
   'post /v0/webhook_endpoints createWebhookEndpoint webhooks:write',
   'post /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries/{event_id}/retry retryDelivery webhooks:write',

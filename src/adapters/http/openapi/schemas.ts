@@ -37,10 +37,13 @@ import {
 } from '../../../shapes/page.ts'
 import { NewPageGroup, PageGroup, PageGroupChanges, PageGroupSlice } from '../../../shapes/page-group.ts'
 import {
+  AcceptedProspect,
   IdentifierConflict,
   MatchedProspect,
   NewProspect,
   Prospect,
+  ProspectBatch,
+  ProspectBatchResult,
   ProspectChanges,
   ProspectMerge,
   ProspectSlice,
@@ -103,6 +106,9 @@ const SHAPES = {
   IdentifierConflict,
   ProspectSlice,
   NewProspect,
+  ProspectBatch,
+  ProspectBatchResult,
+  AcceptedProspect,
   ProspectChanges,
   ProspectExportLine,
   ExportedProspect,

@@ -3,17 +3,17 @@ import { parseActivity } from '../../core/activities/new-log.ts'
 import { eachInTurn } from '../../core/engine/each-in-turn.ts'
 import { refuse, tooLarge } from '../../core/engine/failures.ts'
 import { memoized } from '../../core/engine/memoized.ts'
-import { LONG_TEXT, parseJson } from '../../core/engine/parse-input.ts'
+import { LONG_TEXT, parseJson, parseText, refuseFaults, SEE_ERRORS } from '../../core/engine/parse-input.ts'
 import { isJson } from '../../json/is-json.ts'
 import { splitAt } from '../../json/split-json.ts'
-import type { UseCases } from '../../service/use-cases.ts'
 import type { Ignored } from '../../shapes/body.ts'
 import { checkShape } from '../../shapes/json.ts'
+import { NewProspect, type ProspectBatchResult } from '../../shapes/prospect.ts'
 import { ITEMS_MAX, type ProspectLogBatchResult } from '../../shapes/prospect-log.ts'
 import { shareLoop } from '../loop-share.ts'
 import type { LongSteps } from './long-requests.ts'
 import type { Headers } from './requests.ts'
-import type { Answer, Run } from './route.ts'
+import type { CheckedRequest, Run } from './route.ts'
 
 /** The items as JSON texts. */
 type Batch = Ignored & { readonly items: readonly string[] }
@@ -21,19 +21,59 @@ type Batch = Ignored & { readonly items: readonly string[] }
 /** Logs the items in order, each as a single request would be, and parsed when its turn comes. */
 export const logBatch: Run<unknown, Batch> = async ({ logProspectActivities }, request, stepsOf) => {
   const { tenantId, apiKeyId, body } = request
-  const steps = stepsOf()
-  steps.count(body.items.length - 1)
-  const inputs = await checkItems(body.items, tenantId, steps.itemBytesMax)
+  const { batch, refusalOf } = await openBatch(request, stepsOf())
   const answers = await logProspectActivities({
-    inputs,
-    prepare: ({ text, isTooLarge, value }) => {
-      if (isTooLarge) throw tooLarge(steps.itemBytesMax)
-      return { ...parseActivity(text, value), tenantId, apiKeyId }
-    },
-    weightOf: ({ text }) => text.length,
-    beforeList: steps.nextTurn,
+    ...batch,
+    prepare: (item) => ({ ...parseActivity(batch.textOf(item), item.value), tenantId, apiKeyId }),
   })
-  return answerOf(answers, steps.refusalOf, body.ignored)
+  const result = resultOf(answers, refusalOf, ({ value, replayed }): AcceptedLog => {
+    return { status: 201, prospectLog: value, replayed }
+  })
+  return {
+    ...result,
+    status: result.body.refused === 0 ? 201 : 207,
+    logged: answers.filter((answer) => !(answer instanceof Error) && !answer.replayed).length,
+    body: body.ignored === undefined ? result.body : { ...result.body, ignored: body.ignored },
+  }
+}
+
+/** Creates or finds the prospects of the items in order, each as a single request would. */
+export const createBatch: Run<unknown, Batch> = async ({ createProspects }, request, stepsOf) => {
+  const { tenantId, apiKeyId } = request
+  const { batch, refusalOf } = await openBatch(request, stepsOf())
+  const answers = await createProspects({
+    ...batch,
+    prepare: (item) => ({ ...parseProspect(batch.textOf(item), item.value), tenantId, apiKeyId }),
+  })
+  const result = resultOf(answers, refusalOf, ({ value, created }): AcceptedProspect => {
+    return { status: created ? 201 : 200, prospect: value }
+  })
+  return { ...result, status: result.body.refused === 0 ? 200 : 207 }
+}
+
+type AcceptedLog = Extract<ProspectLogBatchResult['items'][number], { prospectLog: unknown }>
+type AcceptedProspect = Extract<ProspectBatchResult['items'][number], { prospect: unknown }>
+
+const parseProspect = (text: string, parsed: unknown): NewProspect => {
+  const { body, faults } = parseText(NewProspect, text, parsed)
+  return faults.length === 0 ? body : refuseFaults(faults, SEE_ERRORS)
+}
+
+/** Counts the items and checks the whole body. The items are parsed when their turns come. */
+const openBatch = async ({ tenantId, body }: CheckedRequest<unknown, Batch>, steps: LongSteps) => {
+  steps.count(body.items.length - 1)
+  return {
+    batch: {
+      inputs: await checkItems(body.items, tenantId, steps.itemBytesMax),
+      weightOf: ({ text }: Item) => text.length,
+      beforeList: steps.nextTurn,
+      textOf: ({ text, isTooLarge }: Item): string => {
+        if (isTooLarge) throw tooLarge(steps.itemBytesMax)
+        return text
+      },
+    },
+    refusalOf: steps.refusalOf,
+  }
 }
 
 type Item = { readonly text: string; readonly isTooLarge: boolean; readonly value: unknown }
@@ -56,29 +96,28 @@ const checkItems = async (
   return eachInTurn(shareLoop, inTenant, ({ text }, i) => check(text, i))
 }
 
-type Answers = Awaited<ReturnType<UseCases['logProspectActivities']>>
+type Refused = Exclude<ProspectLogBatchResult['items'][number], AcceptedLog>
 
-const answerOf = (answers: Answers, refusalOf: LongSteps['refusalOf'], ignored: Batch['ignored']): Answer => {
+/** The result of each item, how many were accepted and refused, and the headers that follow from that. */
+const resultOf = <Answered, Accepted>(
+  answers: readonly (Answered | Error)[],
+  refusalOf: LongSteps['refusalOf'],
+  acceptedOf: (answer: Answered) => Accepted,
+) => {
   // When the database is away, all items have the same reason, which is reported once.
   const refusalOnce = memoized(refusalOf)
   let retryAfter: string | undefined
-  const items = answers.map((answer): ProspectLogBatchResult['items'][number] => {
-    if (!(answer instanceof Error))
-      return { status: 201, prospectLog: answer.value, replayed: answer.replayed }
+  let refused = 0
+  const items = answers.map((answer): Accepted | Refused => {
+    if (!(answer instanceof Error)) return acceptedOf(answer)
+    refused++
     const { status, headers, body } = refusalOnce(answer)
     retryAfter ??= headers['retry-after']
     return { status, problem: { rawJson: String(body).trimEnd() } }
   })
-  const refused = items.filter(({ status }) => status !== 201).length
   const headers: Headers = { 'items-refused': String(refused) }
   if (retryAfter !== undefined) headers['retry-after'] = retryAfter
-  const result = { items, accepted: items.length - refused, refused }
-  return {
-    status: refused === 0 ? 201 : 207,
-    logged: answers.filter((answer) => !(answer instanceof Error) && !answer.replayed).length,
-    headers,
-    body: ignored === undefined ? result : { ...result, ignored },
-  }
+  return { headers, body: { items, accepted: items.length - refused, refused } }
 }
 
 /** The envelope alone: the items stay texts, which are parsed one by one. Parsing 8 MiB of small values takes seconds. */

@@ -1,0 +1,26 @@
+import { identifierTexts } from '../activities/log-prospect-activities.ts'
+import type { Effect } from '../engine/prospects-in-waves.ts'
+import { type Batch, runInWaves } from '../engine/run-in-waves.ts'
+import type { Needs } from '../ports/store.ts'
+import { type CreatedProspect, createProspect, type ProspectCreation } from './create-prospect.ts'
+
+/**
+ * Creates or finds prospects of one tenant in order: each finds those that the ones before it created. Returns the answer or
+ * the error of each. After `unavailable` the rest is not tried, and gets the same error. A repeated batch finds everyone,
+ * fills nothing, and has the same answers, but for `created`.
+ */
+export const createProspects = (deps: Needs<'activities' | 'prospects'>) => {
+  const create = createProspect(deps)
+  return <Input>({
+    inputs,
+    prepare,
+    weightOf,
+    beforeList,
+  }: Batch<Input, ProspectCreation>): Promise<readonly (CreatedProspect | Error)[]> =>
+    runInWaves(inputs, { prepare, weightOf, beforeList, effectOf, run: create })
+}
+
+const effectOf = (prospect: ProspectCreation): Effect => ({
+  identifiers: identifierTexts(prospect),
+  name: prospect.name ?? '',
+})
