@@ -19,7 +19,7 @@ where not exists (select 1 from pg_dist_partition where logicalrelid = name::reg
 
 select create_distributed_table(name, 'tenant_id', colocate_with => case name when 'brands' then 'default' else 'brands' end)
 from (values ('brands'), ('page_groups'), ('page_counts'), ('pages'), ('page_versions'), ('prospects'), ('identifiers'),
-  ('former_identifiers'), ('erasures'), ('merges'),
+  ('former_identifiers'), ('prospect_conflicts'), ('erasures'), ('merges'),
   ('prospect_logs'), ('counted_tenants'), ('prospect_log_counts'), ('events'), ('event_counts'), ('webhook_endpoints'),
   ('webhook_deliveries')) as missing (name)
 where not exists (select 1 from pg_dist_partition where logicalrelid = name::regclass and partmethod = 'h');

@@ -23,6 +23,7 @@ grant select, insert, delete, update (email, external_id, name, updated_at, eras
 -- Corrections, merges and erasures change where an identifier leads. Blocks that have ended are deleted.
 grant select, insert, delete, update (value, prospect_id, blocked_until, erasure_id) on identifiers to prospect_pages;
 grant select, insert, delete, update (value, released_at) on former_identifiers to prospect_pages;
+grant select, insert, delete, update (field, at) on prospect_conflicts to prospect_pages;
 
 -- Logged activities cannot be changed, except that they lose email, external id and name, and the hash made of them, and that
 -- they move to the prospect that theirs was merged into.

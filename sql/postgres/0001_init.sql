@@ -138,6 +138,19 @@ create table former_identifiers (
 );
 create index former_identifiers_by_hash on former_identifiers (tenant_id, kind, hash);
 
+-- Pairs of prospects whom one activity named, by IDs: they may be one person. The lesser ID comes first. A pair is removed in the
+-- background once either prospect was erased or merged.
+create table prospect_conflicts (
+  tenant_id text collate "C" not null,
+  prospect_id text collate "C" not null,
+  other_id text collate "C" not null check (other_id > prospect_id),
+  field text not null check (field in ('email', 'externalId')),
+  at timestamptz(3) not null,
+  primary key (tenant_id, prospect_id, other_id)
+);
+create index prospect_conflicts_of_other on prospect_conflicts (tenant_id, other_id);
+create index prospect_conflicts_by_time on prospect_conflicts (tenant_id, at, prospect_id, other_id);
+
 -- The payload is json, not jsonb, to keep the text as sent. There is no foreign key to prospects: no statement deletes a prospect
 -- that has logs, and the check would cost a lookup per row.
 create table prospect_logs (

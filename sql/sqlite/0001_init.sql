@@ -115,6 +115,17 @@ create table former_identifiers (
 ) strict, without rowid;
 create index former_identifiers_by_hash on former_identifiers (tenant_id, kind, hash);
 
+create table prospect_conflicts (
+  tenant_id text not null,
+  prospect_id text not null,
+  other_id text not null check (other_id > prospect_id),
+  field text not null check (field in ('email', 'externalId')),
+  at text not null,
+  primary key (tenant_id, prospect_id, other_id)
+) strict, without rowid;
+create index prospect_conflicts_of_other on prospect_conflicts (tenant_id, other_id);
+create index prospect_conflicts_by_time on prospect_conflicts (tenant_id, at, prospect_id, other_id);
+
 -- SQLite reads a row from its start. The payload is the last column, so the other columns are read without it.
 create table prospect_logs (
   tenant_id text not null,

@@ -41,7 +41,13 @@ export type {
   VersionWithContent,
 } from '../shapes/page.ts'
 export type { PageGroup, PageGroupSlice } from '../shapes/page-group.ts'
-export type { IdentifierConflict, MatchedProspect, Prospect, ProspectSlice } from '../shapes/prospect.ts'
+export type {
+  IdentifierConflict,
+  MatchedProspect,
+  Prospect,
+  ProspectConflictSlice,
+  ProspectSlice,
+} from '../shapes/prospect.ts'
 export type { ProspectExportLine } from '../shapes/prospect-export.ts'
 export type { ProspectLog, ProspectLogReceipt, ProspectLogSlice } from '../shapes/prospect-log.ts'
 export type { ProspectLogCounts } from '../shapes/prospect-log-count.ts'

@@ -77,6 +77,13 @@ export type {
 } from '../core/ports/pages.ts'
 export type { Joined, Placeholder, Placeholders, Released } from '../core/ports/placeholders.ts'
 export type {
+  ConflictPosition,
+  ConflictsQuery,
+  FoundConflict,
+  ProspectConflicts,
+  StoredConflict,
+} from '../core/ports/prospect-conflicts.ts'
+export type {
   FoundTimeline,
   OldestLogsQuery,
   ProspectLogKey,

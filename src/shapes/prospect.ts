@@ -72,6 +72,24 @@ export const NewProspect = bodyOf({
 })
 export type NewProspect = v.InferOutput<typeof NewProspect>
 
+/** Two people whom one activity named. */
+export const ProspectConflict = v.object({
+  prospectIds: described(
+    v.tuple([id('prospect'), id('prospect')]),
+    'The two prospects, the older one first. They may be one person: then merge one into the other.',
+  ),
+  field: described(
+    v.picklist(['email', 'externalId']),
+    'The field that named a prospect to whom the activity does not belong.',
+  ),
+  at: described(timestamp(), 'When such an activity was stored last, give or take five minutes, in UTC.'),
+})
+export type ProspectConflict = v.InferOutput<typeof ProspectConflict>
+
+/** Response of `GET /v0/prospect_conflicts`. */
+export const ProspectConflictSlice = v.object(sliceOf(ProspectConflict))
+export type ProspectConflictSlice = v.InferOutput<typeof ProspectConflictSlice>
+
 /** Body of `POST /v0/prospects/batch`. Each item is checked separately, by `NewProspect`. */
 export const ProspectBatch = bodyOf({ items: itemTexts('NewProspect', 'Created or found in this order') })
 

@@ -79,6 +79,10 @@ const CASES: Readonly<Record<string, Case>> = {
   'the same activity with an idempotency key': ({ keys }) => newActivity({}, keys.activityHeader),
   'a prospect': ({ prospect }) => request(`GET /v0/prospects/${prospect}`),
   'prospects after one': ({ prospect }) => request(`GET /v0/prospects?${at('prospects', prospect)}`),
+  'pairs of prospects after one': ({ prospect }) =>
+    request(
+      `GET /v0/prospect_conflicts?${at('prospect_conflicts', `1767225600000 ${prospect} ${prospect}`)}`,
+    ),
   'a correction of a prospect': ({ prospect }) =>
     request(`PATCH /v0/prospects/${prospect}`, { json: { name: 'Ada' } }),
   'an email for the own prospect': ({ email }, own) =>
@@ -280,12 +284,14 @@ const openService = async (t: Test, kind: StoreKind) => {
   return { newTenant, ask, newId: scene.newId, called }
 }
 
-/** A prospect with an activity, and another prospect that is merged into it. */
+/** A prospect with an activity, another prospect that is merged into it, and one that an activity named together with it. */
 const addProspect = async (call: Call, identifiers: object, keys: Keys) => {
   const activity = newActivity({ ...identifiers, idempotencyKey: keys.activity })
   const { prospectId, prospectLogId } = (await call(activity)).json
   const merged = (await call(newActivity({ idempotencyKey: keys.activityHeader }))).json
   await call(request(`POST /v0/prospects/${merged['prospectId']}/merge`, { json: { into: prospectId } }))
+  const { prospectId: anyone } = (await call(newActivity({}))).json
+  await call(newActivity({ ...identifiers, prospectId: anyone }))
   return { prospect: String(prospectId), log: String(prospectLogId) }
 }
 

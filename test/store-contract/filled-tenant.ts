@@ -1,4 +1,10 @@
-import type { ClaimedEndpoint, ClaimedErasure, ClaimedMerge, Store } from 'prospect-pages/store'
+import type {
+  ClaimedEndpoint,
+  ClaimedErasure,
+  ClaimedMerge,
+  Store,
+  StoredConflict,
+} from 'prospect-pages/store'
 import { blockChangesOf, mergeChangesOf } from './people.ts'
 import {
   addTenant,
@@ -61,6 +67,7 @@ export const fillTenant = async (store: Ports) => {
   const erasure = await claimedErasure(store, tenantId)
   const { merge, survivor } = await fillMerges(store, tenantId)
   const { event, endpoint, disabled } = await fillOutbox(store, tenant)
+  const conflict = await notedConflict(store, tenantId, [prospect.prospectId, survivor.prospectId])
   return {
     tenant,
     prospect,
@@ -74,6 +81,7 @@ export const fillTenant = async (store: Ports) => {
     erasure,
     merge,
     survivor,
+    conflict,
     event,
     endpoint,
     disabled,
@@ -138,6 +146,18 @@ const claimedMerge = async (store: Ports, tenantId: string) => {
   const claimed = await store.merges.claim(CLAIM)
   const merge = claimed.find(({ prospectId }) => prospectId === merged.prospectId) as ClaimedMerge
   return { merge, survivor: { ...survivor, updatedAt: at(1) } }
+}
+
+/** Two prospects of whom an activity named both. */
+const notedConflict = async (
+  { prospectConflicts }: Ports,
+  tenantId: string,
+  prospectIds: readonly string[],
+): Promise<StoredConflict> => {
+  const [prospectId = '', otherId = ''] = prospectIds.toSorted()
+  const conflict: StoredConflict = { tenantId, prospectId, otherId, field: 'email', at: at(0) }
+  await prospectConflicts.note(conflict)
+  return conflict
 }
 
 /** A claimed endpoint and a disabled one, with a delivery each, and one more event that waits. */

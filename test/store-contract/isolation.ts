@@ -23,6 +23,7 @@ const allOf = async ({ store, kept }: Subject, things: Things) => {
     known: await store.activities.recall({ tenantId, identifiers }),
     blocked: await store.erasures.blockedBy(tenantId, [erasure.erasureId]),
     placeholders: await store.placeholders.list(tenantId),
+    conflicts: await store.prospectConflicts.list({ tenantId, before: null, max: 100 }),
     merges: await store.merges.completed({ tenantId, afterId: '', limit: 100 }),
     groups: await readEach(
       store.pageGroups.list,

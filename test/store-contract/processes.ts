@@ -8,7 +8,7 @@ type World = { readonly store: Store; readonly clock: Clock; readonly newId: New
 export const operationsOver = (core: Core, world: World, entriesMax = 3) => {
   const activities = core.remembering(world.store.activities, entriesMax)
   return {
-    logProspectActivity: core.logProspectActivity({ ...world, store: { activities } }),
+    logProspectActivity: core.logProspectActivity({ ...world, store: { ...world.store, activities } }),
     createProspect: core.createProspect(world),
     createPageWithVersion: core.createPageWithVersion(world),
     listPageGroups: core.listPageGroups(world),

@@ -21,6 +21,7 @@ import { pageChanges } from './page-changes.ts'
 import { pageGroups } from './page-groups.ts'
 import { pages } from './pages.ts'
 import { placeholders } from './placeholders.ts'
+import { prospectConflicts } from './prospect-conflicts.ts'
 import { prospectCorrections } from './prospect-corrections.ts'
 import { prospectLogs } from './prospect-logs.ts'
 import { prospectSearch } from './prospect-search.ts'
@@ -48,6 +49,7 @@ export const sections: readonly Section[] = [
   prospects,
   prospectSearch,
   prospectCorrections,
+  prospectConflicts,
   prospectLogs,
   counts,
   pageGroups,

@@ -72,6 +72,7 @@ export const EXPECTED_OUTCOMES: readonly string[] = [
   'read prospects: prospect_erased',
   'list prospects: answered',
   'list prospects: invalid_request',
+  'list conflicts: answered',
   'read activities: answered',
   'read activities: prospect_log_not_found',
   'list activities: answered',

@@ -131,6 +131,13 @@ export const listProspects: MakeStep = (chance, seen) =>
     limit: 1 + chance.below(10),
   }))
 
+export const listConflicts: MakeStep = (chance, seen) =>
+  manyCalls('list conflicts', chance, 'listProspectConflicts', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    ...cursorFrom(chance, seen, 'list conflicts'),
+    limit: 1 + chance.below(10),
+  }))
+
 export const searchProspects: MakeStep = (chance, seen) =>
   manyCalls('search prospects', chance, 'listProspects', seen, () => ({
     tenantId: chance.oneOf(seen.tenants),

@@ -45,6 +45,10 @@ const peopleIn = async (store: Store, { tenants, prospects, identifiers }: Seen)
     store.prospects.list,
     tenants.map((tenantId) => ({ tenantId, identifier: null, ...ALL })),
   ),
+  conflicts: await readEach(
+    store.prospectConflicts.list,
+    tenants.map((tenantId) => ({ tenantId, before: null, max: 100_000 })),
+  ),
   found: await readEach(store.prospects.find, prospects),
   identified: await readEach(
     store.prospects.list,

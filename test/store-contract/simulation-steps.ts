@@ -24,6 +24,7 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [1, people.claimMerges],
   [3, people.readProspects],
   [2, people.listProspects],
+  [2, people.listConflicts],
   [2, people.searchProspects],
   [2, people.readLogs],
   [3, people.listLogs],

@@ -114,6 +114,7 @@ const callsIn = (core: Core, world: UseCaseWorld) => {
     updateProspect: core.updateProspect(world),
     mergeProspect: core.mergeProspect(world),
     listProspects: core.listProspects(world),
+    listProspectConflicts: core.listProspectConflicts(world),
     getProspectLog: core.getProspectLog(world),
     listProspectLogs: core.listProspectLogs(world),
     listTimeline: core.listTimeline(world),

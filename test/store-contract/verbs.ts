@@ -45,6 +45,7 @@ type Verb = {
 
 /** A claim of one thing at most, which ends at once: it takes nothing from the owner. */
 const SHORT_CLAIM = someClaim({ until: at(0), max: 1 })
+const HOUR_MS = 3_600_000
 const SLICE = { beforeId: null, limit: 100 }
 const NOTHING = { rows: [], resume: null }
 const STATUSES: readonly PageGroupsQuery['status'][] = [null, 'active', 'archived', 'deleted']
@@ -189,6 +190,26 @@ export const VERBS = {
       ask: ({ placeholders }, { tenantId }) =>
         placeholders.releaseSome({ tenantId, domain: 'example.com', afterHash: '', max: 10, now: at(9) }),
       toStrangers: { prospectIds: [], lastHash: null },
+    },
+  },
+  prospectConflicts: {
+    note: {
+      serves: 'callers',
+      ask: ({ prospectConflicts }, { tenantId }, { conflict }) =>
+        prospectConflicts.note({ ...conflict, tenantId, at: at(HOUR_MS) }),
+      toStrangers: undefined,
+    },
+    list: {
+      serves: 'callers',
+      ask: ({ prospectConflicts }, { tenantId }) =>
+        prospectConflicts.list({ tenantId, before: null, max: 100 }),
+      toStrangers: [],
+    },
+    removeOf: {
+      serves: 'publisher',
+      ask: ({ prospectConflicts }, { tenantId }, { prospect: { prospectId } }) =>
+        prospectConflicts.removeOf({ tenantId, prospectId }, 100),
+      toStrangers: 0,
     },
   },
   prospectLogs: {

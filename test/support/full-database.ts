@@ -17,6 +17,7 @@ export const GROWING = [
   'prospects',
   'identifiers',
   'former_identifiers',
+  'prospect_conflicts',
   'prospect_logs',
   'page_groups',
   'page_counts',
@@ -260,6 +261,30 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       name: 'what erasures block',
       act: () => erasures.blockedBy(tenantId, [ERASURE, idAt('erasure', 60)]),
       rowsMax: 2,
+    },
+    ...[null, { at: at(500_000), prospectId: idAt('prospect', 500), otherId: idAt('prospect', 501) }].map(
+      (before) => ({
+        name: `conflicts listed before ${before?.at}`,
+        act: () => store.prospectConflicts.list({ tenantId, before, max: SLICE_ROWS }),
+        rowsMax: SLICE_ROWS,
+      }),
+    ),
+    {
+      name: 'a conflict noted',
+      act: () =>
+        store.prospectConflicts.note({
+          tenantId,
+          prospectId: idAt('prospect', 20),
+          otherId: idAt('prospect', 21),
+          field: 'email',
+          at: at(1e9),
+        }),
+      rowsMax: 2,
+    },
+    {
+      name: 'conflicts of a prospect removed',
+      act: () => store.prospectConflicts.removeOf({ tenantId, prospectId: idAt('prospect', 30) }, MANY),
+      rowsMax: MANY,
     },
     {
       name: 'erasures listed',
@@ -603,6 +628,9 @@ const people = async (sql: Sql, tenant: string, from: number, to: number) => {
     insert into identifiers (tenant_id, kind, hash, value, prospect_id)
     select '${tenant}', kind, lpad(n::text, 43, '0'), 'email', ${ID('prospect')}
     from generate_series(${from}, ${to}) n, (values ('email'), ('externalId')) kinds (kind);
+    insert into prospect_conflicts (tenant_id, prospect_id, other_id, field, at)
+    select '${tenant}', ${ID('prospect')}, replace(${ID('prospect')}, 'prospect_0', 'prospect_1'), 'email', timestamptz '${at(0)}' + n * interval '1 s'
+    from generate_series(${from}, ${to}) n;
     insert into former_identifiers (tenant_id, prospect_id, kind, hash, value, released_at)
     select '${tenant}', ${ID('prospect')}, 'email', 'former' || lpad((n % 5000)::text, 37, '0'), 'former', '${at(0)}'
     from generate_series(${from}, ${to}) n where n <> 20`)

@@ -155,6 +155,8 @@ t.test('a client generated from the document gets through every operation', asyn
     body: { items: [{ source: 'crm', payload: {} }] },
   })
   t.equal(batch?.accepted, 1)
+  const { data: pairs } = await client.GET('/v0/prospect_conflicts', { params: { query: { limit: 1 } } })
+  t.strictSame(pairs?.items, [])
   const { data: people } = await client.POST('/v0/prospects/batch', {
     body: { items: [{ externalId: 'crm:4711', email: 'Berlin' }] },
   })

@@ -10,6 +10,7 @@ import { refuserOfNoWrites } from '../postgres/no-writes.ts'
 import type { PostgresSettings } from '../postgres/open.ts'
 import { createOutbox as createPlainOutbox } from '../postgres/outbox.ts'
 import { postgresPlaceholders } from '../postgres/placeholders.ts'
+import { postgresProspectConflicts } from '../postgres/prospect-conflicts.ts'
 import { postgresProspects } from '../postgres/prospects.ts'
 import { readSizes } from '../postgres/sizes.ts'
 import { queryOver as plainQueryOver } from '../postgres/sql.ts'
@@ -56,6 +57,7 @@ export const portsOver = (
     prospects: postgresProspects(plainQuery, plainOutbox, together),
     merges: postgresMerges(plainQuery, plainOutbox, prospectsChanged),
     placeholders: postgresPlaceholders(plainQuery),
+    prospectConflicts: postgresProspectConflicts(plainQuery),
     prospectLogs: postgresProspectLogs(query, forms, together),
     counts: postgresCounts(plainQuery),
     pageGroups: postgresPageGroups(query, outbox, together),

@@ -14,6 +14,7 @@ import { memoryMerges } from './merges.ts'
 import { memoryPages } from './pages.ts'
 import { memoryPeople } from './people.ts'
 import { memoryPlaceholders } from './placeholders.ts'
+import { memoryProspectConflicts } from './prospect-conflicts.ts'
 import { memoryProspectLogs } from './prospect-logs.ts'
 import { memoryProspects } from './prospects.ts'
 import { type IsActive, indexBy, type Own, type TenantTable, tableOf } from './table.ts'
@@ -60,6 +61,7 @@ export const memoryStore = (options: { readonly everyEvent?: boolean | undefined
     prospects: memoryProspects(people),
     merges: memoryMerges(people, notifyEraser),
     placeholders: memoryPlaceholders(people, isKept),
+    prospectConflicts: memoryProspectConflicts(people),
     prospectLogs: memoryProspectLogs(people),
     counts: memoryCounts(people),
     erasures: memoryErasures(people, notifyEraser),

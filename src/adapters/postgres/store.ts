@@ -19,6 +19,7 @@ import { createOutbox } from './outbox.ts'
 import { postgresPageGroups } from './page-groups.ts'
 import { postgresPages } from './pages.ts'
 import { postgresPlaceholders } from './placeholders.ts'
+import { postgresProspectConflicts } from './prospect-conflicts.ts'
 import { postgresProspectLogs } from './prospect-logs.ts'
 import { postgresProspects } from './prospects.ts'
 import { postgresSchedules } from './schedules.ts'
@@ -89,6 +90,7 @@ export const portsOver = (
     prospects: postgresProspects(query, outbox, together),
     merges: postgresMerges(query, outbox, prospectsChanged),
     placeholders: postgresPlaceholders(query),
+    prospectConflicts: postgresProspectConflicts(query),
     prospectLogs: postgresProspectLogs(query, together),
     counts: postgresCounts(query),
     pageGroups: postgresPageGroups(query, outbox, together),

@@ -16,6 +16,7 @@ import { sqliteOutbox } from './outbox.ts'
 import { sqlitePageGroups } from './page-groups.ts'
 import { sqlitePages } from './pages.ts'
 import { sqlitePlaceholders } from './placeholders.ts'
+import { sqliteProspectConflicts } from './prospect-conflicts.ts'
 import { sqliteProspectLogs } from './prospect-logs.ts'
 import { sqliteProspects } from './prospects.ts'
 import { sqliteSchedules } from './schedules.ts'
@@ -76,6 +77,7 @@ export const sqliteStore = (
     prospects: sqliteProspects(database, outbox),
     merges: sqliteMerges(database, outbox, onChange),
     placeholders: sqlitePlaceholders(database),
+    prospectConflicts: sqliteProspectConflicts(database),
     prospectLogs: sqliteProspectLogs(database),
     counts: sqliteCounts(database),
     pageGroups: sqlitePageGroups(database, outbox),

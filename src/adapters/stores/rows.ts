@@ -19,6 +19,7 @@ export const COLUMNS = {
     updated_at timestamptz, merged_into, erased_at timestamptz`),
   identifiers: columnsOf('tenant_id, kind, hash, value, prospect_id, blocked_until timestamptz, erasure_id'),
   former_identifiers: columnsOf('tenant_id, prospect_id, kind, hash, value, released_at timestamptz'),
+  prospect_conflicts: columnsOf('tenant_id, prospect_id, other_id, field, at timestamptz'),
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
     idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, timeline_key bigint,
     created_at timestamptz, external_id`),

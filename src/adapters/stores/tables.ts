@@ -19,6 +19,7 @@ export const TABLES: readonly Table[] = [
   table('prospects', 'tenant_id', 'prospect_id'),
   table('identifiers', 'tenant_id', 'kind', 'hash'),
   table('former_identifiers', 'tenant_id', 'prospect_id', 'kind', 'hash'),
+  table('prospect_conflicts', 'tenant_id', 'prospect_id', 'other_id'),
   table('prospect_logs', 'tenant_id', 'prospect_log_id'),
   table('counted_tenants', 'tenant_id'),
   table('prospect_log_counts', 'tenant_id', 'unit', 'at', 'source', 'type'),

@@ -17,6 +17,7 @@ import {
   recallWithSurvivor,
   withoutPlaceholder,
 } from '../prospects/match-prospect.ts'
+import { type MayNoteConflicts, namesOthers, noteConflicts } from '../prospects/note-conflicts.ts'
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
 import {
   type NewActivity,
@@ -31,16 +32,18 @@ import {
 /** The receipt of an activity. */
 export type LoggedActivity = Replayable<ProspectLogReceipt>
 
-type Deps = Needs<'activities'> & {
-  /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
-  readonly requireIdentity?: boolean | undefined
-}
+type Deps = Needs<'activities'> &
+  MayNoteConflicts & {
+    /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
+    readonly requireIdentity?: boolean | undefined
+  }
 
 /**
  * Logs what a prospect did. Checks neither the tenant nor any field: it stores its input. `createService` checks.
  *
  * The prospect is the one named by `prospectId`, else by `externalId`, else the one with this email, else a new one. Its
- * blanks are filled, nothing is overwritten. A request repeated under its idempotency key gets its first answer.
+ * blanks are filled, nothing is overwritten. Another prospect that it names is noted as a conflict. A request repeated under
+ * its idempotency key gets its first answer.
  *
  * Refuses `prospect_not_found`, `prospect_erased`, `idempotency_key_reused`, `invalid_request`.
  */
@@ -57,7 +60,15 @@ export const logProspectActivity =
         const createdAt = reserved?.createdAt ?? isoTime(clock())
         return decide(activity, person, known, { ...reserved, createdAt }, deps)
       },
-      record: (change) => store.activities.record(change, eventsOf(change, newId)),
+      record: (change) => {
+        const recorded = store.activities.record(change, eventsOf(change, newId))
+        const { prospectConflicts } = store
+        if (prospectConflicts === undefined || !namesOthers(change)) return recorded
+        return recorded.then(async (outcome) => {
+          if (outcome === 'recorded') await noteConflicts(prospectConflicts, change, change.log.createdAt)
+          return outcome
+        })
+      },
     })
     const { sharedId, ...unshared } = activity
     if (sharedId === undefined) return logging as Promise<LoggedActivity>

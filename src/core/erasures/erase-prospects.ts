@@ -4,6 +4,7 @@ import { isoTime, MINUTE_MS } from '../engine/times.ts'
 import { type ClaimedErasure, ERASURE_PASSES, type ErasureStep } from '../ports/erasures.ts'
 import type { Needs } from '../ports/store.ts'
 import { identifiersOf, identifiersToLookUp } from '../prospects/identifiers.ts'
+import type { MayNoteConflicts } from '../prospects/note-conflicts.ts'
 
 /** Erasures in progress at a time. Erasures of one tenant share a walk over its logs. */
 const CLAIM_MAX = 200
@@ -18,7 +19,7 @@ const REWRITE_MS_MAX = 10 * 60_000
 /** The position before all logs. Both passes begin there: an id says only when the clock of some process made it. */
 const BEFORE_LOGS = 'p'
 
-type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'>
+type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'> & MayNoteConflicts
 
 /**
  * Completes erasures: the logs of the prospect are deleted, and the logs of other prospects that carry an identifier
@@ -29,7 +30,7 @@ type Deps = Omit<Needs<'erasures' | 'moments'>, 'newId'>
  * Each call claims some erasures, takes each tenant's one step further, and returns whether there may be more. All
  * progress is in the store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
-export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) => {
+export const eraseProspects = ({ store: { erasures, moments, prospectConflicts }, clock }: Deps) => {
   const { claim } = claimInTurns(erasures, {
     clock,
     leaseMs: LEASE_MS,
@@ -42,12 +43,16 @@ export const eraseProspects = ({ store: { erasures, moments }, clock }: Deps) =>
     ...changes,
   })
 
-  /** Deletes logs of the erased prospects, as many as one step may. */
+  /** Deletes logs of the erased prospects, and the conflicts that name them, as many as one step may. */
   const deleteLogs = async (beginning: readonly ClaimedErasure[]): Promise<ErasureStep[]> => {
     const steps: ErasureStep[] = []
     let room = DELETE_MAX
     for (const erasure of beginning) {
-      if (room > 0 && erasure.prospectId !== null) room -= await erasures.deleteLogs(erasure, room)
+      const { tenantId, prospectId } = erasure
+      if (room > 0 && prospectId !== null) {
+        room -= await erasures.deleteLogs(erasure, room)
+        if (room > 0) room -= (await prospectConflicts?.removeOf({ tenantId, prospectId }, room)) ?? 0
+      }
       steps.push(stepOf(erasure, { position: room > 0 ? BEFORE_LOGS : '' }))
     }
     return steps

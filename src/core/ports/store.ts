@@ -8,6 +8,7 @@ import type { Merges } from './merges.ts'
 import type { PageGroups } from './page-groups.ts'
 import type { Pages } from './pages.ts'
 import type { Placeholders } from './placeholders.ts'
+import type { ProspectConflicts } from './prospect-conflicts.ts'
 import type { ProspectLogs } from './prospect-logs.ts'
 import type { Prospects } from './prospects.ts'
 import type { Schedules } from './schedules.ts'
@@ -101,6 +102,7 @@ export type Ports = {
   readonly prospects: Prospects
   readonly merges: Merges
   readonly placeholders: Placeholders
+  readonly prospectConflicts: ProspectConflicts
   readonly prospectLogs: ProspectLogs
   readonly counts: Counts
   readonly pageGroups: PageGroups

@@ -4,6 +4,7 @@ import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { ClaimedMerge, MergeStep } from '../ports/merges.ts'
 import type { Needs } from '../ports/store.ts'
+import type { MayNoteConflicts } from './note-conflicts.ts'
 
 /** Merges in progress at a time. */
 const CLAIM_MAX = 20
@@ -13,17 +14,17 @@ const SETTLE_REST_MS = 500
 /** A list of logs to move: some milliseconds. */
 const MOVE_MAX = 500
 
-type Deps = Needs<'merges' | 'moments'>
+type Deps = Needs<'merges' | 'moments'> & MayNoteConflicts
 
 /**
- * Completes merges: the logs of the merged prospect move to the survivor, list by list. A write that began before the
+ * Completes merges: the logs of the merged prospect move to the survivor, list by list, and the conflicts that name it end. A write that began before the
  * merge may still add logs, so a second pass follows once all such writes have ended; then the merge is completed, with
  * its event.
  *
  * Each call claims some merges, moves one list of each, and returns whether there may be more. All progress is in the
  * store, so any process may take the next step, and a kill at any moment loses and doubles nothing.
  */
-export const moveMerged = ({ store: { merges, moments }, clock, newId }: Deps) => {
+export const moveMerged = ({ store: { merges, moments, prospectConflicts }, clock, newId }: Deps) => {
   const { claim } = claimInTurns(merges, { clock, leaseMs: LEASE_MS, restMsMax: SETTLE_REST_MS })
 
   const advance = async (merge: ClaimedMerge): Promise<void> => {
@@ -35,8 +36,9 @@ export const moveMerged = ({ store: { merges, moments }, clock, newId }: Deps) =
       await merges.settle({ ...step, claimableAt: isoTime(clock() + SETTLE_REST_MS) })
       return
     }
-    const found = await merges.moveLogs(merge, MOVE_MAX)
-    if (found > 0) await merges.settle({ ...step, settlesAfter: null })
+    const moved = await merges.moveLogs(merge, MOVE_MAX)
+    const ended = (await prospectConflicts?.removeOf({ tenantId, prospectId }, MOVE_MAX)) ?? 0
+    if (moved + ended > 0) await merges.settle({ ...step, settlesAfter: null })
     else if (pass === 1) await merges.settle({ ...step, pass: 2, settlesAfter: await moments.now() })
     else {
       const ids = { prospectId, intoProspectId }

@@ -37,7 +37,7 @@ export const activityOperations = {
     },
     {
       description:
-        'Stores an activity. It belongs to the prospect with this `prospectId`, otherwise to the one with this `externalId`, otherwise to the one with this `email`, otherwise to a new prospect. If `externalId` and `email` belong to two prospects, it belongs to the one with the `externalId`, and neither prospect changes.',
+        'Stores an activity. It belongs to the prospect with this `prospectId`, otherwise to the one with this `externalId`, otherwise to the one with this `email`, otherwise to a new prospect. If `externalId` and `email` belong to two prospects, it belongs to the one with the `externalId`, neither prospect changes, and `GET /v0/prospect_conflicts` lists the two.',
       done: 'The activity was stored. A retry with the same idempotency key returns the same answer.',
       requests: {
         by_email: {

@@ -2,6 +2,7 @@ import { createProspect } from '../../core/prospects/create-prospect.ts'
 import { createProspects } from '../../core/prospects/create-prospects.ts'
 import { exportProspect } from '../../core/prospects/export-prospect.ts'
 import { getProspect } from '../../core/prospects/get-prospect.ts'
+import { listProspectConflicts } from '../../core/prospects/list-prospect-conflicts.ts'
 import { listProspects } from '../../core/prospects/list-prospects.ts'
 import { mergeProspect } from '../../core/prospects/merge-prospect.ts'
 import { updateProspect } from '../../core/prospects/update-prospect.ts'
@@ -12,11 +13,13 @@ import {
   ProspectBatch,
   ProspectBatchResult,
   ProspectChanges,
+  ProspectConflictSlice,
   ProspectMerge,
   ProspectQuery,
   ProspectSlice,
 } from '../../shapes/prospect.ts'
 import { ProspectExportLine } from '../../shapes/prospect-export.ts'
+import { SliceQuery } from '../../shapes/slice.ts'
 import * as example from './examples.ts'
 import { get, ONE_BODY, patch, post } from './operation.ts'
 
@@ -149,6 +152,38 @@ export const prospectOperations = {
       answers: {
         whole: { summary: 'The only slice', value: { items: [example.prospect], hasMore: false } },
         nobody: { summary: 'No prospect has this email', value: { items: [], hasMore: false } },
+      },
+    },
+  ),
+  /** Lists pairs of prospects whom one activity named, newest first: they may be one person. */
+  listProspectConflicts: get(
+    '/v0/prospect_conflicts',
+    {
+      summary: 'List pairs of prospects that may be one person, newest first',
+      scope: 'prospects:read',
+      needs: ['prospectConflicts'],
+      useCase: listProspectConflicts,
+      query: SliceQuery,
+      answer: ProspectConflictSlice,
+    },
+    {
+      description:
+        'Returns the pairs of prospects whom an activity named together, one slice at a time: it belongs to the one that its `prospectId` or its `externalId` names, but its `email` or `externalId` is that of the other. A pair is listed once, with the last time, and no longer once either prospect is merged or erased. A slice may then hold fewer items than `limit` while `hasMore` is true.',
+      done: 'A slice of pairs.',
+      answers: {
+        whole: {
+          summary: 'The only slice',
+          value: {
+            items: [
+              {
+                prospectIds: [example.PROSPECT_ID, example.OTHER_PROSPECT_ID],
+                field: 'email',
+                at: example.PUBLISHED_AT,
+              },
+            ],
+            hasMore: false,
+          },
+        },
       },
     },
   ),

@@ -67,6 +67,7 @@ const SCOPED_OPERATIONS = [
   'get /v0/page_groups/{page_group_id}/pages/{page_id} getPage pages:read',
   'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions listVersions pages:read',
   'get /v0/page_groups/{page_group_id}/pages/{page_id}/versions/{version_id} getVersion pages:read',
+  'get /v0/prospect_conflicts listProspectConflicts prospects:read',
   'get /v0/prospect_log_counts listProspectLogCounts prospect_logs:read',
   'get /v0/prospect_logs listProspectLogs prospect_logs:read',
   'get /v0/prospect_logs/{prospect_log_id} getProspectLog prospect_logs:read',

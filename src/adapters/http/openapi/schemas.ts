@@ -45,6 +45,8 @@ import {
   ProspectBatch,
   ProspectBatchResult,
   ProspectChanges,
+  ProspectConflict,
+  ProspectConflictSlice,
   ProspectMerge,
   ProspectSlice,
 } from '../../../shapes/prospect.ts'
@@ -104,6 +106,8 @@ const SHAPES = {
   Prospect,
   MatchedProspect,
   IdentifierConflict,
+  ProspectConflict,
+  ProspectConflictSlice,
   ProspectSlice,
   NewProspect,
   ProspectBatch,
