@@ -85,3 +85,17 @@ for (const name of KEYED)
       const failure: unknown = await send(otherRequest).catch((error: unknown) => error)
       t.equal(failure instanceof DomainFailure && failure.kind, 'idempotency_key_reused')
     })
+
+for (const name of ['createPageWithVersion', 'createVersion', 'createPageGroup'] as const)
+  t.test(`${name} under the same key with its JSON written again is the same request`, async (t) => {
+    const send = (await openScene())[name]
+    const member = name === 'createPageGroup' ? 'actions' : 'content'
+    const written = (text: string) => ({
+      idempotencyKey: 'a key',
+      [member]: { rawJson: member === 'content' ? text : `[${text}]` },
+    })
+    t.equal((await send(written('{"a":1,"b":"é"}'))).replayed, false)
+    t.equal((await send(written('{ "b":"\\u00e9", "a":1 }'))).replayed, true)
+    const failure: unknown = await send(written('{"a":1.0,"b":"é"}')).catch((error: unknown) => error)
+    t.equal(failure instanceof DomainFailure && failure.kind, 'idempotency_key_reused')
+  })

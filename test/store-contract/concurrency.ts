@@ -46,6 +46,30 @@ export const concurrency = section('concurrency', settingOf, {
     }
   },
 
+  'fifty requests that differ in how their payloads are written are one row and fifty equal answers': async (
+    given,
+  ) => {
+    const { turnOf, logsOf } = given
+    const payloads = [
+      '{"a":1,"b":["é"]}',
+      '{ "b":["\\u00e9"], "a":1 }',
+      '{"\\u0061":1,"b":[ "é" ]}',
+      '{"a":0,"b":["é"],"a":1}',
+    ]
+    for (let round = 0; round < ROUNDS; round++) {
+      const tenantId = await given.newTenant()
+      const answers = await Promise.all(
+        times(50, (i) => {
+          const payload = { rawJson: payloads[i % payloads.length] ?? '' }
+          return turnOf(i).logProspectActivity(activityOf(tenantId, { idempotencyKey: 'one', payload }))
+        }),
+      )
+      equal(new Set(answers.map(({ value }) => JSON.stringify(value))).size, 1)
+      equal(answers.filter(({ replayed }) => replayed).length, 49)
+      equal((await logsOf(tenantId)).length, 1)
+    }
+  },
+
   'of different requests under one idempotency key one wins, and the others are refused with its id': async (
     given,
   ) => {

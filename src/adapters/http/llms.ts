@@ -28,7 +28,7 @@ export const llmsText = (base: string): string => `# prospect-pages
 ## Rules
 
 - Send an \`Idempotency-Key\` with a POST that creates an activity, a page group, a page or a version. A retry repeats the same
-  bytes with the same key. Other POSTs ignore it; each item of a batch of activities has an \`idempotencyKey\` instead.
+  request with the same key. Other POSTs ignore it; each item of a batch of activities has an \`idempotencyKey\` instead.
 - Retry 408, 429, 5xx and broken connections, after \`Retry-After\` seconds or a growing random pause. Do not retry other 4xx.
 - Errors are problem documents (RFC 9457). Branch on \`code\`; \`${base}/problems/{code}\` explains each.
 - Lists are newest first. Pass \`nextCursor\` as \`cursor\` while \`hasMore\` is true.

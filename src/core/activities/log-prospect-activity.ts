@@ -1,12 +1,16 @@
+import { canonicalJson } from '../../json/canonical-json.ts'
+import type { RawJson } from '../../shapes/json.ts'
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
+import { atOnce } from '../engine/each-in-turn.ts'
 import { prospectNotFound } from '../engine/failures.ts'
-import { requireSame } from '../engine/keys.ts'
+import { haveSameFields, requireSame } from '../engine/keys.ts'
+import { LONG_TEXT } from '../engine/parse-input.ts'
 import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
-import type { ActivityChange, KnownActivity } from '../ports/activities.ts'
-import type { Needs } from '../ports/store.ts'
+import type { ActivityChange, ActivityLookup, KnownActivity, StoredReceipt } from '../ports/activities.ts'
+import type { Needs, Store } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
 import { identifiersOf, identifiersToLookUp, isIdentified } from '../prospects/identifiers.ts'
 import {
@@ -34,6 +38,8 @@ export type LoggedActivity = Replayable<ProspectLogReceipt>
 
 type Deps = Needs<'activities'> &
   MayNoteConflicts & {
+    /** A store that shows no logs compares payloads by their bytes alone. */
+    readonly store: Partial<Pick<Store, 'prospectLogs'>>
     /** Refuse an activity without a prospect id, an external id or an email to find its prospect by. */
     readonly requireIdentity?: boolean | undefined
   }
@@ -43,7 +49,8 @@ type Deps = Needs<'activities'> &
  *
  * The prospect is the one named by `prospectId`, else by `externalId`, else the one with this email, else a new one. Its
  * blanks are filled, nothing is overwritten. Another prospect that it names is noted as a conflict. A request repeated under
- * its idempotency key gets its first answer.
+ * its idempotency key gets its first answer, even if its payload was written as JSON again. Only then is the stored payload
+ * read.
  *
  * Refuses `prospect_not_found`, `prospect_erased`, `idempotency_key_reused`, `invalid_request`.
  */
@@ -53,7 +60,7 @@ export const logProspectActivity =
     const { store, clock, newId } = deps
     const person = personIn(activity)
     const logging = decideAndSave({
-      recall: () => recallWithSurvivor(store.activities, person.lookup),
+      recall: () => recallWithSameRequest(activity, person.lookup, deps),
       decide: (known) => {
         const reserved = reservationAfter(activity, known.countedId)
         // Ids and `createdAt` come from one clock reading, because feeds filter by the time in an id.
@@ -84,11 +91,42 @@ const personIn = (activity: NewActivity): Person => {
   return { lookup, matchable, name: nameIn(activity) }
 }
 
+/** What the store knows, and whether its payload has the same value as this one, if it has another text. */
+type Known = KnownActivity & { readonly isSameValue?: boolean }
+
+const recallWithSameRequest = (activity: NewActivity, lookup: ActivityLookup, deps: Deps): Promise<Known> => {
+  const recalled = recallWithSurvivor(deps.store.activities, lookup)
+  if (lookup.key === undefined) return recalled
+  return recalled.then(async (known) => {
+    const { receipt } = known
+    const isSameValue = receipt !== null && (await hasSameValue(activity, receipt, deps))
+    return { ...known, isSameValue }
+  })
+}
+
+/** Whether a stored request has the same fields, and a payload with another text and the same value. */
+const hasSameValue = async (
+  activity: NewActivity,
+  { tenantId, prospectLogId, requestHash }: StoredReceipt,
+  { store, shareLoop = atOnce }: Deps,
+): Promise<boolean> => {
+  const newHash = requestHashIn(activity)
+  if (store.prospectLogs === undefined || requestHash === null || newHash === null) return false
+  if (!haveSameFields(requestHash, newHash)) return false
+  const stored = await store.prospectLogs.find({ tenantId, prospectLogId })
+  if (stored === null) return false
+  const canonicalOf = async ({ rawJson }: RawJson): Promise<string> => {
+    if (rawJson.length > LONG_TEXT) await shareLoop(tenantId, true)
+    return canonicalJson(rawJson)
+  }
+  return (await canonicalOf(stored.payload)) === (await canonicalOf(activity.payload))
+}
+
 /** The answer is null if the activity belongs to the one prospect of its hook. */
 const decide = (
   activity: NewActivity,
   sent: Person,
-  recalled: KnownActivity,
+  recalled: Known,
   /** The time of the log, and its id if one was reserved. */
   { createdAt, prospectLogId }: { readonly createdAt: Timestamp; readonly prospectLogId?: string },
   { newId, requireIdentity = false }: Deps,
@@ -100,7 +138,7 @@ const decide = (
   const found = matchProspect(known, lookup.prospectId, matchable)
   if (known.receipt !== null) {
     const { prospectLogId } = known.receipt
-    requireSame(known.receipt, requestHashIn(activity), { prospectLogId })
+    if (!recalled.isSameValue) requireSame(known.receipt, requestHashIn(activity), { prospectLogId })
     return { answer: { value: receiptOf(known.receipt, activity), replayed: true }, change: null }
   }
   requirePlausibleTime(activity, createdAt)

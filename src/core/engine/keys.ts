@@ -15,9 +15,14 @@ const REUSED = 'This idempotency key was already used with a different request.'
 /** Every member of a shape by its name, even optional ones, so that none can be forgotten. */
 export type Named<Shape> = { readonly [Name in keyof Required<Shape>]: Shape[Name] | undefined }
 
-/** Two requests are the same if these fields and the exact text of their JSON are equal. Each of the two has its own hash. */
+/** Two requests are the same if these fields and the text of their JSON are equal. Each of the two has its own hash. */
 export const requestHashOf = (fields: object, json: RawJson = { rawJson: '' }): string =>
   `${FORM}${sha256(JSON.stringify(fields))}:${sha256(json.rawJson)}`
+
+/** Whether two requests have the same fields, and JSON with another text. */
+export const haveSameFields = (firstHash: string, secondHash: string): boolean =>
+  firstHash !== secondHash && fieldsIn(firstHash) === fieldsIn(secondHash)
+const fieldsIn = (requestHash: string): string => requestHash.slice(0, requestHash.lastIndexOf(':'))
 
 /** Refuses `idempotency_key_reused` unless this repeats the first request. An erasure removes the hash of a request. */
 export const requireSame = (

@@ -1,3 +1,4 @@
+import { canonical } from '../../json/canonical-json.ts'
 import type { PageGroup } from '../../shapes/page-group.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
 import { refuse } from '../engine/failures.ts'
@@ -115,9 +116,9 @@ const hashOf = (fields: PageGroupFields): string => {
     pageContext,
     status,
     headerActionId,
-    actions,
-    footerLinks,
-    scripts,
+    actions: actions && canonical(actions),
+    footerLinks: footerLinks && canonical(footerLinks),
+    scripts: scripts && canonical(scripts),
   }
   return requestHashOf(same)
 }

@@ -1,3 +1,4 @@
+import { canonical } from '../../json/canonical-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import type { CreatedPage, NewPage } from '../../shapes/page.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
@@ -110,7 +111,7 @@ const requestHashIn = (input: PageToCreate): string | null => {
   if (input.idempotencyKey === undefined) return null
   const { supplementaryContext, customName, slug, publish = true, publishAt } = input
   const same: SameRequest = { supplementaryContext, customName, slug, publish, publishAt }
-  return requestHashOf(same, input.content)
+  return requestHashOf(same, input.content && canonical(input.content))
 }
 
 const eventOf = (row: CreatedRow, newId: NewId) => {

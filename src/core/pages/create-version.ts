@@ -1,3 +1,4 @@
+import { canonical } from '../../json/canonical-json.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import type { CreatedVersion, NewVersion } from '../../shapes/page.ts'
 import { refuse } from '../engine/failures.ts'
@@ -119,7 +120,7 @@ const requestHashIn = (creation: VersionToCreate): string | null => {
   const { idempotencyKey, supplementaryContext, content, publish, publishAt } = creation
   if (idempotencyKey === undefined) return null
   const same: SameRequest = { supplementaryContext, publish, publishAt }
-  return requestHashOf(same, content ?? { rawJson: String(content) })
+  return requestHashOf(same, content ? canonical(content) : { rawJson: String(content) })
 }
 
 const creationOf = (

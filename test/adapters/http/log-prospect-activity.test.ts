@@ -69,6 +69,24 @@ t.test('400: a time without an offset, before 1970, impossible or too far ahead'
   t.strictSame([store.kept.logs(), store.kept.prospects()], [[], []])
 })
 
+t.test(
+  'a retry may serialize its JSON again, one by one and in a batch, but writes numbers as before',
+  async (t) => {
+    const { call, store } = await openScene()
+    const bodyOf = (payload: string) => `{"source":"crm","idempotencyKey":"key","payload":${payload}}`
+    const post = (payload: string) => call(LOG, { body: bodyOf(payload) })
+    t.equal((await post('{"n":1,"to":["é"]}')).status, 201)
+    const again = await post('{ "to": ["\\u00E9"], "n": 1 }')
+    t.match(again, { status: 201, headers: { 'idempotent-replayed': 'true' } })
+    t.equal((await post('{"n":1.0,"to":["é"]}')).status, 422)
+    t.equal((await post('{"n":1,"to":["e","é"]}')).status, 422)
+    const items = [bodyOf('{"to":["é"],"n":1}'), bodyOf('{"to":["é"],"n":1e0}')]
+    const batch = await call(`${LOG}/batch`, { body: `{"items":[${items}]}` })
+    t.match(batch.json, { items: [{ replayed: true }, { problem: { code: 'idempotency_key_reused' } }] })
+    t.equal(store.kept.logs().length, 1)
+  },
+)
+
 t.test('422: the same request with a different time is a different request', async (t) => {
   const { call } = await openScene()
   const keyed = { ...activity, idempotencyKey: 'key', occurredAt: '2025-12-31T00:00:00Z' }

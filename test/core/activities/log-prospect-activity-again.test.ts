@@ -3,7 +3,9 @@ import { remembering } from '../../../src/adapters/stores/remembering.ts'
 import { logProspectActivities } from '../../../src/core/activities/log-prospect-activities.ts'
 import { logProspectActivity } from '../../../src/core/activities/log-prospect-activity.ts'
 import type { NewActivity } from '../../../src/core/activities/new-log.ts'
+import type { ProspectLogKey } from '../../../src/core/ports/prospect-logs.ts'
 import { updateProspect } from '../../../src/core/prospects/update-prospect.ts'
+import { type Random, randomBy } from '../../support/random.ts'
 import { recordAll, someProspect } from '../../support/rows.ts'
 import { countedIds, idOf, stoppedClock } from '../../support/setting.ts'
 import { refusalOf, storeWith } from '../scene.ts'
@@ -80,18 +82,113 @@ for (const left of ['email', 'name'] as const)
     t.match(await refusalOf(log(rest as NewActivity)), { kind: 'idempotency_key_reused' })
   })
 
-for (const rawJson of [
+const SAME_PAYLOADS = [
   '{"b":[2,3],"a":1}',
-  '{ "a":1,"b":[2,3]}',
+  '{ "a":1,"b":[2,3]}\n',
   '{"\\u0061":1,"b":[2,3]}',
+  '{"a":2,"b":[2,3],"a":1}',
+]
+for (const rawJson of SAME_PAYLOADS)
+  t.test(`the same key with the same payload, written as ${rawJson}, is a replay`, async (t) => {
+    const { log, logs } = await setUp()
+    const first = await log(keyed)
+    t.strictSame(await log({ ...keyed, payload: { rawJson } }), { ...first, replayed: true })
+    t.strictSame(logs()[0]?.payload, keyed.payload, 'the first text stays')
+    t.equal(logs().length, 1)
+  })
+
+const OTHER_PAYLOADS = [
   '{"a":1.0,"b":[2,3]}',
-])
-  t.test(`the same key with another spelling of the payload, ${rawJson}, is refused`, async (t) => {
+  '{"a":1e0,"b":[2,3]}',
+  '{"a":"1","b":[2,3]}',
+  '{"a":1,"b":[3,2]}',
+  '{"a":1}',
+  '{"a":1,"b":[2,3],"c":null}',
+]
+for (const rawJson of OTHER_PAYLOADS)
+  t.test(`the same key with another payload, ${rawJson}, is refused`, async (t) => {
     const { log } = await setUp()
     await log(keyed)
     t.match(await refusalOf(log({ ...keyed, payload: { rawJson } })), { kind: 'idempotency_key_reused' })
     t.equal((await log(keyed)).replayed, true)
   })
+
+t.test(
+  'a payload is written in fifty ways, and is one request unless a number is written differently',
+  async (t) => {
+    const { log, logs } = await setUp()
+    const value = { text: 'Zoë "x"\n/', list: [1, 20, { deep: [null, true, 'a'] }], '': {}, 'a b': -1.5 }
+    const random = randomBy(64)
+    const payload = { rawJson: JSON.stringify(value) }
+    const { prospectLogId } = (await log({ ...keyed, payload })).value
+    for (let i = 0; i < 50; i++) {
+      const hasOtherNumber = i % 5 === 0
+      const rawJson = rewritten(value, random)
+      const other = rawJson.replace(/(?<=[\s[,])1(?=[\s,])/, '1.0')
+      t.not(rawJson, payload.rawJson)
+      t.not(other, rawJson)
+      t.same(JSON.parse(other), value)
+      if (hasOtherNumber) {
+        const refusal = await refusalOf(log({ ...keyed, payload: { rawJson: other } }))
+        t.match(refusal, { kind: 'idempotency_key_reused', facts: { prospectLogId } }, other)
+      } else {
+        t.match(
+          await log({ ...keyed, payload: { rawJson } }),
+          { value: { prospectLogId }, replayed: true },
+          rawJson,
+        )
+      }
+    }
+    t.equal(logs().length, 1)
+  },
+)
+
+/** A value as JSON, with its members in any order, and any blanks and escapes. */
+const rewritten = (value: unknown, random: Random): string => {
+  const blank = () => random.oneOf(['', ' ', '\n\t'])
+  const character = (char: string) =>
+    random.onceIn(3)
+      ? `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+      : JSON.stringify(char).slice(1, -1)
+  const write = (value: unknown): string => {
+    if (typeof value === 'string') return `"${[...value].map(character).join('')}"`
+    if (Array.isArray(value)) return `[${value.map((item) => blank() + write(item) + blank()).join(',')}]`
+    if (typeof value !== 'object' || value === null) return String(value)
+    const members = Object.entries(value).sort(() => (random.onceIn(2) ? 1 : -1))
+    return `{${members.map(([name, item]) => `${blank()}${write(name)} :${write(item)}`).join(',')}}`
+  }
+  return write(value)
+}
+
+t.test(
+  'the stored payload is read only if the fields are the same and the text of the payload differs',
+  async (t) => {
+    const { store, clock } = await setUp()
+    let reads = 0
+    const find = (key: ProspectLogKey) => {
+      reads++
+      return store.prospectLogs.find(key)
+    }
+    const watched = { activities: store.activities, prospectLogs: { ...store.prospectLogs, find } }
+    const log = logProspectActivity({ store: watched, clock, newId: countedIds() })
+    await log(unkeyed)
+    await log(keyed)
+    await log(keyed)
+    await refusalOf(log({ ...keyed, name: 'Other', payload: { rawJson: '{"b":[2,3],"a":1}' } }))
+    t.equal(reads, 0)
+    await log({ ...keyed, payload: { rawJson: '{"b":[2,3],"a":1}' } })
+    t.equal(reads, 1)
+  },
+)
+
+t.test('a store that shows no logs takes payloads with another text for other payloads', async (t) => {
+  const { store, clock } = await setUp()
+  const log = logProspectActivity({ store: { activities: store.activities }, clock, newId: countedIds() })
+  await log(keyed)
+  t.equal((await log(keyed)).replayed, true)
+  const again = log({ ...keyed, payload: { rawJson: '{"b":[2,3],"a":1}' } })
+  t.match(await refusalOf(again), { kind: 'idempotency_key_reused' })
+})
 
 t.test('a stored request hash carries the version of its form', async (t) => {
   const { log, logs } = await setUp()

@@ -8,7 +8,8 @@ export const ABOUT = `**Authentication.** Send an API key in the \`x-api-key\` h
 404, as if they did not exist. Each operation requires one scope of the key.
 
 **Idempotency.** Send an \`Idempotency-Key\` header with a POST to make it safe to retry. A retry returns the first answer, with
-\`Idempotent-Replayed: true\`. It must repeat the payload byte for byte. After a 503 or a lost connection the write may or may
+\`Idempotent-Replayed: true\`. It must repeat the request; its JSON may be written
+with other blanks, escapes or order of members, but with the same digits. After a 503 or a lost connection the write may or may
 not have happened: retry it with the same key.
 
 **Conditional requests.** Every GET returns an \`ETag\`, except the export of a prospect. Sent back as \`If-None-Match\`, it saves the
