@@ -164,6 +164,8 @@ create table prospect_logs (
   external_id text,
   name text,
   idempotency_key text collate "C",
+  -- What the key belongs to besides its source: empty for a key of the API, a hash for one that a hook maps.
+  key_scope text collate "C" not null default '',
   request_hash text collate "C",
   created_prospect boolean not null,
   occurred_at timestamptz(3) not null,
@@ -172,7 +174,7 @@ create table prospect_logs (
   created_at timestamptz(3) not null,
   primary key (tenant_id, prospect_log_id)
 );
-create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key)
+create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key, key_scope)
   where idempotency_key is not null;
 -- The timelines of prospects. The index does not begin with the tenant, because comparing it would cost more than everything else
 -- here, so the statements that use it compare the tenant as well.

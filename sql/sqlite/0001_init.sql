@@ -137,6 +137,7 @@ create table prospect_logs (
   external_id text,
   name text,
   idempotency_key text,
+  key_scope text not null default '',
   request_hash text,
   created_prospect integer not null check (created_prospect in (0, 1)),
   occurred_at text not null,
@@ -145,7 +146,7 @@ create table prospect_logs (
   payload text not null,
   primary key (tenant_id, prospect_log_id)
 ) strict;
-create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key)
+create unique index prospect_logs_idempotency_key on prospect_logs (tenant_id, source, idempotency_key, key_scope)
   where idempotency_key is not null;
 create index prospect_logs_timeline on prospect_logs (timeline_key);
 

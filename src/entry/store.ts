@@ -8,6 +8,8 @@ export type {
   ActivityChange,
   ActivityLookup,
   KnownActivity,
+  LogKey,
+  LogKeyLookup,
   NewLog,
   StoredProspect,
   StoredReceipt,

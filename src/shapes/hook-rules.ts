@@ -177,7 +177,7 @@ export const HookMap = v.pipe(
     name: places('Where the name of the prospect is.'),
     occurredAt: places('Where the time is: RFC 3339, or seconds or milliseconds since 1970.'),
     idempotencyKey: places(
-      'Identifies one message in all attempts, among those of its type; `sha256` is the hash of the body.',
+      'Identifies one message in all attempts. One that you map belongs to the hook, the mapped type and the mapped person. `sha256` is the hash of the body, which is a key for 24 hours.',
       { alsoAllows: 'sha256' },
     ),
   }),

@@ -139,7 +139,7 @@ export const Hook = v.object({
   ),
   lastWarning: described(
     v.nullable(HookWarning),
-    'The last body that was accepted but not read as what it says it is, at most ten seconds old; null if none was.',
+    'The last body that was accepted but not read as what it says it is, or that repeats an idempotency key for another person, at most ten seconds old; null if none was.',
   ),
 })
 export type Hook = v.InferOutput<typeof Hook>
@@ -184,7 +184,7 @@ export const HookTrialResult = v.object({
   reason: described(v.nullable(v.string()), 'Why not; null if it would.'),
   warning: described(
     v.nullable(v.string()),
-    'Why the body is read differently than it says, or stored unread; null if it is not.',
+    'Why the body is read differently than it says, or stored unread, or not stored because it repeats an idempotency key for another person; null otherwise.',
   ),
   activities: described(
     v.array(TriedActivity),

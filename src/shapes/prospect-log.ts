@@ -88,7 +88,7 @@ export const ProspectLogQuery = v.object({
   ...TimelineQuery.entries,
   idempotencyKey: optional(
     idempotencyKey(),
-    'With `source`: return the activity that was logged under this key, if any.',
+    'With `source`: return the activities that were logged under this key. By the API it is at most one; keys of hooks may belong to a type and a person.',
   ),
 })
 export type ProspectLogQuery = v.InferOutput<typeof ProspectLogQuery>

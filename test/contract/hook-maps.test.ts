@@ -211,7 +211,7 @@ overStores(
       }
       const fromNextPlaces = {
         type: 'lead',
-        idempotencyKey: /^lead:[\w-]{43}$/,
+        idempotencyKey: /^[\w-]{43}$/,
         occurredAt: NOW_TEXT,
       }
 
@@ -259,10 +259,10 @@ overStores(
       const body = { type: 'all', last: 'Ada', rows: [{ kind: 'x' }, { kind: 'people', list }] }
       await deliver(hook, JSON.stringify(body), { 'x-id': 'm1' })
       t.match((await logs()).toReversed(), [
-        { type: 'doctor', name: 'Dr. Who', idempotencyKey: 'doctor:m1 1' },
-        { type: 'all', name: 'Dr. Ada', idempotencyKey: 'all:m1 2' },
-        { type: 'all', name: 'Dr. Ada', idempotencyKey: 'all:m1:2' },
-        { type: 'all', name: 'Dr. Ada', idempotencyKey: 'all:m1:3' },
+        { type: 'doctor', name: 'Dr. Who', idempotencyKey: 'm1 1' },
+        { type: 'all', name: 'Dr. Ada', idempotencyKey: 'm1 2' },
+        { type: 'all', name: 'Dr. Ada', idempotencyKey: 'm1:2' },
+        { type: 'all', name: 'Dr. Ada', idempotencyKey: 'm1:3' },
       ])
       t.equal((await logs()).length, 4)
     })
@@ -320,10 +320,10 @@ overStores(
       t.equal(prospectLogIds.length, 4)
       const readLog = async (id: string) => (await call(`GET /v0/prospect_logs/${id}`)).json
       const [first, second, third, fourth] = await Promise.all(prospectLogIds.map(readLog))
-      t.match(first, { type: 'own', idempotencyKey: 'own:e1', payload: items[0], createdProspect: true })
-      t.match(second, { type: 'all', idempotencyKey: 'all:m1:1', payload: { items: [2] } })
-      t.match(third, { type: 'all', idempotencyKey: 'all:m1:2', payload: { body: 'three' } })
-      t.match(fourth, { idempotencyKey: 'all:m1:3', createdProspect: false })
+      t.match(first, { type: 'own', idempotencyKey: 'e1', payload: items[0], createdProspect: true })
+      t.match(second, { type: 'all', idempotencyKey: 'm1:1', payload: { items: [2] } })
+      t.match(third, { type: 'all', idempotencyKey: 'm1:2', payload: { body: 'three' } })
+      t.match(fourth, { idempotencyKey: 'm1:3', createdProspect: false })
       t.equal(fourth?.['prospectId'], first?.['prospectId'])
 
       const retry = await deliver(hook, JSON.stringify({ id: 'm1', kind: 'all', items, attempt: 2 }))

@@ -29,7 +29,7 @@ overStores(
         type: 'form',
         email: ' Ada@Example.com ',
         name: 'Ada',
-        idempotencyKey: 'form:m1',
+        idempotencyKey: 'm1',
         occurredAt: '2026-11-20T09:59:50.000Z',
         createdProspect: true,
       })
@@ -43,7 +43,7 @@ overStores(
       const hook = await create({ map: MAP })
       const first = await deliver(hook, '{"id":"m1","attempt":1}')
 
-      const retries = ['{"id":"m1","attempt":1}', '{"id":"m1","attempt":2}', '{"id":"m1","email":"a@b.c"}']
+      const retries = ['{"id":"m1","attempt":1}', '{"id":"m1","attempt":2}', '{"id":"m1","name":"Ada"}']
       for (const body of retries) {
         const replay = await deliver(hook, body)
         t.equal(replay.status, 200)

@@ -48,7 +48,7 @@ t.test(
     t.match(tried, {
       verified: false,
       reason: 'The signature header x-shop-signature is missing.',
-      activities: [{ type: 'order', email: 'ada@example.com', idempotencyKey: 'order:7' }],
+      activities: [{ type: 'order', email: 'ada@example.com', idempotencyKey: '7' }],
     })
 
     const { path, url, hookId } = JSON.parse(readFileSync(join(folder, 'form.json'), 'utf8'))

@@ -33,6 +33,11 @@ const HOOK = {
   map: { email: ['/email'], idempotencyKey: ['/id'] },
 }
 
+/** A hook whose key is the hash of the body: once its logs are a day old, the same bodies are new activities. */
+const HOOK_BY_BODY = { ...HOOK, each: null, source: 'another vendor', map: { idempotencyKey: ['sha256'] } }
+const BODIES = 5
+const LONG_AGO = '2020-01-01T00:00:00.000Z'
+
 type Delivery = {
   readonly fields: Readonly<Record<'id' | 'attempt' | 'email', string>>
   /** Each is an activity. A form has none, and is one activity. */
@@ -70,27 +75,36 @@ const setUp = async (t: Test, kind: DatabaseKind) => {
     return server
   }
   const server = await start()
-  const { body: hook } = await caller(server.url, apiKey)('POST', '/v0/hooks', HOOK)
-  return { database, random: faultsRandom(t), start, server, hookPath: String(hook.path) }
+  const call = caller(server.url, apiKey)
+  const { body: hook } = await call('POST', '/v0/hooks', HOOK)
+  const { body: hookByBody } = await call('POST', '/v0/hooks', HOOK_BY_BODY)
+  const paths = { hookPath: String(hook.path), hookByBodyPath: String(hookByBody.path) }
+  return { database, random: faultsRandom(t), start, server, ...paths }
 }
 type Scene = Awaited<ReturnType<typeof setUp>>
 
 /** Vendors that repeat each delivery until it is accepted, as vendors do, and forgers that never succeed. */
-const startTraffic = (t: Test, { hookPath }: Scene, url: () => string) => {
+const startTraffic = (t: Test, { hookPath, hookByBodyPath }: Scene, url: () => string) => {
   const statuses = new Map<number, number>()
   /** The ids of the activities that were returned, by the id of the delivery. */
   const accepted = new Map<string, readonly string[]>()
+  /** For each body, the ids that were returned since its logs were made a day old, from one such day to the next. */
+  const acceptedBodies: Set<string>[][] = [newDay()]
   let deliveries = 0
   let isOver = false
 
   /** Returns the ids of the activities, or null unless the request was accepted. */
-  const post = async ({ type, body }: Request, signature: string): Promise<readonly string[] | null> => {
+  const post = async (
+    { type, body }: Request,
+    signature: string,
+    path = hookPath,
+  ): Promise<readonly string[] | null> => {
     const headers = { 'x-signature': signature, 'content-type': type, connection: 'close' }
     const signal = AbortSignal.timeout(ANSWER_MS_MAX)
     let status = 0
     let answer: unknown = null
     try {
-      const response = await fetch(url() + hookPath, { method: 'POST', headers, body, signal })
+      const response = await fetch(url() + path, { method: 'POST', headers, body, signal })
       answer = await response.json()
       status = response.status
     } catch {
@@ -112,6 +126,14 @@ const startTraffic = (t: Test, { hookPath }: Scene, url: () => string) => {
       await pause(RETRY_PAUSE_MS)
     }
   }
+  const repeatBody = async (number: number): Promise<void> => {
+    const body = JSON.stringify({ number })
+    while (!isOver) {
+      const ids = await post({ type: 'application/json', body }, signatureOf(body), hookByBodyPath)
+      for (const id of ids ?? []) acceptedBodies.at(-1)?.[number]?.add(id)
+      await pause(RETRY_PAUSE_MS)
+    }
+  }
   const vendor = async () => {
     while (!isOver) await deliver(++deliveries)
   }
@@ -125,16 +147,23 @@ const startTraffic = (t: Test, { hookPath }: Scene, url: () => string) => {
 
   const vendors = Array.from({ length: VENDORS }, vendor)
   const forgers = Array.from({ length: FORGERS }, forger)
+  // Two at once send each body.
+  const repeaters = Array.from({ length: 2 * BODIES }, (_, i) => repeatBody(i % BODIES))
   return {
     statuses,
     accepted,
+    acceptedBodies,
+    /** Call it while no server runs. */
+    nextDay: () => acceptedBodies.push(newDay()),
     /** Resolves once every delivery is accepted. */
     stop: async (): Promise<void> => {
       isOver = true
-      await Promise.all([...vendors, ...forgers])
+      await Promise.all([...vendors, ...forgers, ...repeaters])
     },
   }
 }
+
+const newDay = () => Array.from({ length: BODIES }, () => new Set<string>())
 
 for (const kind of databaseKinds())
   t.test(
@@ -145,18 +174,26 @@ for (const kind of databaseKinds())
       t.teardown(kind.end)
       const scene = await setUp(t, kind)
       let { server } = scene
-      const { accepted, statuses, stop } = startTraffic(t, scene, () => server.url)
+      const { accepted, acceptedBodies, nextDay, statuses, stop } = startTraffic(t, scene, () => server.url)
       for (let round = 0; round < ROUNDS; round++) {
         const enough = accepted.size + DELIVERIES_MIN
         await until('deliveries are accepted', () => accepted.size > enough, { tries: Infinity, pauseMs: 10 })
         await pause(scene.random.below(KILL_PAUSE_MS_MAX))
         await server.kill()
+        await scene.database.rows(
+          `update prospect_logs set created_at = '${LONG_AGO}' where source = '${HOOK_BY_BODY.source}'`,
+        )
+        nextDay()
         server = await scene.start()
       }
       await stop()
 
       const activities = await scene.database.rows<{ key: string; id: string }>(
-        'select idempotency_key as key, prospect_log_id as id from prospect_logs',
+        `select idempotency_key as key, prospect_log_id as id from prospect_logs where source = '${HOOK.source}'`,
+      )
+      const byBody = await scene.database.rows<{ key: string; id: string }>(
+        `select idempotency_key as key, prospect_log_id as id from prospect_logs
+        where source = '${HOOK_BY_BODY.source}'`,
       )
       await t.test(
         'each activity that was acknowledged is stored with the key of its delivery',
@@ -173,6 +210,24 @@ for (const kind of databaseKinds())
         const keys = new Set(activities.map(({ key }) => key))
         t.equal(activities.length, keys.size, 'each key once')
         t.equal(activities.length, [...accepted.values()].flat().length, 'as many as were acknowledged')
+      })
+      await t.test('a body whose hash is its key is stored once a day', async (t) => {
+        const stored = new Set(byBody.map(({ id }) => id))
+        const keys = new Set(byBody.map(({ key }) => key))
+        t.equal(keys.size, BODIES)
+        for (const key of keys)
+          t.ok(byBody.filter((log) => log.key === key).length <= ROUNDS + 1, 'at most once a day')
+        const returned = acceptedBodies.flat().flatMap((ids) => [...ids])
+        t.ok(
+          acceptedBodies.flat().every(({ size }) => size <= 1),
+          'one id a day',
+        )
+        t.equal(new Set(returned).size, returned.length, 'another one each day')
+        t.ok(
+          returned.every((id) => stored.has(id)),
+          'and each is stored',
+        )
+        t.comment(`${byBody.length} activities of ${BODIES} bodies`)
       })
       await t.test('no vendor is refused because of the forgers', async (t) => {
         const unexpected = [...statuses.keys()].filter((status) => !EXPECTED_STATUSES.includes(status))

@@ -25,6 +25,7 @@ import {
   identifiersOf,
   keyFields,
   logChangeOf,
+  logKey,
   newId,
   only,
   readEach,
@@ -295,7 +296,7 @@ export const activities = section('activities', settingOf, {
     })
     await record([prospect], [log])
     const { tenantId, source } = log
-    const { receipt } = await recall({ tenantId, key: { source, idempotencyKey: 'first' } })
+    const { receipt } = await recall({ tenantId, key: logKey('first', { source }) })
     same(receipt, only([log], ...RECEIPT_FIELDS)[0])
   },
 
@@ -317,7 +318,7 @@ export const activities = section('activities', settingOf, {
     same(await recall({ tenantId, prospectId: newId('prospect') }), NOTHING)
     const nobody = emailIdentifier(tenantId, 'nobody@example.com')
     same(await recall({ tenantId, identifiers: [nobody] }), NOTHING)
-    same(await recall({ tenantId, key: { source: 'crm', idempotencyKey: 'none' } }), NOTHING)
+    same(await recall({ tenantId, key: logKey('none') }), NOTHING)
   },
 
   'another tenant recalls neither a prospect nor an email, an external id or an idempotency key': async (
@@ -402,6 +403,59 @@ export const activities = section('activities', settingOf, {
       const { receipt } = await recall({ tenantId: log.tenantId, key: keyOf(log) })
       equal(receipt?.prospectLogId, log.prospectLogId)
     }
+  },
+
+  'an idempotency key belongs to its scope, whether its prospect is added, filled or unchanged': async (
+    scene,
+  ) => {
+    const { activities, recall, recorded } = scene
+    const tenantId = await scene.newTenant()
+    const scoped = (keyScope: string) => ({ ...keyFields('one'), keyScope })
+    const first = await recorded(tenantId)
+    equal(await activities.record(logChangeOf(first, someLog(first, scoped('')))), 'recorded')
+    for (const keyScope of ['a', 'a b', 'b']) {
+      const stranger = someProspect(tenantId, { email: `${keyScope}@x` })
+      const blank = await recorded(tenantId)
+      const changes = [
+        changeOf(stranger, someLog(stranger, scoped(`${keyScope} added`))),
+        fillOf(blank, { email: `fill-${keyScope}@x` }, someLog(blank, scoped(`${keyScope} filled`))),
+        logChangeOf(first, someLog(first, scoped(`${keyScope} plain`))),
+      ]
+      for (const change of changes) {
+        equal(await activities.record(change), 'recorded')
+        const { receipt } = await recall({ tenantId, key: keyOf(change.log) })
+        equal(receipt?.prospectLogId, change.log?.prospectLogId)
+        const twin = await recorded(tenantId)
+        const taken = someLog(twin, scoped(change.log?.keyScope ?? ''))
+        equal(await activities.record(logChangeOf(twin, taken)), 'overtaken')
+        equal(await activities.record(fillOf(twin, { email: `twin-${keyScope}@x` }, taken)), 'overtaken')
+      }
+    }
+    same(await recall({ tenantId, key: logKey('one', { keyScope: 'c' }) }), NOTHING)
+    same(await recall({ tenantId, key: logKey('two', { keyScope: 'a added' }) }), NOTHING)
+  },
+
+  'of several logs under one key, the one with the last scope that was asked for has it': async (scene) => {
+    const { record, recall, recorded } = scene
+    const ada = await recorded(await scene.newTenant())
+    const scopes = ['b prospectlog_2', '', 'b', 'c', 'b prospectlog_1', 'a']
+    const logs = scopes.map((keyScope) => someLog(ada, { ...keyFields('one'), keyScope }))
+    equal(await record([], [...logs, someLog(ada, { ...keyFields('two'), keyScope: 'b z' })]), 'recorded')
+    const scopeFound = async (keyScope: string, lastKeyScope = keyScope) => {
+      const { receipt } = await recall({
+        tenantId: ada.tenantId,
+        key: logKey('one', { keyScope, lastKeyScope }),
+      })
+      return logs.find(({ prospectLogId }) => prospectLogId === receipt?.prospectLogId)?.keyScope
+    }
+    equal(await scopeFound('b', 'b ~'), 'b prospectlog_2')
+    equal(await scopeFound('b'), 'b')
+    equal(await scopeFound(''), '')
+    equal(await scopeFound('a', 'a ~'), 'a')
+    equal(await scopeFound('', '~'), 'c')
+    equal(await scopeFound('bb', 'bb ~'), undefined)
+    equal(await scopeFound('d', 'd ~'), undefined)
+    equal(await scopeFound('c', 'b'), undefined)
   },
 
   'logs without an idempotency key never conflict': async ({ keptOf, record, recorded, newTenant }) => {
@@ -671,7 +725,7 @@ export const activities = section('activities', settingOf, {
     )
     const log = someLog(prospect, { source, ...keyFields(idempotencyKey) })
     equal(await record([], [log]), 'recorded')
-    const { receipt } = await recall({ tenantId: prospect.tenantId, key: { source, idempotencyKey } })
+    const { receipt } = await recall({ tenantId: prospect.tenantId, key: logKey(idempotencyKey, { source }) })
     equal(receipt?.prospectLogId, log.prospectLogId)
   },
 
@@ -729,6 +783,25 @@ export const activities = section('activities', settingOf, {
   'of writers in two processes that use one key at once, exactly one is recorded': async (scene) => {
     for (let round = 0; round < ROUNDS; round++) await raceTo(scene, { idempotencyKey: 'contended' })
   },
+
+  'of writers in two processes that use one key in three scopes at once, one of each scope is recorded':
+    async (scene) => {
+      const { activities, elsewhere, keptOf, recorded } = scene
+      const ada = await recorded(await scene.newTenant())
+      for (let round = 0; round < ROUNDS; round++) {
+        const logs = Array.from({ length: 30 }, (_, i) =>
+          someLog(ada, { ...keyFields(`${round}`), keyScope: ['', 'a', 'a b'][i % 3] ?? '' }),
+        )
+        const outcomes = await Promise.all(
+          logs.map((log, i) =>
+            (i % 2 === 0 ? activities : elsewhere.activities).record(logChangeOf(ada, log)),
+          ),
+        )
+        const stored = logs.filter((_, i) => outcomes[i] === 'recorded')
+        same(stored.map(({ keyScope }) => keyScope).toSorted(), ['', 'a', 'a b'])
+      }
+      equal((await keptOf(ada.tenantId)).logs.length, 1 + 3 * ROUNDS)
+    },
 
   'of a new prospect, a fill and logs under one key at once, exactly one is recorded': async (scene) => {
     const { activities, elsewhere, keptOf, recall, recorded } = scene
@@ -846,7 +919,7 @@ export const activities = section('activities', settingOf, {
     await block(gone)
     const before = await keptOf(tenantId)
     const identifiers = [emailIdentifier(tenantId, 'ada@example.com'), gone]
-    const lookup = { tenantId, prospectId, identifiers, key: { source: log.source, idempotencyKey: 'one' } }
+    const lookup = { tenantId, prospectId, identifiers, key: logKey('one', log) }
     const expected = await recall(lookup)
     scribbleOn(await activities.recall(lookup))
     same(await recall(lookup), expected)
@@ -1168,7 +1241,7 @@ const RECEIPT_FIELDS = [
 ] as const
 
 const keyOf = (log: NewLog | null): ActivityLookup['key'] =>
-  log?.idempotencyKey == null ? undefined : { source: log.source, idempotencyKey: log.idempotencyKey }
+  log?.idempotencyKey == null ? undefined : logKey(log.idempotencyKey, log)
 
 const idsOf = (rows: readonly { readonly prospectId: string | null }[]) =>
   rows.map(({ prospectId }) => prospectId).toSorted()

@@ -8,6 +8,7 @@ import { twoProcesses } from './processes.ts'
 import { addTenant } from './rows.ts'
 
 const ROUNDS = 5
+const DAY_MS = 86_400_000
 
 const settingOf = async (subject: Subject) => {
   const { core, kept } = subject
@@ -67,6 +68,41 @@ export const concurrency = section('concurrency', settingOf, {
       equal(new Set(answers.map(({ value }) => JSON.stringify(value))).size, 1)
       equal(answers.filter(({ replayed }) => replayed).length, 49)
       equal((await logsOf(tenantId)).length, 1)
+    }
+  },
+
+  'of fifty deliveries of a body at once one is stored, and a day later one takes the key over': async (
+    given,
+  ) => {
+    const { turnOf, logsOf, clock } = given
+    for (let round = 0; round < ROUNDS; round++) {
+      const tenantId = await given.newTenant()
+      const delivered = {
+        idempotencyKey: 'hash',
+        keyScope: 'hook',
+        isKeyOfBody: true,
+        isVerified: true,
+      } as const
+      const deliver = async () => {
+        const answers = await Promise.all(
+          times(50, (i) => turnOf(i).logProspectActivity(activityOf(tenantId, delivered))),
+        )
+        equal(answers.filter(({ replayed }) => !replayed).length, 1)
+        equal(new Set(answers.map(({ value }) => value.prospectLogId)).size, 1)
+        return answers[0]?.value.prospectLogId
+      }
+      const replayed = async () =>
+        (await turnOf(1).logProspectActivity(activityOf(tenantId, delivered))).replayed
+      const ids = [await deliver()]
+      for (let day = 1; day <= 3; day++) {
+        clock.advance(DAY_MS - 1)
+        equal(await replayed(), true)
+        clock.advance(1)
+        ids.push(await deliver())
+        equal(await replayed(), true)
+      }
+      const logs = await logsOf(tenantId)
+      same(logs.map(({ prospectLogId }) => prospectLogId).toSorted(), ids.toSorted())
     }
   },
 

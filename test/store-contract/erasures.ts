@@ -4,7 +4,17 @@ import { untilCompleted } from './completed.ts'
 import { section } from './contract.ts'
 import { ADA, DAY_MS, erasureScene, HOUR_MS } from './erasure-scene.ts'
 import { heldMoments, NEVER_ABORTED, untilIdle } from './merge-scene.ts'
-import { addTenant, at, idBefore, newId, recordAll, someClaim, someLog, someProspect } from './rows.ts'
+import {
+  addTenant,
+  at,
+  idBefore,
+  logKey,
+  newId,
+  recordAll,
+  someClaim,
+  someLog,
+  someProspect,
+} from './rows.ts'
 import { START_MS } from './setting.ts'
 
 /** What callers and erasers see of an erasure, from the request to the end of the block. */
@@ -64,7 +74,7 @@ export const erasures = section('erasures', erasureScene, {
     await here.log({ ...key, prospectId, email: ` ${ADA}`, name: 'Ada' })
     await here.request({ email: ADA })
     await complete()
-    const { receipt } = await store.activities.recall({ tenantId, identifiers: [], key })
+    const { receipt } = await store.activities.recall({ tenantId, identifiers: [], key: logKey('one') })
     ok(receipt !== null)
     ok(!JSON.stringify(receipt).includes(ADA), 'the email is gone')
     equal(receipt.requestHash, null, 'no hash from which a guess could be confirmed')

@@ -4,7 +4,7 @@ import { equal, like, ok, same } from './assertions.ts'
 import { untilCompleted } from './completed.ts'
 import { section } from './contract.ts'
 import { twoProcesses } from './processes.ts'
-import { addTenant, newId, sha256 } from './rows.ts'
+import { addTenant, logKey, newId, sha256 } from './rows.ts'
 
 const HOUR_MS = 3_600_000
 const ADA = 'ada@example.com'
@@ -182,7 +182,7 @@ export const externalIds = section(
       const occurredAt = '2026-01-01T00:00:00.000Z'
       const key = { source: 'crm', idempotencyKey: 'one' }
       await here.logProspectActivity({ ...activityOf({ email: ADA }), ...key, occurredAt })
-      const { receipt } = await store.activities.recall({ tenantId, identifiers: [], key })
+      const { receipt } = await store.activities.recall({ tenantId, identifiers: [], key: logKey('one') })
       const fields = JSON.stringify({ type: 'webhook', email: ADA, occurredAt })
       equal(receipt?.requestHash, `1:${sha256(fields)}:${sha256('{}')}`)
     },

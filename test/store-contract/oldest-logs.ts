@@ -21,7 +21,7 @@ export const oldestLogs = section(
   },
   {
     'logs are listed oldest first, with every field': async ({ tenantId, recorded, list }) => {
-      const [{ requestHash, ...log }] = (await recorded(1, {
+      const [{ requestHash, keyScope, ...log }] = (await recorded(1, {
         payload: { rawJson: '{ "n":12345678901234567890,"n":1 }' },
         email: ' Ada@Example.com ',
         name: 'Ada',

@@ -134,24 +134,59 @@ export const prospectLogs = section(
       }
     },
 
-    'a source and an idempotency key find the one log of that key': async (given) => {
+    'a source and an idempotency key find the logs whose keys have this text, in whatever scope': async (
+      given,
+    ) => {
       const { newProspect, logged, listed } = given
       const prospect = await newProspect()
       const { tenantId } = prospect
-      const [one] = await logged(
+      const [one, inA, inB] = await logged(
         prospect,
         keyFields('one'),
+        { ...keyFields('one'), keyScope: 'a' },
+        { ...keyFields('one'), keyScope: 'b', type: 'form' },
         { source: 'shop', ...keyFields('one') },
         keyFields('two'),
       )
       const want = { tenantId, source: 'crm', idempotencyKey: 'one' }
-      same(await listed(want), { rows: [one], resume: null })
-      same((await listed({ ...want, type: 'webhook' })).rows, [one])
-      same((await listed({ ...want, type: 'form' })).rows, [])
+      same(await listed(want), { rows: [inB, inA, one], resume: null })
+      same((await listed({ ...want, limit: 1 })).rows, [inB, inA])
+      same((await listed({ ...want, type: 'webhook' })).rows, [inA, one])
+      same((await listed({ ...want, type: 'form' })).rows, [inB])
+      same((await listed({ ...want, type: 'none' })).rows, [])
       same((await listed({ ...want, idempotencyKey: 'three' })).rows, [])
       same((await listed({ ...want, tenantId: await given.newTenant() })).rows, [])
+      same((await listed({ ...want, beforeId: inA?.prospectLogId ?? '' })).rows, [one])
       same((await listed({ ...want, beforeId: one?.prospectLogId ?? '' })).rows, [])
-      same((await listed({ ...want, fromId: one?.prospectLogId ?? '' })).rows, [one])
+      same((await listed({ ...want, fromId: inA?.prospectLogId ?? '' })).rows, [inB, inA])
+    },
+
+    'more logs under one key than are sorted at once are listed from slice to slice': async (given) => {
+      const { newProspect, logged, listed } = given
+      const prospect = await newProspect()
+      const { tenantId } = prospect
+      const scoped = Array.from({ length: 1_100 }, (_, i) => ({ ...keyFields('one'), keyScope: `${i}` }))
+      const logs = await logged(prospect, ...scoped, keyFields('two'), { type: 'other' })
+      const want = { tenantId, source: 'crm', idempotencyKey: 'one', limit: 400 }
+      const found: StoredLog[] = []
+      let beforeId: string | null = null
+      for (let slices = 0; slices < 5; slices++) {
+        const { rows } = await listed({ ...want, beforeId })
+        found.push(...rows.slice(0, want.limit))
+        beforeId = found.at(-1)?.prospectLogId ?? null
+        if (rows.length <= want.limit) break
+      }
+      same(found, logs.slice(0, 1_100).toReversed())
+      same((await listed({ ...want, type: 'other' })).rows, [])
+    },
+
+    'large logs under one key shorten a slice': async ({ newProspect, logged, listed }) => {
+      const prospect = await newProspect()
+      const payload = { rawJson: `{"text":"${'x'.repeat(700_000)}"}` }
+      const scoped = Array.from({ length: 5 }, (_, i) => ({ ...keyFields('one'), keyScope: `${i}`, payload }))
+      const logs = await logged(prospect, ...scoped)
+      const want = { tenantId: prospect.tenantId, source: 'crm', idempotencyKey: 'one', limit: 400 }
+      same((await listed(want)).rows, logs.toReversed().slice(0, 3))
     },
 
     'a timeline is sorted by when things happened, then by id': async ({ newProspect, logged, timeline }) => {
@@ -293,4 +328,4 @@ export const prospectLogs = section(
 
 const ALL = { source: null, type: null, limit: 100 }
 const positionOf = ({ occurredAt, prospectLogId }: StoredLog) => `${occurredAt} ${prospectLogId}`
-const shown = ({ requestHash, ...log }: NewLog): StoredLog => log
+const shown = ({ requestHash, keyScope, ...log }: NewLog): StoredLog => log

@@ -1,9 +1,11 @@
 import type { Store } from 'prospect-pages/store'
 import type { NewActivity } from '#use-cases'
-import { equal, like } from './assertions.ts'
+import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { at, foundProspect, identifiersOf, newId, type SomeProspect, someErasure } from './rows.ts'
 import { stoppedClock } from './setting.ts'
+
+const DAY_MS = 86_400_000
 
 export const rememberedProspects = section(
   'remembered prospects',
@@ -17,11 +19,13 @@ export const rememberedProspects = section(
         return on.activities.recall(want)
       }
       const activities = core.remembering({ ...on.activities, recall }, entriesMax)
-      const world = { store: { activities }, clock: stoppedClock(), newId: core.createNewId() }
+      const clock = stoppedClock()
+      const world = { store: { activities }, clock, newId: core.createNewId() }
       const logAny = core.logProspectActivity(world)
       const logBatch = core.logProspectActivities({ ...world, logProspectActivity: logAny })
       return {
         lookUps,
+        clock,
         logAll: (inputs: readonly NewActivity[]) => logBatch({ inputs, prepare: (activity) => activity }),
         log: async (activity: NewActivity) => {
           const { value: receipt, replayed } = await logAny(activity)
@@ -178,6 +182,30 @@ export const rememberedProspects = section(
         const [reused] = await logAll([activityOf(tenantId, { idempotencyKey: 'key', type: 'other' })])
         like(reused, { kind: 'idempotency_key_reused', facts: { prospectLogId: first.prospectLogId } })
       }
+    },
+
+    'a key that another log took over is known, even if the first log under it is gone': async (scene) => {
+      const { processOn, store } = scene
+      const tenantId = await scene.newTenant()
+      const { log, clock } = processOn(store)
+      const delivered = activityOf(tenantId, {
+        idempotencyKey: 'hash',
+        keyScope: 'hook',
+        isKeyOfBody: true,
+        isVerified: true,
+      })
+      const first = await log(delivered)
+      clock.advance(DAY_MS)
+      const second = await log(delivered)
+      equal(second.replayed, false)
+      await store.erasures.expire({ tenantId, now: at(0), max: 10, beforeLogId: second.prospectLogId })
+      same(
+        (await scene.logsOf(tenantId)).map(({ prospectLogId }) => prospectLogId),
+        [second.prospectLogId],
+      )
+      clock.advance(1)
+      like(await log(delivered), { prospectLogId: second.prospectLogId, replayed: true })
+      ok(first.prospectLogId !== second.prospectLogId)
     },
 
     'equal new emails, external ids and keys at once are one prospect, and one log of a key': async (

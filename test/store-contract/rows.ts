@@ -8,6 +8,7 @@ import type {
   Identifier,
   IdentifierKind,
   IdPrefix,
+  LogKeyLookup,
   NewEvent,
   NewIdentifier,
   NewLog,
@@ -239,6 +240,7 @@ export const someLog = ({ tenantId, prospectId }: Owner, fields: Partial<NewLog>
   name: null,
   externalId: null,
   idempotencyKey: null,
+  keyScope: '',
   requestHash: null,
   createdProspect: false,
   occurredAt: at(0),
@@ -246,6 +248,14 @@ export const someLog = ({ tenantId, prospectId }: Owner, fields: Partial<NewLog>
   ...fields,
 })
 
+/** The key of a log as it is looked up: among those of one scope, or from there to another one. */
+export const logKey = (
+  idempotencyKey: string,
+  fields: Partial<Omit<LogKeyLookup, 'idempotencyKey'>> = {},
+): LogKeyLookup => {
+  const { source = 'crm', keyScope = '', lastKeyScope = keyScope } = fields
+  return { source, idempotencyKey, keyScope, lastKeyScope }
+}
 export const keyFields = (idempotencyKey: string) => ({ idempotencyKey, requestHash: sha256(idempotencyKey) })
 
 export const someGroup = (

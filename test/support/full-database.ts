@@ -10,7 +10,7 @@ import type { IdPrefix } from '../../src/core/ports/world.ts'
 import { SEARCHED_MAX } from '../../src/core/prospects/search-keys.ts'
 import type { VersionStatus } from '../../src/shapes/page.ts'
 import type { PageGroupStatus } from '../../src/shapes/page-group.ts'
-import { at, logChangeOf, readEach, someClaim, someLog, someProspect } from './rows.ts'
+import { at, logChangeOf, logKey, readEach, someClaim, someLog, someProspect } from './rows.ts'
 
 /** Tables that grow with use; page groups are fewer, but a tenant may have thousands. */
 export const GROWING = [
@@ -122,7 +122,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
       tenantId,
       prospectId: idAt('prospect', n),
       identifiers: [email(tenantId, n), externalId(tenantId, n)],
-      key: { source: 'crm', idempotencyKey: `key ${n}` },
+      key: logKey(`key ${n}`),
     }))
     return Promise.all(wants.map((want) => activities.recall(want)))
   }

@@ -128,7 +128,7 @@ const PROSPECTS = `
 const LOGS = `
   select tenant_id, prospect_log_id, prospect_id, source, type, payload as payload, email, name, external_id,
     idempotency_key,
-    request_hash, created_prospect, occurred_at, created_at
+    key_scope, request_hash, created_prospect, occurred_at, created_at
   from prospect_logs order by prospect_log_id`
 type LogRow = Omit<NewLog, 'payload'> & { payload: string }
 const logOf = (row: LogRow): NewLog => ({

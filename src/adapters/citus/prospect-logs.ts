@@ -1,3 +1,4 @@
+import { ROWS_SORTED_MAX } from '../../core/engine/slices.ts'
 import type {
   ProspectLogKey,
   ProspectLogs,
@@ -7,11 +8,12 @@ import type {
   TimelineSlice,
 } from '../../core/ports/prospect-logs.ts'
 import type { ProspectKey } from '../../core/ports/prospects.ts'
+import type { Scanned } from '../../core/ports/world.ts'
 import { type LogRow, SHOWN_LOG, storedLog } from '../stores/rows.ts'
 import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { timelineKey, timelineOf, timeOfKey } from '../stores/timeline-key.ts'
 import type { Together } from '../stores/together.ts'
-import { eachTenant, findBy } from './by-tenant.ts'
+import { findBy } from './by-tenant.ts'
 import type { Forms } from './forms.ts'
 import { columns, type Query, sql } from './sql.ts'
 import { slice, walk } from './walk.ts'
@@ -23,14 +25,6 @@ export const postgresProspectLogs = (
   { ofEach, pinned }: Forms,
   together: Together,
 ): ProspectLogs => {
-  const findByKey = findBy(
-    query,
-    eachTenant,
-    'prospect_logs',
-    'source, idempotency_key',
-    SHOWN_LOG,
-    storedLog,
-  )
   return {
     find: together.read(
       'prospectLogs.find',
@@ -44,16 +38,13 @@ export const postgresProspectLogs = (
       ),
     ),
 
-    /** Lists logs along the primary key, or finds one by its key. */
+    /** Lists logs along the primary key, or those of an idempotency key unless these are too many to be sorted. */
     list: async (lookup) => {
-      const { tenantId, type, idempotencyKey, limit } = lookup
+      const { tenantId, limit } = lookup
       const from = lookup.fromId ?? ''
       const before = lookup.beforeId ?? AFTER_ALL_IDS
-      if (idempotencyKey !== null) {
-        const [found] = await findByKey([lookup])
-        const isBetween = found && found.prospectLogId >= from && found.prospectLogId < before
-        return { rows: isBetween && found.type === (type ?? found.type) ? [found] : [], resume: null }
-      }
+      const keyed = lookup.idempotencyKey === null ? null : await listByKey(query, lookup)
+      if (keyed !== null) return keyed
       const { rows, resume } = await walk<LogRow>(query, tenantId, {
         selected: SHOWN.selected,
         bytes: BYTES,
@@ -63,7 +54,7 @@ export const postgresProspectLogs = (
             where l.tenant_id = ${tenantId} and l.prospect_log_id >= ${from} and l.prospect_log_id < ${before}`,
         key: sql`l.prospect_log_id`,
         newest: sql`l.prospect_log_id desc`,
-        matches: passesFilter(lookup),
+        matches: sql`${passesFilter(lookup)} and ${hasKey(lookup)}`,
       })
       return { rows: rows.map(storedLog), resume }
     },
@@ -113,6 +104,27 @@ export const postgresProspectLogs = (
   }
 }
 
+/** The logs whose idempotency keys have this text; null if there are too many to be sorted. */
+const listByKey = async (query: Query, lookup: ProspectLogsQuery): Promise<Scanned<StoredLog> | null> => {
+  const { tenantId, source, idempotencyKey, type, fromId, beforeId, limit } = lookup
+  const matching = sql`
+    select * from keyed l
+    where l.prospect_log_id >= ${fromId ?? ''} and l.prospect_log_id < ${beforeId ?? AFTER_ALL_IDS}
+      and l.type = coalesce(${type}, l.type)`
+  const rows = await query(tenantId)<LogRow & { readonly areTooMany: boolean }>`
+    with keyed as (
+      select * from prospect_logs l
+      where l.tenant_id = ${tenantId} and l.source = ${source} and l.idempotency_key = ${idempotencyKey}
+      limit (select ${ROWS_SORTED_MAX + 1}::int)
+    )
+    select ${SHOWN.selected}, keys.are_too_many
+    from (select count(*) > ${ROWS_SORTED_MAX} as are_too_many from keyed) keys
+      left join ${slice(matching, BYTES, sql`l.prospect_log_id desc`, limit + 1)} on not keys.are_too_many
+    order by l.prospect_log_id desc`
+  if (rows[0]?.areTooMany) return null
+  return { rows: rows.filter(({ prospectLogId }) => prospectLogId !== null).map(storedLog), resume: null }
+}
+
 /**
  * Logs `l` of a prospect, along the index of timelines. The tenant is compared so that no other index can be used: a
  * plan made for all tenants would assume that the primary key is selective, and read all logs of a large tenant.
@@ -139,3 +151,6 @@ const BYTES = sql`octet_length(l.payload::text) + coalesce(octet_length(l.email)
 
 const passesFilter = ({ source, type }: Pick<TimelineRowsQuery | ProspectLogsQuery, 'source' | 'type'>) =>
   sql`l.source = coalesce(${source}, l.source) and l.type = coalesce(${type}, l.type)`
+
+const hasKey = ({ idempotencyKey }: Pick<ProspectLogsQuery, 'idempotencyKey'>) =>
+  sql`(${idempotencyKey}::text is null or l.idempotency_key = ${idempotencyKey})`

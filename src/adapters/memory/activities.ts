@@ -3,13 +3,14 @@ import { eventsOfLog } from '../../core/events/new-event.ts'
 import type {
   Activities,
   ActivityChange,
+  LogKeyLookup,
   NewLog,
   StoredProspect,
   StoredReceipt,
 } from '../../core/ports/activities.ts'
 import type { AssumedIdentifier, NewIdentifier, StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { FoundProspect } from '../../core/ports/prospects.ts'
-import { isLiving, type KeptIdentifier, type People } from './people.ts'
+import { isLiving, type KeptIdentifier, type People, placeOfScope } from './people.ts'
 
 /** `isKept`: whether the tenant of a row exists and is not deleted. */
 export const memoryActivities = (
@@ -32,6 +33,11 @@ export const memoryActivities = (
   const canBeAdded = (log: NewLog): boolean => {
     const closedTo = counted.byId.at(log)?.closedTo ?? ''
     return logs.byKey.at(log) === undefined && log.prospectLogId > closedTo
+  }
+
+  const lastLogWith = (key: LogKeyLookup & { readonly tenantId: string }): NewLog | undefined => {
+    const afterLast = `${placeOfScope({ keyScope: key.lastKeyScope })}\0`
+    return [...logs.byKey.backFrom(key, afterLast, placeOfScope(key))][0]
   }
 
   const saveProspect = ({ prospect, unchangedSince }: ActivityChange): void => {
@@ -58,7 +64,7 @@ export const memoryActivities = (
         return ofDomain ? { ...ofDomain, kind: identifier.kind, hash: identifier.hash } : []
       })
       const ids = [prospectId, ...found.map((identifier) => identifier.prospectId)]
-      const receipt = key && logs.byKey.at({ tenantId, ...key })
+      const receipt = key && lastLogWith({ tenantId, ...key })
       return {
         prospects: ids
           .flatMap((id) => (id && prospects.byId.at({ tenantId, prospectId: id })) || [])
@@ -94,5 +100,5 @@ export const storedIdentifier = ({ value, ...identifier }: KeptIdentifier): Stor
 const keptLog = ({ apiKeyId, hops, ...log }: NewLog): NewLog => ({ ...log, payload: { ...log.payload } })
 
 /** The receipt of a log with an idempotency key. */
-const storedReceipt = ({ payload, email, name, externalId, occurredAt, ...receipt }: NewLog) =>
+const storedReceipt = ({ payload, email, name, externalId, occurredAt, keyScope, ...receipt }: NewLog) =>
   receipt as StoredReceipt

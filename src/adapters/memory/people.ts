@@ -50,6 +50,9 @@ const startOf = (name: keyof ReturnType<typeof startsOf>) => (row: FoundProspect
   return start === null ? '' : `${start}\0${row.prospectId}`
 }
 
+/** Places in the order of scopes; never empty. */
+export const placeOfScope = ({ keyScope }: Pick<NewLog, 'keyScope'>): string => `=${keyScope}`
+
 /** Prospects, what identifies them, and their logs. */
 export const memoryPeople = (outbox: Outbox) => ({
   outbox,
@@ -90,7 +93,7 @@ export const memoryPeople = (outbox: Outbox) => ({
     'prospect_logs',
     tableOf({
       byId: indexBy<NewLog>(['tenantId'], ['prospectLogId']),
-      byKey: indexBy<NewLog>(['tenantId', 'source', 'idempotencyKey']),
+      byKey: indexBy<NewLog>(['tenantId', 'source', 'idempotencyKey'], placeOfScope),
       timelines: indexBy<NewLog>(['tenantId', 'prospectId'], ['occurredAt', 'prospectLogId']),
     }),
   ),

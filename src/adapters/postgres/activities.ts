@@ -34,7 +34,7 @@ type PlainLog = { readonly log: NewLog; readonly unchangedSince: string }
 
 const BY_ID = columns('lookup', 'number int, tenant_id, prospect_id')
 const BY_IDENTIFIER = columns('lookup', 'number int, tenant_id, kind, hash, domain_hash')
-const BY_KEY = columns('lookup', 'number int, tenant_id, source, idempotency_key')
+const BY_KEY = columns('lookup', 'number int, tenant_id, source, idempotency_key, key_scope, last_key_scope')
 const OF_TENANT = columns('lookup', 'number int, tenant_id')
 const CHANGE = columns('change', {
   number: 'int',
@@ -43,6 +43,7 @@ const CHANGE = columns('change', {
   prospect_log_id: 'text',
   source: 'text',
   idempotency_key: 'text',
+  key_scope: 'text',
 })
 const PROSPECT = columns('change', PROSPECT_CHANGES)
 const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
@@ -109,7 +110,8 @@ const claimsOf = ({ change }: Recording): string[] => {
   const { tenantId, prospectId, updatedAt } = prospect
   const claims = identifiers.map(({ kind, hash }) => `${tenantId} ${kind} ${hash}`)
   if (unchangedSince !== null && updatedAt !== unchangedSince) claims.push(`${tenantId} ${prospectId}`)
-  if (log?.idempotencyKey != null) claims.push(`${tenantId} ${log.source}\0${log.idempotencyKey}`)
+  if (log?.idempotencyKey != null)
+    claims.push(`${tenantId} ${log.source}\0${log.idempotencyKey}\0${log.keyScope}`)
   return claims
 }
 
@@ -162,7 +164,9 @@ const recallAll = async (query: Query, lookups: readonly ActivityLookup[]): Prom
       cross join lateral (
         select * from prospect_logs l
         where l.tenant_id = lookup.tenant_id and l.source = lookup.source
-          and l.idempotency_key = lookup.idempotency_key limit 1
+          and l.idempotency_key = lookup.idempotency_key
+          and l.key_scope between lookup.key_scope and lookup.last_key_scope
+        order by l.key_scope desc limit 1
       ) l
     union all
     select lookup.number, 'counted' as part, t.tenant_id, null as prospect_id,
@@ -204,6 +208,7 @@ const recordChanges = async (
       prospectLogId: log?.prospectLogId ?? null,
       source: log?.source ?? null,
       idempotencyKey: log?.idempotencyKey ?? null,
+      keyScope: log?.keyScope ?? null,
     })),
     'tenantId',
     'prospectId',
@@ -247,7 +252,7 @@ const recordChanges = async (
           and (change.idempotency_key is null or (
             select true from prospect_logs l
             where l.tenant_id = change.tenant_id and l.source = change.source
-              and l.idempotency_key = change.idempotency_key limit 1
+              and l.idempotency_key = change.idempotency_key and l.key_scope = change.key_scope limit 1
           ) is null)
       ),
       -- A prospect that no decision has seen before.
@@ -294,7 +299,7 @@ const recordChanges = async (
       logged as (
         insert into prospect_logs (${LOG.names})
         select ${LOG.values} from log
-        order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
+        order by log.tenant_id, log.source, log.idempotency_key, log.key_scope, log.prospect_log_id
       ),
       -- A tenant without an enabled endpoint needs no events, unless every tenant has them.
       new_events as (
@@ -359,8 +364,8 @@ const recordPlainLogs = async (
         ) and log.prospect_log_id > coalesce((
           select t.closed_to from counted_tenants t where t.tenant_id = log.tenant_id limit 1
         ), '')
-        order by log.tenant_id, log.source, log.idempotency_key, log.prospect_log_id
-        on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing
+        order by log.tenant_id, log.source, log.idempotency_key, log.key_scope, log.prospect_log_id
+        on conflict (tenant_id, source, idempotency_key, key_scope) where idempotency_key is not null do nothing
         returning prospect_log_id
       ),
       -- Each stored log has one event, if its tenant uses events.

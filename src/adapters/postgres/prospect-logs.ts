@@ -1,5 +1,5 @@
 import { asOutcome } from '../../core/engine/outcome.ts'
-import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
+import { ROWS_SCANNED_MAX, ROWS_SORTED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type {
   FoundTimeline,
   ProspectLogKey,
@@ -33,7 +33,7 @@ export const postgresProspectLogs = (query: Query, together: Together): Prospect
   list: together.read('prospectLogs.list', (lookups: readonly ProspectLogsQuery[]) =>
     Promise.all(
       lookups.map((lookup) =>
-        (lookup.idempotencyKey === null ? listNewest : findByKey)(query, lookup).catch(asOutcome),
+        (lookup.idempotencyKey === null ? listNewest : listByKey)(query, lookup).catch(asOutcome),
       ),
     ),
   ),
@@ -69,7 +69,7 @@ export const postgresProspectLogs = (query: Query, together: Together): Prospect
  * wanted, and walks along the index. With 10,000 as a constant it would sometimes collect and sort all rows of the tenant.
  */
 const listNewest = async (query: Query, lookup: ProspectLogsQuery): Promise<Scanned<StoredLog>> => {
-  const { tenantId, source, type, limit } = lookup
+  const { tenantId, source, type, idempotencyKey, limit } = lookup
   const fromId = lookup.fromId ?? ''
   const beforeId = lookup.beforeId ?? AFTER_ALL_IDS
   const rows = await query(tenantId)<LogRow & { readonly resume: string | null }>`
@@ -80,6 +80,7 @@ const listNewest = async (query: Query, lookup: ProspectLogsQuery): Promise<Scan
         order by l.prospect_log_id desc limit (select ${ROWS_SCANNED_MAX}::int)
       ) l
       where l.source = coalesce(${source}, l.source) and l.type = coalesce(${type}, l.type)
+        and (${idempotencyKey}::text is null or l.idempotency_key = ${idempotencyKey})
       order by l.prospect_log_id desc limit ${limit + 1}
     )
     select ${SHOWN.selected}, stop.resume
@@ -101,17 +102,35 @@ const listNewest = async (query: Query, lookup: ProspectLogsQuery): Promise<Scan
   return { rows: shown.map(storedLog), resume: rows[0]?.resume ?? null }
 }
 
-/** The log with an idempotency key. The limit keeps the other conditions out of the look-up, so that it uses its whole key. */
-const findByKey = async (query: Query, lookup: ProspectLogsQuery): Promise<Scanned<StoredLog>> => {
-  const { tenantId, source, idempotencyKey, type } = lookup
-  const rows = await query(tenantId)<LogRow>`
-    select ${SHOWN.selected} from (
+/**
+ * The logs whose idempotency keys have this text, newest first. Usually there is one, and hardly ever more than a few hundred:
+ * so many are sorted, and for more the newest logs of the tenant are searched. The limit keeps the other conditions out of
+ * the look-up, so that it uses its whole key.
+ */
+const listByKey = async (query: Query, lookup: ProspectLogsQuery): Promise<Scanned<StoredLog>> => {
+  const { tenantId, source, idempotencyKey, type, limit } = lookup
+  const rows = await query(tenantId)<LogRow & { readonly areTooMany: boolean }>`
+    with keyed as (
       select * from prospect_logs l
-      where l.tenant_id = ${tenantId} and l.source = ${source} and l.idempotency_key = ${idempotencyKey} limit 1
-    ) l
-    where l.prospect_log_id >= ${lookup.fromId ?? ''} and l.prospect_log_id < ${lookup.beforeId ?? AFTER_ALL_IDS}
-      and l.type = coalesce(${type}, l.type)`
-  return { rows: rows.map(storedLog), resume: null }
+      where l.tenant_id = ${tenantId} and l.source = ${source} and l.idempotency_key = ${idempotencyKey}
+      limit (select ${ROWS_SORTED_MAX + 1}::int)
+    )
+    select ${SHOWN.selected}, keys.are_too_many
+    from (select count(*) > ${ROWS_SORTED_MAX} as are_too_many from keyed) keys
+      left join (
+        select l.*, sum(octet_length(l.payload::text) + coalesce(octet_length(l.email), 0)) over (
+          order by l.prospect_log_id desc rows between unbounded preceding and 2 preceding
+        ) as bytes_before
+        from (
+          select * from keyed l
+          where l.prospect_log_id >= ${lookup.fromId ?? ''} and l.prospect_log_id < ${lookup.beforeId ?? AFTER_ALL_IDS}
+            and l.type = coalesce(${type}, l.type)
+          order by l.prospect_log_id desc limit ${limit + 1}
+        ) l
+      ) l on coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX} and not keys.are_too_many
+    order by l.prospect_log_id desc`
+  if (rows[0]?.areTooMany) return listNewest(query, lookup)
+  return { rows: rows.filter(({ prospectLogId }) => prospectLogId !== null).map(storedLog), resume: null }
 }
 
 /** Null in all columns of the log if the prospect has no logs that match. */

@@ -28,7 +28,9 @@ const IDENTIFIER = `
 const RECEIPT = `
   select tenant_id, source, idempotency_key, request_hash, prospect_id, prospect_log_id, type, created_prospect,
     created_at
-  from prospect_logs where tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey`
+  from prospect_logs where tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey
+    and key_scope between :keyScope and :lastKeyScope
+  order by key_scope desc limit 1`
 const CLOSED_TO = 'select tenant_id, closed_to as counted_id from counted_tenants where tenant_id = :tenantId'
 
 const NAME_KEYS = columnsOf('name_key, last_name_key')
@@ -43,7 +45,7 @@ const FILL_PROSPECT = `
 const IS_UNCHANGED = `select 1 from prospects where ${UNCHANGED}`
 const ADD_LOG = `
   ${insertInto('prospect_logs', COLUMNS.prospect_logs)}
-  on conflict (tenant_id, source, idempotency_key) where idempotency_key is not null do nothing`
+  on conflict (tenant_id, source, idempotency_key, key_scope) where idempotency_key is not null do nothing`
 
 /** Changes that arrive together are saved in one transaction, each whole or not at all. */
 export const sqliteActivities = (database: Database, outbox: Outbox, together: Together): Activities => {

@@ -1,4 +1,4 @@
-import { ROWS_SCANNED_MAX } from '../../core/engine/slices.ts'
+import { ROWS_SCANNED_MAX, ROWS_SORTED_MAX } from '../../core/engine/slices.ts'
 import type {
   ProspectLogs,
   ProspectLogsQuery,
@@ -19,9 +19,14 @@ const OWNER = `
   ) as unmoved
   from prospects where tenant_id = :tenantId and prospect_id = :prospectId`
 const FIND = `${SHOWN} where tenant_id = :tenantId and prospect_log_id = :prospectLogId`
+const HAS_KEY = 'tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey'
+const COUNT_KEYED = `
+  select count(*) as logs from (select 1 from prospect_logs where ${HAS_KEY} limit ${ROWS_SORTED_MAX + 1})`
+// The plus keeps SQLite from using an index of the tenant.
 const BY_KEY = `
-  ${SHOWN} where tenant_id = :tenantId and source = :source and idempotency_key = :idempotencyKey
-    and type = coalesce(:type, type) and prospect_log_id >= :from and prospect_log_id < ${BEFORE_ID}`
+  ${SHOWN} where ${HAS_KEY}
+    and type = coalesce(:type, type) and +prospect_log_id >= :from and +prospect_log_id < ${BEFORE_ID}
+  order by +prospect_log_id desc`
 const LIST_OLDEST = `
   ${SHOWN} where tenant_id = :tenantId and prospect_log_id > :afterId and prospect_log_id < :beforeId
   order by prospect_log_id`
@@ -30,7 +35,8 @@ const LIST_OLDEST = `
 const LAST = `limit 1 offset ${ROWS_SCANNED_MAX - 1}`
 const OF_TENANT = `where tenant_id = :tenantId and prospect_log_id < ${BEFORE_ID} and prospect_log_id >= :from`
 const STOP = `select prospect_log_id as resume from prospect_logs ${OF_TENANT} order by prospect_log_id desc ${LAST}`
-const LIST = `${SHOWN} ${OF_TENANT} and ${PASSES} order by prospect_log_id desc`
+const IS_KEYED = '(:idempotencyKey is null or idempotency_key = :idempotencyKey)'
+const LIST = `${SHOWN} ${OF_TENANT} and ${PASSES} and ${IS_KEYED} order by prospect_log_id desc`
 
 const OF_KEYS = 'where timeline_key <= :lastKey and timeline_key >= :from'
 const STOP_KEY = `select timeline_key as resume from prospect_logs ${OF_KEYS} order by timeline_key desc ${LAST}`
@@ -63,7 +69,9 @@ export const sqliteProspectLogs = (database: Database): ProspectLogs => {
   const list = async (lookup: ProspectLogsQuery) => {
     const wanted = { ...lookup, from: lookup.fromId ?? '' }
     if (lookup.idempotencyKey === null) return walk(LIST, STOP, wanted)
-    return { rows: database.all<LogRow>(BY_KEY, wanted).map(storedLog), resume: null }
+    const keyed = database.get<{ logs: number }>(COUNT_KEYED, wanted)
+    if (keyed !== null && keyed.logs > ROWS_SORTED_MAX) return walk(LIST, STOP, wanted)
+    return { rows: database.slice<LogRow>(BY_KEY, wanted).map(storedLog), resume: null }
   }
 
   const timeline = async (lookup: TimelineRowsQuery) => {

@@ -37,7 +37,7 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
 
   return {
     recall: (lookup) => {
-      const prospect = find(lookup)
+      const prospect = isWhollyChecked(lookup) ? find(lookup) : undefined
       return prospect === undefined ? activities.recall(lookup) : Promise.resolve(knownFrom(prospect, lookup))
     },
 
@@ -52,6 +52,12 @@ export const remembering = (activities: Activities, entriesMax: number): Activit
     },
   }
 }
+
+/**
+ * Whether the store, when it saves a log, sees that its key is taken. That of a key with several scopes may be taken in any of
+ * them, so it is always looked up.
+ */
+const isWhollyChecked = ({ key }: ActivityLookup): boolean => key?.keyScope === key?.lastKeyScope
 
 /**
  * Whether the look-up names the prospect, and all of its identifiers lead there from now on: those that did not are the ones

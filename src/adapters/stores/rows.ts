@@ -22,7 +22,7 @@ export const COLUMNS = {
   prospect_conflicts: columnsOf('tenant_id, prospect_id, other_id, field, at timestamptz'),
   prospect_logs: columnsOf(`tenant_id, prospect_log_id, prospect_id, source, type, payload json, email, name,
     idempotency_key, request_hash, created_prospect boolean, occurred_at timestamptz, timeline_key bigint,
-    created_at timestamptz, external_id`),
+    created_at timestamptz, external_id, key_scope`),
   counted_tenants: columnsOf('tenant_id, position, closed_to, read_at timestamptz'),
   prospect_log_counts: columnsOf(
     'tenant_id, unit, at timestamptz, source, type, count bigint, new_prospects bigint',
@@ -67,7 +67,7 @@ export const without = (columns: Columns, ...names: readonly string[]): Columns 
 export const PROSPECT_CHANGES = without(COLUMNS.prospects, 'erased_at', 'merged_into')
 
 /** Columns of logs that are read back. */
-export const SHOWN_LOG = without(COLUMNS.prospect_logs, 'request_hash', 'timeline_key')
+export const SHOWN_LOG = without(COLUMNS.prospect_logs, 'request_hash', 'timeline_key', 'key_scope')
 
 export type LogRow = Omit<StoredLog, 'payload' | 'createdProspect'> & {
   readonly payload: string

@@ -11,8 +11,8 @@ import type { RowsQuery } from '../ports/world.ts'
 export type ProspectLogListing = ProspectLogQuery & { readonly tenantId: string }
 
 /**
- * Lists a tenant's activities, newest first in the order of arrival. With a source and an idempotency key: the activity
- * that arrived under that key, if any.
+ * Lists a tenant's activities, newest first in the order of arrival. With a source and an idempotency key: those that
+ * arrived under a key with that text.
  * Refuses `invalid_cursor`, and `invalid_request`: an idempotency key without its source.
  */
 export const listProspectLogs = ({ store }: Pick<Needs<'prospectLogs'>, 'store'>) =>

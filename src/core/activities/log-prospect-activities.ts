@@ -38,13 +38,19 @@ export const logProspectActivities = ({ logProspectActivity, clock, newId }: Dep
     })
 }
 
-const effectOf = ({ source, idempotencyKey, prospectId, ...activity }: NewActivity): Effect => {
+const effectOf = ({
+  source,
+  idempotencyKey,
+  keyScope = '',
+  prospectId,
+  ...activity
+}: NewActivity): Effect => {
   const identifiers = identifierTexts(activity)
   if (prospectId !== undefined) identifiers.push(`id ${prospectId}`)
   return {
     identifiers,
     name: activity.name ?? '',
-    idempotencyKey: idempotencyKey === undefined ? undefined : `${source}\0${idempotencyKey}`,
+    idempotencyKey: idempotencyKey === undefined ? undefined : `${source}\0${idempotencyKey}\0${keyScope}`,
   }
 }
 

@@ -1,15 +1,18 @@
-import { canonicalJson } from '../../json/canonical-json.ts'
-import type { RawJson } from '../../shapes/json.ts'
 import type { ProspectLogReceipt } from '../../shapes/prospect-log.ts'
 import { decideAndSave } from '../engine/decide-and-save.ts'
-import { atOnce } from '../engine/each-in-turn.ts'
 import { prospectNotFound } from '../engine/failures.ts'
-import { haveSameFields, requireSame } from '../engine/keys.ts'
-import { LONG_TEXT } from '../engine/parse-input.ts'
+import { requireSame } from '../engine/keys.ts'
+import { asOutcome } from '../engine/outcome.ts'
 import type { Replayable } from '../engine/result.ts'
 import { isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
-import type { ActivityChange, ActivityLookup, KnownActivity, StoredReceipt } from '../ports/activities.ts'
+import type {
+  ActivityChange,
+  ActivityLookup,
+  KnownActivity,
+  StoredProspect,
+  StoredReceipt,
+} from '../ports/activities.ts'
 import type { Needs, Store } from '../ports/store.ts'
 import type { Timestamp } from '../ports/world.ts'
 import { identifiersOf, identifiersToLookUp, isIdentified } from '../prospects/identifiers.ts'
@@ -23,6 +26,7 @@ import {
 } from '../prospects/match-prospect.ts'
 import { type MayNoteConflicts, namesOthers, noteConflicts } from '../prospects/note-conflicts.ts'
 import { refuseUnidentified } from '../prospects/refuse-unidentified.ts'
+import { hasSameValue, isExpired, scopeAfter, scopesOf } from './activity-keys.ts'
 import {
   type NewActivity,
   nameIn,
@@ -34,7 +38,10 @@ import {
 } from './new-log.ts'
 
 /** The receipt of an activity. */
-export type LoggedActivity = Replayable<ProspectLogReceipt>
+export type LoggedActivity = Replayable<ProspectLogReceipt> & {
+  /** Set if a hook delivered an activity under the key of an earlier one, and it is about another person. */
+  readonly isAboutAnother?: true
+}
 
 type Deps = Needs<'activities'> &
   MayNoteConflicts & {
@@ -50,7 +57,7 @@ type Deps = Needs<'activities'> &
  * The prospect is the one named by `prospectId`, else by `externalId`, else the one with this email, else a new one. Its
  * blanks are filled, nothing is overwritten. Another prospect that it names is noted as a conflict. A request repeated under
  * its idempotency key gets its first answer, even if its payload was written as JSON again. Only then is the stored payload
- * read.
+ * read. A hook's delivery is a replay whatever differs.
  *
  * Refuses `prospect_not_found`, `prospect_erased`, `idempotency_key_reused`, `invalid_request`.
  */
@@ -86,7 +93,7 @@ export const logProspectActivity =
 const personIn = (activity: NewActivity): Person => {
   const { tenantId, prospectId, source, idempotencyKey } = activity
   const matchable = identifiersOf(activity)
-  const key = idempotencyKey === undefined ? undefined : { source, idempotencyKey }
+  const key = idempotencyKey === undefined ? undefined : { source, idempotencyKey, ...scopesOf(activity) }
   const lookup = { tenantId, prospectId, identifiers: identifiersToLookUp(tenantId, matchable), key }
   return { lookup, matchable, name: nameIn(activity) }
 }
@@ -96,30 +103,12 @@ type Known = KnownActivity & { readonly isSameValue?: boolean }
 
 const recallWithSameRequest = (activity: NewActivity, lookup: ActivityLookup, deps: Deps): Promise<Known> => {
   const recalled = recallWithSurvivor(deps.store.activities, lookup)
-  if (lookup.key === undefined) return recalled
+  if (lookup.key === undefined || activity.isVerified) return recalled
   return recalled.then(async (known) => {
     const { receipt } = known
     const isSameValue = receipt !== null && (await hasSameValue(activity, receipt, deps))
     return { ...known, isSameValue }
   })
-}
-
-/** Whether a stored request has the same fields, and a payload with another text and the same value. */
-const hasSameValue = async (
-  activity: NewActivity,
-  { tenantId, prospectLogId, requestHash }: StoredReceipt,
-  { store, shareLoop = atOnce }: Deps,
-): Promise<boolean> => {
-  const newHash = requestHashIn(activity)
-  if (store.prospectLogs === undefined || requestHash === null || newHash === null) return false
-  if (!haveSameFields(requestHash, newHash)) return false
-  const stored = await store.prospectLogs.find({ tenantId, prospectLogId })
-  if (stored === null) return false
-  const canonicalOf = async ({ rawJson }: RawJson): Promise<string> => {
-    if (rawJson.length > LONG_TEXT) await shareLoop(tenantId, true)
-    return canonicalJson(rawJson)
-  }
-  return (await canonicalOf(stored.payload)) === (await canonicalOf(activity.payload))
 }
 
 /** The answer is null if the activity belongs to the one prospect of its hook. */
@@ -136,10 +125,15 @@ const decide = (
   if (activity.sharedId !== undefined && !isIdentified(matchable)) return { answer: null, change: null }
   // Refuses before a replay: its receipt would name an erased prospect.
   const found = matchProspect(known, lookup.prospectId, matchable)
-  if (known.receipt !== null) {
-    const { prospectLogId } = known.receipt
-    if (!recalled.isSameValue) requireSame(known.receipt, requestHashIn(activity), { prospectLogId })
-    return { answer: { value: receiptOf(known.receipt, activity), replayed: true }, change: null }
+  const { receipt } = known
+  if (receipt !== null && !isExpired(activity, receipt, createdAt)) {
+    const { prospectLogId } = receipt
+    const value = receiptOf(receipt, activity)
+    if (activity.isVerified && isAboutAnother(person, found, receipt))
+      return { answer: { value, replayed: true, isAboutAnother: true }, change: null }
+    const isRepeated = activity.isVerified || recalled.isSameValue
+    if (!isRepeated) requireSame(receipt, requestHashIn(activity), { prospectLogId })
+    return { answer: { value, replayed: true }, change: null }
   }
   requirePlausibleTime(activity, createdAt)
   if (found === undefined) {
@@ -155,11 +149,37 @@ const decide = (
     prospectId: saved.prospect.prospectId,
     createdProspect: found === undefined,
     createdAt,
+    keyScope: scopeAfter(activity, receipt),
   })
   return { answer: { value: receiptOf(log, activity), replayed: false }, change: { lookup, ...saved, log } }
 }
 
+/** Whether an activity names a person, and another one than the log that has its key. */
+const isAboutAnother = (
+  { matchable }: Person,
+  found: StoredProspect | undefined,
+  { prospectId }: StoredReceipt,
+): boolean => isIdentified(matchable) && found?.prospectId !== prospectId
+
 const UNIDENTIFIED = { detail: 'is required without a prospectId or externalId', pointer: '/email' }
+
+/** Whether an activity of a hook would be a replay of one about another person. Stores nothing. */
+export const wouldRepeatAnother =
+  ({ store, clock }: Pick<Needs<'activities'>, 'store' | 'clock'>) =>
+  async (activity: NewActivity): Promise<boolean> => {
+    if (activity.idempotencyKey === undefined) return false
+    const sent = personIn(activity)
+    const recalled = await recallWithSurvivor(store.activities, sent.lookup)
+    const { person, known } = withoutPlaceholder(sent, recalled)
+    const { receipt } = known
+    if (receipt === null || isExpired(activity, receipt, isoTime(clock()))) return false
+    try {
+      return isAboutAnother(person, matchProspect(known, undefined, person.matchable), receipt)
+    } catch (error) {
+      if (asOutcome(error).kind === 'prospect_erased') return false
+      throw error
+    }
+  }
 
 type LogChange = ActivityChange & { readonly log: NonNullable<ActivityChange['log']> }
 

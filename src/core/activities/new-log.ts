@@ -15,8 +15,14 @@ export type NewActivity = Omit<NewProspectLog, 'payload'> &
   Ignored & {
     readonly tenantId: string
     readonly payload: RawJson
-    /** Set if a hook delivered it: it is logged even if it identifies no one. */
+    /**
+     * Set if a hook delivered it: it is logged even if it identifies no one, and whatever comes under a known key is a replay.
+     */
     readonly isVerified?: true
+    /** What a key that a hook maps belongs to besides the source. The same key of another scope is another key. */
+    readonly keyScope?: string
+    /** Set if the key is a hash of the body: the same body a day later is another activity. */
+    readonly isKeyOfBody?: true
     /** Set if it identifies no one and belongs to the one prospect of its hook, who is named like the source. */
     readonly isShared?: true
     /** The external id of that prospect, if it belongs there only if its email identifies no one by order of the tenant. */
@@ -54,7 +60,7 @@ export const requestHashIn = (activity: NewActivity): string | null => {
 /** The log to store. */
 export const newLog = (
   activity: NewActivity,
-  made: Pick<NewLog, 'prospectLogId' | 'prospectId' | 'createdProspect' | 'createdAt'>,
+  made: Pick<NewLog, 'prospectLogId' | 'prospectId' | 'createdProspect' | 'createdAt' | 'keyScope'>,
 ): NewLog => ({
   tenantId: activity.tenantId,
   apiKeyId: activity.apiKeyId,
@@ -68,6 +74,7 @@ export const newLog = (
   name: activity.name ?? null,
   externalId: activity.externalId ?? null,
   idempotencyKey: activity.idempotencyKey ?? null,
+  keyScope: made.keyScope,
   requestHash: requestHashIn(activity),
   createdProspect: made.createdProspect,
   occurredAt: activity.occurredAt || made.createdAt,

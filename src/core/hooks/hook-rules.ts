@@ -21,8 +21,8 @@ export const rulesOf = ({ rules }: Pick<StoredHook, 'rules'>) => {
     verify,
     hmac: verify.hmac ?? preset?.hmac,
     map: { ...preset?.map, ...map },
-    /** Keys of presets name messages, but a key that was chosen may name what the message is about. */
-    isKeyOfType:
+    /** A preset's key is the vendor's id of the event, but one that was mapped by hand may name what the event is about. */
+    isKeyByHand:
       String(map.idempotencyKey ?? preset?.map.idempotencyKey) !== String(preset?.map.idempotencyKey),
     each: each ?? preset?.each ?? null,
     handshake: preset?.handshake,

@@ -27,7 +27,11 @@ export type MappedActivity = {
   readonly name?: string | undefined
   readonly occurredAt?: string | undefined
   readonly idempotencyKey?: string | undefined
+  /** Set if the key is the hash of the body. */
+  readonly isKeyOfBody?: true
 }
+/** What a place of a member has, and the parts of that place. */
+type Found = { readonly text: string; readonly parts: readonly string[] }
 type Member = keyof HookMap
 /** The text at a part of a place, if there is one. */
 type Read = (part: string) => string | undefined
@@ -36,18 +40,14 @@ type Lookup = (parts: readonly string[]) => string | undefined
 
 type MapperOptions = {
   readonly tenantId?: string
-  readonly isKeyOfType?: boolean
   readonly shareLoop?: ShareLoop
 }
 
-/**
- * Makes activities of deliveries by a map: one, or one for each element of the array that `each` leads to. With `isKeyOfType` a
- * key names a message among those of its type: the id of an object is the same in all messages about it.
- */
+/** Makes activities of deliveries by a map: one, or one for each element of the array that `each` leads to. */
 export const mapperOf = (
   map: HookMap,
   each: string | null,
-  { tenantId = '', isKeyOfType = false, shareLoop = atOnce }: MapperOptions = {},
+  { tenantId = '', shareLoop = atOnce }: MapperOptions = {},
 ) => {
   const places = new Map(
     Object.entries(map).map(([member, places = []]) => [member as Member, places.map(partsOf)]),
@@ -55,33 +55,31 @@ export const mapperOf = (
   const pointers = [...places.values()].flat(2).filter(isPointer)
   const tree = pointerTree(pointers)
   const wholeTree = each === null ? tree : pointerTree([...pointers, each])
-  const find = (member: Member, textOf: Lookup, nowMs: number): string | undefined => {
-    let kept: string | undefined
+  const find = (member: Member, textOf: Lookup, nowMs: number): Found | undefined => {
+    let kept: Found | undefined
     for (const parts of places.get(member) ?? []) {
       const text = textOf(parts)
       const value = text && memberOf(member, text, nowMs)
       if (!value) continue
+      const found = { text: value, parts }
       // A text that is no address, such as the answer to another question, yields to one.
       if (member === 'email' && normalizedTexts({ email: value }).email === null) {
-        if (!isPlaceholder(value)) kept ??= value
-      } else if (!isMissing(member, value)) return value
+        if (!isPlaceholder(value)) kept ??= found
+      } else if (!isMissing(member, value)) return found
     }
     return kept
   }
-  const activityOf = (
-    { payload }: Document,
-    find: (member: Member) => string | undefined,
-  ): MappedActivity => {
-    const type = find('type')
+  const activityOf = ({ payload }: Document, find: (member: Member) => Found | undefined): MappedActivity => {
     const key = find('idempotencyKey')
     return {
-      type: type ?? 'webhook',
+      type: find('type')?.text ?? 'webhook',
       payload: payload(),
-      email: find('email'),
-      externalId: find('externalId'),
-      name: find('name'),
-      occurredAt: find('occurredAt'),
-      idempotencyKey: isKeyOfType && type && key ? joined(encodeURIComponent(type), key) : key,
+      email: find('email')?.text,
+      externalId: find('externalId')?.text,
+      name: find('name')?.text,
+      occurredAt: find('occurredAt')?.text,
+      idempotencyKey: key?.text,
+      ...(key?.parts.includes(BODY_HASH) && { isKeyOfBody: true }),
     }
   }
 
@@ -98,7 +96,7 @@ export const mapperOf = (
     const elements = each === null ? undefined : elementsIn(found(each), warn)
     if (!elements) return [activityOf(whole, ofWhole)]
     // Once for all elements.
-    const ofAll = memoized((member: Member) => ({ text: ofWhole(member) }))
+    const ofAll = memoized((member: Member) => ({ found: ofWhole(member) }))
     const lookups = elements.map((text) => ({ tenantId, text }))
     return eachInTurn(shareLoop, lookups, ({ text }, i) => {
       const element = elementOf(text)
@@ -108,17 +106,20 @@ export const mapperOf = (
       return activityOf(element, (member) => {
         const own = find(member, (parts) => (parts.some(isOwn) ? textAt(parts, read) : undefined), nowMs)
         if (own !== undefined) return own
-        const { text } = ofAll(member)
-        return text && member === 'idempotencyKey' ? joined(text, String(i)) : text
+        const { found } = ofAll(member)
+        const isKey = found !== undefined && member === 'idempotencyKey'
+        return isKey ? { text: joined(found.text, String(i)), parts: found.parts } : found
       })
     })
   }
 }
 
+/** The place that stands for the hash of the body. */
+const BODY_HASH = 'sha256'
 const isPointer = (part: string) => part === '' || part.startsWith('/')
 /** The hash of the body, or a header. Node reads headers as Latin-1; if they are valid UTF-8, the sender meant UTF-8. */
 const readOutside = (part: string, delivery: Delivery): string | undefined => {
-  if (part === 'sha256') return hash('sha256', delivery.body, 'base64url')
+  if (part === BODY_HASH) return hash('sha256', delivery.body, 'base64url')
   const header = headerIn(delivery, part.slice('header:'.length).toLowerCase())
   const bytes = Buffer.from(header ?? '', 'latin1')
   return isUtf8(bytes) && bytes.toString('latin1') === header ? bytes.toString() : header

@@ -1,6 +1,7 @@
 import type { NewActivity } from '../activities/new-log.ts'
 import { atOnce } from '../engine/each-in-turn.ts'
 import { unavailable } from '../engine/failures.ts'
+import { keyOf, sha256 } from '../engine/keys.ts'
 import { memoized } from '../engine/memoized.ts'
 import { LONG_TEXT } from '../engine/parse-input.ts'
 import { validSecrets } from '../engine/sealed-secrets.ts'
@@ -28,12 +29,12 @@ export const readyHook = (
   { secrets, shareLoop = atOnce }: HookTools,
 ) => {
   const { tenantId, hookId, source, isSuspended = false } = stored
-  const { hmac, map, isKeyOfType, each, handshake, headerPrefixes, unidentified, ...others } = rulesOf(stored)
+  const { hmac, map, isKeyByHand, each, handshake, headerPrefixes, unidentified, ...others } = rulesOf(stored)
   const { redirectTo, origins, trap } = others
   const verify = hmac && verifierOf(hmac)
   const isTrapped = trap === null ? null : trapOf(trap)
   const open = memoized((sealed: string) => ({ secret: secrets.open(sealed) }))
-  const mapped = mapperOf(map, each, { tenantId, isKeyOfType, shareLoop })
+  const mapped = mapperOf(map, each, { tenantId, shareLoop })
   /** With the names of headers that the preset expects. */
   const renamed = (delivery: Delivery): Delivery => {
     const [to = '', from = ''] = headerPrefixes ?? []
@@ -51,6 +52,18 @@ export const readyHook = (
     if (!isIdentified(matchable)) return { ...activity, externalId: hookId, isShared: true }
     // The tenant may have listed the email.
     return matchable.externalId === null ? { ...activity, sharedId: hookId } : activity
+  }
+  /**
+   * A key that was mapped by hand belongs to the hook, the type and the person: it may be the id of an object, or a number that
+   * other senders count, too. The vendor's id of an event stands alone, so that a retry may be written again.
+   */
+  const keyed = (
+    activity: ReturnType<typeof identified>,
+  ): typeof activity & { readonly keyScope?: string } => {
+    if (activity.idempotencyKey === undefined || !isKeyByHand) return activity
+    const { email, externalId } = identifiersOf(activity)
+    const scope = [hookId, activity.type, email?.hash, externalId?.hash]
+    return { ...activity, keyScope: sha256(keyOf(...scope.map((text) => text ?? ''))) }
   }
   const refusalOf = (
     verify: ReturnType<typeof verifierOf>,
@@ -128,7 +141,7 @@ export const readyHook = (
       }
       const sender = { tenantId, apiKeyId: null, source, isVerified: true, hops: hopsIn(delivery) } as const
       const activities = await mapped(delivery, nowMs, warn, whole)
-      return activities.map((activity) => ({ ...identified(activity), ...sender }))
+      return activities.map((activity) => ({ ...keyed(identified(activity)), ...sender }))
     },
   }
 }

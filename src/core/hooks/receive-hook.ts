@@ -10,6 +10,7 @@ import { type Delivery, loopIn, multiplicationIn } from './delivery.ts'
 import { hookNotFound } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
 import { type ReadyHook, readyHook } from './ready-hook.ts'
+import { warnAboutKeys } from './warn-about-keys.ts'
 
 /** The result of a delivery. */
 export type Received =
@@ -146,6 +147,10 @@ export const receiveHooks = ({ store, clock, newId, hooks, known, logProspectAct
       })
       steps.onLogged?.(outcomes.filter((outcome) => !(outcome instanceof Error) && !outcome.replayed).length)
       const results = outcomes.map(resultOf)
+      warnAboutKeys(
+        results.map((result) => result?.isAboutAnother === true),
+        warn,
+      )
       markSeen(hook, seen)
       const logged = results.flatMap((result) => result ?? [])
       const ignored = logged.length < results.length ? ({ ignored: 'prospect_erased' } as const) : {}
@@ -160,11 +165,10 @@ export type HookReceiver = ReturnType<typeof receiveHooks>
 
 /** The result to return; null for a person who was erased. */
 const resultOf = (outcome: LoggedActivity | Error) => {
-  if (!(outcome instanceof Error))
-    return { prospectLogId: outcome.value.prospectLogId, replayed: outcome.replayed }
-  const { kind, facts } = asOutcome(outcome)
-  if (kind === 'prospect_erased') return null
-  const prospectLogId = kind === 'idempotency_key_reused' ? facts.prospectLogId : undefined
-  if (prospectLogId === undefined) throw outcome
-  return { prospectLogId, replayed: true }
+  if (!(outcome instanceof Error)) {
+    const { value, replayed, isAboutAnother } = outcome
+    return { prospectLogId: value.prospectLogId, replayed, isAboutAnother }
+  }
+  if (asOutcome(outcome).kind === 'prospect_erased') return null
+  throw outcome
 }

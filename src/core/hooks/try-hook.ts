@@ -1,4 +1,5 @@
 import type { HookTrial, HookTrialResult } from '../../shapes/hook.ts'
+import { wouldRepeatAnother } from '../activities/log-prospect-activity.ts'
 import type { Result } from '../engine/result.ts'
 import type { HookKey } from '../ports/hooks.ts'
 import type { Needs } from '../ports/store.ts'
@@ -6,8 +7,9 @@ import { loopIn, multiplicationIn } from './delivery.ts'
 import { existingHook } from './get-hook.ts'
 import type { HookTools } from './hook-tools.ts'
 import { readyHook } from './ready-hook.ts'
+import { warnAboutKeys } from './warn-about-keys.ts'
 
-type Deps = Omit<Needs<'hooks'>, 'newId'> & { readonly hooks: HookTools }
+type Deps = Omit<Needs<'hooks' | 'activities'>, 'newId'> & { readonly hooks: HookTools }
 
 type Tried = HookKey & Pick<HookTrial, 'headers' | 'map'> & { readonly body: string | Uint8Array }
 
@@ -35,8 +37,10 @@ export const tryHook =
     const multiplication = multiplicationIn(sent, activities?.length ?? 0)
     const reason = stored.status === 'disabled' ? 'The hook is disabled.' : (refusal ?? multiplication)
     if (activities === null) warn(`not stored: the field in \`trap\` is filled`)
+    else warnAboutKeys(await Promise.all(activities.map(wouldRepeatAnother({ store, clock }))), warn)
     const shown = (activities ?? []).map(
-      ({ tenantId, apiKeyId, isVerified, isShared, sharedId, hops, ...shown }) => shown,
+      ({ tenantId, apiKeyId, isVerified, isShared, sharedId, hops, keyScope, isKeyOfBody, ...shown }) =>
+        shown,
     )
     return { value: { verified: reason === null, reason, warning, activities: shown } }
   }

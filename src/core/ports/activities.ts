@@ -13,13 +13,20 @@ export type StoredReceipt = Pick<StoredLog, 'tenantId' | Exclude<keyof ProspectL
   readonly idempotencyKey: string
   readonly requestHash: string
 }
+/**
+ * An idempotency key: its text, and what it belongs to besides its source, as a text. That is empty for a key of the API. The
+ * same text in two scopes is two keys. Only hooks have keys in scopes.
+ */
+export type LogKey = Pick<StoredReceipt, 'source' | 'idempotencyKey'> & { readonly keyScope: string }
+/** A key to look up: of several logs whose scopes lie between these two, the one with the last scope has it. */
+export type LogKeyLookup = LogKey & { readonly lastKeyScope: string }
 /** The identifiers and the idempotency key to look up. Undefined: the request has none. */
 export type ActivityLookup = {
   readonly tenantId: string
   readonly prospectId?: string | undefined
   /** At most one of each kind. */
   readonly identifiers: readonly IdentifierLookup[]
-  readonly key?: Pick<StoredReceipt, 'source' | 'idempotencyKey'> | undefined
+  readonly key?: LogKeyLookup | undefined
 }
 /** What the store knows of that lookup. */
 export type KnownActivity = {
@@ -31,7 +38,12 @@ export type KnownActivity = {
   readonly countedId: string | null
 }
 /** A logged activity to store. Its payload is kept as its exact text. */
-export type NewLog = StoredLog & Requester & { readonly requestHash: string | null }
+export type NewLog = StoredLog &
+  Requester & {
+    readonly requestHash: string | null
+    /** See `LogKey`. Empty without a key. */
+    readonly keyScope: string
+  }
 /** An activity to log, or a prospect to create: all of it is saved, or nothing. */
 export type ActivityChange = {
   /** What was looked up to decide this. */

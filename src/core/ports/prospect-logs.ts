@@ -7,7 +7,7 @@ export type StoredLog = Readonly<ProspectLog>
 /** Identifies one log. */
 export type ProspectLogKey = Pick<StoredLog, 'tenantId' | 'prospectLogId'>
 type Filter = { readonly source: string | null; readonly type: string | null }
-/** The slice of a tenant's logs to read. With a key and a source: at most the one log of that key. */
+/** The slice of a tenant's logs to read. With a source and an idempotency key: the logs whose keys have this text. */
 export type ProspectLogsQuery = RowsQuery &
   Filter & { readonly fromId: string | null; readonly idempotencyKey: string | null }
 /** A position in a timeline, which is ordered by time, then by id. */

@@ -161,7 +161,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
   listProspectLogs: get(
     '/v0/prospect_logs',
     {
-      summary: 'List activities, newest first by when they arrived, or find one by its idempotency key',
+      summary: 'List activities, newest first by when they arrived, or find those of an idempotency key',
       scope: 'prospect_logs:read',
       needs: ['prospectLogs'],
       useCase: listProspectLogs,
@@ -171,7 +171,7 @@ those refused with 503. All items together may take 8 MiB unless the server sets
     },
     {
       description:
-        'Returns the activities of the tenant in the order of their arrival, one slice at a time. `since` and `until` compare the time within the id of an activity, which may be a few milliseconds after `createdAt`. To continue exactly where a slice ended, pass its `nextCursor`. A slice looks at no more than 10,000 activities: with a rare `source` or `type` it may be short or empty while `hasMore` is true. With `source` and `idempotencyKey`, it returns at most the one activity that arrived under this key.',
+        'Returns the activities of the tenant in the order of their arrival, one slice at a time. `since` and `until` compare the time within the id of an activity, which may be a few milliseconds after `createdAt`. To continue exactly where a slice ended, pass its `nextCursor`. A slice looks at no more than 10,000 activities: with a rare `source` or `type` it may be short or empty while `hasMore` is true. With `source` and `idempotencyKey`, it returns the activities that arrived under this key: at most one that was sent to the API, and those of hooks.',
       done: 'A slice of activities.',
       answers: {
         whole: { summary: 'The only slice', value: { items: [example.log], hasMore: false } },

@@ -93,7 +93,7 @@ export const hookOperations = {
     },
     {
       description:
-        'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused; `lastWarning`, how a body was stored that did not match its content type.',
+        'Returns a hook, without its secret. `lastRefusal` says why a delivery was last refused; `lastWarning`, how a body was stored that did not match its content type, or that an idempotency key was repeated for another person.',
       done: 'The hook.',
       answers: { enabled: { summary: 'An enabled hook', value: example.hook } },
     },
@@ -149,14 +149,14 @@ export const hookOperations = {
     {
       summary: 'Try a delivery without storing it',
       scope: 'hooks:write',
-      needs: ['hooks'],
+      needs: ['hooks', 'activities'],
       useCase: tryHook,
       body: HookTrial,
       answer: HookTrialResult,
     },
     {
       description:
-        'Shows whether a delivery would be verified, the reason if not, and the activities it is mapped to, even if it would be refused. With `map`, uses that instead of the saved one. Nothing is stored.',
+        'Shows whether a delivery would be verified, the reason if not, and the activities it is mapped to, even if it would be refused. With `map`, uses that instead of the saved one. `warning` says if an earlier activity about another person has the same idempotency key. Nothing is stored.',
       done: 'The result. Nothing was stored.',
       requests: {
         stripe: {

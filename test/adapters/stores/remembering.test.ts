@@ -10,6 +10,7 @@ import {
   externalIdentifier,
   fillOf,
   logChangeOf,
+  logKey,
   type SomeProspect,
   someLog,
   someProspect,
@@ -164,8 +165,13 @@ t.test('a prospect that was merged is not remembered under its own id', async (t
 t.test('an idempotency key is left to the store, which overtakes', async (t) => {
   const { record, findId } = setUp()
   await record(changeOf(prospect(1)))
-  const key = { source: 'crm', idempotencyKey: 'k' }
-  t.equal(await findId({ ...byEmail(emailOf(1)), key }), idOf('prospect', 1))
+  t.equal(await findId({ ...byEmail(emailOf(1)), key: logKey('k') }), idOf('prospect', 1))
+  const key = logKey('k', { lastKeyScope: 'z' })
+  t.equal(
+    await findId({ ...byEmail(emailOf(1)), key }),
+    undefined,
+    'but not one that may be in several scopes',
+  )
 })
 
 t.test('past the bound the least recently used go first', async (t) => {
