@@ -32,7 +32,8 @@ export const hookCommands: readonly Command[] = [
       const config = readConfig(shell.env)
       const { store, clock } = await open()
       const hooks = { secrets: webhooksOf(config, clock).secrets, publicUrl: config.publicUrl }
-      return tryHook({ store, clock, hooks })({ tenantId, hookId, headers, body })
+      const { value } = await tryHook({ store, clock, hooks })({ tenantId, hookId, headers, body })
+      return value
     },
   },
 ]
