@@ -3,6 +3,7 @@ import { addAbortSignal } from 'node:stream'
 import { setFlagsFromString } from 'node:v8'
 import { type Config, readConfig } from '../config/config.ts'
 import type { Import, Imported, ReportedLine } from '../maintenance/import-lines.ts'
+import { refusingWorkbooks } from '../maintenance/workbooks.ts'
 import {
   type Command,
   type CommandDeps,
@@ -23,6 +24,7 @@ export const IMPORT_OPTIONS = {
   'from-line': valued('N', 'skip the lines before this one', { default: '1' }),
   format: valued('FORMAT', 'jsonl or csv; by default as the name of the file ends, else jsonl'),
   columns: valued('C', `the columns of CSV by member: email="Email Address",name="First Name + Last Name"`),
+  'header-line': valued('N', 'the line of the header of CSV; lines before it are skipped', { default: '1' }),
   'ignore-other-columns': { type: 'boolean', help: 'ignore other columns of CSV' },
 } as const satisfies Command['options']
 
@@ -53,7 +55,8 @@ export async function* importFile(input: Input, open: Open, shell: Shell, what: 
   keepSmall()
   const stop = new AbortController()
   shell.once('SIGINT', () => stop.abort())
-  const read = () => addAbortSignal(stop.signal, file === '-' ? shell.stdin : createReadStream(file))
+  const read = () =>
+    refusingWorkbooks(addAbortSignal(stop.signal, file === '-' ? shell.stdin : createReadStream(file)))
   const chunks = read()
   const preview = isCsv && file !== '-' && statSync(file).isFile() ? read() : undefined
   const reportProgress = reportEverySecond(shell)
@@ -73,6 +76,7 @@ export async function* importFile(input: Input, open: Open, shell: Shell, what: 
       if (line.code === 'conflict') conflicts++
       if (conflicts <= CONFLICTS_REPORTED_MAX || line.code !== 'conflict') reportLine(shell, line)
     },
+    onWarning: (warning) => report(shell, warning, { warning }),
     onProgress: ({ read, nextLine }) => reportProgress(`${read} ${what}, up to line ${nextLine - 1}`),
   }
   const { imported, why, ignored = [] } = await run(lines, isCsv, world, config)
@@ -86,17 +90,21 @@ export async function* importFile(input: Input, open: Open, shell: Shell, what: 
   if (why !== null && !stop.signal.aborted) throw why
 }
 
+const LINE_NUMBER = /^[1-9]\d{0,14}$/
 /** The file that the options name, and how to read it. Refuses incorrect use. */
 const fileIn = ({ texts, values }: Input) => {
   const { tenant: tenantId = '', file = '', 'from-line': from = '' } = texts
-  if (!/^[1-9]\d{0,14}$/.test(from)) wrongUse('--from-line must be a whole number from 1 on')
+  if (!LINE_NUMBER.test(from)) wrongUse('--from-line must be a whole number from 1 on')
   if (isFolder(file)) wrongUse(`--file ${file} is a folder`)
   if (file !== '-') accessSync(file)
   const isCsv = isCsvIn(texts, /\.csv$/i.test(file))
   const ignoresOthers = values['ignore-other-columns'] === true
   const columns = texts['columns'] === undefined ? undefined : columnsIn(texts['columns'])
-  if (!isCsv && (ignoresOthers || columns)) wrongUse('--columns and --ignore-other-columns are for CSV')
-  const csv = columns === undefined ? { ignoresOthers } : { ignoresOthers, columns }
+  const headerLine = texts['header-line'] ?? '1'
+  if (!LINE_NUMBER.test(headerLine)) wrongUse('--header-line must be a whole number from 1 on')
+  if (!isCsv && (ignoresOthers || columns || headerLine !== '1'))
+    wrongUse('--columns, --header-line and --ignore-other-columns are for CSV')
+  const csv = { ignoresOthers, headerLine: Number(headerLine), ...(columns && { columns }) }
   return { tenantId, file, fromLine: Number(from), isCsv, csv }
 }
 

@@ -49,7 +49,7 @@ const decoderFor = ([first, second]: Buffer) => {
 }
 
 /** Yields the same bytes, with the first chunks joined until they are enough. */
-async function* withHead(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => boolean) {
+export async function* withHead(chunks: AsyncIterable<Buffer>, isEnough: (head: Buffer) => boolean) {
   let head: Buffer | null = Buffer.alloc(0)
   for await (const chunk of chunks) {
     const bytes: Buffer = head ? Buffer.concat([head, chunk]) : chunk

@@ -17,6 +17,8 @@ type Header = {
   readonly indexes: ReadonlyMap<string, number>
   /** Columns that belong to no member. */
   readonly others: readonly (readonly [name: string, index: number])[]
+  /** Columns that are not read, each because another one has its name. */
+  readonly repeated: readonly { readonly name: string; readonly index: number; readonly ofIndex: number }[]
   readonly count: number
 }
 
@@ -30,35 +32,46 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 /**
  * Reads the rows of a CSV file: `lines` yields them without blank ones, and `rowOf` parses one, once the header is read.
  * Detects the delimiter, and accepts UTF-16 and any line ends. If `payload` is a member but no column, it takes all other
- * columns. Refuses `invalid_request`: a header with unknown columns, and a file that is not text. With a preview the whole
- * file is checked before its first row.
+ * columns. Of several columns with one name, the first is read, with a warning. Refuses `invalid_request`: a header with unknown
+ * columns, and a file that is not text. With a preview the whole file is checked before its first row.
  */
 export const csvRows = (input: Import, members: readonly string[], required: RequiredColumn) => {
-  const { chunks, preview, lineBytesMax, csv: csvOptions = {} } = input
+  const { chunks, preview, lineBytesMax, csv: csvOptions = {}, onWarning = () => {} } = input
+  const { headerLine = 1 } = csvOptions
   const dialect = { delimiters: DELIMITERS.join('') }
   let header: Header | undefined
   const readHeader = (text: string) => {
     header = detectHeader(text, dialect.delimiters, members, required, csvOptions)
     dialect.delimiters = header.delimiter
+    for (const { name, index, ofIndex } of header.repeated)
+      onWarning(
+        `Column ${index + 1}, ${JSON.stringify(name)}, is ignored: column ${ofIndex + 1} has the same name.`,
+      )
   }
   async function* lines(): AsyncGenerator<Line> {
     // The same steps on the preview refuse a malformed file before any of its rows is imported.
     if (preview)
-      await readToEnd(csvRows({ ...input, chunks: preview, preview: undefined }, members, required))
-    for await (const line of csvLinesOf(plainBytesOf(chunks, lineBytesMax), lineBytesMax, dialect)) {
+      await readToEnd(
+        csvRows({ ...input, chunks: preview, preview: undefined, onWarning: undefined }, members, required),
+      )
+    const records = csvLinesOf(plainBytesOf(chunks, lineBytesMax), lineBytesMax, dialect, headerLine)
+    for await (const line of records) {
       const { number, bytes } = line
-      if (bytes && !isUtf8(bytes)) refuse('invalid_request', `Line ${number} is not UTF-8. ${SAVE_AS_UTF8}`)
+      if (number < headerLine && number > 1) continue
+      if (number >= headerLine && bytes && !isUtf8(bytes))
+        refuse('invalid_request', `Line ${number} is not UTF-8. ${SAVE_AS_UTF8}`)
       if (bytes && isBlank(bytes, dialect.delimiters)) continue
       if (header) {
         yield line
         continue
       }
-      const text = textOf(line, lineBytesMax)
-      const hint = number === 1 ? delimiterHint(text) : undefined
-      if (hint === undefined) readHeader(text)
-      else dialect.delimiters = hint
+      const hint = number === 1 && bytes ? delimiterHint(Buffer.from(bytes).toString()) : undefined
+      if (hint !== undefined) dialect.delimiters = hint
+      else if (number >= headerLine) readHeader(textOf(line, lineBytesMax))
     }
-    if (!header) readHeader('')
+    if (header) return
+    if (headerLine > 1) refuse('invalid_request', `The file has no header in line ${headerLine} or after it.`)
+    readHeader('')
   }
   const rowOf = (line: Line) => {
     const { places, indexes, others, count } = header ?? NO_HEADER
@@ -80,7 +93,14 @@ export const csvRows = (input: Import, members: readonly string[], required: Req
   return { lines: lines(), rowOf }
 }
 
-const NO_HEADER: Header = { delimiter: '', places: new Map(), indexes: new Map(), others: [], count: 0 }
+const NO_HEADER: Header = {
+  delimiter: '',
+  places: new Map(),
+  indexes: new Map(),
+  others: [],
+  repeated: [],
+  count: 0,
+}
 
 const readToEnd = async ({ lines }: { readonly lines: AsyncIterable<Line> }): Promise<void> => {
   for await (const _ of lines);
@@ -133,9 +153,19 @@ const headerOf = (
   }
   const columnParts = [...places.values()].flat().filter(isColumn)
   const indexes = new Map(columnParts.map((part) => [part, indexOf(part.slice(1))]))
-  const used = new Set(indexes.values())
-  const others = names.map((name, i) => [name, i] as const).filter(([, i]) => !used.has(i))
-  return { delimiter, places, indexes, others, count: names.length }
+  const used = [...new Set(indexes.values())]
+  const takesOthers = members.includes('payload') && !places.has('payload')
+  const others: (readonly [name: string, index: number])[] = []
+  const repeated: Header['repeated'][number][] = []
+  for (const [index, name] of names.entries()) {
+    if (used.includes(index)) continue
+    const ofIndex =
+      used.find((i) => wordOf(name) !== '' && wordOf(names[i] ?? '') === wordOf(name)) ??
+      (takesOthers && name !== '' ? others.find(([other]) => other === name)?.[1] : undefined)
+    if (ofIndex === undefined) others.push([name, index])
+    else repeated.push({ name, index, ofIndex })
+  }
+  return { delimiter, places, indexes, others, repeated, count: names.length }
 }
 
 /** Returns a function that finds a column by its exact name, or else without case and separators; -1 if there is none. */
@@ -164,7 +194,7 @@ const chosenParts = (chosen: string, isColumn: (part: string) => boolean): strin
 }
 
 const refuseColumns = (
-  { places, indexes, others }: Header,
+  { places, others }: Header,
   members: readonly string[],
   { oneOf, expected }: RequiredColumn,
   { columns = {}, ignoresOthers = false }: CsvColumns,
@@ -175,19 +205,12 @@ const refuseColumns = (
     if (!places.has(member))
       refuse('invalid_request', `There is no column ${JSON.stringify(chosen)} for ${member}.`)
   }
-  const mappedNames = new Set([...indexes.keys()].map(wordOf))
-  const otherNames = others.map(([name]) => name)
   const payloadTakesOthers = members.includes('payload') && !places.has('payload')
-  const isWrong = (name: string, i: number): boolean => {
-    if (mappedNames.has(wordOf(name))) return true
-    if (ignoresOthers) return false
-    return !payloadTakesOthers || name === '' || otherNames.indexOf(name) !== i
-  }
-  const wrong = otherNames.find(isWrong)
-  if (wrong !== undefined)
+  const unknown = others.find(([name]) => !payloadTakesOthers || name === '')?.[0]
+  if (unknown !== undefined && !ignoresOthers)
     refuse(
       'invalid_request',
-      `The column ${JSON.stringify(wrong)} is unknown or occurs twice. Name it with --columns, or add --ignore-other-columns. ${expected}`,
+      `The column ${JSON.stringify(unknown)} is unknown. Name it with --columns, or add --ignore-other-columns. ${expected}`,
     )
   if (!oneOf.some((member) => places.has(member))) refuse('invalid_request', expected)
 }

@@ -13,17 +13,21 @@ export type CsvColumns = {
   readonly columns?: Readonly<Record<string, string>>
   /** Whether columns that belong to no member are ignored. */
   readonly ignoresOthers?: boolean
+  /** The line of the header, if it is not the first one. The lines before it are skipped. */
+  readonly headerLine?: number
 }
 
 /**
  * Yields the records of CSV (RFC 4180) as lines. A record can have several lines, because within quotes a line end is part
- * of a field; its number is that of the first. Other delimiters may be set between two records. Refuses `invalid_request`
- * at a quote that is not closed, because nothing shows where the next record begins.
+ * of a field; its number is that of the first. Other delimiters may be set between two records. Before `firstLine` a quote is a
+ * character like others. Refuses `invalid_request` at a quote that is not closed, because nothing shows where the next record
+ * begins.
  */
 export async function* csvLinesOf(
   chunks: AsyncIterable<Buffer>,
   bytesMax: number,
   dialect = { delimiters: ',' },
+  firstLine = 1,
 ): AsyncGenerator<Line> {
   let state: FieldState = 'start'
   let line = 1
@@ -45,7 +49,7 @@ export async function* csvLinesOf(
   }
   /** Reads the bytes up to a line end. Returns whether that is part of a field. */
   const isLineEndInside = (bytes: Buffer): boolean => {
-    readPart(bytes)
+    if (line >= firstLine) readPart(bytes)
     if (bytes.at(-1) !== NEWLINE) return false
     line++
     if (length > bytesMax) refuseIfOpen()
@@ -71,10 +75,15 @@ const stateAfter = (state: FieldState, byte: number, delimiters: readonly number
 /** One field and the delimiter, or the end, after it. */
 const fieldUpTo = memoized((delimiter: string) => {
   const escaped = delimiter.replace(/\W/, '\\$&')
-  return new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^"${escaped}]*))(${escaped}|$)`, 'y')
+  return new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|( *="[^"${escaped}]*" *|[^"${escaped}]*))(${escaped}|$)`, 'y')
 })
 
-/** The fields of a record. Refuses `invalid_request` if it is malformed. */
+/** How spreadsheets are kept from reading a text as a number: the formula `="00042"`. */
+const FORMULA_OF_TEXT = /^\s*="((?:[^"]|"")*)"\s*$/
+const withoutFormula = (field: string): string =>
+  field.includes('="') ? (FORMULA_OF_TEXT.exec(field)?.[1]?.replaceAll('""', '"') ?? field) : field
+
+/** The fields of a record; of a formula that is a text, that text. Refuses `invalid_request` if it is malformed. */
 export const csvFieldsOf = (text: string, delimiter = ','): string[] => {
   const record = text.replace(/\r$/, '')
   const field = fieldUpTo(delimiter)
@@ -82,7 +91,7 @@ export const csvFieldsOf = (text: string, delimiter = ','): string[] => {
   const fields: string[] = []
   for (;;) {
     const [, quoted, plain = '', end] = field.exec(record) ?? refuse('invalid_request', MALFORMED)
-    fields.push(quoted?.replaceAll('""', '"') ?? plain)
+    fields.push(withoutFormula(quoted?.replaceAll('""', '"') ?? plain))
     if (end === '') return fields
   }
 }

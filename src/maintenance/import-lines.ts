@@ -35,6 +35,8 @@ export type Import = {
   readonly stop: AbortSignal
   readonly onReported: (line: ReportedLine) => void
   readonly onProgress: (soFar: Imported) => void
+  /** Called with what was read differently than the file may mean it. */
+  readonly onWarning?: ((warning: string) => void) | undefined
 }
 type Steps<Answer, Kind extends string> = {
   readonly lines: AsyncIterable<Line>

@@ -89,11 +89,15 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'hooks try h --tenant t': '--body is required',
     'prospect-logs import --tenant t --file /': '--file / is a folder',
     'prospect-logs import --tenant t --file - --from-line 0': '--from-line must be a whole number from 1 on',
+    'prospects import --tenant t --file - --format csv --header-line x':
+      '--header-line must be a whole number from 1 on',
+    'prospects import --tenant t --file - --header-line 2':
+      '--columns, --header-line and --ignore-other-columns are for CSV',
     'prospects import --tenant t --file - --format xml': '--format must be jsonl or csv',
     'prospect-logs import --tenant t --file - --format jsonl --columns email=a':
-      '--columns and --ignore-other-columns are for CSV',
+      '--columns, --header-line and --ignore-other-columns are for CSV',
     'prospects import --tenant t --file - --ignore-other-columns':
-      '--columns and --ignore-other-columns are for CSV',
+      '--columns, --header-line and --ignore-other-columns are for CSV',
     'prospects import --tenant t --file - --format csv --columns email':
       '--columns must be member=column, such as email="Email Address",name="First Name + Last Name"',
     'prospects export --tenant t --format csv': 'accepted',

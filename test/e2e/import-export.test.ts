@@ -399,6 +399,41 @@ const testProspects = async (t: Test, scene: Scene) => {
     t.match(stderr, 'Line 703 is not UTF-8. Save the file as CSV UTF-8.')
   })
 
+  t.test('a workbook is refused by what it is, whatever its name', async (t) => {
+    const tenant = await newTenant()
+    for (const name of ['people.xlsx', 'people.csv']) {
+      const file = join(newFolder(t), name)
+      writeFileSync(file, Buffer.concat([Buffer.from('PK\x03\x04', 'latin1'), Buffer.alloc(5_000, 7)]))
+      for (const verb of ['prospects', 'prospect-logs']) {
+        const command = [verb, 'import', '--tenant', tenant, '--file', file]
+        const { code, stderr } = await runCommand(command, env)
+        t.equal(code, 1)
+        t.match(stderr, 'This is an Excel workbook. Save it as CSV UTF-8.')
+      }
+    }
+  })
+
+  t.test(
+    'a report with a title, numbers as texts and a column twice is imported, with a warning',
+    async (t) => {
+      const tenant = await newTenant()
+      const file = join(newFolder(t), 'report.csv')
+      writeFileSync(
+        file,
+        'People of "2026\n\nExternal ID,Email,Email\n="00042",ada@x.example,other@x.example\n',
+      )
+      const { code, stdout, stderr } = await runCommand(
+        ['prospects', 'import', '--tenant', tenant, '--file', file, '--header-line', '3'],
+        env,
+      )
+      t.equal(code, 0)
+      t.match(JSON.parse(stdout), { read: 1, created: 1, refused: 0 })
+      t.match(stderr, 'is ignored: column 2 has the same name.')
+      const exported = await runCommand(['prospects', 'export', '--tenant', tenant, '--format', 'csv'], env)
+      t.equal(exported.stdout, 'externalId,email,name\n00042,ada@x.example,\n')
+    },
+  )
+
   t.test('the columns of a spreadsheet are named, for prospects and for activities', async (t) => {
     const tenant = await newTenant()
     const file = join(newFolder(t), 'excel.csv')
@@ -408,7 +443,7 @@ const testProspects = async (t: Test, scene: Scene) => {
       runCommand([verb, 'import', '--tenant', tenant, '--file', file, ...options], env)
 
     const withOtherColumn = await importAs('prospects', ...COLUMNS)
-    t.match(withOtherColumn, { code: 1, stderr: /Remark.* is unknown .*--ignore-other-columns/ })
+    t.match(withOtherColumn, { code: 1, stderr: /Remark.* is unknown\. .*--ignore-other-columns/ })
 
     const people = await importAs('prospects', ...COLUMNS, '--ignore-other-columns')
     t.match(JSON.parse(people.stdout), { read: SHEET_ROWS, created: SHEET_ROWS, refused: 0 })

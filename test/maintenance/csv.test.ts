@@ -98,11 +98,21 @@ t.test('the fields of a record', async (t) => {
     ['"a,b","c""d",""', ['a,b', 'c"d', '']],
     ['"a\r\nb"\r', ['a\r\nb']],
     ['"""",x', ['"', 'x']],
+    ['="00042",b', ['00042', 'b']],
+    ['"=""00042""", ="1E5" ,=""', ['00042', '1E5', '']],
+    ['" =""a, """"b"""""" "', ['a, "b"']],
+    ['=00042,="+49 170"', ['=00042', '+49 170']],
+    ['"=""a""&""b""","=SUM(""a"")"', ['="a"&"b"', '=SUM("a")']],
   ] as const)
     t.strictSame(csvFieldsOf(record), fields, record)
   for (const record of ['a"b', '"a', '"a"b', ' "a"', '"a""', 'x,"'])
     t.throws(() => csvFieldsOf(record), { kind: 'invalid_request' } as object as Error, record)
   t.equal(csvFieldsOf(`"${'""'.repeat(1e6)}"`)[0]?.length, 1e6, 'however long it is')
+})
+
+t.test('a formula that is a text ends where its field does', async (t) => {
+  t.strictSame(csvFieldsOf('="a,b";="c"', ';'), ['a,b', 'c'])
+  t.throws(() => csvFieldsOf('="a,b"', ','), { kind: 'invalid_request' } as object as Error)
 })
 
 t.test('what is written is read again', async (t) => {

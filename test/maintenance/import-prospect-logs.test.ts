@@ -19,6 +19,7 @@ const openScene = async () => {
   const logAll = logProspectActivities({ ...deps, logProspectActivity: logProspectActivity(deps) })
   /** The lines that were refused. */
   const reported: ReportedLine[] = []
+  const warnings: string[] = []
 
   const importFile = async (file: string, isCsv: boolean, csv: CsvColumns = {}) => {
     const { imported, why } = await importProspectLogs(logAll)(
@@ -32,6 +33,7 @@ const openScene = async () => {
         stop: new AbortController().signal,
         onProgress: () => {},
         onReported: (line) => reported.push(line),
+        onWarning: (warning) => warnings.push(warning),
       },
       isCsv,
     )
@@ -42,7 +44,7 @@ const openScene = async () => {
   const importJsonLines = (file: string) => importFile(file, false)
   /** The logs of the tenant, newest first. */
   const listLogs = async () => (await listProspectLogs(deps)({ tenantId, limit: 9 })).value.items
-  return { importCsv, importJsonLines, listLogs, reported }
+  return { importCsv, importJsonLines, listLogs, reported, warnings }
 }
 
 async function* chunksOf(file: string) {
@@ -124,6 +126,16 @@ t.test('a row with the idempotency key of another activity is refused', async (t
   t.match(reported, [{ line: 3, code: 'idempotency_key_reused' }])
 })
 
+t.test('of several columns with one name the payload has the first', async (t) => {
+  const { importCsv, listLogs, warnings } = await openScene()
+  await importCsv('source,Note,Note,note,Source\na,b,c,d,e\n')
+  t.match(await listLogs(), [{ source: 'a', payload: { rawJson: '{"Note":"b","note":"d"}' } }])
+  t.strictSame(warnings, [
+    'Column 3, "Note", is ignored: column 2 has the same name.',
+    'Column 5, "Source", is ignored: column 1 has the same name.',
+  ])
+})
+
 type RefusedHeader = {
   readonly fault: string
   readonly file: string
@@ -141,11 +153,6 @@ const REFUSED_HEADERS: readonly RefusedHeader[] = [
     fault: 'no source',
     file: 'Note\na\n',
     message: /add --columns source="=old-crm"/,
-  },
-  {
-    fault: 'two columns of the same name',
-    file: 'source,Note,Note\na,b,c\n',
-    message: /The column "Note" is unknown or occurs twice/,
   },
   {
     fault: 'a column without a name',
