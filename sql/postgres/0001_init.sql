@@ -137,6 +137,7 @@ create table former_identifiers (
   primary key (tenant_id, prospect_id, kind, hash)
 );
 create index former_identifiers_by_hash on former_identifiers (tenant_id, kind, hash);
+create index former_identifiers_shown on former_identifiers (tenant_id, prospect_id, kind, released_at) where value is not null;
 
 -- Pairs of prospects whom one activity named, by IDs: they may be one person. The lesser ID comes first. A pair is removed in the
 -- background once either prospect was erased or merged.

@@ -114,6 +114,7 @@ create table former_identifiers (
   primary key (tenant_id, prospect_id, kind, hash)
 ) strict, without rowid;
 create index former_identifiers_by_hash on former_identifiers (tenant_id, kind, hash);
+create index former_identifiers_shown on former_identifiers (tenant_id, prospect_id, kind, released_at) where value is not null;
 
 create table prospect_conflicts (
   tenant_id text not null,

@@ -1,4 +1,4 @@
-import type { Prospect } from '../shapes/prospect.ts'
+import type { Prospect, ProspectWithIdentifiers } from '../shapes/prospect.ts'
 import type { ProspectLog } from '../shapes/prospect-log.ts'
 import { activityDetail, pageOf } from './activity-detail.ts'
 import { call, can, download, get, Problem, path, pollOf, type Slice } from './api.ts'
@@ -13,9 +13,9 @@ import { saveFile } from './save-csv.ts'
 
 /** One person: identifiers, activities, and actions. */
 export const personView = async (id: string, signal: AbortSignal) => {
-  let prospect: Prospect
+  let prospect: ProspectWithIdentifiers
   try {
-    prospect = await get<Prospect>(path`/prospects/${id}`, {}, signal)
+    prospect = await get<ProspectWithIdentifiers>(path`/prospects/${id}`, {}, signal)
   } catch (error) {
     if (error instanceof Problem && error.code === 'prospect_erased') return erasedView(id, signal)
     throw error
@@ -24,7 +24,8 @@ export const personView = async (id: string, signal: AbortSignal) => {
   const about = h('div')
   const heading = h('div')
   const showPerson = (changed: Prospect): void => {
-    prospect = changed
+    // A correction returns no former emails: the next poll does.
+    prospect = { ...prospect, ...changed }
     refill(heading, headingOf(prospect))
     refill(about, factsOf(prospect))
   }
@@ -51,15 +52,22 @@ const headingOf = ({ name, email }: Prospect) => [
   name && email && h('p.lead.muted', bdi(email)),
 ]
 
-const factsOf = ({ prospectId, name, email, externalId, createdAt, updatedAt }: Prospect) =>
-  facts({
+const factsOf = (prospect: ProspectWithIdentifiers) => {
+  const { prospectId, name, email, externalId, createdAt, updatedAt } = prospect
+  const listed = (texts: readonly string[]) => texts.length > 0 && bdi(texts.join(', '))
+  return facts({
     Email: bdi(email),
+    'Other emails': listed(prospect.otherEmails),
+    'Former emails': listed(prospect.formerEmails),
     'External id': bdi(externalId),
+    'Other external ids': listed(prospect.otherExternalIds),
+    'Former external ids': listed(prospect.formerExternalIds),
     Name: bdi(name),
     Since: absolute(createdAt),
     Changed: updatedAt !== createdAt && time(updatedAt),
     Id: idOf(prospectId),
   })
+}
 
 /** A person's activities, newest first. They are live until one is opened or older ones are loaded. */
 const timelineOf = (

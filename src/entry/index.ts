@@ -47,6 +47,7 @@ export type {
   Prospect,
   ProspectConflictSlice,
   ProspectSlice,
+  ProspectWithIdentifiers,
 } from '../shapes/prospect.ts'
 export type { ProspectExportLine } from '../shapes/prospect-export.ts'
 export type { ProspectLog, ProspectLogReceipt, ProspectLogSlice } from '../shapes/prospect-log.ts'

@@ -99,6 +99,7 @@ export type {
   FoundProspect,
   OldestProspectsQuery,
   ProspectCorrected,
+  ProspectIdentifier,
   ProspectKey,
   Prospects,
   ProspectsQuery,

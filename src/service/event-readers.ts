@@ -6,7 +6,7 @@ import { getPage } from '../core/pages/get-page.ts'
 import { getPageGroup } from '../core/pages/get-page-group.ts'
 import { getVersion } from '../core/pages/get-version.ts'
 import type { Needs, Store } from '../core/ports/store.ts'
-import { getProspect } from '../core/prospects/get-prospect.ts'
+import { readProspect } from '../core/prospects/get-prospect.ts'
 import { getWebhookEndpoint } from '../core/webhooks/get-webhook-endpoint.ts'
 
 type OfTenant = { readonly tenantId: string }
@@ -26,7 +26,7 @@ export const eventReaders = (
     listLengthMax = options.listLengthMax,
   ) => gather(readEach(read), { ...options, listLengthMax })
   return {
-    getProspect: gathered(getProspect(deps)),
+    getProspect: gathered(readProspect(deps)),
     getProspectLog: gathered(getProspectLog(deps)),
     // Sees deleted groups: their last event is that they were deleted.
     getPageGroup: gathered(getPageGroup({ ...deps, seesDeleted: true }), GROUPS_MAX),

@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { Erasure } from './erasure.ts'
-import { Prospect } from './prospect.ts'
+import { Prospect, ProspectWithIdentifiers } from './prospect.ts'
 import { ProspectLog } from './prospect-log.ts'
 import { described, whole } from './text.ts'
 
 // Each has a name, so that generated clients have readable types.
-export const ExportedProspect = v.object({ prospect: Prospect })
+export const ExportedProspect = v.object({ prospect: ProspectWithIdentifiers })
 /** The remaining fields of a prospect that was merged into this one. */
 export const MergedProspect = v.pick(Prospect, ['prospectId', 'email', 'externalId'])
 export const ExportedMerged = v.object({ merged: MergedProspect })

@@ -20,6 +20,28 @@ export const Prospect = v.object({
 })
 export type Prospect = v.InferOutput<typeof Prospect>
 
+/** Response of `GET /v0/prospects/{prospect_id}`. */
+export const ProspectWithIdentifiers = v.object({
+  ...Prospect.entries,
+  otherEmails: described(
+    v.array(v.string()),
+    'Other emails that lead to this prospect: those that a correction kept, and those of merged prospects. At most 100.',
+  ),
+  otherExternalIds: described(
+    v.array(v.string()),
+    'Other external ids that lead to this prospect. At most 100.',
+  ),
+  formerEmails: described(
+    v.array(v.string()),
+    'Emails that the prospect had and that no longer identify it: the last 20, newest first. An erasure blocks them, and older ones.',
+  ),
+  formerExternalIds: described(
+    v.array(v.string()),
+    'External ids that the prospect had and that no longer identify it: the last 20, newest first.',
+  ),
+})
+export type ProspectWithIdentifiers = v.InferOutput<typeof ProspectWithIdentifiers>
+
 /** An email or external id that a prospect did not take. */
 export const IdentifierConflict = v.object({
   field: described(v.picklist(['email', 'externalId']), 'The field that was not taken.'),
@@ -120,6 +142,16 @@ export const ProspectChanges = bodyOf({
     'Replaces the external id, or removes it if null. Blank and placeholders are refused.',
   ),
   name: optional(v.nullable(boundedText(1, 255)), 'Replaces the name, or removes it if null.'),
+  keepFormerEmail: optional(
+    v.boolean(),
+    'With a new `email`: true if the person still uses the former one. It then goes on leading to this prospect. By default it becomes a former email, which identifies no one.',
+  ),
+  keepFormerExternalId: optional(v.boolean(), 'The same for a new `externalId`.'),
+  forgetEmail: optional(
+    text(),
+    'Drops an email that never was this person’s, such as a typo: from the former and the other emails, so that an erasure of this prospect leaves it alone. It may be the email that `email` replaces. One that the prospect never had changes nothing.',
+  ),
+  forgetExternalId: optional(boundedText(1, 255), 'The same for an external id.'),
 })
 export type ProspectChanges = v.InferOutput<typeof ProspectChanges>
 

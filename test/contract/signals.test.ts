@@ -139,7 +139,10 @@ const testSameStore = (t: Test, kind: StoreKind): void => {
     const watcher = await watching(store, kind)
     const count = watcher.count('prospects')
     const after = { ...before, name: 'Ada', updatedAt: at(1) }
-    t.equal(await store.prospects.correct({ before, after, added: [], released: [] }), 'recorded')
+    t.equal(
+      await store.prospects.correct({ before, after, added: [], released: [], forgotten: [] }),
+      'recorded',
+    )
     t.equal(watcher.count('prospects'), count)
   })
 

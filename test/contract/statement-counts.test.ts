@@ -259,8 +259,9 @@ const testProspects = (t: Test, kind: StoreKind): void => {
     t.equal(await countOf(tested, () => prospects.list({ ...slice, identifier: null })), 1)
     const identifier = { kind: 'email', hash: 'hash' } as const
     t.equal(await countOf(tested, () => prospects.list({ ...slice, identifier })), 1)
+    t.equal(await countOf(tested, () => prospects.identifiers(prospect)), 1)
     const before = foundProspect(prospect)
-    const correction = { before, after: { ...before, name: 'Ada' }, added: [], released: [] }
+    const correction = { before, after: { ...before, name: 'Ada' }, added: [], released: [], forgotten: [] }
     t.equal(await countOf(tested, () => prospects.correct(correction)), 1)
   })
 

@@ -131,7 +131,7 @@ const settingOf = async ({ store, another, kept }: Subject) => {
     const before = foundProspect(prospect)
     const after = { ...before, email: null, externalId: null, updatedAt: at(1) }
     const released = identifiersOf(prospect)
-    equal(await store.prospects.correct({ before, after, added: [], released }), 'recorded')
+    equal(await store.prospects.correct({ before, after, added: [], released, forgotten: [] }), 'recorded')
   }
   return {
     activities,

@@ -209,7 +209,13 @@ export const erasureWrites = section('erasures', erasureScene, {
       const texts = [`${round}@x`, `${round}@y`]
       const before = await addPerson({ email: `${round}@x` })
       const after = { ...before, email: `${round}@y`, updatedAt: at(1) }
-      const correction = { before, after, added: identifiersOf(after), released: identifiersOf(before) }
+      const correction = {
+        before,
+        after,
+        added: identifiersOf(after),
+        released: identifiersOf(before),
+        forgotten: [],
+      }
       const correcting = elsewhere.prospects.correct(correction)
       const erasing = erase(before)
       const isCorrected = (await correcting) === 'recorded'

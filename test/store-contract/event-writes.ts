@@ -35,7 +35,7 @@ const WRITES: Readonly<Record<string, PrepareWrite>> = {
     await recordAll(activities, [prospect])
     const before = foundProspect(prospect)
     const after = { ...before, name: 'Ada', updatedAt: at(1) }
-    return (events) => prospects.correct({ before, after, added: [], released: [] }, events)
+    return (events) => prospects.correct({ before, after, added: [], released: [], forgotten: [] }, events)
   },
   'merges.record': async ({ activities, merges }, { tenantId }) => {
     const both = [someProspect(tenantId), someProspect(tenantId)]

@@ -37,7 +37,7 @@ export const correctionOf = (before: FoundProspect, values: CorrectedValues): Pr
   const isKept = (identifier: Identifier) =>
     added.some(({ kind, hash }) => kind === identifier.kind && hash === identifier.hash)
   const released = identifiersOf(before).filter((identifier) => !isKept(identifier))
-  return { before, after, added, released }
+  return { before, after, added, released, forgotten: [] }
 }
 
 /** Erases prospects. */

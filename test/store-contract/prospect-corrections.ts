@@ -262,7 +262,13 @@ export const prospectCorrections = section('prospects', prospectScene, {
     const { prospects, addProspect, find, leadsOf, newTenant } = scene
     const before = await addProspect(await newTenant(), { email: 'ada@x' })
     const after = { ...before, email: 'new@x', updatedAt: at(1) }
-    const correction = { before, after, added: identifiersOf(after), released: identifiersOf(before) }
+    const correction = {
+      before,
+      after,
+      added: identifiersOf(after),
+      released: identifiersOf(before),
+      forgotten: [],
+    }
     const { added, released } = structuredClone(correction)
     const expected = structuredClone(after)
     equal(await prospects.correct(correction), 'recorded')

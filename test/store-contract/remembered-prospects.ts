@@ -67,7 +67,7 @@ export const rememberedProspects = section(
       const before = foundProspect(prospect)
       const after = { ...before, email: null, externalId: null, name: null, updatedAt: at(1) }
       const released = identifiersOf(prospect)
-      equal(await store.prospects.correct({ before, after, added: [], released }), 'recorded')
+      equal(await store.prospects.correct({ before, after, added: [], released, forgotten: [] }), 'recorded')
     }
     return { elsewhere, processOn, prospectsOf, logsOf, erase, merge, clear }
   },
@@ -128,7 +128,7 @@ export const rememberedProspects = section(
       const before = foundProspect(ada)
       const after = { ...before, email: null, updatedAt: at(9) }
       const released = identifiersOf({ ...ada, externalId: null })
-      equal(await store.prospects.correct({ before, after, added: [], released }), 'recorded')
+      equal(await store.prospects.correct({ before, after, added: [], released, forgotten: [] }), 'recorded')
       like(await log(both), { prospectId })
       like(await prospectsOf(tenantId), [{ email: 'ada@x', externalId: '1' }])
       const [now] = (await prospectsOf(tenantId)) as [SomeProspect]

@@ -10,6 +10,7 @@ import { erasures } from './erasures.ts'
 import { eventWrites } from './event-writes.ts'
 import { events, everyEvent } from './events.ts'
 import { externalIds } from './external-ids.ts'
+import { formerIdentifiers } from './former-identifiers.ts'
 import { hooks } from './hooks.ts'
 import { isolation } from './isolation.ts'
 import { mergeErasures } from './merge-erasures.ts'
@@ -49,6 +50,7 @@ export const sections: readonly Section[] = [
   prospects,
   prospectSearch,
   prospectCorrections,
+  formerIdentifiers,
   prospectConflicts,
   prospectLogs,
   counts,

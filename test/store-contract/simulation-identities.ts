@@ -8,6 +8,7 @@ export const ERASURE_CASES = {
   formerOfMerged: 'erase the corrected: of one into which one with former identifiers was merged',
   stays: 'erase the corrected: of one whose former identifier leads to another one',
   again: 'erase the corrected: of one whose former identifier was blocked already',
+  kept: 'erase the corrected: of one who kept a former identifier',
 } as const
 
 /** What a prospect had: an identifier that was added to it, or to one that was merged into it. */
@@ -15,7 +16,7 @@ type Had = { readonly identifier: NewIdentifier; readonly isOfMerged: boolean }
 
 /**
  * A store that notes every identifier that a prospect ever had, apart from how the store does it. After each erasure, all
- * of them must be blocked, except for those that lead to another person.
+ * of them must be blocked, except for those that lead to another person, and nothing else.
  */
 export const identities = (store: Store) => {
   /** By tenant and prospect, then by kind and hash. */
@@ -44,7 +45,9 @@ export const identities = (store: Store) => {
   }
   const correct: Store['prospects']['correct'] = async (correction, events) => {
     const outcome = await store.prospects.correct(correction, events)
-    if (outcome === 'recorded') correction.added.forEach(note)
+    if (outcome !== 'recorded') return outcome
+    correction.added.forEach(note)
+    for (const identifier of correction.forgotten) hadBy(identifier).delete(nameOf(identifier))
     return outcome
   }
   const merge: Store['merges']['record'] = async (changes, events) => {
@@ -71,6 +74,8 @@ export const identities = (store: Store) => {
       // It identifies no one by order of the tenant.
       if (is.prospectId === null && is.blockedUntil === null) continue
       const isFormer = was?.prospectId !== person.prospectId
+      if (!isFormer && !isOfMerged && person[identifier.kind] !== identifier.value)
+        cases.add(ERASURE_CASES.kept)
       if (isFormer) cases.add(isOfMerged ? ERASURE_CASES.formerOfMerged : ERASURE_CASES.former)
       if (is.prospectId !== null) {
         cases.add(ERASURE_CASES.stays)
@@ -84,6 +89,10 @@ export const identities = (store: Store) => {
       same(is.erasureId, changes.erasures[0]?.erasureId)
       ok(String(is.blockedUntil) >= changes.until, `${name} is not blocked long enough`)
     }
+    const { tenantId, erasures } = changes
+    const names = new Set(all.map(({ identifier }) => nameOf(identifier)))
+    for (const blocked of await store.erasures.blockedBy(tenantId, [erasures[0]?.erasureId ?? '']))
+      ok(names.has(nameOf(blocked)), `${nameOf(blocked)} was blocked, but the person never had it`)
     return outcome
   }
   return {

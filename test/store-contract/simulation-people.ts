@@ -100,6 +100,23 @@ export const takeIdentifiers: MakeStep = (chance, seen) =>
     return { prospectId, ...namedFrom(chance, seen) }
   })
 
+/** Drops an identifier that a prospect has, had, or never had, or keeps the one that it replaces. */
+export const dropIdentifiers: MakeStep = (chance, seen) =>
+  callsInTurn('drop identifiers', chance, 'updateProspect', seen, () => {
+    const known = chance.onceIn(2) ? seen.identifiers : seen.identifiers.slice(-RECENT * 8)
+    const { prospectId } = prospectFrom(chance, seen)
+    const { kind, value, ...had } = known.length > 0 ? chance.oneOf(known) : NO_IDENTIFIER
+    const key = {
+      tenantId: had.tenantId ?? chance.oneOf(seen.tenants),
+      prospectId: had.prospectId ?? prospectId,
+    }
+    const dropped = kind === 'email' ? { forgetEmail: value } : { forgetExternalId: value }
+    const replaced = kind === 'email' ? { email: emailFrom(chance) } : { externalId: externalIdFrom(chance) }
+    const kept = kind === 'email' ? { keepFormerEmail: true } : { keepFormerExternalId: true }
+    return { ...key, ...chance.oneOf([dropped, { ...replaced, ...dropped }, { ...replaced, ...kept }]) }
+  })
+const NO_IDENTIFIER = { kind: 'email', value: 'a@x', tenantId: undefined, prospectId: undefined } as const
+
 export const mergeProspects: MakeStep = (chance, seen) =>
   callsInTurn('merge prospects', chance, 'mergeProspect', seen, () => {
     const recent = { ...seen, prospects: seen.prospects.slice(-RECENT * 8) }
@@ -196,6 +213,7 @@ export const eraseCorrected: MakeStep = (chance, seen) => {
   const other = newEmail()
   const isMerged = chance.onceIn(2)
   const meanwhile = chance.oneOf(['nothing', 'taken', 'blocked'])
+  const isKept = chance.onceIn(3)
   const isNamedById = chance.onceIn(2)
   const blockDays = chance.below(3)
   const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
@@ -211,7 +229,7 @@ export const eraseCorrected: MakeStep = (chance, seen) => {
       }
       const { value: prospect } = await noted(calls.createProspect({ tenantId, email: former }))
       const prospectId = prospect?.prospectId ?? ''
-      await noted(calls.updateProspect({ tenantId, prospectId, email: present }))
+      await noted(calls.updateProspect({ tenantId, prospectId, email: present, keepFormerEmail: isKept }))
       if (meanwhile === 'taken') await noted(calls.logProspectActivity({ ...activity, email: former }))
       if (meanwhile === 'blocked') await noted(calls.eraseProspect({ tenantId, email: former, blockDays }))
       if (isMerged) {

@@ -19,6 +19,7 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [4, people.createProspects],
   [6, people.correctProspects],
   [3, people.takeIdentifiers],
+  [3, people.dropIdentifiers],
   [4, people.mergeProspects],
   [4, people.moveMerged],
   [1, people.claimMerges],

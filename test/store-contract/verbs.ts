@@ -112,6 +112,12 @@ export const VERBS = {
         prospects.findWithMerged({ tenantId, prospectId }),
       toStrangers: [],
     },
+    identifiers: {
+      serves: 'callers',
+      ask: ({ prospects }, { tenantId }, { prospect: { prospectId } }) =>
+        prospects.identifiers({ tenantId, prospectId }),
+      toStrangers: [],
+    },
     correct: {
       serves: 'callers',
       ask: ({ prospects }, { tenantId }, { prospect }) => {

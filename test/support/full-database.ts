@@ -382,6 +382,7 @@ const readingBack = (
     { name: 'activities', act: () => readEach(prospectLogs.find, Array(MANY).fill(names)), rowsMax: MANY },
     { name: 'prospects', act: () => readEach(prospects.find, Array(MANY).fill(names)), rowsMax: MANY },
     { name: 'a prospect with those merged into it', act: () => prospects.findWithMerged(names), rowsMax: 1 },
+    { name: 'the identifiers of a prospect', act: () => prospects.identifiers(names), rowsMax: 3 },
     {
       name: 'a prospect corrected',
       act: () => prospects.correct(correction(tenantId)),
@@ -412,6 +413,7 @@ const correction = (tenantId: string): ProspectCorrected => {
     after: { ...before, email: 'corrected', updatedAt: at(1) },
     added: [added],
     released: [released],
+    forgotten: [],
   }
 }
 const CORRECTED = 9_999_999

@@ -125,7 +125,7 @@ const fillCorrections = async ({ activities, prospects }: Store, tenantId: strin
     const after = { ...before, email: `grace+${i}@example.com`, externalId: null, updatedAt: at(i) }
     const added = identifiersOf(after)
     const released = identifiersOf(before)
-    await prospects.correct({ before, after, added, released })
+    await prospects.correct({ before, after, added, released, forgotten: [] })
     before = after
   }
 }

@@ -1,11 +1,15 @@
 import type { NewIdentifier } from '../../core/ports/identifiers.ts'
-import type { Prospects } from '../../core/ports/prospects.ts'
+import {
+  FORMER_TEXTS_MAX,
+  type FoundProspect,
+  LEADING_LISTED_MAX,
+  type ProspectIdentifier,
+  type Prospects,
+} from '../../core/ports/prospects.ts'
+import { IDENTIFIER_KINDS } from '../../core/prospects/identifiers.ts'
 import { afterStart } from '../../core/prospects/search-keys.ts'
 import { AFTER_ALL_IDS, scan, takeSlice } from '../stores/take-slice.ts'
 import { isLiving, isUnchanged, type People } from './people.ts'
-
-/** The texts that are kept of the former identifiers of a prospect, of each kind. */
-const FORMER_VALUES_MAX = 20
 
 export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, outbox }: People): Prospects => {
   const release = ({ tenantId, kind, hash, value, prospectId }: NewIdentifier, releasedAt: string) => {
@@ -14,9 +18,22 @@ export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, out
     const former = { tenantId, kind, hash, value, prospectId, releasedAt }
     const before = formerIdentifiers.byProspect.at(former)
     if (!formerIdentifiers.change(before, former)) formerIdentifiers.add(former)
-    const older = [...formerIdentifiers.byRelease.backFrom(former)].slice(FORMER_VALUES_MAX)
+    const older = [...formerIdentifiers.byRelease.backFrom(former)].slice(FORMER_TEXTS_MAX)
     for (const old of older) formerIdentifiers.change(old, { value: null })
   }
+  const forget = (identifier: NewIdentifier, merged: readonly FoundProspect[]) => {
+    const { tenantId, kind, hash, value, prospectId } = identifier
+    const leading = identifiers.byHash.at({ tenantId, kind, hash })
+    if (leading?.prospectId === prospectId) identifiers.remove(leading)
+    for (const key of [identifier, ...merged]) {
+      const former = formerIdentifiers.byProspect.at({ tenantId, prospectId: key.prospectId, kind, hash })
+      if (former !== undefined) formerIdentifiers.remove(former)
+    }
+    for (const prospect of merged)
+      if (prospect[kind] === value) prospects.change(prospects.byId.at(prospect), { [kind]: null })
+  }
+  const mergedInto = (tenantId: string, prospectId: string) =>
+    prospects.byMergedInto.after({ tenantId, mergedInto: prospectId })
   const take = (identifier: NewIdentifier) => {
     const former = formerIdentifiers.byProspect.at(identifier)
     if (former !== undefined) formerIdentifiers.remove(former)
@@ -33,7 +50,7 @@ export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, out
       const prospect = prospects.byId.at(lookup)
       if (prospect === undefined || !isLiving(prospect)) return []
       const { tenantId, prospectId } = lookup
-      const merged = prospects.byMergedInto.after({ tenantId, mergedInto: prospectId })
+      const merged = mergedInto(tenantId, prospectId)
       return [{ ...prospect }, ...merged.map((row) => ({ ...row, email: null }))]
     },
     list: async ({ tenantId, identifier, beforeId, limit }) => {
@@ -67,7 +84,25 @@ export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, out
       const oldestFirst = prospects.byId.after(lookup, lookup.afterId, undefined, lookup.limit)
       return takeSlice(oldestFirst, lookup.limit - 1).map((row) => ({ ...row }))
     },
-    correct: async ({ before, after, added, released }, events) => {
+    identifiers: async ({ tenantId, prospectId }) => {
+      const found: ProspectIdentifier[] = []
+      const leading = identifiers.byProspect.after({ tenantId, prospectId })
+      for (const kind of IDENTIFIER_KINDS) {
+        const ofKind = leading.filter((identifier) => identifier.kind === kind)
+        for (const { value } of ofKind.slice(0, LEADING_LISTED_MAX))
+          found.push({ kind, value: value ?? '', isFormer: false })
+      }
+      const ids = [prospectId, ...mergedInto(tenantId, prospectId).map((merged) => merged.prospectId)]
+      for (const kind of IDENTIFIER_KINDS) {
+        const newestFirst = ids
+          .flatMap((id) => [...formerIdentifiers.byRelease.backFrom({ tenantId, prospectId: id, kind })])
+          .sort((a, b) => compare(b.releasedAt, a.releasedAt) || compare(a.hash, b.hash))
+        const shown = newestFirst.filter(({ value }) => value !== null).slice(0, FORMER_TEXTS_MAX)
+        for (const { value } of shown) found.push({ kind, value: value ?? '', isFormer: true })
+      }
+      return found
+    },
+    correct: async ({ before, after, added, released, forgotten }, events) => {
       const row = prospects.byId.at(before)
       if (row === undefined || !isUnchanged(row, before) || !isLiving(row)) return 'overtaken'
       const isFree = (identifier: NewIdentifier) => {
@@ -78,8 +113,12 @@ export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, out
       outbox.save(events)
       prospects.change(row, after)
       for (const identifier of released) release(identifier, after.updatedAt)
+      const merged = forgotten.length > 0 ? mergedInto(before.tenantId, before.prospectId) : []
+      for (const identifier of forgotten) forget(identifier, merged)
       added.forEach(take)
       return 'recorded'
     },
   }
 }
+
+const compare = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)

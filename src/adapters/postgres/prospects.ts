@@ -1,6 +1,15 @@
 import { asOutcome } from '../../core/engine/outcome.ts'
 import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { FoundProspect, ProspectKey, Prospects, ProspectsQuery } from '../../core/ports/prospects.ts'
+import type { IdentifierKind } from '../../core/ports/identifiers.ts'
+import {
+  FORMER_TEXTS_MAX,
+  type FoundProspect,
+  LEADING_LISTED_MAX,
+  type ProspectIdentifier,
+  type ProspectKey,
+  type Prospects,
+  type ProspectsQuery,
+} from '../../core/ports/prospects.ts'
 import type { Scanned } from '../../core/ports/world.ts'
 import { afterStart, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { COLUMNS, without } from '../stores/rows.ts'
@@ -8,15 +17,12 @@ import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import type { Together } from '../stores/together.ts'
 import { numbered, rowsOfEach } from './numbered.ts'
 import type { Events, Outbox } from './outbox.ts'
-import { columns, piece, type Query } from './sql.ts'
+import { columns, piece, type Query, textArray } from './sql.ts'
 
 const SHOWN = columns('l', COLUMNS.prospects)
 const SHOWN_BUT_EMAIL = columns('p', without(COLUMNS.prospects, 'email'))
 const WANT = columns('lookup', 'number int, tenant_id, prospect_id')
 const IDENTIFIER = columns('identifier', 'tenant_id, kind, hash, value, prospect_id')
-
-/** Former identifiers of a kind that keep their text. */
-const FORMER_TEXTS_MAX = 20
 
 // The expressions of the indexes for the search: see `prospects_email_start` and the two after it.
 const EMAIL_KEY = piece`(left(l.email, 100) collate "C")`
@@ -118,12 +124,52 @@ export const postgresProspects = (
     return rows.map(prospectOf)
   },
 
+  /** Materialized, so that they are found along the index of the prospect, never along that of all hashes. */
+  identifiers: async ({ tenantId, prospectId }) => {
+    const rows = await query(tenantId)<ProspectIdentifier & { readonly hash: string }>`
+      with kinds as (
+        select * from (values ('email'), ('externalId')) as kinds (kind)
+      ), led as materialized (
+        select i.kind, i.value, i.hash from identifiers i
+        where i.tenant_id = ${tenantId} and i.prospect_id = ${prospectId}
+      ), person as (
+        select ${prospectId} as prospect_id
+        union all
+        select p.prospect_id from prospects p where p.tenant_id = ${tenantId} and p.merged_into = ${prospectId}
+      )
+      select kinds.kind, i.value, false as is_former, null::timestamptz as released_at, i.hash
+      from kinds
+        cross join lateral (
+          select i.value, i.hash from led i where i.kind = kinds.kind order by i.hash limit ${LEADING_LISTED_MAX}
+        ) i
+      union all
+      select kinds.kind, f.value, true, f.released_at, f.hash
+      from kinds
+        cross join lateral (
+          select f.value, f.released_at, f.hash
+          from person
+            cross join lateral (
+              select f.value, f.released_at, f.hash from former_identifiers f
+              where f.tenant_id = ${tenantId} and f.prospect_id = person.prospect_id and f.kind = kinds.kind
+                and f.value is not null
+              order by f.released_at desc limit ${FORMER_TEXTS_MAX}
+            ) f
+          order by f.released_at desc, f.hash limit ${FORMER_TEXTS_MAX}
+        ) f
+      order by is_former, kind, released_at desc, hash`
+    return rows.map(({ kind, value, isFormer }) => ({ kind, value, isFormer }))
+  },
+
   /**
    * Locks the prospect first. An identifier to add that leads here already stays. One that leads elsewhere, or is blocked, is
    * refused by its key: then nothing is saved. Only the newest twenty former identifiers of a kind keep their text.
+   * Each row is changed by one part alone.
    */
-  correct: ({ before, after, added, released }, events) => {
+  correct: ({ before, after, added, released, forgotten }, events) => {
     const { tenantId, prospectId } = before
+    const forgottenText = (kind: IdentifierKind) =>
+      forgotten.find((identifier) => identifier.kind === kind)?.value ?? null
+    const removedHashes = textArray([...added, ...forgotten].map(({ hash }) => hash))
     return confirm(
       query()<Events>`
         with changed as (
@@ -150,14 +196,36 @@ export const postgresProspects = (
           update former_identifiers f set value = null
           from (
             select o.kind, o.hash, row_number() over (partition by o.kind order by o.released_at desc, o.hash) as place
-            from former_identifiers o where o.tenant_id = ${tenantId} and o.prospect_id = ${prospectId}
+            from former_identifiers o
+            where o.tenant_id = ${tenantId} and o.prospect_id = ${prospectId} and o.value is not null
           ) older
           where f.tenant_id = ${tenantId} and f.prospect_id = ${prospectId} and f.kind = older.kind
             and f.hash = older.hash and older.place >= ${FORMER_TEXTS_MAX} and exists (select 1 from released)
+            and f.hash <> all (${removedHashes}::text[])
         ), regained as (
           delete from former_identifiers f using ${IDENTIFIER.from(added)}
           where f.tenant_id = identifier.tenant_id and f.prospect_id = identifier.prospect_id
             and f.kind = identifier.kind and f.hash = identifier.hash and exists (select 1 from changed)
+        ), person as (
+          select ${prospectId} as prospect_id where ${forgotten.length > 0}
+          union all
+          select p.prospect_id from prospects p
+          where p.tenant_id = ${tenantId} and p.merged_into = ${prospectId} and ${forgotten.length > 0}
+        ), forgotten as (
+          delete from identifiers i using ${IDENTIFIER.from(forgotten)}
+          where i.tenant_id = ${tenantId} and i.kind = identifier.kind and i.hash = identifier.hash
+            and i.prospect_id = identifier.prospect_id and exists (select 1 from changed)
+        ), forgotten_formers as (
+          delete from former_identifiers f using person, ${IDENTIFIER.from(forgotten)}
+          where f.tenant_id = ${tenantId} and f.prospect_id = person.prospect_id
+            and f.kind = identifier.kind and f.hash = identifier.hash and exists (select 1 from changed)
+        ), forgotten_of_merged as (
+          update prospects p set email = nullif(p.email, ${forgottenText('email')}),
+            external_id = nullif(p.external_id, ${forgottenText('externalId')})
+          from person
+          where p.tenant_id = ${tenantId} and p.prospect_id = person.prospect_id and p.prospect_id <> ${prospectId}
+            and (p.email = ${forgottenText('email')} or p.external_id = ${forgottenText('externalId')})
+            and exists (select 1 from changed)
         ), identified as (
           insert into identifiers (${IDENTIFIER.names})
           select ${IDENTIFIER.values} from ${IDENTIFIER.from(added)}

@@ -1,11 +1,9 @@
 import type { AssumedIdentifier, Identifier, NewIdentifier } from '../../core/ports/identifiers.ts'
+import { FORMER_TEXTS_MAX } from '../../core/ports/prospects.ts'
 import type { Timestamp } from '../../core/ports/world.ts'
 import { COLUMNS } from '../stores/rows.ts'
 import type { Database } from './open.ts'
 import { insertInto } from './statements.ts'
-
-/** Former identifiers of a kind that keep their text; older ones keep only the hash. */
-const FORMER_VALUES_MAX = 20
 
 export const IS_IDENTIFIER = 'tenant_id = :tenantId and kind = :kind and hash = :hash'
 /** A blocked identifier leads to the empty text, which is no id. */
@@ -18,10 +16,25 @@ const ADD_FORMER = `
   on conflict (tenant_id, prospect_id, kind, hash) do update set value = excluded.value, released_at = excluded.released_at`
 const IS_FORMER = `where ${OF_PROSPECT} and kind = :kind and hash = :hash`
 const REMOVE_FORMER = `delete from former_identifiers ${IS_FORMER}`
-const CLEAR_FORMER = `update former_identifiers set value = null ${IS_FORMER}`
-// Sorted by the program: without an index on the time SQLite would build one.
-const LIST_FORMER = `
-  select hash, released_at from former_identifiers where ${OF_PROSPECT} and kind = :kind and value is not null`
+// Without statistics SQLite would read all former identifiers of the prospect instead of this index.
+const CLEAR_OLDER = `
+  update former_identifiers set value = null
+  where (tenant_id, prospect_id, kind, hash) in (
+    select tenant_id, prospect_id, kind, hash from former_identifiers indexed by former_identifiers_shown
+    where ${OF_PROSPECT} and kind = :kind and value is not null
+    order by released_at desc limit -1 offset ${FORMER_TEXTS_MAX}
+  )`
+const IN_PERSON = `
+  prospect_id in (
+    select :prospectId union all
+    select prospect_id from prospects indexed by prospects_merged where tenant_id = :tenantId and merged_into = :prospectId
+  )`
+const FORGET_FORMER = `
+  delete from former_identifiers where tenant_id = :tenantId and ${IN_PERSON} and kind = :kind and hash = :hash`
+const forgetShown = (column: string) => `
+  update prospects indexed by prospects_merged set ${column} = null
+  where tenant_id = :tenantId and merged_into = :prospectId and ${column} = :value`
+const FORGET_SHOWN = { email: forgetShown('email'), externalId: forgetShown('external_id') }
 
 /** The prospect that an identifier leads to; null if it leads to none, and the empty text if it is blocked. */
 const leadsTo = (database: Database, identifier: Identifier): string | null =>
@@ -52,10 +65,12 @@ export const releaseIdentifier = (
 ): void => {
   database.run(RELEASE, identifier)
   database.run(ADD_FORMER, { ...identifier, releasedAt })
-  const newestFirst = database
-    .all<{ hash: string; releasedAt: Timestamp }>(LIST_FORMER, identifier)
-    .sort((a, b) => (a.releasedAt < b.releasedAt ? 1 : -1))
-  for (const { hash } of newestFirst.slice(FORMER_VALUES_MAX)) {
-    database.run(CLEAR_FORMER, { ...identifier, hash })
-  }
+  database.run(CLEAR_OLDER, identifier)
+}
+
+/** Within `record`, drops an identifier that never was that of its prospect, nor of those that were merged into it. */
+export const forgetIdentifier = (database: Database, identifier: NewIdentifier): void => {
+  database.run(RELEASE, identifier)
+  database.run(FORGET_FORMER, identifier)
+  database.run(FORGET_SHOWN[identifier.kind], identifier)
 }

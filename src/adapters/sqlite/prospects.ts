@@ -1,8 +1,16 @@
-import type { FoundProspect, ProspectKey, Prospects } from '../../core/ports/prospects.ts'
+import {
+  FORMER_TEXTS_MAX,
+  type FoundProspect,
+  LEADING_LISTED_MAX,
+  type ProspectIdentifier,
+  type ProspectKey,
+  type Prospects,
+} from '../../core/ports/prospects.ts'
+import { IDENTIFIER_KINDS } from '../../core/prospects/identifiers.ts'
 import { afterStart, begins, nameKeysOf, SEARCHED_MAX } from '../../core/prospects/search-keys.ts'
 import { COLUMNS, without } from '../stores/rows.ts'
 import { AFTER_ALL_IDS, scan } from '../stores/take-slice.ts'
-import { ensureIdentifier, IS_IDENTIFIER, releaseIdentifier } from './identifiers.ts'
+import { ensureIdentifier, forgetIdentifier, IS_IDENTIFIER, releaseIdentifier } from './identifiers.ts'
 import type { Database } from './open.ts'
 import type { Outbox } from './outbox.ts'
 import { BEFORE_ID } from './statements.ts'
@@ -37,6 +45,21 @@ const CORRECT = `
   update prospects set email = :email, external_id = :externalId, name = :name, name_key = :nameKey,
     last_name_key = :lastNameKey, updated_at = :updatedAt
   where tenant_id = :tenantId and prospect_id = :prospectId`
+// Sorted by the program: otherwise SQLite would walk along all hashes of the tenant.
+const LEADING = `
+  select kind, value, hash from identifiers indexed by identifiers_of_prospect
+  where tenant_id = :tenantId and prospect_id = :prospectId and kind = :kind`
+const FORMER = `
+  select f.kind, f.value, f.hash, f.released_at from former_identifiers f indexed by former_identifiers_shown
+  where f.tenant_id = :tenantId and f.prospect_id = :prospectId and f.kind = :kind and f.value is not null
+  order by f.released_at desc limit ${FORMER_TEXTS_MAX}`
+const MERGED_IDS = `
+  select tenant_id, prospect_id from prospects indexed by prospects_merged
+  where tenant_id = :tenantId and merged_into = :prospectId`
+type IdentifierRow = Omit<ProspectIdentifier, 'isFormer'> & {
+  readonly hash: string
+  readonly releasedAt: string
+}
 
 /** Whether a prospect is unchanged, along with all prospects that were merged into it. */
 export const IS_UNCHANGED = `
@@ -78,13 +101,35 @@ export const sqliteProspects = (database: Database, outbox: Outbox): Prospects =
   listOldest: async (lookup) =>
     database.slice<FoundProspect>(LIST_OLDEST, { ...lookup, limit: lookup.limit - 1 }),
 
-  correct: ({ before, after, added, released }, events) =>
+  identifiers: async (lookup) => {
+    const identifiers: ProspectIdentifier[] = []
+    for (const kind of IDENTIFIER_KINDS) {
+      const leading = database.all<IdentifierRow>(LEADING, { ...lookup, kind }).sort(byHash)
+      for (const { value } of leading.slice(0, LEADING_LISTED_MAX))
+        identifiers.push({ kind, value, isFormer: false })
+    }
+    const person = [lookup, ...database.all<ProspectKey>(MERGED_IDS, lookup)]
+    for (const kind of IDENTIFIER_KINDS) {
+      const former = person.flatMap((key) => database.all<IdentifierRow>(FORMER, { ...key, kind }))
+      for (const { value } of former.sort(byRelease).slice(0, FORMER_TEXTS_MAX))
+        identifiers.push({ kind, value, isFormer: true })
+    }
+    return identifiers
+  },
+
+  correct: ({ before, after, added, released, forgotten }, events) =>
     database.record(() => {
       if (!database.has(IS_UNCHANGED, before)) return 'overtaken'
       database.run(CORRECT, { ...after, ...nameKeysOf(after.name) })
       for (const identifier of released) releaseIdentifier(database, identifier, after.updatedAt)
+      for (const identifier of forgotten) forgetIdentifier(database, identifier)
       for (const identifier of added) ensureIdentifier(database, identifier)
       outbox.add(events)
       return 'recorded'
     }),
 })
+
+const byHash = (a: IdentifierRow, b: IdentifierRow): number => (a.hash < b.hash ? -1 : 1)
+/** Newest first. */
+const byRelease = (a: IdentifierRow, b: IdentifierRow): number =>
+  a.releasedAt === b.releasedAt ? byHash(a, b) : a.releasedAt < b.releasedAt ? 1 : -1

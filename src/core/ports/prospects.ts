@@ -1,6 +1,6 @@
 import type { Prospect } from '../../shapes/prospect.ts'
 import type { NewEvent } from './events.ts'
-import type { Identifier, NewIdentifier } from './identifiers.ts'
+import type { Identifier, IdentifierKind, NewIdentifier } from './identifiers.ts'
 import type { Recorded, RowsQuery, Scanned, Timestamp } from './world.ts'
 
 /** A prospect as callers see it, or a tombstone. */
@@ -22,6 +22,16 @@ type ProspectSearch = Pick<RowsQuery, 'tenantId' | 'limit'> & {
 }
 /** The prospects of a tenant whose ids come after this one. */
 export type OldestProspectsQuery = Pick<RowsQuery, 'tenantId' | 'limit'> & { readonly afterId: string }
+/** Former identifiers of a prospect that keep their text, of each kind: the newest. Of older ones only the hash is left. */
+export const FORMER_TEXTS_MAX = 20
+/** Identifiers of each kind that are listed of those that lead to a prospect. */
+export const LEADING_LISTED_MAX = 100
+/** The text of an identifier that leads to a prospect or, if it is a former one, of one that it had. */
+export type ProspectIdentifier = {
+  readonly kind: IdentifierKind
+  readonly value: string
+  readonly isFormer: boolean
+}
 /**
  * A correction. All of it is saved, or nothing. Overtaken unless the prospect is unchanged and each identifier to add is
  * free. An identifier to add may lead to this prospect already.
@@ -32,6 +42,11 @@ export type ProspectCorrected = {
   readonly added: readonly NewIdentifier[]
   /** Identifiers that the prospect had: they lead to it no longer, and are kept as former ones. */
   readonly released: readonly NewIdentifier[]
+  /**
+   * Identifiers that never were the prospect's: those that lead to it lead to no one, and none is kept as a former one, nor
+   * shown with a prospect that was merged into it.
+   */
+  readonly forgotten: readonly NewIdentifier[]
 }
 /** The part of a store that shows prospects, and corrects them. */
 export type Prospects = {
@@ -51,5 +66,10 @@ export type Prospects = {
   search(query: ProspectSearch): Promise<readonly FoundProspect[]>
   /** The oldest of those, oldest first, including tombstones: as `prospectLogs.listOldest`. */
   listOldest(query: OldestProspectsQuery): Promise<readonly FoundProspect[]>
+  /**
+   * The identifiers that lead to a prospect, at most `LEADING_LISTED_MAX` of each kind, in the order of their hashes. Then, at
+   * most `FORMER_TEXTS_MAX` of each kind, the former ones of it and of those that were merged into it: newest first.
+   */
+  identifiers(key: ProspectKey): Promise<readonly ProspectIdentifier[]>
   correct(correction: ProspectCorrected, events?: readonly NewEvent[]): Promise<Recorded>
 }

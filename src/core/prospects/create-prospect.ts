@@ -7,7 +7,7 @@ import type { ActivityChange, KnownActivity } from '../ports/activities.ts'
 import type { Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
-import { getProspect } from './get-prospect.ts'
+import { readProspect } from './get-prospect.ts'
 import { identifiersOf, identifiersToLookUp, isIdentified, type SentIdentifiers } from './identifiers.ts'
 import {
   addedProspect,
@@ -48,7 +48,7 @@ export const createProspect =
       },
       record: (change) => store.activities.record(change, [eventOf(change, creation, newId)]),
     })
-    const { value: prospect } = await getProspect({ store })({ tenantId, prospectId: decided.prospectId })
+    const { value: prospect } = await readProspect({ store })({ tenantId, prospectId: decided.prospectId })
     return { value: { ...prospect, conflicts: decided.conflicts }, created: decided.created }
   }
 

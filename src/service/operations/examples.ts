@@ -29,6 +29,13 @@ export const prospect = {
   createdAt: '2026-11-21T07:48:09.525Z',
   updatedAt: '2026-11-21T07:48:09.525Z',
 }
+export const readProspect = {
+  ...prospect,
+  otherEmails: [],
+  otherExternalIds: [],
+  formerEmails: ['ada.byron@example.com'],
+  formerExternalIds: [],
+}
 export const log = {
   prospectLogId: LOG_ID,
   prospectId: PROSPECT_ID,

@@ -17,6 +17,7 @@ import {
   ProspectMerge,
   ProspectQuery,
   ProspectSlice,
+  ProspectWithIdentifiers,
 } from '../../shapes/prospect.ts'
 import { ProspectExportLine } from '../../shapes/prospect-export.ts'
 import { SliceQuery } from '../../shapes/slice.ts'
@@ -195,16 +196,17 @@ export const prospectOperations = {
       scope: 'prospects:read',
       needs: ['prospects'],
       useCase: getProspect,
-      answer: Prospect,
+      answer: ProspectWithIdentifiers,
     },
     {
-      description: 'Returns a prospect. An erased one returns 410.',
+      description:
+        'Returns a prospect, with every email and external id that leads to it, and those that it had before. Lists and events show only the first of each. An erased prospect returns 410.',
       done: 'The prospect.',
       answers: {
-        named: { summary: 'With an email, an external id and a name', value: example.prospect },
+        named: { summary: 'With an email, an external id and a name', value: example.readProspect },
         anonymous: {
           summary: 'Without any',
-          value: { ...example.prospect, email: null, externalId: null, name: null },
+          value: { ...example.readProspect, email: null, externalId: null, name: null, formerEmails: [] },
         },
       },
     },
@@ -219,11 +221,11 @@ export const prospectOperations = {
       useCase: updateProspect,
       body: ProspectChanges,
       answer: Prospect,
-      problems: ['email_taken', 'external_id_taken'],
+      problems: ['email_taken', 'external_id_taken', 'limit_reached'],
     },
     {
       description:
-        'Replaces the email, the external id or the name of a prospect, or removes it. Earlier activities keep the values they were sent with.',
+        'Replaces the email, the external id or the name of a prospect, or removes it. Earlier activities keep the values they were sent with.\n\nThe former email identifies no one any more, but an erasure of this prospect blocks it, too. If the person still uses it, send `keepFormerEmail`; if it never was this person’s, send `forgetEmail`. The same goes for external ids.',
       done: 'The prospect as it is now.',
       requests: {
         named: { summary: 'Correct the name', value: { name: 'Ada King' } },
@@ -232,6 +234,14 @@ export const prospectOperations = {
           value: { email: 'ada.lovelace@example.com', name: 'Ada King' },
         },
         removed: { summary: 'Remove the email', value: { email: null } },
+        moved: {
+          summary: 'The person has a second email',
+          value: { email: 'ada.lovelace@example.com', keepFormerEmail: true },
+        },
+        typo: {
+          summary: 'The email had a typo',
+          value: { email: 'ada.lovelace@example.com', forgetEmail: 'ada.lovelcae@example.com' },
+        },
       },
       answers: {
         corrected: {
@@ -245,6 +255,7 @@ export const prospectOperations = {
         },
       },
       fault: { detail: 'is not an email address', pointer: '/email' },
+      limitReached: 'At most 100 emails can lead to one prospect.',
     },
   ),
   /** Merges a prospect into another one, for good. `startBackground` of `prospect-pages/publisher` moves its activities. */
@@ -300,7 +311,7 @@ are spaces. For an erased prospect, only the erasure is returned.`,
       answers: {
         whole: {
           summary: 'A prospect with one activity',
-          value: [{ prospect: example.prospect }, { prospectLog: example.log }, { done: true, logs: 1 }]
+          value: [{ prospect: example.readProspect }, { prospectLog: example.log }, { done: true, logs: 1 }]
             .map(example.lineOf)
             .join(''),
         },

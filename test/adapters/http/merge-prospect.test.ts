@@ -1,6 +1,6 @@
 import t from 'tap'
 import { idOf } from '../../support/setting.ts'
-import { openAdaScene } from './prospect-scene.ts'
+import { NO_OTHERS, openAdaScene } from './prospect-scene.ts'
 
 const UNKNOWN_ID = idOf('prospect', 9)
 
@@ -23,7 +23,8 @@ t.test('200: a merge answers the survivor, which has got what it lacked', async 
 t.test('200: the id and the email of a merged prospect lead to the survivor', async (t) => {
   const { get, graceId, merged } = await openMerged()
   const { conflicts: _, ...survivor } = merged.json
-  t.strictSame((await get(`/v0/prospects/${graceId}`)).json, survivor)
+  const read = { ...survivor, ...NO_OTHERS, otherEmails: ['grace@x'] }
+  t.strictSame((await get(`/v0/prospects/${graceId}`)).json, read)
   t.strictSame((await get('/v0/prospects?email=grace@x')).json, { items: [survivor], hasMore: false })
 })
 

@@ -19,6 +19,9 @@ export type Prospect = {
   readonly updatedAt: string
 }
 
+/** What a prospect reads back with that has one email and one external id at most, and had no other. */
+export const NO_OTHERS = { otherEmails: [], otherExternalIds: [], formerEmails: [], formerExternalIds: [] }
+
 /** A tenant that has logged an activity of Ada. */
 export const openAdaScene = async () => {
   const scene = await openScene()

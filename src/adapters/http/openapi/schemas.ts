@@ -49,6 +49,7 @@ import {
   ProspectConflictSlice,
   ProspectMerge,
   ProspectSlice,
+  ProspectWithIdentifiers,
 } from '../../../shapes/prospect.ts'
 import {
   ExportEnd,
@@ -104,6 +105,7 @@ const SHAPES = {
   ProspectLogCount,
   ProspectLogCounts,
   Prospect,
+  ProspectWithIdentifiers,
   MatchedProspect,
   IdentifierConflict,
   ProspectConflict,
