@@ -136,7 +136,7 @@ create table former_identifiers (
   released_at timestamptz(3) not null,
   primary key (tenant_id, prospect_id, kind, hash)
 );
-create index former_identifiers_by_hash on former_identifiers (tenant_id, kind, hash);
+create index former_identifiers_by_hash on former_identifiers (tenant_id, kind, hash, released_at);
 create index former_identifiers_shown on former_identifiers (tenant_id, prospect_id, kind, released_at) where value is not null;
 
 -- Pairs of prospects whom one activity named, by IDs: they may be one person. The lesser ID comes first. A pair is removed in the
@@ -222,6 +222,9 @@ create table erasures (
   position text collate "C" not null,
   attempts integer not null,
   claimable_at timestamptz(3) not null,
+  -- Prospects that had the identifier of the request, and those that former identifiers of the erased one led to: lists of IDs.
+  formerly_of json not null default '[]',
+  still_leads_to json not null default '[]',
   primary key (tenant_id, erasure_id)
 );
 -- One pending erasure for each person. The conditions of these indexes differ from that of the queue, so that the planner never

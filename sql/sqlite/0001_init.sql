@@ -113,7 +113,7 @@ create table former_identifiers (
   released_at text not null,
   primary key (tenant_id, prospect_id, kind, hash)
 ) strict, without rowid;
-create index former_identifiers_by_hash on former_identifiers (tenant_id, kind, hash);
+create index former_identifiers_by_hash on former_identifiers (tenant_id, kind, hash, released_at);
 create index former_identifiers_shown on former_identifiers (tenant_id, prospect_id, kind, released_at) where value is not null;
 
 create table prospect_conflicts (
@@ -184,6 +184,8 @@ create table erasures (
   position text not null,
   attempts integer not null,
   claimable_at text not null,
+  formerly_of text not null default '[]',
+  still_leads_to text not null default '[]',
   primary key (tenant_id, erasure_id)
 ) strict, without rowid;
 create unique index erasures_of_prospect on erasures (tenant_id, prospect_id)

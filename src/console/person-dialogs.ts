@@ -3,7 +3,7 @@ import type { Prospect } from '../shapes/prospect.ts'
 import { forgetPeople } from './activity-detail.ts'
 import { call, can, get, path, type Slice } from './api.ts'
 import { field, openForm } from './dialog.ts'
-import { absolute, button, card, counted, crumb, goTo, h, refill, tag, when } from './dom.ts'
+import { absolute, addressOf, button, card, counted, crumb, goTo, h, refill, tag, when } from './dom.ts'
 import { row, table } from './lists.ts'
 import { idOf } from './notices.ts'
 import { repeat } from './repeat.ts'
@@ -148,7 +148,8 @@ const erasureTable = (shown: readonly Erasure[]) =>
   table(['State', 'Requested', 'Erased', 'New activities', 'Id'], shown.map(erasureRow))
 
 const erasureRow = (erasure: Erasure): HTMLElement => {
-  const { erasureId, status, waitingFor, blockedUntil, requestedAt, logsErased } = erasure
+  const { erasureId, status, waitingFor, blockedUntil, requestedAt, logsErased, formerlyOf, stillLeadsTo } =
+    erasure
   const unblock = async () => {
     const { value } = await call<Erasure>('POST', path`/erasures/${erasureId}/unblock`)
     element.replaceWith(erasureRow(value))
@@ -157,7 +158,11 @@ const erasureRow = (erasure: Erasure): HTMLElement => {
   const element = row(
     [tag(status, status === 'completed' ? 'ok' : 'warning'), waitingFor && h('small', WAITS[waitingFor])],
     when(requestedAt),
-    counted(logsErased, 'activity', 'activities'),
+    [
+      counted(logsErased, 'activity', 'activities'),
+      peopleIn('A former email or external id leads to ', stillLeadsTo),
+      peopleIn('Formerly had by ', formerlyOf),
+    ],
     isBlocked
       ? [`refused until ${absolute(blockedUntil)} `, button('Lift the block', unblock, { class: 'link' })]
       : 'accepted',
@@ -165,6 +170,15 @@ const erasureRow = (erasure: Erasure): HTMLElement => {
   )
   return element
 }
+
+/** Links to people who may be the erased one, too. */
+const peopleIn = (text: string, ids: readonly string[]) =>
+  ids.length > 0 &&
+  h(
+    'small',
+    text,
+    ids.map((id, i) => [i > 0 && ', ', h('a', { href: addressOf(['people', id]) }, id)]),
+  )
 
 const WAITS: Readonly<Record<NonNullable<Erasure['waitingFor']>, string>> = {
   second_pass: 'waits for earlier writes to end, and a second search',

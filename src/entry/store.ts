@@ -31,6 +31,7 @@ export type {
   ErasureStep,
   Erasures,
   NamingLog,
+  NewStoredErasure,
   StoredErasure,
 } from '../core/ports/erasures.ts'
 export type { EventIds, Events, NewEvent, Requester, StoredEvent } from '../core/ports/events.ts'
@@ -96,6 +97,7 @@ export type {
   TimelineSlice,
 } from '../core/ports/prospect-logs.ts'
 export type {
+  FormerOwnersQuery,
   FoundProspect,
   OldestProspectsQuery,
   ProspectCorrected,

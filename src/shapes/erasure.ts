@@ -49,6 +49,14 @@ export const Erasure = v.object({
     v.nullable(timestamp()),
     'Until when activities with an identifier of the person are refused, in UTC; null if they are not.',
   ),
+  formerlyOf: described(
+    v.array(id('prospect')),
+    'Other prospects that once had the email or the external id of the request. They are not erased: if one is the same person, erase it by its id. At most 20, the last one who had it first.',
+  ),
+  stillLeadsTo: described(
+    v.array(id('prospect')),
+    'Other prospects that a former email or external id of the erased person led to when it was erased. That one is not blocked: if the prospect is the same person, erase it, too. At most 20.',
+  ),
 })
 export type Erasure = v.InferOutput<typeof Erasure>
 

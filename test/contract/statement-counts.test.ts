@@ -260,6 +260,8 @@ const testProspects = (t: Test, kind: StoreKind): void => {
     const identifier = { kind: 'email', hash: 'hash' } as const
     t.equal(await countOf(tested, () => prospects.list({ ...slice, identifier })), 1)
     t.equal(await countOf(tested, () => prospects.identifiers(prospect)), 1)
+    const former = { tenantId: prospect.tenantId, kind: 'email', hash: '' } as const
+    t.equal(await countOf(tested, () => prospects.formerOwners({ ...former, limit: 20 })), 1)
     const before = foundProspect(prospect)
     const correction = { before, after: { ...before, name: 'Ada' }, added: [], released: [], forgotten: [] }
     t.equal(await countOf(tested, () => prospects.correct(correction)), 1)

@@ -2,7 +2,10 @@ import t from 'tap'
 import { createNewId } from '../../src/adapters/ids.ts'
 import { memoryStore } from '../../src/adapters/memory/store.ts'
 import { requestErasure } from '../../src/core/erasures/request-erasure.ts'
+import { createProspect } from '../../src/core/prospects/create-prospect.ts'
 import { createProspects } from '../../src/core/prospects/create-prospects.ts'
+import { mergeProspect } from '../../src/core/prospects/merge-prospect.ts'
+import { updateProspect } from '../../src/core/prospects/update-prospect.ts'
 import { createTenant } from '../../src/core/tenants/create-tenant.ts'
 import type { CsvColumns } from '../../src/maintenance/csv.ts'
 import { exportProspects } from '../../src/maintenance/export.ts'
@@ -228,6 +231,42 @@ t.test('an erased prospect is neither exported nor imported again', async (t) =>
   t.equal(await exportFile(), `${CSV_HEADER},bob@x,\n`)
   t.match(await importFile('email\nada@x\nbob@x\n'), { found: 1, refused: 1 })
   t.match(reported, [{ line: 2, code: 'prospect_erased' }])
+})
+
+t.test('a list with everything that an erased person ever had brings nobody back', async (t) => {
+  const { importFile, exportFile, reported, tenantId, ...deps } = await openScene()
+  const create = async (prospect: object) =>
+    (await createProspect(deps)({ tenantId, ...prospect })).value.prospectId
+  const correct = (prospectId: string, changes: object) =>
+    updateProspect(deps)({ tenantId, prospectId, ...changes })
+  const ada = await create({ email: 'ada@x', externalId: 'crm 1' })
+  // More than are kept as texts.
+  for (let i = 0; i < 25; i++) await correct(ada, { email: `ada@${i}` })
+  await correct(ada, { email: 'ada@kept' })
+  await correct(ada, { email: 'ada@last', keepFormerEmail: true, externalId: 'crm 2' })
+  await correct(ada, { email: 'ada@new', forgetEmail: 'ada@last' })
+  const eve = await create({ email: 'eve@x', externalId: 'crm 3' })
+  await correct(eve, { email: 'eve@new', externalId: 'crm 4' })
+  await mergeProspect(deps)({ tenantId, prospectId: eve, into: ada })
+
+  const byOldest = await requestErasure(deps)({ tenantId, email: 'ada@x', blockDays: 1 })
+  t.strictSame(byOldest.value.formerlyOf, [ada])
+  await requestErasure(deps)({ tenantId, prospectId: ada, blockDays: 1 })
+  const numbered = Array.from({ length: 25 }, (_, i) => `ada@${i}`)
+  const emails = ['ada@x', ...numbered, 'ada@kept', 'ada@new', 'eve@x', 'eve@new']
+  const externalIds = ['crm 1', 'crm 2', 'crm 3', 'crm 4']
+  const file = [
+    'email,externalId',
+    ...emails.map((email) => `${email},`),
+    ...externalIds.map((id) => `,${id}`),
+  ]
+  // Each alone, and beside something new.
+  t.match(await importFile(file.join('\n')), { created: 0, found: 0, refused: 34 })
+  t.match(await importFile('email,externalId\nada@3,new 1\nnew@x,crm 3\n'), { created: 0, refused: 2 })
+  t.ok(reported.every(({ code }) => code === 'prospect_erased'))
+  t.equal(await exportFile(), CSV_HEADER)
+  // Dropped, so that it never was hers.
+  t.match(await importFile('email\nada@last\n'), { created: 1 })
 })
 
 t.test('a file is read no faster than it is imported', async (t) => {

@@ -5,7 +5,7 @@ import type {
   Store,
   StoredConflict,
 } from 'prospect-pages/store'
-import { blockChangesOf, mergeChangesOf } from './people.ts'
+import { blockChangesOf, correctionOf, mergeChangesOf } from './people.ts'
 import {
   addTenant,
   at,
@@ -45,6 +45,7 @@ export const fillTenant = async (store: Ports) => {
   const tenant = await addTenant(store)
   const { tenantId } = tenant
 
+  await addFormerOwner(store, tenantId, 'ada@example.com')
   const prospect = someProspect(tenantId, { email: 'ada@example.com', externalId: 'crm 1' })
   const log = someLog(prospect, keyFields('one'))
   await recordAll(store.activities, [prospect], [log])
@@ -129,6 +130,13 @@ const claimedErasure = async ({ erasures }: Ports, tenantId: string): Promise<Cl
   await erasures.record({ ...block, until: at(9) })
   const claimed = await erasures.claim(CLAIM)
   return claimed.find(({ erasureId }) => erasureId === erasure.erasureId) as ClaimedErasure
+}
+
+/** A prospect that had this email. */
+const addFormerOwner = async (store: Ports, tenantId: string, email: string) => {
+  const prospect = someProspect(tenantId, { email })
+  await recordAll(store.activities, [prospect])
+  await store.prospects.correct(correctionOf(foundProspect(prospect), { email: null }))
 }
 
 /** A claimed merge, with a log that has not moved, after one that is completed. */

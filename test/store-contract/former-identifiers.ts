@@ -3,7 +3,7 @@ import { equal, like, same } from './assertions.ts'
 import { section } from './contract.ts'
 import { correctionOf } from './people.ts'
 import { prospectScene } from './prospect-scene.ts'
-import { at, emailIdentifier, externalIdentifier, newId } from './rows.ts'
+import { at, emailIdentifier, externalIdentifier, newId, someErasure } from './rows.ts'
 
 const TEXTS_MAX = 20
 
@@ -53,6 +53,37 @@ export const formerIdentifiers = section('prospects', prospectScene, {
     const found = await prospects.identifiers(ada)
     equal(found.filter(({ kind }) => kind === 'email').length, 100)
     same(found.at(-1), leading('externalId', 'a'))
+  },
+
+  'those who had an identifier are found, the last one first; a merged one by its survivor': async (
+    scene,
+  ) => {
+    const { prospects, addProspect, correct, erase, find, merge, newTenant } = scene
+    const tenantId = await newTenant()
+    const email = emailIdentifier(tenantId, 'shared@x')
+    const owners = (limit = 20) => prospects.formerOwners({ ...email, limit })
+    same(await owners(), [])
+    const had = async (ms: number) => {
+      const times = { createdAt: at(ms), updatedAt: at(ms) }
+      const prospect = await addProspect(tenantId, { email: 'shared@x', ...times })
+      equal(await correct(prospect, { email: null }), 'recorded')
+      return find(prospect)
+    }
+    const first = await had(10)
+    const second = await had(20)
+    const third = await had(30)
+    same(await owners(), [third.prospectId, second.prospectId, first.prospectId])
+    same(await owners(1), [third.prospectId])
+    const bob = await addProspect(tenantId, { email: 'shared@x' })
+    same(await owners(), [third.prospectId, second.prospectId, first.prospectId])
+    await merge(third, first)
+    same(await owners(), [first.prospectId, second.prospectId])
+    await erase(second)
+    same(await owners(), [first.prospectId])
+    await erase(await find(first))
+    same(await owners(), [])
+    same(await prospects.formerOwners({ ...email, kind: 'externalId', limit: 20 }), [])
+    equal((await find(bob)).email, 'shared@x')
   },
 
   'an identifier that never was a prospect’s leads to no one, is no former one, and is not blocked': async (
@@ -136,11 +167,57 @@ export const formerIdentifiers = section('prospects', prospectScene, {
     const forgotten = [{ ...oldest, value: '0@x', prospectId: ada.prospectId }]
     const correction = { ...correctionOf(await find(ada), { email: 'new@x' }), forgotten }
     equal(await prospects.correct(correction), 'recorded')
+    same(await prospects.formerOwners({ ...oldest, limit: 20 }), [])
     const kept = (await prospects.identifiers(ada)).filter(({ isFormer }) => isFormer)
     same(
       textsOf(kept),
       Array.from({ length: TEXTS_MAX }, (_, i) => `${i + 1}@x`),
     )
+  },
+
+  'an erasure names the prospects that former identifiers lead to today, those of merged ones too': async (
+    scene,
+  ) => {
+    const { store, addProspect, correct, erase, find, leadsOf, merge, newTenant } = scene
+    const tenantId = await newTenant()
+    const emails = ['1@x', '2@x', '3@x', '4@x'].map((text) => emailIdentifier(tenantId, text))
+    const ada = await addProspect(tenantId, { email: '1@x', externalId: 'a' })
+    equal(await correct(ada, { email: '2@x', externalId: 'b' }), 'recorded')
+    const eve = await addProspect(tenantId, { email: '3@x' })
+    equal(await correct(eve, { email: '4@x' }), 'recorded')
+    const bob = await addProspect(tenantId, { email: '1@x', externalId: 'a' })
+    const carol = await addProspect(tenantId, { email: '3@x' })
+    await merge(await find(eve), await find(ada))
+    const { erasureId } = await erase(await find(ada))
+    same(await leadsOf(...emails), [bob.prospectId, erasureId, carol.prospectId, erasureId])
+    const newestFirst = [bob.prospectId, carol.prospectId].sort().reverse()
+    like(await store.erasures.find({ tenantId, erasureId }), { formerlyOf: [], stillLeadsTo: newestFirst })
+    // Another erasure blocks these, when their prospect is erased.
+    const { erasureId: ofBob } = await erase(await find(bob))
+    like(await store.erasures.find({ tenantId, erasureId: ofBob }), { stillLeadsTo: [] })
+    same(await leadsOf(...emails), [ofBob, erasureId, carol.prospectId, erasureId])
+  },
+
+  'an erasure names at most twenty prospects, and keeps the ones that it was requested with': async (
+    scene,
+  ) => {
+    const { store, addProspect, correct, find, newTenant } = scene
+    const tenantId = await newTenant()
+    const ada = await addProspect(tenantId, { email: '0@x' })
+    const owners: string[] = []
+    for (let i = 1; i <= 22; i++) {
+      equal(await correct(await find(ada), { email: `${i}@x` }), 'recorded')
+      owners.push((await addProspect(tenantId, { email: `${i - 1}@x` })).prospectId)
+    }
+    const formerlyOf = [newId('prospect'), newId('prospect')]
+    const erasure = { ...someErasure(tenantId, { prospectId: ada.prospectId }), formerlyOf }
+    const part = someErasure(tenantId, { partOf: erasure.erasureId, prospectId: newId('prospect') })
+    const changes = { tenantId, now: at(5), until: at(9), identifier: null, erasures: [erasure, part] }
+    equal(await store.erasures.record({ ...changes, prospects: [await find(ada)] }), 'recorded')
+    const expected = { formerlyOf, stillLeadsTo: owners.sort().reverse().slice(0, 20) }
+    like(await store.erasures.find({ tenantId, erasureId: erasure.erasureId }), expected)
+    like(await store.erasures.list({ tenantId, beforeId: null, limit: 9 }), [expected])
+    like(await store.erasures.find({ tenantId, erasedId: ada.prospectId }), expected)
   },
 })
 

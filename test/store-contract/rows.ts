@@ -294,6 +294,8 @@ export const someErasure = (tenantId: string, fields: Partial<StoredErasure> = {
   blockedUntil: null,
   pass: 1,
   settlesAfter: null,
+  formerlyOf: [],
+  stillLeadsTo: [],
   ...fields,
 })
 

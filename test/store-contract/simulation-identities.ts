@@ -66,6 +66,8 @@ export const identities = (store: Store) => {
     const outcome = await store.erasures.record(changes, events)
     if (outcome !== 'recorded' || person === undefined) return outcome
     const after = await recallOf(all.map(({ identifier }) => identifier))
+    const erasureId = changes.erasures[0]?.erasureId ?? ''
+    const owners = new Set<string>()
     for (const { identifier, isOfMerged } of all) {
       const name = nameOf(identifier)
       const was = before.get(name)
@@ -83,15 +85,18 @@ export const identities = (store: Store) => {
         ok(!changes.prospects.some(({ prospectId }) => prospectId === is.prospectId))
         const owner = await store.prospects.find({ ...identifier, prospectId: is.prospectId })
         ok(owner && isLiving(owner), `${name} leads to one who is gone`)
+        owners.add(is.prospectId)
         continue
       }
       if (was?.erasureId) cases.add(ERASURE_CASES.again)
-      same(is.erasureId, changes.erasures[0]?.erasureId)
+      same(is.erasureId, erasureId)
       ok(String(is.blockedUntil) >= changes.until, `${name} is not blocked long enough`)
     }
-    const { tenantId, erasures } = changes
+    const { tenantId } = changes
+    const erasure = await store.erasures.find({ tenantId, erasureId })
+    same(erasure?.stillLeadsTo, [...owners].sort().reverse().slice(0, 20))
     const names = new Set(all.map(({ identifier }) => nameOf(identifier)))
-    for (const blocked of await store.erasures.blockedBy(tenantId, [erasures[0]?.erasureId ?? '']))
+    for (const blocked of await store.erasures.blockedBy(tenantId, [erasureId]))
       ok(names.has(nameOf(blocked)), `${nameOf(blocked)} was blocked, but the person never had it`)
     return outcome
   }

@@ -214,7 +214,7 @@ export const eraseCorrected: MakeStep = (chance, seen) => {
   const isMerged = chance.onceIn(2)
   const meanwhile = chance.oneOf(['nothing', 'taken', 'blocked'])
   const isKept = chance.onceIn(3)
-  const isNamedById = chance.onceIn(2)
+  const namedBy = chance.oneOf(['id', 'present', 'former'])
   const blockDays = chance.below(3)
   const activity = { tenantId, source: 'crm', type: 'webhook', payload: { rawJson: '{}' } }
   return {
@@ -237,8 +237,15 @@ export const eraseCorrected: MakeStep = (chance, seen) => {
         const into = survivor?.prospectId ?? ''
         await noted(calls.mergeProspect({ tenantId, prospectId, into }))
       }
-      const person = isNamedById ? { prospectId } : { email: present }
-      await noted(calls.eraseProspect({ tenantId, blockDays, ...person }))
+      if (namedBy === 'former') {
+        const { value: erasure } = await noted(calls.eraseProspect({ tenantId, blockDays, email: former }))
+        // Those who had it are erased only by their ids.
+        for (const prospectId of erasure?.formerlyOf ?? [])
+          await noted(calls.eraseProspect({ tenantId, blockDays, prospectId }))
+      } else {
+        const person = namedBy === 'id' ? { prospectId } : { email: present }
+        await noted(calls.eraseProspect({ tenantId, blockDays, ...person }))
+      }
       for (const email of [former, present, other])
         await noted(calls.logProspectActivity({ ...activity, email }))
       return answers

@@ -1,4 +1,4 @@
-import type { PageGroupsQuery } from 'prospect-pages/store'
+import type { NewIdentifier, PageGroupsQuery } from 'prospect-pages/store'
 import { ALL_HOURS, COUNTED, type Ports, type Things } from './filled-tenant.ts'
 import { namesOf } from './outbox.ts'
 import { correctionOf, erasureChangesOf, mergeChangesOf } from './people.ts'
@@ -116,6 +116,14 @@ export const VERBS = {
       serves: 'callers',
       ask: ({ prospects }, { tenantId }, { prospect: { prospectId } }) =>
         prospects.identifiers({ tenantId, prospectId }),
+      toStrangers: [],
+    },
+    formerOwners: {
+      serves: 'callers',
+      ask: async ({ prospects }, { tenantId }, { prospect }) => {
+        const [identifier] = identifiersOf(prospect) as [NewIdentifier]
+        return prospects.formerOwners({ ...identifier, tenantId, limit: 20 })
+      },
       toStrangers: [],
     },
     correct: {

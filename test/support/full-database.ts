@@ -4,7 +4,7 @@ import type { ActivityChange } from '../../src/core/ports/activities.ts'
 import type { ClaimedErasure } from '../../src/core/ports/erasures.ts'
 import type { PageGroupsQuery } from '../../src/core/ports/page-groups.ts'
 import type { PageKey, PagesQuery } from '../../src/core/ports/pages.ts'
-import type { ProspectCorrected } from '../../src/core/ports/prospects.ts'
+import { FORMER_OWNERS_READ_MAX, type ProspectCorrected } from '../../src/core/ports/prospects.ts'
 import type { Store } from '../../src/core/ports/store.ts'
 import type { IdPrefix } from '../../src/core/ports/world.ts'
 import { SEARCHED_MAX } from '../../src/core/prospects/search-keys.ts'
@@ -383,6 +383,17 @@ const readingBack = (
     { name: 'prospects', act: () => readEach(prospects.find, Array(MANY).fill(names)), rowsMax: MANY },
     { name: 'a prospect with those merged into it', act: () => prospects.findWithMerged(names), rowsMax: 1 },
     { name: 'the identifiers of a prospect', act: () => prospects.identifiers(names), rowsMax: 3 },
+    {
+      name: 'those who had an identifier',
+      act: () =>
+        prospects.formerOwners({
+          tenantId,
+          kind: 'email',
+          hash: `former${'7'.padStart(37, '0')}`,
+          limit: 20,
+        }),
+      rowsMax: FORMER_OWNERS_READ_MAX,
+    },
     {
       name: 'a prospect corrected',
       act: () => prospects.correct(correction(tenantId)),

@@ -151,7 +151,7 @@ const fillErasures = async (store: Store, tenantId: string): Promise<void> => {
     until: at(900),
     prospects: [],
     identifier: emailIdentifier(tenantId, 'mallory@example.com'),
-    erasures: [someErasure(tenantId)],
+    erasures: [someErasure(tenantId, { formerlyOf: [newId('prospect'), newId('prospect')] })],
   })
   const [claimed] = await store.erasures.claim(someClaim())
   if (claimed)

@@ -1,5 +1,10 @@
 import type { NewLog } from '../../core/ports/activities.ts'
-import type { Erasures, StoredErasure } from '../../core/ports/erasures.ts'
+import {
+  ERASURE_NAMES_MAX,
+  type Erasures,
+  type NewStoredErasure,
+  type StoredErasure,
+} from '../../core/ports/erasures.ts'
 import type { Identifier } from '../../core/ports/identifiers.ts'
 import type { Served } from '../../core/ports/world.ts'
 import { newErasureRow } from '../stores/people-rows.ts'
@@ -9,7 +14,8 @@ import { claimFrom } from './claim.ts'
 import { isOfNoOne, isUnchanged, type KeptIdentifier, type People } from './people.ts'
 import { indexBy, tableOf } from './table.ts'
 
-type Row = ReturnType<typeof newErasureRow>
+type Row = Omit<ReturnType<typeof newErasureRow>, 'formerlyOf'> &
+  Pick<StoredErasure, 'formerlyOf' | 'stillLeadsTo'>
 
 /** Calls `notify` after a person was erased. */
 export const memoryErasures = (
@@ -80,7 +86,7 @@ export const memoryErasures = (
       const [person] = people
       if (person !== undefined && !isUnchanged(prospects.byId.at(person), person)) return 'overtaken'
       if (identifier !== null && leadsToProspect(identifier)) return 'overtaken'
-      const isErased = ({ prospectId }: StoredErasure) =>
+      const isErased = ({ prospectId }: NewStoredErasure) =>
         prospectId !== null && running({ tenantId, prospectId }) !== undefined
       if (added.some(isErased)) return 'overtaken'
       outbox.save(events)
@@ -94,17 +100,29 @@ export const memoryErasures = (
       if (identifier !== null) block(identifier, erasureId, until)
       const current = person === undefined ? [] : identifiers.byProspect.after(person)
       for (const identifier of current) block(identifier, erasureId, until)
+      const stillLeadsTo = new Set<string>()
       for (const former of people.flatMap((prospect) => formerIdentifiers.byProspect.after(prospect))) {
-        if (!leadsToProspect(former)) block(former, erasureId, until)
+        const { prospectId } = identifiers.byHash.at(former) ?? {}
+        if (prospectId) stillLeadsTo.add(prospectId)
+        else block(former, erasureId, until)
         formerIdentifiers.remove(former)
       }
-      for (const erasure of added) erasures.add(newErasureRow(erasure))
+      const newestFirst = [...stillLeadsTo].sort().reverse().slice(0, ERASURE_NAMES_MAX)
+      for (const erasure of added)
+        erasures.add({
+          ...newErasureRow(erasure),
+          formerlyOf: [...erasure.formerlyOf],
+          stillLeadsTo: erasure.partOf === null ? newestFirst : [],
+        })
       notify()
       return 'recorded'
     },
 
     claim: async (lookup) =>
-      claimFrom(inProgress(), erasures.change, lookup).map((row) => ({ ...row, attempt: row.attempts })),
+      claimFrom(inProgress(), erasures.change, lookup).map(({ formerlyOf, stillLeadsTo, ...row }) => ({
+        ...row,
+        attempt: row.attempts,
+      })),
 
     deleteLogs: async ({ tenantId, erasureId, partOf, prospectId }, max) => {
       const gone = [...logs.timelines.backFrom({ tenantId, prospectId })].slice(0, max)

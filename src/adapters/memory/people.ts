@@ -80,6 +80,7 @@ export const memoryPeople = (outbox: Outbox) => ({
     tableOf({
       byProspect: indexBy<FormerIdentifier>(['tenantId', 'prospectId'], ['kind', 'hash']),
       byRelease: indexBy<FormerIdentifier>(['tenantId', 'prospectId', 'kind'], ['releasedAt', 'hash']),
+      byHash: indexBy<FormerIdentifier>(['tenantId', 'kind', 'hash'], ['releasedAt', 'prospectId']),
     }),
   ),
   merges: outbox.own(

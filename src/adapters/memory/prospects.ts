@@ -1,5 +1,6 @@
 import type { NewIdentifier } from '../../core/ports/identifiers.ts'
 import {
+  FORMER_OWNERS_READ_MAX,
   FORMER_TEXTS_MAX,
   type FoundProspect,
   LEADING_LISTED_MAX,
@@ -101,6 +102,16 @@ export const memoryProspects = ({ prospects, identifiers, formerIdentifiers, out
         for (const { value } of shown) found.push({ kind, value: value ?? '', isFormer: true })
       }
       return found
+    },
+    formerOwners: async ({ tenantId, kind, hash, limit }) => {
+      const newestFirst = [...formerIdentifiers.byHash.backFrom({ tenantId, kind, hash })]
+      const owners = newestFirst.slice(0, FORMER_OWNERS_READ_MAX).flatMap(({ prospectId, releasedAt }) => {
+        const prospect = prospects.byId.at({ tenantId, prospectId })
+        if (prospect === undefined || prospect.erasedAt !== null) return []
+        return [{ ownerId: prospect.mergedInto ?? prospectId, releasedAt }]
+      })
+      owners.sort((a, b) => compare(b.releasedAt, a.releasedAt) || compare(b.ownerId, a.ownerId))
+      return [...new Set(owners.map(({ ownerId }) => ownerId))].slice(0, limit)
     },
     correct: async ({ before, after, added, released, forgotten }, events) => {
       const row = prospects.byId.at(before)

@@ -1,18 +1,30 @@
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
-import type { ClaimedErasure, Erasures, NamingLog, StoredErasure } from '../../core/ports/erasures.ts'
+import {
+  type ClaimedErasure,
+  ERASURE_NAMES_MAX,
+  type Erasures,
+  type NamingLog,
+} from '../../core/ports/erasures.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Backlog, RowsQuery, Served } from '../../core/ports/world.ts'
 import { newErasureRow } from '../stores/people-rows.ts'
-import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
+import {
+  COLUMNS,
+  ERASURE_CLAIMED,
+  ERASURE_SHOWN,
+  type ErasureRow,
+  storedErasure,
+  without,
+} from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
 import type { Together } from '../stores/together.ts'
 import { numberedSlices, rowsOfEach } from './numbered.ts'
 import type { Events, Outbox } from './outbox.ts'
 import { columns, type Query, textArray } from './sql.ts'
 
-const ERASURE = columns('erasure', COLUMNS.erasures)
+const ERASURE = columns('erasure', without(COLUMNS.erasures, 'still_leads_to'))
 const SHOWN = columns('e', ERASURE_SHOWN)
-const CLAIMED = columns('e', COLUMNS.erasures)
+const CLAIMED = columns('e', ERASURE_CLAIMED)
 const WANT = columns('lookup', 'number int, tenant_id, before_id, rows_max int')
 const STEP = columns(
   'step',
@@ -37,7 +49,7 @@ export const postgresErasures = (
     const erasureId = 'erasureId' in lookup ? lookup.erasureId : null
     const erasedId = 'erasedId' in lookup ? lookup.erasedId : null
     const prospectId = 'prospectId' in lookup ? lookup.prospectId : null
-    const [found] = await query(tenantId)<StoredErasure>`
+    const [found] = await query(tenantId)<ErasureRow>`
       with named as (
         select f.erasure_id as id from erasures f
         where f.tenant_id = ${tenantId} and f.erasure_id = ${erasureId} and f.part_of is null
@@ -58,7 +70,7 @@ export const postgresErasures = (
           select * from erasures e where e.tenant_id = ${tenantId} and e.erasure_id = named.id limit 1
         ) e
       limit 1`
-    return found ?? null
+    return found === undefined ? null : storedErasure(found)
   },
 
   blockedBy: (tenantId, erasureIds) => query(tenantId)<StoredIdentifier>`
@@ -68,7 +80,7 @@ export const postgresErasures = (
 
   /** The `case` is for the planner: with a plain condition it assumes that few rows match, and sorts them all. */
   list: together.read('erasures.list', async (lookups: readonly RowsQuery[]) => {
-    const rows = await query()<StoredErasure & { readonly number: number }>`
+    const rows = await query()<ErasureRow & { readonly number: number }>`
       select lookup.number, e.*
       from ${WANT.from(numberedSlices(lookups))}
         cross join lateral (
@@ -82,7 +94,9 @@ export const postgresErasures = (
           order by e.erasure_id desc limit lookup.rows_max
         ) e
       order by lookup.number, e.erasure_id desc`
-    return rowsOfEach(lookups, rows).map((list) => list.map(({ number, ...erasure }) => erasure))
+    return rowsOfEach(lookups, rows).map((list) =>
+      list.map(({ number, ...erasure }) => storedErasure(erasure)),
+    )
   }),
 
   /**
@@ -121,10 +135,6 @@ export const postgresErasures = (
           update merges m set status = 'completed', completed_at = ${now}
           where m.tenant_id = ${tenantId} and m.into_id = ${prospect?.prospectId ?? null} and m.status = 'processing'
             and exists (select 1 from changed)
-        ), added_erasures as (
-          insert into erasures (${ERASURE.names})
-          select ${ERASURE.values} from ${ERASURE.from(erasures.map(newErasureRow))}
-          where exists (select 1 from changed)
         ), blocked as (
           update identifiers i set prospect_id = null, value = null, blocked_until = ${until}, erasure_id = ${erasureId}
           where i.tenant_id = ${tenantId} and i.prospect_id = ${prospect?.prospectId ?? null}
@@ -134,23 +144,38 @@ export const postgresErasures = (
           where f.tenant_id = ${tenantId} and f.prospect_id = any (${erasedIds}::text[])
             and exists (select 1 from changed)
           returning f.kind, f.hash
-        ), also_blocked as (
-          insert into identifiers as i (tenant_id, kind, hash, blocked_until, erasure_id)
-          select ${tenantId}, named.kind, named.hash, ${until}::timestamptz, ${erasureId}
+        ), named as (
+          select had.kind, had.hash, leads.prospect_id, leads.value
           from (
             select f.kind, f.hash from forgotten f
             union
             select ${identifier?.kind ?? null}, ${identifier?.hash ?? null} where exists (select 1 from changed)
-          ) named
+          ) had
             left join lateral (
-              select i.value from identifiers i
-              where i.tenant_id = ${tenantId} and i.kind = named.kind and i.hash = named.hash limit 1
+              select i.prospect_id, i.value from identifiers i
+              where i.tenant_id = ${tenantId} and i.kind = had.kind and i.hash = had.hash limit 1
             ) leads on true
-          -- One that leads to the erased prospect is blocked already. One that leads to another, or to no one by order of the
-          -- tenant, stays.
-          where named.hash is not null and leads.value is null
+          where had.hash is not null
+        ),
+        -- One that leads to the erased prospect is blocked already. One that leads to another, or to no one by order of the
+        -- tenant, stays.
+        also_blocked as (
+          insert into identifiers as i (tenant_id, kind, hash, blocked_until, erasure_id)
+          select ${tenantId}, named.kind, named.hash, ${until}::timestamptz, ${erasureId}
+          from named where named.value is null
           on conflict (tenant_id, kind, hash) do update
             set blocked_until = greatest(i.blocked_until, excluded.blocked_until), erasure_id = excluded.erasure_id
+        ), still_leading as (
+          select distinct named.prospect_id from named where named.prospect_id <> ${prospect?.prospectId ?? ''}
+          order by named.prospect_id desc limit ${ERASURE_NAMES_MAX}
+        ), added_erasures as (
+          insert into erasures (${ERASURE.names}, still_leads_to)
+          select ${ERASURE.values}, case when erasure.part_of is null then still.ids else '[]' end
+          from ${ERASURE.from(erasures.map(newErasureRow))}
+            cross join (
+              select coalesce(json_agg(s.prospect_id order by s.prospect_id desc), '[]') as ids from still_leading s
+            ) still
+          where exists (select 1 from changed)
         ), ${outbox.newEvents(events)}
         select (select count(*)::int from new_events) as events from changed`,
     )

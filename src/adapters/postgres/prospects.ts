@@ -2,6 +2,7 @@ import { asOutcome } from '../../core/engine/outcome.ts'
 import { ROWS_SCANNED_MAX, SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { IdentifierKind } from '../../core/ports/identifiers.ts'
 import {
+  FORMER_OWNERS_READ_MAX,
   FORMER_TEXTS_MAX,
   type FoundProspect,
   LEADING_LISTED_MAX,
@@ -158,6 +159,23 @@ export const postgresProspects = (
         ) f
       order by is_former, kind, released_at desc, hash`
     return rows.map(({ kind, value, isFormer }) => ({ kind, value, isFormer }))
+  },
+
+  formerOwners: async ({ tenantId, kind, hash, limit }) => {
+    const rows = await query(tenantId)<Pick<ProspectKey, 'prospectId'>>`
+      with had as (
+        select f.prospect_id, f.released_at from former_identifiers f
+        where f.tenant_id = ${tenantId} and f.kind = ${kind} and f.hash = ${hash}
+        order by f.released_at desc limit ${FORMER_OWNERS_READ_MAX}
+      )
+      select coalesce(p.merged_into, p.prospect_id) as prospect_id
+      from had
+        cross join lateral (
+          select * from prospects p where p.tenant_id = ${tenantId} and p.prospect_id = had.prospect_id limit 1
+        ) p
+      where p.erased_at is null
+      group by 1 order by max(had.released_at) desc, 1 desc limit ${limit}`
+    return rows.map(({ prospectId }) => prospectId)
   },
 
   /**

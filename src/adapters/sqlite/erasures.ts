@@ -2,14 +2,15 @@ import { setImmediate } from 'node:timers/promises'
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import {
   type ClaimedErasure,
+  ERASURE_NAMES_MAX,
   ERASURE_PASSES,
   type Erasures,
-  type StoredErasure,
 } from '../../core/ports/erasures.ts'
 import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
+import type { ProspectKey } from '../../core/ports/prospects.ts'
 import type { Served } from '../../core/ports/world.ts'
 import { newErasureRow } from '../stores/people-rows.ts'
-import { COLUMNS, ERASURE_SHOWN } from '../stores/rows.ts'
+import { COLUMNS, ERASURE_CLAIMED, ERASURE_SHOWN, type ErasureRow, storedErasure } from '../stores/rows.ts'
 import { timelineOf } from '../stores/timeline-key.ts'
 import { backlogBy, claimFrom } from './claim.ts'
 import type { Database } from './open.ts'
@@ -57,6 +58,12 @@ const OF_PROSPECT = 'where tenant_id = :tenantId and prospect_id = :prospectId'
 const BLOCK_FORMER = blockOf(
   `select tenant_id, kind, hash, :until, :erasureId from former_identifiers ${OF_PROSPECT}`,
 )
+/** Prospects that former identifiers of this one lead to. */
+const LEADS_OF_FORMER = `
+  select distinct i.prospect_id
+  from former_identifiers f
+    cross join identifiers i on i.tenant_id = f.tenant_id and i.kind = f.kind and i.hash = f.hash
+  where f.tenant_id = :tenantId and f.prospect_id = :prospectId and i.prospect_id is not null`
 const REMOVE_FORMER = `delete from former_identifiers ${OF_PROSPECT}`
 const BLOCKED_BY = `
   select tenant_id, kind, hash, prospect_id, blocked_until, erasure_id from ${BLOCKED} = :erasureId order by kind, hash`
@@ -83,7 +90,7 @@ const CLAIM = `
     where status = 'processing' and tenant_id = :tenantId and claimable_at > :after and claimable_at <= :last
     order by claimable_at limit :max
   )
-  returning *, attempts as attempt`
+  returning ${Object.keys(ERASURE_CLAIMED)}, attempts as attempt`
 const LOGS = `
   select tenant_id, prospect_log_id, octet_length(payload) + coalesce(octet_length(email), 0)
     + coalesce(octet_length(name), 0) as bytes
@@ -141,8 +148,9 @@ const BACKLOG = `
 /** Calls `erased` after a person was erased. */
 export const sqliteErasures = (database: Database, outbox: Outbox, erased: () => void): Erasures => ({
   find: async (lookup) => {
-    if ('erasureId' in lookup) return database.get<StoredErasure>(BY_ID, lookup)
-    return database.get<StoredErasure>('erasedId' in lookup ? BY_ERASED : BY_PROSPECT, lookup)
+    const byProspect = 'erasedId' in lookup ? BY_ERASED : BY_PROSPECT
+    const row = database.get<ErasureRow>('erasureId' in lookup ? BY_ID : byProspect, lookup)
+    return row === null ? null : storedErasure(row)
   },
 
   blockedBy: async (tenantId, erasureIds) =>
@@ -150,16 +158,19 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
       database.all<StoredIdentifier>(BLOCKED_BY, { tenantId, erasureId }),
     ),
 
-  list: async (lookup) => database.slice<StoredErasure>(LIST, lookup),
+  list: async (lookup) => database.slice<ErasureRow>(LIST, lookup).map(storedErasure),
 
   record: ({ tenantId, now, until, prospects, identifier, erasures }, events) =>
     database.record(() => {
       const [prospect] = prospects
       const block = { tenantId, until, erasureId: erasures[0]?.erasureId }
+      const stillLeadsTo = new Set<string>()
       if (prospect !== undefined) {
         if (!database.has(IS_UNCHANGED, prospect)) return 'overtaken'
         database.run(BLOCK_OWN, { ...prospect, ...block })
         for (const erased of prospects) {
+          for (const { prospectId } of database.all<ProspectKey>(LEADS_OF_FORMER, erased))
+            stillLeadsTo.add(prospectId)
           database.run(ERASE, { ...erased, now })
           database.run(BLOCK_FORMER, { ...erased, ...block })
           database.run(REMOVE_FORMER, erased)
@@ -167,7 +178,11 @@ export const sqliteErasures = (database: Database, outbox: Outbox, erased: () =>
         database.run(END_MERGES, { ...prospect, now })
       }
       if (identifier !== null && database.run(BLOCK, { ...identifier, ...block }) === 0) return 'overtaken'
-      for (const erasure of erasures) database.run(ADD, newErasureRow(erasure))
+      const newestFirst = [...stillLeadsTo].sort().reverse().slice(0, ERASURE_NAMES_MAX)
+      for (const erasure of erasures) {
+        const named = erasure.partOf === null ? newestFirst : []
+        database.run(ADD, { ...newErasureRow(erasure), stillLeadsTo: JSON.stringify(named) })
+      }
       outbox.add(events)
       return 'recorded'
     }, erased),

@@ -1,4 +1,5 @@
 import {
+  FORMER_OWNERS_READ_MAX,
   FORMER_TEXTS_MAX,
   type FoundProspect,
   LEADING_LISTED_MAX,
@@ -56,6 +57,15 @@ const FORMER = `
 const MERGED_IDS = `
   select tenant_id, prospect_id from prospects indexed by prospects_merged
   where tenant_id = :tenantId and merged_into = :prospectId`
+const FORMER_OWNERS = `
+  with had as (
+    select prospect_id, released_at from former_identifiers indexed by former_identifiers_by_hash
+    where ${IS_IDENTIFIER} order by released_at desc limit ${FORMER_OWNERS_READ_MAX}
+  )
+  select coalesce(p.merged_into, p.prospect_id) as owner_id
+  from had cross join prospects p on p.tenant_id = :tenantId and p.prospect_id = had.prospect_id
+  where p.erased_at is null
+  group by 1 order by max(had.released_at) desc, 1 desc limit :limit`
 type IdentifierRow = Omit<ProspectIdentifier, 'isFormer'> & {
   readonly hash: string
   readonly releasedAt: string
@@ -116,6 +126,9 @@ export const sqliteProspects = (database: Database, outbox: Outbox): Prospects =
     }
     return identifiers
   },
+
+  formerOwners: async (lookup) =>
+    database.all<{ readonly ownerId: string }>(FORMER_OWNERS, lookup).map(({ ownerId }) => ownerId),
 
   correct: ({ before, after, added, released, forgotten }, events) =>
     database.record(() => {

@@ -1,8 +1,9 @@
-import type { StoredErasure } from '../../core/ports/erasures.ts'
+import type { NewStoredErasure } from '../../core/ports/erasures.ts'
 import type { NewMerge } from '../../core/ports/merges.ts'
 
-export const newErasureRow = ({ blockedUntil, ...erasure }: StoredErasure) => {
-  return { ...erasure, position: '', attempts: 0, claimableAt: erasure.requestedAt }
+export const newErasureRow = ({ blockedUntil, ...erasure }: NewStoredErasure) => {
+  const formerlyOf = JSON.stringify(erasure.formerlyOf)
+  return { ...erasure, formerlyOf, position: '', attempts: 0, claimableAt: erasure.requestedAt }
 }
 
 export const newMergeRow = (merge: NewMerge) => ({

@@ -1,4 +1,5 @@
 import type { StoredApiKey } from '../../core/ports/api-keys.ts'
+import type { StoredErasure } from '../../core/ports/erasures.ts'
 import type { NewEvent, StoredEvent } from '../../core/ports/events.ts'
 import type { StoredHook } from '../../core/ports/hooks.ts'
 import type { StoredLog } from '../../core/ports/prospect-logs.ts'
@@ -43,7 +44,7 @@ export const COLUMNS = {
     created_at timestamptz, publish_at timestamptz, unpublish_at timestamptz, schedule_note`),
   erasures: columnsOf(`tenant_id, erasure_id, part_of, prospect_id, status, requested_at timestamptz,
     completed_at timestamptz, logs_erased int, pass int, settles_after, position, attempts int,
-    claimable_at timestamptz`),
+    claimable_at timestamptz, formerly_of json, still_leads_to json`),
   merges: columnsOf(`tenant_id, merge_id, prospect_id, into_id, api_key_id, status, requested_at timestamptz,
     completed_at timestamptz, pass int, settles_after, attempts int, claimable_at timestamptz`),
   events: columnsOf(
@@ -101,8 +102,20 @@ export const PAGE_GROUP_CHANGES = without(
   'created_at',
 )
 
-/** Columns of an erasure that a request for one needs. */
+/** Columns of an erasure that callers see. */
 export const ERASURE_SHOWN = without(COLUMNS.erasures, 'position', 'attempts', 'claimable_at')
+
+/** Columns of a claimed erasure. */
+export const ERASURE_CLAIMED = without(COLUMNS.erasures, 'formerly_of', 'still_leads_to')
+
+/** Ids of prospects are read as JSON text. */
+export type ErasureRow = Omit<StoredErasure, 'formerlyOf' | 'stillLeadsTo'> &
+  Readonly<Record<'formerlyOf' | 'stillLeadsTo', string>>
+export const storedErasure = (row: ErasureRow): StoredErasure => ({
+  ...row,
+  formerlyOf: JSON.parse(row.formerlyOf),
+  stillLeadsTo: JSON.parse(row.stillLeadsTo),
+})
 
 /** Scopes are read as one text: `a b` from SQLite, `{a,b}` from PostgreSQL. */
 export type ApiKeyRow = Omit<StoredApiKey, 'scopes'> & { readonly scopes: string }

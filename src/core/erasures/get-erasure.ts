@@ -24,6 +24,8 @@ export const erasureOf = (erasure: StoredErasure): Erasure => ({
   logsErased: erasure.logsErased,
   waitingFor: erasure.status === 'completed' ? null : WAITING_FOR[erasure.pass],
   blockedUntil: erasure.blockedUntil,
+  formerlyOf: [...erasure.formerlyOf],
+  stillLeadsTo: [...erasure.stillLeadsTo],
 })
 
 const WAITING_FOR = {

@@ -5,7 +5,13 @@ import type { Result } from '../engine/result.ts'
 import { DAY_MS, isoTime } from '../engine/times.ts'
 import { newEvent } from '../events/new-event.ts'
 import type { ActivityLookup, StoredProspect } from '../ports/activities.ts'
-import { ERASURE_PASSES, type ErasureChanges, type StoredErasure } from '../ports/erasures.ts'
+import {
+  ERASURE_NAMES_MAX,
+  ERASURE_PASSES,
+  type ErasureChanges,
+  type NewStoredErasure,
+  type StoredErasure,
+} from '../ports/erasures.ts'
 import type { Requester } from '../ports/events.ts'
 import type { Needs } from '../ports/store.ts'
 import type { NewId, Timestamp } from '../ports/world.ts'
@@ -23,8 +29,11 @@ export type ErasureRequest = NewErasure & Requester & { readonly tenantId: strin
 /**
  * Erases a person, by prospect id, external id or email. When this resolves, the prospect is a tombstone, as are all
  * prospects merged into it, and every identifier that they have or had is blocked, unless it leads to another prospect
- * today. `eraseProspects` does the rest. A request for a person who is being erased returns that erasure; it may extend
- * the block.
+ * today: `stillLeadsTo` names that one. `eraseProspects` does the rest. A request for a person who is being erased returns
+ * that erasure; it may extend the block.
+ *
+ * Whoever else once had the email or the external id of the request is not erased: it may be another person. `formerlyOf`
+ * names these prospects, so that the caller decides.
  *
  * Refuses `invalid_request`, `prospect_not_found`, and `prospect_erased` for a prospect whose erasure is completed.
  */
@@ -61,6 +70,8 @@ type Known = {
   readonly erasedId: string | undefined
   /** The erasure of the person, or of the identifier, if nobody else is found. */
   readonly running: StoredErasure | null
+  /** Ids of prospects that had the identifier of the request. */
+  readonly formerOwners: readonly string[]
 }
 
 const recall = async (
@@ -70,17 +81,21 @@ const recall = async (
   const { tenantId } = target
   const { prospects: found, identifiers } = await recallWithSurvivor(store.activities, target)
   if (isEmailPlaceholder({ identifiers })) refuseTarget(NO_IDENTIFIER.email)
+  const [identifier] = target.identifiers
+  const formerOwners = identifier
+    ? await store.prospects.formerOwners({ ...identifier, limit: ERASURE_NAMES_MAX })
+    : []
   const live = found.find(({ erasedAt, mergedInto }) => erasedAt === null && mergedInto === null)
   if (live !== undefined) {
     // None if the person was erased or merged since: then the store returns `overtaken`.
     const [person = live, ...merged] = await store.prospects.findWithMerged(live)
-    return { people: [person, ...merged], erasedId: undefined, running: null }
+    return { people: [person, ...merged], erasedId: undefined, running: null, formerOwners }
   }
   const erasedId = found.at(-1)?.prospectId
   const blockedBy = identifiers[0]?.erasureId
   const lookup = erasedId !== undefined ? { prospectId: erasedId } : blockedBy && { erasureId: blockedBy }
   const running = lookup ? await store.erasures.find({ tenantId, ...lookup }) : null
-  return { people: [], erasedId, running }
+  return { people: [], erasedId, running, formerOwners }
 }
 
 /** To erase a person, or to extend the block of an erasure that is running. */
@@ -89,7 +104,7 @@ type Change = ErasureChanges | { readonly running: StoredErasure }
 /** The answer is the id of the erasure. */
 const decide = (
   target: ActivityLookup,
-  { people, erasedId, running }: Known,
+  { people, erasedId, running, formerOwners }: Known,
   now: Timestamp,
   until: Timestamp,
   newId: NewId,
@@ -99,7 +114,7 @@ const decide = (
   if (running?.status === 'processing') return { answer: running.erasureId, change: { running } }
   if (person === undefined && target.prospectId !== undefined)
     return erasedId === undefined ? prospectNotFound() : prospectErased()
-  const begun = (prospectId: string | null, partOf: string | null): StoredErasure => ({
+  const begun = (prospectId: string | null, partOf: string | null): NewStoredErasure => ({
     tenantId,
     erasureId: newId('erasure'),
     prospectId,
@@ -111,8 +126,10 @@ const decide = (
     blockedUntil: null,
     pass: ERASURE_PASSES.first,
     settlesAfter: null,
+    formerlyOf: [],
   })
-  const own = begun(person?.prospectId ?? null, null)
+  const others = formerOwners.filter((prospectId) => prospectId !== person?.prospectId)
+  const own = { ...begun(person?.prospectId ?? null, null), formerlyOf: others }
   const parts = merged.map(({ prospectId }) => begun(prospectId, own.erasureId))
   const [identifier = null] = person === undefined ? identifiers : []
   const change = { tenantId, now, until, prospects: people, identifier, erasures: [own, ...parts] }

@@ -19,12 +19,16 @@ export type StoredErasure = Readonly<Omit<Erasure, 'waitingFor'>> & {
   /** The second pass begins once this moment is past. */
   readonly settlesAfter: Moment | null
 }
+/** An erasure to add. The store fills `stillLeadsTo`. */
+export type NewStoredErasure = Omit<StoredErasure, 'stillLeadsTo'>
 /** Finds an erasure by its id or that of an erased prospect, or the one in `processing` of this prospect. Never a part. */
 export type ErasureLookup = { readonly tenantId: string } & (
   | { readonly erasureId: string }
   | { readonly erasedId: string }
   | { readonly prospectId: string }
 )
+/** Prospects that an erasure names in `formerlyOf` and in `stillLeadsTo`, each. */
+export const ERASURE_NAMES_MAX = 20
 /** The changes by a request for an erasure. All of them are saved, or nothing. */
 export type ErasureChanges = {
   readonly tenantId: string
@@ -32,18 +36,18 @@ export type ErasureChanges = {
   /**
    * The erased prospect, if any, followed by those that were merged into it, in their state when this was decided. They
    * become tombstones. Overtaken if the first has changed. Every identifier that leads to it is blocked, as are former ones
-   * of all of them, unless they lead to another prospect.
+   * of all of them, unless they lead to another prospect: `stillLeadsTo` of the first erasure lists these.
    */
   readonly prospects: readonly StoredProspect[]
   /** An identifier to block that led to no prospect. Overtaken if it leads to one. */
   readonly identifier: Identifier | null
   /** Erasures to add: the first one blocks the identifiers. The others are its parts. */
-  readonly erasures: readonly StoredErasure[]
+  readonly erasures: readonly NewStoredErasure[]
   /** Until when they are blocked at least. */
   readonly until: Timestamp
 }
 /** An erasure that an eraser has claimed: `attempt` proves ownership. */
-export type ClaimedErasure = Omit<StoredErasure, 'blockedUntil'> & {
+export type ClaimedErasure = Omit<StoredErasure, 'blockedUntil' | 'formerlyOf' | 'stillLeadsTo'> & {
   readonly attempt: number
   /** How far the pass is; empty at the beginning. */
   readonly position: string

@@ -32,6 +32,10 @@ export type ProspectIdentifier = {
   readonly value: string
   readonly isFormer: boolean
 }
+/** Former identifiers that are read to find those who had one. Several of them may have the same survivor. */
+export const FORMER_OWNERS_READ_MAX = 100
+/** An identifier, and how many of those who had it are wanted. */
+export type FormerOwnersQuery = Identifier & { readonly limit: number }
 /**
  * A correction. All of it is saved, or nothing. Overtaken unless the prospect is unchanged and each identifier to add is
  * free. An identifier to add may lead to this prospect already.
@@ -71,5 +75,10 @@ export type Prospects = {
    * most `FORMER_TEXTS_MAX` of each kind, the former ones of it and of those that were merged into it: newest first.
    */
   identifiers(key: ProspectKey): Promise<readonly ProspectIdentifier[]>
+  /**
+   * Ids of the prospects that had this identifier and are not erased, or of their survivors: the last who had it first. Reads
+   * at most `FORMER_OWNERS_READ_MAX` former identifiers.
+   */
+  formerOwners(query: FormerOwnersQuery): Promise<readonly string[]>
   correct(correction: ProspectCorrected, events?: readonly NewEvent[]): Promise<Recorded>
 }

@@ -61,6 +61,8 @@ export const erasure = {
   logsErased: 0,
   waitingFor: null,
   blockedUntil: '2026-12-22T09:00:00.000Z',
+  formerlyOf: [],
+  stillLeadsTo: [],
 }
 export const erased = {
   ...erasure,

@@ -32,6 +32,8 @@ t.test('202: the erasure is in progress, then completed, and says no more than i
     logsErased: 0,
     waitingFor: null,
     blockedUntil: '2026-01-31T00:00:00.000Z',
+    formerlyOf: [],
+    stillLeadsTo: [],
   }
   t.strictSame(answer.json, erasure)
   t.strictSame(

@@ -1,4 +1,6 @@
 import t from 'tap'
+import { eraseProspects } from '../../../src/core/erasures/erase-prospects.ts'
+import { idOf } from '../../support/setting.ts'
 import { NO_OTHERS, openAdaScene } from './prospect-scene.ts'
 
 const CONTRADICTION = 'The changes contradict each other.'
@@ -12,6 +14,11 @@ const openPeople = async () => {
     create: async (json: object) => String((await call('POST /v0/prospects', { json })).json['prospectId']),
     read: async (id: string) => (await get(`/v0/prospects/${id}`)).json,
     eraseBy: (json: object) => call('POST /v0/erasures', { json }),
+    /** Works on erasures until they are completed. */
+    complete: async () => {
+      const step = eraseProspects(scene)
+      while (await step(AbortSignal.any([])));
+    },
     /** The statuses of activities with these emails. */
     statusesOf: (...emails: readonly string[]) =>
       Promise.all(
@@ -181,9 +188,125 @@ t.test('409: at most a hundred emails lead to one prospect', async (t) => {
   t.equal((await correctAda({ email: 'more@x' })).status, 200)
 })
 
+/** Ada, whose email was corrected twice. She kept the second one, and Eve was merged into her, who has a former email, too. */
+const openErasable = async () => {
+  const scene = await openPeople()
+  const { ada, create, correct, correctAda, merge } = scene
+  await correctAda({ email: 'ada@second', externalId: 'crm 1' })
+  await correctAda({ email: 'ada@third', keepFormerEmail: true, externalId: 'crm 2' })
+  const eve = await create({ email: 'eve@old', externalId: 'crm 3' })
+  await correct(eve, { email: 'eve@x' })
+  await merge(eve, { into: ada.prospectId })
+  const emails = ['ada@x', 'ada@second', 'ada@third', 'eve@old', 'eve@x']
+  return { ...scene, eve, emails }
+}
+
+for (const [path, requestOf] of [
+  ['email', () => ({ email: 'ada@third' })],
+  ['external id', () => ({ externalId: 'crm 2' })],
+  ['prospect id', ({ ada }) => ({ prospectId: ada.prospectId })],
+  ['id of a prospect that was merged into it', ({ eve }) => ({ prospectId: eve })],
+  ['email that it kept', () => ({ email: 'ada@second' })],
+  ['email of a prospect that was merged into it', () => ({ email: 'eve@x' })],
+] as const satisfies readonly (readonly [
+  string,
+  (scene: Awaited<ReturnType<typeof openErasable>>) => object,
+])[])
+  t.test(`410: a person erased by its ${path} does not come back by anything that it had`, async (t) => {
+    const scene = await openErasable()
+    const { ada, emails, call, complete, eraseBy, statusesOf } = scene
+    const erased = await eraseBy(requestOf(scene))
+    t.match(erased, {
+      status: 202,
+      json: { prospectId: ada.prospectId, formerlyOf: [], stillLeadsTo: [] },
+    })
+    for (let round = 0; round < 2; round++) {
+      t.same(
+        await statusesOf(...emails),
+        emails.map(() => 410),
+      )
+      for (const externalId of ['crm 1', 'crm 2', 'crm 3'])
+        t.equal((await call('POST /v0/prospects', { json: { externalId } })).status, 410)
+      await complete()
+    }
+  })
+
+for (const [kind, request] of [
+  ['email', { email: 'ada@x' }],
+  ['external id', { externalId: 'crm 1' }],
+  ['email of a merged prospect', { email: 'eve@old' }],
+] as const)
+  t.test(`202: an erasure by a former ${kind} names whose it was, and erases no one`, async (t) => {
+    const { ada, emails, call, complete, eraseBy, read, statusesOf } = await openErasable()
+    const named = { prospectId: null, formerlyOf: [ada.prospectId], stillLeadsTo: [] }
+    const { json } = await eraseBy(request)
+    t.match(json, named)
+    t.strictSame((await eraseBy(request)).json, json, 'the same one while it runs')
+    t.match(await read(ada.prospectId), { email: 'ada@third' })
+    if ('email' in request) t.same(await statusesOf(request.email), [410])
+    await complete()
+    t.match((await call(`GET /v0/erasures/${json['erasureId']}`)).json, { ...named, status: 'completed' })
+    t.match((await call('GET /v0/erasures')).json, { items: [named] })
+
+    t.match((await eraseBy({ prospectId: ada.prospectId })).json, { formerlyOf: [], stillLeadsTo: [] })
+    t.same(
+      await statusesOf(...emails),
+      emails.map(() => 410),
+    )
+    // Nobody had it who is left.
+    await complete()
+    t.match((await eraseBy(request)).json, { prospectId: null, formerlyOf: [] })
+  })
+
+t.test(
+  '202: an email that leads to another prospect today stays there, and both erasures say so',
+  async (t) => {
+    const { ada, correctAda, eraseBy, ownerOf, read, statusesOf } = await openPeople()
+    await correctAda({ email: 'ada@new' })
+    // An activity from the old email made a second prospect of the same person.
+    const second = await ownerOf({ email: 'ada@x' })
+    t.match((await eraseBy({ email: 'ada@new' })).json, {
+      prospectId: ada.prospectId,
+      formerlyOf: [],
+      stillLeadsTo: [second],
+    })
+    t.match(await read(second), { email: 'ada@x' })
+    t.same(await statusesOf('ada@new', 'ada@x'), [410, 201])
+    t.match((await eraseBy({ prospectId: second })).json, { stillLeadsTo: [] })
+    t.same(await statusesOf('ada@new', 'ada@x'), [410, 410])
+  },
+)
+
+t.test('202: an erasure by an email names others that had it before', async (t) => {
+  const { ada, correctAda, eraseBy, ownerOf, read } = await openPeople()
+  await correctAda({ email: 'ada@new' })
+  const second = await ownerOf({ email: 'ada@x' })
+  t.match((await eraseBy({ email: 'ada@x' })).json, {
+    prospectId: second,
+    formerlyOf: [ada.prospectId],
+    stillLeadsTo: [],
+  })
+  t.match(await read(ada.prospectId), { email: 'ada@new', formerEmails: ['ada@x'] })
+  t.match((await eraseBy({ email: 'nobody@x' })).json, { prospectId: null, formerlyOf: [] })
+  t.equal((await eraseBy({ prospectId: idOf('prospect', 999) })).status, 404)
+})
+
+t.test('202: at most twenty are named, the last one who had it first', async (t) => {
+  const { create, correct, eraseBy } = await openPeople()
+  const ids: string[] = []
+  for (let i = 0; i < 22; i++) {
+    const prospectId = await create({ email: 'office@x' })
+    await correct(prospectId, { email: `${i}@x` })
+    ids.unshift(prospectId)
+  }
+  t.strictSame((await eraseBy({ email: 'office@x' })).json['formerlyOf'], ids.slice(0, 20))
+})
+
 t.test('another tenant learns nothing of former emails', async (t) => {
   const { ada, call, correctAda, newTenant } = await openPeople()
   await correctAda({ email: 'ada@new' })
   const { apiKey: key } = await newTenant()
   t.equal((await call(`GET /v0/prospects/${ada.prospectId}`, { key })).status, 404)
+  const erased = await call('POST /v0/erasures', { key, json: { email: 'ada@x' } })
+  t.match(erased.json, { prospectId: null, formerlyOf: [] })
 })
