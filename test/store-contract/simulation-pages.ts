@@ -98,9 +98,9 @@ const versionFrom = (chance: Random, seen: Seen): VersionKey => {
 }
 const ifRevision = (chance: Random): { ifRevision?: readonly number[] } =>
   chance.onceIn(6) ? { ifRevision: [1, 2].map(() => 1 + chance.below(8)) } : {}
-/** Now and then a time, which may be past. */
+/** Now and then a time, which may be past. Some lie behind all waits of a long simulation. */
 const timeFrom = (chance: Random): string | undefined =>
-  chance.onceIn(3) ? at(chance.below(40 * 86_400_000)) : undefined
+  chance.onceIn(3) ? at(chance.below(chance.oneOf([40, 360]) * 86_400_000)) : undefined
 const keyFrom = (chance: Random, keys = KEYS): string | undefined => maybe(chance, () => chance.oneOf(keys))
 
 export const renamePages: MakeStep = (chance, seen) =>

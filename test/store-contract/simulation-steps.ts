@@ -83,12 +83,18 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
 ]
 const STEPS_BY_SHARE = SHARES.flatMap(([share, step]) => Array<MakeStep>(share).fill(step))
 
+const TOWARDS_SCHEDULES = [
+  ...['create page groups', 'create pages', 'create versions', 'publish'],
+  ...['delete pages', 'wait', 'run schedules'],
+]
 /**
- * Rare verbs, and the steps that lead to their call: a page that has a schedule must be deleted before the schedule is
- * due, and someone who is being erased must be erased once more.
+ * Rare outcomes and verbs, and the steps that lead to them: a page that has a schedule must be deleted before the schedule
+ * is due, two people must be merged before the merge is claimed, and someone who is being erased must be erased once more.
  */
 const STEPS_TOWARDS: Readonly<Record<string, readonly string[]>> = {
-  'schedules.end': ['create versions', 'publish', 'delete pages', 'wait', 'run schedules'],
+  'schedules.due': TOWARDS_SCHEDULES,
+  'schedules.end': TOWARDS_SCHEDULES,
+  'claim merges and die: answered': ['create prospects', 'merge prospects'],
   'erasures.extend': ['request erasures'],
   'erasures.unblock': ['request erasures', 'unblock erasures'],
 }
