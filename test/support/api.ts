@@ -55,6 +55,7 @@ export type Sent = {
   /** Whether the body is sent in chunks, without a length. */
   readonly chunked?: boolean
   readonly address?: string
+  readonly basePath?: string
   /** The limit of a body, but for a batch: 16 MiB by default. */
   readonly bytesMax?: number
 }
@@ -235,6 +236,7 @@ export const caller =
       },
       repeatedHeaders: sent.repeatedHeaders ?? [],
       address: sent.address,
+      basePath: sent.basePath,
       body: {
         bytesMax: sent.bytesMax ?? BODY_BYTES_MAX,
         batchBytesMax: BODY_BYTES_MAX,

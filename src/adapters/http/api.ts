@@ -14,6 +14,7 @@ import { createWriteTagged, isKnown } from './entity-tags.ts'
 import { preflightOver, RECEIVING_ROUTES, type ReceivingRoute, receiveOver, shownTo } from './hook-routes.ts'
 import type { LimitForms } from './limits/form-limit.ts'
 import type { RateLimit } from './limits/rate-limit.ts'
+import { locationsAmong } from './locations.ts'
 import { longStepsOver } from './long-requests.ts'
 import { createReadBody, parseRequest, requireJson } from './parse-request.ts'
 import { problem } from './problems.ts'
@@ -74,6 +75,7 @@ export const createApi = (deps: Deps): Api => {
   const answerHook = receiveOver({ ...deps, readBody })
   const corsOfHook = preflightOver(deps)
   const writeTagged = createWriteTagged()
+  const locationOf = locationsAmong(routes)
 
   const api: Api = async (request) => {
     const began = performance.now()
@@ -214,6 +216,8 @@ export const createApi = (deps: Deps): Api => {
   }
 
   /** The problem for an error. Reports it if it is a bug, or a failure with a cause, such as a lost database. */
+    const location = status === 201 ? locationOf(route, body) : undefined
+    if (location !== undefined) headers['location'] = `${request.basePath ?? ''}${location}`
   const refusalOf = (exchange: Exchange, why: unknown): ApiResponse => {
     const failure = why instanceof DomainFailure ? why : null
     if (failure === null || failure.cause !== undefined) reportError(exchange, failure?.cause ?? why)

@@ -1,5 +1,6 @@
 /** The components of the OpenAPI document that belong to no operation and no shape. */
 
+import { PROSPECT_ID } from '../../../service/operations/examples.ts'
 import { REQUEST_ID } from './problem-responses.ts'
 import type { Json } from './schemas.ts'
 
@@ -101,6 +102,10 @@ export const HEADERS: Json = {
     description:
       'The tag of this answer. That of a single page or page group changes with every visible change of it, and can be sent as `If-Match`.',
     schema: { type: 'string', examples: ['"r3"'] },
+  },
+  Location: {
+    description: 'The path at which the created resource is read.',
+    schema: { type: 'string', examples: [`/v0/prospects/${PROSPECT_ID}`] },
   },
   'Cache-Control': {
     description:

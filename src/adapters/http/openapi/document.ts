@@ -8,6 +8,7 @@ import { SECTIONS } from '../../../service/operations/operations.ts'
 import { PageWithVersion, PublicationResult } from '../../../shapes/page.ts'
 import { PageGroup } from '../../../shapes/page-group.ts'
 import type { Route } from '../route.ts'
+import { locationsAmong } from '../locations.ts'
 import { ROUTES } from '../routes.ts'
 import { FAULT, HEADERS, PARAMETERS, PROBLEM } from './components.ts'
 import {
@@ -94,18 +95,28 @@ const operationOf = (route: Route): Json => ({
     },
   }),
   responses: {
-    [route.status]: answerOf(route, route.reference),
+    [route.status]: answerOf(route, route.reference, locationHeaders(route)),
     ...alsoDone(route),
     ...(isTagged(route) && NOT_MODIFIED),
     ...problemResponses(route),
   },
 })
 
-const answerOf = (route: Route, { done, answers }: Pick<Reference, 'done' | 'answers'>): Json => {
+const answerOf = (
+  route: Route,
+  { done, answers }: Pick<Reference, 'done' | 'answers'>,
+  moreHeaders: readonly string[] = [],
+): Json => {
   const { answer } = route
   return {
     description: done,
-    headers: headersFor(['X-Request-Id', ...tagHeaders(route), ...resultHeaders(route), ...LIMITS]),
+    headers: headersFor([
+      'X-Request-Id',
+      ...moreHeaders,
+      ...tagHeaders(route),
+      ...resultHeaders(route),
+      ...LIMITS,
+    ]),
     ...(answer && { content: contentOf(route, answer, answers) }),
   }
 }
@@ -119,6 +130,9 @@ const resultHeaders = ({ item, takesKey }: Route): readonly string[] => {
 }
 
 /** A read that is answered as a whole. */
+const locationHeaders = (route: Route): readonly string[] =>
+  locationOf(route, {}) === undefined ? [] : ['Location']
+const locationOf = locationsAmong(ROUTES)
 const isTagged = ({ method, lines }: Route): boolean => method === 'GET' && !lines
 
 /** Lines are one text for OpenAPI: the schema of a line stands beside it. */
