@@ -321,6 +321,8 @@ create table pages (
   custom_name text,
   computed_name text not null check (computed_name <> ''),
   published_version_id text collate "C",
+  -- When that version was published: the same time as in its own row, for the list of what readers see.
+  published_at timestamptz(3) check ((published_at is null) = (published_version_id is null)),
   -- When the published version is unpublished.
   unpublish_at timestamptz(3),
   -- The newest version when the page was last published or unpublished by hand. Only later versions are published automatically.
@@ -336,6 +338,8 @@ create table pages (
 create unique index pages_idempotency_key on pages (tenant_id, page_group_id, idempotency_key)
   where idempotency_key is not null;
 create unique index pages_slug on pages (tenant_id, page_group_id, slug) where slug is not null;
+-- The pages that readers see, those published last first.
+create index pages_published on pages (tenant_id, published_at desc, page_id desc) where published_at is not null;
 -- Pages to unpublish, ordered by tenant so that tenants take turns.
 create index pages_scheduled on pages (tenant_id, unpublish_at) where unpublish_at is not null;
 

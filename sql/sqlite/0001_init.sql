@@ -266,6 +266,7 @@ create table pages (
   custom_name text,
   computed_name text not null check (computed_name <> ''),
   published_version_id text,
+  published_at text check ((published_at is null) = (published_version_id is null)),
   unpublish_at text,
   automatic_after text,
   latest_version_id text not null,
@@ -279,6 +280,7 @@ create table pages (
 create unique index pages_idempotency_key on pages (tenant_id, page_group_id, idempotency_key)
   where idempotency_key is not null;
 create unique index pages_slug on pages (tenant_id, page_group_id, slug) where slug is not null;
+create index pages_published on pages (tenant_id, published_at desc, page_id desc) where published_at is not null;
 create index pages_scheduled on pages (tenant_id, unpublish_at) where unpublish_at is not null;
 
 -- The content is the last column, like the payload of a log.

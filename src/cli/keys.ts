@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { DEFAULT_SCOPES, SCOPES, type Scope } from '../core/ports/api-keys.ts'
+import { DEFAULT_SCOPES, EVERY_SCOPE, READERS_SCOPE, SCOPES, type Scope } from '../core/ports/api-keys.ts'
 import { findApiKey } from '../core/tenants/find-api-key.ts'
 import { issueApiKey } from '../core/tenants/issue-api-key.ts'
 import { listApiKeys } from '../core/tenants/list-api-keys.ts'
@@ -32,7 +32,7 @@ export const keyCommands: readonly Command[] = [
       name: valued('N', 'a name for people to recognize the key by', { isName: true }),
       scope: valued(
         'S',
-        `repeat for several; "all" for every scope. By default: ${DEFAULT_SCOPES.join(', ')}`,
+        `repeat for several; "all" for every scope but ${READERS_SCOPE}. By default: ${DEFAULT_SCOPES.join(', ')}`,
         { multiple: true },
       ),
       expires: valued('90d', 'lifetime in days, hours (24h) or minutes (15m); never expires by default'),
@@ -41,6 +41,8 @@ export const keyCommands: readonly Command[] = [
       'a key that writes activities and works with pages':
         'prospect-pages keys create --tenant "$TENANT" --name crm',
       'a key with every scope': 'prospect-pages keys create --tenant "$TENANT" --scope all',
+      'a key for a website, which reads only what is published':
+        'prospect-pages keys create --tenant "$TENANT" --name website --scope pages:published',
       'a read-only key for 90 days':
         'prospect-pages keys create --tenant "$TENANT" --scope page_groups:read --scope pages:read --expires 90d',
     },
@@ -106,7 +108,10 @@ export const keyCommands: readonly Command[] = [
 
 const scopesOf = (option: Input['values'][string] = []): readonly Scope[] => {
   const scopes = [option].flat().flatMap((scope) => (scope === 'all' ? SCOPES : scope)) as Scope[]
-  const unknown = scopes.find((scope) => !SCOPES.includes(scope))
-  if (unknown !== undefined) wrongUse(`unknown scope ${unknown}: must be all or one of ${SCOPES.join(', ')}`)
+  const unknown = scopes.find((scope) => !EVERY_SCOPE.includes(scope))
+  if (unknown !== undefined)
+    wrongUse(`unknown scope ${unknown}: must be all or one of ${EVERY_SCOPE.join(', ')}`)
+  if (scopes.includes(READERS_SCOPE) && scopes.includes('pages:read'))
+    wrongUse(`a key cannot have both pages:read and ${READERS_SCOPE}`)
   return scopes.length === 0 ? DEFAULT_SCOPES : [...new Set(scopes)]
 }

@@ -43,7 +43,7 @@ const groupsView = async (place: Place, signal: AbortSignal) => {
     row(
       rowLink(status === 'deleted' ? null : addressOf(['pages', pageGroupId]), title, name),
       statusTag(status),
-      counted(pagesCount, 'page'),
+      counted(pagesCount ?? 0, 'page'),
       when(updatedAt),
     )
   const choose = (chosen: string) => goTo(['pages'], { status: chosen })
@@ -131,7 +131,7 @@ const groupView = async (groupId: string, signal: AbortSignal) => {
     const change = group.hold()
     askToDelete(
       group.value.title,
-      `${counted(group.value.pagesCount, 'page')} can no longer be read. This cannot be undone.`,
+      `${counted(group.value.pagesCount ?? 0, 'page')} can no longer be read. This cannot be undone.`,
       async () => {
         await change('DELETE', url).finally(show)
         goTo(['pages'])

@@ -8,7 +8,7 @@ export type { Replayable, Result, Revised } from '../core/engine/result.ts'
 export type { Received as ReceivedDelivery } from '../core/hooks/receive-hook.ts'
 export type { ReadPage as PageRead } from '../core/pages/get-page.ts'
 // For `issueApiKey`.
-export { DEFAULT_SCOPES, SCOPES, type Scope } from '../core/ports/api-keys.ts'
+export { DEFAULT_SCOPES, EVERY_SCOPE, SCOPES, type Scope } from '../core/ports/api-keys.ts'
 export type { Store } from '../core/ports/store.ts'
 export type { IssuedApiKey, ListedApiKey } from '../core/tenants/issue-api-key.ts'
 export { createService } from '../service/create-service.ts'

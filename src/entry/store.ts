@@ -64,6 +64,7 @@ export type {
 export type {
   FoundPage,
   KnownPage,
+  ListedPage,
   NewPageLookup,
   NewPageRow,
   NewVersionRow,
@@ -71,6 +72,9 @@ export type {
   PageKey,
   Pages,
   PagesQuery,
+  PublishedPageRow,
+  PublishedPagesQuery,
+  PublishedPosition,
   Schedule,
   SlugKey,
   StoredPage,

@@ -11,7 +11,7 @@ import { keyOf } from '../core/engine/keys.ts'
 import { createWriteQueue } from '../core/engine/write-queue.ts'
 import { eventData, webhookEventData } from '../core/events/event-data.ts'
 import { createPageWithVersion } from '../core/pages/create-page-with-version.ts'
-import type { PageKey } from '../core/ports/pages.ts'
+import type { PageReading } from '../core/pages/get-page.ts'
 import type { ProspectKey } from '../core/ports/prospects.ts'
 import type { Needs, Ports, SmallStore, Store } from '../core/ports/store.ts'
 import { getProspect } from '../core/prospects/get-prospect.ts'
@@ -37,7 +37,8 @@ const DELIVERIES = { listLengthMax: 1, listsInFlightMax: 2, dedupeKey: JSON.stri
 /** Waiting readers of one tenant share a read. */
 const WAITING_READS = { listLengthMax: 64, dedupeKey: JSON.stringify }
 /** This takes half the time of `JSON.stringify`, and pages are read most often. */
-const pageKey = ({ tenantId, pageGroupId, pageId }: PageKey) => keyOf(tenantId, pageGroupId, pageId)
+const pageKey = ({ tenantId, pageGroupId, pageId, publishedOnly }: PageReading) =>
+  publishedOnly ? keyOf(tenantId, pageGroupId, pageId, 'published') : keyOf(tenantId, pageGroupId, pageId)
 
 export type UseCaseSettings = Pick<UseCaseDeps<never>, 'requireIdentity' | 'counts'> & {
   /** Prospects that need no look-up; 0: none. */

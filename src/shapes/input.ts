@@ -28,6 +28,12 @@ export const anyId = text()
 export const idempotent = { idempotencyKey: v.optional(idempotencyKey()) }
 /** The revisions that a change applies to; by default any. */
 export const ifRevision = { ifRevision: v.optional(v.array(whole(1))) }
+/**
+ * Whether to answer what readers see instead of everything: published versions in active groups, and nothing else. Over
+ * HTTP the key decides: it has `pages:published` instead of the scope of the operation.
+ */
+export const forReaders = { publishedOnly: v.optional(v.boolean()) }
+export type ForReaders = { readonly publishedOnly?: boolean | undefined }
 /** A signal that ends a wait: over HTTP when the caller leaves, or the service stops. */
 export const abortable = { signal: v.optional(v.instance(AbortSignal)) }
 

@@ -15,12 +15,18 @@ export const PageGroup = v.object({
   brandId: described(id('brand'), 'The brand that presents the group.'),
   name: described(v.string(), 'The internal name of the group.'),
   title: described(v.string(), 'The title that readers see.'),
-  pageContext: described(v.nullable(v.string()), 'The context that the pages of the group share.'),
+  pageContext: described(
+    v.nullable(v.string()),
+    'The context that the pages of the group share. Always null for a key with `pages:published`.',
+  ),
   status: described(
     status(),
     'An archived group accepts no new pages. A deleted group appears only in this list, when filtered by `deleted`.',
   ),
-  pagesCount: described(whole(0), 'The number of pages in the group.'),
+  pagesCount: described(
+    v.nullable(whole(0)),
+    'The number of pages in the group, published or not. Null only for a key with `pages:published`.',
+  ),
   actions: described(rawArray(), 'Any JSON values, returned as stored.'),
   footerLinks: described(rawArray(), 'Any JSON values, returned as stored.'),
   scripts: described(rawArray(), 'Any JSON values, returned as stored. The service never runs them.'),

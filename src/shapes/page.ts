@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { anyObject, rawObject } from './json.ts'
-import { sliceOf } from './slice.ts'
+import { SliceQuery, sliceOf } from './slice.ts'
 import { described, id, optional, text, whole } from './text.ts'
 import { dateTime, timestamp } from './time.ts'
 
@@ -26,14 +26,20 @@ const names = {
     'The custom name, or the computed name if the custom name is missing or blank.',
   ),
   customName: described(v.nullable(v.string()), 'The name given by a person, or null.'),
-  computedName: described(v.string(), 'The generated name. Never blank.'),
+  computedName: described(
+    v.string(),
+    'The generated name. Never blank. For a key with `pages:published` it is the effective name.',
+  ),
   slug: described(v.nullable(v.string()), 'Finds the page instead of its id; null if it has none.'),
 }
 
 /** A page as lists show it. */
 export const Page = v.object({
   ...ids,
-  updatedAt: described(timestamp(), 'When the page was last changed, in UTC.'),
+  updatedAt: described(
+    timestamp(),
+    'When the page was last changed, in UTC. For a key with `pages:published`: when its version was published.',
+  ),
   ...names,
 })
 export type Page = v.InferOutput<typeof Page>
@@ -80,7 +86,7 @@ export const PublishedVersion = v.object({
 
 export const LatestVersion = described(
   v.object({ ...version, ...progress }),
-  'The newest version. Its status explains why nothing is published yet.',
+  'The newest version. Its status explains why nothing is published yet. For a key with `pages:published` it is always the published one.',
 )
 
 /** A version as lists show it. */
@@ -113,13 +119,19 @@ export type VersionWithContent = v.InferOutput<typeof VersionWithContent>
 export const PageWithVersion = v.object({
   ...ids,
   ...names,
-  supplementaryContext: described(v.nullable(v.string()), ABOUT),
+  supplementaryContext: described(
+    v.nullable(v.string()),
+    `${ABOUT} Always null for a key with \`pages:published\`.`,
+  ),
   publishedVersion: described(
     v.nullable(PublishedVersion),
     'The version that readers see. Null until a version is published.',
   ),
   latestVersion: LatestVersion,
-  unpublishAt: described(v.nullable(timestamp()), 'When it will be unpublished, in UTC, or null.'),
+  unpublishAt: described(
+    v.nullable(timestamp()),
+    'When it will be unpublished, in UTC, or null. Always null for a key with `pages:published`.',
+  ),
 })
 export type PageWithVersion = v.InferOutput<typeof PageWithVersion>
 
@@ -138,6 +150,30 @@ export const PublicationResult = v.object({
   ),
 })
 export type PublicationResult = v.InferOutput<typeof PublicationResult>
+
+/** A page as its readers see it: what is published, and nothing else. */
+export const PublishedPage = v.object({
+  ...ids,
+  effectiveName: names.effectiveName,
+  slug: names.slug,
+  publishedVersion: PublishedVersion,
+})
+export type PublishedPage = v.InferOutput<typeof PublishedPage>
+
+/** Query of `GET /v0/published_pages`. */
+export const PublishedPagesQuery = v.object({
+  ...SliceQuery.entries,
+  publishedAfter: v.optional(
+    dateTime(
+      'Return only pages whose version was published after this time: an RFC 3339 date-time with an offset.',
+    ),
+  ),
+})
+export type PublishedPagesQuery = v.InferOutput<typeof PublishedPagesQuery>
+
+/** Response of `GET /v0/published_pages`. */
+export const PublishedPageSlice = v.object(sliceOf(PublishedPage))
+export type PublishedPageSlice = v.InferOutput<typeof PublishedPageSlice>
 
 /** Body of `POST /v0/page_groups/{page_group_id}/pages`. */
 export const NewPage = bodyOf({

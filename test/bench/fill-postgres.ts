@@ -114,10 +114,10 @@ const statementsOf = ({ tenantId, brandId }: Owner, size: Size): string[] => {
         case when g = ${size.groups} then ${size.bigGroupPages} else ${size.pagesOfOthers} end, 0
       from generate_series(1, ${size.groups}) g`,
     `insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, revision,
-        published_version_id, latest_version_id, created_at, updated_at)
+        published_version_id, published_at, latest_version_id, created_at, updated_at)
       select ${tenant}, ${idIn('pagegroup', 'g')}, ${idIn('page', pageNumber)},
         case when n % 2 = 0 then 'Spring sale ' || n end, ${quoted(BODY_TEXT.computedName)},
-        2, ${idIn('pageversion', pageNumber)},
+        2, ${idIn('pageversion', pageNumber)}, ${WHEN},
         ${idIn('pageversion', pageNumber)}, ${WHEN}, ${WHEN}
       from ${pagesIn}`,
     `insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number,

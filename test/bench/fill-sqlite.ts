@@ -114,11 +114,11 @@ const pageRows = ({ tenantId }: Owner, group: string, count: number): string[] =
   const versionId = idIn('pageversion', number)
   return [
     `insert into pages (tenant_id, page_group_id, page_id, custom_name, computed_name, revision,
-        published_version_id, latest_version_id, created_at, updated_at)
+        published_version_id, published_at, latest_version_id, created_at, updated_at)
       ${series('n', count)}
       select ${tenant}, ${groupId}, ${pageId},
         case when n % 2 = 0 then 'Spring sale ' || n end, ${quoted(BODY_TEXT.computedName)},
-        2, ${versionId}, ${versionId}, ${WHEN}, ${WHEN}
+        2, ${versionId}, ${WHEN}, ${versionId}, ${WHEN}, ${WHEN}
       from ns`,
     `insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number,
         supplementary_context, computed_name, status, published_at, publish, attempts, claimable_at, created_at)

@@ -10,7 +10,7 @@ import { commandIn, parse, unknownCommand } from '../../src/cli/parse.ts'
 import { refusalText } from '../../src/cli/refusals.ts'
 import { DomainFailure, unavailable } from '../../src/core/engine/failures.ts'
 import { type NoWrites, obstructed, takesNoWrites } from '../../src/core/engine/obstacles.ts'
-import { SCOPES } from '../../src/core/ports/api-keys.ts'
+import { EVERY_SCOPE } from '../../src/core/ports/api-keys.ts'
 import { shellOf } from '../support/program.ts'
 
 for (const command of COMMANDS)
@@ -76,7 +76,11 @@ t.test('incorrect use is refused with what is wrong', async (t) => {
     'keys create -x': 'unknown option -x',
     'keys create --json=yes': '--json takes no value',
     'keys create --help=yes': '--help takes no value',
-    'keys create --tenant t --scope pages:eat': `unknown scope pages:eat: must be all or one of ${SCOPES.join(', ')}`,
+    'keys create --tenant t --scope pages:eat': `unknown scope pages:eat: must be all or one of ${EVERY_SCOPE.join(', ')}`,
+    'keys create --tenant t --scope pages:read --scope pages:published':
+      'a key cannot have both pages:read and pages:published',
+    'keys create --tenant t --scope all --scope pages:published':
+      'a key cannot have both pages:read and pages:published',
     'keys create --tenant t --expires soon': '--expires must be a duration such as 90d, 24h or 15m',
     'keys create --tenant t --expires 0d': '--expires must be more than 0',
     'keys create --tenant t --expires -1d': '--expires needs a value',

@@ -2,6 +2,7 @@ import type { Test } from 'tap'
 import { createRouter } from '../../src/adapters/http/router.ts'
 import { ROUTES } from '../../src/adapters/http/routes.ts'
 import { createPageGroup } from '../../src/core/pages/create-page-group.ts'
+import { publishVersions } from '../../src/core/pages/publish-versions.ts'
 import { updatePageGroup } from '../../src/core/pages/update-page-group.ts'
 import { SCOPES } from '../../src/core/ports/api-keys.ts'
 import type { Store } from '../../src/core/ports/store.ts'
@@ -117,6 +118,8 @@ const CASES: Readonly<Record<string, Case>> = {
   'a page by its slug': ({ group }) => request(`GET /v0/page_groups/${group}/pages/slug:sale`),
   'a page in the own group': ({ page }, own) => request(`GET /v0/page_groups/${own.group}/pages/${page}`),
   'the own page in a group': ({ group }, own) => request(`GET /v0/page_groups/${group}/pages/${own.page}`),
+  'published pages after one': ({ page }) =>
+    request(`GET /v0/published_pages?${at('published_pages?', `1767225600000 ${page}`)}`),
   'a page for a group': ({ group }) => newPage(group),
   'a page for an archived group': ({ archived }) => newPage(archived),
   'a page for a deleted group': ({ deleted }) => newPage(deleted),
@@ -214,6 +217,7 @@ const openService = async (t: Test, kind: StoreKind) => {
   const called = new Set<string>()
   const scene = await openScene({ storeAs: () => recordingCalls(store, called) })
   const deps = { store, clock: scene.clock, newId: scene.newId }
+  const publish = publishVersions({ ...deps, namer: null, claimMax: 100, leaseMs: 1_000 })
 
   const addGroups = async (tenantId: string, name: string) => {
     const addGroup = async (title: string) =>
@@ -246,6 +250,7 @@ const openService = async (t: Test, kind: StoreKind) => {
     const groups = await addGroups(tenantId, name)
     const prospect = await addProspect(call, { email, externalId }, keys)
     const page = await addPage(call, groups.group, keys)
+    await publish(new AbortController().signal)
     await call(newGroup({}, keys.group))
     const erasure = await addErasure(call, tenantId)
     const receivers = await addReceivers(call)

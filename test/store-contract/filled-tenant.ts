@@ -89,10 +89,22 @@ export const fillTenant = async (store: Ports) => {
   }
 }
 
-/** A page whose first version is claimed, by this attempt, and whose second one is scheduled. */
+/** A published page, and one whose first version is claimed, by this attempt, and whose second one is scheduled. */
 const fillPages = async (store: Ports, tenant: SomeTenant) => {
   const group = someGroup(tenant, keyFields('one'))
   await store.pageGroups.add(group)
+  const readers = somePage(group)
+  await store.pages.record(readers)
+  await store.pages.change({
+    ...readers,
+    revision: 1,
+    publishedVersionId: readers.versionId,
+    automaticAfter: null,
+    unpublishAt: null,
+    added: null,
+    publishes: true,
+    schedule: null,
+  })
   const page = somePage(group, { ...keyFields('one'), slug: 'sale' })
   await store.pages.record(page)
   await store.pages.change({

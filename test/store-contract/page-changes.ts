@@ -3,6 +3,7 @@ import type {
   NewPageRow,
   NewVersionRow,
   PageChange,
+  PublishedPagesQuery,
   Settlement,
   Store,
   StoredPageWithVersions,
@@ -22,6 +23,7 @@ import {
   someVersion,
 } from './rows.ts'
 
+const EVERY_PUBLISHED = { publishedAfter: null, before: null, limit: 100 }
 const CONTENT = { rawJson: '{ "a":1.0, "b": [ ],"a":"\\u00e9" }' }
 
 export const pageChanges = section(
@@ -70,9 +72,33 @@ export const pageChanges = section(
     }
     const revise = (fields: Partial<typeof group>, lastUpdatedAt: string) =>
       pageGroups.change({ ...group, updatedAt: at(50), ...fields }, lastUpdatedAt)
+    const publish = async (want: PageName, versionId: string, publishedAt: string) =>
+      equal(
+        await change(want, { publishes: true, publishedVersionId: versionId, updatedAt: publishedAt }),
+        'recorded',
+      )
+    /** The published pages of the tenant, by their ids. */
+    const published = async (query: Partial<PublishedPagesQuery> = {}) => {
+      const all = { tenantId, publishedAfter: null, before: null, limit: 100 }
+      const rows = await pages.listPublished({ ...all, ...query })
+      return rows.map(({ pageId }) => pageId)
+    }
     const listed = async (want: PageName, { beforeId = null as string | null, limit = 10 } = {}) =>
       await versions.list({ ...want, beforeId, limit })
-    return { pages, pageGroups, versions, group, added, read, change, addVersion, revise, listed }
+    return {
+      pages,
+      pageGroups,
+      versions,
+      group,
+      added,
+      read,
+      change,
+      addVersion,
+      publish,
+      published,
+      revise,
+      listed,
+    }
   },
   {
     'a change is saved and raises the revision; one for an older revision saves nothing': async (given) => {
@@ -84,6 +110,101 @@ export const pageChanges = section(
       like(changed, { revision: 2, customName: 'Mine', updatedAt: at(7), computedName: 'Offers 1' })
       equal(await change(page, { customName: 'Late', revision: 1 }), 'overtaken')
       same(await read(page), changed)
+    },
+
+    'the published pages of all groups are listed with their version, those published last first': async (
+      given,
+    ) => {
+      const { pages, pageGroups, group, added, addVersion, publish } = given
+      const sibling = someGroup(group)
+      await pageGroups.add(sibling)
+      const first = await added({ content: CONTENT, slug: 'sale', customName: 'Mine' })
+      const draft = await added()
+      const second = somePage(sibling)
+      await pages.record(second)
+      const newer = await addVersion(first)
+      await publish(second, second.versionId, at(20))
+      await publish(first, first.versionId, at(30))
+      const listed = await pages.listPublished({ ...EVERY_PUBLISHED, tenantId: group.tenantId })
+      like(listed, [
+        { pageId: first.pageId, pageGroupId: group.pageGroupId, slug: 'sale', customName: 'Mine' },
+        { pageId: second.pageId, pageGroupId: sibling.pageGroupId, slug: null, customName: null },
+      ])
+      like(listed, [
+        { versionId: first.versionId, versionNumber: 1, publishedAt: at(30), content: CONTENT },
+        { versionId: second.versionId, versionNumber: 1, publishedAt: at(20), content: null },
+      ])
+      equal(listed.length, 2, `neither the draft ${draft.pageId} nor the version ${newer.versionId}`)
+      like(listed, [{ groupStatus: 'active' }, { groupStatus: 'active' }])
+    },
+
+    'a list of a group and the list of published pages say when each page was last published': async (
+      given,
+    ) => {
+      const { pages, group, added, addVersion, publish, published, change } = given
+      const query = { tenantId: group.tenantId, pageGroupId: group.pageGroupId, beforeId: null, limit: 10 }
+      const publishedAt = async () => (await pages.list(query))?.map((page) => page.publishedAt)
+      const page = await added()
+      const second = await addVersion(page)
+      same(await publishedAt(), [null])
+      await publish(page, second.versionId, at(20))
+      same(await publishedAt(), [at(20)])
+      await change(page, { customName: 'Mine' })
+      same(await publishedAt(), [at(20)])
+      await publish(page, page.versionId, at(30))
+      same(await publishedAt(), [at(30)])
+      await change(page, { publishedVersionId: null })
+      same(await publishedAt(), [null])
+      same(await published(), [])
+    },
+
+    'the list of published pages goes on after a page, also among those published at once, and back to a time':
+      async (given) => {
+        const { added, publish, published } = given
+        const [a, b, c, d] = [await added(), await added(), await added(), await added()]
+        for (const page of [c, a, b]) await publish(page, page.versionId, at(20))
+        await publish(d, d.versionId, at(10))
+        const all = [c, b, a, d].map(({ pageId }) => pageId)
+        same(await published(), all)
+        same(await published({ limit: 1 }), all.slice(0, 2))
+        for (const [i, pageId] of all.entries()) {
+          const publishedAt = pageId === d.pageId ? at(10) : at(20)
+          same(await published({ before: { publishedAt, pageId } }), all.slice(i + 1))
+        }
+        same(await published({ publishedAfter: at(10) }), all.slice(0, 3))
+        same(await published({ publishedAfter: at(20) }), [])
+        same(await published({ publishedAfter: at(9), before: { publishedAt: at(20), pageId: a.pageId } }), [
+          d.pageId,
+        ])
+      },
+
+    'the list of published pages ends once the contents of all its rows but the last fill a slice': async (
+      given,
+    ) => {
+      const { added, publish, published } = given
+      const content = { rawJson: JSON.stringify({ text: 'x'.repeat(400_000) }) }
+      const pageIds: string[] = []
+      for (let i = 0; i < 6; i++) {
+        const page = await added({ content })
+        await publish(page, page.versionId, at(20))
+        pageIds.unshift(page.pageId)
+      }
+      same(await published(), pageIds.slice(0, 4))
+    },
+
+    'a deleted page is no longer among the published ones; one of a group that is not active says so': async (
+      given,
+    ) => {
+      const { pages, group, added, read, publish, published, revise } = given
+      const page = await added()
+      const gone = await added()
+      for (const { versionId, ...name } of [page, gone]) await publish(name as PageName, versionId, at(20))
+      await pages.remove({ ...gone, revision: (await read(gone)).revision })
+      same(await published(), [page.pageId])
+      await revise({ status: 'archived' }, group.updatedAt)
+      like(await pages.listPublished({ ...EVERY_PUBLISHED, tenantId: group.tenantId }), [
+        { groupStatus: 'archived' },
+      ])
     },
 
     'of many concurrent changes of one revision exactly one is saved': async ({ added, change, read }) => {

@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { NewPageLookup, NewPageRow, PagesQuery, StoredPage, StoredPageGroup } from 'prospect-pages/store'
+import type {
+  ListedPage,
+  NewPageLookup,
+  NewPageRow,
+  PagesQuery,
+  StoredPage,
+  StoredPageGroup,
+} from 'prospect-pages/store'
 import { equal, like, ok, same } from './assertions.ts'
 import { section } from './contract.ts'
 import {
@@ -55,7 +62,7 @@ export const pages = section(
         supplementaryContext: 'Spring sale of 2026',
         createdAt: at(123),
       })
-      same(await listed(group), [storedPage(page)])
+      same(await listed(group), [listedPage(page)])
       const { versionId, versionNumber, supplementaryContext, computedName, createdAt } = page
       const latest = {
         versionId,
@@ -207,7 +214,7 @@ export const pages = section(
       const { tenantId } = await addTenant(store)
       await pages.record(somePage({ ...group, tenantId }))
       equal(await countOf(group), 1)
-      same(await listed(group), [storedPage(page)])
+      same(await listed(group), [listedPage(page)])
     },
 
     'a taken idempotency key is overtaken alone: pages recorded at once with it are saved': async (scene) => {
@@ -219,7 +226,7 @@ export const pages = section(
       const taken = somePage(group, keyFields('taken'))
       const recorded = await readEach(pages.record, [somePage(sibling), taken, free])
       same(recorded, ['recorded', 'overtaken', 'recorded'])
-      same(await listed(group), [free, first].map(storedPage))
+      same(await listed(group), [free, first].map(listedPage))
       equal(await countOf(group), 2)
       equal(await countOf(sibling), 1)
       equal(await pages.find(taken), 'page_not_found')
@@ -371,7 +378,7 @@ export const pages = section(
       for (const row of shuffled.slice(0, 4)) await pages.record(row)
       const atOnce = shuffled.slice(4)
       await recordPages(pages, atOnce)
-      same(await listed(group), rows.toReversed().map(storedPage))
+      same(await listed(group), rows.toReversed().map(listedPage))
     },
 
     'a list continues before an id, even if that page never existed': async ({ newGroup, added, listed }) => {
@@ -379,15 +386,15 @@ export const pages = section(
       const oldest = await added(group)
       const never = newId('page')
       const newest = await added(group)
-      same(await listed(group, { beforeId: newest.pageId }), [storedPage(oldest)])
-      same(await listed(group, { beforeId: never }), [storedPage(oldest)])
+      same(await listed(group, { beforeId: newest.pageId }), [listedPage(oldest)])
+      same(await listed(group, { beforeId: never }), [listedPage(oldest)])
       same(await listed(group, { beforeId: oldest.pageId }), [])
     },
 
     'a list has the newest rows, one more than its limit': async ({ newGroup, added, listed }) => {
       const group = await newGroup()
-      const newestFirst: StoredPage[] = []
-      for (let i = 0; i < 3; i++) newestFirst.unshift(storedPage(await added(group)))
+      const newestFirst: ListedPage[] = []
+      for (let i = 0; i < 3; i++) newestFirst.unshift(listedPage(await added(group)))
       for (const limit of [1, 2, 3, 100])
         same(await listed(group, { limit }), newestFirst.slice(0, limit + 1))
     },
@@ -402,10 +409,10 @@ export const pages = section(
         { kilobytes: [100, 100, 100, 100, 100, 100], count: 6 },
       ]) {
         const group = await newGroup()
-        const newestFirst: StoredPage[] = []
+        const newestFirst: ListedPage[] = []
         for (const size of kilobytes.toReversed()) {
           const page = await added(group, { customName: 'x'.repeat(size * 1_000) })
-          newestFirst.unshift(storedPage(page))
+          newestFirst.unshift(listedPage(page))
         }
         // A difference between such long texts would not be readable.
         const isExpected = isDeepStrictEqual(await listed(group), newestFirst.slice(0, count))
@@ -419,7 +426,7 @@ export const pages = section(
       same(await listed(group), [])
       const page = await added(group)
       await pageGroups.change({ ...group, status: 'archived' }, group.updatedAt)
-      same(await listed(group), [storedPage(page)])
+      same(await listed(group), [listedPage(page)])
       await pageGroups.change({ ...group, status: 'deleted', deletedAt: at(1) }, group.updatedAt)
       equal(await listed(group), null)
       equal(await listed({ ...group, pageGroupId: newId('pagegroup') }), null)
@@ -450,7 +457,7 @@ export const pages = section(
         { query: queryOf(theirs, { beforeId: foreign.pageId }), rows: [] },
       ]
       const found = await Promise.all(lists.map(({ query }) => pages.list(query)))
-      for (const [i, { rows }] of lists.entries()) same(found[i], rows?.map(storedPage) ?? null)
+      for (const [i, { rows }] of lists.entries()) same(found[i], rows?.map(listedPage) ?? null)
     },
 
     'many reads in one call distinguish a missing page from a missing group': async (scene) => {
@@ -492,7 +499,7 @@ export const pages = section(
         }),
       )
       equal(await recordPages(pages, rows), 'recorded')
-      same(await listed(group), rows.toReversed().map(storedPage))
+      same(await listed(group), rows.toReversed().map(listedPage))
       for (const row of rows) {
         const { supplementaryContext, idempotencyKey } = row
         like(await pages.find(row), { latest: { supplementaryContext } })
@@ -548,7 +555,7 @@ export const pages = section(
       const page = await added(group, keyFields('one'))
       const before = structuredClone(page)
       scribbleOn(page)
-      same(await listed(group), [storedPage(before)])
+      same(await listed(group), [listedPage(before)])
     },
   },
 )
@@ -590,6 +597,8 @@ type RecalledPage = Pick<
   'tenantId' | 'pageGroupId' | 'pageId' | 'idempotencyKey' | 'requestHash' | 'createdAt'
 >
 
+/** A new page as its list shows it. */
+const listedPage = (page: NewPageRow): ListedPage => ({ ...storedPage(page), publishedAt: null })
 const storedPage = (page: NewPageRow): StoredPage => ({
   tenantId: page.tenantId,
   pageGroupId: page.pageGroupId,

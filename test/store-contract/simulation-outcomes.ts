@@ -15,6 +15,8 @@ export const EXPECTED_OUTCOMES: readonly string[] = [
   'list pages: answered',
   'list pages: page_group_not_found',
   'list pages: invalid_cursor',
+  'list published pages: answered',
+  'list published pages: invalid_cursor',
   'read pages: answered',
   'read pages: page_group_not_found',
   'read pages: page_not_found',

@@ -44,6 +44,15 @@ export const listPages: MakeStep = (chance, seen) =>
     ...parentFrom(chance, seen),
     ...cursorFrom(chance, seen, 'list pages'),
     limit: 1 + chance.below(10),
+    publishedOnly: chance.onceIn(3),
+  }))
+
+export const listPublishedPages: MakeStep = (chance, seen) =>
+  manyCalls('list published pages', chance, 'listPublishedPages', seen, () => ({
+    tenantId: chance.oneOf(seen.tenants),
+    publishedAfter: chance.onceIn(4) ? timeFrom(chance) : undefined,
+    ...cursorFrom(chance, seen, 'list published pages'),
+    limit: 1 + chance.below(6),
   }))
 
 export const readPages: MakeStep = (chance, seen) =>
@@ -52,6 +61,7 @@ export const readPages: MakeStep = (chance, seen) =>
       return { ...parentFrom(chance, seen), pageId: idOf('page', chance.below(10_000)) }
     const page = chance.oneOf(seen.pages)
     if (chance.onceIn(6)) return { ...page, pageId: `slug:${chance.oneOf(SLUGS)}` }
+    if (chance.onceIn(4)) return { ...page, publishedOnly: true }
     return chance.onceIn(8) ? { ...page, tenantId: chance.oneOf(seen.tenants) } : page
   })
 

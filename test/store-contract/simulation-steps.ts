@@ -45,6 +45,7 @@ const SHARES: readonly (readonly [share: number, step: MakeStep])[] = [
   [18, pages.createPages],
   [8, pages.listGroups],
   [8, pages.listPages],
+  [4, pages.listPublishedPages],
   [8, pages.readPages],
   [6, pages.publish],
   [3, pages.claimVersions],

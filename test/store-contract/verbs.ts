@@ -327,6 +327,12 @@ export const VERBS = {
         pages.list({ tenantId, pageGroupId, ...SLICE }),
       toStrangers: null,
     },
+    listPublished: {
+      serves: 'callers',
+      ask: ({ pages }, { tenantId }) =>
+        pages.listPublished({ tenantId, publishedAfter: null, before: null, limit: 100 }),
+      toStrangers: [],
+    },
     find: {
       serves: 'callers',
       ask: ({ pages }, { tenantId }, { page: { pageGroupId, pageId } }) =>

@@ -62,7 +62,7 @@ const UNSETTLE = `
   update page_versions set status = 'processing', published_at = null
   where version_id >= '${idAt('pageversion', FIRST_WAITING)}'
     and version_id < '${idAt('pageversion', FIRST_WAITING + LIST)}';
-  update pages set published_version_id = null
+  update pages set published_version_id = null, published_at = null
   where page_id >= '${idAt('page', FIRST_WAITING)}' and page_id < '${idAt('page', FIRST_WAITING + LIST)}'`
 
 const UNDO_LOGS = `
@@ -150,6 +150,15 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
     act: () => pages.list(want),
     rowsMax: SLICE_ROWS,
   }))
+  const published = [tenantId, strangerId].flatMap((tenantId) =>
+    [null, { publishedAt: '2025-01-01T00:00:20.000Z', pageId: PAGE }].flatMap((before) =>
+      [null, '2025-01-01T00:00:10.000Z'].map((publishedAfter) => ({
+        name: `published pages of ${tenantId} after ${publishedAfter} before ${before?.publishedAt}`,
+        act: () => pages.listPublished({ tenantId, publishedAfter, before, limit: SLICE_ROWS - 1 }),
+        rowsMax: SLICE_ROWS,
+      })),
+    ),
+  )
   const readPages = pageWants.map((want) => ({
     name: `the page ${want.pageId} of ${want.pageGroupId}`,
     act: () => pages.find(want),
@@ -181,6 +190,7 @@ export const actsOn = (store: Store, wanted: Wanted): readonly Act[] => {
   return [
     ...listedGroups,
     ...listedPages,
+    ...published,
     ...readPages,
     ...together,
     {
@@ -589,16 +599,16 @@ const pagesOf = async (
 ) => {
   const publishes = status === 'published'
   await sql.unsafe(`
-    insert into pages (tenant_id, page_group_id, page_id, computed_name, published_version_id, latest_version_id,
+    insert into pages (tenant_id, page_group_id, page_id, computed_name, published_version_id, published_at, latest_version_id,
       revision, idempotency_key, request_hash, created_at, updated_at)
-    select '${tenant}', '${group}', ${ID('page')}, 'Name', ${publishes ? ID('pageversion') : 'null'}, ${ID('pageversion')},
-      1, 'key ' || n, 'hash', now(), now()
+    select '${tenant}', '${group}', ${ID('page')}, 'Name', ${publishes ? ID('pageversion') : 'null'},
+      ${publishes ? "timestamptz '2025-01-01Z' + n * interval '1 ms'" : 'null'}, ${ID('pageversion')}, 1, 'key ' || n, 'hash', now(), now()
     from generate_series(${from}, ${to}) n`)
   await sql.unsafe(`
     insert into page_versions (tenant_id, page_id, version_id, page_group_id, version_number, supplementary_context,
       computed_name, status, published_at, publish, attempts, claimable_at, idempotency_key, request_hash, created_at)
     select '${tenant}', ${ID('page')}, ${ID('pageversion')}, '${group}', 1, 'Context',
-      'Name', '${status}', ${publishes ? 'now()' : 'null'}, true, 0, timestamptz '2025-01-01Z' + n * interval '1 ms',
+      'Name', '${status}', ${publishes ? "timestamptz '2025-01-01Z' + n * interval '1 ms'" : 'null'}, true, 0, timestamptz '2025-01-01Z' + n * interval '1 ms',
       'key ' || n, 'hash', now()
     from generate_series(${from}, ${to}) n`)
 }

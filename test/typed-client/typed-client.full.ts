@@ -99,6 +99,11 @@ t.test('a client generated from the document gets through every operation', asyn
     })
     return data?.publishedVersion ? data : null
   })
+  const shown = await client.GET('/v0/published_pages', {
+    params: { query: { publishedAfter: '2026-01-01T00:00:00Z', limit: 1 } },
+  })
+  const publishedAt: string | undefined = shown.data?.items[0]?.publishedVersion.publishedAt
+  t.ok(publishedAt)
   t.match(page, { publishedVersion: { versionNumber: 1 }, latestVersion: { status: 'published' } })
 
   const ofPage = { ...path, page_id: created.data?.pageId ?? '' }

@@ -1,13 +1,24 @@
-import type { KnownPage, NewPageRow, Pages, PagesQuery, StoredPage } from '../../core/ports/pages.ts'
+import type {
+  KnownPage,
+  ListedPage,
+  NewPageRow,
+  PageChange,
+  Pages,
+  PagesQuery,
+  PublishedPosition,
+} from '../../core/ports/pages.ts'
 import { type FoundRow, foundPage } from '../postgres/found-page.ts'
 import {
   changeNeedsWork,
+  listedPage,
   nameWithNumber,
   newPageNeedsWork,
   newVersionRow,
+  type PublishedRow,
+  publishedPage,
   SHOWN_VERSION,
-  storedPage,
 } from '../stores/page-rows.ts'
+import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import type { Together } from '../stores/together.ts'
 import { rowsOfEach, slicesByTenant } from './by-tenant.ts'
 import type { Forms, Of } from './forms.ts'
@@ -19,7 +30,7 @@ import { slice } from './walk.ts'
 type RecallRow =
   | (NonNullable<KnownPage['group']> & { readonly pageId: null })
   | NonNullable<KnownPage['page']>
-type ListedRow = StoredPage & { readonly lookup: number; readonly pageId: string | null }
+type ListedRow = ListedPage & { readonly lookup: number; readonly pageId: string | null }
 const BY_GROUP = columns('lookup', 'tenant_id, page_group_id')
 const BY_KEY = columns('lookup', 'tenant_id, page_group_id, idempotency_key')
 const LISTED = columns('lookup', 'number int, page_group_id, before_id, rows_max int')
@@ -71,16 +82,25 @@ export const postgresPages = (
     const lists = await slicesByTenant(lookups, (tenantLookups, of) => {
       return query(of.tenantId)<ListedRow>`
         select lookup.number as lookup, l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name,
-          l.created_at, l.updated_at
+          l.created_at, l.updated_at, l.published_at
         from ${LISTED.from(tenantLookups)}
           ${ifGroupExists(of)}
           left join lateral ${olderPages(of.tenantId)} on true
         order by lookup.number, l.page_id desc`
     })
     // A group without pages is one row without a page.
-    const pagesOf = (rows: readonly ListedRow[]) => (rows[0]?.pageId === null ? [] : rows.map(storedPage))
+    const pagesOf = (rows: readonly ListedRow[]) => (rows[0]?.pageId === null ? [] : rows.map(listedPage))
     return lists.map((rows) => (rows.length === 0 ? null : pagesOf(rows)))
   }),
+
+  listPublished: async ({ tenantId, limit, publishedAfter, before }) => {
+    const rows = await query(tenantId)<PublishedRow>`
+      select l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name, l.created_at, l.updated_at,
+        l.published_at, l.group_status, l.version_id, l.version_number, l.content
+      from ${publishedPages(tenantId, publishedAfter, before, limit + 1)}
+      order by l.published_at desc, l.page_id desc`
+    return rows.map(publishedPage)
+  },
 
   find: async (lookup, withContent = true) => {
     const [found = []] = await rowsOfEach(ofEach, [lookup], (tenantLookups, of) => {
@@ -129,7 +149,7 @@ export const postgresPages = (
     const changed = sql`
       changed as (
         update pages p set slug = ${slug}, custom_name = ${customName}, computed_name = ${computedName}, updated_at = ${updatedAt},
-          published_version_id = ${publishedVersionId}, automatic_after = ${automaticAfter}, revision = p.revision + 1,
+          published_version_id = ${publishedVersionId}, published_at = ${publishedAtAfter(change)}, automatic_after = ${automaticAfter}, revision = p.revision + 1,
           latest_version_id = coalesce(${version?.versionId ?? null}, p.latest_version_id), unpublish_at = ${unpublishAt}
         where ${isUnchanged(change, version !== null || publishes)} returning 1)`
     const parts = [
@@ -184,6 +204,37 @@ const versionOf = (of: Of, id: Fragment) => sql`(
   select v.* from page_versions v
   where v.tenant_id = ${of.tenant} and v.page_id = p.page_id and v.version_id = ${id}
   ${of.once})`
+
+/** Unchanged unless the change publishes or unpublishes. */
+const publishedAtAfter = ({ publishes, updatedAt, publishedVersionId }: PageChange) => {
+  if (publishes) return sql`${updatedAt}`
+  return publishedVersionId === null ? sql`null` : sql`p.published_at`
+}
+
+const publishedPages = (
+  tenantId: string,
+  after: string | null,
+  before: PublishedPosition | null,
+  rowsMax: number,
+) => {
+  const from = before ?? { publishedAt: '9999-12-31T23:59:59.999Z', pageId: AFTER_ALL_IDS }
+  const rows = sql`select * from (
+    select p.*, coalesce(g.status, 'deleted') as group_status, v.version_id, v.version_number, v.content::text as content
+    from (
+      select * from pages p
+      where p.tenant_id = ${tenantId} and p.published_at is not null
+        and p.published_at > ${after ?? '1970-01-01T00:00:00.000Z'}
+        and (p.published_at, p.page_id) < (${from.publishedAt}, ${from.pageId})
+      order by p.published_at desc, p.page_id desc limit ${rowsMax}
+    ) p
+      left join page_groups g on g.tenant_id = ${tenantId}
+        and (case when g.status <> 'deleted' then g.page_group_id end) = p.page_group_id
+      join page_versions v
+        on v.tenant_id = ${tenantId} and v.page_id = p.page_id and v.version_id = p.published_version_id
+  ) l`
+  const bytes = sql`coalesce(octet_length(l.content), 0) + coalesce(octet_length(l.custom_name), 0)`
+  return slice(rows, bytes, sql`l.published_at desc, l.page_id desc`, rowsMax)
+}
 
 const olderPages = (tenantId: string | null) => {
   const rows = sql`

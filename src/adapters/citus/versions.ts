@@ -158,6 +158,7 @@ const settleOver =
       ), shown as (
         update pages p set revision = p.revision + ended.count,
           updated_at = coalesce(ended.finished_at, p.updated_at), published_version_id = ended.pointer,
+            published_at = coalesce(ended.published_at, p.published_at),
           computed_name = case when ended.version_id = coalesce(ended.pointer, p.latest_version_id)
             then ended.name else p.computed_name end
         from (

@@ -2,7 +2,7 @@ import { callListener } from '../../core/engine/call-listener.ts'
 import { DomainFailure, type ProblemCode, refuse } from '../../core/engine/failures.ts'
 import { hopsIn } from '../../core/hooks/delivery.ts'
 import type { HookReceiver } from '../../core/hooks/receive-hook.ts'
-import { type Caller, requireActiveTenant, requireScope } from '../../core/tenants/identify.ts'
+import { type Caller, requireActiveTenant, requireScopes } from '../../core/tenants/identify.ts'
 import type { UseCases } from '../../service/use-cases.ts'
 import { shareLoop } from '../loop-share.ts'
 import type { OpenTelemetry } from '../open-telemetry.ts'
@@ -150,7 +150,7 @@ export const createApi = (deps: Deps): Api => {
     params: Params,
     route: Route,
   ): Promise<ApiResponse> => {
-    admit(exchange, caller, route)
+    const publishedOnly = admit(exchange, caller, route)
     const { request, query, logFields } = exchange
     const { tenantId, apiKeyId } = caller
     const slot = admission.arrive(tenantId, route.answerBytesMax)
@@ -163,7 +163,14 @@ export const createApi = (deps: Deps): Api => {
       const mayHaveWaited = route.body !== undefined || turn !== undefined
       // While the request waited, the key may have been revoked or the tenant deleted.
       if (mayHaveWaited && isOld(askedMs)) await requireCaller(request)
-      const checked = parseRequest(route, request, { tenantId, apiKeyId, params, query, bytes })
+      const checked = parseRequest(route, request, {
+        tenantId,
+        apiKeyId,
+        params,
+        publishedOnly,
+        query,
+        bytes,
+      })
       // Frees the bytes while the use case runs: it uses only the parsed body.
       bytes = undefined
       const answer = await route.run(useCases, checked, () => longSteps({ exchange, caller, slot, askedMs }))
@@ -176,16 +183,20 @@ export const createApi = (deps: Deps): Api => {
     }
   }
 
-  /** Refuses a caller that is over its rate limit, suspended, or lacks a scope of the route; and a webhook in a loop. */
-  const admit = ({ request, headers, logFields }: Exchange, caller: Caller, route: Route): void => {
+  /**
+   * Refuses a caller that is over its rate limit, suspended, or lacks a scope of the route; and a webhook in a loop.
+   * Returns whether the caller reads only what is published.
+   */
+  const admit = ({ request, headers, logFields }: Exchange, caller: Caller, route: Route): boolean => {
     logFields.tenantId = caller.tenantId
     logFields.apiKeyId = caller.apiKeyId
     rateLimit?.(caller, headers)
     requireActiveTenant(caller)
     const { scope, method, hopsMax = 0 } = route
     const requiredScopes = typeof scope === 'string' ? [scope] : (scope ?? [])
-    for (const requiredScope of requiredScopes) requireScope(caller, requiredScope)
+    const publishedOnly = requireScopes(caller, requiredScopes, route.readersToo)
     if (method !== 'GET' && hopsIn(request) > hopsMax) refuse('loop_detected', LOOP)
+    return publishedOnly
   }
 
   const requireCaller = async (request: ApiRequest) => requireActiveTenant(await identify(request))
@@ -205,6 +216,8 @@ export const createApi = (deps: Deps): Api => {
     if (answer.replayed) headers['idempotent-replayed'] = 'true'
     Object.assign(headers, answer.headers)
     if (body === undefined) return { status: 204, headers: {}, body: '', tenantId }
+    const location = status === 201 ? locationOf(route, body) : undefined
+    if (location !== undefined) headers['location'] = `${request.basePath ?? ''}${location}`
     const isRead = route.method === 'GET'
     if (!isRead && revision === undefined) return json(status, `${route.write(body)}\n`, tenantId)
     const { text, etag, length } = writeTagged(answer, route)
@@ -216,8 +229,6 @@ export const createApi = (deps: Deps): Api => {
   }
 
   /** The problem for an error. Reports it if it is a bug, or a failure with a cause, such as a lost database. */
-    const location = status === 201 ? locationOf(route, body) : undefined
-    if (location !== undefined) headers['location'] = `${request.basePath ?? ''}${location}`
   const refusalOf = (exchange: Exchange, why: unknown): ApiResponse => {
     const failure = why instanceof DomainFailure ? why : null
     if (failure === null || failure.cause !== undefined) reportError(exchange, failure?.cause ?? why)

@@ -13,7 +13,7 @@ import type { ApiRequest } from './requests.ts'
 import type { CheckedRequest, Route } from './route.ts'
 
 /** A request whose body is read. */
-type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'params'> & {
+type Received = Pick<CheckedRequest<never, never>, 'tenantId' | 'apiKeyId' | 'params' | 'publishedOnly'> & {
   /** Not decoded. */
   readonly query: string
   /** Undefined when no body was sent. */
@@ -49,7 +49,7 @@ export const createReadBody =
 export const parseRequest = (
   route: Route,
   request: ApiRequest,
-  { tenantId, apiKeyId, params, query: rawQuery, bytes }: Received,
+  { tenantId, apiKeyId, params, publishedOnly, query: rawQuery, bytes }: Received,
 ): CheckedRequest<never, never> => {
   const faults: Fault[] = []
   let query: unknown
@@ -69,6 +69,7 @@ export const parseRequest = (
     idempotencyKey,
     hops: route.method === 'GET' ? 0 : hopsIn(request),
     ifRevision,
+    publishedOnly,
   }
 }
 

@@ -21,6 +21,8 @@ export type CheckedRequest<Query, Body> = {
   readonly hops: number
   /** From the header `If-Match`. */
   readonly ifRevision: readonly number[] | undefined
+  /** The key reads only what is published. */
+  readonly publishedOnly: boolean
 }
 /** The answer to an operation. */
 export type Answer = Partial<Pick<ApiResponse, 'headers'>> & {
@@ -49,10 +51,19 @@ export type Route = Operation &
     readonly run: Run<never, never>
     /** Whether its header `Idempotency-Key` is read. */
     readonly takesKey: boolean
+    /** Whether a key with `pages:published` gets what is published. */
+    readonly readersToo: boolean
   }
 
 /** The result of any use case. `created`: false if the resource was there before; then the status is 200. */
 type AnyResult = Result<object> & Pick<Answer, 'revision' | 'replayed'> & { readonly created?: boolean }
+
+/**
+ * Readers get no revision, so the tag of their answer is that of its bytes: it changes only if what they see does. A
+ * revision counts changes that they do not see.
+ */
+const revisionFor = ({ publishedOnly }: CheckedRequest<unknown, unknown>, { revision }: AnyResult) =>
+  publishedOnly ? undefined : revision
 
 /**
  * Calls the use case with the tenant, the ids in the path, the query and the body. `loggedBy` returns the number of
@@ -73,9 +84,15 @@ export const runOf = (
     addSpecialInputs(input, takes, request, steps)
     const result = await (useCases[operationId] as (input: object) => Promise<AnyResult | undefined>)(input)
     if (result === undefined) return { body: undefined }
-    const { value, revision, replayed, created } = result
+    const { value, replayed, created } = result
     const status = created === false ? 200 : undefined
-    return { status, body: value, revision, replayed, logged: loggedBy?.(result) }
+    return {
+      status,
+      body: value,
+      revision: revisionFor(request, result),
+      replayed,
+      logged: loggedBy?.(result),
+    }
   }
 }
 
@@ -83,12 +100,13 @@ export const runOf = (
 const addSpecialInputs = (
   input: Record<string, unknown>,
   takes: object,
-  { idempotencyKey, ifRevision }: CheckedRequest<unknown, unknown>,
+  { idempotencyKey, ifRevision, publishedOnly }: CheckedRequest<unknown, unknown>,
   steps: () => LongSteps,
 ): void => {
   if ('idempotencyKey' in takes && idempotencyKey !== undefined)
     input['idempotencyKey'] = sameKey(input['idempotencyKey'], idempotencyKey)
   if ('ifRevision' in takes) input['ifRevision'] = ifRevision
+  if (publishedOnly) input['publishedOnly'] = true
   if ('signal' in takes && input['wait']) {
     const { untilEnd, withoutSlot } = steps()
     input['signal'] = untilEnd?.()

@@ -53,6 +53,7 @@ const routeOf = (operationId: OperationId, operation: Operation): Route => {
     run: run ?? runOf(operationId, operation),
     write: write ?? writeByShape,
     takesKey: 'idempotencyKey' in takes,
+    readersToo: 'publishedOnly' in takes,
   }
 }
 

@@ -1,9 +1,10 @@
 import type { PageGroupKey } from '../../core/ports/page-groups.ts'
-import type { KnownPage, Pages, PagesQuery } from '../../core/ports/pages.ts'
+import type { KnownPage, Pages, PagesQuery, PublishedPageRow } from '../../core/ports/pages.ts'
 import type { Settlement, Versions } from '../../core/ports/versions.ts'
 import {
   changeNeedsWork,
   firstVersionRow,
+  listedPage,
   nameWithNumber,
   newPageNeedsWork,
   newPageRow,
@@ -22,7 +23,7 @@ import { memorySchedules, UNSCHEDULED } from './schedules.ts'
 import { type IsActive, indexBy, tableOf } from './table.ts'
 
 type KeptPage = ReturnType<typeof newPageRow> &
-  Record<'publishedVersionId' | 'automaticAfter' | 'unpublishAt', string | null>
+  Record<'publishedVersionId' | 'publishedAt' | 'automaticAfter' | 'unpublishAt', string | null>
 type KeptVersion = Omit<ReturnType<typeof newVersionRow>, 'status'> & ShownVersion
 
 /** Calls `added` after versions were added or something was scheduled. */
@@ -34,6 +35,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       byId: indexBy<KeptPage>(['tenantId', 'pageGroupId'], ['pageId']),
       byKey: indexBy<KeptPage>(['tenantId', 'pageGroupId', 'idempotencyKey']),
       bySlug: indexBy<KeptPage>(['tenantId', 'pageGroupId', 'slug']),
+      published: indexBy<KeptPage>(['tenantId'], ['publishedAt', 'pageId']),
       scheduled: indexBy<KeptPage>(['tenantId'], ['unpublishAt', 'pageId']),
     }),
   )
@@ -60,6 +62,14 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
   const waiting = () => versions.byStatus.after({ status: 'processing' }).filter(isActive)
   const withContent = (version: KeptVersion) => ({ ...storedVersion(version), content: version.content })
 
+  const withPublished = (page: KeptPage): PublishedPageRow => {
+    const version = versions.byId.at({ ...page, versionId: page.publishedVersionId }) as KeptVersion
+    const { versionId, versionNumber, content } = version
+    const { status: groupStatus } = groups.byId.at(page) as KeptGroup
+    const publishedAt = page.publishedAt as string
+    return { ...storedPage(page), publishedAt, groupStatus, versionId, versionNumber, content }
+  }
+
   const isSlugTaken = (page: Pick<KeptPage, 'tenantId' | 'pageGroupId' | 'pageId' | 'slug'>) => {
     const owner = pages.bySlug.at(page)
     return owner !== undefined && owner.pageId !== page.pageId
@@ -84,6 +94,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       pages.add({
         ...newPageRow(named, pageNumber),
         publishedVersionId: null,
+        publishedAt: null,
         automaticAfter: null,
         unpublishAt: null,
       })
@@ -92,7 +103,15 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       if (newPageNeedsWork(page)) added()
       return 'recorded'
     },
-    list: async (lookup) => sliceOf(lookup, pages.byId.backFrom(lookup, lookup.beforeId).map(storedPage)),
+    list: async (lookup) => sliceOf(lookup, pages.byId.backFrom(lookup, lookup.beforeId).map(listedPage)),
+    listPublished: async ({ tenantId, limit, publishedAfter, before }) => {
+      const isListed = ({ publishedAt, pageId }: KeptPage) => {
+        if (publishedAt === null || publishedAt <= (publishedAfter ?? '')) return false
+        if (before === null || publishedAt < before.publishedAt) return true
+        return publishedAt === before.publishedAt && pageId < before.pageId
+      }
+      return takeSlice(pages.published.backFrom({ tenantId }).filter(isListed).map(withPublished), limit)
+    },
     find: async (lookup) => {
       const group = visibleGroup(lookup)
       if (!group) return 'page_group_not_found'
@@ -121,8 +140,10 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       outbox.save(events)
       const { slug, customName, computedName, updatedAt } = change
       const { publishedVersionId, automaticAfter, unpublishAt } = change
+      const publishedBefore = publishedVersionId === null ? null : page.publishedAt
+      const publishedAt = change.publishes ? updatedAt : publishedBefore
       const latestVersionId = version ? version.versionId : page.latestVersionId
-      const pointers = { publishedVersionId, automaticAfter, unpublishAt, latestVersionId }
+      const pointers = { publishedVersionId, publishedAt, automaticAfter, unpublishAt, latestVersionId }
       pages.change(page, {
         slug,
         customName,
@@ -176,6 +197,7 @@ export const memoryPages = (outbox: Outbox, added: () => void, isActive: IsActiv
       revision: page.revision + 1,
       updatedAt: finishedAt ?? page.updatedAt,
       publishedVersionId,
+      publishedAt: publishedAt ?? page.publishedAt,
       computedName: isNamedByIt ? computedName : page.computedName,
     })
     return true

@@ -1,30 +1,36 @@
+import { asOutcome } from '../../core/engine/outcome.ts'
 import { SLICE_BYTES_MAX } from '../../core/engine/slices.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
 import type {
   FoundPage,
   KnownPage,
+  ListedPage,
   NewPageLookup,
   NewPageRow,
   PageChange,
   PageKey,
   Pages,
   PagesQuery,
+  PublishedPageRow,
+  PublishedPagesQuery,
   SlugKey,
-  StoredPage,
 } from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import {
   changeNeedsWork,
   firstVersionRow,
+  listedPage,
   NEW_PAGE_COLUMNS,
   NEW_VERSION_COLUMNS,
   newPageNeedsWork,
   newPageRow,
   newVersionRow,
+  type PublishedRow,
+  publishedPage,
   SHOWN_VERSION,
-  storedPage,
 } from '../stores/page-rows.ts'
 import { COLUMNS, without } from '../stores/rows.ts'
+import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { LOOKUPS_MAX, type Together, weightOfPage } from '../stores/together.ts'
 import { type FoundRow, foundPage } from './found-page.ts'
 import { numbered, numberedSlices, rowsOfEach } from './numbered.ts'
@@ -39,12 +45,16 @@ type RecallRow = { readonly number: number } & (
 )
 /** A page to record with its events. */
 type Recording = { readonly page: NewPageRow; readonly events: readonly NewEvent[] }
-type ListedRow = StoredPage & { readonly number: number; readonly pageId: string | null }
+type ListedRow = ListedPage & { readonly number: number; readonly pageId: string | null }
 
 const BY_GROUP = columns('lookup', 'number int, tenant_id, page_group_id')
 const BY_KEY = columns('lookup', 'number int, tenant_id, page_group_id, idempotency_key')
 const BY_SLUG = columns('lookup', 'number int, tenant_id, page_group_id, slug')
 const LISTED = columns('lookup', 'number int, tenant_id, page_group_id, before_id, rows_max int')
+const PUBLISHED = columns(
+  'lookup',
+  'tenant_id, published_after timestamptz, before_time timestamptz, before_id, rows_max int',
+)
 const FOUND = columns('lookup', 'number int, tenant_id, page_group_id, page_id')
 const SHOWN = columns('v', SHOWN_VERSION)
 const PAGES_MAX = 64
@@ -103,6 +113,10 @@ export const postgresPages = (
     record: (page, events = []) => recordPage({ page, events }),
 
     list: together.read('pages.list', (lookups: readonly PagesQuery[]) => listAll(query, lookups)),
+    /** One statement for each, so that each can fail alone; only equal lists share theirs. */
+    listPublished: together.read('pages.listPublished', (lookups: readonly PublishedPagesQuery[]) =>
+      Promise.all(lookups.map((lookup) => listPublished(query, lookup).catch(asOutcome))),
+    ),
     findSlug: together.read('pages.findSlug', (lookups: readonly SlugKey[]) => findSlugs(query, lookups)),
 
     change: async (change, events) => {
@@ -263,6 +277,8 @@ const changePage = (
     with changed as (
       update pages p set slug = ${change.slug}, custom_name = ${change.customName}, computed_name = ${change.computedName},
         updated_at = ${updatedAt}, published_version_id = ${publishedVersionId},
+        published_at = case when ${change.publishes} then ${updatedAt}
+          when ${publishedVersionId}::text is not null then p.published_at end,
         automatic_after = ${change.automaticAfter}, unpublish_at = ${change.unpublishAt},
         latest_version_id = coalesce(${change.added?.versionId ?? null}, p.latest_version_id),
         revision = p.revision + 1
@@ -363,10 +379,10 @@ const findAll = async (
  * predecessor fit into a slice. So the first page is read whatever its size, and one more than fits: it shows that more
  * follow.
  */
-const listAll = async (query: Query, lookups: readonly PagesQuery[]): Promise<(StoredPage[] | null)[]> => {
+const listAll = async (query: Query, lookups: readonly PagesQuery[]): Promise<(ListedPage[] | null)[]> => {
   const rows = await query()<ListedRow>`
     select lookup.number, listed.tenant_id, listed.page_group_id, listed.page_id, listed.slug, listed.custom_name,
-      listed.computed_name, listed.created_at, listed.updated_at
+      listed.computed_name, listed.created_at, listed.updated_at, listed.published_at
     from ${LISTED.from(numberedSlices(lookups))}
       cross join lateral (
         select g.status from page_groups g
@@ -392,7 +408,7 @@ const listAll = async (query: Query, lookups: readonly PagesQuery[]): Promise<(S
   // A group without pages is one row without a page; a missing group has no row.
   return rowsOfEach(lookups, rows).map((pages) => {
     if (pages.length === 0) return null
-    return pages[0]?.pageId === null ? [] : pages.map(storedPage)
+    return pages[0]?.pageId === null ? [] : pages.map(listedPage)
   })
 }
 
@@ -412,4 +428,54 @@ const findSlugs = async (query: Query, lookups: readonly SlugKey[]): Promise<(st
         limit 1
       ) g`
   return rowsOfEach(lookups, rows).map(([page]) => page?.pageId ?? null)
+}
+
+/**
+ * Walks along the index of published pages, and reads the version of each by its whole key. A page is read if the contents
+ * of all pages before its predecessor fit into a slice, as in `listAll`. The query is a row that the walk is joined to: by
+ * its constants, the planner would sometimes collect and sort all pages of the tenant.
+ */
+const listPublished = async (query: Query, lookup: PublishedPagesQuery): Promise<PublishedPageRow[]> => {
+  const { tenantId, limit, publishedAfter, before } = lookup
+  const walk = {
+    tenantId,
+    publishedAfter: publishedAfter ?? '1970-01-01T00:00:00.000Z',
+    beforeTime: before?.publishedAt ?? '9999-12-31T23:59:59.999Z',
+    beforeId: before?.pageId ?? AFTER_ALL_IDS,
+    rowsMax: limit + 1,
+  }
+  const rows = await query(tenantId)<PublishedRow>`
+    select l.tenant_id, l.page_group_id, l.page_id, l.slug, l.custom_name, l.computed_name, l.created_at, l.updated_at,
+      l.published_at, l.group_status, l.version_id, l.version_number, l.content
+    from (
+      select l.*, sum(coalesce(octet_length(l.content), 0) + coalesce(octet_length(l.custom_name), 0)) over (
+        order by l.published_at desc, l.page_id desc rows between unbounded preceding and 2 preceding
+      ) as bytes_before
+      from (
+        select p.*, coalesce(g.status, 'deleted') as group_status, v.version_id, v.version_number,
+          v.content::text as content
+        from ${PUBLISHED.from([walk])}
+          cross join lateral (
+            select * from pages p
+            where p.tenant_id = lookup.tenant_id and p.published_at is not null
+              and p.published_at > lookup.published_after
+              and (p.published_at, p.page_id) < (lookup.before_time, lookup.before_id)
+            order by p.published_at desc, p.page_id desc limit lookup.rows_max
+          ) p
+          left join lateral (
+            select g.status from page_groups g
+            where g.tenant_id = lookup.tenant_id
+              and (case when g.status <> 'deleted' then g.page_group_id end) = p.page_group_id
+            limit 1
+          ) g on true
+          cross join lateral (
+            select * from page_versions v
+            where v.tenant_id = lookup.tenant_id and v.page_id = p.page_id and v.version_id = p.published_version_id
+            limit 1
+          ) v
+      ) l
+    ) l
+    where coalesce(l.bytes_before, 0) <= ${SLICE_BYTES_MAX}
+    order by l.published_at desc, l.page_id desc`
+  return rows.map(publishedPage)
 }

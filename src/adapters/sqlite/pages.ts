@@ -1,6 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { NewEvent } from '../../core/ports/events.ts'
-import type { FoundPage, NewPageRow, PageChange, Pages, StoredPage } from '../../core/ports/pages.ts'
+import type {
+  FoundPage,
+  ListedPage,
+  NewPageRow,
+  PageChange,
+  Pages,
+  StoredPage,
+} from '../../core/ports/pages.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import {
   changeNeedsWork,
@@ -11,10 +18,13 @@ import {
   newPageNeedsWork,
   newPageRow,
   newVersionRow,
+  type PublishedRow,
+  publishedPage,
   storedVersion,
   type VersionRow,
   versionWithContent,
 } from '../stores/page-rows.ts'
+import { AFTER_ALL_IDS } from '../stores/take-slice.ts'
 import { type Together, weightOfPage } from '../stores/together.ts'
 import type { Database } from './open.ts'
 import type { Outbox } from './outbox.ts'
@@ -44,16 +54,28 @@ const COUNT_DOWN = `
   update page_counts set pages_count = pages_count - 1, changes = changes + 1
   where tenant_id = :tenantId and page_group_id = :pageGroupId`
 const LIST = `
-  select tenant_id, page_group_id, page_id, slug, custom_name, computed_name, created_at, updated_at from pages
-  where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id < ${BEFORE_ID}
+  select tenant_id, page_group_id, page_id, slug, custom_name, computed_name, created_at, updated_at, published_at
+  from pages where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id < ${BEFORE_ID}
   order by page_id desc`
+const LIST_PUBLISHED = `
+  select p.tenant_id, p.page_group_id, p.page_id, p.slug, p.custom_name, p.computed_name, p.created_at, p.updated_at,
+    p.published_at, g.status as group_status, v.version_id, v.version_number, v.content
+  from pages p
+    cross join page_groups g on g.tenant_id = p.tenant_id and g.page_group_id = p.page_group_id
+    cross join page_versions v
+      on v.tenant_id = p.tenant_id and v.page_id = p.page_id and v.version_id = p.published_version_id
+  where p.tenant_id = :tenantId and p.published_at is not null and p.published_at > :after
+    and (p.published_at, p.page_id) < (:beforeAt, :beforeId)
+  order by p.published_at desc, p.page_id desc`
 const FIND = `
   select tenant_id, page_group_id, page_id, slug, custom_name, computed_name, created_at, updated_at,
     revision, published_version_id, automatic_after, latest_version_id, unpublish_at
   from pages where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId`
 const CHANGE = `
   update pages set slug = :slug, custom_name = :customName, computed_name = :computedName, updated_at = :updatedAt,
-    published_version_id = :publishedVersionId, automatic_after = :automaticAfter,
+    published_version_id = :publishedVersionId,
+    published_at = iif(:publishes, :updatedAt, iif(:publishedVersionId is null, null, published_at)),
+    automatic_after = :automaticAfter,
     latest_version_id = coalesce(:addedId, latest_version_id), unpublish_at = :unpublishAt, revision = revision + 1
   where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId and revision = :revision`
 const PUBLISH = `
@@ -65,7 +87,8 @@ const SCHEDULE = `
   where tenant_id = :tenantId and page_id = :pageId and version_id = :versionId`
 /** Hidden: in group '', in which no caller finds it, until its versions have been deleted. */
 const HIDE = `
-  update pages set page_group_id = '', idempotency_key = null, slug = null
+  update pages set page_group_id = '', idempotency_key = null, slug = null, published_version_id = null,
+    published_at = null
   where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId and revision = :revision`
 const FIND_HIDDEN = `
   select tenant_id, page_id from pages where tenant_id = :tenantId and page_group_id = ''`
@@ -160,7 +183,18 @@ export const sqlitePages = (
     record: (page, events) => record({ page, events }),
 
     list: async (lookup) =>
-      database.has(GROUP_EXISTS, lookup) ? database.slice<StoredPage>(LIST, lookup) : null,
+      database.has(GROUP_EXISTS, lookup) ? database.slice<ListedPage>(LIST, lookup) : null,
+
+    listPublished: async ({ tenantId, limit, publishedAfter, before }) =>
+      database
+        .slice<PublishedRow>(LIST_PUBLISHED, {
+          tenantId,
+          limit,
+          after: publishedAfter ?? '',
+          beforeAt: before?.publishedAt ?? AFTER_ALL_IDS,
+          beforeId: before?.pageId ?? AFTER_ALL_IDS,
+        })
+        .map(publishedPage),
 
     find: async (lookup, withContent = true) =>
       database.read((): FoundPage => {
@@ -192,7 +226,7 @@ export const sqlitePages = (
       return database.record(
         () => {
           if (!database.has(version || publishes ? GROUP_IS_ACTIVE : GROUP_EXISTS, change)) return 'overtaken'
-          if (database.run(CHANGE, { ...change, addedId: version?.versionId ?? null }) === 0)
+          if (database.run(CHANGE, { ...change, publishes, addedId: version?.versionId ?? null }) === 0)
             return 'overtaken'
           if (version !== null) database.run(ADD_VERSION, newVersionRow(change, version))
           if (publishes) database.run(PUBLISH, change)

@@ -49,7 +49,8 @@ const UPDATE_PAGE = `
     computed_name = iif(
       :publishedAt is not null or (published_version_id is null and latest_version_id = :versionId),
       :computedName, computed_name),
-    published_version_id = iif(:publishedAt is null, published_version_id, :versionId)
+    published_version_id = iif(:publishedAt is null, published_version_id, :versionId),
+    published_at = coalesce(:publishedAt, published_at)
   where tenant_id = :tenantId and page_group_id = :pageGroupId and page_id = :pageId
     and (:publishedAt is null or max(coalesce(published_version_id, ''), coalesce(automatic_after, '')) < :versionId)`
 const UPDATE_VERSION = `

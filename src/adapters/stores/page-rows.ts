@@ -1,9 +1,11 @@
 import { shownStatus } from '../../core/pages/version-states.ts'
 import type {
+  ListedPage,
   NewPageRow,
   NewVersionRow,
   PageChange,
   PageKey,
+  PublishedPageRow,
   Schedule,
   StoredPage,
   StoredVersion,
@@ -17,6 +19,7 @@ import { COLUMNS, without } from './rows.ts'
 export const NEW_PAGE_COLUMNS = without(
   COLUMNS.pages,
   'published_version_id',
+  'published_at',
   'automatic_after',
   'unpublish_at',
 )
@@ -62,6 +65,31 @@ export const storedPage = (row: StoredPage): StoredPage => {
   const { tenantId, pageGroupId, pageId, slug, customName, computedName, createdAt, updatedAt } = row
   return { tenantId, pageGroupId, pageId, slug, customName, computedName, createdAt, updatedAt }
 }
+
+/** A page as the list of a group shows it. */
+export const listedPage = (row: ListedPage): ListedPage => {
+  const { tenantId, pageGroupId, pageId, slug, customName, computedName, createdAt, updatedAt, publishedAt } =
+    row
+  return { tenantId, pageGroupId, pageId, slug, customName, computedName, createdAt, updatedAt, publishedAt }
+}
+
+/** A page that readers see, as it is read with its group and its version. */
+export type PublishedRow = Omit<PublishedPageRow, 'content'> & { readonly content: string | null }
+export const publishedPage = (row: PublishedRow): PublishedPageRow => ({
+  tenantId: row.tenantId,
+  pageGroupId: row.pageGroupId,
+  pageId: row.pageId,
+  slug: row.slug,
+  customName: row.customName,
+  computedName: row.computedName,
+  createdAt: row.createdAt,
+  updatedAt: row.updatedAt,
+  publishedAt: row.publishedAt,
+  groupStatus: row.groupStatus,
+  versionId: row.versionId,
+  versionNumber: row.versionNumber,
+  content: row.content === null ? null : { rawJson: row.content },
+})
 
 /** Columns of a version that lists show. */
 export const SHOWN_VERSION = columnsOf(`version_id, version_number int, status, failure_reason,

@@ -36,7 +36,7 @@ export const COLUMNS = {
     created_at timestamptz, updated_at timestamptz, deleted_at timestamptz`),
   page_counts: columnsOf('tenant_id, page_group_id, pages_count bigint, changes bigint'),
   pages: columnsOf(`tenant_id, page_group_id, page_id, slug, custom_name, computed_name,
-    published_version_id, automatic_after, latest_version_id, revision int, idempotency_key, request_hash,
+    published_version_id, published_at timestamptz, automatic_after, latest_version_id, revision int, idempotency_key, request_hash,
     created_at timestamptz, updated_at timestamptz, unpublish_at timestamptz, page_number int`),
   page_versions: columnsOf(`tenant_id, page_id, version_id, page_group_id, version_number int,
     supplementary_context, computed_name, content json, status, published_at timestamptz, failure_reason,

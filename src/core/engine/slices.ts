@@ -22,7 +22,9 @@ type List<Query, Row, Item> = {
   /** The position of a row in the list: by default an id. */
   readonly positionOf: (row: Row) => string
   readonly position?: RegExp
-  readonly itemOf: (row: Row) => Item
+  readonly itemOf: (row: Row, query: Query) => Item
+  /** Whether callers see a row; by default they see every one. Hidden rows make a slice shorter. */
+  readonly isShown?: (row: Row, query: Query) => boolean
 }
 
 /**
@@ -34,15 +36,16 @@ type List<Query, Row, Item> = {
  * `invalid_cursor`.
  */
 export const sliceOf = <Query extends Listing, Row, Item extends object>(list: List<Query, Row, Item>) => {
-  const { nameOf, find, positionOf, position, itemOf } = list
+  const { nameOf, find, positionOf, position, itemOf, isShown } = list
   return async (query: Query): Promise<Result<Slice<Item>>> => {
     const beforeId = afterCursor(query.cursor, nameOf(query), position)
     const found = await find({ ...query, beforeId })
     const { rows, resume } = 'resume' in found ? found : { rows: found, resume: null }
     const shown = rows.slice(0, query.limit)
-    const items = firstThatFit(shown.map(itemOf))
-    const last = shown[items.length - 1]
-    const isAll = last === undefined || items.length === rows.length
+    const fitting = firstThatFit(shown.map((row) => itemOf(row, query)))
+    const last = shown[fitting.length - 1]
+    const isAll = last === undefined || fitting.length === rows.length
+    const items = isShown ? fitting.filter((_, i) => isShown(shown[i] as Row, query)) : fitting
     const next = isAll ? resume : positionOf(last)
     if (next === null) return { value: { items, hasMore: false } }
     return { value: { items, hasMore: true, nextCursor: cursorAt(nameOf(query), next) } }

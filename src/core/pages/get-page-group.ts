@@ -1,8 +1,9 @@
+import type { ForReaders } from '../../shapes/input.ts'
 import type { RawJson } from '../../shapes/json.ts'
 import type { PageGroup } from '../../shapes/page-group.ts'
 import { pageGroupNotFound } from '../engine/failures.ts'
 import type { Revised } from '../engine/result.ts'
-import type { FoundPageGroup, PageGroupKey } from '../ports/page-groups.ts'
+import type { FoundPageGroup, PageGroupKey, StoredPageGroup } from '../ports/page-groups.ts'
 import type { Needs } from '../ports/store.ts'
 
 /** A page group, and its revision. */
@@ -10,12 +11,14 @@ export type ReadPageGroup = Revised<PageGroup>
 /** `seesDeleted`: the last event of a page group is its deletion. */
 type PageGroupDeps = Pick<Needs<'pageGroups'>, 'store'> & { readonly seesDeleted?: boolean }
 
-/** Reads one page group. Refuses `page_group_not_found`. */
+/** Reads one page group. `publishedOnly`: one that is not active is missing. Refuses `page_group_not_found`. */
 export const getPageGroup =
   (deps: PageGroupDeps) =>
-  async (key: PageGroupKey): Promise<ReadPageGroup> => {
+  async (key: PageGroupKey & ForReaders): Promise<ReadPageGroup> => {
     const group = await existingPageGroup(deps, key)
-    return { value: pageGroupOf(group), revision: group.revision }
+    const { revision } = group
+    if (!key.publishedOnly) return { value: pageGroupOf(group), revision }
+    return group.status === 'active' ? { value: readersGroupOf(group), revision } : pageGroupNotFound()
   }
 
 /** Refuses `page_group_not_found`. */
@@ -29,10 +32,12 @@ export const existingPageGroup = async (
 
 type JsonField = 'actions' | 'footerLinks' | 'scripts'
 /** A page group as a store reads it: its JSON may still be a plain text. */
-export type PageGroupRow = Readonly<Omit<PageGroup, JsonField> & Record<JsonField, RawJson | string>>
+export type PageGroupRow = Readonly<
+  Omit<PageGroup, JsonField | 'pagesCount'> & Record<JsonField, RawJson | string> & { pagesCount: number }
+>
 
 /** Field by field, so that no other field is shown; a copy by `...` takes three times as long. */
-export const pageGroupOf = (group: PageGroupRow): PageGroup => ({
+export const pageGroupOf = (group: PageGroupRow): StoredPageGroup => ({
   pageGroupId: group.pageGroupId,
   tenantId: group.tenantId,
   brandId: group.brandId,
@@ -48,5 +53,11 @@ export const pageGroupOf = (group: PageGroupRow): PageGroup => ({
   updatedAt: group.updatedAt,
   deletedAt: group.deletedAt,
   headerActionId: group.headerActionId,
+})
+/** What readers see of a group. The count would show how many pages are not published. */
+export const readersGroupOf = (group: PageGroupRow): PageGroup => ({
+  ...pageGroupOf(group),
+  pageContext: null,
+  pagesCount: null,
 })
 const jsonOf = (kept: RawJson | string): RawJson => (typeof kept === 'string' ? { rawJson: kept } : kept)

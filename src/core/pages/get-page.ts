@@ -1,3 +1,4 @@
+import type { ForReaders } from '../../shapes/input.ts'
 import type { PageWithVersion } from '../../shapes/page.ts'
 import { pageGroupNotFound, refuse } from '../engine/failures.ts'
 import type { Revised } from '../engine/result.ts'
@@ -14,17 +15,21 @@ import { isNamedBySlug, pageNamedBySlug } from './slugs.ts'
 /** A page with its published version, and its revision. */
 export type ReadPage = Revised<PageWithVersion>
 
+/** A page to read, by its id or as `slug:` and its slug. */
+export type PageReading = PageKey & ForReaders
+
 /**
  * Reads a page, by its id or as `slug:` and its slug, with its published version, which is null until something is
- * published. `latestVersion` shows why.
+ * published. `latestVersion` shows why. `publishedOnly`: a page without a published version is missing, as are those
+ * of a group that is not active.
  * Refuses `page_group_not_found`, `page_not_found`.
  */
 export const getPage =
   ({ store }: Pick<Needs<'pages'>, 'store'>) =>
-  async (key: PageKey): Promise<ReadPage> => {
+  async (key: PageReading): Promise<ReadPage> => {
     const byId = isNamedBySlug(key) ? await pageNamedBySlug(store, key) : key
-    const found = await store.pages.find(byId)
-    return readPageOf(existingPage(found))
+    const page = existingPage(await store.pages.find(byId))
+    return key.publishedOnly ? readersPageOf(page) : readPageOf(page)
   }
 
 /** The page, by default without its content. Refuses `page_group_not_found`, `page_not_found`. */
@@ -33,8 +38,9 @@ export const loadPage = async ({ pages }: Needs<'pages'>['store'], key: PageKey,
 
 const existingPage = (found: FoundPage): StoredPageWithVersions => {
   if (found === 'page_group_not_found') return pageGroupNotFound()
-  return found === 'page_not_found' ? refuse(found, 'Page not found in this group.') : found
+  return found === 'page_not_found' ? pageNotFound() : found
 }
+const pageNotFound = () => refuse('page_not_found', 'Page not found in this group.')
 
 export const readPageOf = (page: StoredPageWithVersions): ReadPage => ({
   value: {
@@ -59,6 +65,38 @@ export const readPageOf = (page: StoredPageWithVersions): ReadPage => ({
   },
   revision: page.revision,
 })
+
+/**
+ * What readers see of a page: nothing of it depends on versions that are not published, or on schedules. A computed name
+ * may quote the context, so a custom name takes its place.
+ */
+const readersPageOf = (page: StoredPageWithVersions): ReadPage => {
+  if (page.groupStatus !== 'active') return pageGroupNotFound()
+  const published = page.published ?? pageNotFound()
+  return {
+    value: {
+      pageId: page.pageId,
+      pageGroupId: page.pageGroupId,
+      tenantId: page.tenantId,
+      createdAt: page.createdAt,
+      effectiveName: effectiveName(page),
+      customName: page.customName,
+      computedName: effectiveName(page),
+      slug: page.slug,
+      supplementaryContext: null,
+      publishedVersion: publishedVersionOf(published),
+      latestVersion: {
+        versionId: published.versionId,
+        versionNumber: published.versionNumber,
+        status: 'published',
+        failureReason: null,
+        publishAt: null,
+      },
+      unpublishAt: null,
+    },
+    revision: page.revision,
+  }
+}
 
 const publishedVersionOf = (version: StoredVersionWithContent) => {
   const { versionId, versionNumber, publishedAt, content } = version

@@ -7,7 +7,7 @@ export const DEFAULT_SCOPES = [
   'pages:read',
   'pages:write',
 ] as const
-/** Every scope that an API key can have. */
+/** Every scope that an API key can have together with the others: what `all` stands for. */
 export const SCOPES = [
   ...DEFAULT_SCOPES,
   'prospects:read',
@@ -19,8 +19,12 @@ export const SCOPES = [
   'webhooks:write',
   'hooks:write',
 ] as const
+/** What a website needs: with it instead of `pages:read`, a key reads what is published, and nothing else of pages. */
+export const READERS_SCOPE = 'pages:published'
+/** Every scope. */
+export const EVERY_SCOPE = [...SCOPES, READERS_SCOPE] as const
 /** One thing that an API key may do, such as `pages:read`. */
-export type Scope = (typeof SCOPES)[number]
+export type Scope = (typeof EVERY_SCOPE)[number]
 /** An API key as stored: its SHA-256, never the key itself. */
 export type StoredApiKey = {
   readonly apiKeyId: string

@@ -3,7 +3,7 @@ import type { NewEvent } from './events.ts'
 import type { Recorded, RowsQuery, Timestamp } from './world.ts'
 
 /** A page group as stored: the fields that callers see. The three JSON arrays are kept as their exact text. */
-export type StoredPageGroup = Readonly<PageGroup>
+export type StoredPageGroup = Readonly<PageGroup> & { readonly pagesCount: number }
 /** `status` null: all but the deleted ones. */
 export type PageGroupsQuery = RowsQuery & { readonly status: PageGroupStatus | null }
 /** A single page group. Its revision is raised by every visible change, including that of `pagesCount`. */

@@ -6,6 +6,8 @@ import type { Recorded, RowsQuery, Timestamp } from './world.ts'
 
 /** A page as lists show it. Its effective name follows from the two others. */
 export type StoredPage = Readonly<Omit<Page, 'effectiveName'>>
+/** A page in the list of its group, and when its published version was published: null if it has none. */
+export type ListedPage = StoredPage & { readonly publishedAt: Timestamp | null }
 /** One version of a page, and the progress of its publication. Ids of versions rise with their numbers. */
 export type StoredVersion = Readonly<Version>
 /** Its content is kept as its exact text. */
@@ -61,6 +63,19 @@ export type KnownPage = {
 }
 /** The slice of the pages of a group to read. */
 export type PagesQuery = RowsQuery & PageGroupKey
+/** A page with the version that readers see. The status of its group may be any. */
+export type PublishedPageRow = StoredPage &
+  Pick<StoredVersionWithContent, 'versionId' | 'versionNumber' | 'content'> & {
+    readonly publishedAt: Timestamp
+    readonly groupStatus: PageGroupStatus
+  }
+/** Where the list of published pages goes on: after this page. */
+export type PublishedPosition = Pick<PublishedPageRow, 'publishedAt' | 'pageId'>
+/** Which slice of the published pages to read; how many: see `RowsQuery`. */
+export type PublishedPagesQuery = Pick<RowsQuery, 'tenantId' | 'limit'> & {
+  readonly publishedAfter: Timestamp | null
+  readonly before: PublishedPosition | null
+}
 /** Identifies one page. */
 export type PageKey = Pick<StoredPage, 'tenantId' | 'pageGroupId' | 'pageId'>
 /** Identifies one page by its slug. */
@@ -96,7 +111,12 @@ export type Pages = {
    */
   record(page: NewPageRow, events?: readonly NewEvent[]): Promise<Recorded>
   /** The pages of a group, newest first; null if the group is missing or deleted. */
-  list(query: PagesQuery): Promise<readonly StoredPage[] | null>
+  list(query: PagesQuery): Promise<readonly ListedPage[] | null>
+  /**
+   * The pages of all groups that have a published version, with it: those published last first, and of those published at
+   * the same moment the newest page first.
+   */
+  listPublished(query: PublishedPagesQuery): Promise<readonly PublishedPageRow[]>
   /** The page, or which of the two is missing. The content may be null if it is not wanted. */
   find(key: PageKey, withContent?: boolean): Promise<FoundPage>
   /** The id of the page with this slug, in a group that is not deleted; or null. */

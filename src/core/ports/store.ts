@@ -124,7 +124,7 @@ export type Ports = {
 export type SmallStore = Partial<Omit<Store, 'activities' | 'pageGroups' | 'pages' | 'versions'>> & {
   readonly activities: Activities
   readonly pageGroups: Pick<PageGroups, 'list' | 'find'> & Partial<PageGroups>
-  readonly pages: Omit<Pages, 'change'> & Partial<Pages>
+  readonly pages: Omit<Pages, 'change' | 'listPublished'> & Partial<Pages>
   readonly versions: Omit<Versions, 'findByKey' | 'backlog'> & Partial<Versions>
 }
 /** The dependencies of a use case: these parts of the store, the time, ids, and turns for long work. */

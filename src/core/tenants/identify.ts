@@ -1,6 +1,12 @@
 import { refuse } from '../engine/failures.ts'
 import { isoTime } from '../engine/times.ts'
-import type { ApiKeys, Scope, StoredApiKey, TenantState } from '../ports/api-keys.ts'
+import {
+  type ApiKeys,
+  READERS_SCOPE,
+  type Scope,
+  type StoredApiKey,
+  type TenantState,
+} from '../ports/api-keys.ts'
 import type { Clock } from '../ports/world.ts'
 import { apiKeyHashOf } from './api-key-text.ts'
 
@@ -73,8 +79,13 @@ export const requireActiveTenant = ({ isSuspended }: Partial<TenantState>): void
   if (isSuspended) refuse('tenant_suspended', 'The tenant of this API key or hook is suspended.')
 }
 
-/** Refuses `insufficient_scope` unless the key of the caller has this scope. */
-export const requireScope = (caller: Caller, scope: Scope): void => {
-  if (!caller.scopes.includes(scope))
-    refuse('insufficient_scope', `The API key lacks the scope ${scope}.`, { requiredScope: scope })
+/**
+ * Refuses `insufficient_scope` unless the key of the caller has these scopes. Returns whether it reads only what is
+ * published: if `readersToo`, the scope for readers takes the place of any that is missing.
+ */
+export const requireScopes = (caller: Caller, scopes: readonly Scope[], readersToo: boolean): boolean => {
+  const missing = scopes.find((scope) => !caller.scopes.includes(scope))
+  if (missing === undefined) return false
+  if (readersToo && caller.scopes.includes(READERS_SCOPE)) return true
+  return refuse('insufficient_scope', `The API key lacks the scope ${missing}.`, { requiredScope: missing })
 }

@@ -1,7 +1,7 @@
 import { refuse } from '../engine/failures.ts'
 import { sha256 } from '../engine/keys.ts'
 import { isoTime } from '../engine/times.ts'
-import { SCOPES, type Scope, type StoredApiKey } from '../ports/api-keys.ts'
+import { EVERY_SCOPE, READERS_SCOPE, type Scope, type StoredApiKey } from '../ports/api-keys.ts'
 import type { Needs } from '../ports/store.ts'
 import { apiKeyStart, newApiKeyText } from './api-key-text.ts'
 import { brandsOf } from './create-tenant.ts'
@@ -22,14 +22,18 @@ export type NewApiKey = {
   readonly lifeMs: number | null
 }
 
-/** Issues a key to a tenant. Refuses `not_found`: the tenant; `invalid_request`: no scopes, or one that does not exist. */
+/** Issues a key to a tenant. Refuses `not_found`: the tenant; `invalid_request`: no scopes, one that does not exist, or two that exclude each other. */
 export const issueApiKey =
   (deps: Needs<'apiKeys' | 'tenants'>) =>
   async (newKey: NewApiKey): Promise<IssuedApiKey> => {
-    const isScope = (scope: Scope) => SCOPES.includes(scope)
+    const isScope = (scope: Scope) => EVERY_SCOPE.includes(scope)
     if (!Array.isArray(newKey.scopes) || !newKey.scopes.length || !newKey.scopes.every(isScope))
       refuse('invalid_request', 'An API key needs at least one scope, and only scopes that exist.', {
-        errors: [{ detail: `must be one or more of ${SCOPES.join(', ')}`, pointer: '/scopes' }],
+        errors: [{ detail: `must be one or more of ${EVERY_SCOPE.join(', ')}`, pointer: '/scopes' }],
+      })
+    if (newKey.scopes.includes(READERS_SCOPE) && newKey.scopes.includes('pages:read'))
+      refuse('invalid_request', 'A key either reads every page or only what is published.', {
+        errors: [{ detail: `must not have both pages:read and ${READERS_SCOPE}`, pointer: '/scopes' }],
       })
     await brandsOf(deps.store, newKey.tenantId)
     return issueAt(deps, newKey, deps.clock())

@@ -30,7 +30,12 @@ export type UseCaseDeps<Part extends keyof Ports> = Needs<Part> &
     readonly logProspectActivity: (activity: NewActivity) => Promise<LoggedActivity>
   }
 /** The verbs that the type of a small store leaves out of its four parts. */
-export type OptionalVerb = 'pageGroups.add' | 'pageGroups.change' | 'pages.change' | 'versions.findByKey'
+export type OptionalVerb =
+  | 'pageGroups.add'
+  | 'pageGroups.change'
+  | 'pages.change'
+  | 'pages.listPublished'
+  | 'versions.findByKey'
 type UseCase<Part extends keyof Ports> = (deps: UseCaseDeps<Part>) => (input: never) => Promise<unknown>
 
 /** The declaration of an operation, without method, path and reference. */

@@ -3,7 +3,7 @@ import { deletePageGroup } from '../../core/pages/delete-page-group.ts'
 import { getPageGroup } from '../../core/pages/get-page-group.ts'
 import { listPageGroups } from '../../core/pages/list-page-groups.ts'
 import { updatePageGroup } from '../../core/pages/update-page-group.ts'
-import { idempotent, ifRevision } from '../../shapes/input.ts'
+import { forReaders, idempotent, ifRevision } from '../../shapes/input.ts'
 import {
   NewPageGroup,
   PageGroup,
@@ -24,11 +24,13 @@ export const pageGroupOperations = {
       needs: ['pageGroups'],
       useCase: listPageGroups,
       query: PageGroupQuery,
+      takes: forReaders,
       answer: PageGroupSlice,
       answerBytesMax: FOUR_BODIES,
     },
     {
-      description: 'Returns the page groups of the tenant, one slice at a time.',
+      description:
+        'Returns the page groups of the tenant, one slice at a time. A key with `pages:published` gets the active ones.',
       done: 'A slice of page groups.',
       answers: {
         whole: {
@@ -84,11 +86,12 @@ export const pageGroupOperations = {
       scope: 'page_groups:read',
       needs: ['pageGroups'],
       useCase: getPageGroup,
+      takes: forReaders,
       answer: PageGroup,
       answerBytesMax: FOUR_BODIES,
     },
     {
-      description: 'Returns a page group.',
+      description: 'Returns a page group. A key with `pages:published` finds only active ones.',
       done: 'The page group.',
       answers: { active: { summary: 'An active page group', value: example.group } },
     },

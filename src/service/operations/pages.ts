@@ -2,10 +2,19 @@ import { createPageWithVersion } from '../../core/pages/create-page-with-version
 import { deletePage } from '../../core/pages/delete-page.ts'
 import { getPage } from '../../core/pages/get-page.ts'
 import { listPages } from '../../core/pages/list-pages.ts'
+import { listPublishedPages } from '../../core/pages/list-published-pages.ts'
 import { unpublishPage } from '../../core/pages/unpublish-page.ts'
 import { updatePage } from '../../core/pages/update-page.ts'
-import { idempotent, ifRevision } from '../../shapes/input.ts'
-import { CreatedPage, NewPage, PageChanges, PageSlice, PageWithVersion } from '../../shapes/page.ts'
+import { forReaders, idempotent, ifRevision } from '../../shapes/input.ts'
+import {
+  CreatedPage,
+  NewPage,
+  PageChanges,
+  PageSlice,
+  PageWithVersion,
+  PublishedPageSlice,
+  PublishedPagesQuery,
+} from '../../shapes/page.ts'
 import { SliceQuery } from '../../shapes/slice.ts'
 import * as example from './examples.ts'
 import { get, ONE_BODY, patch, post, remove } from './operation.ts'
@@ -17,14 +26,16 @@ export const pageOperations = {
     {
       summary: 'List the pages of a page group, newest first',
       scope: 'pages:read',
-      needs: ['pages'],
+      needs: ['pages', 'pageGroups'],
       useCase: listPages,
       query: SliceQuery,
+      takes: forReaders,
       answer: PageSlice,
       answerBytesMax: ONE_BODY,
     },
     {
-      description: 'Returns the pages of a group, one slice at a time.',
+      description:
+        'Returns the pages of a group, one slice at a time. A key with `pages:published` gets those that have a published version; it may get fewer than `limit` while `hasMore` is true.',
       done: 'A slice of pages.',
       answers: {
         first: {
@@ -87,11 +98,12 @@ export const pageOperations = {
       scope: 'pages:read',
       needs: ['pages'],
       useCase: getPage,
+      takes: forReaders,
       answer: PageWithVersion,
     },
     {
       description:
-        'Returns a page with its published version. A page with a slug is also found as `slug:` and its slug, such as `slug:spring-sale`. `publishedVersion` is null until a version is published; `latestVersion` shows the progress.',
+        'Returns a page with its published version. A page with a slug is also found as `slug:` and its slug, such as `slug:spring-sale`. `publishedVersion` is null until a version is published; `latestVersion` shows the progress. A key with `pages:published` finds only pages that have a published version, in active groups.',
       done: 'The page.',
       answers: {
         published: {
@@ -114,6 +126,41 @@ export const pageOperations = {
             publishedVersion: null,
             latestVersion: { ...example.version, status: 'processing', failureReason: null, publishAt: null },
             unpublishAt: null,
+          },
+        },
+      },
+    },
+  ),
+  /** Lists what readers see: pages with a published version in active groups, those published last first. */
+  listPublishedPages: get(
+    '/v0/published_pages',
+    {
+      summary: 'List the published pages of all groups, those published last first',
+      scope: 'pages:read',
+      needs: ['pages', 'pages.listPublished'],
+      useCase: listPublishedPages,
+      query: PublishedPagesQuery,
+      takes: forReaders,
+      answer: PublishedPageSlice,
+      answerBytesMax: ONE_BODY,
+    },
+    {
+      description:
+        'Returns what readers see, with its content, one slice at a time: the pages of all active groups that have a published version. A slice may hold fewer than `limit` while `hasMore` is true. A page that is published again while you read the list moves to its beginning: then list once more with `publishedAfter`. Pages that were unpublished or deleted are missing; the events say which.',
+      done: 'A slice of published pages.',
+      answers: {
+        first: {
+          summary: 'The only slice',
+          value: {
+            items: [
+              {
+                ...example.page,
+                effectiveName: example.names.effectiveName,
+                slug: example.names.slug,
+                publishedVersion: { ...example.published.publishedVersion, content: example.CONTENT },
+              },
+            ],
+            hasMore: false,
           },
         },
       },

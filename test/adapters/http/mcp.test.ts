@@ -256,6 +256,26 @@ t.test('a key sees and uses only the tools of its scopes', async (t) => {
   }
 })
 
+t.test('a key with pages:published has the tools for pages, and sees what readers see', async (t) => {
+  const { toolsOf, use, keyWith, newGroup, newPage, publish } = await setUp()
+  const { pageGroupId } = await newGroup()
+  const { pageId } = await newPage(pageGroupId, { supplementaryContext: 'Internal', customName: 'Sale' })
+  const draft = await newPage(pageGroupId, { publish: false })
+  await publish()
+  const key = await keyWith('pages:published')
+  t.strictSame(await toolsOf({ key }), ['whoami', 'list_pages', 'get_page'])
+  t.match((await use('list_pages', {}, { key })).value, { items: [{ pageGroupId, pagesCount: null }] })
+  const listed = (await use('list_pages', { pageGroupId }, { key })).value as { items: { pageId: string }[] }
+  t.strictSame(
+    listed.items.map((page) => page.pageId),
+    [pageId],
+  )
+  const read = (await use('get_page', { pageGroupId, pageId }, { key })).value as { page: object }
+  t.strictSame(Object.keys(read), ['page'])
+  t.match(read.page, { effectiveName: 'Sale', supplementaryContext: null })
+  t.match(await use('get_page', { pageGroupId, pageId: draft.pageId }, { key }), { isError: true })
+})
+
 t.test('all tools together take less than 1,000 tokens of four characters', async (t) => {
   const { ask } = await setUp()
   const { tools } = (await ask('tools/list')).json['result'] as {

@@ -75,6 +75,7 @@ const SCOPED_OPERATIONS = [
   'get /v0/prospects/{prospect_id} getProspect prospects:read',
   'get /v0/prospects/{prospect_id}/export exportProspect prospects:read+prospect_logs:read',
   'get /v0/prospects/{prospect_id}/prospect_logs listTimeline prospect_logs:read',
+  'get /v0/published_pages listPublishedPages pages:read',
   'get /v0/webhook_endpoints listWebhookEndpoints webhooks:write',
   'get /v0/webhook_endpoints/{webhook_endpoint_id} getWebhookEndpoint webhooks:write',
   'get /v0/webhook_endpoints/{webhook_endpoint_id}/deliveries listDeliveries webhooks:write',

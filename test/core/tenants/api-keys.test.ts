@@ -52,11 +52,18 @@ t.test('an issued key has the scopes that were asked for, and need not expire', 
 
 t.test('a key without scopes, or with one that does not exist, is refused', async (t) => {
   const { issue, list, tenantId } = await setUp()
-  for (const scopes of [[], undefined, ['pages:eat']] as unknown as Scope[][]) {
+  const both = ['prospect_logs:write', 'pages:published', 'pages:read']
+  for (const scopes of [[], undefined, ['pages:eat'], both] as unknown as Scope[][]) {
     const no = await refusalOf(issue({ scopes }))
     t.match(no, { kind: 'invalid_request', facts: { errors: [{ pointer: '/scopes' }] } })
   }
   t.strictSame(await list(tenantId), [])
+})
+
+t.test('a key for a website has pages:published, alone or with scopes other than pages:read', async (t) => {
+  const { issue } = await setUp()
+  for (const scopes of [['pages:published'], ['pages:published', 'prospect_logs:write']] as Scope[][])
+    t.strictSame((await issue({ scopes })).scopes, scopes)
 })
 
 t.test('a key is shown once: only what it hashes to is kept', async (t) => {

@@ -2,13 +2,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type * as v from 'valibot'
 import { DESCRIPTION } from '../../../config/version.ts'
+import { READERS_SCOPE } from '../../../core/ports/api-keys.ts'
 import { IDS } from '../../../service/operations/ids.ts'
 import type { Reference } from '../../../service/operations/operation.ts'
 import { SECTIONS } from '../../../service/operations/operations.ts'
 import { PageWithVersion, PublicationResult } from '../../../shapes/page.ts'
 import { PageGroup } from '../../../shapes/page-group.ts'
-import type { Route } from '../route.ts'
 import { locationsAmong } from '../locations.ts'
+import type { Route } from '../route.ts'
 import { ROUTES } from '../routes.ts'
 import { FAULT, HEADERS, PARAMETERS, PROBLEM } from './components.ts'
 import {
@@ -64,10 +65,11 @@ const tagOf = ({ operationId }: Route) => SECTIONS.find((section) => operationId
 
 const parameter = (name: string): Json => ({ $ref: `#/components/parameters/${name}` })
 
-const requiredScope = ({ scope }: Route): string => {
+const requiredScope = ({ scope, readersToo }: Route): string => {
   const scopes = [scope ?? []].flat()
   const names = scopes.map((scope) => `\`${scope}\``).join(' and ')
-  return names && `\n\nRequired scope${scopes.length > 1 ? 's' : ''}: ${names}.`
+  const orReaders = readersToo ? `, or \`${READERS_SCOPE}\` for what is published` : ''
+  return names && `\n\nRequired scope${scopes.length > 1 ? 's' : ''}: ${names}${orReaders}.`
 }
 
 const operationOf = (route: Route): Json => ({
@@ -124,15 +126,15 @@ const tagHeaders = (route: Route): readonly string[] => {
   if (isTagged(route)) return ['ETag', 'Cache-Control']
   return hasRevision(route.answer) ? ['ETag'] : []
 }
-const resultHeaders = ({ item, takesKey }: Route): readonly string[] => {
-  if (item) return ['Items-Refused']
-  return takesKey ? ['Idempotent-Replayed'] : []
+const resultHeaders = (route: Route): readonly string[] => {
+  if (route.item) return ['Items-Refused']
+  return route.takesKey ? ['Idempotent-Replayed'] : []
 }
-
-/** A read that is answered as a whole. */
 const locationHeaders = (route: Route): readonly string[] =>
   locationOf(route, {}) === undefined ? [] : ['Location']
 const locationOf = locationsAmong(ROUTES)
+
+/** A read that is answered as a whole. */
 const isTagged = ({ method, lines }: Route): boolean => method === 'GET' && !lines
 
 /** Lines are one text for OpenAPI: the schema of a line stands beside it. */

@@ -48,6 +48,7 @@ export const QUERY_EXAMPLES: Readonly<Record<string, unknown>> = {
   source: 'crm',
   type: 'form_submitted',
   since: '2026-11-01T00:00:00Z',
+  publishedAfter: '2026-11-01T00:00:00Z',
   until: '2026-12-01T00:00:00+01:00',
   idempotencyKey: 'crm-4711',
   types: 'prospect.created,prospect.erased',
@@ -63,6 +64,7 @@ export const MAY_HAVE_PLUS: readonly string[] = [
   'type',
   'since',
   'until',
+  'publishedAfter',
   'idempotencyKey',
 ]
 

@@ -1,0 +1,50 @@
+import type { PublishedPage, PublishedPagesQuery } from '../../shapes/page.ts'
+import { sliceOf } from '../engine/slices.ts'
+import { isoTime } from '../engine/times.ts'
+import type { PublishedPageRow, PublishedPosition } from '../ports/pages.ts'
+import type { Needs } from '../ports/store.ts'
+import { effectiveName } from './get-page.ts'
+
+type Listing = PublishedPagesQuery & { readonly tenantId: string }
+
+/**
+ * Lists what readers see: the pages of all active groups that have a published version, with its content, those published
+ * last first. A page that is published again while somebody reads the list moves to its beginning.
+ * Refuses `invalid_cursor`. Checks nothing else.
+ */
+export const listPublishedPages = ({ store }: Pick<Needs<'pages'>, 'store'>) =>
+  sliceOf({
+    nameOf: ({ publishedAfter = '' }: Listing) => `published_pages?${publishedAfter}`,
+    find: ({ tenantId, limit, publishedAfter = null, beforeId }) =>
+      store.pages.listPublished({
+        tenantId,
+        limit,
+        publishedAfter,
+        before: beforeId === null ? null : positionIn(beforeId),
+      }),
+    position: /^\d{1,14} page_[a-z0-9]{26}$/,
+    positionOf: ({ publishedAt, pageId }) => `${Date.parse(publishedAt)} ${pageId}`,
+    isShown: ({ groupStatus }) => groupStatus === 'active',
+    itemOf: publishedPageOf,
+  })
+
+/** The cursor contains a number of milliseconds, so that even a forged one contains a time. */
+const positionIn = (text: string): PublishedPosition => {
+  const [ms, pageId = ''] = text.split(' ')
+  return { publishedAt: isoTime(Number(ms)), pageId }
+}
+
+const publishedPageOf = (page: PublishedPageRow): PublishedPage => ({
+  pageId: page.pageId,
+  pageGroupId: page.pageGroupId,
+  tenantId: page.tenantId,
+  createdAt: page.createdAt,
+  effectiveName: effectiveName(page),
+  slug: page.slug,
+  publishedVersion: {
+    versionId: page.versionId,
+    versionNumber: page.versionNumber,
+    publishedAt: page.publishedAt,
+    ...(page.content && { content: page.content }),
+  },
+})
