@@ -74,7 +74,11 @@ export const createService = (options: ServiceOptions): Service => {
     published: async (page, options) => {
       const lookup = checkPage(page)
       await requireTenant(lookup.tenantId)
-      return waitUntilPublished(getPage, lookup, checkPublishedOptions(options).timeoutMs)
+      return waitUntilPublished(
+        (page) => getPage({ ...page, wait: 0 }),
+        lookup,
+        checkPublishedOptions(options).timeoutMs,
+      )
     },
     receiveHook: async (delivery) => {
       requireParts(store, 'receiveHook', 'hooks')

@@ -78,7 +78,7 @@ export type Service = OperationCalls & {
    * `timeoutMs` milliseconds, by default 30,000.
    */
   readonly published: (
-    page: InputOf<EntriesOf<Operations['getPage']>>,
+    page: InputOf<Operations['getPage']['ids']>,
     options?: { readonly timeoutMs?: number | undefined },
   ) => Promise<ReadPage>
   /** Stops listening to the store, which stays open. Only a program that makes many services over one store needs it. */

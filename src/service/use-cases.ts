@@ -25,6 +25,7 @@ import {
   requireParts,
 } from './operations/operations.ts'
 import { waitForEvents } from './wait-for-events.ts'
+import { waitForVersion } from './wait-for-version.ts'
 
 /** The embedded database reads one after the other; on PostgreSQL a second list fills the time the first one waits. */
 const READS_IN_FLIGHT_MAX = 2
@@ -53,7 +54,8 @@ type Deps = Omit<Needs<never>, 'store'> &
   }
 
 /** Every operation as a function of its input. */
-export type UseCases = Omit<Declared, 'listEvents'> & {
+export type UseCases = Omit<Declared, 'getPage' | 'listEvents'> & {
+  readonly getPage: ReturnType<typeof waitForVersion>
   readonly listEvents: ReturnType<typeof waitForEvents>
 }
 type Declared = { readonly [Name in OperationId]: ReturnType<Operations[Name]['useCase']> }
@@ -99,7 +101,7 @@ export const composeUseCases = ({ store: offered, observerOf, ...settings }: Dep
   return {
     ...useCases,
     ...sharingEqualReads(useCases),
-    getPage: shareEqual(useCases.getPage, pageKey),
+    getPage: waitForVersion({ pages: store.pages, read: shareEqual(useCases.getPage, pageKey) }),
     logProspectActivity: deps.logProspectActivity,
     createPageWithVersion: refusingMissingSchedules(
       offered,

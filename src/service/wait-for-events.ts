@@ -10,12 +10,15 @@ import type { EventSlice } from '../shapes/event.ts'
 
 /** Where to read on, or the end of a range without events. */
 type Found = { readonly position: number; readonly isNew: boolean }
+/** Waits without the caller's slot, and takes one again if something is new. */
+export type WithoutSlot = <Found extends { readonly isNew: boolean }>(
+  waitForNew: () => Promise<Found>,
+) => Promise<Found>
 export type WaitingListing = EventListing & {
   /** Seconds. */
   readonly wait: number
   readonly signal?: AbortSignal | undefined
-  /** Waits without the caller's slot, and takes one again if something is new. */
-  readonly withoutSlot?: (waitForNew: () => Promise<Found>) => Promise<Found>
+  readonly withoutSlot?: WithoutSlot
 }
 type Reader = Pick<EventListing, 'types'> & { readonly after: number; readonly wake: (found: Found) => void }
 /** The last event that was read of a tenant's feed, and the readers waiting for the next ones. */
@@ -129,7 +132,7 @@ export const waitForEvents = ({ store, read, gatherOptions }: Deps) => {
 }
 
 /** Outside HTTP there is no slot to leave. */
-const inPlace = (waitForNew: () => Promise<Found>): Promise<Found> => waitForNew()
+const inPlace: WithoutSlot = (waitForNew) => waitForNew()
 
 const isFor = ({ after, types }: Reader, { sequence, type }: StoredEvent): boolean =>
   sequence > after && (types?.includes(type) ?? true)

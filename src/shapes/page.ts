@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { bodyOf } from './body.ts'
 import { anyObject, rawObject } from './json.ts'
-import { SliceQuery, sliceOf } from './slice.ts'
+import { SliceQuery, sliceOf, wholeText } from './slice.ts'
 import { described, id, optional, text, whole } from './text.ts'
 import { dateTime, timestamp } from './time.ts'
 
@@ -174,6 +174,19 @@ export type PublishedPagesQuery = v.InferOutput<typeof PublishedPagesQuery>
 /** Response of `GET /v0/published_pages`. */
 export const PublishedPageSlice = v.object(sliceOf(PublishedPage))
 export type PublishedPageSlice = v.InferOutput<typeof PublishedPageSlice>
+
+/** Query of `GET /v0/page_groups/{page_group_id}/pages/{page_id}`. */
+export const PageQuery = v.object({
+  wait: v.optional(
+    wholeText(
+      0,
+      25,
+      'How many seconds to wait for `latestVersion` to be processed. The answer comes once its status is no longer `processing`, or else at the end of that time.',
+    ),
+    '0',
+  ),
+})
+export type PageQuery = v.InferOutput<typeof PageQuery>
 
 /** Body of `POST /v0/page_groups/{page_group_id}/pages`. */
 export const NewPage = bodyOf({

@@ -23,6 +23,6 @@ t.test(
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const printed = (await bash.stdout.setEncoding('utf8').toArray()).join('')
-    t.equal(printed, '2\n1\nscheduled\npublished\nTulips\nnull\narchived\nmine mine\n')
+    t.equal(printed, 'published\nready\n2\n1\nscheduled\npublished\nTulips\nnull\narchived\nmine mine\n')
   },
 )

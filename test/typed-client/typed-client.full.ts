@@ -93,11 +93,8 @@ t.test('a client generated from the document gets through every operation', asyn
     [[created.data?.pageId, 'A page about the spring sale']],
   )
 
-  const page = await until('the page is published', async () => {
-    const { data } = await client.GET('/v0/page_groups/{page_group_id}/pages/{page_id}', {
-      params: { path: { ...path, page_id: created.data?.pageId ?? '' } },
-    })
-    return data?.publishedVersion ? data : null
+  const { data: page } = await client.GET('/v0/page_groups/{page_group_id}/pages/{page_id}', {
+    params: { path: { ...path, page_id: created.data?.pageId ?? '' }, query: { wait: 25 } },
   })
   const shown = await client.GET('/v0/published_pages', {
     params: { query: { publishedAfter: '2026-01-01T00:00:00Z', limit: 1 } },

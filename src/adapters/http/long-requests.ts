@@ -1,5 +1,5 @@
 import type { Caller } from '../../core/tenants/identify.ts'
-import type { WaitingListing } from '../../service/wait-for-events.ts'
+import type { WithoutSlot } from '../../service/wait-for-events.ts'
 import { shareLoop } from '../loop-share.ts'
 import { stopwatch } from '../stopwatch.ts'
 import type { Admission, Slot } from './admission.ts'
@@ -16,8 +16,8 @@ export type LongSteps = {
   /** The answer that a single request would get for this error. */
   readonly refusalOf: (why: unknown) => ApiResponse
   readonly untilEnd: ApiRequest['untilEnd']
-  /** Leaves the admission while it waits. Arrives again if events came. Refuses `unavailable`. */
-  readonly withoutSlot: NonNullable<WaitingListing['withoutSlot']>
+  /** Leaves the admission while it waits. Arrives again if something is new. Refuses `unavailable`. */
+  readonly withoutSlot: WithoutSlot
 }
 /** A request of a caller that is in progress. */
 type Work = {

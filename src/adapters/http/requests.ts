@@ -35,7 +35,7 @@ export type RequestLog = {
   readonly status: number
   readonly code: ProblemCode | null
   readonly ms: number
-  /** The part of `ms` in which the request waited for an event. */
+  /** The part of `ms` in which the request waited for an event or a page. */
   readonly waitedMs?: number
   /** Set if the request belongs to a trace. */
   readonly traceId?: string

@@ -5,11 +5,12 @@ import { listPages } from '../../core/pages/list-pages.ts'
 import { listPublishedPages } from '../../core/pages/list-published-pages.ts'
 import { unpublishPage } from '../../core/pages/unpublish-page.ts'
 import { updatePage } from '../../core/pages/update-page.ts'
-import { forReaders, idempotent, ifRevision } from '../../shapes/input.ts'
+import { abortable, forReaders, idempotent, ifRevision } from '../../shapes/input.ts'
 import {
   CreatedPage,
   NewPage,
   PageChanges,
+  PageQuery,
   PageSlice,
   PageWithVersion,
   PublishedPageSlice,
@@ -98,12 +99,13 @@ export const pageOperations = {
       scope: 'pages:read',
       needs: ['pages'],
       useCase: getPage,
-      takes: forReaders,
+      query: PageQuery,
+      takes: { ...abortable, ...forReaders },
       answer: PageWithVersion,
     },
     {
       description:
-        'Returns a page with its published version. A page with a slug is also found as `slug:` and its slug, such as `slug:spring-sale`. `publishedVersion` is null until a version is published; `latestVersion` shows the progress. A key with `pages:published` finds only pages that have a published version, in active groups.',
+        'Returns a page with its published version. A page with a slug is also found as `slug:` and its slug, such as `slug:spring-sale`. `publishedVersion` is null until a version is published; `latestVersion` shows the progress. With `wait`, the answer comes once `latestVersion` is no longer `processing`, or at the end of that time; at most 100 requests of a tenant wait at a time. A key with `pages:published` finds only pages that have a published version, in active groups.',
       done: 'The page.',
       answers: {
         published: {
