@@ -86,7 +86,7 @@ const STEPS_BY_SHARE = SHARES.flatMap(([share, step]) => Array<MakeStep>(share).
 
 const TOWARDS_SCHEDULES = [
   ...['create page groups', 'create pages', 'create versions', 'publish'],
-  ...['delete pages', 'wait', 'run schedules'],
+  ...['delete pages', 'change page groups', 'wait', 'run schedules'],
 ]
 /**
  * Rare outcomes and verbs, and the steps that lead to them: a page that has a schedule must be deleted before the schedule
