@@ -7,14 +7,14 @@ import type {
   StoredReceipt,
 } from '../../core/ports/activities.ts'
 import type { NewEvent } from '../../core/ports/events.ts'
-import type { StoredIdentifier } from '../../core/ports/identifiers.ts'
+import type { IdentifierLookup, StoredIdentifier } from '../../core/ports/identifiers.ts'
 import type { Recorded } from '../../core/ports/world.ts'
 import { nameKeysOf } from '../../core/prospects/search-keys.ts'
 import { columnsOf } from '../stores/columns.ts'
 import { COLUMNS, PROSPECT_CHANGES } from '../stores/rows.ts'
 import { logRow } from '../stores/timeline-key.ts'
 import { type Together, weightOfChange } from '../stores/together.ts'
-import { addIdentifier, forgetFormer, IS_IDENTIFIER, isAsAssumed } from './identifiers.ts'
+import { addIdentifier, forgetFormer, isAsAssumed } from './identifiers.ts'
 import type { Database } from './open.ts'
 import type { Outbox } from './outbox.ts'
 import { insertInto } from './statements.ts'
@@ -23,8 +23,15 @@ import { IS_KEPT } from './tenants.ts'
 const PROSPECT = `
   select tenant_id, prospect_id, email, external_id, name, updated_at, erased_at, merged_into from prospects
   where tenant_id = :tenantId and prospect_id = :prospectId`
+/** Always one row. Whether the tenant has domains that identify no one is only looked up if the identifier has no row. */
 const IDENTIFIER = `
-  select tenant_id, kind, hash, prospect_id, blocked_until, erasure_id from identifiers where ${IS_IDENTIFIER}`
+  select i.hash, i.prospect_id, i.blocked_until, i.erasure_id,
+    i.hash is null and exists (
+      select 1 from identifiers where tenant_id = :tenantId and kind = 'emailDomain'
+    ) as may_be_domain
+  from (select 1) left join identifiers i on i.tenant_id = :tenantId and i.kind = :kind and i.hash = :hash`
+const IS_DOMAIN_LISTED = `
+  select 1 from identifiers where tenant_id = :tenantId and kind = 'emailDomain' and hash = :hash`
 const RECEIPT = `
   select tenant_id, source, idempotency_key, request_hash, prospect_id, prospect_log_id, type, created_prospect,
     created_at
@@ -93,15 +100,23 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
     { weightOf: ({ change }) => weightOfChange(change), tenantOf: ({ change }) => change.lookup.tenantId },
   )
 
+  /** The row of an identifier; one that leads nowhere for an email whose domain identifies no one. */
+  const findIdentifier = ({ domain, ...identifier }: IdentifierLookup): StoredIdentifier | null => {
+    const { tenantId } = identifier
+    const found = database.get<FoundIdentifier>(IDENTIFIER, identifier)
+    if (found === null) return null
+    const { hash, mayBeDomain, ...leads } = found
+    if (hash !== null) return { ...identifier, ...leads }
+    const isListed =
+      mayBeDomain === 1 &&
+      domain !== undefined &&
+      database.has(IS_DOMAIN_LISTED, { tenantId, hash: sha256(domain) })
+    return isListed ? { ...identifier, ...leads } : null
+  }
+
   return {
     recall: async ({ tenantId, prospectId, identifiers, key }) => {
-      const found = identifiers.flatMap(({ domain, ...identifier }) => {
-        const found = database.get<StoredIdentifier>(IDENTIFIER, identifier)
-        if (found !== null || domain === undefined) return found ?? []
-        const key = { tenantId, kind: 'emailDomain', hash: sha256(domain) }
-        const ofDomain = database.get<StoredIdentifier>(IDENTIFIER, key)
-        return ofDomain === null ? [] : { ...ofDomain, ...identifier }
-      })
+      const found = identifiers.flatMap((identifier) => findIdentifier(identifier) ?? [])
       const prospectIds = [prospectId, ...found.map((identifier) => identifier.prospectId)].filter(Boolean)
       const receipt = key && database.get<StoredReceipt>(RECEIPT, { tenantId, ...key })
       return {
@@ -119,5 +134,9 @@ export const sqliteActivities = (database: Database, outbox: Outbox, together: T
   }
 }
 
+type FoundIdentifier = Pick<StoredIdentifier, 'prospectId' | 'blockedUntil' | 'erasureId'> & {
+  readonly hash: string | null
+  readonly mayBeDomain: 0 | 1
+}
 type IsKept = (tenantId: string) => boolean
 type Recording = { readonly change: ActivityChange; readonly events: readonly NewEvent[] | undefined }
